@@ -1,0 +1,87 @@
+//! Numbers with a range and structs with rules, checked while the parser still knows the line.
+
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::{Serialize, Serializer};
+
+/// A whole number that a parser accepts only in `LO..=HI`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bounded<const LO: u32, const HI: u32>(u32);
+
+impl<const LO: u32, const HI: u32> Bounded<LO, HI> {
+    /// The number; `None` outside the range.
+    pub const fn new(value: u32) -> Option<Self> {
+        if LO <= value && value <= HI { Some(Bounded(value)) } else { None }
+    }
+
+    /// The number, known to lie in the range.
+    #[inline]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+
+    /// The number as a size or an index.
+    #[inline]
+    pub const fn size(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number as an amount of cycles.
+    #[inline]
+    pub const fn cycles(self) -> u64 {
+        self.0 as u64
+    }
+}
+
+impl<'de, const LO: u32, const HI: u32> Deserialize<'de> for Bounded<LO, HI> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = u64::deserialize(deserializer)?;
+        u32::try_from(value)
+            .ok()
+            .and_then(Self::new)
+            .ok_or_else(|| D::Error::custom(format_args!("{value} is outside {LO}..={HI}")))
+    }
+}
+
+impl<const LO: u32, const HI: u32> Serialize for Bounded<LO, HI> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(self.0)
+    }
+}
+
+/// Rules between the fields of one config struct.
+pub trait Check {
+    /// Says what is wrong, naming fields and values.
+    fn check(&self) -> Result<(), String>;
+}
+
+/// A config struct whose [`Check`] ran while the parser still knew the line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked<T>(T);
+
+impl<T: Check> Checked<T> {
+    /// Checks `config`.
+    pub fn new(config: T) -> Result<Self, String> {
+        config.check()?;
+        Ok(Checked(config))
+    }
+}
+
+impl<T> std::ops::Deref for Checked<T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Check> Deserialize<'de> for Checked<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Checked::new(T::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl<T: Serialize> Serialize for Checked<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}

@@ -1,0 +1,150 @@
+//! L1 and L2.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::bounded::{Bounded, Check};
+
+/// L1 data cache of one SM: write-through, no allocation for stores, a line is reserved at the miss.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct L1Config {
+    /// Capacity; equals sets x ways x line [bytes, 32..=1048576].
+    pub size: Bounded<32, 1_048_576>,
+    /// Sets; a power of two [count, 1..=4096].
+    pub sets: Bounded<1, 4096>,
+    /// Ways of a set [count, 1..=512].
+    pub ways: Bounded<1, 512>,
+    /// Line; a power of two [bytes, 32..=128].
+    pub line: Bounded<32, 128>,
+    /// How an address chooses its set.
+    pub index: SetIndex,
+    /// Which line of a set makes room.
+    pub replacement: Replacement,
+    /// Whether global loads are cached; local ones always are.
+    pub global_loads: GlobalLoads,
+    /// Misses outstanding at once, one line each [entries, 1..=1024].
+    ///
+    /// A miss that finds none free stalls as `nomshrline`.
+    pub mshr_entries: Bounded<1, 1024>,
+    /// Accesses one entry serves, the first one included [accesses, 1..=64].
+    ///
+    /// An access to an outstanding line that finds none free stalls as `nomerger`.
+    pub mshr_mergers: Bounded<1, 64>,
+    /// Misses and stores waiting for the interconnect [packets, 1..=1024].
+    ///
+    /// An access that finds it full stalls as `missqueue`.
+    pub miss_queue: Bounded<1, 1024>,
+    /// From the coalescer to the tag lookup, one access a cycle [core cycles, 0..=256].
+    ///
+    /// A refused access stays at the end of this pipe.
+    pub tag_latency: Bounded<0, 256>,
+    /// From the tag lookup of a hit until its data can be used [core cycles, 1..=256].
+    pub hit_latency: Bounded<1, 256>,
+    /// From a line's arrival until the first access that waits for it has its data [core cycles, 1..=256].
+    pub fill_latency: Bounded<1, 256>,
+    /// Waiting accesses that get their data in one cycle once a line has arrived [accesses, 1..=64].
+    ///
+    /// An MSHR entry frees when its last access has been released.
+    pub releases_per_cycle: Bounded<1, 64>,
+}
+
+/// How an address chooses its set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SetIndex {
+    /// The low bits of the line address.
+    Linear,
+    /// The low bits of the line address, xored with every higher group of as many bits.
+    Xor,
+}
+
+/// Which line of a set makes room. Lines reserved for an outstanding fill never do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Replacement {
+    /// An empty line, else the least recently used one.
+    Lru,
+    /// An empty line, else the least recently used clean one, else the least recently used one.
+    LruCleanFirst,
+    /// An empty line, else the one filled first.
+    Fifo,
+}
+
+/// Where global loads look first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GlobalLoads {
+    /// In the L1.
+    Cached,
+    /// In the L2; 32-byte segments.
+    Bypass,
+}
+
+/// The L2: `slices` of them, each as described; write-back, write-validate with byte masks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct L2Config {
+    /// Slices; a multiple of the DRAM channels [count, 1..=256].
+    pub slices: Bounded<1, 256>,
+    /// Consecutive bytes in one slice before the next slice follows; a power of two [bytes, 32..=65536].
+    pub interleave: Bounded<32, 65_536>,
+    /// Capacity of one slice; equals sets x ways x line [bytes, 32..=16777216].
+    pub size: Bounded<32, 16_777_216>,
+    /// Sets of one slice; a power of two [count, 1..=65536].
+    pub sets: Bounded<1, 65_536>,
+    /// Ways of a set [count, 1..=512].
+    pub ways: Bounded<1, 512>,
+    /// Line; a power of two [bytes, 32..=128].
+    pub line: Bounded<32, 128>,
+    /// How an address chooses its set.
+    pub index: SetIndex,
+    /// Which line of a set makes room.
+    pub replacement: Replacement,
+    /// Misses outstanding at once in one slice [entries, 1..=1024].
+    pub mshr_entries: Bounded<1, 1024>,
+    /// Requests one entry serves, the first one included [requests, 1..=64].
+    pub mshr_mergers: Bounded<1, 64>,
+    /// Requests of the interconnect waiting for the slice [packets, 1..=1024].
+    pub input_queue: Bounded<1, 1024>,
+    /// From arrival to the tag lookup [L2 cycles, 0..=1023].
+    pub tag_latency: Bounded<0, 1023>,
+    /// From the tag lookup, or from a line's arrival, to the reply network [L2 cycles, 1..=1023].
+    pub data_latency: Bounded<1, 1023>,
+    /// Replies waiting for the reply network [packets, 1..=1024].
+    pub reply_queue: Bounded<1, 1024>,
+}
+
+/// The line size as a number of address bits.
+pub fn line_bits(line: u32) -> u32 {
+    line.trailing_zeros()
+}
+
+/// The rules of any set-associative cache: powers of two, and size = sets x ways x line.
+pub fn sets_index_check(size: u32, sets: u32, ways: u32, line: u32) -> Result<(), String> {
+    for (name, value) in [("sets", sets), ("line", line)] {
+        if !value.is_power_of_two() {
+            return Err(format!("{name} ({value}) is not a power of two"));
+        }
+    }
+    let product = u64::from(sets) * u64::from(ways) * u64::from(line);
+    if product != u64::from(size) {
+        return Err(format!(
+            "sets ({sets}) x ways ({ways}) x line ({line}) = {product}, but size is {size}"
+        ));
+    }
+    Ok(())
+}
+
+impl Check for L1Config {
+    fn check(&self) -> Result<(), String> {
+        sets_index_check(self.size.get(), self.sets.get(), self.ways.get(), self.line.get())
+    }
+}
+
+impl Check for L2Config {
+    fn check(&self) -> Result<(), String> {
+        sets_index_check(self.size.get(), self.sets.get(), self.ways.get(), self.line.get())?;
+        let interleave = self.interleave.get();
+        if !interleave.is_power_of_two() {
+            return Err(format!("interleave ({interleave}) is not a power of two"));
+        }
+        Ok(())
+    }
+}

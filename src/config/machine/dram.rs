@@ -1,0 +1,211 @@
+//! The DRAM channels.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::bounded::{Bounded, Check};
+
+/// The memory behind the L2: `channels` controllers, each as described.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DramConfig {
+    /// Controllers [count, 1..=256].
+    pub channels: Bounded<1, 256>,
+    /// Width of one channel's data bus [bytes, 1..=1024].
+    pub bus_bytes: Bounded<1, 1024>,
+    /// Transfers on the bus in one command clock: 4 for GDDR5, 2 for DDR3, GDDR3 and HBM [count, 1..=8].
+    pub data_rate: Bounded<1, 8>,
+    /// Transfers of one burst; a multiple of `data_rate` [count, 1..=32].
+    pub burst_length: Bounded<1, 32>,
+    /// Banks of one channel [count, 1..=64].
+    pub banks: Bounded<1, 64>,
+    /// Bank groups of one channel; divides `banks` [count, 1..=16].
+    pub bank_groups: Bounded<1, 16>,
+    /// One row of one bank, over all chips of the channel; a power of two [bytes, 256..=65536].
+    pub row_bytes: Bounded<256, 65_536>,
+    /// Where row (R), bank (B), column (C) and byte-in-burst (S) sit in the address within a channel.
+    ///
+    /// From the highest bit to the lowest; dots and spaces are ignored. The pattern covers `log2` of
+    /// `banks` B, `log2` of row bytes C and S together; row bits above the pattern continue R.
+    pub mapping: String,
+    /// Requests waiting in one controller, reads and writes together [requests, 1..=1024].
+    pub queue: Bounded<1, 1024>,
+    /// From the L2's miss to the controller's queue, and from the last data to the L2, taken together
+    /// [command clocks, 0..=1023].
+    pub interface_latency: Bounded<0, 1023>,
+    /// Which request goes first.
+    pub scheduler: DramScheduler,
+    /// When a row is closed.
+    pub row_policy: RowPolicy,
+    /// Whether writes wait to go in batches.
+    pub writes: WriteDrain,
+    /// The timing of the chips.
+    pub timing: DramTiming,
+}
+
+/// Which request goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DramScheduler {
+    /// In the order of arrival.
+    Fcfs,
+    /// First ready: requests to open rows before older ones, at most `cap` times past an older request.
+    FrFcfs {
+        /// Column accesses that may pass the oldest request of the same bank [count, 1..=1024].
+        cap: Bounded<1, 1024>,
+    },
+}
+
+/// When a row is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RowPolicy {
+    /// When another row of the bank is wanted.
+    Open,
+    /// As soon as no waiting request wants it.
+    Closed,
+}
+
+/// Whether writes wait to go in batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WriteDrain {
+    /// Reads and writes compete as equals.
+    Mixed,
+    /// Writes wait until `high` are queued or no read is, and then go until `low` are left.
+    Batched {
+        /// Writes that start a batch [requests, 1..=1024].
+        high: Bounded<1, 1024>,
+        /// Writes that end a batch [requests, 0..=1023].
+        low: Bounded<0, 1023>,
+    },
+}
+
+/// Timing of the chips. Names are JEDEC's; all in command clocks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DramTiming {
+    /// tRCD: activate to column command, same bank [clocks, 1..=255].
+    pub rcd: Bounded<1, 255>,
+    /// tRP: precharge to activate, same bank [clocks, 1..=255].
+    pub rp: Bounded<1, 255>,
+    /// tRAS: activate to precharge, same bank [clocks, 1..=255].
+    pub ras: Bounded<1, 255>,
+    /// tRC: activate to activate, same bank [clocks, 1..=255].
+    pub rc: Bounded<1, 255>,
+    /// tRRD: activate to activate, different banks [clocks, 1..=255].
+    pub rrd: Bounded<1, 255>,
+    /// tFAW: a window that holds at most four activates; 0 for none [clocks, 0..=255].
+    pub faw: Bounded<0, 255>,
+    /// CL: read command to first data [clocks, 1..=255].
+    pub cl: Bounded<1, 255>,
+    /// CWL: write command to first data [clocks, 1..=255].
+    pub cwl: Bounded<1, 255>,
+    /// tCCD_S: column command to column command, different bank groups [clocks, 1..=255].
+    pub ccd_s: Bounded<1, 255>,
+    /// tCCD_L: column command to column command, same bank group [clocks, 1..=255].
+    pub ccd_l: Bounded<1, 255>,
+    /// tWTR: last write data to read command [clocks, 1..=255].
+    pub wtr: Bounded<1, 255>,
+    /// tRTP: read command to precharge, same bank [clocks, 1..=255].
+    pub rtp: Bounded<1, 255>,
+    /// tWR: last write data to precharge, same bank [clocks, 1..=255].
+    pub wr: Bounded<1, 255>,
+    /// Bus turnaround: clocks the data bus rests between a read's data and a write's [clocks, 0..=255].
+    pub turnaround: Bounded<0, 255>,
+    /// tREFI: from one refresh of all banks to the next; 0 for none [clocks, 0..=65535].
+    pub refi: Bounded<0, 65_535>,
+    /// tRFC: length of a refresh of all banks [clocks, 0..=4095].
+    pub rfc: Bounded<0, 4095>,
+}
+
+impl DramConfig {
+    /// Bytes of one burst of one channel.
+    pub fn burst_bytes(&self) -> u32 {
+        self.bus_bytes.get() * self.burst_length.get()
+    }
+
+    /// Command clocks that one burst keeps the data bus.
+    pub fn burst_clocks(&self) -> u64 {
+        u64::from(self.burst_length.get() / self.data_rate.get())
+    }
+}
+
+impl Check for DramConfig {
+    fn check(&self) -> Result<(), String> {
+        let (banks, groups) = (self.banks.get(), self.bank_groups.get());
+        if !banks.is_power_of_two() || !groups.is_power_of_two() || banks % groups != 0 {
+            return Err(format!(
+                "banks ({banks}) and bank_groups ({groups}) must be powers of two, \
+                 and bank_groups must divide banks"
+            ));
+        }
+        let (burst, rate) = (self.burst_length.get(), self.data_rate.get());
+        if burst % rate != 0 {
+            return Err(format!("burst_length ({burst}) is not a multiple of data_rate ({rate})"));
+        }
+        for (name, value) in
+            [("row_bytes", self.row_bytes.get()), ("bus_bytes x burst_length", self.burst_bytes())]
+        {
+            if !value.is_power_of_two() {
+                return Err(format!("{name} ({value}) is not a power of two"));
+            }
+        }
+        let of = |letter| self.mapping.chars().filter(|&c| c == letter).count() as u32;
+        if let Some(stray) = self.mapping.chars().find(|c| !"RBCS0. ".contains(*c)) {
+            return Err(format!(
+                "mapping has '{stray}'; it may hold R, B, C, S, 0, dots and spaces"
+            ));
+        }
+        if of('B') != banks.trailing_zeros() {
+            return Err(format!(
+                "mapping has {} B, but banks ({banks}) needs {}",
+                of('B'),
+                banks.trailing_zeros()
+            ));
+        }
+        if of('S') != self.burst_bytes().trailing_zeros() {
+            return Err(format!(
+                "mapping has {} S, but a burst of {} bytes needs {}",
+                of('S'),
+                self.burst_bytes(),
+                self.burst_bytes().trailing_zeros()
+            ));
+        }
+        let columns = self.row_bytes.get().trailing_zeros();
+        if of('C') + of('S') != columns {
+            return Err(format!(
+                "mapping has {} C and S, but row_bytes ({}) needs {columns}",
+                of('C') + of('S'),
+                self.row_bytes.get()
+            ));
+        }
+        if let WriteDrain::Batched { high, low } = self.writes {
+            if low.get() >= high.get() {
+                return Err(format!(
+                    "writes: low ({}) is not below high ({})",
+                    low.get(),
+                    high.get()
+                ));
+            }
+            if high.get() > self.queue.get() {
+                return Err(format!(
+                    "writes: high ({}) exceeds queue ({})",
+                    high.get(),
+                    self.queue.get()
+                ));
+            }
+        }
+        if self.timing.rc.get() < self.timing.ras.get() {
+            return Err(format!(
+                "timing: rc ({}) is below ras ({})",
+                self.timing.rc.get(),
+                self.timing.ras.get()
+            ));
+        }
+        if self.timing.refi.get() > 0 && self.timing.rfc.get() >= self.timing.refi.get() {
+            return Err(format!(
+                "timing: rfc ({}) is not below refi ({})",
+                self.timing.rfc.get(),
+                self.timing.refi.get()
+            ));
+        }
+        Ok(())
+    }
+}

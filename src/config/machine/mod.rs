@@ -1,0 +1,106 @@
+//! A machine file: everything about one GPU that the model needs.
+//!
+//! Every field states its unit and range here and its source in the preset that sets it. Nothing
+//! hides in a default: a machine file states every field.
+
+mod cache;
+mod dram;
+mod noc;
+mod sm;
+
+use serde::{Deserialize, Serialize};
+
+pub use cache::{
+    GlobalLoads, L1Config, L2Config, Replacement, SetIndex, line_bits, sets_index_check,
+};
+pub use dram::{DramConfig, DramScheduler, DramTiming, RowPolicy, WriteDrain};
+pub use noc::NocConfig;
+pub use sm::{
+    Arithmetic, LsuConfig, OpTiming, Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
+};
+
+use super::bounded::{Bounded, Check, Checked};
+
+/// One GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename = "Machine")]
+pub struct MachineFields {
+    /// What reports call it.
+    pub name: String,
+    /// CUDA compute capability, major and minor.
+    pub compute_capability: (u8, u8),
+    /// How far its likeness to hardware was measured.
+    pub calibration: Calibration,
+    /// The four clock domains.
+    pub clocks: Clocks,
+    /// The streaming multiprocessors.
+    pub sm: Checked<SmConfig>,
+    /// Load/store unit and coalescer of every SM.
+    pub lsu: LsuConfig,
+    /// Shared memory of every SM.
+    pub shared_memory: Checked<SharedMemoryConfig>,
+    /// L1 data cache of every SM.
+    pub l1: Checked<L1Config>,
+    /// Interconnect between SMs and L2 slices.
+    pub noc: NocConfig,
+    /// L2 slices.
+    pub l2: Checked<L2Config>,
+    /// DRAM channels.
+    pub dram: Checked<DramConfig>,
+}
+
+/// A machine whose rules between components hold.
+pub type Machine = Checked<MachineFields>;
+
+/// Whether a machine was held against hardware.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Calibration {
+    /// Never measured against the hardware; says where the values come from.
+    Uncalibrated(String),
+}
+
+/// Frequencies of the clock domains. Ratios between them are kept exactly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clocks {
+    /// SM: a scheduler issues once a cycle [kHz, 1..=10000000].
+    pub core_khz: Bounded<1, 10_000_000>,
+    /// Interconnect [kHz, 1..=10000000].
+    pub noc_khz: Bounded<1, 10_000_000>,
+    /// L2 slices [kHz, 1..=10000000].
+    pub l2_khz: Bounded<1, 10_000_000>,
+    /// DRAM command clock [kHz, 1..=10000000].
+    pub dram_khz: Bounded<1, 10_000_000>,
+}
+
+impl Check for MachineFields {
+    fn check(&self) -> Result<(), String> {
+        let (slices, channels) = (self.l2.slices.get(), self.dram.channels.get());
+        if slices % channels != 0 {
+            return Err(format!(
+                "l2.slices ({slices}) is not a multiple of dram.channels ({channels})"
+            ));
+        }
+        let (l1, l2) = (self.l1.line.get(), self.l2.line.get());
+        if l1 != l2 {
+            return Err(format!("l1.line ({l1}) differs from l2.line ({l2})"));
+        }
+        let (line, interleave) = (self.l2.line.get(), self.l2.interleave.get());
+        if interleave % line != 0 {
+            return Err(format!(
+                "l2.interleave ({interleave}) is not a multiple of l2.line ({line})"
+            ));
+        }
+        let (burst, row) = (self.dram.burst_bytes(), self.dram.row_bytes.get());
+        if line % burst != 0 {
+            return Err(format!(
+                "l2.line ({line}) is not a multiple of a DRAM burst \
+                 (dram.bus_bytes x dram.burst_length = {burst})"
+            ));
+        }
+        if row % line != 0 {
+            return Err(format!("dram.row_bytes ({row}) is not a multiple of l2.line ({line})"));
+        }
+        Ok(())
+    }
+}

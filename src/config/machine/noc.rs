@@ -1,0 +1,19 @@
+//! The interconnect.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::bounded::Bounded;
+
+/// Two crossbars: requests from SMs to L2 slices, and replies back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NocConfig {
+    /// What a port moves in one cycle [bytes, 1..=1024].
+    pub flit_bytes: Bounded<1, 1024>,
+    /// Bytes of a packet besides its data [bytes, 1..=64].
+    pub header_bytes: Bounded<1, 64>,
+    /// From the last flit's departure to its arrival [NoC cycles, 1..=1023].
+    pub latency: Bounded<1, 1023>,
+    /// Packets waiting at one input port, all destinations together [packets, 1..=1024].
+    pub input_queue: Bounded<1, 1024>,
+}

@@ -1,0 +1,5 @@
+//! The DRAM controllers.
+
+mod stats;
+
+pub use stats::DramStats;

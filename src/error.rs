@@ -1,0 +1,122 @@
+//! One error type: what went wrong, where, what to do about it, and the exit code it deserves.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The result of everything that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Whose fault it is; decides the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The user's input is wrong: exit code 2.
+    Input,
+    /// The run failed: a wrong result, a deadlock, a file that cannot be written. Exit code 1.
+    Run,
+    /// gsim broke one of its own promises, such as a ledger that does not sum. Exit code 1.
+    Internal,
+}
+
+/// A place in a text file; line and column count from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The file, as the user named it.
+    pub file: PathBuf,
+    /// Line and column, where known.
+    pub position: Option<(usize, usize)>,
+}
+
+/// An error of one line, with a hint where there is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Decides the exit code.
+    pub kind: ErrorKind,
+    /// Where in the input.
+    pub location: Option<Box<Location>>,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Error {
+    fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Error { kind, location: None, message: message.into(), hint: None }
+    }
+
+    /// Bad input.
+    pub fn input(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Input, message)
+    }
+
+    /// A failed run.
+    pub fn run(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Run, message)
+    }
+
+    /// A broken invariant of gsim itself.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Internal, message)
+    }
+
+    /// Adds what to do about it.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the file it is about.
+    pub fn in_file(mut self, file: &Path) -> Self {
+        self.location = Some(Box::new(Location { file: file.to_owned(), position: None }));
+        self
+    }
+
+    /// Adds the place it is about; line and column count from 1.
+    pub fn at(mut self, file: &Path, line: usize, column: usize) -> Self {
+        let position = Some((line, column));
+        self.location = Some(Box::new(Location { file: file.to_owned(), position }));
+        self
+    }
+
+    /// The exit code: 2 for bad input, 1 otherwise.
+    pub fn exit_code(&self) -> u8 {
+        match self.kind {
+            ErrorKind::Input => 2,
+            ErrorKind::Run | ErrorKind::Internal => 1,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(location) = &self.location {
+            write!(f, "{}:", location.file.display())?;
+            if let Some((line, column)) = location.position {
+                write!(f, "{line}:{column}:")?;
+            }
+            f.write_str(" ")?;
+        }
+        if self.kind == ErrorKind::Internal {
+            f.write_str("internal error: ")?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(hint) = &self.hint {
+            write!(f, " (hint: {hint})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_line_with_place_and_hint() {
+        let error = Error::input("sets is 0").at(Path::new("a.ron"), 3, 7).hint("use a power of 2");
+        assert_eq!(error.to_string(), "a.ron:3:7: sets is 0 (hint: use a power of 2)");
+        assert_eq!(error.exit_code(), 2);
+    }
+}

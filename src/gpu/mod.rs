@@ -1,0 +1,5 @@
+//! The whole GPU.
+
+mod statistics;
+
+pub use statistics::{Components, KernelStatistics, Ledgers, total};

@@ -1,0 +1,109 @@
+//! What one kernel launch did, component by component.
+
+use serde::Serialize;
+
+use crate::dram::DramStats;
+use crate::l1::L1Stats;
+use crate::l2::L2Stats;
+use crate::noc::NocStats;
+use crate::sm::SmStats;
+use crate::stats::{IssueLedger, LatencyLedger, LsuLedger, Stats};
+
+/// The counters of every component: one entry each in the vectors, by number.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Components {
+    /// By SM.
+    pub sm: Vec<SmStats>,
+    /// By SM.
+    pub l1: Vec<L1Stats>,
+    /// SMs to slices.
+    pub request_network: NocStats,
+    /// Slices to SMs.
+    pub reply_network: NocStats,
+    /// By slice.
+    pub l2: Vec<L2Stats>,
+    /// By channel.
+    pub dram: Vec<DramStats>,
+}
+
+/// The three ledgers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Ledgers {
+    /// Per scheduler and cycle.
+    pub issue: IssueLedger,
+    /// Per SM and cycle.
+    pub lsu: LsuLedger,
+    /// Per load access.
+    pub latency: LatencyLedger,
+}
+
+/// What one kernel launch did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelStatistics {
+    /// Entry point.
+    pub name: String,
+    /// CTAs of the launch.
+    pub ctas: u64,
+    /// Threads of a CTA.
+    pub cta_threads: u32,
+    /// Warps of an SM that residency allows at once.
+    pub resident_warps: u32,
+    /// From the launch until the last access is done [core cycles].
+    pub cycles: u64,
+    /// The three ledgers.
+    pub ledgers: Ledgers,
+    /// Load accesses that the latency ledger explains [accesses].
+    pub latency_accesses: u64,
+    /// Every counter.
+    pub components: Components,
+}
+
+fn merge_each<S: Stats>(sums: &mut Vec<S>, more: &[S]) {
+    sums.resize(sums.len().max(more.len()), S::default());
+    for (sum, one) in sums.iter_mut().zip(more) {
+        sum.merge(one);
+    }
+}
+
+/// The sum of one kind of component over all of its instances.
+pub fn total<S: Stats>(each: &[S]) -> S {
+    let mut sum = S::default();
+    for one in each {
+        sum.merge(one);
+    }
+    sum
+}
+
+impl Components {
+    /// Adds `other`, component by component.
+    pub fn merge(&mut self, other: &Self) {
+        merge_each(&mut self.sm, &other.sm);
+        merge_each(&mut self.l1, &other.l1);
+        self.request_network.merge(&other.request_network);
+        self.reply_network.merge(&other.reply_network);
+        merge_each(&mut self.l2, &other.l2);
+        merge_each(&mut self.dram, &other.dram);
+    }
+}
+
+impl Ledgers {
+    /// Adds `other`, ledger by ledger.
+    pub fn merge(&mut self, other: &Self) {
+        self.issue.merge(&other.issue);
+        self.lsu.merge(&other.lsu);
+        self.latency.merge(&other.latency);
+    }
+
+    /// Says which ledger does not sum.
+    pub fn check(&self) -> Result<(), String> {
+        let named = [
+            ("issue", self.issue.check()),
+            ("lsu", self.lsu.check()),
+            ("latency", self.latency.check()),
+        ];
+        for (name, result) in named {
+            result.map_err(|why| format!("the {name} ledger does not sum: {why}"))?;
+        }
+        Ok(())
+    }
+}

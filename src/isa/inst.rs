@@ -1,0 +1,185 @@
+//! Static instructions.
+
+/// A register of the kernel, numbered from 0; predicates are registers too.
+pub type Reg = u16;
+
+/// The most registers that an instruction names on one side.
+pub const MAX_OPERANDS: usize = 8;
+
+/// A short list of registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Operands {
+    regs: [Reg; MAX_OPERANDS],
+    len: u8,
+}
+
+impl Operands {
+    /// No register.
+    pub const NONE: Operands = Operands { regs: [0; MAX_OPERANDS], len: 0 };
+
+    /// The given registers, each once.
+    ///
+    /// # Panics
+    /// When there are more than [`MAX_OPERANDS`] different ones.
+    pub fn new(regs: &[Reg]) -> Self {
+        let mut operands = Operands::NONE;
+        for &reg in regs {
+            operands.add(reg);
+        }
+        operands
+    }
+
+    /// Adds a register, unless it is there already.
+    ///
+    /// # Panics
+    /// When it would be one more than [`MAX_OPERANDS`].
+    pub fn add(&mut self, reg: Reg) {
+        if !self.as_slice().contains(&reg) {
+            self.regs[usize::from(self.len)] = reg;
+            self.len += 1;
+        }
+    }
+
+    /// The registers.
+    #[inline]
+    pub fn as_slice(&self) -> &[Reg] {
+        &self.regs[..usize::from(self.len)]
+    }
+}
+
+/// One instruction of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inst {
+    /// What it does, as far as timing is concerned.
+    pub op: Op,
+    /// Registers it writes.
+    pub dsts: Operands,
+    /// Registers it reads: operands, address, guard predicate.
+    pub srcs: Operands,
+    /// Line in the kernel's source text, from 1; 0 where there is none.
+    pub line: u32,
+}
+
+/// What an instruction does, as far as timing is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Computes in an arithmetic pipeline.
+    Arith(ArithClass),
+    /// Goes to the load/store unit.
+    Memory(MemoryOp),
+    /// Waits until every warp of the CTA that still runs has arrived.
+    Barrier,
+    /// Waits until the warp's own earlier accesses are visible to others.
+    Fence,
+    /// Ends the lanes that execute it; the stream ends with the warp's last one.
+    Exit,
+}
+
+/// Class of an arithmetic operation: its pipeline and its time are the machine's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ArithClass {
+    /// Moves, and reads of special registers, kernel parameters and other constants.
+    Move,
+    /// Integer add, logic, shift, compare, select, convert, predicate operations.
+    IntAdd,
+    /// Integer multiply.
+    IntMul,
+    /// Integer multiply-add.
+    IntMad,
+    /// Integer division and remainder.
+    IntDiv,
+    /// Single-precision add, compare, convert.
+    FpAdd,
+    /// Single-precision multiply.
+    FpMul,
+    /// Single-precision fused multiply-add.
+    FpFma,
+    /// Single-precision division.
+    FpDiv,
+    /// Double-precision add, compare, convert.
+    DpAdd,
+    /// Double-precision multiply.
+    DpMul,
+    /// Double-precision fused multiply-add.
+    DpFma,
+    /// Double-precision division and square root.
+    DpDiv,
+    /// Special functions.
+    Sfu,
+    /// Branches and other control.
+    Control,
+}
+
+impl ArithClass {
+    /// Every class, in the order of declaration.
+    pub const ALL: [ArithClass; 15] = [
+        ArithClass::Move,
+        ArithClass::IntAdd,
+        ArithClass::IntMul,
+        ArithClass::IntMad,
+        ArithClass::IntDiv,
+        ArithClass::FpAdd,
+        ArithClass::FpMul,
+        ArithClass::FpFma,
+        ArithClass::FpDiv,
+        ArithClass::DpAdd,
+        ArithClass::DpMul,
+        ArithClass::DpFma,
+        ArithClass::DpDiv,
+        ArithClass::Sfu,
+        ArithClass::Control,
+    ];
+}
+
+/// A memory instruction. Its dynamic part is one address a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryOp {
+    /// Address space.
+    pub space: Space,
+    /// Load, store or atomic.
+    pub kind: AccessKind,
+    /// Bytes of one lane's access, all elements of a vector together [1, 2, 4, 8, 16].
+    pub bytes: u8,
+    /// Cache operator.
+    pub cache: CacheOp,
+}
+
+/// Address space of a memory instruction. Kernel parameters are constants: see [`ArithClass::Move`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Global memory.
+    Global,
+    /// Shared memory of the CTA; addresses count from the CTA's first byte.
+    Shared,
+    /// Local memory of a thread, at global addresses.
+    Local,
+    /// Constant memory, at global addresses.
+    Constant,
+}
+
+/// Direction of a memory instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// Reads into registers.
+    Load,
+    /// Writes from registers.
+    Store,
+    /// Reads, modifies and writes in one step, at the L2 for global memory.
+    Atomic,
+}
+
+/// Cache operator of a memory instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheOp {
+    /// What the machine does by default (`.ca` for loads, `.wb` for stores).
+    Default,
+    /// Cached in the L2 only (`.cg`).
+    Global,
+    /// Likely used once (`.cs`, `.lu`).
+    Streaming,
+    /// Not to be cached: read again each time (`.cv`, `.wt`, volatile).
+    Volatile,
+    /// Read-only for the whole kernel (`ld.global.nc`).
+    ReadOnly,
+}

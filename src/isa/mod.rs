@@ -1,0 +1,22 @@
+//! The warp instruction: the one contract between the front ends and the timing model.
+//!
+//! A kernel is a table of static instructions ([`Inst`]). What a warp executed is a [`WarpStream`]:
+//! the instructions in order, with the lanes that took part and the addresses they used. A front end
+//! hands out CTAs in launch order through [`CtaSource`], one at a time, so that memory is bounded by
+//! the resident CTAs whatever the size of the grid.
+
+mod inst;
+mod source;
+mod stream;
+
+pub use inst::{
+    AccessKind, ArithClass, CacheOp, Inst, MAX_OPERANDS, MemoryOp, Op, Operands, Reg, Space,
+};
+pub use source::{Cta, CtaSource, Kernel};
+pub use stream::{LaneAddresses, Shape, WarpCursor, WarpStream};
+
+/// Lanes of a warp.
+pub const WARP: usize = 32;
+
+/// A bit for each lane of a warp, lane 0 the lowest.
+pub type LaneMask = u32;

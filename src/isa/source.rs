@@ -1,0 +1,60 @@
+//! How a front end hands out the CTAs of a launch.
+
+use super::inst::Inst;
+use super::stream::WarpStream;
+use crate::error::Result;
+
+/// What the timing model needs to know of a kernel launch before its first CTA.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Entry point.
+    pub name: String,
+    /// Static instructions; streams refer to them by index.
+    pub insts: Vec<Inst>,
+    /// Registers that the instructions name: all are below this.
+    pub regs: u16,
+    /// 32-bit registers that one thread occupies on an SM.
+    pub registers_per_thread: u32,
+    /// Shared memory of one CTA [bytes].
+    pub shared_bytes: u32,
+    /// Threads of one CTA.
+    pub cta_threads: u32,
+    /// CTAs of the launch.
+    pub ctas: u64,
+}
+
+impl Kernel {
+    /// Warps of one CTA.
+    pub fn cta_warps(&self) -> usize {
+        self.cta_threads.div_ceil(super::WARP as u32) as usize
+    }
+}
+
+/// What one CTA executed: a stream for each of its warps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cta {
+    /// One stream a warp; as many as [`Kernel::cta_warps`].
+    pub warps: Vec<WarpStream>,
+}
+
+impl Cta {
+    /// Empties the streams, keeping their storage, and makes room for `warps` of them.
+    pub fn reset(&mut self, warps: usize) {
+        self.warps.resize_with(warps, WarpStream::default);
+        for warp in &mut self.warps {
+            warp.clear();
+        }
+    }
+}
+
+/// A launch, handed out CTA by CTA.
+///
+/// CTAs come in launch order (x fastest, then y, then z), each executed as a whole before the next
+/// begins: values never depend on timing.
+pub trait CtaSource {
+    /// The launch.
+    fn kernel(&self) -> &Kernel;
+
+    /// Fills `cta` with the next CTA, reusing its storage; `false` after the last one.
+    fn next(&mut self, cta: &mut Cta) -> Result<bool>;
+}

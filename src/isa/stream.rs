@@ -1,0 +1,295 @@
+//! What one warp executed, compactly: runs of instructions, and the addresses of the memory ones.
+//!
+//! A straight line of code costs 12 bytes however long it is. A memory instruction costs 16 bytes
+//! when its addresses are affine in the lane number and 12 + 4 bytes a lane when they are scattered.
+
+use super::{LaneMask, WARP};
+
+/// Consecutive instructions executed by the same lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    pc: u32,
+    len: u32,
+    mask: LaneMask,
+}
+
+/// The instructions that one warp executed, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WarpStream {
+    runs: Vec<Run>,
+    words: Vec<u32>,
+    instructions: u64,
+}
+
+/// The addresses of one memory instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneAddresses {
+    /// Lanes that access memory; none when the guard predicate was false everywhere.
+    pub mask: LaneMask,
+    /// Where they do.
+    pub shape: Shape,
+}
+
+/// Addresses by lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// `base + lane * stride` for every lane of the mask.
+    Affine {
+        /// What lane 0 accesses, or would.
+        base: u64,
+        /// Bytes from one lane to the next.
+        stride: i32,
+    },
+    /// An address for each lane; those of lanes outside the mask mean nothing.
+    Scattered([u64; WARP]),
+}
+
+impl LaneAddresses {
+    /// The address of `lane`, which must be in the mask.
+    #[inline]
+    pub fn of(&self, lane: usize) -> u64 {
+        match &self.shape {
+            Shape::Affine { base, stride } => {
+                base.wrapping_add_signed(i64::from(*stride) * lane as i64)
+            }
+            Shape::Scattered(addresses) => addresses[lane],
+        }
+    }
+}
+
+impl Default for LaneAddresses {
+    fn default() -> Self {
+        LaneAddresses { mask: 0, shape: Shape::Affine { base: 0, stride: 0 } }
+    }
+}
+
+/// Kinds of address records; each starts with its kind, the mask and the low and high half of a base.
+const AFFINE: u32 = 0;
+const DELTAS: u32 = 1;
+const WIDE: u32 = 2;
+const KIND_BITS: u32 = 2;
+
+impl WarpStream {
+    /// Forgets everything but keeps the storage.
+    pub fn clear(&mut self) {
+        self.runs.clear();
+        self.words.clear();
+        self.instructions = 0;
+    }
+
+    /// Instructions executed.
+    pub fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    /// Bytes of storage in use.
+    pub fn bytes(&self) -> usize {
+        self.runs.len() * size_of::<Run>() + self.words.len() * size_of::<u32>()
+    }
+
+    /// Appends the instruction at `pc`, executed by the lanes of `mask`.
+    ///
+    /// A memory instruction is followed by one call of [`WarpStream::push_addresses`] or
+    /// [`WarpStream::push_affine`].
+    #[inline]
+    pub fn push(&mut self, pc: u32, mask: LaneMask) {
+        self.push_run(pc, 1, mask);
+    }
+
+    /// Appends `len` consecutive instructions from `pc` on, all executed by the lanes of `mask`.
+    #[inline]
+    pub fn push_run(&mut self, pc: u32, len: u32, mask: LaneMask) {
+        self.instructions += u64::from(len);
+        if let Some(run) = self.runs.last_mut()
+            && run.mask == mask
+            && run.pc + run.len == pc
+        {
+            run.len += len;
+            return;
+        }
+        self.runs.push(Run { pc, len, mask });
+    }
+
+    fn push_header(&mut self, kind: u32, mask: LaneMask, base: u64) {
+        // Addresses have at most 62 bits, which leaves room for the kind.
+        let base = base << KIND_BITS | u64::from(kind);
+        self.words.extend([mask, base as u32, (base >> 32) as u32]);
+    }
+
+    /// Appends addresses of the form `base + lane * stride`; all below 2^62.
+    #[inline]
+    pub fn push_affine(&mut self, mask: LaneMask, base: u64, stride: i32) {
+        self.push_header(AFFINE, mask, base);
+        self.words.push(stride as u32);
+    }
+
+    /// Appends one address a lane, all below 2^62; lanes outside `mask` are ignored.
+    pub fn push_addresses(&mut self, mask: LaneMask, addresses: &[u64; WARP]) {
+        let Some((base, stride)) = affine(mask, addresses) else {
+            return self.push_scattered(mask, addresses);
+        };
+        self.push_affine(mask, base, stride);
+    }
+
+    fn push_scattered(&mut self, mask: LaneMask, addresses: &[u64; WARP]) {
+        let base = lanes(mask).map(|lane| addresses[lane]).min().unwrap_or(0);
+        let offset = |lane: usize| addresses[lane] - base;
+        if lanes(mask).all(|lane| u32::try_from(offset(lane)).is_ok()) {
+            self.push_header(DELTAS, mask, base);
+            self.words.extend(lanes(mask).map(|lane| offset(lane) as u32));
+        } else {
+            self.push_header(WIDE, mask, base);
+            for lane in lanes(mask) {
+                self.words.extend([offset(lane) as u32, (offset(lane) >> 32) as u32]);
+            }
+        }
+    }
+}
+
+/// The lanes of a mask, lowest first.
+#[inline]
+pub(crate) fn lanes(mask: LaneMask) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros();
+        rest &= rest.wrapping_sub(1);
+        (lane < WARP as u32).then_some(lane as usize)
+    })
+}
+
+/// Base and stride of addresses that are affine in the lane number and whose lane 0 is representable.
+fn affine(mask: LaneMask, addresses: &[u64; WARP]) -> Option<(u64, i32)> {
+    let first = mask.trailing_zeros() as usize;
+    let rest = mask & mask.wrapping_sub(1);
+    if rest == 0 {
+        let base = if mask == 0 { 0 } else { addresses[first] };
+        return Some((base, 0));
+    }
+    let second = rest.trailing_zeros() as usize;
+    let span = addresses[second].wrapping_sub(addresses[first]) as i64;
+    let gap = (second - first) as i64;
+    if span % gap != 0 {
+        return None;
+    }
+    let stride = i32::try_from(span / gap).ok()?;
+    let base = addresses[first].checked_add_signed(-i64::from(stride) * first as i64)?;
+    let fits = base >> (u64::BITS - KIND_BITS) == 0
+        && lanes(rest).all(|lane| {
+            addresses[lane] == base.wrapping_add_signed(i64::from(stride) * lane as i64)
+        });
+    fits.then_some((base, stride))
+}
+
+/// A reader's place in a [`WarpStream`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WarpCursor {
+    run: u32,
+    done: u32,
+    word: u32,
+}
+
+impl WarpCursor {
+    /// The next instruction's place in the kernel and the lanes that execute it; `None` at the end.
+    #[inline]
+    pub fn peek(&self, stream: &WarpStream) -> Option<(u32, LaneMask)> {
+        let run = stream.runs.get(self.run as usize)?;
+        Some((run.pc + self.done, run.mask))
+    }
+
+    /// Steps past the next instruction.
+    #[inline]
+    pub fn advance(&mut self, stream: &WarpStream) {
+        self.done += 1;
+        if self.done == stream.runs[self.run as usize].len {
+            self.run += 1;
+            self.done = 0;
+        }
+    }
+
+    /// Reads the addresses of the next memory instruction. Called once for each, in order.
+    #[inline]
+    pub fn addresses(&mut self, stream: &WarpStream) -> LaneAddresses {
+        let words = &stream.words[self.word as usize..];
+        let mask = words[0];
+        let packed = u64::from(words[1]) | u64::from(words[2]) << 32;
+        let (kind, base) = (packed as u32 & ((1 << KIND_BITS) - 1), packed >> KIND_BITS);
+        if kind == AFFINE {
+            self.word += 4;
+            return LaneAddresses { mask, shape: Shape::Affine { base, stride: words[3] as i32 } };
+        }
+        let mut addresses = [0; WARP];
+        let mut place = 3;
+        for lane in lanes(mask) {
+            let mut offset = u64::from(words[place]);
+            place += 1;
+            if kind == WIDE {
+                offset |= u64::from(words[place]) << 32;
+                place += 1;
+            }
+            addresses[lane] = base + offset;
+        }
+        self.word += place as u32;
+        LaneAddresses { mask, shape: Shape::Scattered(addresses) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip(mask: LaneMask, addresses: &[u64; WARP]) -> LaneAddresses {
+        let mut stream = WarpStream::default();
+        stream.push_addresses(mask, addresses);
+        let mut cursor = WarpCursor::default();
+        let read = cursor.addresses(&stream);
+        assert_eq!(cursor.word as usize, stream.words.len());
+        read
+    }
+
+    #[test]
+    fn straight_code_is_one_run() {
+        let mut stream = WarpStream::default();
+        for pc in 3..9 {
+            stream.push(pc, !0);
+        }
+        stream.push(3, !0);
+        stream.push(4, 1);
+        assert_eq!(stream.runs.len(), 3);
+        let mut cursor = WarpCursor::default();
+        let mut seen = Vec::new();
+        while let Some(step) = cursor.peek(&stream) {
+            seen.push(step);
+            cursor.advance(&stream);
+        }
+        let expected: Vec<_> = (3..9).map(|pc| (pc, !0)).chain([(3, !0), (4, 1)]).collect();
+        assert_eq!(seen, expected);
+        assert_eq!(stream.instructions(), 8);
+    }
+
+    #[test]
+    fn consecutive_addresses_are_affine() {
+        let addresses = std::array::from_fn(|lane| 0x1000 + 4 * lane as u64);
+        let read = round_trip(0xffff_fffe, &addresses);
+        assert_eq!(read.shape, Shape::Affine { base: 0x1000, stride: 4 });
+        assert_eq!(read.of(7), 0x101c);
+    }
+
+    #[test]
+    fn scattered_addresses_come_back_lane_by_lane() {
+        for spread in [7u64, 1 << 40] {
+            let addresses = std::array::from_fn(|lane| (lane as u64 * lane as u64) * spread);
+            let mask = 0x8421_8421;
+            let read = round_trip(mask, &addresses);
+            assert_eq!(read.mask, mask);
+            for lane in lanes(mask) {
+                assert_eq!(read.of(lane), addresses[lane]);
+            }
+        }
+    }
+
+    #[test]
+    fn no_lane_and_one_lane_are_affine() {
+        assert_eq!(round_trip(0, &[9; WARP]).mask, 0);
+        assert_eq!(round_trip(1 << 31, &[9; WARP]).of(31), 9);
+    }
+}

@@ -1,0 +1,5 @@
+//! The L1 data cache.
+
+mod stats;
+
+pub use stats::L1Stats;

@@ -1,0 +1,54 @@
+//! What an L1 counts.
+
+use crate::stats::ratio;
+
+crate::counters! {
+    /// Events of one L1 data cache.
+    pub struct L1Stats {
+        /// Loads whose line was present [accesses].
+        load_hits,
+        /// Loads merged into an outstanding miss [accesses].
+        load_merged,
+        /// Loads that sent a fetch to the L2 [accesses].
+        load_misses,
+        /// Loads that went past the L1 to the L2 [accesses].
+        load_bypasses,
+        /// Stores sent on to the L2 [accesses].
+        stores,
+        /// Stores whose line was present and was dropped [accesses].
+        store_evictions,
+        /// Atomics sent on to the L2 [accesses].
+        atomics,
+        /// Cycles in which an access was refused for want of a merger field [core cycles].
+        stall_nomerger,
+        /// Cycles in which an access was refused for want of an MSHR entry [core cycles].
+        stall_nomshrline,
+        /// Cycles in which an access was refused because every way of its set was reserved [core cycles].
+        stall_nocacheline,
+        /// Cycles in which an access was refused because the miss queue was full [core cycles].
+        stall_missqueue,
+        /// Lines that arrived [lines].
+        fills,
+        /// Most MSHR entries in use at once, summed over the L1s when merged [entries].
+        peak_mshr_entries,
+        /// Most accesses waiting at once, summed over the L1s when merged [accesses].
+        peak_outstanding,
+    }
+}
+
+impl L1Stats {
+    /// Loads looked up in the L1.
+    pub fn loads(&self) -> u64 {
+        self.load_hits + self.load_merged + self.load_misses
+    }
+
+    /// Share of loads looked up that sent a fetch.
+    pub fn miss_rate(&self) -> f64 {
+        ratio(self.load_misses, self.loads())
+    }
+
+    /// Share of loads looked up whose line was present.
+    pub fn hit_rate(&self) -> f64 {
+        ratio(self.load_hits, self.loads())
+    }
+}

@@ -1,0 +1,45 @@
+//! What an L2 slice counts.
+
+use crate::stats::ratio;
+
+crate::counters! {
+    /// Events of one L2 slice.
+    pub struct L2Stats {
+        /// Reads whose bytes were present [requests].
+        read_hits,
+        /// Reads merged into an outstanding miss [requests].
+        read_merged,
+        /// Reads that fetched their line from DRAM [requests].
+        read_misses,
+        /// Writes to a line that was present or outstanding [requests].
+        write_hits,
+        /// Writes that took a new line, without fetching it [requests].
+        write_misses,
+        /// Atomics performed [requests].
+        atomics,
+        /// Dirty lines sent to DRAM to make room [lines].
+        writebacks,
+        /// Cycles in which a request was refused for want of a merger field [L2 cycles].
+        stall_nomerger,
+        /// Cycles in which a request was refused for want of an MSHR entry [L2 cycles].
+        stall_nomshrline,
+        /// Cycles in which a request was refused because every way of its set was reserved [L2 cycles].
+        stall_nocacheline,
+        /// Cycles in which a request was refused because the DRAM queue was full [L2 cycles].
+        stall_dramqueue,
+        /// Cycles in which a request was refused because the reply queue was full [L2 cycles].
+        stall_replyqueue,
+    }
+}
+
+impl L2Stats {
+    /// Reads looked up.
+    pub fn reads(&self) -> u64 {
+        self.read_hits + self.read_merged + self.read_misses
+    }
+
+    /// Share of reads that fetched from DRAM.
+    pub fn read_miss_rate(&self) -> f64 {
+        ratio(self.read_misses, self.reads())
+    }
+}

@@ -1,0 +1,15 @@
+//! gsim: a cycle-level simulator of GPU memory systems.
+
+pub mod config;
+pub mod dram;
+pub mod error;
+pub mod gpu;
+pub mod isa;
+pub mod l1;
+pub mod l2;
+pub mod noc;
+pub mod ring;
+pub mod sm;
+pub mod stats;
+pub mod units;
+pub mod workload;

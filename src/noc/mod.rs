@@ -1,0 +1,5 @@
+//! The interconnect.
+
+mod stats;
+
+pub use stats::NocStats;

@@ -1,0 +1,143 @@
+//! A bounded queue whose items carry the cycle from which they can be seen.
+//!
+//! One type serves as queue (visible at once) and as fixed-latency pipe (visible later). Its storage
+//! is allocated once.
+
+use crate::units::Cycle;
+
+/// A first-in, first-out queue of at most `capacity` items.
+///
+/// Items leave in the order in which they came; an item that is not yet visible blocks those behind
+/// it, as in a pipe.
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    slots: Box<[(Cycle, T)]>,
+    head: usize,
+    len: usize,
+    capacity: usize,
+}
+
+impl<T: Copy + Default> Ring<T> {
+    /// An empty queue for `capacity` items (at least one).
+    pub fn new(capacity: usize) -> Self {
+        assert!(capacity > 0, "a ring needs room for one item");
+        let slots = vec![(Cycle::default(), T::default()); capacity.next_power_of_two()];
+        Ring { slots: slots.into_boxed_slice(), head: 0, len: 0, capacity }
+    }
+
+    #[inline]
+    fn slot(&self, offset: usize) -> usize {
+        (self.head + offset) & (self.slots.len() - 1)
+    }
+
+    /// Appends `item`, to be seen from cycle `visible`; gives it back when the queue is full.
+    #[inline]
+    pub fn try_push(&mut self, visible: Cycle, item: T) -> Result<(), T> {
+        if self.len == self.capacity {
+            return Err(item);
+        }
+        let slot = self.slot(self.len);
+        self.slots[slot] = (visible, item);
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Appends `item`. The caller holds a credit for the room, so a full queue is a broken invariant.
+    #[inline]
+    pub fn push(&mut self, visible: Cycle, item: T) {
+        let pushed = self.try_push(visible, item).is_ok();
+        assert!(pushed, "a producer pushed without a credit");
+    }
+
+    /// The oldest item, if it can be seen at `now`.
+    #[inline]
+    pub fn front(&self, now: Cycle) -> Option<&T> {
+        let (visible, item) = &self.slots[self.head];
+        (self.len > 0 && *visible <= now).then_some(item)
+    }
+
+    /// As [`Ring::front`], for change in place.
+    #[inline]
+    pub fn front_mut(&mut self, now: Cycle) -> Option<&mut T> {
+        let (visible, item) = &mut self.slots[self.head];
+        (self.len > 0 && *visible <= now).then_some(item)
+    }
+
+    /// Takes the oldest item, if it can be seen at `now`.
+    #[inline]
+    pub fn pop(&mut self, now: Cycle) -> Option<T> {
+        let item = *self.front(now)?;
+        self.head = self.slot(1);
+        self.len -= 1;
+        Some(item)
+    }
+
+    /// The cycle at which the oldest item can be seen; [`Cycle::NEVER`] when empty.
+    #[inline]
+    pub fn next_visible(&self) -> Cycle {
+        if self.len == 0 { Cycle::NEVER } else { self.slots[self.head].0 }
+    }
+
+    /// Items held, visible or not.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True when nothing is held.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// True when a push would be refused.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.len == self.capacity
+    }
+
+    /// Room left [items].
+    #[inline]
+    pub fn free(&self) -> usize {
+        self.capacity - self.len
+    }
+
+    /// The items, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len).map(|offset| &self.slots[self.slot(offset)].1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_is_seen_from_its_cycle_on_and_not_before() {
+        let mut ring = Ring::new(2);
+        ring.push(Cycle(5), 'a');
+        assert_eq!(ring.pop(Cycle(4)), None);
+        assert_eq!(ring.pop(Cycle(5)), Some('a'));
+    }
+
+    #[test]
+    fn a_full_ring_gives_the_item_back() {
+        let mut ring = Ring::new(3);
+        for item in 0..3 {
+            ring.push(Cycle(0), item);
+        }
+        assert_eq!(ring.try_push(Cycle(0), 9), Err(9));
+        assert_eq!(ring.pop(Cycle(0)), Some(0));
+        assert_eq!(ring.try_push(Cycle(0), 9), Ok(()));
+        assert_eq!(ring.iter().copied().collect::<Vec<_>>(), [1, 2, 9]);
+    }
+
+    #[test]
+    fn an_invisible_head_blocks_those_behind_it() {
+        let mut ring = Ring::new(2);
+        ring.push(Cycle(9), 'a');
+        ring.push(Cycle(1), 'b');
+        assert_eq!(ring.pop(Cycle(5)), None);
+        assert_eq!(ring.next_visible(), Cycle(9));
+    }
+}

@@ -1,0 +1,5 @@
+//! The streaming multiprocessor.
+
+mod stats;
+
+pub use stats::SmStats;

@@ -1,0 +1,21 @@
+//! Statistics: plain counters, declared once, and the three ledgers.
+
+mod counters;
+mod ledger;
+mod reasons;
+
+pub use counters::Stats;
+pub use ledger::{Ledger, Reason};
+pub use reasons::{IssueReason, LatencyStage, LsuReason};
+
+/// Per scheduler and cycle: issued, or the one reason that it was not.
+pub type IssueLedger = Ledger<IssueReason, { IssueReason::COUNT }>;
+/// Per SM and cycle: what the load/store unit did.
+pub type LsuLedger = Ledger<LsuReason, { LsuReason::COUNT }>;
+/// Per load access: where its latency went.
+pub type LatencyLedger = Ledger<LatencyStage, { LatencyStage::COUNT }>;
+
+/// `part` of `whole`; zero when there is no whole.
+pub fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

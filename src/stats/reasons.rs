@@ -1,0 +1,93 @@
+//! The reasons of the three ledgers.
+
+crate::reasons! {
+    /// What a scheduler did with one cycle.
+    pub enum IssueReason {
+        /// An instruction was issued.
+        Issued = "issued",
+        /// A ready memory instruction found the LSU stalled because a line's MSHR entry had no free merger field.
+        LsuNoMerger = "lsu_nomerger",
+        /// A ready memory instruction found the LSU stalled because no MSHR entry was free.
+        LsuNoMshrLine = "lsu_nomshrline",
+        /// A ready memory instruction found the LSU stalled because every way of the set was reserved.
+        LsuNoCacheLine = "lsu_nocacheline",
+        /// A ready memory instruction found the LSU serialising the accesses of another one.
+        LsuCoalescing = "lsu_coalescing",
+        /// A ready memory instruction found the LSU stalled because the way to the interconnect was full.
+        LsuMissQueue = "lsu_missqueue",
+        /// A ready memory instruction found the LSU serialising shared-memory bank conflicts.
+        LsuBankConflict = "lsu_bankconflict",
+        /// A ready memory instruction found the LSU serving other instructions at its full rate.
+        LsuServing = "lsu_serving",
+        /// A ready instruction found its arithmetic unit taken.
+        UnitBusy = "unit_busy",
+        /// The nearest warp waits for an arithmetic result.
+        Arithmetic = "arithmetic",
+        /// The oldest outstanding access was still in the LSU.
+        MemoryLsu = "memory_lsu",
+        /// The oldest outstanding access was in the L1: tags, miss queue, or data on its way to the registers.
+        MemoryL1 = "memory_l1",
+        /// The oldest outstanding access was merged into another access's miss and waited for its line.
+        MemoryMerged = "memory_merged",
+        /// The oldest outstanding access was in the request or reply network.
+        MemoryNoc = "memory_noc",
+        /// The oldest outstanding access was in an L2 slice or its queue.
+        MemoryL2 = "memory_l2",
+        /// The oldest outstanding access was in a DRAM controller: queue or service.
+        MemoryDram = "memory_dram",
+        /// The oldest outstanding access was in shared memory.
+        MemoryShared = "memory_shared",
+        /// Every warp waits at a barrier or fence.
+        Barrier = "barrier",
+        /// No warp is resident that has an instruction left.
+        NoWarp = "no_warp",
+    }
+}
+
+crate::reasons! {
+    /// What a load/store unit did with one cycle.
+    pub enum LsuReason {
+        /// No access was offered.
+        Idle = "idle",
+        /// An access was served, the last one of its warp instruction.
+        Serving = "serving",
+        /// Stalled: the line is outstanding and its MSHR entry has no free merger field.
+        NoMerger = "nomerger",
+        /// Stalled: the line is not outstanding and no MSHR entry is free.
+        NoMshrLine = "nomshrline",
+        /// Stalled: the line is not outstanding and every way of its set is reserved.
+        NoCacheLine = "nocacheline",
+        /// An access was served while further accesses of the same warp instruction waited for their turn.
+        Coalescing = "coalescing",
+        /// Stalled: the queue to the interconnect is full.
+        MissQueue = "missqueue",
+        /// Shared memory served one of several passes that bank conflicts make of one instruction.
+        BankConflict = "bankconflict",
+    }
+}
+
+crate::reasons! {
+    /// Where a load access spent its time.
+    pub enum LatencyStage {
+        /// From the issue of its warp instruction until the L1 accepted the access.
+        Lsu = "lsu",
+        /// L1: tag and data access, the miss queue, and the release to the registers.
+        L1 = "l1",
+        /// Merged into another access's outstanding miss, until that line arrived.
+        L1Merged = "l1_merged",
+        /// Request network.
+        RequestNetwork = "request_network",
+        /// From arrival at the L2 slice until its tags accepted the request.
+        L2Queue = "l2_queue",
+        /// L2: tag and data access, and the wait for the reply network.
+        L2 = "l2",
+        /// Merged into another request's outstanding L2 miss, until that line arrived.
+        L2Merged = "l2_merged",
+        /// From the L2's miss until the first DRAM command for it.
+        DramQueue = "dram_queue",
+        /// From the first DRAM command until the last byte arrived at the L2.
+        DramService = "dram_service",
+        /// Reply network.
+        ReplyNetwork = "reply_network",
+    }
+}

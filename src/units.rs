@@ -1,0 +1,74 @@
+//! The quantities of the model as types, so that a line address is never taken for a byte address.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+use serde::Serialize;
+
+/// A point in time, counted in cycles of the clock domain that the surrounding code belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Cycle(pub u64);
+
+impl Cycle {
+    /// A point in time that is never reached.
+    pub const NEVER: Cycle = Cycle(u64::MAX);
+
+    /// Cycles from `earlier` to `self`; zero when `earlier` lies later.
+    #[inline]
+    pub fn since(self, earlier: Cycle) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl Add<u64> for Cycle {
+    type Output = Cycle;
+    #[inline]
+    fn add(self, cycles: u64) -> Cycle {
+        Cycle(self.0 + cycles)
+    }
+}
+
+impl AddAssign<u64> for Cycle {
+    #[inline]
+    fn add_assign(&mut self, cycles: u64) {
+        self.0 += cycles;
+    }
+}
+
+impl Sub<Cycle> for Cycle {
+    type Output = u64;
+    #[inline]
+    fn sub(self, earlier: Cycle) -> u64 {
+        self.0 - earlier.0
+    }
+}
+
+impl fmt::Display for Cycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// An address in units of one cache line: the byte address divided by the line size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct LineAddr(pub u64);
+
+impl LineAddr {
+    /// The line that holds byte `address`, for lines of `1 << line_bits` bytes.
+    #[inline]
+    pub fn of_byte(address: u64, line_bits: u32) -> LineAddr {
+        LineAddr(address >> line_bits)
+    }
+
+    /// The first byte of the line, for lines of `1 << line_bits` bytes.
+    #[inline]
+    pub fn first_byte(self, line_bits: u32) -> u64 {
+        self.0 << line_bits
+    }
+}
+
+impl fmt::LowerHex for LineAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::LowerHex::fmt(&self.0, f)
+    }
+}
