@@ -31,6 +31,7 @@ pub struct LaneAddresses {
 }
 
 /// Addresses by lane.
+#[expect(clippy::large_enum_variant, reason = "short-lived, on the stack, never in bulk")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// `base + lane * stride` for every lane of the mask.

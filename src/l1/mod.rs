@@ -1,5 +1,21 @@
-//! The L1 data cache.
+//! The L1 data cache of an SM: tags, MSHRs with merger fields, and the way to the interconnect.
+//!
+//! Write-through, no allocation for stores; a line is reserved when its miss is sent. The checks of an
+//! access come in a fixed order, each with its own refusal:
+//!
+//! 1. tag lookup: present is a hit;
+//! 2. outstanding: merge into its MSHR entry, or [`Refusal::NoMerger`];
+//! 3. reserve a line of the set, or [`Refusal::NoCacheLine`];
+//! 4. take an MSHR entry, or [`Refusal::NoMshrLine`];
+//! 5. queue the fetch for the interconnect, or [`Refusal::MissQueue`].
+//!
+//! Source of the order: Lashgar and Baniasadi, "A Case Against Small Data Types in GPGPUs", Section IV.
+//! A refusal changes nothing.
 
+mod cache;
 mod stats;
+#[cfg(test)]
+mod tests;
 
+pub use cache::{Access, AccessKind, L1, Outcome, Refusal, Released, Waiter};
 pub use stats::L1Stats;

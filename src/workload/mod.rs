@@ -8,6 +8,9 @@ pub use memory::{Buffer, DeviceMemory};
 
 use crate::error::Result;
 
+/// Compares device memory with the host reference.
+pub type CheckFn = dyn Fn(&DeviceMemory) -> Result<Verdict> + Send + Sync;
+
 /// Something to run: buffers filled, launches in order, and the host's opinion of the result.
 pub struct Workload {
     /// What reports call it.
@@ -17,7 +20,7 @@ pub struct Workload {
     /// What to launch, in order.
     pub launches: Vec<Launch>,
     /// Compares memory after the last launch with the host reference.
-    pub check: Box<dyn Fn(&DeviceMemory) -> Result<Verdict> + Send + Sync>,
+    pub check: Box<CheckFn>,
 }
 
 /// What a check found when all was well.

@@ -1,0 +1,106 @@
+//! What travels between an SM and the L2, and the times it collects on the way.
+
+use crate::units::{Cycle, LineAddr};
+
+/// What a request asks of the L2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RequestKind {
+    /// A line for the L1.
+    #[default]
+    Fetch,
+    /// Bytes for registers, past the L1.
+    Load,
+    /// Bytes to write.
+    Store,
+    /// A read-modify-write of bytes; the old values come back.
+    Atomic,
+}
+
+/// From an SM to an L2 slice.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request {
+    /// The line it concerns.
+    pub line: LineAddr,
+    /// Bytes of the line it reads or writes, bit 0 the line's first byte.
+    pub bytes: u128,
+    /// What it asks.
+    pub kind: RequestKind,
+    /// Who asks.
+    pub sm: u16,
+    /// Where the asking SM finds its notes on the request; comes back with the reply.
+    pub slot: u16,
+    /// When it passed where.
+    pub stamps: Stamps,
+}
+
+/// What an L2 slice answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReplyKind {
+    /// The line for the L1.
+    #[default]
+    Fill,
+    /// Bytes for registers.
+    Data,
+    /// The bytes are written.
+    Ack,
+}
+
+/// From an L2 slice to an SM.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reply {
+    /// What it brings.
+    pub kind: ReplyKind,
+    /// For whom.
+    pub sm: u16,
+    /// The request's slot.
+    pub slot: u16,
+    /// Bytes of data besides the header.
+    pub data_bytes: u16,
+    /// When it passed where.
+    pub stamps: Stamps,
+}
+
+impl Request {
+    /// The answer, after the request went through the L2.
+    pub fn reply(&self, line_bytes: u16) -> Reply {
+        let (kind, data_bytes) = match self.kind {
+            RequestKind::Fetch => (ReplyKind::Fill, line_bytes),
+            RequestKind::Load | RequestKind::Atomic => {
+                (ReplyKind::Data, self.bytes.count_ones() as u16)
+            }
+            RequestKind::Store => (ReplyKind::Ack, 0),
+        };
+        Reply { kind, sm: self.sm, slot: self.slot, data_bytes, stamps: self.stamps }
+    }
+
+    /// Bytes of data the request itself carries, besides the header.
+    pub fn data_bytes(&self) -> u32 {
+        match self.kind {
+            RequestKind::Fetch | RequestKind::Load => 0,
+            RequestKind::Store | RequestKind::Atomic => self.bytes.count_ones(),
+        }
+    }
+}
+
+/// When a request passed the borders between components, in core cycles.
+///
+/// Later borders of a request that is still on its way hold zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamps {
+    /// The L1 accepted the access.
+    pub accepted: Cycle,
+    /// It left the L1's miss queue for the request network.
+    pub injected: Cycle,
+    /// It arrived at the L2 slice.
+    pub at_slice: Cycle,
+    /// The slice's tags accepted it.
+    pub looked_up: Cycle,
+    /// The first DRAM command for it went out; equals `looked_up` for a hit and for a merged request.
+    pub dram_started: Cycle,
+    /// The slice had its data: `looked_up` for a hit.
+    pub filled: Cycle,
+    /// The reply left the slice for the reply network.
+    pub replied: Cycle,
+    /// It waited for another request's fetch.
+    pub merged_at_l2: bool,
+}
