@@ -1,5 +1,13 @@
-//! The L2 slices.
+//! The L2: slices, each with its own tags, MSHRs and merger fields.
+//!
+//! Write-back. A write that finds no line takes one without fetching it and notes which bytes are
+//! valid (write-validate); a read that wants other bytes of such a line fetches it then. One request is
+//! looked up a cycle, in the order of arrival; a refused one holds up those behind it.
 
+mod slice;
 mod stats;
+#[cfg(test)]
+mod tests;
 
+pub use slice::Slice;
 pub use stats::L2Stats;

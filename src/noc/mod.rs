@@ -1,5 +1,7 @@
-//! The interconnect.
+//! The interconnect: one crossbar for requests, one for replies.
 
+mod crossbar;
 mod stats;
 
+pub use crossbar::Crossbar;
 pub use stats::NocStats;

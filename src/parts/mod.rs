@@ -1,9 +1,11 @@
-//! What the components of the memory system share: packets, tag arrays, MSHR files.
+//! What the components of the memory system share: packets, address maps, tag arrays, MSHR files.
 
+mod address;
 mod mshr;
 mod packet;
 mod tags;
 
+pub use address::AddressMap;
 pub use mshr::{MshrFile, MshrId};
-pub use packet::{Reply, ReplyKind, Request, RequestKind, Stamps};
+pub use packet::{DramRequest, Reply, ReplyKind, Request, RequestKind, Stamps};
 pub use tags::{Lookup, TagArray, Way};

@@ -104,3 +104,16 @@ pub struct Stamps {
     /// It waited for another request's fetch.
     pub merged_at_l2: bool,
 }
+
+/// From an L2 slice to its DRAM channel: consecutive bytes of one line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DramRequest {
+    /// First byte, within the channel's address space.
+    pub address: u64,
+    /// How many bytes; a multiple of a burst.
+    pub bytes: u32,
+    /// Writes them; else reads.
+    pub write: bool,
+    /// The slice's name for it; comes back with the data of a read.
+    pub slot: u16,
+}

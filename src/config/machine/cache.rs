@@ -107,6 +107,8 @@ pub struct L2Config {
     pub tag_latency: Bounded<0, 1023>,
     /// From the tag lookup, or from a line's arrival, to the reply network [L2 cycles, 1..=1023].
     pub data_latency: Bounded<1, 1023>,
+    /// Fetches and dirty lines waiting for the DRAM controller [requests, 2..=1024].
+    pub miss_queue: Bounded<2, 1024>,
     /// Replies waiting for the reply network [packets, 1..=1024].
     pub reply_queue: Bounded<1, 1024>,
 }

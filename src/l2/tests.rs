@@ -1,0 +1,150 @@
+//! One behaviour a test, on the slices of the GTX 480 preset with small queues.
+
+use super::*;
+use crate::config::Machine;
+use crate::parts::{ReplyKind, Request, RequestKind};
+use crate::units::{Cycle, LineAddr};
+
+/// A slice that has the whole memory to itself: two sets of two ways, two MSHR entries of two mergers.
+fn slice() -> Slice {
+    let preset = include_str!("../../configs/gpus/gtx480.ron");
+    let (before, l2) = preset.split_once("    l2: (").unwrap();
+    let (_, after) = l2.split_once("    dram: (").unwrap();
+    let small = "    l2: (slices: 6, interleave: 128, size: 512, sets: 2, ways: 2, line: 128, \
+                 index: Linear, replacement: Lru, mshr_entries: 2, mshr_mergers: 2, \
+                 input_queue: 8, tag_latency: 3, data_latency: 5, miss_queue: 2, reply_queue: 4),\n";
+    let machine: Machine = ron::from_str(&format!("{before}{small}    dram: ({after}")).unwrap();
+    Slice::new(&machine, 0)
+}
+
+/// The lines of slice 0 are every sixth one.
+fn request(kind: RequestKind, local: u64, bytes: u128) -> Request {
+    Request { line: LineAddr(local * 6), kind, bytes, slot: local as u16, ..Request::default() }
+}
+
+fn fetch(local: u64) -> Request {
+    request(RequestKind::Fetch, local, 0)
+}
+
+/// Ticks from `from` until before `to`.
+fn run(slice: &mut Slice, from: u64, to: u64) {
+    for now in from..to {
+        slice.tick(Cycle(now), Cycle(now));
+    }
+}
+
+#[test]
+fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram() {
+    let mut slice = slice();
+    slice.accept(Cycle(0), Cycle(0), fetch(0));
+    run(&mut slice, 0, 3);
+    assert_eq!(slice.next_dram_request(), None);
+    run(&mut slice, 3, 4);
+    let dram = slice.take_dram_request().unwrap();
+    assert_eq!((dram.address, dram.bytes, dram.write), (0, 128, false));
+    slice.fill(Cycle(50), Cycle(50), dram.slot, Cycle(20));
+    run(&mut slice, 50, 51);
+    assert!(slice.next_reply(Cycle(54)).is_none());
+    let reply = slice.take_reply(Cycle(55), Cycle(55)).unwrap();
+    assert_eq!(reply.kind, ReplyKind::Fill);
+    let stamps = reply.stamps;
+    let times = (stamps.at_slice.0, stamps.looked_up.0, stamps.dram_started.0, stamps.filled.0);
+    assert_eq!(times, (0, 3, 20, 50));
+    slice.accept(Cycle(60), Cycle(60), fetch(0));
+    run(&mut slice, 60, 64);
+    assert!(slice.next_reply(Cycle(67)).is_none());
+    assert!(slice.next_reply(Cycle(68)).is_some());
+    assert_eq!(slice.stats(), &L2Stats { read_misses: 1, read_hits: 1, ..L2Stats::default() });
+}
+
+#[test]
+fn an_entry_serves_two_fetches_and_the_third_waits() {
+    let mut slice = slice();
+    for _ in 0..3 {
+        slice.accept(Cycle(0), Cycle(0), fetch(0));
+    }
+    run(&mut slice, 0, 10);
+    let stats = slice.stats().clone();
+    assert_eq!((stats.read_misses, stats.read_merged, stats.stall_nomerger), (1, 1, 5));
+    let dram = slice.take_dram_request().unwrap();
+    slice.fill(Cycle(10), Cycle(10), dram.slot, Cycle(10));
+    run(&mut slice, 10, 12);
+    assert_eq!(slice.stats().read_hits, 1);
+    assert_eq!(slice.stats().stall_nomerger, 5);
+}
+
+#[test]
+fn every_resource_has_its_own_refusal() {
+    // Three lines of one set with two ways.
+    let mut by_line = slice();
+    // Three lines of two sets with two MSHR entries.
+    let mut by_entry = slice();
+    for (slice, locals) in [(&mut by_line, [0, 2, 4]), (&mut by_entry, [0, 1, 2])] {
+        for local in locals {
+            slice.accept(Cycle(0), Cycle(0), fetch(local));
+        }
+        run(slice, 0, 6);
+    }
+    assert_eq!(by_line.stats().stall_nocacheline, 1);
+    assert_eq!(by_entry.stats().stall_nomshrline, 1);
+}
+
+#[test]
+fn a_write_takes_a_line_without_a_fetch_and_goes_back_when_room_is_needed() {
+    let mut slice = slice();
+    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, 0xffff_ffff));
+    run(&mut slice, 0, 4);
+    assert_eq!(slice.next_dram_request(), None);
+    assert_eq!(slice.take_reply(Cycle(8), Cycle(8)).unwrap().kind, ReplyKind::Ack);
+    for (start, local) in [(10, 2), (20, 4)] {
+        slice.accept(Cycle(start), Cycle(start), fetch(local));
+        run(&mut slice, start, start + 5);
+        if let Some(dram) = slice.take_dram_request().filter(|dram| !dram.write) {
+            slice.fill(Cycle(start + 5), Cycle(start + 5), dram.slot, Cycle(start));
+            run(&mut slice, start + 5, start + 8);
+        }
+    }
+    // The third line pushed the dirty one out: one burst of 64 bytes, then the fetch.
+    assert_eq!(slice.stats().writebacks, 1);
+    assert!(!slice.take_dram_request().unwrap().write);
+}
+
+#[test]
+fn a_read_of_bytes_that_were_written_hits_and_one_of_other_bytes_fetches_the_line() {
+    let mut slice = slice();
+    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, 0xff));
+    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Load, 0, 0x0f));
+    run(&mut slice, 0, 6);
+    assert_eq!(slice.stats().read_hits, 1);
+    slice.accept(Cycle(6), Cycle(6), fetch(0));
+    run(&mut slice, 6, 12);
+    assert_eq!(slice.stats().read_misses, 1);
+    let dram = slice.take_dram_request().unwrap();
+    slice.fill(Cycle(20), Cycle(20), dram.slot, Cycle(15));
+    run(&mut slice, 20, 21);
+    // Still dirty: it goes back when its way is needed.
+    for local in [2, 4] {
+        slice.accept(Cycle(30), Cycle(30), request(RequestKind::Store, local, 0xff));
+    }
+    run(&mut slice, 30, 36);
+    let write = slice.take_dram_request().unwrap();
+    assert_eq!((write.write, write.bytes, write.address), (true, 64, 0));
+}
+
+#[test]
+fn an_atomic_fetches_its_line_and_leaves_it_dirty() {
+    let mut slice = slice();
+    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Atomic, 0, 0xf));
+    run(&mut slice, 0, 5);
+    let dram = slice.take_dram_request().unwrap();
+    slice.fill(Cycle(9), Cycle(9), dram.slot, Cycle(6));
+    run(&mut slice, 9, 10);
+    let reply = slice.take_reply(Cycle(14), Cycle(14)).unwrap();
+    assert_eq!((reply.kind, reply.data_bytes), (ReplyKind::Data, 4));
+    assert_eq!(slice.stats().atomics, 1);
+    for local in [2, 4] {
+        slice.accept(Cycle(30), Cycle(30), request(RequestKind::Store, local, 0xff));
+    }
+    run(&mut slice, 30, 36);
+    assert!(slice.take_dram_request().unwrap().write);
+}
