@@ -13,7 +13,7 @@ pub use inst::{
     AccessKind, ArithClass, CacheOp, Inst, MAX_OPERANDS, MemoryOp, Op, Operands, Reg, Space,
 };
 pub use source::{Cta, CtaSource, Kernel};
-pub use stream::{LaneAddresses, Shape, WarpCursor, WarpStream};
+pub use stream::{LaneAddresses, Shape, WarpCursor, WarpStream, lanes};
 
 /// Lanes of a warp.
 pub const WARP: usize = 32;

@@ -149,7 +149,7 @@ impl WarpStream {
 
 /// The lanes of a mask, lowest first.
 #[inline]
-pub(crate) fn lanes(mask: LaneMask) -> impl Iterator<Item = usize> {
+pub fn lanes(mask: LaneMask) -> impl Iterator<Item = usize> {
     let mut rest = mask;
     std::iter::from_fn(move || {
         let lane = rest.trailing_zeros();

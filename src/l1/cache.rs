@@ -2,85 +2,12 @@
 
 use super::stats::L1Stats;
 use crate::config::machine::L1Config;
-use crate::parts::{Lookup, MshrFile, MshrId, Reply, Request, RequestKind, Stamps, TagArray};
+use crate::parts::{
+    Access, AccessKind, DataCache, Lookup, MshrFile, MshrId, Outcome, Refusal, Released, Reply,
+    Request, RequestKind, Stamps, TagArray, Waiter, Way,
+};
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
-
-/// Who waits for an access: handed back when its data is there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waiter {
-    /// The owner's name for the warp instruction.
-    pub tracker: u16,
-    /// When the warp instruction was issued.
-    pub issued: Cycle,
-    /// When the access was accepted; set by the L1.
-    pub accepted: Cycle,
-}
-
-/// What an access wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccessKind {
-    /// A line, looked up here.
-    Load,
-    /// Bytes from the L2, past the tags.
-    BypassLoad,
-    /// Bytes written through to the L2.
-    Store,
-    /// A read-modify-write at the L2.
-    Atomic,
-}
-
-/// One access of the load/store unit: some bytes of one line.
-#[derive(Clone, Copy, Debug)]
-pub struct Access {
-    /// The line.
-    pub line: LineAddr,
-    /// Bytes of the line that are wanted or written; not looked at for [`AccessKind::Load`].
-    pub bytes: u128,
-    /// What is wanted.
-    pub kind: AccessKind,
-    /// Whom to tell.
-    pub waiter: Waiter,
-}
-
-/// How an accepted access is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The line is present; data follows after the hit latency.
-    Hit,
-    /// The line is outstanding; the access waits for the same fill.
-    Merged,
-    /// The access reserved a line and queued a fetch.
-    Miss,
-    /// The access went on to the L2.
-    Sent,
-}
-
-/// Why an access was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The line is outstanding and its MSHR entry has no free merger field.
-    NoMerger,
-    /// Every way of the set is reserved.
-    NoCacheLine,
-    /// Every MSHR entry serves another line.
-    NoMshrLine,
-    /// The queue to the interconnect is full.
-    MissQueue,
-}
-
-/// An access whose line arrived and whose data now goes to the registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Released {
-    /// Whom to tell.
-    pub waiter: Waiter,
-    /// True when it waited for another access's fetch.
-    pub merged: bool,
-    /// When the line arrived.
-    pub arrived: Cycle,
-    /// The way of the fetch that brought the line.
-    pub stamps: Stamps,
-}
 
 /// One L1 data cache.
 #[derive(Clone, Debug)]
@@ -104,7 +31,7 @@ pub struct L1 {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct EntryFill {
-    way: crate::parts::Way,
+    way: Way,
     arrived: Cycle,
     stamps: Stamps,
 }
@@ -133,38 +60,6 @@ impl L1 {
     /// Counters since construction.
     pub fn stats(&self) -> &L1Stats {
         &self.stats
-    }
-
-    /// Takes `access`, or refuses it and changes nothing but the count of refusals.
-    pub fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
-        let outcome = match access.kind {
-            AccessKind::Load => self.load(now, access),
-            AccessKind::BypassLoad | AccessKind::Atomic => self.bypass(now, access),
-            AccessKind::Store => self.store(now, access),
-        };
-        match outcome {
-            Ok(Outcome::Hit) => self.stats.load_hits += 1,
-            Ok(Outcome::Merged) => self.stats.load_merged += 1,
-            Ok(Outcome::Miss) => self.stats.load_misses += 1,
-            Ok(Outcome::Sent) => match access.kind {
-                AccessKind::BypassLoad => self.stats.load_bypasses += 1,
-                AccessKind::Atomic => self.stats.atomics += 1,
-                AccessKind::Store => self.stats.stores += 1,
-                AccessKind::Load => {}
-            },
-            Err(refusal) => self.count_refusals(refusal, 1),
-        }
-        outcome
-    }
-
-    /// Counts `cycles` in which an access was refused for the same reason.
-    pub fn count_refusals(&mut self, refusal: Refusal, cycles: u64) {
-        *match refusal {
-            Refusal::NoMerger => &mut self.stats.stall_nomerger,
-            Refusal::NoCacheLine => &mut self.stats.stall_nocacheline,
-            Refusal::NoMshrLine => &mut self.stats.stall_nomshrline,
-            Refusal::MissQueue => &mut self.stats.stall_missqueue,
-        } += cycles;
     }
 
     fn load(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
@@ -259,42 +154,6 @@ impl L1 {
         self.miss_queue.pop(now)
     }
 
-    /// The line of a [`ReplyKind::Fill`](crate::parts::ReplyKind::Fill) reply has arrived.
-    pub fn fill(&mut self, now: Cycle, reply: &Reply) {
-        let entry = MshrId(reply.slot);
-        let fill = &mut self.fills[entry.index()];
-        fill.arrived = now;
-        fill.stamps = reply.stamps;
-        self.tags.fill(fill.way);
-        self.mshrs.arrive(entry);
-        self.releasing.push(now + self.fill_latency, entry);
-        self.stats.fills += 1;
-    }
-
-    /// The data of a [`ReplyKind::Data`](crate::parts::ReplyKind::Data) reply has arrived; says who
-    /// waited for it.
-    pub fn bypass_arrived(&mut self, reply: &Reply) -> Waiter {
-        self.free_bypasses.push(reply.slot);
-        self.bypasses[usize::from(reply.slot)]
-    }
-
-    /// The next access whose data goes to the registers; none when no arrived line has any left.
-    pub fn release(&mut self, now: Cycle) -> Option<Released> {
-        let entry = *self.releasing.front(now)?;
-        let merged = !self.mshrs.is_untouched(entry);
-        let (waiter, last) = self.mshrs.release(entry);
-        if last {
-            self.releasing.pop(now);
-        }
-        let EntryFill { arrived, stamps, .. } = self.fills[entry.index()];
-        Some(Released { waiter, merged, arrived, stamps })
-    }
-
-    /// When the next release can happen.
-    pub fn next_release(&self) -> Cycle {
-        self.releasing.next_visible()
-    }
-
     /// True when nothing is outstanding, queued or being released.
     pub fn is_idle(&self) -> bool {
         self.mshrs.in_use() == 0
@@ -310,6 +169,69 @@ impl L1 {
     /// Drops every line, as at the start of a kernel.
     pub fn invalidate(&mut self) {
         self.tags.invalidate_all();
+    }
+}
+
+impl DataCache for L1 {
+    fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
+        let outcome = match access.kind {
+            AccessKind::Load => self.load(now, access),
+            AccessKind::BypassLoad | AccessKind::Atomic => self.bypass(now, access),
+            AccessKind::Store => self.store(now, access),
+        };
+        match outcome {
+            Ok(Outcome::Hit) => self.stats.load_hits += 1,
+            Ok(Outcome::Merged) => self.stats.load_merged += 1,
+            Ok(Outcome::Miss) => self.stats.load_misses += 1,
+            Ok(Outcome::Sent) => match access.kind {
+                AccessKind::BypassLoad => self.stats.load_bypasses += 1,
+                AccessKind::Atomic => self.stats.atomics += 1,
+                AccessKind::Store => self.stats.stores += 1,
+                AccessKind::Load => {}
+            },
+            Err(refusal) => self.count_refusals(refusal, 1),
+        }
+        outcome
+    }
+
+    fn count_refusals(&mut self, refusal: Refusal, cycles: u64) {
+        *match refusal {
+            Refusal::NoMerger => &mut self.stats.stall_nomerger,
+            Refusal::NoCacheLine => &mut self.stats.stall_nocacheline,
+            Refusal::NoMshrLine => &mut self.stats.stall_nomshrline,
+            Refusal::MissQueue => &mut self.stats.stall_missqueue,
+        } += cycles;
+    }
+
+    fn fill(&mut self, now: Cycle, reply: &Reply) {
+        let entry = MshrId(reply.slot);
+        let fill = &mut self.fills[entry.index()];
+        fill.arrived = now;
+        fill.stamps = reply.stamps;
+        self.tags.fill(fill.way);
+        self.mshrs.arrive(entry);
+        self.releasing.push(now + self.fill_latency, entry);
+        self.stats.fills += 1;
+    }
+
+    fn bypass_arrived(&mut self, reply: &Reply) -> Waiter {
+        self.free_bypasses.push(reply.slot);
+        self.bypasses[usize::from(reply.slot)]
+    }
+
+    fn release(&mut self, now: Cycle) -> Option<Released> {
+        let entry = *self.releasing.front(now)?;
+        let merged = !self.mshrs.is_untouched(entry);
+        let (waiter, last) = self.mshrs.release(entry);
+        if last {
+            self.releasing.pop(now);
+        }
+        let EntryFill { arrived, stamps, .. } = self.fills[entry.index()];
+        Some(Released { waiter, merged, arrived, stamps })
+    }
+
+    fn next_release(&self) -> Cycle {
+        self.releasing.next_visible()
     }
 }
 

@@ -4,10 +4,10 @@
 //! access come in a fixed order, each with its own refusal:
 //!
 //! 1. tag lookup: present is a hit;
-//! 2. outstanding: merge into its MSHR entry, or [`Refusal::NoMerger`];
-//! 3. reserve a line of the set, or [`Refusal::NoCacheLine`];
-//! 4. take an MSHR entry, or [`Refusal::NoMshrLine`];
-//! 5. queue the fetch for the interconnect, or [`Refusal::MissQueue`].
+//! 2. outstanding: merge into its MSHR entry, or [`Refusal::NoMerger`](crate::parts::Refusal);
+//! 3. reserve a line of the set, or `NoCacheLine`;
+//! 4. take an MSHR entry, or `NoMshrLine`;
+//! 5. queue the fetch for the interconnect, or `MissQueue`.
 //!
 //! Source of the order: Lashgar and Baniasadi, "A Case Against Small Data Types in GPGPUs", Section IV.
 //! A refusal changes nothing.
@@ -17,5 +17,5 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use cache::{Access, AccessKind, L1, Outcome, Refusal, Released, Waiter};
+pub use cache::L1;
 pub use stats::L1Stats;

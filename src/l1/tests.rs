@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::machine::L1Config;
-use crate::parts::{Reply, ReplyKind};
+use crate::parts::{Access, AccessKind, DataCache, Outcome, Refusal, Reply, ReplyKind, Waiter};
 use crate::units::{Cycle, LineAddr};
 
 fn cache(sets: u32, ways: u32, entries: u32, mergers: u32, miss_queue: u32) -> L1 {

@@ -1,10 +1,12 @@
-//! What the components of the memory system share: packets, address maps, tag arrays, MSHR files.
+//! What the components of the memory system share: accesses, packets, address maps, tag arrays, MSHR files.
 
+mod access;
 mod address;
 mod mshr;
 mod packet;
 mod tags;
 
+pub use access::{Access, AccessKind, DataCache, Outcome, Refusal, Released, Waiter};
 pub use address::AddressMap;
 pub use mshr::{MshrFile, MshrId};
 pub use packet::{DramRequest, Reply, ReplyKind, Request, RequestKind, Stamps};

@@ -1,5 +1,23 @@
-//! The streaming multiprocessor.
+//! The streaming multiprocessor: resident CTAs, schedulers, scoreboard, arithmetic, load/store unit.
+//!
+//! In a cycle, in this order: a reply arrives; a line's waiting accesses are released; data of hits
+//! reaches the registers; the load/store unit serves one access; each scheduler issues at most one
+//! instruction. What a warp needs next is kept in bit masks, so that a cycle in which nothing can
+//! happen is known as such: [`Sm::next_event`] says when the next one is due, and the cycles between
+//! are charged to the ledgers in one step.
 
+mod core;
+mod ctas;
+mod issue;
+mod journey;
+mod lsu;
+mod program;
+mod scheduler;
 mod stats;
+mod waits;
+mod warps;
 
+pub use self::core::Sm;
+pub use ctas::Residency;
+pub use program::Program;
 pub use stats::SmStats;

@@ -16,7 +16,8 @@ pub use cache::{
 pub use dram::{DramConfig, DramScheduler, DramTiming, RowPolicy, WriteDrain};
 pub use noc::NocConfig;
 pub use sm::{
-    Arithmetic, LsuConfig, OpTiming, Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
+    Arithmetic, CtaRelease, LsuConfig, OpTiming, Policy, RefusalBlocks, Segment,
+    SharedMemoryConfig, SmConfig,
 };
 
 use super::bounded::{Bounded, Check, Checked};

@@ -26,8 +26,19 @@ pub struct SmConfig {
     pub register_granule: Bounded<1, 1024>,
     /// Cycles from one CTA's start on this SM to the next one's [core cycles, 1..=1024].
     pub cta_launch_interval: Bounded<1, 1024>,
+    /// What a CTA that has run out of instructions still waits for before another takes its place.
+    pub cta_release: CtaRelease,
     /// The arithmetic pipelines.
     pub arithmetic: Arithmetic,
+}
+
+/// What a CTA that has run out of instructions still waits for before another takes its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CtaRelease {
+    /// Its loads.
+    AfterLoads,
+    /// Its loads, and the L2's acknowledgement of its stores.
+    AfterStores,
 }
 
 /// Which ready warp a scheduler picks.

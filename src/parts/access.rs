@@ -1,0 +1,104 @@
+//! What a load/store unit asks of a data cache, and what it hears back.
+
+use super::packet::{Reply, Stamps};
+use crate::units::{Cycle, LineAddr};
+
+/// Who waits for an access: handed back when its data is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiter {
+    /// The owner's name for the warp instruction.
+    pub tracker: u16,
+    /// When the warp instruction was issued.
+    pub issued: Cycle,
+    /// When the access was accepted; set by the L1.
+    pub accepted: Cycle,
+}
+
+/// What an access wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccessKind {
+    /// A line, looked up here.
+    #[default]
+    Load,
+    /// Bytes from the L2, past the tags.
+    BypassLoad,
+    /// Bytes written through to the L2.
+    Store,
+    /// A read-modify-write at the L2.
+    Atomic,
+}
+
+/// One access of the load/store unit: some bytes of one line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Access {
+    /// The line.
+    pub line: LineAddr,
+    /// Bytes of the line that are wanted or written; not looked at for [`AccessKind::Load`].
+    pub bytes: u128,
+    /// What is wanted.
+    pub kind: AccessKind,
+    /// Whom to tell.
+    pub waiter: Waiter,
+}
+
+/// How an accepted access is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The line is present; data follows after the hit latency.
+    Hit,
+    /// The line is outstanding; the access waits for the same fill.
+    Merged,
+    /// The access reserved a line and queued a fetch.
+    Miss,
+    /// The access went on to the L2.
+    Sent,
+}
+
+/// Why an access was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The line is outstanding and its MSHR entry has no free merger field.
+    NoMerger,
+    /// Every way of the set is reserved.
+    NoCacheLine,
+    /// Every MSHR entry serves another line.
+    NoMshrLine,
+    /// The queue to the interconnect is full.
+    MissQueue,
+}
+
+/// An access whose line arrived and whose data now goes to the registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Released {
+    /// Whom to tell.
+    pub waiter: Waiter,
+    /// True when it waited for another access's fetch.
+    pub merged: bool,
+    /// When the line arrived.
+    pub arrived: Cycle,
+    /// The way of the fetch that brought the line.
+    pub stamps: Stamps,
+}
+
+/// A data cache as the load/store unit sees it.
+///
+/// The SM is generic over it, so that neither knows the other and a test can put a mock in its place.
+pub trait DataCache {
+    /// Takes `access`, or refuses it and changes nothing but the count of refusals.
+    fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal>;
+
+    /// Counts `cycles` in which an access stood refused for the same reason.
+    fn count_refusals(&mut self, refusal: Refusal, cycles: u64);
+
+    /// The line of a [`ReplyKind::Fill`](super::ReplyKind::Fill) reply has arrived.
+    fn fill(&mut self, now: Cycle, reply: &Reply);
+
+    /// The data of a [`ReplyKind::Data`](super::ReplyKind::Data) reply has arrived; says who waited.
+    fn bypass_arrived(&mut self, reply: &Reply) -> Waiter;
+
+    /// The next access whose data goes to the registers; none when no arrived line has any left.
+    fn release(&mut self, now: Cycle) -> Option<Released>;
+
+    /// When the next release can happen.
+    fn next_release(&self) -> Cycle;
+}

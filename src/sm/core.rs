@@ -1,0 +1,384 @@
+//! One SM: its parts, and a cycle of it.
+
+use std::sync::Arc;
+
+use super::ctas::{Ctas, Residency};
+use super::journey::Journey;
+use super::lsu::{Banks, Lsu, Served};
+use super::program::Program;
+use super::scheduler::Scheduler;
+use super::stats::SmStats;
+use super::waits::Outstanding;
+use super::warps::Warps;
+use crate::config::Machine;
+use crate::config::machine::{GlobalLoads, Segment, line_bits};
+use crate::isa::Cta;
+use crate::parts::{DataCache, Reply, ReplyKind, Waiter};
+use crate::ring::Ring;
+use crate::stats::{IssueLedger, IssueReason, LatencyLedger, LsuLedger, LsuReason};
+use crate::units::Cycle;
+
+/// What a scheduler did in its last cycle, and does until something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// It issued.
+    Issued,
+    /// It did not, for this reason.
+    Idle(IssueReason),
+    /// It waits for its oldest outstanding access.
+    Memory,
+}
+
+/// Address rules of the load/store unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coalescing {
+    pub line_bits: u32,
+    pub segment: Segment,
+    pub global_loads: GlobalLoads,
+}
+
+/// One streaming multiprocessor.
+#[derive(Clone, Debug)]
+pub struct Sm {
+    pub(super) program: Arc<Program>,
+    pub(super) ctas: Ctas,
+    pub(super) warps: Warps,
+    pub(super) schedulers: Box<[Scheduler]>,
+    /// The warp slots of each scheduler.
+    pub(super) scheduler_masks: Box<[u64]>,
+    /// What each scheduler did last.
+    pub(super) slots: Box<[Slot]>,
+    pub(super) sp_free: Box<[Cycle]>,
+    pub(super) sfu_free: Box<[Cycle]>,
+    pub(super) control_latency: u64,
+    pub(super) lsu: Lsu,
+    pub(super) banks: Banks,
+    pub(super) coalescing: Coalescing,
+    pub(super) outstanding: Outstanding,
+    /// Loads that hit, until their data is there.
+    hits: Ring<Waiter>,
+    hit_latency: u64,
+    /// Shared-memory instructions that were served, until their data is there.
+    shared: Ring<Waiter>,
+    shared_latency: u64,
+    releases_per_cycle: u32,
+    cta_launch_interval: u64,
+    next_cta_launch: Cycle,
+    next_age: u64,
+    pub(super) stores_in_flight: u64,
+    /// Cycles before this one are charged.
+    charged_to: Cycle,
+    next_event: Cycle,
+    pub(super) issue_ledger: IssueLedger,
+    lsu_ledger: LsuLedger,
+    latency_ledger: LatencyLedger,
+    latency_accesses: u64,
+    pub(super) stats: SmStats,
+}
+
+impl Sm {
+    /// An empty SM of `machine`.
+    pub fn new(machine: &Machine) -> Self {
+        let config = &machine.sm;
+        let schedulers = config.schedulers.size();
+        let warps = config.max_warps.size();
+        let mask_of = |scheduler: usize| {
+            (scheduler..warps).step_by(schedulers).fold(0u64, |mask, warp| mask | 1 << warp)
+        };
+        let hit_latency = machine.l1.hit_latency.cycles();
+        let shared_latency = machine.shared_memory.latency.cycles();
+        Sm {
+            program: Arc::default(),
+            ctas: Ctas::new(config.cta_release),
+            warps: Warps::new(),
+            schedulers: vec![Scheduler::new(config.policy); schedulers].into(),
+            scheduler_masks: (0..schedulers).map(mask_of).collect(),
+            slots: vec![Slot::Idle(IssueReason::NoWarp); schedulers].into(),
+            sp_free: vec![Cycle(0); config.arithmetic.sp_units.size()].into(),
+            sfu_free: vec![Cycle(0); config.arithmetic.sfu_units.size()].into(),
+            control_latency: config.arithmetic.control.latency.cycles(),
+            lsu: Lsu::new(&machine.lsu, &machine.l1),
+            banks: Banks::new(&machine.shared_memory),
+            coalescing: Coalescing {
+                line_bits: line_bits(machine.l1.line.get()),
+                segment: machine.lsu.segment,
+                global_loads: machine.l1.global_loads,
+            },
+            outstanding: Outstanding::new(schedulers),
+            hits: Ring::new(hit_latency as usize + 1),
+            hit_latency,
+            shared: Ring::new(shared_latency as usize + 1),
+            shared_latency,
+            releases_per_cycle: machine.l1.releases_per_cycle.get(),
+            cta_launch_interval: config.cta_launch_interval.cycles(),
+            next_cta_launch: Cycle(0),
+            next_age: 0,
+            stores_in_flight: 0,
+            charged_to: Cycle(0),
+            next_event: Cycle::NEVER,
+            issue_ledger: IssueLedger::default(),
+            lsu_ledger: LsuLedger::default(),
+            latency_ledger: LatencyLedger::default(),
+            latency_accesses: 0,
+            stats: SmStats::default(),
+        }
+    }
+
+    /// Makes ready for a kernel that starts at `now`. The SM must be idle.
+    pub fn prepare(&mut self, now: Cycle, program: Arc<Program>, residency: Residency) {
+        assert!(self.is_idle(), "a kernel starts on an SM that is not idle");
+        self.warps.prepare(program.regs);
+        self.ctas.prepare(residency);
+        self.program = program;
+        self.charged_to = now;
+        self.next_cta_launch = now;
+        self.next_event = Cycle::NEVER;
+        self.slots.fill(Slot::Idle(IssueReason::NoWarp));
+    }
+
+    /// True when a CTA can start at `now`.
+    #[inline]
+    pub fn takes_cta(&self, now: Cycle) -> bool {
+        self.ctas.has_room() && now >= self.next_cta_launch
+    }
+
+    /// True when a CTA could start, now or after the launch interval.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.ctas.has_room()
+    }
+
+    /// Starts a CTA, which `fill` writes; its warps can issue from the next cycle on. When `fill` says
+    /// that there is none left, nothing happens and the answer is false.
+    pub fn start_cta<E>(
+        &mut self,
+        now: Cycle,
+        cache: &mut impl DataCache,
+        fill: impl FnOnce(&mut Cta) -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        if !fill(self.ctas.next_storage())? {
+            return Ok(false);
+        }
+        self.charge_until(now + 1, cache);
+        self.next_cta_launch = now + self.cta_launch_interval;
+        let warps = self.program.cta_warps;
+        let first = self.ctas.start(warps as u32);
+        for warp in first..first + warps {
+            self.next_age += 1;
+            let stream = self.ctas.stream(warp);
+            self.warps.start(warp, self.next_age, stream, &self.program, now, now + 1);
+            if self.warps.alive >> warp & 1 == 0 {
+                self.ctas.end_warp(self.ctas.of_warp(warp));
+            }
+        }
+        self.end_cta_if_done(self.ctas.of_warp(first));
+        self.next_event = self.next_event.min(now + 1);
+        Ok(true)
+    }
+
+    /// The next cycle in which something happens unless a reply arrives or [`Sm::wake`] is called.
+    #[inline]
+    pub fn next_event(&self) -> Cycle {
+        self.next_event
+    }
+
+    /// A place in the miss queue became free: an access that was refused for want of one is tried again
+    /// at `now`.
+    #[inline]
+    pub fn wake(&mut self, now: Cycle) {
+        if self.lsu.refused.is_some() {
+            self.next_event = self.next_event.min(now);
+        }
+    }
+
+    /// One cycle.
+    pub fn tick(&mut self, now: Cycle, reply: Option<Reply>, cache: &mut impl DataCache) {
+        self.charge_until(now, cache);
+        if let Some(reply) = reply {
+            self.receive(now, &reply, cache);
+        }
+        for _ in 0..self.releases_per_cycle {
+            let Some(released) = cache.release(now) else { break };
+            let journey = Journey::filled(&released, now);
+            self.access_done(now, released.waiter.tracker, &journey);
+        }
+        if let Some(waiter) = self.hits.pop(now) {
+            self.access_done(now, waiter.tracker, &Journey::hit(&waiter, now));
+        }
+        if let Some(waiter) = self.shared.pop(now) {
+            self.finish_access(now, waiter.tracker, &Journey::shared(&waiter, now));
+        }
+        for served in self.lsu.tick(now, cache).into_iter().flatten() {
+            match served {
+                Served::Hit(waiter) => self.hits.push(now + self.hit_latency, waiter),
+                Served::Shared(waiter) => self.shared.push(now + self.shared_latency, waiter),
+            }
+        }
+        self.warps.wake(now);
+        let alive = self.warps.alive;
+        let active = self.ctas.resident() > 0;
+        let issued = self.issue(now);
+        self.charge_cycle(now, alive, active);
+        self.next_event = self.find_next_event(now, issued, cache);
+    }
+
+    fn receive(&mut self, now: Cycle, reply: &Reply, cache: &mut impl DataCache) {
+        match reply.kind {
+            ReplyKind::Fill => cache.fill(now, reply),
+            ReplyKind::Data => {
+                let waiter = cache.bypass_arrived(reply);
+                let journey = Journey::bypassed(&waiter, &reply.stamps, now);
+                self.access_done(now, waiter.tracker, &journey);
+            }
+            ReplyKind::Ack => {
+                let warp = usize::from(reply.slot);
+                self.stores_in_flight -= 1;
+                self.warps.pending_stores[warp] -= 1;
+                self.leave_fence_if_done(now, warp);
+                self.end_cta_if_done(self.ctas.of_warp(warp));
+            }
+        }
+    }
+
+    /// An access of the latency ledger has its data.
+    fn access_done(&mut self, now: Cycle, place: u16, journey: &Journey) {
+        journey.charge_latency(&mut self.latency_ledger, now);
+        self.latency_accesses += 1;
+        self.finish_access(now, place, journey);
+    }
+
+    fn finish_access(&mut self, now: Cycle, place: u16, journey: &Journey) {
+        let schedulers = self.schedulers.len();
+        let ledger = &mut self.issue_ledger;
+        let Some(done) = self.outstanding.access_done(place, journey, schedulers, ledger) else {
+            return;
+        };
+        let warp = usize::from(done.warp);
+        for &reg in done.dsts.as_slice() {
+            self.warps.set_ready_at(warp, reg, now);
+        }
+        self.warps.pending_loads[warp] -= 1;
+        if self.warps.on_memory >> warp & 1 == 1 {
+            self.warps.wait_for_operands(warp, &self.program, now, now);
+        }
+        self.leave_fence_if_done(now, warp);
+        self.end_cta_if_done(self.ctas.of_warp(warp));
+    }
+
+    fn leave_fence_if_done(&mut self, now: Cycle, warp: usize) {
+        if self.warps.at_fence >> warp & 1 == 1 && !self.has_accesses_in_flight(warp) {
+            self.warps.at_fence &= !(1 << warp);
+            self.warps.wait_for_operands(warp, &self.program, now, now);
+        }
+    }
+
+    pub(super) fn has_accesses_in_flight(&self, warp: usize) -> bool {
+        self.warps.pending_loads[warp] > 0 || self.warps.pending_stores[warp] > 0
+    }
+
+    pub(super) fn end_cta_if_done(&mut self, slot: usize) {
+        if self.ctas.try_end(slot, &self.warps) {
+            self.stats.ctas += 1;
+        }
+    }
+
+    /// What the load/store unit does while nothing happens.
+    fn standing_lsu_state(&self) -> LsuReason {
+        if self.lsu.refused.is_some() { self.lsu.state } else { LsuReason::Idle }
+    }
+
+    /// Charges the cycles up to `until` in which nothing happened.
+    fn charge_until(&mut self, until: Cycle, cache: &mut impl DataCache) {
+        let cycles = until.since(self.charged_to);
+        if cycles == 0 {
+            return;
+        }
+        if let Some(refusal) = self.lsu.refused {
+            cache.count_refusals(refusal, cycles);
+        }
+        for scheduler in 0..self.slots.len() {
+            self.charge_slot(scheduler, self.charged_to, until);
+        }
+        self.lsu_ledger.charge(self.standing_lsu_state(), cycles);
+        let (alive, active) = (self.warps.alive, self.ctas.resident() > 0);
+        self.count_residency(cycles, alive, active);
+        self.charged_to = until;
+    }
+
+    fn count_residency(&mut self, cycles: u64, alive: u64, active: bool) {
+        if active {
+            self.stats.active_cycles += cycles;
+            self.stats.resident_warp_cycles += cycles * u64::from(alive.count_ones());
+        }
+    }
+
+    fn charge_cycle(&mut self, now: Cycle, alive: u64, active: bool) {
+        for scheduler in 0..self.slots.len() {
+            self.charge_slot(scheduler, now, now + 1);
+        }
+        self.lsu_ledger.charge(self.lsu.state, 1);
+        self.count_residency(1, alive, active);
+        self.charged_to = now + 1;
+    }
+
+    fn charge_slot(&mut self, scheduler: usize, from: Cycle, to: Cycle) {
+        match self.slots[scheduler] {
+            Slot::Issued => self.issue_ledger.charge(IssueReason::Issued, to - from),
+            Slot::Idle(reason) => self.issue_ledger.charge(reason, to - from),
+            Slot::Memory => self.outstanding.wait(scheduler, from, to),
+        }
+    }
+
+    fn find_next_event(&self, now: Cycle, issued: bool, cache: &impl DataCache) -> Cycle {
+        let soon = now + 1;
+        let ready = self.warps.ready;
+        let offers = if self.lsu.has_room() { ready } else { ready & !self.warps.wants_memory };
+        if issued || offers != 0 {
+            return soon;
+        }
+        let data =
+            cache.next_release().min(self.hits.next_visible()).min(self.shared.next_visible());
+        data.max(soon).min(self.lsu.next_event(now)).min(self.warps.next_wake())
+    }
+
+    /// True when no CTA is resident and no store is on its way.
+    pub fn is_idle(&self) -> bool {
+        self.ctas.resident() == 0 && self.stores_in_flight == 0
+    }
+
+    /// Charges everything before `end`, the end of a kernel.
+    pub fn finish(&mut self, end: Cycle, cache: &mut impl DataCache) {
+        self.charge_until(end, cache);
+    }
+
+    /// Issue ledger (parts only: the total is the owner's), load/store ledger (likewise), latency ledger
+    /// and the accesses in it, and counters since construction.
+    pub fn accounts(&self) -> (&IssueLedger, &LsuLedger, &LatencyLedger, u64, &SmStats) {
+        (
+            &self.issue_ledger,
+            &self.lsu_ledger,
+            &self.latency_ledger,
+            self.latency_accesses,
+            &self.stats,
+        )
+    }
+
+    /// What every resident warp waits for, in words, for a deadlock report.
+    pub fn describe(&self) -> String {
+        let warps = &self.warps;
+        let count = |mask: u64| mask.count_ones();
+        format!(
+            "{} warps alive: {} ready, {} waiting for arithmetic, {} for memory, {} at a barrier, \
+             {} at a fence; load/store unit {:?}{}; {} stores in flight",
+            count(warps.alive),
+            count(warps.ready),
+            count(warps.on_arithmetic),
+            count(warps.on_memory),
+            count(warps.at_barrier),
+            count(warps.at_fence),
+            self.lsu.state,
+            if self.lsu.is_empty() { " (empty)" } else { "" },
+            self.stores_in_flight,
+        )
+    }
+}

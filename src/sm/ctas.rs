@@ -1,0 +1,174 @@
+//! CTA residency: how many fit, and which warp slots belong to which.
+
+use crate::config::Machine;
+use crate::config::machine::CtaRelease;
+use crate::error::{Error, Result};
+use crate::isa::{Cta, Kernel, WARP, WarpStream};
+
+use super::warps::Warps;
+
+/// How many CTAs of a kernel an SM holds at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Residency {
+    /// CTAs at once, at least one.
+    pub ctas: usize,
+    /// Warps of one CTA.
+    pub cta_warps: usize,
+}
+
+impl Residency {
+    /// The most CTAs of `kernel` that every resource of an SM allows.
+    ///
+    /// # Errors
+    /// When not even one CTA fits; names the resource.
+    pub fn new(kernel: &Kernel, machine: &Machine) -> Result<Self> {
+        let sm = &machine.sm;
+        let cta_warps = kernel.cta_warps();
+        let threads = kernel.cta_threads;
+        let warp_registers =
+            (kernel.registers_per_thread * WARP as u32).next_multiple_of(sm.register_granule.get());
+        let cta_registers = u64::from(warp_registers) * cta_warps as u64;
+        let shared = u64::from(kernel.shared_bytes)
+            .next_multiple_of(u64::from(machine.shared_memory.granule.get()));
+        let limits = [
+            ("threads", u64::from(threads), u64::from(sm.max_cta_threads.get())),
+            ("warps", cta_warps as u64, u64::from(sm.max_warps.get())),
+            ("registers", cta_registers, u64::from(sm.registers.get())),
+            ("bytes of shared memory", shared, u64::from(machine.shared_memory.size.get())),
+        ];
+        for (what, needed, there) in limits {
+            if needed > there {
+                return Err(Error::input(format!(
+                    "kernel {}: a CTA of {threads} threads needs {needed} {what}, \
+                     but an SM of the {} has {there}",
+                    kernel.name, machine.name
+                ))
+                .hint("use a smaller block, or a machine with larger SMs"));
+            }
+        }
+        let by_resource = limits[1..]
+            .iter()
+            .filter(|limit| limit.1 > 0)
+            .map(|&(_, needed, there)| there / needed);
+        let ctas = by_resource.min().unwrap_or(1).min(u64::from(sm.max_ctas.get())) as usize;
+        Ok(Residency { ctas, cta_warps })
+    }
+}
+
+/// The CTAs of one SM. CTA slot `i` has the warp slots from `i * cta_warps` on.
+#[derive(Clone, Debug)]
+pub struct Ctas {
+    release: CtaRelease,
+    cta_warps: usize,
+    slots: Vec<Slot>,
+    /// Slots without a CTA, the lowest last.
+    free: Vec<usize>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    cta: Cta,
+    resident: bool,
+    /// Warps that have an instruction left.
+    alive: u32,
+    /// Warps that wait at the barrier.
+    arrived: u32,
+}
+
+impl Ctas {
+    /// No slot.
+    pub fn new(release: CtaRelease) -> Self {
+        Ctas { release, cta_warps: 1, slots: Vec::new(), free: Vec::new() }
+    }
+
+    /// Makes the slots for a kernel. No CTA may be resident.
+    pub fn prepare(&mut self, residency: Residency) {
+        debug_assert_eq!(self.free.len(), self.slots.len());
+        self.cta_warps = residency.cta_warps;
+        self.slots.resize_with(residency.ctas, Slot::default);
+        self.free = (0..residency.ctas).rev().collect();
+    }
+
+    /// True when another CTA can start.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    /// CTAs that are resident.
+    #[inline]
+    pub fn resident(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// The storage that the next CTA will be started from.
+    pub fn next_storage(&mut self) -> &mut Cta {
+        let slot = *self.free.last().expect("has_room was asked");
+        &mut self.slots[slot].cta
+    }
+
+    /// Makes the CTA in the next storage resident; gives its first warp slot.
+    pub fn start(&mut self, alive: u32) -> usize {
+        let index = self.free.pop().expect("has_room was asked");
+        let slot = &mut self.slots[index];
+        (slot.resident, slot.alive, slot.arrived) = (true, alive, 0);
+        index * self.cta_warps
+    }
+
+    /// The CTA slot of a warp slot.
+    #[inline]
+    pub fn of_warp(&self, warp: usize) -> usize {
+        warp / self.cta_warps
+    }
+
+    /// The warp slots of a CTA slot, as a mask.
+    pub fn warp_mask(&self, slot: usize) -> u64 {
+        (!0 >> (64 - self.cta_warps)) << (slot * self.cta_warps)
+    }
+
+    /// The instructions of a warp slot.
+    #[inline]
+    pub fn stream(&self, warp: usize) -> &WarpStream {
+        &self.slots[warp / self.cta_warps].cta.warps[warp % self.cta_warps]
+    }
+
+    /// A warp arrived at the CTA's barrier; true when every warp that still runs has.
+    pub fn arrive(&mut self, slot: usize) -> bool {
+        self.slots[slot].arrived += 1;
+        self.is_barrier_met(slot)
+    }
+
+    /// A warp has run out of instructions; true when that meets the barrier that others wait at.
+    pub fn end_warp(&mut self, slot: usize) -> bool {
+        self.slots[slot].alive -= 1;
+        self.is_barrier_met(slot)
+    }
+
+    fn is_barrier_met(&mut self, slot: usize) -> bool {
+        let Slot { alive, arrived, .. } = &mut self.slots[slot];
+        let met = *arrived > 0 && arrived == alive;
+        if met {
+            *arrived = 0;
+        }
+        met
+    }
+
+    /// Frees a slot whose CTA has ended: no instruction left, no load outstanding and, if the machine
+    /// asks for it, no store either. True when it did.
+    pub fn try_end(&mut self, slot: usize, warps: &Warps) -> bool {
+        let state = &mut self.slots[slot];
+        if !state.resident || state.alive > 0 {
+            return false;
+        }
+        let first = slot * self.cta_warps;
+        let busy = (first..first + self.cta_warps).any(|warp| {
+            warps.pending_loads[warp] > 0
+                || (self.release == CtaRelease::AfterStores && warps.pending_stores[warp] > 0)
+        });
+        if !busy {
+            state.resident = false;
+            self.free.push(slot);
+        }
+        !busy
+    }
+}

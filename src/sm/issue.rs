@@ -1,0 +1,252 @@
+//! The issue stage: what each scheduler issues in a cycle, or why it does not.
+
+use super::core::{Slot, Sm};
+use super::lsu::Target;
+use super::program::Action;
+use super::scheduler::Candidates;
+use crate::config::machine::{GlobalLoads, Segment};
+use crate::isa::{AccessKind as MemoryKind, CacheOp, MemoryOp, Operands, Space};
+use crate::parts::{AccessKind, Waiter};
+use crate::stats::{IssueReason, LsuReason};
+use crate::units::Cycle;
+
+/// Segment of loads that go past the L1 [log2 bytes].
+///
+/// Source: CUDA C Programming Guide, "Compute Capability 2.x": accesses cached in L2 only are served in
+/// 32-byte transactions.
+const BYPASS_SEGMENT_BITS: u32 = 5;
+
+impl Sm {
+    /// Lets every scheduler issue; true when one did.
+    pub(super) fn issue(&mut self, now: Cycle) -> bool {
+        let count = self.schedulers.len();
+        // The first choice alternates, so that no scheduler always has the load/store unit first.
+        let first = (now.0 % count as u64) as usize;
+        let mut memory_taken = false;
+        let mut issued = false;
+        for turn in 0..count {
+            let scheduler = (first + turn) % count;
+            let slot = self.issue_one(now, scheduler, &mut memory_taken);
+            issued |= slot == Slot::Issued;
+            self.slots[scheduler] = slot;
+        }
+        issued
+    }
+
+    fn issue_one(&mut self, now: Cycle, scheduler: usize, memory_taken: &mut bool) -> Slot {
+        let mask = self.scheduler_masks[scheduler];
+        let warps = &self.warps;
+        let ready = warps.ready & mask;
+        if ready == 0 {
+            return self.idle_slot(mask);
+        }
+        // A unit takes one memory instruction a cycle.
+        let memory_blocked = *memory_taken || !self.lsu.has_room();
+        let mut eligible = ready;
+        if memory_blocked {
+            eligible &= !warps.wants_memory;
+        }
+        if eligible & warps.wants_sp != 0 && !self.sp_free.iter().any(|&free| free <= now) {
+            eligible &= !warps.wants_sp;
+        }
+        if eligible & warps.wants_sfu != 0 && !self.sfu_free.iter().any(|&free| free <= now) {
+            eligible &= !warps.wants_sfu;
+        }
+        if eligible == 0 {
+            let blocked = memory_blocked && ready & warps.wants_memory != 0;
+            return Slot::Idle(if blocked { self.lsu_reason() } else { IssueReason::UnitBusy });
+        }
+        let waiting = mask & !(warps.ready | warps.on_arithmetic);
+        let candidates = Candidates { eligible, waiting, ages: &warps.ages };
+        let Some(warp) = self.schedulers[scheduler].pick(candidates) else {
+            // Two-level: the active set waits for arithmetic.
+            return Slot::Idle(IssueReason::Arithmetic);
+        };
+        *memory_taken |= self.warps.wants_memory >> warp & 1 == 1;
+        self.issue_warp(now, scheduler, warp);
+        Slot::Issued
+    }
+
+    /// Why a scheduler with no ready warp is idle: the reason of the warp that is nearest to issue.
+    fn idle_slot(&self, mask: u64) -> Slot {
+        let warps = &self.warps;
+        if warps.on_arithmetic & mask != 0 {
+            Slot::Idle(IssueReason::Arithmetic)
+        } else if warps.on_memory & mask != 0 {
+            Slot::Memory
+        } else if (warps.at_barrier | warps.at_fence) & mask != 0 {
+            Slot::Idle(IssueReason::Barrier)
+        } else {
+            Slot::Idle(IssueReason::NoWarp)
+        }
+    }
+
+    fn lsu_reason(&self) -> IssueReason {
+        match self.lsu.state {
+            LsuReason::Idle | LsuReason::Serving => IssueReason::LsuServing,
+            LsuReason::NoMerger => IssueReason::LsuNoMerger,
+            LsuReason::NoMshrLine => IssueReason::LsuNoMshrLine,
+            LsuReason::NoCacheLine => IssueReason::LsuNoCacheLine,
+            LsuReason::Coalescing => IssueReason::LsuCoalescing,
+            LsuReason::MissQueue => IssueReason::LsuMissQueue,
+            LsuReason::BankConflict => IssueReason::LsuBankConflict,
+        }
+    }
+
+    fn issue_warp(&mut self, now: Cycle, scheduler: usize, warp: usize) {
+        let inst = self.program.insts[self.warps.pc(warp)];
+        self.stats.warp_instructions += 1;
+        self.stats.thread_instructions += u64::from(self.warps.lanes(warp).count_ones());
+        let mut next_issue = now + 1;
+        match inst.action {
+            Action::Compute { latency, interval, holds_warp } => {
+                let done = now + u64::from(latency);
+                let pipes = match inst.port {
+                    super::program::Port::Sfu => &mut self.sfu_free,
+                    _ => &mut self.sp_free,
+                };
+                let pipe = pipes.iter_mut().find(|free| **free <= now);
+                *pipe.expect("an eligible warp has a pipeline") = now + u64::from(interval);
+                for &reg in inst.dsts.as_slice() {
+                    self.warps.set_ready_at(warp, reg, done);
+                }
+                if holds_warp {
+                    next_issue = done;
+                }
+            }
+            Action::Memory(op) => self.issue_memory(now, scheduler, warp, op, inst.dsts),
+            Action::Barrier | Action::Fence | Action::Exit => {}
+        }
+        let more = self.warps.advance(warp, self.ctas.stream(warp), &self.program);
+        let cta = self.ctas.of_warp(warp);
+        if !more {
+            if self.ctas.end_warp(cta) {
+                self.open_barrier(now, cta);
+            }
+            self.end_cta_if_done(cta);
+            return;
+        }
+        match inst.action {
+            Action::Barrier => {
+                self.warps.at_barrier |= 1 << warp;
+                if self.ctas.arrive(cta) {
+                    self.open_barrier(now, cta);
+                }
+            }
+            Action::Fence if self.has_accesses_in_flight(warp) => self.warps.at_fence |= 1 << warp,
+            _ => self.warps.wait_for_operands(warp, &self.program, now, next_issue),
+        }
+    }
+
+    /// Lets the warps that wait at a CTA's barrier go on.
+    fn open_barrier(&mut self, now: Cycle, cta: usize) {
+        self.stats.barriers += 1;
+        let mut rest = self.warps.at_barrier & self.ctas.warp_mask(cta);
+        self.warps.at_barrier &= !rest;
+        while rest != 0 {
+            let warp = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let go_on = now + self.control_latency;
+            self.warps.wait_for_operands(warp, &self.program, now, go_on);
+        }
+    }
+
+    fn issue_memory(
+        &mut self,
+        now: Cycle,
+        scheduler: usize,
+        warp: usize,
+        op: MemoryOp,
+        dsts: Operands,
+    ) {
+        let addresses = self.warps.cursor_mut(warp).addresses(self.ctas.stream(warp));
+        let bytes = u32::from(op.bytes);
+        if op.space == Space::Shared {
+            self.stats.shared_instructions += 1;
+            let passes = self.banks.passes(&addresses, bytes);
+            self.stats.shared_passes += u64::from(passes);
+            let waiter = self.tracked_waiter(now);
+            let pushed =
+                self.lsu.push(now, Target::Shared { passes }, waiter, |_| passes.min(1) as usize);
+            return self.track(now, scheduler, warp, dsts, pushed);
+        }
+        let kind = self.cache_access(op);
+        let line_bits = self.coalescing.line_bits;
+        let segment_bits = match (kind, self.coalescing.segment, bytes) {
+            (AccessKind::BypassLoad, ..) => BYPASS_SEGMENT_BITS,
+            (AccessKind::Atomic, ..) | (_, Segment::Line, _) => line_bits,
+            (_, Segment::ByElement, 1) => 5,
+            (_, Segment::ByElement, 2) => 6,
+            (_, Segment::ByElement, _) => line_bits,
+        };
+        let is_store = kind == AccessKind::Store;
+        let waiter = if is_store {
+            Waiter { tracker: warp as u16, issued: now, accepted: now }
+        } else {
+            self.tracked_waiter(now)
+        };
+        let accesses = self.lsu.push(now, Target::Cache(kind), waiter, |list| {
+            list.group(&addresses, bytes, line_bits, segment_bits.min(line_bits));
+            list.len()
+        });
+        let (instructions, sum) = match kind {
+            AccessKind::Store => {
+                (&mut self.stats.store_instructions, &mut self.stats.store_accesses)
+            }
+            AccessKind::Atomic => {
+                (&mut self.stats.atomic_instructions, &mut self.stats.atomic_accesses)
+            }
+            _ => (&mut self.stats.load_instructions, &mut self.stats.load_accesses),
+        };
+        *instructions += 1;
+        *sum += accesses as u64;
+        if is_store {
+            self.warps.pending_stores[warp] += accesses as u16;
+            self.stores_in_flight += accesses as u64;
+        } else {
+            self.track(now, scheduler, warp, dsts, accesses);
+        }
+    }
+
+    fn tracked_waiter(&self, now: Cycle) -> Waiter {
+        Waiter { tracker: self.outstanding.next_place(), issued: now, accepted: now }
+    }
+
+    /// Notes a load of `accesses` accesses; its registers are ready at once when there are none.
+    fn track(
+        &mut self,
+        now: Cycle,
+        scheduler: usize,
+        warp: usize,
+        dsts: Operands,
+        accesses: usize,
+    ) {
+        let ready = if accesses == 0 {
+            now + 1
+        } else {
+            self.outstanding.add(warp, dsts, accesses as u16, scheduler);
+            self.warps.pending_loads[warp] += 1;
+            Cycle::NEVER
+        };
+        for &reg in dsts.as_slice() {
+            self.warps.set_ready_at(warp, reg, ready);
+        }
+    }
+
+    /// What a global, local or constant access asks of the cache.
+    fn cache_access(&self, op: MemoryOp) -> AccessKind {
+        match op.kind {
+            MemoryKind::Store => AccessKind::Store,
+            MemoryKind::Atomic => AccessKind::Atomic,
+            MemoryKind::Load => {
+                let past_l1 = matches!(op.cache, CacheOp::Global | CacheOp::Volatile)
+                    || self.coalescing.global_loads == GlobalLoads::Bypass;
+                if op.space == Space::Global && past_l1 {
+                    AccessKind::BypassLoad
+                } else {
+                    AccessKind::Load
+                }
+            }
+        }
+    }
+}

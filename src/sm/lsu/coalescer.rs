@@ -1,0 +1,167 @@
+//! The coalescer: groups the lanes of a memory instruction by segment.
+
+use crate::isa::{LaneAddresses, Shape, WARP, lanes};
+use crate::units::LineAddr;
+
+/// The accesses of one memory instruction, in the order of their lowest lanes.
+#[derive(Clone, Debug)]
+pub struct AccessList {
+    len: u8,
+    lines: [LineAddr; WARP],
+    bytes: [u128; WARP],
+}
+
+impl Default for AccessList {
+    fn default() -> Self {
+        AccessList { len: 0, lines: [LineAddr::default(); WARP], bytes: [0; WARP] }
+    }
+}
+
+impl AccessList {
+    /// How many accesses.
+    #[inline]
+    pub fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    /// Line and bytes of an access; bit 0 is the line's first byte.
+    #[inline]
+    pub fn get(&self, access: usize) -> (LineAddr, u128) {
+        (self.lines[access], self.bytes[access])
+    }
+
+    fn push(&mut self, line: LineAddr, bytes: u128) {
+        self.lines[self.len()] = line;
+        self.bytes[self.len()] = bytes;
+        self.len += 1;
+    }
+
+    /// Fills the list with the accesses of a warp whose lanes each access `bytes` bytes, aligned to
+    /// their size. Lines have `1 << line_bits` bytes (at most 128), segments `1 << segment_bits`,
+    /// no more than a line.
+    pub fn group(
+        &mut self,
+        addresses: &LaneAddresses,
+        bytes: u32,
+        line_bits: u32,
+        segment_bits: u32,
+    ) {
+        self.len = 0;
+        if let Shape::Affine { base, stride } = addresses.shape
+            && addresses.mask == !0
+            && stride as u32 == bytes
+        {
+            return self.group_dense(base, u64::from(bytes) * WARP as u64, line_bits, segment_bits);
+        }
+        let mut segments = [0u64; WARP];
+        for lane in lanes(addresses.mask) {
+            let address = addresses.of(lane);
+            let segment = address >> segment_bits;
+            let wanted = byte_mask(address, u64::from(bytes), line_bits);
+            // The lane before is the likeliest to share its segment.
+            let known = segments[..self.len()].iter().rposition(|&other| other == segment);
+            match known {
+                Some(access) => self.bytes[access] |= wanted,
+                None => {
+                    segments[self.len()] = segment;
+                    self.push(LineAddr::of_byte(address, line_bits), wanted);
+                }
+            }
+        }
+    }
+
+    /// All bytes from `first` to `first + length`, without a look at each lane.
+    fn group_dense(&mut self, first: u64, length: u64, line_bits: u32, segment_bits: u32) {
+        let end = first + length;
+        let mut from = first;
+        while from < end {
+            let to = (((from >> segment_bits) + 1) << segment_bits).min(end);
+            let wanted = byte_mask(from, to - from, line_bits);
+            self.push(LineAddr::of_byte(from, line_bits), wanted);
+            from = to;
+        }
+    }
+}
+
+/// The bytes `address..address + bytes` as a mask over their line.
+#[inline]
+fn byte_mask(address: u64, bytes: u64, line_bits: u32) -> u128 {
+    let offset = address & ((1 << line_bits) - 1);
+    (u128::MAX >> (128 - bytes)) << offset
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn group(addresses: &LaneAddresses, bytes: u32, segment_bits: u32) -> Vec<(u64, u128)> {
+        let mut list = AccessList::default();
+        list.group(addresses, bytes, 7, segment_bits);
+        (0..list.len()).map(|access| list.get(access)).map(|(line, b)| (line.0, b)).collect()
+    }
+
+    fn dense(base: u64, bytes: u32) -> LaneAddresses {
+        LaneAddresses { mask: !0, shape: Shape::Affine { base, stride: bytes as i32 } }
+    }
+
+    #[test]
+    fn an_aligned_warp_of_words_is_one_line_and_a_shifted_one_two() {
+        assert_eq!(group(&dense(256, 4), 4, 7), [(2, !0)]);
+        let shifted = group(&dense(252, 4), 4, 7);
+        assert_eq!(shifted, [(1, 0xf << 124), (2, !0 >> 4)]);
+    }
+
+    #[test]
+    fn four_warps_of_bytes_share_a_line_and_each_has_its_own_32_byte_segment() {
+        assert_eq!(group(&dense(0x120, 1), 1, 7), [(2, 0xffff_ffff << 32)]);
+        let segments = group(&dense(0x11f, 1), 1, 5);
+        assert_eq!(segments, [(2, 1 << 31), (2, 0x7fff_ffff << 32)]);
+    }
+
+    #[test]
+    fn lanes_of_one_address_are_one_access() {
+        let same = LaneAddresses { mask: !0, shape: Shape::Affine { base: 68, stride: 0 } };
+        assert_eq!(group(&same, 4, 7), [(0, 0xf << 68)]);
+    }
+
+    #[test]
+    fn a_stride_of_a_line_is_an_access_a_lane() {
+        let far = LaneAddresses { mask: 0xff, shape: Shape::Affine { base: 0, stride: 128 } };
+        let lines: Vec<u64> = group(&far, 4, 7).into_iter().map(|(line, _)| line).collect();
+        assert_eq!(lines, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn no_lane_is_no_access() {
+        assert_eq!(group(&LaneAddresses::default(), 4, 7), []);
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_is_in_exactly_one_access_and_no_segment_appears_twice(
+            mask in any::<u32>(), places in prop::array::uniform32(0u64..200), log in 0u32..4,
+            segment_bits in 5u32..8,
+        ) {
+            let bytes = 1u64 << log;
+            let addresses = places.map(|place| place * bytes);
+            let warp = LaneAddresses { mask, shape: Shape::Scattered(addresses) };
+            let grouped = group(&warp, bytes as u32, segment_bits);
+            let mut wanted = std::collections::BTreeSet::new();
+            for lane in lanes(mask) {
+                wanted.extend(addresses[lane]..addresses[lane] + bytes);
+            }
+            let mut seen = Vec::new();
+            for (line, mask) in &grouped {
+                seen.extend((0..128).filter(|bit| mask >> bit & 1 == 1).map(|bit| line * 128 + bit));
+                prop_assert_ne!(*mask, 0);
+            }
+            seen.sort_unstable();
+            prop_assert_eq!(seen, wanted.iter().copied().collect::<Vec<_>>());
+            let segments: std::collections::BTreeSet<_> =
+                wanted.iter().map(|byte| byte >> segment_bits).collect();
+            prop_assert_eq!(grouped.len(), segments.len());
+        }
+    }
+}

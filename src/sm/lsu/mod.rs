@@ -1,0 +1,8 @@
+//! The load/store unit with its coalescer and the banks of shared memory.
+
+mod banks;
+mod coalescer;
+mod unit;
+
+pub use banks::Banks;
+pub use unit::{Lsu, Served, Target};

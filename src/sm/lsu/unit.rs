@@ -1,0 +1,240 @@
+//! The load/store unit: one access a cycle, in order, until the cache refuses one.
+
+use super::coalescer::AccessList;
+use crate::config::machine::{L1Config, LsuConfig, RefusalBlocks};
+use crate::parts::{Access, AccessKind, DataCache, Outcome, Refusal, Waiter};
+use crate::ring::Ring;
+use crate::stats::LsuReason;
+use crate::units::Cycle;
+
+/// What a queued instruction wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Accesses of a cache.
+    Cache(AccessKind),
+    /// So many passes over the banks of shared memory.
+    Shared {
+        /// At least one.
+        passes: u32,
+    },
+}
+
+/// An instruction in the unit.
+#[derive(Clone, Debug)]
+struct Entry {
+    visible: Cycle,
+    target: Target,
+    waiter: Waiter,
+    accesses: AccessList,
+    /// Accesses or passes already served.
+    served: u32,
+}
+
+/// What the unit did with an access, for its owner to act upon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// A load hit; its data comes after the hit latency.
+    Hit(Waiter),
+    /// The last pass of a shared-memory instruction is done; its data comes after the latency.
+    Shared(Waiter),
+}
+
+/// The load/store unit of an SM.
+#[derive(Clone, Debug)]
+pub struct Lsu {
+    issue_latency: u64,
+    tag_latency: u64,
+    refusal_blocks: RefusalBlocks,
+    /// Instructions in order; storage is reused.
+    entries: Vec<Entry>,
+    /// Places in `entries`: the queue, oldest first, then the free ones.
+    order: Vec<usize>,
+    queued: usize,
+    /// Accesses on their way to the tags; used when that takes time.
+    pipe: Ring<Access>,
+    /// What the last tick did.
+    pub state: LsuReason,
+    /// The refusal that stands, when the last tick ended with one.
+    pub refused: Option<Refusal>,
+}
+
+impl Lsu {
+    /// An empty unit.
+    pub fn new(lsu: &LsuConfig, l1: &L1Config) -> Self {
+        let queue = lsu.queue.size();
+        let entry = Entry {
+            visible: Cycle(0),
+            target: Target::Shared { passes: 1 },
+            waiter: Waiter::default(),
+            accesses: AccessList::default(),
+            served: 0,
+        };
+        let tag_latency = l1.tag_latency.cycles();
+        Lsu {
+            issue_latency: lsu.issue_latency.cycles(),
+            tag_latency,
+            refusal_blocks: lsu.refusal_blocks,
+            entries: vec![entry; queue],
+            order: (0..queue).collect(),
+            queued: 0,
+            pipe: Ring::new(tag_latency.max(1) as usize),
+            state: LsuReason::Idle,
+            refused: None,
+        }
+    }
+
+    /// True when another instruction can be issued to the unit.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.queued < self.entries.len()
+    }
+
+    /// True when nothing is queued or on its way to the tags.
+    pub fn is_empty(&self) -> bool {
+        self.queued == 0 && self.pipe.is_empty()
+    }
+
+    /// Takes an instruction issued at `now`; `fill` writes its accesses and gives their number, which is
+    /// returned. An instruction without accesses takes no place.
+    pub fn push(
+        &mut self,
+        now: Cycle,
+        target: Target,
+        waiter: Waiter,
+        fill: impl FnOnce(&mut AccessList) -> usize,
+    ) -> usize {
+        let entry = &mut self.entries[self.order[self.queued]];
+        let count = fill(&mut entry.accesses);
+        if count > 0 {
+            entry.visible = now + self.issue_latency;
+            entry.target = target;
+            entry.waiter = waiter;
+            entry.served = 0;
+            self.queued += 1;
+        }
+        count
+    }
+
+    /// Takes the oldest instruction out of the queue.
+    fn retire_head(&mut self) {
+        self.order[..self.queued].rotate_left(1);
+        self.queued -= 1;
+    }
+
+    fn is_pipe_full(&self) -> bool {
+        self.tag_latency > 0 && self.pipe.is_full()
+    }
+
+    /// One cycle. Says what was served whose data follows after a fixed latency: of the accesses at the
+    /// tags, and of those that go there without a pipe or to shared memory.
+    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) -> [Option<Served>; 2] {
+        self.refused = None;
+        self.state = LsuReason::Idle;
+        let from_pipe = if self.tag_latency > 0 { self.tick_pipe(now, cache) } else { None };
+        let from_queue = self.tick_queue(now, cache);
+        if let Some(refusal) = self.refused {
+            self.state = match refusal {
+                Refusal::NoMerger => LsuReason::NoMerger,
+                Refusal::NoCacheLine => LsuReason::NoCacheLine,
+                Refusal::NoMshrLine => LsuReason::NoMshrLine,
+                Refusal::MissQueue => LsuReason::MissQueue,
+            };
+        }
+        [from_pipe, from_queue]
+    }
+
+    /// Serves the access at the end of the pipe to the tags.
+    fn tick_pipe(&mut self, now: Cycle, cache: &mut impl DataCache) -> Option<Served> {
+        let access = *self.pipe.front(now)?;
+        match cache.access(now, access) {
+            Ok(outcome) => {
+                self.pipe.pop(now);
+                self.state = LsuReason::Serving;
+                hit(outcome, access.waiter, now)
+            }
+            Err(refusal) => {
+                self.refused = Some(refusal);
+                if self.refusal_blocks == RefusalBlocks::Instruction {
+                    self.pipe.pop(now);
+                    self.pipe.push(now + 1, access);
+                }
+                None
+            }
+        }
+    }
+
+    /// Serves the oldest queued instruction: one access or one pass.
+    fn tick_queue(&mut self, now: Cycle, cache: &mut impl DataCache) -> Option<Served> {
+        if self.queued == 0 {
+            return None;
+        }
+        let entry = &mut self.entries[self.order[0]];
+        if entry.visible > now {
+            return None;
+        }
+        let (served, total) = match entry.target {
+            // Shared memory waits for the accesses before it, so that one result leaves a cycle.
+            Target::Shared { .. } if self.refused.is_some() => return None,
+            Target::Shared { passes } => {
+                let last = entry.served + 1 == passes;
+                let waiter = Waiter { accepted: now, ..entry.waiter };
+                (last.then_some(Served::Shared(waiter)), passes)
+            }
+            Target::Cache(kind) => {
+                let (line, bytes) = entry.accesses.get(entry.served as usize);
+                let access = Access { line, bytes, kind, waiter: entry.waiter };
+                let total = entry.accesses.len() as u32;
+                if self.tag_latency > 0 {
+                    self.pipe.try_push(now + self.tag_latency, access).ok()?;
+                    (None, total)
+                } else {
+                    match cache.access(now, access) {
+                        Ok(outcome) => (hit(outcome, access.waiter, now), total),
+                        Err(refusal) => {
+                            self.refused = Some(refusal);
+                            if self.refusal_blocks == RefusalBlocks::Instruction {
+                                self.order[..self.queued].rotate_left(1);
+                            }
+                            return None;
+                        }
+                    }
+                }
+            }
+        };
+        entry.served += 1;
+        let more = entry.served < total;
+        self.state = match entry.target {
+            _ if !more => LsuReason::Serving,
+            Target::Cache(_) => LsuReason::Coalescing,
+            Target::Shared { .. } => LsuReason::BankConflict,
+        };
+        if !more {
+            self.retire_head();
+        }
+        served
+    }
+
+    /// The next cycle in which a tick can do more than the last one did, if nothing else changes.
+    pub fn next_event(&self, now: Cycle) -> Cycle {
+        if self.refused.is_some() && self.refusal_blocks == RefusalBlocks::Instruction {
+            return now + 1;
+        }
+        // A refused access is tried again when something was released, filled or taken away.
+        let pipe = match self.refused {
+            Some(_) => Cycle::NEVER,
+            None => self.pipe.next_visible(),
+        };
+        let stuck = self.refused.is_some() && self.tag_latency == 0;
+        let queue = if self.queued == 0 || stuck || self.is_pipe_full() {
+            Cycle::NEVER
+        } else {
+            self.entries[self.order[0]].visible
+        };
+        pipe.min(queue).max(now + 1)
+    }
+}
+
+fn hit(outcome: Outcome, waiter: Waiter, now: Cycle) -> Option<Served> {
+    let waiter = Waiter { accepted: now, ..waiter };
+    (outcome == Outcome::Hit).then_some(Served::Hit(waiter))
+}

@@ -1,0 +1,116 @@
+//! Warp schedulers: which eligible warp issues. One file a policy.
+//!
+//! Sets of warps are bit masks over the SM's warp slots.
+
+mod gto;
+mod lrr;
+mod oldest;
+mod two_level;
+
+use crate::config::machine::Policy;
+
+/// Warp slots of an SM: one bit each in a mask.
+pub const SLOTS: usize = 64;
+
+/// What a policy may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidates<'a> {
+    /// Warps that can issue now.
+    pub eligible: u64,
+    /// Warps that wait for memory, at a barrier, or are not there.
+    pub waiting: u64,
+    /// When each warp came to the SM: a smaller number is older.
+    pub ages: &'a [u64; SLOTS],
+}
+
+/// The state of one scheduler's policy.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    policy: Policy,
+    /// The warp that issued last.
+    last: usize,
+    /// The active set of the two-level policy.
+    active: u64,
+}
+
+impl Scheduler {
+    /// A scheduler that has issued nothing.
+    pub fn new(policy: Policy) -> Self {
+        Scheduler { policy, last: SLOTS - 1, active: 0 }
+    }
+
+    /// Chooses one of the eligible warps; none only when there is none, or when the two-level policy
+    /// has none of them in its active set.
+    #[inline]
+    pub fn pick(&mut self, candidates: Candidates) -> Option<usize> {
+        let warp = match self.policy {
+            Policy::Lrr => lrr::pick(candidates.eligible, self.last),
+            Policy::Gto => gto::pick(candidates, self.last),
+            Policy::Oldest => oldest::pick(candidates),
+            Policy::TwoLevel { active } => {
+                two_level::refill(&mut self.active, candidates, self.last, active.get());
+                lrr::pick(candidates.eligible & self.active, self.last)
+            }
+        }?;
+        self.last = warp;
+        Some(warp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Bounded;
+
+    const AGES: [u64; SLOTS] = {
+        let mut ages = [0; SLOTS];
+        let mut slot = 0;
+        while slot < SLOTS {
+            // Slot 5 is the oldest, then 6, ...
+            ages[slot] = (slot as u64 + 59) % 64;
+            slot += 1;
+        }
+        ages
+    };
+
+    fn picks(policy: Policy, rounds: &[(u64, u64)]) -> Vec<Option<usize>> {
+        let mut scheduler = Scheduler::new(policy);
+        let pick = |&(eligible, waiting): &(u64, u64)| {
+            scheduler.pick(Candidates { eligible, waiting, ages: &AGES })
+        };
+        rounds.iter().map(pick).collect()
+    }
+
+    #[test]
+    fn lrr_takes_the_next_eligible_warp_after_the_last() {
+        let all = 0b1101;
+        assert_eq!(picks(Policy::Lrr, &[(all, 0); 4]), [Some(0), Some(2), Some(3), Some(0)]);
+    }
+
+    #[test]
+    fn gto_stays_with_its_warp_and_then_takes_the_oldest() {
+        let seen = picks(Policy::Gto, &[(0b110_0011, 0), (0b110_0011, 0), (0b100_0011, 0)]);
+        assert_eq!(seen, [Some(5), Some(5), Some(6)]);
+    }
+
+    #[test]
+    fn oldest_leaves_its_warp_for_an_older_one() {
+        let seen = picks(Policy::Oldest, &[(0b100_0000, 0), (0b110_0000, 0)]);
+        assert_eq!(seen, [Some(6), Some(5)]);
+    }
+
+    #[test]
+    fn two_level_issues_from_its_active_set_until_a_member_waits_for_memory() {
+        let policy = Policy::TwoLevel { active: Bounded::new(2).unwrap() };
+        let all = 0b1111;
+        let seen = picks(policy, &[(all, 0), (all, 0), (all, 0), (all & !1, 1), (all & !1, 1)]);
+        assert_eq!(seen, [Some(0), Some(1), Some(0), Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn no_eligible_warp_is_no_pick() {
+        for policy in [Policy::Lrr, Policy::Gto, Policy::Oldest] {
+            assert_eq!(picks(policy, &[(0, 0)]), [None]);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Outstanding load instructions, and the schedulers' waits for them.
+//!
+//! A scheduler that cannot issue because its warps wait for memory charges the cycle to its oldest
+//! outstanding access. Where that access is, is known when it is done: until then the cycles are kept
+//! as spans, and then each is split by the access's journey. Nothing has to be asked of the rest of
+//! the machine while the access is on its way.
+
+use std::collections::VecDeque;
+
+use super::journey::Journey;
+use crate::isa::Operands;
+use crate::stats::IssueLedger;
+use crate::units::Cycle;
+
+/// One outstanding load instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Tracker {
+    /// Its warp slot.
+    pub warp: u8,
+    /// Registers that wait for it.
+    pub dsts: Operands,
+    /// Accesses whose data has not arrived.
+    pub remaining: u16,
+    /// Order of issue within the SM; tells a tracker from an earlier one in the same place.
+    sequence: u64,
+}
+
+/// The oldest outstanding instruction of one scheduler, and the cycles waited for it.
+#[derive(Clone, Debug, Default)]
+struct Waits {
+    /// Place and sequence number, oldest first; those already done are dropped when they come to the front.
+    outstanding: VecDeque<(u16, u64)>,
+    /// Cycles waited for the front one.
+    spans: Vec<(Cycle, Cycle)>,
+}
+
+/// Every outstanding load instruction of an SM.
+#[derive(Clone, Debug)]
+pub struct Outstanding {
+    trackers: Vec<Tracker>,
+    free: Vec<u16>,
+    sequence: u64,
+    /// By scheduler.
+    waits: Box<[Waits]>,
+}
+
+impl Outstanding {
+    /// None, for so many schedulers.
+    pub fn new(schedulers: usize) -> Self {
+        Outstanding {
+            trackers: Vec::new(),
+            free: Vec::new(),
+            sequence: 0,
+            waits: vec![Waits::default(); schedulers].into(),
+        }
+    }
+
+    /// Notes an instruction of `accesses` accesses, issued by `scheduler`; gives its place.
+    pub fn add(&mut self, warp: usize, dsts: Operands, accesses: u16, scheduler: usize) -> u16 {
+        self.sequence += 1;
+        let tracker =
+            Tracker { warp: warp as u8, dsts, remaining: accesses, sequence: self.sequence };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.trackers[usize::from(place)] = tracker;
+                place
+            }
+            None => {
+                self.trackers.push(tracker);
+                u16::try_from(self.trackers.len() - 1).expect("fewer than 2^16 loads in flight")
+            }
+        };
+        self.waits[scheduler].outstanding.push_back((place, self.sequence));
+        place
+    }
+
+    /// The place that the next [`Outstanding::add`] will give.
+    pub fn next_place(&self) -> u16 {
+        self.free.last().copied().unwrap_or(self.trackers.len() as u16)
+    }
+
+    fn is_outstanding(trackers: &[Tracker], (place, sequence): (u16, u64)) -> bool {
+        let tracker = &trackers[usize::from(place)];
+        tracker.sequence == sequence && tracker.remaining > 0
+    }
+
+    /// `scheduler` waited for its oldest outstanding instruction in the cycles `from..to`.
+    pub fn wait(&mut self, scheduler: usize, from: Cycle, to: Cycle) {
+        let waits = &mut self.waits[scheduler];
+        while let Some(&front) = waits.outstanding.front()
+            && !Self::is_outstanding(&self.trackers, front)
+        {
+            waits.outstanding.pop_front();
+        }
+        debug_assert!(!waits.outstanding.is_empty(), "a wait for memory with nothing outstanding");
+        match waits.spans.last_mut() {
+            Some(last) if last.1 == from => last.1 = to,
+            _ => waits.spans.push((from, to)),
+        }
+    }
+
+    /// One access of the instruction at `place` has its data. Gives the instruction when it was the last;
+    /// waits for it are then explained by this access's journey.
+    pub fn access_done(
+        &mut self,
+        place: u16,
+        journey: &Journey,
+        schedulers: usize,
+        ledger: &mut IssueLedger,
+    ) -> Option<Tracker> {
+        let tracker = &mut self.trackers[usize::from(place)];
+        tracker.remaining -= 1;
+        if tracker.remaining > 0 {
+            return None;
+        }
+        let tracker = *tracker;
+        let waits = &mut self.waits[usize::from(tracker.warp) % schedulers];
+        let is_front =
+            |waits: &Waits| waits.outstanding.front() == Some(&(place, tracker.sequence));
+        if is_front(waits) {
+            for (from, to) in waits.spans.drain(..) {
+                journey.explain(from, to, |reason, cycles| ledger.charge(reason, cycles));
+            }
+            waits.outstanding.pop_front();
+        }
+        self.free.push(place);
+        Some(tracker)
+    }
+}
+
+impl Default for Tracker {
+    fn default() -> Self {
+        Tracker { warp: 0, dsts: Operands::NONE, remaining: 0, sequence: 0 }
+    }
+}

@@ -1,0 +1,206 @@
+//! The resident warps: where each is in its stream, what it waits for, and its scoreboard.
+//!
+//! The sets that a scheduler asks for are bit masks over warp slots, kept up to date as things happen,
+//! so that no cycle looks at every warp.
+
+use super::program::{Port, Program};
+use super::scheduler::SLOTS;
+use crate::isa::{LaneMask, WarpCursor, WarpStream};
+use crate::units::Cycle;
+
+/// Slots of the wheel that wakes warps: more than the longest latency.
+const WHEEL: usize = 1024;
+
+/// Every warp slot of an SM.
+#[derive(Clone, Debug)]
+pub struct Warps {
+    cursors: [WarpCursor; SLOTS],
+    /// Place of the next instruction.
+    pcs: [u32; SLOTS],
+    /// Lanes that execute it.
+    lanes: [LaneMask; SLOTS],
+    /// When each warp came: a smaller number is older.
+    pub ages: [u64; SLOTS],
+    /// Memory instructions whose data has not all arrived.
+    pub pending_loads: [u16; SLOTS],
+    /// Stores that the L2 has not acknowledged.
+    pub pending_stores: [u16; SLOTS],
+    /// When each register is ready, by warp slot and register; never, while a load has it.
+    ready_at: Box<[Cycle]>,
+    regs: usize,
+    /// Warps that have an instruction left.
+    pub alive: u64,
+    /// The next instruction's registers are ready.
+    pub ready: u64,
+    /// The next instruction waits for results of arithmetic.
+    pub on_arithmetic: u64,
+    /// The next instruction waits for data from memory.
+    pub on_memory: u64,
+    /// The warp waits at a barrier.
+    pub at_barrier: u64,
+    /// The warp waits at a fence.
+    pub at_fence: u64,
+    /// Warps by what their next instruction needs.
+    pub wants_sp: u64,
+    /// As `wants_sp`.
+    pub wants_sfu: u64,
+    /// As `wants_sp`.
+    pub wants_memory: u64,
+    /// Warps to wake, by cycle modulo the wheel's size.
+    wheel: Box<[u64; WHEEL]>,
+    /// When each warp of `on_arithmetic` wakes.
+    wakes_at: [Cycle; SLOTS],
+}
+
+impl Warps {
+    /// No warp.
+    pub fn new() -> Self {
+        Warps {
+            cursors: [WarpCursor::default(); SLOTS],
+            pcs: [0; SLOTS],
+            lanes: [0; SLOTS],
+            ages: [0; SLOTS],
+            pending_loads: [0; SLOTS],
+            pending_stores: [0; SLOTS],
+            ready_at: Box::default(),
+            regs: 0,
+            alive: 0,
+            ready: 0,
+            on_arithmetic: 0,
+            on_memory: 0,
+            at_barrier: 0,
+            at_fence: 0,
+            wants_sp: 0,
+            wants_sfu: 0,
+            wants_memory: 0,
+            wheel: Box::new([0; WHEEL]),
+            wakes_at: [Cycle(0); SLOTS],
+        }
+    }
+
+    /// Makes room for a kernel's registers. No warp may be alive.
+    pub fn prepare(&mut self, regs: usize) {
+        debug_assert_eq!(self.alive, 0);
+        self.regs = regs;
+        self.ready_at = vec![Cycle(0); SLOTS * regs].into();
+    }
+
+    /// Starts a warp; its first instruction can issue from `first` on.
+    pub fn start(
+        &mut self,
+        warp: usize,
+        age: u64,
+        stream: &WarpStream,
+        program: &Program,
+        now: Cycle,
+        first: Cycle,
+    ) {
+        self.cursors[warp] = WarpCursor::default();
+        self.ages[warp] = age;
+        self.ready_at[warp * self.regs..][..self.regs].fill(Cycle(0));
+        if self.fetch(warp, stream, program) {
+            self.alive |= 1 << warp;
+            self.wait_for_operands(warp, program, now, first);
+        }
+    }
+
+    /// Looks at the warp's next instruction; false at the end of its stream.
+    fn fetch(&mut self, warp: usize, stream: &WarpStream, program: &Program) -> bool {
+        let bit = 1u64 << warp;
+        self.wants_sp &= !bit;
+        self.wants_sfu &= !bit;
+        self.wants_memory &= !bit;
+        let Some((pc, lanes)) = self.cursors[warp].peek(stream) else { return false };
+        self.pcs[warp] = pc;
+        self.lanes[warp] = lanes;
+        match program.insts[pc as usize].port {
+            Port::Sp => self.wants_sp |= bit,
+            Port::Sfu => self.wants_sfu |= bit,
+            Port::Memory => self.wants_memory |= bit,
+            Port::None => {}
+        }
+        true
+    }
+
+    /// Place of the warp's next instruction in the program.
+    #[inline]
+    pub fn pc(&self, warp: usize) -> usize {
+        self.pcs[warp] as usize
+    }
+
+    /// Lanes that execute the warp's next instruction.
+    #[inline]
+    pub fn lanes(&self, warp: usize) -> LaneMask {
+        self.lanes[warp]
+    }
+
+    /// The warp's place in its stream.
+    #[inline]
+    pub fn cursor_mut(&mut self, warp: usize) -> &mut WarpCursor {
+        &mut self.cursors[warp]
+    }
+
+    /// Steps past the next instruction; false when it was the last. The warp is then in no set.
+    pub fn advance(&mut self, warp: usize, stream: &WarpStream, program: &Program) -> bool {
+        self.ready &= !(1 << warp);
+        self.cursors[warp].advance(stream);
+        let more = self.fetch(warp, stream, program);
+        if !more {
+            self.alive &= !(1 << warp);
+        }
+        more
+    }
+
+    /// Notes when a register will be ready; [`Cycle::NEVER`] while a load has it.
+    #[inline]
+    pub fn set_ready_at(&mut self, warp: usize, reg: u16, cycle: Cycle) {
+        self.ready_at[warp * self.regs + usize::from(reg)] = cycle;
+    }
+
+    /// Files the warp under what its next instruction waits for; it issues at `earliest` at the earliest.
+    /// With `earliest` equal to `now` and every register ready it can issue in this very cycle.
+    pub fn wait_for_operands(
+        &mut self,
+        warp: usize,
+        program: &Program,
+        now: Cycle,
+        earliest: Cycle,
+    ) {
+        let bit = 1u64 << warp;
+        let registers = &self.ready_at[warp * self.regs..][..self.regs];
+        let mut due = earliest;
+        for &reg in program.insts[self.pcs[warp] as usize].needs() {
+            due = due.max(registers[usize::from(reg)]);
+        }
+        self.on_memory &= !bit;
+        if due == Cycle::NEVER {
+            self.on_memory |= bit;
+        } else if due <= now {
+            self.ready |= bit;
+        } else {
+            self.on_arithmetic |= bit;
+            self.wakes_at[warp] = due;
+            debug_assert!(due - now < WHEEL as u64, "a latency exceeds the wheel");
+            self.wheel[due.0 as usize % WHEEL] |= bit;
+        }
+    }
+
+    /// Moves the warps whose operands become ready at `now` to the ready set.
+    #[inline]
+    pub fn wake(&mut self, now: Cycle) {
+        let due = std::mem::take(&mut self.wheel[now.0 as usize % WHEEL]);
+        self.ready |= due;
+        self.on_arithmetic &= !due;
+    }
+
+    /// The next cycle in which a warp wakes.
+    pub fn next_wake(&self) -> Cycle {
+        let mut rest = self.on_arithmetic;
+        let mut next = Cycle::NEVER;
+        while rest != 0 {
+            next = next.min(self.wakes_at[rest.trailing_zeros() as usize]);
+            rest &= rest - 1;
+        }
+        next
+    }
+}
