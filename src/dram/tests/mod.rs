@@ -1,0 +1,4 @@
+//! Tests of the whole controller.
+
+mod bandwidth;
+
