@@ -4,12 +4,12 @@ use crate::config::machine::DramConfig;
 use crate::ring::Ring;
 use crate::units::Cycle;
 
-use super::bank::Banks;
+use super::bank::{Banks, CLOSED};
 use super::drain::Drain;
 use super::mapping::Mapping;
 use super::queue::{NONE, Queue, Slot};
 use super::refresh::{Refresh, Step};
-use super::request::{Completion, Request};
+use super::request::{Completion, Request, Sent};
 use super::scheduler::{Action, Scheduler};
 use super::stats::DramStats;
 use super::timing::Command;
@@ -106,12 +106,18 @@ impl Controller {
     /// Every clock is either ticked or skipped, once and in order.
     #[inline]
     pub fn tick(&mut self, now: Cycle, core: Cycle) {
-        while let Some(request) = self.arriving.pop(now) {
-            self.admit(request);
+        self.tick_traced(now, core, &mut |_| ());
+    }
+
+    /// As [`Controller::tick`]; tells `trace` what was sent.
+    #[inline]
+    pub fn tick_traced(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
+        if self.arriving.next_visible() <= now {
+            self.admit(now);
         }
         self.pass(now, 1);
         if self.wake <= now {
-            self.act(now, core);
+            self.act(now, core, trace);
         }
     }
 
@@ -182,10 +188,13 @@ impl Controller {
             if queued > 0 { clocks } else { clocks.min(self.data_end.since(from)) };
     }
 
-    fn admit(&mut self, request: Request) {
-        let location = self.mapping.locate(request.address);
-        self.queue.insert(request, location, self.burst_bytes);
-        self.scheduler.touch(location.bank as usize);
+    /// Takes in what arrived by `now`.
+    fn admit(&mut self, now: Cycle) {
+        while let Some(request) = self.arriving.pop(now) {
+            let location = self.mapping.locate(request.address);
+            self.queue.insert(request, location, self.burst_bytes);
+            self.scheduler.touch(location.bank as usize);
+        }
         self.queue_changed();
         self.wake = Cycle(0);
     }
@@ -196,7 +205,7 @@ impl Controller {
         }
     }
 
-    fn act(&mut self, now: Cycle, core: Cycle) {
+    fn act(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
         if self.refresh.due() <= now {
             match self.refresh.step(now, &mut self.banks, &mut self.stats) {
                 Step::Waits(ready) => {
@@ -204,27 +213,40 @@ impl Controller {
                     return;
                 }
                 Step::Closed => {
+                    trace(Sent::PrechargeAll);
                     self.scheduler.touch_all();
                     self.wake = now + 1;
                     return;
                 }
-                Step::Refreshed => self.scheduler.touch_all(),
+                Step::Refreshed => {
+                    trace(Sent::Refresh);
+                    self.scheduler.touch_all();
+                }
             }
         } else {
             let turn = self.drain.turn();
             self.scheduler.settle(&self.queue, &self.banks, turn);
             let room = !self.completions.is_full();
             if let Some(action) = self.scheduler.pick(now, &self.queue, &self.banks, room) {
-                self.send(action, now, core);
+                self.send(action, now, core, trace);
             }
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
         self.wake = self.scheduler.next_event().max(now + 1).min(self.refresh.due());
     }
 
-    fn send(&mut self, action: Action, now: Cycle, core: Cycle) {
+    fn send(
+        &mut self,
+        action: Action,
+        now: Cycle,
+        core: Cycle,
+        trace: &mut impl FnMut(Sent),
+    ) {
         let Action { command, bank, slot } = action;
-        let row = if slot == NONE { 0 } else { self.stamp(command, slot, core) };
+        let wanted = if slot == NONE { None } else { Some(self.stamp(command, slot, core)) };
+        let row = wanted.unwrap_or(CLOSED);
+        let tag = wanted.map(|_| self.queue.entry(slot).tag);
+        trace(Sent::Command { command, bank: bank as u32, row, tag });
         self.banks.issue(command, bank, row, now);
         self.scheduler.sent(action, &mut self.queue, self.drain.turn());
         match command {

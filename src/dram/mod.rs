@@ -38,5 +38,5 @@ mod tests;
 
 pub use controller::Controller;
 pub use mapping::{Location, Mapping};
-pub use request::{Completion, Request};
+pub use request::{Completion, Request, Sent};
 pub use stats::DramStats;

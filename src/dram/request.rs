@@ -2,6 +2,8 @@
 
 use crate::units::Cycle;
 
+use super::timing::Command;
+
 /// One line, or a part of one, to read or write.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -23,4 +25,24 @@ pub struct Completion {
     /// Core cycle of the first DRAM command that went for this request: the end of its queueing and
     /// the beginning of its service.
     pub first_command: Cycle,
+}
+
+/// What a controller sent to the chips in one clock, for traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// A command to one bank.
+    Command {
+        /// What.
+        command: Command,
+        /// Where.
+        bank: u32,
+        /// The row that the request wants: for a precharge it is not the row that closes.
+        row: u64,
+        /// Mark of the request that it went for; none when a row closed because nobody wanted it.
+        tag: Option<u32>,
+    },
+    /// All open banks close, for a refresh.
+    PrechargeAll,
+    /// All banks are refreshed.
+    Refresh,
 }

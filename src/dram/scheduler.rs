@@ -315,8 +315,9 @@ impl Scheduler {
             self.touch(action.bank);
             return;
         }
+        // None when the channel's oldest goes out of turn because a younger one waits for it.
         let oldest = self.candidates[action.bank].oldest.slot;
-        if oldest != action.slot {
+        if oldest != NONE && oldest != action.slot {
             let entry = queue.entry_mut(oldest);
             entry.passed += 1;
             if entry.passed == self.bank_cap {

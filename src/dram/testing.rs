@@ -3,7 +3,7 @@
 use crate::config::machine::{DramConfig, Machine};
 use crate::units::Cycle;
 
-use super::{Completion, Controller, Request};
+use super::{Completion, Controller, Request, Sent};
 
 /// The channel of the GTX 480 preset.
 pub fn gtx480() -> DramConfig {
@@ -38,17 +38,21 @@ pub struct Bench {
     pub now: Cycle,
     /// Completions with the clock at which they could be taken.
     pub done: Vec<(Cycle, Completion)>,
+    /// Commands with the clock at which they went.
+    pub sent: Vec<(Cycle, Sent)>,
 }
 
 impl Bench {
     /// At clock zero.
     pub fn new(config: &DramConfig) -> Bench {
-        Bench { controller: Controller::new(config), now: Cycle(0), done: Vec::new() }
+        let controller = Controller::new(config);
+        Bench { controller, now: Cycle(0), done: Vec::new(), sent: Vec::new() }
     }
 
     /// Ticks one clock. The core cycle is the clock.
     pub fn tick(&mut self) {
-        self.controller.tick(self.now, self.now);
+        let (now, sent) = (self.now, &mut self.sent);
+        self.controller.tick_traced(now, now, &mut |command| sent.push((now, command)));
         while let Some(completion) = self.controller.pop_completion(self.now) {
             self.done.push((self.now, completion));
         }
@@ -70,6 +74,18 @@ impl Bench {
             self.tick();
             assert!(self.now.0 < 100_000 + 1000 * served, "the controller is stuck");
         }
+    }
+
+    /// Ticks to clock `end`.
+    pub fn run_to(&mut self, end: u64) {
+        while self.now < Cycle(end) {
+            self.tick();
+        }
+    }
+
+    /// Pushes `request`, which must be accepted.
+    pub fn push(&mut self, request: Request) {
+        self.controller.try_push(self.now, request).expect("there is room");
     }
 
     /// Share of the peak that the data bus carried since clock zero.

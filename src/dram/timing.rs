@@ -55,7 +55,7 @@ pub struct Rule {
 ///
 /// Source of the rows: JEDEC JESD212 (GDDR5 SGRAM), "Operations" and the timing tables. GDDR3 and
 /// HBM (JESD235) state the same rows under the same names.
-pub fn rules(config: &DramConfig) -> [Rule; 15] {
+pub fn rules(config: &DramConfig) -> [Rule; 14] {
     use Command::{Activate, Precharge, Read, Write};
     use Scope::{Bank, Channel, Group};
     let t = &config.timing;
@@ -86,9 +86,6 @@ pub fn rules(config: &DramConfig) -> [Rule; 15] {
         row("tCCD_L", Group, Write, Write, ccd_l),
         row("CL + burst + turnaround - CWL", Channel, Read, Write, read_to_write),
         row("CWL + burst + tWTR", Channel, Write, Read, write_to_read),
-        // After tRTP or tWR the bank is long past the column command; this row only says that a
-        // precharge cannot share its clock with one of the same bank.
-        row("one command a clock", Bank, Precharge, Precharge, 1),
     ]
 }
 
