@@ -192,16 +192,18 @@ impl Controller {
     fn admit(&mut self, now: Cycle) {
         while let Some(request) = self.arriving.pop(now) {
             let location = self.mapping.locate(request.address);
-            self.queue.insert(request, location, self.burst_bytes);
-            self.scheduler.touch(location.bank as usize);
+            let slot = self.queue.insert(request, location, self.burst_bytes);
+            if self.scheduler.arrived(slot, &self.queue, &self.banks) {
+                self.wake = Cycle(0);
+            }
         }
         self.queue_changed();
-        self.wake = Cycle(0);
     }
 
     fn queue_changed(&mut self) {
         if self.drain.update(self.queue.reads(), self.queue.writes()) {
             self.scheduler.touch_all();
+            self.wake = Cycle(0);
         }
     }
 
@@ -248,7 +250,7 @@ impl Controller {
         let tag = wanted.map(|_| self.queue.entry(slot).tag);
         trace(Sent::Command { command, bank: bank as u32, row, tag });
         self.banks.issue(command, bank, row, now);
-        self.scheduler.sent(action, &mut self.queue, self.drain.turn());
+        self.scheduler.sent(action, &mut self.queue, &self.banks, self.drain.turn());
         match command {
             Command::Activate => self.stats.activates += 1,
             Command::Precharge => self.stats.precharges += 1,

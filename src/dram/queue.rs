@@ -167,8 +167,8 @@ impl Queue {
         self.directions[usize::from(write)].oldest
     }
 
-    /// Takes `request` in as the youngest. There is room: the caller counted.
-    pub fn insert(&mut self, request: Request, location: Location, burst_bytes: u64) {
+    /// Takes `request` in as the youngest and says where. There is room: the caller counted.
+    pub fn insert(&mut self, request: Request, location: Location, burst_bytes: u64) -> Slot {
         let slot = self.free.pop().expect("the controller admits no more than its queue holds");
         let bank = location.bank as usize;
         let mut entry = Entry {
@@ -205,6 +205,7 @@ impl Queue {
         append(&mut self.entries, &mut self.directions[direction], BY_DIRECTION, slot);
         self.counts[bank][direction] += 1;
         self.waiting[direction] += 1;
+        slot
     }
 
     /// Takes the request in `slot` out and frees those that waited for it.

@@ -60,6 +60,22 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
+/// A search for the oldest ready candidate.
+struct Search {
+    now: Cycle,
+    /// Age of the request that `action` goes for.
+    age: u64,
+    action: Option<Action>,
+    /// No candidate but that of `action` is ready before this clock.
+    next: Cycle,
+}
+
+impl Search {
+    fn new(now: Cycle) -> Search {
+        Search { now, age: u64::MAX, action: None, next: Cycle::NEVER }
+    }
+}
+
 /// Picks one command a clock.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
@@ -70,10 +86,8 @@ pub struct Scheduler {
     all: u64,
     /// Banks whose candidates may have changed.
     stale: u64,
-    reading: u64,
-    writing: u64,
-    /// Banks whose oldest request needs an activate or a precharge.
-    preparing: u64,
+    /// For every command, the banks that have a candidate for it.
+    waiting: [u64; Command::COUNT],
     /// Banks to close because nobody wants their row.
     closing: u64,
     /// The only request that may go, when there is such a one.
@@ -98,9 +112,7 @@ impl Scheduler {
             candidates: vec![nothing; banks as usize].into(),
             all: u64::MAX >> (u64::BITS - banks),
             stale: 0,
-            reading: 0,
-            writing: 0,
-            preparing: 0,
+            waiting: [0; Command::COUNT],
             closing: 0,
             only: NONE,
             next_column: Cycle::NEVER,
@@ -112,6 +124,21 @@ impl Scheduler {
     #[inline]
     pub fn touch(&mut self, bank: usize) {
         self.stale |= 1 << bank;
+    }
+
+    /// The request in `slot` arrived as the youngest of its bank. True when this may change what
+    /// goes next: when it can be a candidate itself, or when an older one may go out of turn for it.
+    #[inline]
+    pub fn arrived(&mut self, slot: Slot, queue: &Queue, banks: &Banks) -> bool {
+        let entry = queue.entry(slot);
+        let bank = entry.bank as usize;
+        let Candidates { read, write, oldest } = &self.candidates[bank];
+        let of_direction = if entry.write { write } else { read };
+        let hit = entry.row == banks.row(bank);
+        let matters =
+            oldest.slot == NONE || entry.blockers > 0 || (hit && of_direction.slot == NONE);
+        self.stale |= u64::from(matters) << bank;
+        matters
     }
 
     /// The state or the requests of every bank may have changed.
@@ -171,6 +198,9 @@ impl Scheduler {
                 if first {
                     found.oldest = this;
                 }
+                if row == CLOSED {
+                    break;
+                }
                 let place = if entry.write { &mut found.write } else { &mut found.read };
                 if hit && place.slot == NONE {
                     *place = this;
@@ -183,14 +213,16 @@ impl Scheduler {
         }
         self.candidates[bank] = found;
 
-        let bit = 1 << bank;
-        let put = |mask: &mut u64, set: bool| *mask = *mask & !bit | if set { bit } else { 0 };
         let (reads, writes) = (found.read.slot != NONE, found.write.slot != NONE);
         let prepares = !reads && !writes && found.oldest.slot != NONE;
         let closes = self.close_unwanted && row != CLOSED && !wanted && !prepares;
-        put(&mut self.reading, reads);
-        put(&mut self.writing, writes);
-        put(&mut self.preparing, prepares);
+        let opens = prepares && row == CLOSED;
+        let bit = 1 << bank;
+        let put = |mask: &mut u64, set: bool| *mask = *mask & !bit | u64::from(set) << bank;
+        put(&mut self.waiting[Command::Read as usize], reads);
+        put(&mut self.waiting[Command::Write as usize], writes);
+        put(&mut self.waiting[Command::Activate as usize], opens);
+        put(&mut self.waiting[Command::Precharge as usize], prepares && !opens);
         put(&mut self.closing, closes);
         if reads {
             self.next_column = banks.ready(Command::Read, bank).min(self.next_column);
@@ -225,57 +257,65 @@ impl Scheduler {
     }
 
     fn pick_column(&mut self, now: Cycle, banks: &Banks, reads_allowed: bool) -> Option<Action> {
-        let (mut best, mut action) = (NOBODY, None);
-        let mut next = Cycle::NEVER;
-        let reading = if reads_allowed { self.reading } else { 0 };
-        for (command, mask) in [(Command::Read, reading), (Command::Write, self.writing)] {
-            let bound = banks.channel_ready(command);
-            if mask == 0 || bound > now {
-                next = if mask == 0 { next } else { bound.min(next) };
-                continue;
-            }
-            for bank in bits(mask) {
-                let ready = banks.ready(command, bank);
-                let candidates = &self.candidates[bank];
-                let candidate =
-                    if command == Command::Read { candidates.read } else { candidates.write };
-                if ready > now {
-                    next = ready.min(next);
-                } else if candidate.age < best.age {
-                    best = candidate;
-                    action = Some(Action { command, bank, slot: candidate.slot });
-                }
-            }
+        let mut search = Search::new(now);
+        if reads_allowed {
+            self.search(Command::Read, |candidates| candidates.read, banks, &mut search);
         }
-        self.next_column = if action.is_some() { now + 1 } else { next };
-        action
+        self.search(Command::Write, |candidates| candidates.write, banks, &mut search);
+        self.next_column = search.next;
+        search.action
     }
 
     fn pick_row(&mut self, now: Cycle, banks: &Banks) -> Option<Action> {
-        let (mut best, mut action) = (NOBODY, None);
-        let mut next = Cycle::NEVER;
-        for bank in bits(self.preparing) {
-            let command = row_command(banks, bank);
+        let mut search = Search::new(now);
+        for command in [Command::Activate, Command::Precharge] {
+            self.search(command, |candidates| candidates.oldest, banks, &mut search);
+        }
+        if search.action.is_none() {
+            search.action = self.pick_closing(now, banks, &mut search.next);
+        }
+        self.next_row = search.next;
+        search.action
+    }
+
+    /// Looks through the banks that wait to send `command` for a ready one with an older request.
+    #[inline]
+    fn search(
+        &self,
+        command: Command,
+        candidate: impl Fn(&Candidates) -> Candidate,
+        banks: &Banks,
+        search: &mut Search,
+    ) {
+        let mask = self.waiting[command as usize];
+        let bound = banks.channel_ready(command);
+        if mask == 0 || bound > search.now {
+            search.next = if mask == 0 { search.next } else { bound.min(search.next) };
+            return;
+        }
+        for bank in bits(mask) {
             let ready = banks.ready(command, bank);
-            let candidate = self.candidates[bank].oldest;
-            if ready > now {
-                next = ready.min(next);
-            } else if candidate.age < best.age {
-                best = candidate;
-                action = Some(Action { command, bank, slot: candidate.slot });
+            if ready > search.now {
+                search.next = ready.min(search.next);
+                continue;
+            }
+            let Candidate { age, slot } = candidate(&self.candidates[bank]);
+            if search.action.is_some() {
+                // One of the two is left for the next clock.
+                search.next = search.now + 1;
+            }
+            if age < search.age {
+                search.age = age;
+                search.action = Some(Action { command, bank, slot });
             }
         }
-        if action.is_none() {
-            action = self.pick_closing(now, banks, &mut next);
-        }
-        self.next_row = if action.is_some() { now + 1 } else { next };
-        action
     }
 
     fn pick_closing(&self, now: Cycle, banks: &Banks, next: &mut Cycle) -> Option<Action> {
         for bank in bits(self.closing) {
             let ready = banks.ready(Command::Precharge, bank);
             if ready <= now {
+                *next = now + 1;
                 return Some(Action { command: Command::Precharge, bank, slot: NONE });
             }
             *next = ready.min(*next);
@@ -309,12 +349,15 @@ impl Scheduler {
         action
     }
 
-    /// Books that `action` was sent, before its request leaves the queue.
-    pub fn sent(&mut self, action: Action, queue: &mut Queue, turn: Turn) {
+    /// Books that `action` was sent to `banks`, before its request leaves the queue.
+    #[inline]
+    pub fn sent(&mut self, action: Action, queue: &mut Queue, banks: &Banks, turn: Turn) {
         if matches!(action.command, Command::Activate | Command::Precharge) {
             self.touch(action.bank);
             return;
         }
+        // The next burst of the same request needs no new candidate.
+        self.next_column = banks.ready(action.command, action.bank).min(self.next_column);
         // None when the channel's oldest goes out of turn because a younger one waits for it.
         let oldest = self.candidates[action.bank].oldest.slot;
         if oldest != NONE && oldest != action.slot {
