@@ -1,5 +1,42 @@
-//! The DRAM controllers.
+//! The DRAM controllers: one [`Controller`] is one channel.
+//!
+//! A request enters with [`Controller::try_push`], waits half of the interface latency, then in
+//! the queue until the scheduler sent its column commands. A read's completion can be taken when
+//! its last data came and the other half of the latency passed; a write is done when its last
+//! column command went, and says nothing.
+//!
+//! What holds:
+//!
+//! - One command goes in a clock, as on GDDR5's single command bus. No two bursts overlap on the
+//!   data bus: the column-to-column distances are never shorter than a burst.
+//! - Every constraint is one row of [`timing::rules`]; [`bank`] keeps the earliest clocks that
+//!   follow from them and [`refresh`] adds the refresh of all banks.
+//! - Requests to the same bytes take effect in the order of their arrival: a read never passes an
+//!   older write to the same bytes, nor a write an older read, whatever the policies.
+//! - A refused request changes nothing, and every accepted read completes exactly once.
+//! - Skipping is exact: clocks before [`Controller::next_event`] may be ticked or skipped, and all
+//!   counters and completions are the same.
+//!
+//! The files in reading order: `request`, `mapping`, `timing`, `bank`, `queue`, `drain`,
+//! `scheduler`, `refresh`, `controller`.
 
+pub mod bank;
+mod controller;
+mod drain;
+mod mapping;
+mod queue;
+pub mod refresh;
+mod request;
+mod scheduler;
 mod stats;
+pub mod timing;
 
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use controller::Controller;
+pub use mapping::{Location, Mapping};
+pub use request::{Completion, Request, Sent};
 pub use stats::DramStats;

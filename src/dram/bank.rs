@@ -1,0 +1,296 @@
+//! The state of the banks: which row is open, and the earliest clock of every command.
+//!
+//! **Bank groups.** The low bits of the bank number are its group: banks 0 and 1 of a chip with
+//! four groups are of groups 0 and 1. Banks that follow each other in the address (the lowest B of
+//! the mapping) thus lie in different groups, and a stream alternates between groups, at tCCD_S.
+//! This is how bank groups are meant to be used: JESD212 gives tCCD_L so that the chip's core may
+//! run at a part of the bus's speed, and leaves it to the controller to interleave the groups. Were
+//! the high bits the group, all lines of a GTX 480 stream would stay for 8 KiB in one group and go
+//! at tCCD_L: two data clocks of every three, 67% of the peak, below what streaming programs
+//! measure on the card.
+
+use crate::config::machine::DramConfig;
+use crate::units::Cycle;
+
+use super::timing::{Command, Distances, Scope, distances, rules};
+
+/// The earliest clock of every command, as far as one scope knows.
+type Times = [Cycle; Command::COUNT];
+
+/// The row of a closed bank. No address reaches it: a row number has fewer than 64 bits.
+pub const CLOSED: u64 = u64::MAX;
+
+/// What one bank knows.
+#[derive(Clone, Copy, Debug)]
+struct Bank {
+    next: Times,
+    row: u64,
+}
+
+/// All banks of one channel with the timing between their commands.
+///
+/// Earliest clocks only ever move later, so a bound computed from them stays a bound.
+#[derive(Clone, Debug)]
+pub struct Banks {
+    banks: Box<[Bank]>,
+    groups: Box<[Times]>,
+    channel: Times,
+    distances: Distances,
+    group_mask: usize,
+    /// One bit a bank: its row is open.
+    open: u64,
+    precharge_clocks: u64,
+    four_activates: u64,
+    /// When each of the last four activates leaves the tFAW window; `oldest` is the first of them.
+    window: [Cycle; 4],
+    oldest: usize,
+}
+
+impl Banks {
+    /// Closed banks, ready for anything.
+    pub fn new(config: &DramConfig) -> Banks {
+        let bank = Bank { next: Times::default(), row: CLOSED };
+        Banks {
+            banks: vec![bank; config.banks.size()].into(),
+            groups: vec![Times::default(); config.bank_groups.size()].into(),
+            channel: Times::default(),
+            distances: distances(&rules(config)),
+            group_mask: config.bank_groups.size() - 1,
+            open: 0,
+            precharge_clocks: config.timing.rp.cycles(),
+            four_activates: config.timing.faw.cycles(),
+            window: [Cycle(0); 4],
+            oldest: 0,
+        }
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.banks.len()
+    }
+
+    /// The open row of `bank`; [`CLOSED`] when none is.
+    #[inline]
+    pub fn row(&self, bank: usize) -> u64 {
+        self.banks[bank].row
+    }
+
+    /// One bit a bank: its row is open.
+    #[inline]
+    pub fn open(&self) -> u64 {
+        self.open
+    }
+
+    /// The earliest clock at which `command` may go to `bank`, as to timing; the caller knows
+    /// whether the row fits.
+    #[inline]
+    pub fn ready(&self, command: Command, bank: usize) -> Cycle {
+        let command_index = command as usize;
+        self.banks[bank].next[command_index]
+            .max(self.groups[bank & self.group_mask][command_index])
+            .max(self.channel[command_index])
+    }
+
+    /// The earliest clock at which `command` may go to any bank: a bound below [`Banks::ready`].
+    #[inline]
+    pub fn channel_ready(&self, command: Command) -> Cycle {
+        self.channel[command as usize]
+    }
+
+    /// Sends `command` to `bank` at `now`; `row` matters to an activate only.
+    #[inline]
+    pub fn issue(&mut self, command: Command, bank: usize, row: u64, now: Cycle) {
+        debug_assert!(self.ready(command, bank) <= now, "{command:?} at {now} is too early");
+        match command {
+            Command::Activate => {
+                debug_assert_eq!(self.banks[bank].row, CLOSED);
+                self.banks[bank].row = row;
+                self.open |= 1 << bank;
+                self.window[self.oldest] = now + self.four_activates;
+                self.oldest = (self.oldest + 1) % self.window.len();
+                let next = &mut self.channel[Command::Activate as usize];
+                *next = self.window[self.oldest].max(*next);
+            }
+            Command::Precharge => {
+                self.banks[bank].row = CLOSED;
+                self.open &= !(1 << bank);
+            }
+            Command::Read | Command::Write => debug_assert_ne!(self.banks[bank].row, CLOSED),
+        }
+        let before = command as usize;
+        let delay = |times: &mut Times, scope: Scope| {
+            for (next, clocks) in times.iter_mut().zip(self.distances[scope as usize][before]) {
+                *next = (now + clocks).max(*next);
+            }
+        };
+        delay(&mut self.banks[bank].next, Scope::Bank);
+        delay(&mut self.groups[bank & self.group_mask], Scope::Group);
+        delay(&mut self.channel, Scope::Channel);
+    }
+
+    /// The earliest clock at which every open bank may be precharged with one command.
+    pub fn precharge_all_ready(&self) -> Cycle {
+        let open = self.banks.iter().filter(|bank| bank.row != CLOSED);
+        open.map(|bank| bank.next[Command::Precharge as usize]).max().unwrap_or_default()
+    }
+
+    /// Closes all open banks at `now` and says how many there were.
+    pub fn precharge_all(&mut self, now: Cycle) -> u32 {
+        debug_assert!(self.precharge_all_ready() <= now);
+        for bank in self.banks.iter_mut().filter(|bank| bank.row != CLOSED) {
+            bank.row = CLOSED;
+            let next = &mut bank.next[Command::Activate as usize];
+            *next = (now + self.precharge_clocks).max(*next);
+        }
+        std::mem::take(&mut self.open).count_ones()
+    }
+
+    /// The earliest clock of a refresh once all banks are closed: as of an activate, to all banks.
+    pub fn refresh_ready(&self) -> Cycle {
+        let next = self.banks.iter().map(|bank| bank.next[Command::Activate as usize]);
+        next.max().unwrap_or_default()
+    }
+
+    /// Keeps all banks from activating for `clocks`.
+    pub fn refresh(&mut self, now: Cycle, clocks: u64) {
+        debug_assert!(self.open == 0 && self.refresh_ready() <= now);
+        let next = &mut self.channel[Command::Activate as usize];
+        *next = (now + clocks).max(*next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Command::{Activate, Precharge, Read, Write};
+    use super::*;
+    use crate::dram::testing::{bounded, gtx480};
+
+    /// Sends `history` and asserts that `command` to `bank` is not ready at `t` - 1 and is at `t`.
+    fn ready_at(
+        config: &DramConfig,
+        history: &[(u64, Command, usize)],
+        (command, bank): (Command, usize),
+        t: u64,
+    ) {
+        let mut banks = Banks::new(config);
+        for &(at, command, bank) in history {
+            banks.issue(command, bank, 0, Cycle(at));
+        }
+        assert!(banks.ready(command, bank) > Cycle(t - 1), "ready before {t}");
+        assert!(banks.ready(command, bank) <= Cycle(t), "not ready at {t}");
+    }
+
+    #[test]
+    fn a_column_command_follows_its_activate_by_trcd() {
+        let config = gtx480();
+        ready_at(&config, &[(0, Activate, 0)], (Read, 0), 12);
+        ready_at(&config, &[(0, Activate, 0)], (Write, 0), 12);
+    }
+
+    #[test]
+    fn a_precharge_follows_its_activate_by_tras() {
+        ready_at(&gtx480(), &[(0, Activate, 0)], (Precharge, 0), 28);
+    }
+
+    #[test]
+    fn an_activate_follows_the_precharge_of_its_bank_by_trp() {
+        let history = [(0, Activate, 0), (30, Precharge, 0)];
+        ready_at(&gtx480(), &history, (Activate, 0), 42);
+    }
+
+    #[test]
+    fn an_activate_follows_the_last_of_its_bank_by_trc() {
+        let mut config = gtx480();
+        config.timing.rc = bounded(50);
+        ready_at(&config, &[(0, Activate, 0), (28, Precharge, 0)], (Activate, 0), 50);
+    }
+
+    #[test]
+    fn an_activate_follows_one_of_another_bank_by_trrd() {
+        ready_at(&gtx480(), &[(0, Activate, 0)], (Activate, 5), 6);
+    }
+
+    #[test]
+    fn a_fifth_activate_waits_until_the_first_leaves_the_window() {
+        let mut config = gtx480();
+        config.timing.faw = bounded(32);
+        let mut history = vec![(0, Activate, 0), (6, Activate, 1), (12, Activate, 2)];
+        ready_at(&config, &history, (Activate, 3), 18);
+        history.push((20, Activate, 3));
+        ready_at(&config, &history, (Activate, 4), 32);
+        history.push((32, Activate, 4));
+        ready_at(&config, &history, (Activate, 5), 38);
+    }
+
+    #[test]
+    fn reads_follow_each_other_by_tccd_l_in_a_group_and_by_tccd_s_across_groups() {
+        let opened = [(0, Activate, 0), (6, Activate, 4), (12, Activate, 1), (40, Read, 0)];
+        ready_at(&gtx480(), &opened, (Read, 0), 43);
+        ready_at(&gtx480(), &opened, (Read, 4), 43);
+        ready_at(&gtx480(), &opened, (Read, 1), 42);
+    }
+
+    #[test]
+    fn writes_follow_each_other_by_tccd_l_in_a_group_and_by_tccd_s_across_groups() {
+        let opened = [(0, Activate, 0), (6, Activate, 4), (12, Activate, 1), (40, Write, 0)];
+        ready_at(&gtx480(), &opened, (Write, 4), 43);
+        ready_at(&gtx480(), &opened, (Write, 1), 42);
+    }
+
+    #[test]
+    fn a_burst_longer_than_tccd_keeps_the_bus() {
+        let mut config = gtx480();
+        config.burst_length = bounded(32); // eight clocks
+        let opened = [(0, Activate, 0), (6, Activate, 1), (40, Read, 0)];
+        ready_at(&config, &opened, (Read, 1), 48);
+        ready_at(&config, &opened, (Read, 0), 48);
+    }
+
+    #[test]
+    fn a_read_follows_a_write_by_twtr_after_its_last_data() {
+        let opened = [(0, Activate, 0), (6, Activate, 1), (40, Write, 0)];
+        // CWL 4, two clocks of data, tWTR 5.
+        ready_at(&gtx480(), &opened, (Read, 0), 51);
+        ready_at(&gtx480(), &opened, (Read, 1), 51);
+    }
+
+    #[test]
+    fn write_data_leaves_the_bus_a_rest_after_read_data() {
+        let opened = [(0, Activate, 0), (6, Activate, 1), (40, Read, 0)];
+        // Read data ends at 40 + 12 + 2; one clock of rest; write data comes 4 after its command.
+        ready_at(&gtx480(), &opened, (Write, 1), 51);
+    }
+
+    #[test]
+    fn a_precharge_follows_a_read_by_trtp() {
+        ready_at(&gtx480(), &[(0, Activate, 0), (40, Read, 0)], (Precharge, 0), 42);
+    }
+
+    #[test]
+    fn a_precharge_follows_a_write_by_twr_after_its_last_data() {
+        // CWL 4, two clocks of data, tWR 12.
+        ready_at(&gtx480(), &[(0, Activate, 0), (40, Write, 0)], (Precharge, 0), 58);
+    }
+
+    #[test]
+    fn a_precharge_leaves_other_banks_alone() {
+        let mut banks = Banks::new(&gtx480());
+        banks.issue(Activate, 0, 0, Cycle(0));
+        banks.issue(Precharge, 0, 0, Cycle(40));
+        assert!(banks.ready(Activate, 1) <= Cycle(41));
+    }
+
+    #[test]
+    fn after_a_refresh_every_bank_waits_for_trfc() {
+        let mut banks = Banks::new(&gtx480());
+        banks.issue(Activate, 3, 0, Cycle(0));
+        assert_eq!(banks.precharge_all_ready(), Cycle(28));
+        assert_eq!(banks.precharge_all(Cycle(30)), 1);
+        assert_eq!(banks.refresh_ready(), Cycle(42));
+        banks.refresh(Cycle(42), 61);
+        for bank in 0..banks.len() {
+            assert_eq!(banks.ready(Activate, bank), Cycle(103));
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! One controller: queue, scheduler, banks and the data bus of one channel.
+
+use crate::config::machine::DramConfig;
+use crate::ring::Ring;
+use crate::units::Cycle;
+
+use super::bank::{Banks, CLOSED};
+use super::drain::Drain;
+use super::mapping::Mapping;
+use super::queue::{NONE, Queue, Slot};
+use super::refresh::{Refresh, Step};
+use super::request::{Completion, Request, Sent};
+use super::scheduler::{Action, Scheduler};
+use super::stats::DramStats;
+use super::timing::Command;
+
+/// The controller of one channel.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    mapping: Mapping,
+    /// Accepted requests on their way to the queue. They hold a place in it already.
+    arriving: Ring<Request>,
+    queue: Queue,
+    capacity: usize,
+    banks: Banks,
+    scheduler: Scheduler,
+    drain: Drain,
+    refresh: Refresh,
+    completions: Ring<Completion>,
+    /// No command can go before this clock, unless a request arrives.
+    wake: Cycle,
+    /// The clock after the last data of all columns sent so far.
+    data_end: Cycle,
+    burst_bytes: u64,
+    burst_clocks: u64,
+    read_latency: u64,
+    write_latency: u64,
+    latency_in: u64,
+    latency_out: u64,
+    stats: DramStats,
+}
+
+impl Controller {
+    /// An idle channel with all banks closed, at clock zero.
+    pub fn new(config: &DramConfig) -> Controller {
+        let capacity = config.queue.size();
+        let banks = Banks::new(config);
+        let refresh = Refresh::new(config);
+        let burst_clocks = config.burst_clocks();
+        let latency = config.interface_latency.cycles();
+        let (latency_in, latency_out) = (latency / 2, latency - latency / 2);
+        let read_latency = config.timing.cl.cycles();
+        // A completion stays at least this long, and reads follow each other by a burst: so many
+        // are under way when the owner takes them at once. `capacity` more let it lag behind.
+        let under_way = (read_latency + burst_clocks + latency_out) / burst_clocks + 1;
+        Controller {
+            mapping: Mapping::new(config),
+            arriving: Ring::new(capacity),
+            queue: Queue::new(capacity, banks.len()),
+            capacity,
+            scheduler: Scheduler::new(config),
+            drain: Drain::new(config.writes),
+            completions: Ring::new(capacity + under_way as usize),
+            wake: refresh.due(),
+            data_end: Cycle(0),
+            burst_bytes: u64::from(config.burst_bytes()),
+            burst_clocks,
+            read_latency,
+            write_latency: config.timing.cwl.cycles(),
+            latency_in,
+            latency_out,
+            stats: DramStats::default(),
+            banks,
+            refresh,
+        }
+    }
+
+    /// Whether a request would be accepted: whether the queue has a place left. Requests on their
+    /// way to the queue hold their place.
+    #[inline]
+    pub fn can_accept(&self) -> bool {
+        self.held() < self.capacity
+    }
+
+    /// Takes `request` in at command clock `now`, or gives it back when the queue is full.
+    ///
+    /// It can be scheduled from `now` + half the interface latency. It must not cross a border of
+    /// [`Mapping::span`] bytes.
+    #[inline]
+    pub fn try_push(&mut self, now: Cycle, request: Request) -> Result<(), Request> {
+        debug_assert!(request.bursts > 0 && request.address % self.burst_bytes == 0);
+        debug_assert!(
+            request.address % self.mapping.span() + u64::from(request.bursts) * self.burst_bytes
+                <= self.mapping.span(),
+            "{request:?} crosses a border of {} bytes",
+            self.mapping.span()
+        );
+        if !self.can_accept() {
+            return Err(request);
+        }
+        self.arriving.try_push(now + self.latency_in, request)
+    }
+
+    /// Passes command clock `now`: sends at most one command. `core` is the core cycle for stamps.
+    ///
+    /// Every clock is either ticked or skipped, once and in order.
+    #[inline]
+    pub fn tick(&mut self, now: Cycle, core: Cycle) {
+        self.tick_traced(now, core, &mut |_| ());
+    }
+
+    /// As [`Controller::tick`]; tells `trace` what was sent.
+    #[inline]
+    pub fn tick_traced(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
+        if self.arriving.next_visible() <= now {
+            self.admit(now);
+        }
+        self.pass(now, 1);
+        if self.wake <= now {
+            self.act(now, core, trace);
+        }
+    }
+
+    /// The earliest clock, not before `now`, at which a tick or a pop can change anything, if no
+    /// request is pushed. `now` is the first clock that was not yet ticked.
+    ///
+    /// A refresh is such a change, so this is never later than the next refresh; without refresh
+    /// an idle controller answers [`Cycle::NEVER`].
+    #[inline]
+    pub fn next_event(&self, now: Cycle) -> Cycle {
+        let arrival = self.arriving.next_visible();
+        self.wake.min(arrival).min(self.completions.next_visible()).max(now)
+    }
+
+    /// Passes the clocks from `from` to before `to`, none of them later than
+    /// [`Controller::next_event`] allows, exactly as ticking them would.
+    #[inline]
+    pub fn skip(&mut self, from: Cycle, to: Cycle) {
+        debug_assert!(to <= self.next_event(from) || to <= from);
+        self.pass(from, to.since(from));
+    }
+
+    /// A read whose last data reached the owner by `now`, in the order of the data.
+    ///
+    /// The owner takes completions as they appear. While it does not, reads go on until the room
+    /// for completions is used up, and then wait.
+    #[inline]
+    pub fn pop_completion(&mut self, now: Cycle) -> Option<Completion> {
+        let was_full = self.completions.is_full();
+        let completion = self.completions.pop(now)?;
+        if was_full {
+            self.scheduler.wake();
+            self.wake = Cycle(0);
+        }
+        Some(completion)
+    }
+
+    /// True when no request waits and no completion is left to take. Data of the last writes may
+    /// still be on the bus.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.held() == 0 && self.completions.is_empty()
+    }
+
+    /// Requests accepted and not yet fully sent to the chips.
+    #[inline]
+    pub fn held(&self) -> usize {
+        self.queue.len() + self.arriving.len()
+    }
+
+    /// The address mapping in use.
+    pub fn mapping(&self) -> &Mapping {
+        &self.mapping
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> &DramStats {
+        &self.stats
+    }
+
+    /// Charges `clocks` clocks from `from` on, in which the queue stays as it is.
+    #[inline]
+    fn pass(&mut self, from: Cycle, clocks: u64) {
+        let queued = self.queue.len() as u64;
+        self.stats.clocks += clocks;
+        self.stats.queued += queued * clocks;
+        self.stats.busy_clocks +=
+            if queued > 0 { clocks } else { clocks.min(self.data_end.since(from)) };
+    }
+
+    /// Takes in what arrived by `now`.
+    fn admit(&mut self, now: Cycle) {
+        while let Some(request) = self.arriving.pop(now) {
+            let location = self.mapping.locate(request.address);
+            let slot = self.queue.insert(request, location, self.burst_bytes);
+            if self.scheduler.arrived(slot, &self.queue, &self.banks) {
+                self.wake = Cycle(0);
+            }
+        }
+        self.queue_changed();
+    }
+
+    fn queue_changed(&mut self) {
+        if self.drain.update(self.queue.reads(), self.queue.writes()) {
+            self.scheduler.touch_all();
+            self.wake = Cycle(0);
+        }
+    }
+
+    fn act(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
+        if self.refresh.due() <= now {
+            match self.refresh.step(now, &mut self.banks, &mut self.stats) {
+                Step::Waits(ready) => {
+                    self.wake = ready;
+                    return;
+                }
+                Step::Closed => {
+                    trace(Sent::PrechargeAll);
+                    self.scheduler.touch_all();
+                    self.wake = now + 1;
+                    return;
+                }
+                Step::Refreshed => {
+                    trace(Sent::Refresh);
+                    self.scheduler.touch_all();
+                }
+            }
+        } else {
+            let turn = self.drain.turn();
+            self.scheduler.settle(&self.queue, &self.banks, turn);
+            let room = !self.completions.is_full();
+            if let Some(action) = self.scheduler.pick(now, &self.queue, &self.banks, room) {
+                self.send(action, now, core, trace);
+            }
+        }
+        self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
+        self.wake = self.scheduler.next_event().max(now + 1).min(self.refresh.due());
+    }
+
+    fn send(
+        &mut self,
+        action: Action,
+        now: Cycle,
+        core: Cycle,
+        trace: &mut impl FnMut(Sent),
+    ) {
+        let Action { command, bank, slot } = action;
+        let wanted = if slot == NONE { None } else { Some(self.stamp(command, slot, core)) };
+        let row = wanted.unwrap_or(CLOSED);
+        let tag = wanted.map(|_| self.queue.entry(slot).tag);
+        trace(Sent::Command { command, bank: bank as u32, row, tag });
+        self.banks.issue(command, bank, row, now);
+        self.scheduler.sent(action, &mut self.queue, &self.banks, self.drain.turn());
+        match command {
+            Command::Activate => self.stats.activates += 1,
+            Command::Precharge => self.stats.precharges += 1,
+            Command::Read => self.stats.read_bursts += 1,
+            Command::Write => self.stats.write_bursts += 1,
+        }
+        if matches!(command, Command::Read | Command::Write) {
+            self.column(command, bank, slot, now);
+        }
+    }
+
+    /// Notes the first command for the request in `slot`; gives the row that it wants.
+    fn stamp(&mut self, command: Command, slot: Slot, core: Cycle) -> u64 {
+        let entry = self.queue.entry_mut(slot);
+        if entry.first_command == Cycle::NEVER {
+            entry.first_command = core;
+            match command {
+                Command::Read | Command::Write => self.stats.row_hits += 1,
+                Command::Activate => self.stats.row_misses += 1,
+                Command::Precharge => self.stats.row_conflicts += 1,
+            }
+        }
+        entry.row
+    }
+
+    fn column(&mut self, command: Command, bank: usize, slot: Slot, now: Cycle) {
+        let latency =
+            if command == Command::Read { self.read_latency } else { self.write_latency };
+        let data_end = now + latency + self.burst_clocks;
+        self.data_end = data_end.max(self.data_end);
+        self.stats.data_clocks += self.burst_clocks;
+        let entry = self.queue.entry_mut(slot);
+        entry.bursts -= 1;
+        if entry.bursts > 0 {
+            return;
+        }
+        let entry = self.queue.remove(slot);
+        self.scheduler.touch(bank);
+        self.queue_changed();
+        if entry.write {
+            self.stats.writes += 1;
+        } else {
+            self.stats.reads += 1;
+            let completion = Completion { tag: entry.tag, first_command: entry.first_command };
+            self.completions.push(data_end + self.latency_out, completion);
+        }
+    }
+}

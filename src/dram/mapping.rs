@@ -1,0 +1,184 @@
+//! From an address within the channel to row, bank and column, and back.
+
+use crate::config::machine::DramConfig;
+
+/// Where a byte lies in the chips of one channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Location {
+    /// Row of the bank.
+    pub row: u64,
+    /// Bank of the channel. Its low bits are the bank group: see [`super::bank`].
+    pub bank: u32,
+    /// Column of the row, in bursts.
+    pub column: u32,
+    /// Byte of the burst.
+    pub offset: u32,
+}
+
+/// Neighbouring address bits that go to neighbouring bits of one field.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    address_shift: u32,
+    field_shift: u32,
+    mask: u64,
+}
+
+/// One field of a location: its bits, gathered from the address run by run.
+#[derive(Clone, Debug, Default)]
+struct Field(Vec<Run>);
+
+impl Field {
+    /// The field that takes the address bits where `bits`, lowest first, has `letter`.
+    fn of(bits: &[char], letter: char) -> Field {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut field_bit = 0;
+        for (address_bit, _) in (0u32..).zip(bits).filter(|&(_, &c)| c == letter) {
+            match runs.last_mut() {
+                Some(run) if run.address_shift + run.mask.count_ones() == address_bit => {
+                    run.mask = run.mask << 1 | 1;
+                }
+                _ => {
+                    runs.push(Run { address_shift: address_bit, field_shift: field_bit, mask: 1 });
+                }
+            }
+            field_bit += 1;
+        }
+        Field(runs)
+    }
+
+    /// Gives the field every address bit from `address_bit` up.
+    fn continue_from(&mut self, address_bit: u32) {
+        let field_bit = self.0.iter().map(|run| run.mask.count_ones()).sum();
+        if address_bit < u64::BITS {
+            let mask = u64::MAX >> address_bit;
+            self.0.push(Run { address_shift: address_bit, field_shift: field_bit, mask });
+        }
+    }
+
+    #[inline]
+    fn gather(&self, address: u64) -> u64 {
+        self.0.iter().fold(0, |field, run| {
+            field | (address >> run.address_shift & run.mask) << run.field_shift
+        })
+    }
+
+    fn scatter(&self, field: u64) -> u64 {
+        self.0.iter().fold(0, |address, run| {
+            address | (field >> run.field_shift & run.mask) << run.address_shift
+        })
+    }
+}
+
+/// The bit pattern of [`DramConfig::mapping`], made ready for use.
+///
+/// Address bits that the pattern marks `0` are ignored: addresses that differ only there are the
+/// same place.
+#[derive(Clone, Debug)]
+pub struct Mapping {
+    row: Field,
+    bank: Field,
+    column: Field,
+    offset: Field,
+    span: u64,
+}
+
+impl Mapping {
+    /// Reads the pattern of `config`, which must have passed its check.
+    pub fn new(config: &DramConfig) -> Mapping {
+        let bits: Vec<char> =
+            config.mapping.chars().rev().filter(|c| !matches!(c, '.' | ' ')).collect();
+        let mut row = Field::of(&bits, 'R');
+        row.continue_from(bits.len() as u32);
+        let within = bits.iter().take_while(|c| matches!(c, 'S' | 'C' | '0')).count();
+        Mapping {
+            row,
+            bank: Field::of(&bits, 'B'),
+            column: Field::of(&bits, 'C'),
+            offset: Field::of(&bits, 'S'),
+            span: 1u64.checked_shl(within as u32).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Bytes of an aligned block that is sure to lie in one row of one bank.
+    ///
+    /// A request must not cross the border of such a block.
+    pub fn span(&self) -> u64 {
+        self.span
+    }
+
+    /// Where `address` lies.
+    #[inline]
+    pub fn locate(&self, address: u64) -> Location {
+        Location {
+            row: self.row.gather(address),
+            bank: self.bank.gather(address) as u32,
+            column: self.column.gather(address) as u32,
+            offset: self.offset.gather(address) as u32,
+        }
+    }
+
+    /// The address of `location`, with every ignored bit zero: the inverse of [`Mapping::locate`].
+    pub fn address(&self, location: Location) -> u64 {
+        self.row.scatter(location.row)
+            | self.bank.scatter(u64::from(location.bank))
+            | self.column.scatter(u64::from(location.column))
+            | self.offset.scatter(u64::from(location.offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::dram::testing::gtx480;
+
+    #[test]
+    fn bits_go_where_the_gtx_480_pattern_says() {
+        let mapping = Mapping::new(&gtx480());
+        let at = |row, bank, column, offset| Location { row, bank, column, offset };
+        assert_eq!(mapping.locate(0x3f), at(0, 0, 0, 63));
+        assert_eq!(mapping.locate(0x40), at(0, 0, 1, 0));
+        assert_eq!(mapping.locate(0x100), at(0, 1, 0, 0));
+        assert_eq!(mapping.locate(0x200), at(0, 0, 4, 0));
+        assert_eq!(mapping.locate(0x2000), at(0, 2, 0, 0));
+        assert_eq!(mapping.locate(0x1_0000), at(1, 0, 0, 0));
+    }
+
+    #[test]
+    fn row_bits_continue_above_the_pattern() {
+        let mapping = Mapping::new(&gtx480());
+        assert_eq!(mapping.locate(1 << 31).row, 1 << 15);
+        assert_eq!(mapping.locate(1 << 32).row, 1 << 16);
+        assert_eq!(mapping.locate(1 << 63).row, 1 << 47);
+    }
+
+    #[test]
+    fn a_block_ends_at_the_lowest_bank_bit() {
+        assert_eq!(Mapping::new(&gtx480()).span(), 256);
+    }
+
+    #[test]
+    fn bits_marked_zero_are_ignored() {
+        let mut config = gtx480();
+        config.mapping = "RRRRRRRR.RRRRRRRR.BBBCCCCB.0CCSSSSSS".into();
+        let mapping = Mapping::new(&config);
+        assert_eq!(mapping.locate(0x1ff), mapping.locate(0x0ff));
+        assert_eq!(mapping.address(mapping.locate(0x1ff)), 0x0ff);
+        assert_eq!(mapping.span(), 512);
+    }
+
+    proptest! {
+        #[test]
+        fn an_address_comes_back_from_its_location(
+            address: u64,
+            // Any order of the fields' bits is a mapping.
+            order in Just("RRRRRRRRBBBBCCCCCCSSSSSS".chars().collect::<Vec<_>>()).prop_shuffle(),
+        ) {
+            let mut config = gtx480();
+            config.mapping = order.into_iter().collect();
+            let mapping = Mapping::new(&config);
+            prop_assert_eq!(mapping.address(mapping.locate(address)), address);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! The requests waiting in one controller: slots, linked by age in every bank and every direction.
+
+use crate::units::Cycle;
+
+use super::mapping::Location;
+use super::request::Request;
+
+/// The number of a slot; [`NONE`] for no slot.
+pub type Slot = u16;
+/// No slot.
+pub const NONE: Slot = Slot::MAX;
+
+/// Neighbours in a list ordered by age.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    older: Slot,
+    younger: Slot,
+}
+
+/// The ends of a list ordered by age.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    oldest: Slot,
+    youngest: Slot,
+}
+
+const UNLINKED: Link = Link { older: NONE, younger: NONE };
+const EMPTY: List = List { oldest: NONE, youngest: NONE };
+const BY_BANK: usize = 0;
+const BY_DIRECTION: usize = 1;
+
+/// A waiting request.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    address: u64,
+    end: u64,
+    /// Number of its arrival: smaller is older.
+    pub age: u64,
+    /// The row that it wants.
+    pub row: u64,
+    /// The bank that it wants.
+    pub bank: u32,
+    /// The caller's mark.
+    pub tag: u32,
+    /// Core cycle of the first command that went for it; [`Cycle::NEVER`] before.
+    pub first_command: Cycle,
+    /// Column accesses of the same bank that passed it while it was the bank's oldest.
+    pub passed: u32,
+    /// Column accesses of any bank that passed it while it was the channel's oldest.
+    pub overtaken: u32,
+    /// Column accesses still to go.
+    pub bursts: u16,
+    /// Older requests of the other direction for the same bytes. It has to wait for them.
+    pub blockers: u16,
+    /// Younger requests of the other direction for the same bytes. They wait for it.
+    pub dependents: u16,
+    /// True for a write.
+    pub write: bool,
+    links: [Link; 2],
+}
+
+impl Entry {
+    /// Whether the order of the two matters to the data.
+    #[inline]
+    fn conflicts(&self, other: &Entry) -> bool {
+        // Two of the same direction go in order anyway: both want the same row of the same bank,
+        // and of those the oldest of its direction goes first.
+        self.write != other.write && self.address < other.end && other.address < self.end
+    }
+}
+
+/// The waiting requests.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    entries: Box<[Entry]>,
+    free: Vec<Slot>,
+    banks: Box<[List]>,
+    /// Requests of a bank, reads and writes apart.
+    counts: Box<[[u16; 2]]>,
+    directions: [List; 2],
+    waiting: [usize; 2],
+    arrivals: u64,
+}
+
+impl Queue {
+    /// Room for `capacity` requests to `banks` banks.
+    pub fn new(capacity: usize, banks: usize) -> Queue {
+        let entry = Entry {
+            address: 0,
+            end: 0,
+            age: 0,
+            row: 0,
+            bank: 0,
+            tag: 0,
+            first_command: Cycle::NEVER,
+            passed: 0,
+            overtaken: 0,
+            bursts: 0,
+            blockers: 0,
+            dependents: 0,
+            write: false,
+            links: [UNLINKED; 2],
+        };
+        assert!(capacity < usize::from(NONE), "slot numbers have 16 bits");
+        Queue {
+            entries: vec![entry; capacity].into(),
+            free: (0..capacity as Slot).rev().collect(),
+            banks: vec![EMPTY; banks].into(),
+            counts: vec![[0; 2]; banks].into(),
+            directions: [EMPTY; 2],
+            waiting: [0; 2],
+            arrivals: 0,
+        }
+    }
+
+    /// Requests waiting.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    /// Reads waiting.
+    #[inline]
+    pub fn reads(&self) -> usize {
+        self.waiting[0]
+    }
+
+    /// Writes waiting.
+    #[inline]
+    pub fn writes(&self) -> usize {
+        self.waiting[1]
+    }
+
+    /// Reads and writes waiting for `bank`.
+    #[inline]
+    pub fn of_bank(&self, bank: usize) -> [u16; 2] {
+        self.counts[bank]
+    }
+
+    /// The request in `slot`.
+    #[inline]
+    pub fn entry(&self, slot: Slot) -> &Entry {
+        &self.entries[usize::from(slot)]
+    }
+
+    /// The request in `slot`, for change.
+    #[inline]
+    pub fn entry_mut(&mut self, slot: Slot) -> &mut Entry {
+        &mut self.entries[usize::from(slot)]
+    }
+
+    /// The oldest request for `bank`.
+    #[inline]
+    pub fn oldest_of_bank(&self, bank: usize) -> Slot {
+        self.banks[bank].oldest
+    }
+
+    /// The next younger request for the same bank.
+    #[inline]
+    pub fn younger(&self, slot: Slot) -> Slot {
+        self.entry(slot).links[BY_BANK].younger
+    }
+
+    /// The oldest read or the oldest write.
+    #[inline]
+    pub fn oldest(&self, write: bool) -> Slot {
+        self.directions[usize::from(write)].oldest
+    }
+
+    /// Takes `request` in as the youngest and says where. There is room: the caller counted.
+    pub fn insert(&mut self, request: Request, location: Location, burst_bytes: u64) -> Slot {
+        let slot = self.free.pop().expect("the controller admits no more than its queue holds");
+        let bank = location.bank as usize;
+        let mut entry = Entry {
+            address: request.address,
+            end: request.address + u64::from(request.bursts) * burst_bytes,
+            age: self.arrivals,
+            row: location.row,
+            bank: location.bank,
+            tag: request.tag,
+            first_command: Cycle::NEVER,
+            passed: 0,
+            overtaken: 0,
+            bursts: request.bursts,
+            blockers: 0,
+            dependents: 0,
+            write: request.write,
+            links: [UNLINKED; 2],
+        };
+        if self.counts[bank][usize::from(!request.write)] > 0 {
+            let mut other = self.banks[bank].oldest;
+            while other != NONE {
+                let older = &mut self.entries[usize::from(other)];
+                if entry.conflicts(older) {
+                    entry.blockers += 1;
+                    older.dependents += 1;
+                }
+                other = older.links[BY_BANK].younger;
+            }
+        }
+        self.arrivals += 1;
+        self.entries[usize::from(slot)] = entry;
+        append(&mut self.entries, &mut self.banks[bank], BY_BANK, slot);
+        let direction = usize::from(request.write);
+        append(&mut self.entries, &mut self.directions[direction], BY_DIRECTION, slot);
+        self.counts[bank][direction] += 1;
+        self.waiting[direction] += 1;
+        slot
+    }
+
+    /// Takes the request in `slot` out and frees those that waited for it.
+    pub fn remove(&mut self, slot: Slot) -> Entry {
+        let entry = *self.entry(slot);
+        if entry.dependents > 0 {
+            let mut other = entry.links[BY_BANK].younger;
+            while other != NONE {
+                let younger = &mut self.entries[usize::from(other)];
+                younger.blockers -= u16::from(entry.conflicts(younger));
+                other = younger.links[BY_BANK].younger;
+            }
+        }
+        let (bank, direction) = (entry.bank as usize, usize::from(entry.write));
+        unlink(&mut self.entries, &mut self.banks[bank], BY_BANK, slot);
+        unlink(&mut self.entries, &mut self.directions[direction], BY_DIRECTION, slot);
+        self.counts[bank][direction] -= 1;
+        self.waiting[direction] -= 1;
+        self.free.push(slot);
+        entry
+    }
+}
+
+fn append(entries: &mut [Entry], list: &mut List, by: usize, slot: Slot) {
+    entries[usize::from(slot)].links[by] = Link { older: list.youngest, younger: NONE };
+    match list.youngest {
+        NONE => list.oldest = slot,
+        youngest => entries[usize::from(youngest)].links[by].younger = slot,
+    }
+    list.youngest = slot;
+}
+
+fn unlink(entries: &mut [Entry], list: &mut List, by: usize, slot: Slot) {
+    let Link { older, younger } = entries[usize::from(slot)].links[by];
+    match older {
+        NONE => list.oldest = younger,
+        older => entries[usize::from(older)].links[by].younger = younger,
+    }
+    match younger {
+        NONE => list.youngest = older,
+        younger => entries[usize::from(younger)].links[by].older = older,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn insert(queue: &mut Queue, address: u64, write: bool) {
+        let request = Request { address, bursts: 2, write, tag: 0 };
+        queue.insert(request, Location::default(), 64);
+    }
+
+    #[test]
+    fn requests_leave_a_bank_in_any_order_and_keep_their_age() {
+        let mut queue = Queue::new(3, 1);
+        for address in [0, 128, 256] {
+            insert(&mut queue, address, false);
+        }
+        let oldest = queue.oldest_of_bank(0);
+        let middle = queue.younger(oldest);
+        queue.remove(middle);
+        assert_eq!(queue.entry(queue.younger(oldest)).age, 2);
+        queue.remove(oldest);
+        assert_eq!(queue.entry(queue.oldest_of_bank(0)).age, 2);
+        assert_eq!((queue.len(), queue.of_bank(0)), (1, [1, 0]));
+    }
+
+    #[test]
+    fn a_read_waits_for_an_older_write_to_the_same_bytes_only() {
+        let mut queue = Queue::new(4, 1);
+        insert(&mut queue, 0, true);
+        insert(&mut queue, 64, false);
+        insert(&mut queue, 128, false);
+        let write = queue.oldest_of_bank(0);
+        let overlapping = queue.younger(write);
+        let apart = queue.younger(overlapping);
+        assert_eq!(queue.entry(write).dependents, 1);
+        assert_eq!(queue.entry(overlapping).blockers, 1);
+        assert_eq!(queue.entry(apart).blockers, 0);
+        queue.remove(write);
+        assert_eq!(queue.entry(overlapping).blockers, 0);
+    }
+
+    #[test]
+    fn requests_of_one_direction_never_block_each_other() {
+        let mut queue = Queue::new(2, 1);
+        insert(&mut queue, 0, true);
+        insert(&mut queue, 0, true);
+        let oldest = queue.oldest(true);
+        assert_eq!((queue.entry(oldest).dependents, queue.entry(queue.younger(oldest)).blockers), (0, 0));
+    }
+}

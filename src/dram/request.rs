@@ -1,0 +1,48 @@
+//! What goes into a controller and what comes out.
+
+use crate::units::Cycle;
+
+use super::timing::Command;
+
+/// One line, or a part of one, to read or write.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// First byte, within the channel's own address space; a multiple of the burst.
+    pub address: u64,
+    /// Column accesses, to consecutive bursts of one row [bursts, at least 1].
+    pub bursts: u16,
+    /// True to write, false to read.
+    pub write: bool,
+    /// The caller's mark, given back with the completion.
+    pub tag: u32,
+}
+
+/// A read that is done. Writes complete silently.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The request's mark.
+    pub tag: u32,
+    /// Core cycle of the first DRAM command that went for this request: the end of its queueing and
+    /// the beginning of its service.
+    pub first_command: Cycle,
+}
+
+/// What a controller sent to the chips in one clock, for traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// A command to one bank.
+    Command {
+        /// What.
+        command: Command,
+        /// Where.
+        bank: u32,
+        /// The row that the request wants: for a precharge it is not the row that closes.
+        row: u64,
+        /// Mark of the request that it went for; none when a row closed because nobody wanted it.
+        tag: Option<u32>,
+    },
+    /// All open banks close, for a refresh.
+    PrechargeAll,
+    /// All banks are refreshed.
+    Refresh,
+}

@@ -1,0 +1,413 @@
+//! Which command goes next.
+//!
+//! First ready, first come: among the waiting requests the oldest that can read or write its open
+//! row at once; else the oldest whose bank can be opened or closed for it at once. Column commands
+//! of different requests interleave, because that is what keeps the bus full when tCCD_L is longer
+//! than a burst. Two caps keep the old from starving, see [`DramScheduler::FrFcfs`]: a bank's
+//! oldest request is passed at most `cap` times in its bank, and the channel's oldest at most
+//! `cap x banks` times in all; after that only it goes. First come, first served is the same
+//! machine with a cap of zero on the channel.
+//!
+//! Nothing here scans the queue in a clock. Each bank keeps its candidates and finds new ones only
+//! when its own state changed; and as earliest clocks only ever move later, a clock before which
+//! nothing can go (`next_column`, `next_row`) stays true until a candidate changes.
+
+use crate::config::machine::{DramConfig, DramScheduler, RowPolicy};
+use crate::units::Cycle;
+
+use super::bank::{Banks, CLOSED};
+use super::drain::Turn;
+use super::queue::{Entry, NONE, Queue, Slot};
+use super::timing::Command;
+
+/// A command to send now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// What.
+    pub command: Command,
+    /// Where.
+    pub bank: usize,
+    /// For which request; [`NONE`] when a row closes because nobody wants it.
+    pub slot: Slot,
+}
+
+/// A request that may go next, with its age beside it.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    age: u64,
+    slot: Slot,
+}
+
+const NOBODY: Candidate = Candidate { age: u64::MAX, slot: NONE };
+
+/// What a bank would do next.
+#[derive(Clone, Copy, Debug)]
+struct Candidates {
+    /// Oldest read of the open row.
+    read: Candidate,
+    /// Oldest write to the open row.
+    write: Candidate,
+    /// Oldest request whose turn it is.
+    oldest: Candidate,
+}
+
+/// The banks whose bit is set in `mask`.
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bank = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (bank < 64).then_some(bank)
+    })
+}
+
+/// A search for the oldest ready candidate.
+struct Search {
+    now: Cycle,
+    /// Age of the request that `action` goes for.
+    age: u64,
+    action: Option<Action>,
+    /// No candidate but that of `action` is ready before this clock.
+    next: Cycle,
+}
+
+impl Search {
+    fn new(now: Cycle) -> Search {
+        Search { now, age: u64::MAX, action: None, next: Cycle::NEVER }
+    }
+}
+
+/// Picks one command a clock.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    bank_cap: u32,
+    channel_cap: u32,
+    close_unwanted: bool,
+    candidates: Box<[Candidates]>,
+    all: u64,
+    /// Banks whose candidates may have changed.
+    stale: u64,
+    /// For every command, the banks that have a candidate for it.
+    waiting: [u64; Command::COUNT],
+    /// Banks to close because nobody wants their row.
+    closing: u64,
+    /// The only request that may go, when there is such a one.
+    only: Slot,
+    next_column: Cycle,
+    next_row: Cycle,
+}
+
+impl Scheduler {
+    /// With nothing to do.
+    pub fn new(config: &DramConfig) -> Scheduler {
+        let banks = config.banks.get();
+        let (bank_cap, channel_cap) = match config.scheduler {
+            DramScheduler::Fcfs => (0, 0),
+            DramScheduler::FrFcfs { cap } => (cap.get(), cap.get() * banks),
+        };
+        let nothing = Candidates { read: NOBODY, write: NOBODY, oldest: NOBODY };
+        Scheduler {
+            bank_cap,
+            channel_cap,
+            close_unwanted: config.row_policy == RowPolicy::Closed,
+            candidates: vec![nothing; banks as usize].into(),
+            all: u64::MAX >> (u64::BITS - banks),
+            stale: 0,
+            waiting: [0; Command::COUNT],
+            closing: 0,
+            only: NONE,
+            next_column: Cycle::NEVER,
+            next_row: Cycle::NEVER,
+        }
+    }
+
+    /// The state or the requests of `bank` changed.
+    #[inline]
+    pub fn touch(&mut self, bank: usize) {
+        self.stale |= 1 << bank;
+    }
+
+    /// The request in `slot` arrived as the youngest of its bank. True when this may change what
+    /// goes next: when it can be a candidate itself, or when an older one may go out of turn for it.
+    #[inline]
+    pub fn arrived(&mut self, slot: Slot, queue: &Queue, banks: &Banks) -> bool {
+        let entry = queue.entry(slot);
+        let bank = entry.bank as usize;
+        let Candidates { read, write, oldest } = &self.candidates[bank];
+        let of_direction = if entry.write { write } else { read };
+        let hit = entry.row == banks.row(bank);
+        let matters =
+            oldest.slot == NONE || entry.blockers > 0 || (hit && of_direction.slot == NONE);
+        self.stale |= u64::from(matters) << bank;
+        matters
+    }
+
+    /// The state or the requests of every bank may have changed.
+    #[inline]
+    pub fn touch_all(&mut self) {
+        self.stale = self.all;
+    }
+
+    /// Reads are allowed again after a time in which they were not.
+    #[inline]
+    pub fn wake(&mut self) {
+        self.next_column = Cycle(0);
+    }
+
+    /// No command can go before this clock, if nothing is touched. Needs [`Scheduler::settle`].
+    #[inline]
+    pub fn next_event(&self) -> Cycle {
+        debug_assert_eq!(self.stale, 0);
+        self.next_column.min(self.next_row)
+    }
+
+    /// Finds new candidates for all banks that were touched.
+    #[inline]
+    pub fn settle(&mut self, queue: &Queue, banks: &Banks, turn: Turn) {
+        if self.stale == 0 {
+            return;
+        }
+        for bank in bits(std::mem::take(&mut self.stale)) {
+            self.settle_bank(bank, queue, banks, turn);
+        }
+        let before = self.only;
+        let head = oldest_in_turn(queue, turn);
+        let alone = head != NONE && queue.entry(head).overtaken >= self.channel_cap;
+        self.only = if alone { head } else { NONE };
+        if alone || before != NONE {
+            (self.next_column, self.next_row) = (Cycle(0), Cycle(0));
+        }
+    }
+
+    fn settle_bank(&mut self, bank: usize, queue: &Queue, banks: &Banks, turn: Turn) {
+        let row = banks.row(bank);
+        let mut found = Candidates { read: NOBODY, write: NOBODY, oldest: NOBODY };
+        let mut wanted = false;
+        let [mut reads, mut writes] = queue.of_bank(bank);
+        let mut slot = queue.oldest_of_bank(bank);
+        // A direction that has its candidate, or no request left, needs no further search.
+        while slot != NONE
+            && ((reads > 0 && found.read.slot == NONE) || (writes > 0 && found.write.slot == NONE))
+        {
+            let entry = queue.entry(slot);
+            let this = Candidate { age: entry.age, slot };
+            let hit = entry.row == row;
+            wanted |= hit;
+            *(if entry.write { &mut writes } else { &mut reads }) -= 1;
+            if may_go(entry, turn) {
+                let first = found.oldest.slot == NONE;
+                if first {
+                    found.oldest = this;
+                }
+                if row == CLOSED {
+                    break;
+                }
+                let place = if entry.write { &mut found.write } else { &mut found.read };
+                if hit && place.slot == NONE {
+                    *place = this;
+                }
+                if first && entry.passed >= self.bank_cap {
+                    break;
+                }
+            }
+            slot = queue.younger(slot);
+        }
+        self.candidates[bank] = found;
+
+        let (reads, writes) = (found.read.slot != NONE, found.write.slot != NONE);
+        let prepares = !reads && !writes && found.oldest.slot != NONE;
+        let closes = self.close_unwanted && row != CLOSED && !wanted && !prepares;
+        let opens = prepares && row == CLOSED;
+        let bit = 1 << bank;
+        let put = |mask: &mut u64, set: bool| *mask = *mask & !bit | u64::from(set) << bank;
+        put(&mut self.waiting[Command::Read as usize], reads);
+        put(&mut self.waiting[Command::Write as usize], writes);
+        put(&mut self.waiting[Command::Activate as usize], opens);
+        put(&mut self.waiting[Command::Precharge as usize], prepares && !opens);
+        put(&mut self.closing, closes);
+        if reads {
+            self.next_column = banks.ready(Command::Read, bank).min(self.next_column);
+        }
+        if writes {
+            self.next_column = banks.ready(Command::Write, bank).min(self.next_column);
+        }
+        if prepares || closes {
+            self.next_row = banks.ready(row_command(banks, bank), bank).min(self.next_row);
+        }
+    }
+
+    /// The command that goes at `now`; none when none is ready.
+    pub fn pick(
+        &mut self,
+        now: Cycle,
+        queue: &Queue,
+        banks: &Banks,
+        reads_allowed: bool,
+    ) -> Option<Action> {
+        debug_assert_eq!(self.stale, 0);
+        if self.only != NONE {
+            return self.pick_only(now, queue, banks, reads_allowed);
+        }
+        if self.next_column <= now {
+            let action = self.pick_column(now, banks, reads_allowed);
+            if action.is_some() {
+                return action;
+            }
+        }
+        if self.next_row <= now { self.pick_row(now, banks) } else { None }
+    }
+
+    fn pick_column(&mut self, now: Cycle, banks: &Banks, reads_allowed: bool) -> Option<Action> {
+        let mut search = Search::new(now);
+        if reads_allowed {
+            self.search(Command::Read, |candidates| candidates.read, banks, &mut search);
+        }
+        self.search(Command::Write, |candidates| candidates.write, banks, &mut search);
+        self.next_column = search.next;
+        search.action
+    }
+
+    fn pick_row(&mut self, now: Cycle, banks: &Banks) -> Option<Action> {
+        let mut search = Search::new(now);
+        for command in [Command::Activate, Command::Precharge] {
+            self.search(command, |candidates| candidates.oldest, banks, &mut search);
+        }
+        if search.action.is_none() {
+            search.action = self.pick_closing(now, banks, &mut search.next);
+        }
+        self.next_row = search.next;
+        search.action
+    }
+
+    /// Looks through the banks that wait to send `command` for a ready one with an older request.
+    #[inline]
+    fn search(
+        &self,
+        command: Command,
+        candidate: impl Fn(&Candidates) -> Candidate,
+        banks: &Banks,
+        search: &mut Search,
+    ) {
+        let mask = self.waiting[command as usize];
+        let bound = banks.channel_ready(command);
+        if mask == 0 || bound > search.now {
+            search.next = if mask == 0 { search.next } else { bound.min(search.next) };
+            return;
+        }
+        for bank in bits(mask) {
+            let ready = banks.ready(command, bank);
+            if ready > search.now {
+                search.next = ready.min(search.next);
+                continue;
+            }
+            let Candidate { age, slot } = candidate(&self.candidates[bank]);
+            if search.action.is_some() {
+                // One of the two is left for the next clock.
+                search.next = search.now + 1;
+            }
+            if age < search.age {
+                search.age = age;
+                search.action = Some(Action { command, bank, slot });
+            }
+        }
+    }
+
+    fn pick_closing(&self, now: Cycle, banks: &Banks, next: &mut Cycle) -> Option<Action> {
+        for bank in bits(self.closing) {
+            let ready = banks.ready(Command::Precharge, bank);
+            if ready <= now {
+                *next = now + 1;
+                return Some(Action { command: Command::Precharge, bank, slot: NONE });
+            }
+            *next = ready.min(*next);
+        }
+        None
+    }
+
+    fn pick_only(
+        &mut self,
+        now: Cycle,
+        queue: &Queue,
+        banks: &Banks,
+        reads_allowed: bool,
+    ) -> Option<Action> {
+        let entry = queue.entry(self.only);
+        let bank = entry.bank as usize;
+        let command = match () {
+            () if banks.row(bank) != entry.row => row_command(banks, bank),
+            () if entry.write => Command::Write,
+            () => Command::Read,
+        };
+        let refused = command == Command::Read && !reads_allowed;
+        let mut next = if refused { Cycle::NEVER } else { banks.ready(command, bank) };
+        let action = if next <= now {
+            Some(Action { command, bank, slot: self.only })
+        } else {
+            self.pick_closing(now, banks, &mut next)
+        };
+        self.next_column = if action.is_some() { now + 1 } else { next };
+        self.next_row = Cycle::NEVER;
+        action
+    }
+
+    /// Books that `action` was sent to `banks`, before its request leaves the queue.
+    #[inline]
+    pub fn sent(&mut self, action: Action, queue: &mut Queue, banks: &Banks, turn: Turn) {
+        if matches!(action.command, Command::Activate | Command::Precharge) {
+            self.touch(action.bank);
+            return;
+        }
+        // The next burst of the same request needs no new candidate.
+        self.next_column = banks.ready(action.command, action.bank).min(self.next_column);
+        // None when the channel's oldest goes out of turn because a younger one waits for it.
+        let oldest = self.candidates[action.bank].oldest.slot;
+        if oldest != NONE && oldest != action.slot {
+            let entry = queue.entry_mut(oldest);
+            entry.passed += 1;
+            if entry.passed == self.bank_cap {
+                self.touch(action.bank);
+            }
+        }
+        let head = oldest_in_turn(queue, turn);
+        if head != action.slot {
+            let entry = queue.entry_mut(head);
+            entry.overtaken += 1;
+            if entry.overtaken == self.channel_cap {
+                self.touch(action.bank);
+            }
+        }
+    }
+}
+
+/// What brings a row into `bank` next.
+#[inline]
+fn row_command(banks: &Banks, bank: usize) -> Command {
+    if banks.row(bank) == CLOSED { Command::Activate } else { Command::Precharge }
+}
+
+/// Whether it is the turn of `entry`. One that others wait for may always go: were it held until
+/// their turn is over, neither could ever go.
+#[inline]
+fn may_go(entry: &Entry, turn: Turn) -> bool {
+    let in_turn = match turn {
+        Turn::Both => true,
+        Turn::Reads => !entry.write,
+        Turn::Writes => entry.write,
+    };
+    entry.blockers == 0 && (in_turn || entry.dependents > 0)
+}
+
+/// The oldest request of the channel whose turn it is.
+#[inline]
+fn oldest_in_turn(queue: &Queue, turn: Turn) -> Slot {
+    let (read, write) = (queue.oldest(false), queue.oldest(true));
+    let age = |slot| if slot == NONE { u64::MAX } else { queue.entry(slot).age };
+    let (first, second) = match turn {
+        Turn::Both if age(read) < age(write) => (read, write),
+        Turn::Both => (write, read),
+        Turn::Reads => (read, write),
+        Turn::Writes => (write, read),
+    };
+    // The oldest of one direction can only wait for the other direction, whose oldest then waits
+    // for nobody: it is older than whatever the first one waits for.
+    if first == NONE || queue.entry(first).blockers > 0 { second } else { first }
+}

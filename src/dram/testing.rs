@@ -1,0 +1,95 @@
+//! What the tests of this folder share.
+
+use crate::config::machine::{DramConfig, Machine};
+use crate::units::Cycle;
+
+use super::{Completion, Controller, Request, Sent};
+
+/// The channel of the GTX 480 preset.
+pub fn gtx480() -> DramConfig {
+    let text = include_str!("../../configs/gpus/gtx480.ron");
+    let machine: Machine = ron::from_str(text).expect("the preset parses");
+    (*machine.dram).clone()
+}
+
+/// The same, with no refresh and no interface latency: clocks are those of the chips alone.
+pub fn bare() -> DramConfig {
+    let mut config = gtx480();
+    config.timing.refi = bounded(0);
+    config.interface_latency = bounded(0);
+    config
+}
+
+/// A number for a config field.
+pub fn bounded<const LO: u32, const HI: u32>(value: u32) -> crate::config::Bounded<LO, HI> {
+    crate::config::Bounded::new(value).expect("in range")
+}
+
+/// A whole 128-byte line.
+pub fn line(address: u64, write: bool, tag: u32) -> Request {
+    Request { address, bursts: 2, write, tag }
+}
+
+/// A controller with its clock, fed from a list in order as fast as it accepts.
+pub struct Bench {
+    /// Under test.
+    pub controller: Controller,
+    /// First clock that was not yet passed.
+    pub now: Cycle,
+    /// Completions with the clock at which they could be taken.
+    pub done: Vec<(Cycle, Completion)>,
+    /// Commands with the clock at which they went.
+    pub sent: Vec<(Cycle, Sent)>,
+}
+
+impl Bench {
+    /// At clock zero.
+    pub fn new(config: &DramConfig) -> Bench {
+        let controller = Controller::new(config);
+        Bench { controller, now: Cycle(0), done: Vec::new(), sent: Vec::new() }
+    }
+
+    /// Ticks one clock. The core cycle is the clock.
+    pub fn tick(&mut self) {
+        let (now, sent) = (self.now, &mut self.sent);
+        self.controller.tick_traced(now, now, &mut |command| sent.push((now, command)));
+        while let Some(completion) = self.controller.pop_completion(self.now) {
+            self.done.push((self.now, completion));
+        }
+        self.now += 1;
+    }
+
+    /// Ticks until all of `requests` were served; fails when that takes absurdly long.
+    pub fn serve(&mut self, requests: impl IntoIterator<Item = Request>) {
+        let mut requests = requests.into_iter().peekable();
+        let mut served = 0;
+        while requests.peek().is_some() || !self.controller.is_idle() {
+            while let Some(&request) = requests.peek() {
+                if self.controller.try_push(self.now, request).is_err() {
+                    break;
+                }
+                requests.next();
+                served += 1;
+            }
+            self.tick();
+            assert!(self.now.0 < 100_000 + 1000 * served, "the controller is stuck");
+        }
+    }
+
+    /// Ticks to clock `end`.
+    pub fn run_to(&mut self, end: u64) {
+        while self.now < Cycle(end) {
+            self.tick();
+        }
+    }
+
+    /// Pushes `request`, which must be accepted.
+    pub fn push(&mut self, request: Request) {
+        self.controller.try_push(self.now, request).expect("there is room");
+    }
+
+    /// Share of the peak that the data bus carried since clock zero.
+    pub fn share(&self) -> f64 {
+        self.controller.stats().utilisation()
+    }
+}

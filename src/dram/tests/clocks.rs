@@ -1,0 +1,248 @@
+//! Exact clocks of single requests, through the whole controller.
+
+use crate::config::machine::{DramConfig, DramScheduler, RowPolicy, WriteDrain};
+use crate::dram::testing::{Bench, bare, bounded, gtx480, line};
+use crate::dram::timing::Command::{self, Activate, Precharge, Read, Write};
+use crate::dram::{DramStats, Request, Sent};
+use crate::units::Cycle;
+
+/// Address of `column` (in lines) of `row` of bank 0 in the GTX 480 mapping, for the first two lines.
+fn at(row: u64, column: u64) -> u64 {
+    row << 16 | column << 7
+}
+
+/// Clock, command and tag of everything sent to single banks.
+fn commands(bench: &Bench) -> Vec<(u64, Command, u32)> {
+    let single = |&(clock, sent): &(Cycle, Sent)| match sent {
+        Sent::Command { command, tag, .. } => Some((clock.0, command, tag.unwrap_or(u32::MAX))),
+        Sent::PrechargeAll | Sent::Refresh => None,
+    };
+    bench.sent.iter().filter_map(single).collect()
+}
+
+fn served(config: &DramConfig, requests: &[Request]) -> Bench {
+    let mut bench = Bench::new(config);
+    bench.serve(requests.iter().copied());
+    bench
+}
+
+#[test]
+fn a_read_of_a_closed_bank_takes_trcd_cl_and_its_bursts() {
+    let bench = served(&bare(), &[line(0, false, 7)]);
+    assert_eq!(commands(&bench), [(0, Activate, 7), (12, Read, 7), (15, Read, 7)]);
+    let [(at, completion)] = bench.done[..] else { panic!("one completion") };
+    assert_eq!((at, completion.tag, completion.first_command), (Cycle(15 + 12 + 2), 7, Cycle(0)));
+    let expected = DramStats {
+        clocks: 30,
+        reads: 1,
+        read_bursts: 2,
+        data_clocks: 4,
+        busy_clocks: 29,
+        activates: 1,
+        row_misses: 1,
+        queued: 16,
+        ..DramStats::default()
+    };
+    assert_eq!(*bench.controller.stats(), expected);
+}
+
+#[test]
+fn the_interface_takes_half_its_latency_each_way() {
+    let mut config = bare();
+    config.interface_latency = bounded(101);
+    let bench = served(&config, &[line(0, false, 0)]);
+    assert_eq!(bench.sent[0].0, Cycle(50));
+    assert_eq!(bench.done[0].0, Cycle(50 + 29 + 51));
+}
+
+#[test]
+fn a_full_queue_gives_the_request_back_and_is_not_changed() {
+    let mut config = gtx480();
+    config.queue = bounded(2);
+    let mut bench = Bench::new(&config);
+    bench.push(line(0, false, 0));
+    bench.push(line(0, false, 1));
+    assert!(!bench.controller.can_accept());
+    let refused = line(0, true, 2);
+    assert_eq!(bench.controller.try_push(bench.now, refused), Err(refused));
+    assert_eq!(bench.controller.held(), 2);
+}
+
+#[test]
+fn a_second_row_of_a_bank_waits_for_tras_and_trp() {
+    let bench = served(&bare(), &[line(at(0, 0), false, 0), line(at(1, 0), false, 1)]);
+    let expected = [
+        (0, Activate, 0),
+        (12, Read, 0),
+        (15, Read, 0),
+        (28, Precharge, 1),
+        (40, Activate, 1),
+        (52, Read, 1),
+        (55, Read, 1),
+    ];
+    assert_eq!(commands(&bench), expected);
+    let stats = bench.controller.stats();
+    assert_eq!((stats.row_hits, stats.row_misses, stats.row_conflicts), (0, 1, 1));
+}
+
+#[test]
+fn lines_of_two_groups_interleave_to_fill_the_bus() {
+    let mut bench = Bench::new(&bare());
+    bench.serve([line(0, false, 9), line(256, false, 9)]);
+    bench.sent.clear();
+    let start = bench.now.0;
+    bench.serve([line(0, false, 0), line(256, false, 1)]);
+    let expected = [(0, Read, 0), (2, Read, 1), (4, Read, 0), (6, Read, 1)];
+    assert_eq!(commands(&bench), expected.map(|(clock, what, tag)| (start + clock, what, tag)));
+}
+
+#[test]
+fn a_younger_hit_goes_before_an_older_conflict_under_fr_fcfs_only() {
+    let order = |config: &DramConfig| {
+        let requests =
+            [line(at(0, 0), false, 0), line(at(1, 0), false, 1), line(at(0, 1), false, 2)];
+        served(config, &requests).done.iter().map(|(_, done)| done.tag).collect::<Vec<_>>()
+    };
+    let mut config = bare();
+    assert_eq!(order(&config), [0, 2, 1]);
+    config.scheduler = DramScheduler::Fcfs;
+    assert_eq!(order(&config), [0, 1, 2]);
+}
+
+/// Column accesses that go before a conflicting request which arrives first, with hits for ever.
+fn passes_before_the_conflict(cap: u32, hit: impl Fn(u64) -> Request) -> u64 {
+    let mut config = bare();
+    config.scheduler = DramScheduler::FrFcfs { cap: bounded(cap) };
+    config.queue = bounded(8);
+    let mut bench = Bench::new(&config);
+    bench.serve((0..2).map(|i| hit(i)));
+    let before = bench.controller.stats().read_bursts + bench.controller.stats().write_bursts;
+    bench.push(line(at(1, 0), true, 1));
+    for i in 0.. {
+        while bench.controller.can_accept() {
+            bench.push(hit(i));
+        }
+        bench.tick();
+        if bench.controller.stats().writes == 1 {
+            break;
+        }
+        assert!(i < 100_000, "starved");
+    }
+    bench.controller.stats().read_bursts - before
+}
+
+#[test]
+fn hits_of_its_bank_pass_a_request_at_most_cap_times() {
+    assert_eq!(passes_before_the_conflict(8, |_| line(at(0, 0), false, 0)), 8);
+    assert_eq!(passes_before_the_conflict(64, |_| line(at(0, 0), false, 0)), 64);
+}
+
+#[test]
+fn traffic_of_other_banks_passes_a_request_at_most_cap_times_banks_times() {
+    // The write's bank is left alone, but reads of other banks keep the bus from turning around.
+    let reads = passes_before_the_conflict(4, |i| line(256 * (1 + 2 * (i % 2)), false, 0));
+    assert_eq!(reads, 4 * 16);
+}
+
+#[test]
+fn an_unwanted_row_closes_under_the_closed_policy() {
+    let mut config = bare();
+    config.row_policy = RowPolicy::Closed;
+    let mut bench = served(&config, &[line(at(0, 0), false, 0)]);
+    bench.run_to(100);
+    assert_eq!(commands(&bench)[3..], [(28, Precharge, u32::MAX)]);
+    let start = bench.now.0;
+    bench.serve([line(at(5, 0), false, 1)]);
+    assert_eq!(commands(&bench)[4], (start, Activate, 1));
+    assert_eq!(bench.controller.stats().row_misses, 2);
+}
+
+#[test]
+fn a_row_that_someone_wants_stays_open_under_the_closed_policy() {
+    let mut config = bare();
+    config.row_policy = RowPolicy::Closed;
+    let mut bench = Bench::new(&config);
+    bench.push(line(at(0, 0), false, 0));
+    bench.run_to(27);
+    bench.push(line(at(0, 1), false, 1));
+    bench.run_to(100);
+    assert_eq!(commands(&bench)[3..5], [(27, Read, 1), (30, Read, 1)]);
+}
+
+fn batched() -> DramConfig {
+    let mut config = bare();
+    config.writes = WriteDrain::Batched { high: bounded(4), low: bounded(1) };
+    config
+}
+
+#[test]
+fn writes_wait_for_reads_until_the_high_mark_is_reached() {
+    let write = |i: u64| line(at(0, 0) + 8192 * i, true, 0);
+    let read = |i: u64| line(at(0, 1) + 8192 * i, false, 1);
+    let served_first = |writes: u64| {
+        let requests = (0..writes).map(write).chain((0..4).map(read)).collect::<Vec<_>>();
+        let bench = served(&batched(), &requests);
+        commands(&bench).iter().find(|c| matches!(c.1, Read | Write)).map(|c| c.1)
+    };
+    assert_eq!(served_first(3), Some(Read));
+    assert_eq!(served_first(4), Some(Write));
+}
+
+#[test]
+fn a_read_does_not_pass_an_older_write_to_the_same_line() {
+    for config in [bare(), batched()] {
+        let requests =
+            [line(at(0, 1), false, 0), line(at(0, 0), true, 1), line(at(0, 0), false, 2)];
+        let bench = served(&config, &requests);
+        let columns: Vec<_> =
+            commands(&bench).into_iter().filter(|c| c.1 != Activate).map(|c| c.2).collect();
+        assert_eq!(columns, [0, 0, 1, 1, 2, 2]);
+    }
+}
+
+#[test]
+fn a_refresh_comes_at_every_multiple_of_trefi_even_when_idle() {
+    let mut bench = Bench::new(&gtx480());
+    bench.run_to(3604 * 3 + 1);
+    let expected = [1, 2, 3].map(|k| (Cycle(3604 * k), Sent::Refresh));
+    assert_eq!(bench.sent, expected);
+}
+
+#[test]
+fn a_refresh_closes_the_banks_and_holds_requests_for_trfc() {
+    let mut config = bare();
+    config.timing.refi = bounded(3604);
+    let mut bench = served(&config, &[line(at(0, 0), false, 0)]);
+    bench.run_to(3604);
+    bench.push(line(at(0, 0), false, 1));
+    bench.run_to(3800);
+    let expected = [
+        (Cycle(3604), Sent::PrechargeAll),
+        (Cycle(3616), Sent::Refresh),
+        (
+            Cycle(3616 + 61),
+            Sent::Command { command: Activate, bank: 0, row: 0, tag: Some(1) },
+        ),
+    ];
+    assert_eq!(bench.sent[3..6], expected);
+    assert_eq!(bench.controller.stats().precharges, 1);
+}
+
+#[test]
+fn reads_wait_while_nobody_takes_their_completions() {
+    let mut config = bare();
+    config.queue = bounded(4);
+    let mut bench = Bench::new(&config);
+    let mut tag = 0;
+    for clock in 0..2000 {
+        if bench.controller.try_push(Cycle(clock), line(0, false, tag)).is_ok() {
+            tag += 1;
+        }
+        bench.controller.tick(Cycle(clock), Cycle(clock));
+    }
+    assert!(!bench.controller.can_accept(), "the queue is full behind the completions");
+    bench.now = Cycle(2000);
+    bench.serve([]);
+    let tags: Vec<_> = bench.done.iter().map(|(_, done)| done.tag).collect();
+    assert_eq!(tags, (0..tag).collect::<Vec<_>>());
+}

@@ -1,0 +1,7 @@
+//! Tests of the whole controller.
+
+mod bandwidth;
+mod clocks;
+mod oracle;
+mod properties;
+mod speed;
