@@ -65,6 +65,10 @@ fn merge_each<S: Stats>(sums: &mut Vec<S>, more: &[S]) {
     }
 }
 
+fn since_each<S: Stats>(all: &[S], earlier: &[S]) -> Vec<S> {
+    all.iter().zip(earlier).map(|(all, earlier)| all.since(earlier)).collect()
+}
+
 /// The sum of one kind of component over all of its instances.
 pub fn total<S: Stats>(each: &[S]) -> S {
     let mut sum = S::default();
@@ -86,7 +90,30 @@ impl Components {
     }
 }
 
+impl Components {
+    /// Takes `earlier` away, component by component; both of the same machine.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Components {
+            sm: since_each(&self.sm, &earlier.sm),
+            l1: since_each(&self.l1, &earlier.l1),
+            request_network: self.request_network.since(&earlier.request_network),
+            reply_network: self.reply_network.since(&earlier.reply_network),
+            l2: since_each(&self.l2, &earlier.l2),
+            dram: since_each(&self.dram, &earlier.dram),
+        }
+    }
+}
+
 impl Ledgers {
+    /// Takes `earlier` away, ledger by ledger.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Ledgers {
+            issue: self.issue.since(&earlier.issue),
+            lsu: self.lsu.since(&earlier.lsu),
+            latency: self.latency.since(&earlier.latency),
+        }
+    }
+
     /// Adds `other`, ledger by ledger.
     pub fn merge(&mut self, other: &Self) {
         self.issue.merge(&other.issue);

@@ -72,7 +72,6 @@ impl L1 {
             Lookup::Reserved(way) => {
                 let entry = self.entry_of_way[way.index()];
                 self.mshrs.merge(entry, waiter).map_err(|_| Refusal::NoMerger)?;
-                self.note_peak();
                 return Ok(Outcome::Merged);
             }
             Lookup::Absent => {}
@@ -89,7 +88,6 @@ impl L1 {
         self.entry_of_way[way.index()] = entry;
         self.fills[entry.index()].way = way;
         self.send(now, access, RequestKind::Fetch, entry.0);
-        self.note_peak();
         Ok(Outcome::Miss)
     }
 
@@ -135,13 +133,6 @@ impl L1 {
         let stamps = Stamps { accepted: now, ..Stamps::default() };
         let Access { line, bytes, .. } = access;
         self.miss_queue.push(now, Request { line, bytes, kind, sm: self.sm, slot, stamps });
-    }
-
-    fn note_peak(&mut self) {
-        let entries = &mut self.stats.peak_mshr_entries;
-        *entries = (*entries).max(self.mshrs.in_use() as u64);
-        let outstanding = &mut self.stats.peak_outstanding;
-        *outstanding = (*outstanding).max(self.mshrs.outstanding() as u64);
     }
 
     /// The oldest request for the interconnect.

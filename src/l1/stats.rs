@@ -29,10 +29,6 @@ crate::counters! {
         stall_missqueue,
         /// Lines that arrived [lines].
         fills,
-        /// Most MSHR entries in use at once, summed over the L1s when merged [entries].
-        peak_mshr_entries,
-        /// Most accesses waiting at once, summed over the L1s when merged [accesses].
-        peak_outstanding,
     }
 }
 

@@ -44,6 +44,8 @@ pub struct Slice {
     to_dram: Ring<DramRequest>,
     /// The head of `input` was refused and nothing has happened since that could change that.
     stalled: Option<Refusal>,
+    /// Cycles before this one are counted.
+    counted_to: Cycle,
     stats: L2Stats,
 }
 
@@ -81,6 +83,7 @@ impl Slice {
             replies: Ring::new(config.reply_queue.size() + config.data_latency.size()),
             to_dram: Ring::new(config.miss_queue.size()),
             stalled: None,
+            counted_to: Cycle(0),
             stats: L2Stats::default(),
         }
     }
@@ -102,23 +105,29 @@ impl Slice {
         self.input.push(now + self.tag_latency, request);
     }
 
-    /// One cycle: releases one request whose line has arrived, and looks one up.
+    /// One cycle: releases one request whose line has arrived, and looks one up. Cycles without an event
+    /// may be left out.
     pub fn tick(&mut self, now: Cycle, core: Cycle) {
+        self.catch_up(now);
         self.release(now);
-        if let Some(&request) = self.input.front(now) {
-            match self.stalled.map_or_else(|| self.look_up(now, core, request), Err) {
+        if self.stalled.is_none()
+            && let Some(&request) = self.input.front(now)
+        {
+            match self.look_up(now, core, request) {
                 Ok(()) => {
                     self.input.pop(now);
                 }
-                Err(refusal) => {
-                    self.stalled = Some(refusal);
-                    self.count_refusals(refusal, 1);
-                }
+                Err(refusal) => self.stalled = Some(refusal),
             }
         }
+        self.catch_up(now + 1);
     }
 
-    fn count_refusals(&mut self, refusal: Refusal, cycles: u64) {
+    /// Counts a standing refusal for the cycles before `now`.
+    pub fn catch_up(&mut self, now: Cycle) {
+        let cycles = now.since(self.counted_to);
+        self.counted_to = self.counted_to.max(now);
+        let Some(refusal) = self.stalled else { return };
         *match refusal {
             Refusal::NoMerger => &mut self.stats.stall_nomerger,
             Refusal::NoCacheLine => &mut self.stats.stall_nocacheline,
@@ -140,13 +149,6 @@ impl Slice {
             self.releasing.next_visible().max(now)
         };
         lookup.min(release)
-    }
-
-    /// Counts `cycles` cycles without an event, as ticks would.
-    pub fn skip(&mut self, cycles: u64) {
-        if let Some(refusal) = self.stalled {
-            self.count_refusals(refusal, cycles);
-        }
     }
 
     fn release(&mut self, now: Cycle) {
@@ -303,8 +305,9 @@ impl Slice {
         self.stats.writebacks += 1;
     }
 
-    /// The line of a fetch has arrived from DRAM.
+    /// The line of a fetch has arrived from DRAM, before the tick of `now`.
     pub fn fill(&mut self, now: Cycle, core: Cycle, slot: u16, dram_started: Cycle) {
+        self.catch_up(now);
         let entry = MshrId(slot);
         let way = self.way_of_entry[entry.index()];
         self.tags.fill(way);
@@ -320,8 +323,9 @@ impl Slice {
         self.to_dram.front(Cycle::NEVER)
     }
 
-    /// Takes the oldest request for DRAM.
-    pub fn take_dram_request(&mut self) -> Option<DramRequest> {
+    /// Takes the oldest request for DRAM, after the tick of `now`.
+    pub fn take_dram_request(&mut self, now: Cycle) -> Option<DramRequest> {
+        self.catch_up(now + 1);
         self.stalled = None;
         self.to_dram.pop(Cycle::NEVER)
     }
@@ -338,9 +342,10 @@ impl Slice {
         self.replies.next_visible()
     }
 
-    /// Takes the oldest reply whose data is ready.
+    /// Takes the oldest reply whose data is ready, after the tick of `now`.
     pub fn take_reply(&mut self, now: Cycle, core: Cycle) -> Option<Reply> {
         let mut reply = self.replies.pop(now)?;
+        self.catch_up(now + 1);
         self.stalled = None;
         reply.stamps.replied = core;
         Some(reply)

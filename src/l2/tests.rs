@@ -40,7 +40,7 @@ fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram(
     run(&mut slice, 0, 3);
     assert_eq!(slice.next_dram_request(), None);
     run(&mut slice, 3, 4);
-    let dram = slice.take_dram_request().unwrap();
+    let dram = slice.take_dram_request(Cycle(0)).unwrap();
     assert_eq!((dram.address, dram.bytes, dram.write), (0, 128, false));
     slice.fill(Cycle(50), Cycle(50), dram.slot, Cycle(20));
     run(&mut slice, 50, 51);
@@ -66,7 +66,7 @@ fn an_entry_serves_two_fetches_and_the_third_waits() {
     run(&mut slice, 0, 10);
     let stats = slice.stats().clone();
     assert_eq!((stats.read_misses, stats.read_merged, stats.stall_nomerger), (1, 1, 5));
-    let dram = slice.take_dram_request().unwrap();
+    let dram = slice.take_dram_request(Cycle(0)).unwrap();
     slice.fill(Cycle(10), Cycle(10), dram.slot, Cycle(10));
     run(&mut slice, 10, 12);
     assert_eq!(slice.stats().read_hits, 1);
@@ -99,14 +99,14 @@ fn a_write_takes_a_line_without_a_fetch_and_goes_back_when_room_is_needed() {
     for (start, local) in [(10, 2), (20, 4)] {
         slice.accept(Cycle(start), Cycle(start), fetch(local));
         run(&mut slice, start, start + 5);
-        if let Some(dram) = slice.take_dram_request().filter(|dram| !dram.write) {
+        if let Some(dram) = slice.take_dram_request(Cycle(0)).filter(|dram| !dram.write) {
             slice.fill(Cycle(start + 5), Cycle(start + 5), dram.slot, Cycle(start));
             run(&mut slice, start + 5, start + 8);
         }
     }
     // The third line pushed the dirty one out: one burst of 64 bytes, then the fetch.
     assert_eq!(slice.stats().writebacks, 1);
-    assert!(!slice.take_dram_request().unwrap().write);
+    assert!(!slice.take_dram_request(Cycle(0)).unwrap().write);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_read_of_bytes_that_were_written_hits_and_one_of_other_bytes_fetches_the_lin
     slice.accept(Cycle(6), Cycle(6), fetch(0));
     run(&mut slice, 6, 12);
     assert_eq!(slice.stats().read_misses, 1);
-    let dram = slice.take_dram_request().unwrap();
+    let dram = slice.take_dram_request(Cycle(0)).unwrap();
     slice.fill(Cycle(20), Cycle(20), dram.slot, Cycle(15));
     run(&mut slice, 20, 21);
     // Still dirty: it goes back when its way is needed.
@@ -127,7 +127,7 @@ fn a_read_of_bytes_that_were_written_hits_and_one_of_other_bytes_fetches_the_lin
         slice.accept(Cycle(30), Cycle(30), request(RequestKind::Store, local, 0xff));
     }
     run(&mut slice, 30, 36);
-    let write = slice.take_dram_request().unwrap();
+    let write = slice.take_dram_request(Cycle(0)).unwrap();
     assert_eq!((write.write, write.bytes, write.address), (true, 64, 0));
 }
 
@@ -136,7 +136,7 @@ fn an_atomic_fetches_its_line_and_leaves_it_dirty() {
     let mut slice = slice();
     slice.accept(Cycle(0), Cycle(0), request(RequestKind::Atomic, 0, 0xf));
     run(&mut slice, 0, 5);
-    let dram = slice.take_dram_request().unwrap();
+    let dram = slice.take_dram_request(Cycle(0)).unwrap();
     slice.fill(Cycle(9), Cycle(9), dram.slot, Cycle(6));
     run(&mut slice, 9, 10);
     let reply = slice.take_reply(Cycle(14), Cycle(14)).unwrap();
@@ -146,5 +146,5 @@ fn an_atomic_fetches_its_line_and_leaves_it_dirty() {
         slice.accept(Cycle(30), Cycle(30), request(RequestKind::Store, local, 0xff));
     }
     run(&mut slice, 30, 36);
-    assert!(slice.take_dram_request().unwrap().write);
+    assert!(slice.take_dram_request(Cycle(0)).unwrap().write);
 }

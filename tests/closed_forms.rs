@@ -1,0 +1,237 @@
+//! What can be said on paper, held against the model: exact latencies, peak bandwidths, and the
+//! example of the paper's Figure 3.
+
+mod common;
+
+use common::{Script, Step, gtx480, row, run};
+use gsim::gpu::total;
+use gsim::stats::{LatencyStage, LsuReason};
+use serde_json::json;
+
+const BASE: u64 = 0x1000_0000;
+
+/// One warp, one lane, loads that depend on each other.
+fn chase(machine: &gsim::config::Machine, addresses: &[u64]) -> gsim::gpu::KernelStatistics {
+    run(machine, || {
+        Script::new(1, 32, |_, _| {
+            let load =
+                |&address: &u64| Step::Load { dst: 1, src: 1, addresses: vec![address], bytes: 4 };
+            addresses.iter().map(load).collect()
+        })
+    })
+}
+
+#[test]
+fn a_pointer_chase_in_the_l1_costs_issue_plus_hit_latency_a_load() {
+    let machine = gtx480(&[]);
+    let short = chase(&machine, &[BASE; 10]);
+    let long = chase(&machine, &[BASE; 20]);
+    let hit = machine.lsu.issue_latency.cycles() + machine.l1.hit_latency.cycles();
+    assert_eq!(long.cycles - short.cycles, 10 * hit);
+}
+
+#[test]
+fn a_pointer_chase_in_the_l2_costs_the_sum_of_the_latencies_on_the_way() {
+    let machine = gtx480(&[]);
+    // Nine lines of one L1 set (4 ways) but of different L2 sets, twice round: the second round misses
+    // the L1 and hits the L2.
+    let lines: Vec<u64> = (0..9).map(|i| BASE + i * 128 * 32 * 12).collect();
+    let once = chase(&machine, &lines);
+    let twice = chase(&machine, &[lines.clone(), lines.clone()].concat());
+    assert_eq!(total(&twice.components.l2).read_hits, 9);
+    let noc = &machine.noc;
+    let flits =
+        |bytes: u64| (u64::from(noc.header_bytes.get()) + bytes).div_ceil(noc.flit_bytes.cycles());
+    let network = |bytes| flits(bytes) + noc.latency.cycles();
+    // A hand-over to a part that comes earlier in the order of a cycle costs one: from the L1 to the
+    // network, and from the network to the slice.
+    let way = machine.lsu.issue_latency.cycles()
+        + 1
+        + network(0)
+        + 1
+        + machine.l2.tag_latency.cycles()
+        + machine.l2.data_latency.cycles()
+        + network(128)
+        + machine.l1.fill_latency.cycles();
+    let per_load = (twice.cycles - once.cycles) / 9;
+    assert_eq!((twice.cycles - once.cycles) % 9, 0);
+    assert_eq!(per_load, way);
+}
+
+#[test]
+fn the_stages_of_a_dram_chase_sum_to_its_length() {
+    let machine = gtx480(&[("dram.timing.refi", json!(0))]);
+    let lines: Vec<u64> = (0..16).map(|i| BASE + i * 128 * 1024).collect();
+    let seen = chase(&machine, &lines);
+    let latency = &seen.ledgers.latency;
+    assert_eq!(latency.check(), Ok(()));
+    assert_eq!(seen.latency_accesses, 16);
+    assert!(latency.part(LatencyStage::DramService) > 0);
+    assert_eq!(latency.part(LatencyStage::L1Merged), 0);
+}
+
+/// All SMs read `bytes` once, a line a warp, eight loads of a warp in flight.
+fn stream(machine: &gsim::config::Machine, lines_per_warp: u64) -> f64 {
+    let ctas = 15 * 6 * 2;
+    let seen = run(machine, || {
+        Script::new(ctas, 256, move |cta, warp| {
+            let first = (cta * 8 + warp as u64) * lines_per_warp;
+            (0..lines_per_warp)
+                .map(|i| Step::Load {
+                    dst: i as u16 + 1,
+                    src: 0,
+                    addresses: row(BASE + (first + i) * 128, 4, 32),
+                    bytes: 4,
+                })
+                .collect()
+        })
+    });
+    let dram = total(&seen.components.dram);
+    assert_eq!(dram.reads, ctas * 8 * lines_per_warp);
+    assert!(dram.data_clocks <= dram.clocks);
+    println!(
+        "{} util {} eff {} {:?} {:?}",
+        seen.cycles,
+        dram.utilisation(),
+        dram.efficiency(),
+        dram,
+        total(&seen.components.l2)
+    );
+    let bytes = (ctas * 8 * lines_per_warp * 128) as f64;
+    let seconds = seen.cycles as f64 / (f64::from(machine.clocks.core_khz.get()) * 1e3);
+    bytes / seconds
+}
+
+#[test]
+fn a_stream_reaches_85_percent_of_the_dram_peak_and_never_exceeds_it() {
+    let machine = gtx480(&[]);
+    let dram = &machine.dram;
+    let bytes_per_clock = dram.channels.get() * dram.bus_bytes.get() * dram.data_rate.get();
+    let peak = f64::from(bytes_per_clock) * f64::from(machine.clocks.dram_khz.get()) * 1e3;
+    // The difference of two lengths leaves out filling and draining.
+    for n in [12, 48, 96] {
+        stream(&machine, n);
+    }
+    let share = stream(&machine, 24) / peak;
+    println!("a stream reaches {:.1}% of {:.1} GB/s", 100.0 * share, peak / 1e9);
+    assert!(share <= 1.0 && share >= 0.85, "{share}");
+}
+
+/// Figure 3 of the paper: eight warps, two lines, two MSHR entries of two mergers.
+#[test]
+fn figure_3_stalls_at_the_third_warp_and_holds_up_all_that_follow() {
+    let machine = gtx480(&[
+        ("sm.count", json!(1)),
+        ("sm.schedulers", json!(1)),
+        ("sm.policy", json!("Lrr")),
+        ("l1.size", json!(256)),
+        ("l1.sets", json!(2)),
+        ("l1.ways", json!(1)),
+        ("l1.mshr_entries", json!(2)),
+        ("l1.mshr_mergers", json!(2)),
+    ]);
+    // W0 to W2 want line A, W3 to W7 the other line; then each adds.
+    let seen = run(&machine, || {
+        Script::new(1, 256, |_, warp| {
+            let line = if warp < 3 { 0 } else { 1 };
+            vec![
+                Step::Load { dst: 1, src: 0, addresses: row(BASE + line * 128, 4, 32), bytes: 4 },
+                Step::Add { dst: 2, src: 1 },
+            ]
+        })
+    });
+    let l1 = total(&seen.components.l1);
+    // W0 misses and W1 merges; W2 stalls until the line is there and then hits; W3 misses although an
+    // entry was free all the time; W4 merges; W5 stalls; then W5, W6 and W7 hit.
+    assert_eq!((l1.load_misses, l1.load_merged, l1.load_hits), (2, 2, 4));
+    assert_eq!(l1.stall_nomshrline + l1.stall_nocacheline + l1.stall_missqueue, 0);
+    let lsu = &seen.ledgers.lsu;
+    assert_eq!(lsu.part(LsuReason::NoMerger), l1.stall_nomerger);
+    // Nothing else happens while the unit stalls: two misses one after the other, each a full latency,
+    // less the cycle in which the second access of each line merged.
+    let latency = &seen.ledgers.latency;
+    let miss = l1.stall_nomerger / 2;
+    assert!(miss > 150, "a stall lasts as long as a miss: {miss}");
+    assert_eq!(latency.check(), Ok(()));
+}
+
+#[test]
+fn more_mergers_remove_the_stall_of_figure_3() {
+    let stalls = |mergers: u32| {
+        let machine = gtx480(&[("sm.count", json!(1)), ("l1.mshr_mergers", json!(mergers))]);
+        let seen = run(&machine, || {
+            Script::new(1, 256, |_, _| {
+                vec![Step::Load { dst: 1, src: 0, addresses: row(BASE, 4, 32), bytes: 4 }]
+            })
+        });
+        total(&seen.components.l1).stall_nomerger
+    };
+    assert!(stalls(7) > 0);
+    assert_eq!(stalls(8), 0);
+}
+
+#[test]
+fn a_barrier_holds_every_warp_until_the_last_has_come() {
+    let machine = gtx480(&[]);
+    let slow_warp = |steps: usize| {
+        run(&machine, || {
+            Script::new(1, 64, move |_, warp| {
+                let work = if warp == 0 { steps } else { 0 };
+                let adds = std::iter::repeat_n(Step::Add { dst: 1, src: 1 }, work);
+                adds.chain([Step::Barrier, Step::Add { dst: 2, src: 2 }]).collect()
+            })
+        })
+    };
+    let (few, many) = (slow_warp(10), slow_warp(20));
+    let add = machine.sm.arithmetic.int_add.latency.cycles();
+    assert_eq!(many.cycles - few.cycles, 10 * add);
+    assert_eq!(total(&many.components.sm).barriers, 1);
+}
+
+#[test]
+fn a_fence_waits_for_the_acknowledgement_of_a_store() {
+    let machine = gtx480(&[("sm.cta_release", json!("AfterLoads"))]);
+    let with = |fence: bool| {
+        run(&machine, || {
+            Script::new(1, 32, move |_, _| {
+                let mut steps = vec![Step::Store { addresses: row(BASE, 4, 32), bytes: 4 }];
+                steps.extend(fence.then_some(Step::Fence));
+                steps.extend(vec![Step::Add { dst: 1, src: 1 }; 3]);
+                steps
+            })
+        })
+    };
+    // Without a fence the adds hide behind the store.
+    assert!(with(true).cycles >= with(false).cycles + 8);
+}
+
+#[test]
+fn shared_memory_costs_its_latency_and_a_pass_for_each_conflict() {
+    let machine = gtx480(&[]);
+    let loads = |stride: u64, count: usize| {
+        run(&machine, || {
+            Script::new(1, 32, move |_, _| {
+                vec![Step::Shared { dst: 1, addresses: row(0, stride, 32) }; count]
+            })
+            .shared_bytes(8192)
+        })
+        .cycles
+    };
+    let each = machine.lsu.issue_latency.cycles() + machine.shared_memory.latency.cycles();
+    assert_eq!(loads(4, 20) - loads(4, 10), 10 * each);
+    assert_eq!(loads(8, 20) - loads(8, 10), 10 * (each + 1));
+}
+
+#[test]
+fn a_load_past_the_l1_leaves_it_untouched() {
+    let machine = gtx480(&[]);
+    let seen = run(&machine, || {
+        Script::new(1, 32, |_, _| {
+            vec![Step::LoadPastL1 { dst: 1, src: 1, addresses: row(BASE, 4, 32), bytes: 4 }; 4]
+        })
+    });
+    let l1 = total(&seen.components.l1);
+    // 32-byte segments: four an instruction.
+    assert_eq!((l1.load_bypasses, l1.loads()), (16, 0));
+    assert_eq!(total(&seen.components.l2).reads(), 16);
+}

@@ -1,0 +1,178 @@
+//! Kernels written by hand, instruction by instruction, and machines changed field by field.
+
+use gsim::config::Machine;
+use gsim::error::Result;
+use gsim::gpu::{Gpu, KernelStatistics, Stepping};
+use gsim::isa::{
+    AccessKind, ArithClass, CacheOp, Cta, CtaSource, Inst, Kernel, LaneMask, MemoryOp, Op,
+    Operands, Space, WARP,
+};
+
+/// One executed warp instruction.
+#[derive(Clone)]
+#[allow(dead_code)]
+pub enum Step {
+    /// A global load of `bytes` a lane into register `dst`, after `src` is ready.
+    Load { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
+    /// A global load past the L1.
+    LoadPastL1 { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
+    /// A global store.
+    Store { addresses: Vec<u64>, bytes: u8 },
+    /// An integer add that reads `src` and writes `dst`.
+    Add { dst: u16, src: u16 },
+    /// A barrier.
+    Barrier,
+    /// A shared-memory load.
+    Shared { dst: u16, addresses: Vec<u64> },
+    /// A fence.
+    Fence,
+}
+
+/// A launch of scripted CTAs: `script(cta, warp)` gives a warp's steps; an exit follows.
+pub struct Script<F> {
+    kernel: Kernel,
+    script: F,
+    next: u64,
+}
+
+/// Registers that scripts may name.
+const REGS: u16 = 256;
+
+impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
+    pub fn new(ctas: u64, cta_threads: u32, script: F) -> Self {
+        let kernel = Kernel {
+            name: "script".into(),
+            insts: Vec::new(),
+            regs: REGS,
+            registers_per_thread: 16,
+            shared_bytes: 0,
+            cta_threads,
+            ctas,
+        };
+        // Every step of every warp becomes a static instruction of its own.
+        let mut script = Script { kernel, script, next: 0 };
+        let warps = script.kernel.cta_warps();
+        for cta in 0..ctas {
+            for warp in 0..warps {
+                let steps = (script.script)(cta, warp);
+                script.kernel.insts.extend(steps.iter().map(inst));
+                script.kernel.insts.push(plain(Op::Exit));
+            }
+        }
+        script
+    }
+
+    /// The same with so much shared memory a CTA.
+    #[allow(dead_code)]
+    pub fn shared_bytes(mut self, bytes: u32) -> Self {
+        self.kernel.shared_bytes = bytes;
+        self
+    }
+}
+
+fn plain(op: Op) -> Inst {
+    Inst { op, dsts: Operands::NONE, srcs: Operands::NONE, line: 0 }
+}
+
+fn inst(step: &Step) -> Inst {
+    let memory =
+        |space, kind, bytes, cache| plain(Op::Memory(MemoryOp { space, kind, bytes, cache }));
+    let with = |dst, src, inst: Inst| Inst {
+        dsts: Operands::new(&[dst]),
+        srcs: Operands::new(&[src]),
+        ..inst
+    };
+    match *step {
+        Step::Load { dst, src, bytes, .. } => {
+            with(dst, src, memory(Space::Global, AccessKind::Load, bytes, CacheOp::Default))
+        }
+        Step::LoadPastL1 { dst, src, bytes, .. } => {
+            with(dst, src, memory(Space::Global, AccessKind::Load, bytes, CacheOp::Global))
+        }
+        Step::Store { bytes, .. } => {
+            memory(Space::Global, AccessKind::Store, bytes, CacheOp::Default)
+        }
+        Step::Shared { dst, .. } => {
+            with(dst, dst, memory(Space::Shared, AccessKind::Load, 4, CacheOp::Default))
+        }
+        Step::Add { dst, src } => with(dst, src, plain(Op::Arith(ArithClass::IntAdd))),
+        Step::Barrier => plain(Op::Barrier),
+        Step::Fence => plain(Op::Fence),
+    }
+}
+
+fn lanes_of(addresses: &[u64]) -> (LaneMask, [u64; WARP]) {
+    let mut lanes = [0; WARP];
+    lanes[..addresses.len()].copy_from_slice(addresses);
+    let mask = if addresses.len() == WARP { !0 } else { (1 << addresses.len()) - 1 };
+    (mask, lanes)
+}
+
+impl<F: Fn(u64, usize) -> Vec<Step>> CtaSource for Script<F> {
+    fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    fn next(&mut self, cta: &mut Cta) -> Result<bool> {
+        if self.next == self.kernel.ctas {
+            return Ok(false);
+        }
+        let warps = self.kernel.cta_warps();
+        cta.reset(warps);
+        let before = |cta: u64| -> usize {
+            (0..cta)
+                .flat_map(|cta| (0..warps).map(move |warp| (cta, warp)))
+                .map(|(cta, warp)| (self.script)(cta, warp).len() + 1)
+                .sum()
+        };
+        let mut pc = before(self.next) as u32;
+        for (warp, stream) in cta.warps.iter_mut().enumerate() {
+            for step in (self.script)(self.next, warp) {
+                stream.push(pc, !0);
+                pc += 1;
+                if let Step::Load { addresses, .. }
+                | Step::LoadPastL1 { addresses, .. }
+                | Step::Store { addresses, .. }
+                | Step::Shared { addresses, .. } = &step
+                {
+                    let (mask, lanes) = lanes_of(addresses);
+                    stream.push_addresses(mask, &lanes);
+                }
+            }
+            stream.push(pc, !0);
+            pc += 1;
+        }
+        self.next += 1;
+        Ok(true)
+    }
+}
+
+/// The GTX 480 preset with fields replaced: `("l1.mshr_mergers", "2")`.
+#[allow(dead_code)]
+pub fn gtx480(changes: &[(&str, serde_json::Value)]) -> Machine {
+    let text = include_str!("../../configs/gpus/gtx480.ron");
+    let machine: Machine = ron::from_str(text).expect("the preset is valid");
+    let mut value = serde_json::to_value(&machine).expect("a machine is plain data");
+    for (path, new) in changes {
+        let pointer = format!("/{}", path.replace('.', "/"));
+        *value.pointer_mut(&pointer).unwrap_or_else(|| panic!("no field {path}")) = new.clone();
+    }
+    serde_json::from_value(value).expect("the change is valid")
+}
+
+/// Runs a source on a machine, with and without skip-ahead, which must agree.
+#[allow(dead_code)]
+pub fn run<S: CtaSource>(machine: &Machine, source: impl Fn() -> S) -> KernelStatistics {
+    let go = |stepping| {
+        Gpu::new(machine, stepping).run(&mut source(), &mut |_| ()).expect("the kernel runs")
+    };
+    let fast = go(Stepping::SkipAhead);
+    assert_eq!(fast, go(Stepping::EveryCycle), "skip-ahead changed the result");
+    fast
+}
+
+/// `count` addresses from `first`, `stride` apart.
+#[allow(dead_code)]
+pub fn row(first: u64, stride: u64, count: usize) -> Vec<u64> {
+    (0..count as u64).map(|i| first + i * stride).collect()
+}
