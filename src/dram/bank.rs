@@ -66,7 +66,7 @@ impl Banks {
 
     /// How many there are.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.banks.len()
     }
 
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(banks.precharge_all(Cycle(30)), 1);
         assert_eq!(banks.refresh_ready(), Cycle(42));
         banks.refresh(Cycle(42), 61);
-        for bank in 0..banks.len() {
+        for bank in 0..banks.count() {
             assert_eq!(banks.ready(Activate, bank), Cycle(103));
         }
     }

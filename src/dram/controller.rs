@@ -32,6 +32,7 @@ pub struct Controller {
     /// The clock after the last data of all columns sent so far.
     data_end: Cycle,
     burst_bytes: u64,
+    block_bytes: u64,
     burst_clocks: u64,
     read_latency: u64,
     write_latency: u64,
@@ -56,7 +57,7 @@ impl Controller {
         Controller {
             mapping: Mapping::new(config),
             arriving: Ring::new(capacity),
-            queue: Queue::new(capacity, banks.len()),
+            queue: Queue::new(capacity, banks.count()),
             capacity,
             scheduler: Scheduler::new(config),
             drain: Drain::new(config.writes),
@@ -64,6 +65,7 @@ impl Controller {
             wake: refresh.due(),
             data_end: Cycle(0),
             burst_bytes: u64::from(config.burst_bytes()),
+            block_bytes: config.block_bytes(),
             burst_clocks,
             read_latency,
             write_latency: config.timing.cwl.cycles(),
@@ -85,15 +87,15 @@ impl Controller {
     /// Takes `request` in at command clock `now`, or gives it back when the queue is full.
     ///
     /// It can be scheduled from `now` + half the interface latency. It must not cross a border of
-    /// [`Mapping::span`] bytes.
+    /// [`DramConfig::block_bytes`].
     #[inline]
     pub fn try_push(&mut self, now: Cycle, request: Request) -> Result<(), Request> {
-        debug_assert!(request.bursts > 0 && request.address % self.burst_bytes == 0);
+        debug_assert!(request.bursts > 0 && request.address.is_multiple_of(self.burst_bytes));
         debug_assert!(
-            request.address % self.mapping.span() + u64::from(request.bursts) * self.burst_bytes
-                <= self.mapping.span(),
+            request.address % self.block_bytes + u64::from(request.bursts) * self.burst_bytes
+                <= self.block_bytes,
             "{request:?} crosses a border of {} bytes",
-            self.mapping.span()
+            self.block_bytes
         );
         if !self.can_accept() {
             return Err(request);
@@ -237,13 +239,7 @@ impl Controller {
         self.wake = self.scheduler.next_event().max(now + 1).min(self.refresh.due());
     }
 
-    fn send(
-        &mut self,
-        action: Action,
-        now: Cycle,
-        core: Cycle,
-        trace: &mut impl FnMut(Sent),
-    ) {
+    fn send(&mut self, action: Action, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
         let Action { command, bank, slot } = action;
         let wanted = if slot == NONE { None } else { Some(self.stamp(command, slot, core)) };
         let row = wanted.unwrap_or(CLOSED);
@@ -277,8 +273,7 @@ impl Controller {
     }
 
     fn column(&mut self, command: Command, bank: usize, slot: Slot, now: Cycle) {
-        let latency =
-            if command == Command::Read { self.read_latency } else { self.write_latency };
+        let latency = if command == Command::Read { self.read_latency } else { self.write_latency };
         let data_end = now + latency + self.burst_clocks;
         self.data_end = data_end.max(self.data_end);
         self.stats.data_clocks += self.burst_clocks;

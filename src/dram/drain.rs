@@ -2,6 +2,8 @@
 
 use crate::config::machine::WriteDrain;
 
+use super::queue::{Entry, NONE, Queue, Slot};
+
 /// The directions that may go now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -11,6 +13,36 @@ pub enum Turn {
     Reads,
     /// A batch of writes goes; reads wait.
     Writes,
+}
+
+impl Turn {
+    /// Whether `entry` may go. One that others wait for may go out of turn: were it held until
+    /// their turn is over, neither could ever go.
+    #[inline]
+    pub fn allows(self, entry: &Entry) -> bool {
+        let in_turn = match self {
+            Turn::Both => true,
+            Turn::Reads => !entry.write,
+            Turn::Writes => entry.write,
+        };
+        entry.blockers == 0 && (in_turn || entry.dependents > 0)
+    }
+
+    /// The oldest request of the channel whose turn it is, or the one that must go before it.
+    #[inline]
+    pub fn oldest(self, queue: &Queue) -> Slot {
+        let (read, write) = (queue.oldest(false), queue.oldest(true));
+        let age = |slot| if slot == NONE { u64::MAX } else { queue.entry(slot).age };
+        let (first, second) = match self {
+            Turn::Both if age(read) < age(write) => (read, write),
+            Turn::Both => (write, read),
+            Turn::Reads => (read, write),
+            Turn::Writes => (write, read),
+        };
+        // The oldest of one direction can only wait for the other direction, whose oldest then
+        // waits for nobody: it is older than whatever the first one waits for.
+        if first == NONE || queue.entry(first).blockers > 0 { second } else { first }
+    }
 }
 
 /// Decides whose turn it is from the number of waiting requests.

@@ -50,9 +50,9 @@ pub struct Entry {
     pub overtaken: u32,
     /// Column accesses still to go.
     pub bursts: u16,
-    /// Older requests of the other direction for the same bytes. It has to wait for them.
+    /// Older requests for the same bytes that it has to wait for: of the two, one at least writes.
     pub blockers: u16,
-    /// Younger requests of the other direction for the same bytes. They wait for it.
+    /// Younger requests that wait for it so.
     pub dependents: u16,
     /// True for a write.
     pub write: bool,
@@ -63,9 +63,7 @@ impl Entry {
     /// Whether the order of the two matters to the data.
     #[inline]
     fn conflicts(&self, other: &Entry) -> bool {
-        // Two of the same direction go in order anyway: both want the same row of the same bank,
-        // and of those the oldest of its direction goes first.
-        self.write != other.write && self.address < other.end && other.address < self.end
+        (self.write || other.write) && self.address < other.end && other.address < self.end
     }
 }
 
@@ -187,7 +185,8 @@ impl Queue {
             write: request.write,
             links: [UNLINKED; 2],
         };
-        if self.counts[bank][usize::from(!request.write)] > 0 {
+        let [reads, writes] = self.counts[bank];
+        if writes > 0 || (request.write && reads > 0) {
             let mut other = self.banks[bank].oldest;
             while other != NONE {
                 let older = &mut self.entries[usize::from(other)];
@@ -291,11 +290,14 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_one_direction_never_block_each_other() {
-        let mut queue = Queue::new(2, 1);
-        insert(&mut queue, 0, true);
-        insert(&mut queue, 0, true);
-        let oldest = queue.oldest(true);
-        assert_eq!((queue.entry(oldest).dependents, queue.entry(queue.younger(oldest)).blockers), (0, 0));
+    fn reads_never_wait_for_reads_but_writes_for_writes() {
+        for write in [false, true] {
+            let mut queue = Queue::new(2, 1);
+            insert(&mut queue, 0, write);
+            insert(&mut queue, 0, write);
+            let oldest = queue.oldest(write);
+            assert_eq!(queue.entry(oldest).dependents, u16::from(write));
+            assert_eq!(queue.entry(queue.younger(oldest)).blockers, u16::from(write));
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::units::Cycle;
 
 use super::bank::{Banks, CLOSED};
 use super::drain::Turn;
-use super::queue::{Entry, NONE, Queue, Slot};
+use super::queue::{NONE, Queue, Slot};
 use super::timing::Command;
 
 /// A command to send now.
@@ -170,7 +170,7 @@ impl Scheduler {
             self.settle_bank(bank, queue, banks, turn);
         }
         let before = self.only;
-        let head = oldest_in_turn(queue, turn);
+        let head = turn.oldest(queue);
         let alone = head != NONE && queue.entry(head).overtaken >= self.channel_cap;
         self.only = if alone { head } else { NONE };
         if alone || before != NONE {
@@ -193,7 +193,7 @@ impl Scheduler {
             let hit = entry.row == row;
             wanted |= hit;
             *(if entry.write { &mut writes } else { &mut reads }) -= 1;
-            if may_go(entry, turn) {
+            if turn.allows(entry) {
                 let first = found.oldest.slot == NONE;
                 if first {
                     found.oldest = this;
@@ -358,6 +358,15 @@ impl Scheduler {
         }
         // The next burst of the same request needs no new candidate.
         self.next_column = banks.ready(action.command, action.bank).min(self.next_column);
+        if self.only == NONE {
+            // Others that were ready, too, now wait for the bus.
+            let waits = |command: Command| match self.waiting[command as usize] {
+                0 => Cycle::NEVER,
+                _ => banks.channel_ready(command),
+            };
+            let bus = waits(Command::Read).min(waits(Command::Write));
+            self.next_column = bus.max(self.next_column);
+        }
         // None when the channel's oldest goes out of turn because a younger one waits for it.
         let oldest = self.candidates[action.bank].oldest.slot;
         if oldest != NONE && oldest != action.slot {
@@ -367,7 +376,7 @@ impl Scheduler {
                 self.touch(action.bank);
             }
         }
-        let head = oldest_in_turn(queue, turn);
+        let head = turn.oldest(queue);
         if head != action.slot {
             let entry = queue.entry_mut(head);
             entry.overtaken += 1;
@@ -382,32 +391,4 @@ impl Scheduler {
 #[inline]
 fn row_command(banks: &Banks, bank: usize) -> Command {
     if banks.row(bank) == CLOSED { Command::Activate } else { Command::Precharge }
-}
-
-/// Whether it is the turn of `entry`. One that others wait for may always go: were it held until
-/// their turn is over, neither could ever go.
-#[inline]
-fn may_go(entry: &Entry, turn: Turn) -> bool {
-    let in_turn = match turn {
-        Turn::Both => true,
-        Turn::Reads => !entry.write,
-        Turn::Writes => entry.write,
-    };
-    entry.blockers == 0 && (in_turn || entry.dependents > 0)
-}
-
-/// The oldest request of the channel whose turn it is.
-#[inline]
-fn oldest_in_turn(queue: &Queue, turn: Turn) -> Slot {
-    let (read, write) = (queue.oldest(false), queue.oldest(true));
-    let age = |slot| if slot == NONE { u64::MAX } else { queue.entry(slot).age };
-    let (first, second) = match turn {
-        Turn::Both if age(read) < age(write) => (read, write),
-        Turn::Both => (write, read),
-        Turn::Reads => (read, write),
-        Turn::Writes => (write, read),
-    };
-    // The oldest of one direction can only wait for the other direction, whose oldest then waits
-    // for nobody: it is older than whatever the first one waits for.
-    if first == NONE || queue.entry(first).blockers > 0 { second } else { first }
 }

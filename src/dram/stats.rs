@@ -15,23 +15,23 @@ crate::counters! {
         read_bursts,
         /// Write bursts [bursts].
         write_bursts,
-        /// Clocks in which the data bus carried data [clocks].
+        /// Clocks in which the data bus carried data, counted when the column command goes [clocks].
         data_clocks,
-        /// Clocks with at least one request queued or in service [clocks].
+        /// Clocks with at least one request in the queue or data still to come [clocks].
         busy_clocks,
         /// Activates [commands].
         activates,
-        /// Precharges [commands].
+        /// Precharges; one of all banks counts once for every bank that it closes [commands].
         precharges,
         /// Refreshes of all banks [commands].
         refreshes,
-        /// Requests whose first column command found the row open [requests].
+        /// Requests whose first command was a column access: another one had opened the row [requests].
         row_hits,
-        /// Requests that found another row open [requests].
+        /// Requests whose first command was a precharge: another row was open [requests].
         row_conflicts,
-        /// Requests that found the bank closed [requests].
+        /// Requests whose first command was an activate: the bank was closed [requests].
         row_misses,
-        /// Requests queued, summed over clocks: divide by clocks for the mean [request clocks].
+        /// Requests in the queue, past the interface, summed over clocks: divide by clocks for the mean [request clocks].
         queued,
     }
 }

@@ -87,9 +87,4 @@ impl Bench {
     pub fn push(&mut self, request: Request) {
         self.controller.try_push(self.now, request).expect("there is room");
     }
-
-    /// Share of the peak that the data bus carried since clock zero.
-    pub fn share(&self) -> f64 {
-        self.controller.stats().utilisation()
-    }
 }

@@ -98,8 +98,7 @@ pub type Distances = [[[u64; Command::COUNT]; Command::COUNT]; Scope::COUNT];
 pub fn distances(rules: &[Rule]) -> Distances {
     let mut table = Distances::default();
     for rule in rules {
-        let cell =
-            &mut table[rule.scope as usize][rule.before as usize][rule.after as usize];
+        let cell = &mut table[rule.scope as usize][rule.before as usize][rule.after as usize];
         *cell = rule.clocks.max(*cell);
     }
     table

@@ -25,7 +25,9 @@ pub struct DramConfig {
     /// Where row (R), bank (B), column (C) and byte-in-burst (S) sit in the address within a channel.
     ///
     /// From the highest bit to the lowest; dots and spaces are ignored. The pattern covers `log2` of
-    /// `banks` B, `log2` of row bytes C and S together; row bits above the pattern continue R.
+    /// `banks` B, `log2` of row bytes C and S together; row bits above the pattern continue R. S are
+    /// the lowest bits. An address bit marked 0 is ignored. The low bits of the bank number, which
+    /// are the lowest B, are its bank group.
     pub mapping: String,
     /// Requests waiting in one controller, reads and writes together [requests, 1..=1024].
     pub queue: Bounded<1, 1024>,
@@ -121,6 +123,14 @@ impl DramConfig {
         self.bus_bytes.get() * self.burst_length.get()
     }
 
+    /// Bytes of an aligned block that is sure to lie in one row of one bank: what the bits below
+    /// the lowest B or R span.
+    pub fn block_bytes(&self) -> u64 {
+        let bits = self.mapping.chars().rev().filter(|c| !matches!(c, '.' | ' '));
+        let within = bits.take_while(|c| matches!(c, 'S' | 'C' | '0')).count();
+        1u64.checked_shl(within as u32).unwrap_or(u64::MAX)
+    }
+
     /// Command clocks that one burst keeps the data bus.
     pub fn burst_clocks(&self) -> u64 {
         u64::from(self.burst_length.get() / self.data_rate.get())
@@ -152,6 +162,13 @@ impl Check for DramConfig {
             return Err(format!(
                 "mapping has '{stray}'; it may hold R, B, C, S, 0, dots and spaces"
             ));
+        }
+        let mut bits = self.mapping.chars().filter(|c| !matches!(c, '.' | ' '));
+        if bits.clone().count() > 64 {
+            return Err("mapping is longer than the 64 bits of an address".into());
+        }
+        if bits.any(|c| c == 'S') && bits.any(|c| c != 'S') {
+            return Err("mapping has S that are not its lowest bits".into());
         }
         if of('B') != banks.trailing_zeros() {
             return Err(format!(

@@ -102,6 +102,12 @@ impl Check for MachineFields {
         if row % line != 0 {
             return Err(format!("dram.row_bytes ({row}) is not a multiple of l2.line ({line})"));
         }
+        let block = self.dram.block_bytes();
+        if u64::from(line) > block {
+            return Err(format!(
+                "l2.line ({line}) is spread over several banks or rows: below its lowest B or R,                  dram.mapping spans {block} bytes"
+            ));
+        }
         Ok(())
     }
 }

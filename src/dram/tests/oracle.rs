@@ -43,7 +43,8 @@ pub fn check_timing(config: &DramConfig, sent: &[(Cycle, Sent)]) {
                         assert!(at - last.at >= config.timing.rp.cycles(), "tRP before a refresh");
                     }
                 }
-                let all = (0..config.banks.get()).map(|bank| Seen { at, command: None, bank, row: 0 });
+                let all =
+                    (0..config.banks.get()).map(|bank| Seen { at, command: None, bank, row: 0 });
                 seen.extend(all);
             }
         }
@@ -96,7 +97,8 @@ fn check_one(config: &DramConfig, seen: &[Seen], this: Seen) {
                 need(!same_bank || this.at >= end + t.wr.cycles(), "tWR");
             }
             (Read | Write, Read | Write) => {
-                let (end, start) = (data(before_command, before.at) + burst, data(command, this.at));
+                let (end, start) =
+                    (data(before_command, before.at) + burst, data(command, this.at));
                 let rest = if before_command == command { 0 } else { t.turnaround.cycles() };
                 need(start >= end + rest, "data bus");
                 if before_command == command {
