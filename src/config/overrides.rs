@@ -369,7 +369,7 @@ mod tests {
                 &[("l1.sets", "32"), ("machine.l1.sets", "32")],
                 "machine.l1.sets=32: this field is set twice, with and without machine.",
             ),
-            (&[("seed", "-1")], "seed=-1: expected an integer"),
+            (&[("seed", "-1")], "seed=-1: integer is out of bounds"),
         ] {
             assert_eq!(error(pairs), want);
         }

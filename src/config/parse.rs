@@ -184,7 +184,7 @@ fn in_lower_case(message: &str) -> String {
 }
 
 /// A hint for a name that is none of `names`: the one that was meant, else all of them.
-pub(super) fn suggest<S: AsRef<str>>(found: &str, names: &[S]) -> String {
+pub fn suggest<S: AsRef<str>>(found: &str, names: &[S]) -> String {
     let wanted = found.to_lowercase();
     let nearest = names
         .iter()

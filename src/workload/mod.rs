@@ -2,6 +2,9 @@
 
 mod launch;
 mod memory;
+pub mod ptx_header;
+pub mod registry;
+mod stencil1d;
 
 pub use launch::{Arg, Launch, PtxSource};
 pub use memory::{Buffer, DeviceMemory};
