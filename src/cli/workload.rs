@@ -45,9 +45,9 @@ pub(super) struct BuildArgs {
     /// Path of libnvrtc.so.
     #[arg(long, value_name = "PATH")]
     nvrtc: Option<PathBuf>,
-    /// Root of gsim's source tree: the folder that holds workloads/.
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    root: PathBuf,
+    /// Root of gsim's source tree, the folder that holds workloads/ [default: the current folder].
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
 }
 
 pub(super) fn run(command: WorkloadCommand) -> Result<()> {
@@ -81,20 +81,22 @@ fn list() -> String {
 
 fn build(args: &BuildArgs) -> Result<()> {
     let kernels = chosen(&args.names)?;
-    if !args.root.join("workloads").is_dir() {
-        return Err(Error::input(format!(
-            "there is no workloads folder in {}",
-            args.root.display()
-        ))
-        .hint("run in the root of gsim's source tree, or give it with --root"));
+    let root = args.root.as_deref().unwrap_or(Path::new(""));
+    if !root.join("workloads").is_dir() {
+        let place = match &args.root {
+            Some(folder) => folder.display().to_string(),
+            None => "the current folder".to_owned(),
+        };
+        return Err(Error::input(format!("there is no workloads folder in {place}"))
+            .hint("run in the root of gsim's source tree, or give it with --root"));
     }
     if args.check {
-        return kernels.iter().try_for_each(|kernel| check(kernel, args));
+        return kernels.iter().try_for_each(|kernel| check(kernel, root, args.nvrtc.as_deref()));
     }
     let nvrtc = Nvrtc::load(args.nvrtc.as_deref())?;
     for kernel in kernels {
-        let ptx = compile(kernel, &args.root, &nvrtc)?;
-        let file = args.root.join(kernel.ptx_file);
+        let ptx = compile(kernel, root, &nvrtc)?;
+        let file = root.join(kernel.ptx_file);
         let changed = std::fs::read_to_string(&file).ok().as_ref() != Some(&ptx);
         if changed {
             std::fs::write(&file, &ptx).map_err(|cause| {
@@ -129,25 +131,25 @@ fn compile(kernel: &Kernel, root: &Path, nvrtc: &Nvrtc) -> Result<String> {
     Ok(ptx_header::add(kernel.source_file, &source, &nvrtc.version(), &ptx))
 }
 
-fn check(kernel: &Kernel, args: &BuildArgs) -> Result<()> {
-    let file = args.root.join(kernel.ptx_file);
+fn check(kernel: &Kernel, root: &Path, nvrtc: Option<&Path>) -> Result<()> {
+    let file = root.join(kernel.ptx_file);
     let ptx = read_text(&file)?;
-    let source = read_text(&args.root.join(kernel.source_file))?;
+    let source = read_text(&root.join(kernel.source_file))?;
     let stale = |why: &str| {
         Err(Error::run(why).in_file(&file).hint(format!("gsim workload build {}", kernel.name)))
     };
     if ptx_header::source_sha256(&ptx) != Some(&ptx_header::sha256(&source)) {
         return stale("was made of another source than the one beside it");
     }
-    let nvrtc = match Nvrtc::load(args.nvrtc.as_deref()) {
-        Ok(nvrtc) => Some(nvrtc),
+    let loaded = match Nvrtc::load(nvrtc) {
+        Ok(loaded) => Some(loaded),
         // Only one that was asked for must be there.
-        Err(error) if args.nvrtc.is_some() => return Err(error),
+        Err(error) if nvrtc.is_some() => return Err(error),
         Err(_) => None,
     };
-    let same = nvrtc.filter(|nvrtc| Some(nvrtc.version().as_str()) == ptx_header::compiler(&ptx));
+    let same = loaded.filter(|nvrtc| Some(nvrtc.version().as_str()) == ptx_header::compiler(&ptx));
     let how = match same {
-        Some(nvrtc) if compile(kernel, &args.root, &nvrtc)? != ptx => {
+        Some(nvrtc) if compile(kernel, root, &nvrtc)? != ptx => {
             return stale("differs from what its compiler makes of its source");
         }
         Some(nvrtc) => format!("the source's hash and {} agree", nvrtc.version()),

@@ -66,8 +66,8 @@ impl RunFile {
             by_hand.insert(plain(path).to_owned(), setting.clone());
         }
         let mut settings = Settings::new();
-        for (path, setting) in &config.set {
-            let path = plain(path);
+        for (key, setting) in &config.set {
+            let path = plain(key);
             let is_own = |own| path == own;
             if is_own("name") || is_own("machine") {
                 let error = Error::input(format!("{path} cannot be set here"));
@@ -76,7 +76,11 @@ impl RunFile {
                 );
             }
             if settings.insert(path.to_owned(), setting.clone()).is_some() {
-                return Err(self.place(path, Error::input("this field is set twice")));
+                return Err(self.point(
+                    &["set", key],
+                    path,
+                    Error::input("this field is set twice"),
+                ));
             }
         }
         let by_command = |path: &str, error: Error| {

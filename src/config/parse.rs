@@ -196,7 +196,12 @@ pub fn suggest<S: AsRef<str>>(found: &str, names: &[S]) -> String {
         Some((distance, name)) if distance <= name.len() / 3 => format!("did you mean {name}?"),
         Some(_) => {
             let all: Vec<&str> = names.iter().map(|name| name.as_ref()).collect();
-            format!("one of {}", all.join(", "))
+            let longer: Vec<&&str> = all.iter().filter(|name| name.contains(&wanted)).collect();
+            match longer.as_slice() {
+                // A part of a name, such as `mergers` of `mshr_mergers`.
+                [only] if wanted.len() >= 3 => format!("did you mean {only}?"),
+                _ => format!("one of {}", all.join(", ")),
+            }
         }
         None => "it has no fields".to_owned(),
     }
