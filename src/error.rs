@@ -78,12 +78,6 @@ impl Error {
         self
     }
 
-    /// Takes the place away, for a message that says it in its own way.
-    pub fn without_place(mut self) -> Self {
-        self.location = None;
-        self
-    }
-
     /// The exit code: 2 for bad input, 1 otherwise.
     pub fn exit_code(&self) -> u8 {
         match self.kind {

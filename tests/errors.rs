@@ -137,7 +137,7 @@ fn an_override_of_the_file_is_pointed_at() {
     check_with(
         "\"l1.mshr_mergers\": 16,",
         "\"l1.ways\": 4, \"machine.l1.ways\": 4,",
-        "run.ron:7:38: l1.ways: this field is set twice",
+        "run.ron:7:42: l1.ways: this field is set twice",
     );
 }
 

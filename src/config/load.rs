@@ -54,84 +54,85 @@ impl RunFile {
         Ok(run)
     }
 
-    /// Looks the machine up and applies the overrides of the file and then those of `sets`.
+    /// Looks the machine up and applies the overrides of the file and then those of the command line.
     ///
     /// In `sets`, `name` and `machine` are the run's own fields; `machine.name` is the machine's.
     /// The path of a machine file is relative to the run file, and in `sets` to the current folder.
     pub fn resolve(&self, sets: &[(String, Setting)]) -> Result<ResolvedRun> {
-        let mut config = self.config.clone();
-        // The last of several for one field counts, however the field is written.
-        let mut by_hand = Settings::new();
-        for (path, setting) in sets {
-            by_hand.insert(plain(path).to_owned(), setting.clone());
-        }
-        let mut settings = Settings::new();
-        for (key, setting) in &config.set {
-            let path = plain(key);
-            let is_own = |own| path == own;
-            if is_own("name") || is_own("machine") {
-                let error = Error::input(format!("{path} cannot be set here"));
-                return Err(
-                    self.place(path, error.hint(format!("change {path} of the run itself")))
-                );
-            }
-            if settings.insert(path.to_owned(), setting.clone()).is_some() {
-                return Err(self.point(
-                    &["set", key],
-                    path,
-                    Error::input("this field is set twice"),
-                ));
-            }
-        }
-        let by_command = |path: &str, error: Error| {
-            let value = by_hand.get(path).map_or("", Setting::ron);
-            Error {
-                message: format!("--set {path}={value}: {}", describe(&error)),
-                ..error.clone()
-            }
-            .without_place()
-        };
+        self.resolve_for("--set ", sets)
+    }
 
-        if let Some(name) = by_hand.get("name") {
+    /// As [`RunFile::resolve`], for `sets` of another origin: in messages, `origin` stands in front of
+    /// their `path=value`.
+    pub fn resolve_for(&self, origin: &str, sets: &[(String, Setting)]) -> Result<ResolvedRun> {
+        // The last of several for one field counts, however the field is written.
+        let given: Settings =
+            sets.iter().map(|(path, setting)| (plain(path).to_owned(), setting.clone())).collect();
+        let refuse = |path: &str, error: Error| {
+            let value = given.get(path).map_or("", Setting::ron);
+            let message = format!("{origin}{path}={value}: {}", describe(&error));
+            Error { message, location: None, ..error }
+        };
+        let mut config = self.config.clone();
+        if let Some(name) = given.get("name") {
             config.name = name.text();
-            check_name(&config.name)
-                .map_err(|message| by_command("name", Error::input(message)))?;
+            check_name(&config.name).map_err(|message| refuse("name", Error::input(message)))?;
         }
-        let machine = match by_hand.get("machine") {
+        let machine = match given.get("machine") {
             Some(reference) => {
                 config.machine = reference.text();
                 presets::machine(&config.machine, Path::new(""))
-                    .map_err(|error| by_command("machine", error))?
+                    .map_err(|error| refuse("machine", error))?
             }
-            None => {
-                let folder = self.path.parent().unwrap_or(Path::new(""));
-                presets::machine(&config.machine, folder).map_err(|error| {
-                    // A mistake in a machine file has its own place.
-                    match &error.location {
-                        Some(place) if place.position.is_some() => error,
-                        _ => self.point(&["machine"], "machine", error),
-                    }
-                })?
-            }
+            None => self.machine()?,
         };
 
-        for (path, setting) in &by_hand {
-            if !["name", "machine"].contains(&path.as_str()) {
-                settings.insert(path.clone(), setting.clone());
-            }
+        let mut settings = self.own_settings()?;
+        for (path, setting) in given.iter().filter(|(path, _)| !is_own(path)) {
+            // A whole that is given replaces what the file says about its parts.
+            let below = format!("{path}.");
+            settings.retain(|part, _| !part.starts_with(&below));
+            settings.insert(path.clone(), setting.clone());
         }
         let target = Target { machine, workload: config.workload, seed: config.seed };
-        let target = overrides::change(&target, &settings).map_err(|Refusal { path, error }| {
-            if by_hand.contains_key(&path) {
-                by_command(&path, error)
-            } else {
-                self.place(&path, error)
-            }
-        })?;
+        let target =
+            overrides::change(&target, &settings).map_err(|Refusal { path, error }| match given
+                .contains_key(&path)
+            {
+                true => refuse(&path, error),
+                false => self.place(&path, error),
+            })?;
         config.workload = target.workload;
         config.seed = target.seed;
         config.set = settings;
         Ok(ResolvedRun { path: self.path.clone(), config, machine: target.machine })
+    }
+
+    /// The machine that the file names, without overrides.
+    fn machine(&self) -> Result<Machine> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        presets::machine(&self.config.machine, folder).map_err(|error| match &error.location {
+            // A mistake in a machine file has its own place.
+            Some(place) if place.position.is_some() => error,
+            _ => self.point(&["machine"], "machine", error),
+        })
+    }
+
+    /// The overrides of the file, each field once.
+    fn own_settings(&self) -> Result<Settings> {
+        let mut settings = Settings::new();
+        for (key, setting) in &self.config.set {
+            let path = plain(key);
+            let refuse = |error| Err(self.point(&["set", key], path, error));
+            if is_own(path) {
+                let hint = format!("change {path} of the run itself");
+                return refuse(Error::input(format!("{path} cannot be set here")).hint(hint));
+            }
+            if settings.insert(path.to_owned(), setting.clone()).is_some() {
+                return refuse(Error::input("this field is set twice"));
+            }
+        }
+        Ok(settings)
     }
 
     /// Points an error at an override of this file.
@@ -162,6 +163,11 @@ impl RunFile {
         }
         Ok(())
     }
+}
+
+/// Whether an override means a field of the run itself.
+fn is_own(path: &str) -> bool {
+    path == "name" || path == "machine"
 }
 
 /// The path of an override without `machine.` in front, unless it would become another field.

@@ -8,9 +8,11 @@ pub mod overrides;
 pub mod parse;
 pub mod presets;
 pub mod run;
+pub mod study;
 
 pub use bounded::{Bounded, Check, Checked};
 pub use load::{ResolvedRun, RunFile, load_run};
 pub use machine::Machine;
 pub use overrides::{Setting, Settings};
 pub use run::{ElementType, RunConfig, Stencil1dSpec, WorkloadSpec};
+pub use study::{StudyConfig, StudyFile};

@@ -44,7 +44,8 @@ pub fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+/// Reads a name that `check_name` accepts.
+pub(super) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     check_name(&name).map_err(D::Error::custom)?;
     Ok(name)

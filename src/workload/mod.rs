@@ -20,8 +20,11 @@ pub struct Workload {
     /// What to launch, in order.
     pub launches: Vec<Launch>,
     /// Compares memory after the last launch with the host reference.
-    pub check: Box<dyn Fn(&DeviceMemory) -> Result<Verdict> + Send + Sync>,
+    pub check: Check,
 }
+
+/// Compares memory after the last launch with the host reference; an error names the first mismatch.
+pub type Check = Box<dyn Fn(&DeviceMemory) -> Result<Verdict> + Send + Sync>;
 
 /// What a check found when all was well.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
