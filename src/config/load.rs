@@ -59,12 +59,17 @@ impl RunFile {
     /// In `sets`, `name` and `machine` are the run's own fields; `machine.name` is the machine's.
     /// The path of a machine file is relative to the run file, and in `sets` to the current folder.
     pub fn resolve(&self, sets: &[(String, Setting)]) -> Result<ResolvedRun> {
-        self.resolve_for("--set ", sets)
+        self.resolve_for("--set ", Path::new(""), sets)
     }
 
     /// As [`RunFile::resolve`], for `sets` of another origin: in messages, `origin` stands in front of
-    /// their `path=value`.
-    pub fn resolve_for(&self, origin: &str, sets: &[(String, Setting)]) -> Result<ResolvedRun> {
+    /// their `path=value`, and the path of a machine file is relative to `folder`.
+    pub fn resolve_for(
+        &self,
+        origin: &str,
+        folder: &Path,
+        sets: &[(String, Setting)],
+    ) -> Result<ResolvedRun> {
         // The last of several for one field counts, however the field is written.
         let given: Settings =
             sets.iter().map(|(path, setting)| (plain(path).to_owned(), setting.clone())).collect();
@@ -81,7 +86,7 @@ impl RunFile {
         let machine = match given.get("machine") {
             Some(reference) => {
                 config.machine = reference.text();
-                presets::machine(&config.machine, Path::new(""))
+                presets::machine(&config.machine, folder)
                     .map_err(|error| refuse("machine", error))?
             }
             None => self.machine()?,

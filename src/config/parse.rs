@@ -223,3 +223,52 @@ pub(super) fn mentioned_fields(node: &Node, message: &str) -> Vec<Vec<String>> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::{Machine, RunConfig, presets};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// Whatever is cut out of a file and put in: one line, at a place that the file has.
+        #[test]
+        fn a_damaged_file_is_refused_in_one_line_at_a_place_in_it(
+            cut in 0.0..1.0f64,
+            length in 0usize..12,
+            put in "[\\PC\n(){}\\[\\]:,\"'/#*r0-9a-z]{0,8}",
+            run in any::<bool>(),
+        ) {
+            let text = match run {
+                true => include_str!("../../configs/runs/stencil-char.ron"),
+                false => presets::find("gtx480").unwrap().text,
+            };
+            let start = (cut * text.len() as f64) as usize;
+            let end = (start + length).min(text.len());
+            let damaged = format!("{}{put}{}", &text[..start], &text[end..]);
+            let file = Path::new("a.ron");
+            let error = match run {
+                true => from_text::<RunConfig>(file, &damaged).err(),
+                false => from_text::<Machine>(file, &damaged).err(),
+            };
+            if let Some(error) = error {
+                prop_assert!(!error.to_string().contains('\n'), "{error}");
+                let (line, column) = error.location.unwrap().position.unwrap();
+                let row = damaged.split('\n').nth(line - 1);
+                prop_assert!(row.is_some_and(|row| column <= row.chars().count() + 1));
+            }
+        }
+    }
+
+    #[test]
+    fn a_near_name_or_a_part_of_one_is_suggested() {
+        let names = ["mshr_mergers", "mshr_entries", "size"];
+        assert_eq!(suggest("mshr_mergrs", &names), "did you mean mshr_mergers?");
+        assert_eq!(suggest("Size", &names), "did you mean size?");
+        assert_eq!(suggest("mergers", &names), "did you mean mshr_mergers?");
+        assert_eq!(suggest("mshr", &names), "one of mshr_mergers, mshr_entries, size");
+    }
+}

@@ -1,5 +1,6 @@
 //! A study file: one run, and the axes along which it is varied.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,14 @@ impl Axis {
         }
     }
 
+    /// The fields that the axis changes, each once.
+    fn fields(&self) -> BTreeSet<String> {
+        self.points()
+            .into_iter()
+            .flat_map(|(_, set)| set.into_iter().map(|(path, _)| path))
+            .collect()
+    }
+
     /// Label and overrides of each point.
     fn points(&self) -> Vec<(String, Vec<(String, Setting)>)> {
         match self {
@@ -93,18 +102,12 @@ impl Check for StudyFields {
         let mut runs = 1usize;
         let mut seen: Vec<(&str, String)> = Vec::new();
         for axis in &self.axes {
-            let points = axis.points();
-            if points.is_empty() {
+            let points = axis.points().len();
+            if points == 0 {
                 return Err(format!("axes: the axis {:?} has no points", axis.name()));
             }
-            runs = runs.saturating_mul(points.len());
-            let mut fields: Vec<String> = points
-                .into_iter()
-                .flat_map(|(_, set)| set.into_iter().map(|(path, _)| path))
-                .collect();
-            fields.sort();
-            fields.dedup();
-            for field in fields {
+            runs = runs.saturating_mul(points);
+            for field in axis.fields() {
                 if let Some((other, _)) = seen.iter().find(|(_, known)| *known == field) {
                     return Err(format!(
                         "axes: both {other:?} and {:?} change {field}",
@@ -150,9 +153,20 @@ impl StudyFile {
         Ok(StudyFile { path: path.to_owned(), config, run })
     }
 
-    /// Every run, in the order of the axes, all of them checked; `sets` of the command line win over
-    /// the study's `set`, and the axes over both.
+    /// Every run, in the order of the axes, all of them checked.
+    ///
+    /// `sets` of the command line win over the study's `set`. They cannot change what an axis varies.
+    /// The path of a machine file is relative to the study file.
     pub fn points(&self, sets: &[(String, Setting)]) -> Result<Vec<StudyPoint>> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        for (path, value) in sets {
+            let varies = |axis: &&Axis| axis.fields().contains(path);
+            if let Some(axis) = self.config.axes.iter().find(varies) {
+                let name = axis.name();
+                let message = format!("--set {path}={value}: the axis {name:?} varies this field");
+                return Err(Error::input(message).hint("change the axis in the study file"));
+            }
+        }
         let fixed: Vec<(String, Setting)> =
             self.config.set.clone().into_iter().chain(sets.iter().cloned()).collect();
         let mut combinations = vec![(Vec::new(), fixed)];
@@ -172,7 +186,7 @@ impl StudyFile {
         combinations
             .into_iter()
             .map(|(labels, set)| {
-                let run = self.run.resolve_for("", &set).map_err(|error: Error| {
+                let run = self.run.resolve_for("", folder, &set).map_err(|error: Error| {
                     // A mistake in the run or machine file has its own place.
                     if error.location.is_some() { error } else { error.in_file(&self.path) }
                 })?;
@@ -234,6 +248,12 @@ mod tests {
             let text = format!("Study(name: \"s\", run: \"run.ron\", axes: {axes})");
             assert_eq!(study(&text).unwrap_err().to_string(), want);
         }
+        let text = r#"(name: "s", run: "r", axes: [Field(path: "seed", values: [1])])"#;
+        let set = [("seed".to_owned(), Setting::new("2"))];
+        assert_eq!(
+            study(text).unwrap().points(&set).unwrap_err().to_string(),
+            "--set seed=2: the axis \"seed\" varies this field (hint: change the axis in the study file)"
+        );
         let text = r#"(name: "s", run: "r", axes: [Field(path: "l1.sets", values: [32, 64])])"#;
         assert_eq!(
             study(text).unwrap().points(&[]).unwrap_err().to_string(),

@@ -56,7 +56,8 @@ impl Nvrtc {
     ///
     /// A path that is given must work: there is no silent change to another version.
     pub fn load(path: Option<&Path>) -> Result<Self> {
-        let from_variable = std::env::var_os(PATH_VARIABLE).map(PathBuf::from);
+        let from_variable =
+            std::env::var_os(PATH_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
         match path.map(Path::to_owned).or(from_variable) {
             Some(path) => Nvrtc::open(&path),
             None => LIBRARY_NAMES

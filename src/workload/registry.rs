@@ -107,6 +107,15 @@ mod tests {
     use crate::workload::ptx_header;
 
     #[test]
+    fn every_folder_of_workloads_is_a_kernel() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads");
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let name = entry.unwrap().file_name();
+            assert!(KERNELS.iter().any(|kernel| Some(kernel.name) == name.to_str()), "{name:?}");
+        }
+    }
+
+    #[test]
     fn the_ptx_in_the_repository_is_made_of_its_source() {
         for kernel in KERNELS {
             let made_of = ptx_header::source_sha256(kernel.ptx);
