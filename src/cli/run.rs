@@ -12,7 +12,7 @@ use crate::workload::registry;
 #[command(after_help = "Examples:\n  \
     gsim run configs/runs/stencil-char.ron\n  \
     gsim run configs/runs/stencil-char.ron --set l1.mshr_mergers=16 --set name=mergers-16\n  \
-    gsim run configs/runs/stencil-char.ron --set l1.sets=64 --set l1.size=32768 --out /tmp/out")]
+    gsim run configs/runs/stencil-char.ron --set l1.sets=64 --set l1.size=32768 --out mine")]
 pub struct RunArgs {
     /// The run file.
     #[arg(value_name = "RUN.ron")]
