@@ -1,5 +1,6 @@
 //! gsim: a cycle-level simulator of GPU memory systems.
 
+pub mod cli;
 pub mod config;
 pub mod dram;
 pub mod error;
@@ -7,6 +8,7 @@ pub mod gpu;
 pub mod isa;
 pub mod l1;
 pub mod l2;
+pub mod native;
 pub mod noc;
 pub mod parts;
 pub mod ring;

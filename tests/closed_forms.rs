@@ -70,27 +70,19 @@ fn the_stages_of_a_dram_chase_sum_to_its_length() {
     assert_eq!(latency.part(LatencyStage::L1Merged), 0);
 }
 
-/// Every warp of the GPU reads `rounds` lines, all warps together consecutive ones in each round, as a
-/// grid-stride loop does. Gives bytes read and core cycles.
-fn stream(machine: &gsim::config::Machine, rounds: u64) -> (u64, u64) {
-    let (ctas, cta_warps) = (15 * 6, 8);
-    let warps = ctas * cta_warps;
+/// Every thread reads 16 consecutive bytes once, as a vectorised copy or reduction does. Gives bytes
+/// read and core cycles.
+fn stream(machine: &gsim::config::Machine, ctas: u64) -> (u64, u64) {
     let seen = run(machine, || {
         Script::new(ctas, 256, move |cta, warp| {
-            let first = cta * cta_warps + warp as u64;
-            let load = |round| Step::Load {
-                dst: round as u16 + 1,
-                src: 0,
-                addresses: row(BASE + (round * warps + first) * 128, 4, 32),
-                bytes: 4,
-            };
-            (0..rounds).map(load).collect()
+            let first = BASE + (cta * 8 + warp as u64) * 512;
+            vec![Step::Load { dst: 1, src: 0, addresses: row(first, 16, 32), bytes: 16 }]
         })
     });
     let dram = total(&seen.components.dram);
-    assert_eq!(dram.reads, warps * rounds);
+    assert_eq!(dram.reads, ctas * 32);
     assert!(dram.data_clocks <= dram.clocks);
-    (warps * rounds * 128, seen.cycles)
+    (ctas * 8 * 512, seen.cycles)
 }
 
 #[test]
@@ -102,7 +94,7 @@ fn a_stream_reaches_85_percent_of_the_dram_peak_and_never_exceeds_it() {
     let share = |bytes: u64, cycles: u64| {
         bytes as f64 * f64::from(machine.clocks.core_khz.get()) / cycles as f64 / peak
     };
-    let (short, long) = (stream(&machine, 8), stream(&machine, 40));
+    let (short, long) = (stream(&machine, 200), stream(&machine, 1200));
     // The difference of two lengths leaves out filling and draining.
     let steady = share(long.0 - short.0, long.1 - short.1);
     println!(

@@ -1,6 +1,8 @@
 //! Numbers with a range and structs with rules, checked while the parser still knows the line.
 
-use serde::de::{Deserialize, Deserializer, Error as _};
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, Error as _, Visitor};
 use serde::{Serialize, Serializer};
 
 /// A whole number that a parser accepts only in `LO..=HI`.
@@ -34,11 +36,33 @@ impl<const LO: u32, const HI: u32> Bounded<LO, HI> {
 
 impl<'de, const LO: u32, const HI: u32> Deserialize<'de> for Bounded<LO, HI> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = u64::deserialize(deserializer)?;
-        u32::try_from(value)
-            .ok()
-            .and_then(Self::new)
-            .ok_or_else(|| D::Error::custom(format_args!("{value} is outside {LO}..={HI}")))
+        struct InRange<const LO: u32, const HI: u32>;
+
+        impl<const LO: u32, const HI: u32> Visitor<'_> for InRange<LO, HI> {
+            type Value = Bounded<LO, HI>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number in {LO}..={HI}")
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
+                u32::try_from(value)
+                    .ok()
+                    .and_then(Bounded::new)
+                    .ok_or_else(|| E::custom(format_args!("{value} is outside {LO}..={HI}")))
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
+                match u64::try_from(value) {
+                    Ok(value) => self.visit_u64(value),
+                    Err(_) => Err(E::custom(format_args!("{value} is outside {LO}..={HI}"))),
+                }
+            }
+        }
+
+        // Asking for any value rather than for a u64 lets a negative or fractional number, or a
+        // word, reach the visitor, which says what was expected instead.
+        deserializer.deserialize_any(InRange)
     }
 }
 
@@ -51,6 +75,9 @@ impl<const LO: u32, const HI: u32> Serialize for Bounded<LO, HI> {
 /// Rules between the fields of one config struct.
 pub trait Check {
     /// Says what is wrong, naming fields and values.
+    ///
+    /// Fields are named by their path from this struct (`size`, `timing.rc`): the first one named is
+    /// the one that an error points at, and the others are what a hint suggests to change too.
     fn check(&self) -> Result<(), String>;
 }
 

@@ -1,9 +1,18 @@
 //! Machine, run and study files.
 
 mod bounded;
+mod document;
+pub mod load;
 pub mod machine;
+pub mod overrides;
+pub mod parse;
+pub mod presets;
 pub mod run;
+pub mod study;
 
 pub use bounded::{Bounded, Check, Checked};
+pub use load::{ResolvedRun, RunFile, load_run};
 pub use machine::Machine;
+pub use overrides::{Setting, Settings};
 pub use run::{ElementType, RunConfig, Stencil1dSpec, WorkloadSpec};
+pub use study::{StudyConfig, StudyFile};

@@ -2,14 +2,14 @@
 
 mod launch;
 mod memory;
+pub mod ptx_header;
+pub mod registry;
+mod stencil1d;
 
 pub use launch::{Arg, Launch, PtxSource};
 pub use memory::{Buffer, DeviceMemory};
 
 use crate::error::Result;
-
-/// Compares device memory with the host reference.
-pub type CheckFn = dyn Fn(&DeviceMemory) -> Result<Verdict> + Send + Sync;
 
 /// Something to run: buffers filled, launches in order, and the host's opinion of the result.
 pub struct Workload {
@@ -20,8 +20,11 @@ pub struct Workload {
     /// What to launch, in order.
     pub launches: Vec<Launch>,
     /// Compares memory after the last launch with the host reference.
-    pub check: Box<CheckFn>,
+    pub check: Check,
 }
+
+/// Compares memory after the last launch with the host reference; an error names the first mismatch.
+pub type Check = Box<dyn Fn(&DeviceMemory) -> Result<Verdict> + Send + Sync>;
 
 /// What a check found when all was well.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

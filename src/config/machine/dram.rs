@@ -46,6 +46,7 @@ pub struct DramConfig {
 
 /// Which request goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum DramScheduler {
     /// In the order of arrival.
     Fcfs,
@@ -67,6 +68,7 @@ pub enum RowPolicy {
 
 /// Whether writes wait to go in batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum WriteDrain {
     /// Reads and writes compete as equals.
     Mixed,

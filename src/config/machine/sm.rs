@@ -43,6 +43,7 @@ pub enum CtaRelease {
 
 /// Which ready warp a scheduler picks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Policy {
     /// Loose round robin: the next ready warp after the one that issued last.
     Lrr,

@@ -1,0 +1,114 @@
+//! The command line: one file a subcommand.
+
+mod machine;
+mod run;
+mod study;
+mod workload;
+
+use std::io::{ErrorKind, Write};
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::config::overrides::assignment;
+use crate::config::{Setting, Settings};
+use crate::error::{Error, Result};
+
+pub use run::RunArgs;
+pub use study::StudyArgs;
+
+/// gsim simulates, cycle by cycle, the memory system of an NVIDIA-style GPU.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    propagate_version = true,
+    after_help = "Examples:\n  \
+        gsim run configs/runs/stencil-char.ron\n  \
+        gsim run configs/runs/stencil-char.ron --set l1.mshr_mergers=16\n  \
+        gsim machine list\n\n\
+        Exit codes: 0 when all is well, 1 for a failed run, 2 for bad input."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Simulate one run and write its report.
+    Run(RunArgs),
+    /// Simulate every combination of a study's axes.
+    Study(StudyArgs),
+    /// List, show and check machines.
+    #[command(subcommand)]
+    Machine(machine::MachineCommand),
+    /// List workloads, and compile their kernels.
+    #[command(subcommand)]
+    Workload(workload::WorkloadCommand),
+}
+
+impl Cli {
+    /// Runs the subcommand; without one, prints the help.
+    pub fn run(self) -> Result<()> {
+        match self.command {
+            None => print(&Cli::command().render_help().to_string()),
+            Some(Command::Run(args)) => run::run(args),
+            Some(Command::Study(args)) => study::run(args),
+            Some(Command::Machine(command)) => machine::run(command),
+            Some(Command::Workload(command)) => workload::run(command),
+        }
+    }
+}
+
+/// Writes to the standard output. That its reader has gone, as `head` does, is no error.
+fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(cause) if cause.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::run(format!("the output cannot be written: {cause}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `--set path=value`, any number of times.
+#[derive(Debug, clap::Args)]
+struct SetArgs {
+    /// Change a field, by its path, to a RON value; several times, and the last one counts.
+    ///
+    /// Paths are those of the machine file (`l1.mshr_mergers`, `sm.policy`, `dram.timing.rcd`), of the
+    /// workload (`workload.element`), or `seed`. Values are as in the file: 16, Gto,
+    /// 'TwoLevel(active: 8)'. Wins over `set` in the run file. All are in place before the checks, so
+    /// that fields which depend on each other can change together.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    set: Vec<String>,
+}
+
+impl SetArgs {
+    /// The pairs, in the order of the command line.
+    fn pairs(&self) -> Result<Vec<(String, Setting)>> {
+        self.set
+            .iter()
+            .map(|text| {
+                assignment(text).map_err(|error| {
+                    let message = format!("--set {text}: {}", error.message);
+                    Error { message, ..error }
+                })
+            })
+            .collect()
+    }
+
+    /// The pairs by path; of several for one path the last.
+    fn settings(&self) -> Result<Settings> {
+        Ok(self.pairs()?.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

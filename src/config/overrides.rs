@@ -1,0 +1,390 @@
+//! Overrides: any field of the machine or the workload, changed by its path.
+//!
+//! A run file's `set`, the command line's `--set` and a study's axes all name fields in the same way:
+//! `l1.mshr_mergers`, `sm.policy`, `dram.timing.rcd`, `workload.element`, `seed`. `machine.` may stand
+//! in front of a machine's field.
+//!
+//! Values are RON text, for a RON enum such as `TwoLevel(active: 8)` has no counterpart in JSON. The
+//! typed values are written as RON, the new values put in their places, and the whole is read back
+//! through the same checks as a file. All overrides are in place before the first check, so that
+//! `l1.sets` and `l1.size` can change together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use ron::value::RawValue;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::document::Node;
+use super::machine::Machine;
+use super::parse::{self, Problem, mentioned_fields, suggest, with_hint};
+use super::run::WorkloadSpec;
+use crate::error::{Error, Result};
+
+/// The value of an override, as RON text: `16`, `Gto`, `TwoLevel(active: 8)`, `"text"`.
+///
+/// Where the field is a text, the quotes may be missing. In JSON it is a string with the RON text.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Setting(String);
+
+impl Setting {
+    /// A value from RON text. It is checked when it is applied, for only then its field is known.
+    pub fn new(ron: impl AsRef<str>) -> Self {
+        Setting(ron.as_ref().trim().to_owned())
+    }
+
+    /// The RON text.
+    pub fn ron(&self) -> &str {
+        &self.0
+    }
+
+    /// The value as a text, for a field that is one: without its quotes, where there are some.
+    pub fn text(&self) -> String {
+        ron::from_str::<String>(&self.0).unwrap_or_else(|_| self.0.clone())
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Setting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        Ok(Setting(Box::<RawValue>::deserialize(deserializer)?.trim().get_ron().to_owned()))
+    }
+}
+
+impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match RawValue::from_ron(&self.0) {
+            Ok(value) => value.serialize(serializer),
+            // A text without its quotes.
+            Err(_) => RawValue::from_rust(&self.0)
+                .map_err(serde::ser::Error::custom)?
+                .serialize(serializer),
+        }
+    }
+}
+
+/// Overrides by path.
+pub type Settings = BTreeMap<String, Setting>;
+
+/// Splits `path=value`, as `--set` has it.
+pub fn assignment(text: &str) -> Result<(String, Setting)> {
+    match text.split_once('=') {
+        Some((path, value)) if !path.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((path.trim().to_owned(), Setting::new(value)))
+        }
+        _ => Err(Error::input(format!("{text:?} is not path=value"))
+            .hint("for example l1.mshr_mergers=16")),
+    }
+}
+
+/// A refused override.
+pub(super) struct Refusal {
+    /// The path of the override that is to blame, as its settings have it.
+    pub path: String,
+    /// What is wrong and what to do about it, without the path.
+    pub error: Error,
+}
+
+impl Refusal {
+    /// The refusal as an error that names the override: `l1.sets=64: ..`.
+    pub fn into_error(self, settings: &Settings) -> Error {
+        let value = settings.get(&self.path).map_or("", Setting::ron);
+        let message = format!("{}={value}: {}", self.path, self.error.message);
+        Error { message, ..self.error }
+    }
+}
+
+/// Everything that an override can reach.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Target {
+    pub machine: Machine,
+    pub workload: WorkloadSpec,
+    pub seed: u64,
+}
+
+/// The machine alone, where there is no run.
+#[derive(Serialize, Deserialize)]
+struct MachineTarget {
+    machine: Machine,
+}
+
+/// Changes the machine, the workload and the seed of a run.
+///
+/// An error names one override: `l1.sets=64: what is wrong (hint: ..)`.
+pub fn apply(
+    machine: &Machine,
+    workload: &WorkloadSpec,
+    seed: u64,
+    settings: &Settings,
+) -> Result<(Machine, WorkloadSpec, u64)> {
+    let target = Target { machine: machine.clone(), workload: workload.clone(), seed };
+    let target = change(&target, settings).map_err(|refusal| refusal.into_error(settings))?;
+    Ok((target.machine, target.workload, target.seed))
+}
+
+/// Changes a machine. Errors are as for [`apply`].
+pub fn apply_to_machine(machine: &Machine, settings: &Settings) -> Result<Machine> {
+    let target = MachineTarget { machine: machine.clone() };
+    let target = change(&target, settings).map_err(|refusal| refusal.into_error(settings))?;
+    Ok(target.machine)
+}
+
+/// Puts every override in its place, and reads the result back.
+pub(super) fn change<T: Serialize + DeserializeOwned>(
+    target: &T,
+    settings: &Settings,
+) -> std::result::Result<T, Refusal> {
+    let mut text = parse::to_text(target);
+    let root = Node::parse(&text);
+    let mut ordered: Vec<(Vec<String>, &String, &Setting)> =
+        settings.iter().map(|(path, setting)| (absolute(path, &root), path, setting)).collect();
+    // An override of a whole comes before one of its parts.
+    ordered.sort_by_key(|(absolute, ..)| absolute.len());
+    let mut previous: BTreeSet<&[String]> = BTreeSet::new();
+    for (absolute, path, setting) in &ordered {
+        let refuse = |error| Refusal { path: (*path).clone(), error };
+        if !previous.insert(absolute) {
+            return Err(refuse(Error::input("this field is set twice, with and without machine.")));
+        }
+        text = put(&text, absolute, setting).map_err(refuse)?;
+    }
+    parse::diagnose(&text).map_err(|problem| blame(&text, problem, &ordered))
+}
+
+/// The path from the top: `machine.` goes in front of what is not the workload's or the seed's.
+fn absolute(path: &str, root: &Node) -> Vec<String> {
+    let mut absolute: Vec<String> = path.split('.').map(|part| part.trim().to_owned()).collect();
+    if absolute.first().is_none_or(|first| !root.field_names().contains(&first.as_str())) {
+        absolute.insert(0, "machine".to_owned());
+    }
+    absolute
+}
+
+/// A path as messages have it: without `machine.` in front.
+fn shown(absolute: &[String]) -> &[String] {
+    match absolute {
+        [first, rest @ ..] if first == "machine" => rest,
+        all => all,
+    }
+}
+
+/// Replaces the value at `path`.
+fn put(text: &str, path: &[String], setting: &Setting) -> Result<String> {
+    let root = Node::parse(text);
+    let mut node = &root;
+    for (depth, key) in path.iter().enumerate() {
+        node = match node.find(&[key]) {
+            Some(inner) => inner,
+            None => {
+                let parent = shown(&path[..depth]);
+                let fields = node.field_names();
+                let place = match parent {
+                    [] => String::new(),
+                    parent => format!(" in {}", parent.join(".")),
+                };
+                let message = format!("no field {key}{place}");
+                return Err(match fields.is_empty() {
+                    false => Error::input(message).hint(suggest(key, &fields)),
+                    true => {
+                        let value = &text[node.start..node.end];
+                        Error::input(format!("{message}, which is {value}"))
+                    }
+                });
+            }
+        };
+    }
+    let old = &text[node.start..node.end];
+    let is_quoted = |value: &str| value.trim_end().ends_with(['"', '#']);
+    let new = if is_quoted(old) && !is_quoted(setting.ron()) {
+        ron::to_string(setting.ron()).expect("a text can be written as RON")
+    } else {
+        RawValue::from_ron(setting.ron())
+            .map_err(|error| Error::input(format!("the value is not RON: {}", error.code)))?;
+        setting.ron().to_owned()
+    };
+    Ok(format!("{}{new}{}", &text[..node.start], &text[node.end..]))
+}
+
+/// Finds the override that made the text wrong.
+fn blame(text: &str, problem: Problem, ordered: &[(Vec<String>, &String, &Setting)]) -> Refusal {
+    let root = Node::parse(text);
+    let is_set = |field: &Vec<String>| ordered.iter().any(|(path, ..)| path == field);
+    // The fields that the rule between fields names.
+    let mentioned: Vec<Vec<String>> = root
+        .find(&problem.path)
+        .map(|node| mentioned_fields(node, &problem.message))
+        .unwrap_or_default()
+        .into_iter()
+        .map(|inner| problem.path.iter().cloned().chain(inner).collect())
+        .collect();
+    let culprit = ordered
+        .iter()
+        .rfind(|(path, ..)| problem.path.starts_with(path))
+        .or_else(|| ordered.iter().find(|(path, ..)| mentioned.contains(path)))
+        .or_else(|| ordered.iter().find(|(path, ..)| path.starts_with(&problem.path)))
+        .or(ordered.first());
+    let Some((path, name, _)) = culprit else {
+        let error = Error::internal(format!("a checked value was refused: {}", problem.message));
+        return Refusal { path: String::new(), error };
+    };
+    let partners: Vec<String> = mentioned
+        .iter()
+        .filter(|field| !is_set(field) && field != &path)
+        .map(|field| shown(field).join("."))
+        .collect();
+    let hint = problem.hint.or_else(|| match partners.as_slice() {
+        [] => None,
+        [only] => Some(format!("set {only} too")),
+        [some @ .., last] => Some(format!("set {} or {last} too", some.join(", "))),
+    });
+    // Where only a part of the value is wrong, the message says which.
+    let part = problem.path.strip_prefix(path.as_slice()).unwrap_or_default();
+    let message = match part {
+        [] => problem.message,
+        part => format!("{}: {}", part.join("."), problem.message),
+    };
+    Refusal { path: (*name).clone(), error: with_hint(Error::input(message), hint) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::presets;
+
+    fn settings(pairs: &[(&str, &str)]) -> Settings {
+        pairs.iter().map(|(path, value)| ((*path).to_owned(), Setting::new(value))).collect()
+    }
+
+    fn apply_all(pairs: &[(&str, &str)]) -> Result<(Machine, WorkloadSpec, u64)> {
+        let machine = presets::find("gtx480")?.machine()?;
+        let workload = ron::from_str("Stencil1d((element: Char))").unwrap();
+        apply(&machine, &workload, 1, &settings(pairs))
+    }
+
+    fn error(pairs: &[(&str, &str)]) -> String {
+        apply_all(pairs).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn fields_of_machine_workload_and_seed_change() {
+        let (machine, workload, seed) = apply_all(&[
+            ("l1.mshr_mergers", "16"),
+            ("machine.dram.timing.rcd", "0x10"),
+            ("sm.policy", "TwoLevel(active: 8)"),
+            ("l1.index", "Xor"),
+            ("dram.mapping", "RRRRRRRR.RRRRRRRR.BBBBCCCC.CCSSSSSS"),
+            ("name", "\"mine\""),
+            ("sm.arithmetic.sfu", "(latency: 9, interval: 2)"),
+            ("compute_capability.1", "1"),
+            ("workload.element", "Short"),
+            ("workload.elements", "1_000"),
+            ("seed", "7"),
+        ])
+        .unwrap();
+        assert_eq!(machine.l1.mshr_mergers.get(), 16);
+        assert_eq!(machine.dram.timing.rcd.get(), 16);
+        assert_eq!(parse::to_text(&machine.sm.policy), "TwoLevel(\n    active: 8,\n)");
+        assert_eq!(machine.dram.mapping, "RRRRRRRR.RRRRRRRR.BBBBCCCC.CCSSSSSS");
+        assert_eq!(machine.name, "mine");
+        assert_eq!(machine.sm.arithmetic.sfu.interval.get(), 2);
+        assert_eq!(machine.compute_capability, (2, 1));
+        let WorkloadSpec::Stencil1d(stencil) = workload;
+        assert_eq!((stencil.element.name(), stencil.elements.get()), ("short", 1000));
+        assert_eq!(seed, 7);
+    }
+
+    #[test]
+    fn nothing_set_changes_nothing() {
+        let machine = presets::find("gtx480").unwrap().machine().unwrap();
+        assert_eq!(apply_all(&[]).unwrap().0, machine);
+        assert_eq!(apply_to_machine(&machine, &Settings::new()).unwrap(), machine);
+    }
+
+    #[test]
+    fn fields_that_depend_on_each_other_change_together() {
+        let (machine, ..) = apply_all(&[("l1.sets", "64"), ("l1.size", "32768")]).unwrap();
+        assert_eq!((machine.l1.sets.get(), machine.l1.size.get()), (64, 32768));
+    }
+
+    #[test]
+    fn a_whole_is_replaced_before_its_parts() {
+        let (_, workload, _) = apply_all(&[
+            ("workload", "Stencil1d(element: Int, elements: 64)"),
+            ("workload.elements", "128"),
+        ])
+        .unwrap();
+        let WorkloadSpec::Stencil1d(stencil) = workload;
+        assert_eq!((stencil.element.name(), stencil.elements.get()), ("int", 128));
+    }
+
+    #[test]
+    fn a_wrong_override_is_named_with_what_to_do() {
+        for (pairs, want) in [
+            (
+                &[("l1.mshr_mergrs", "16")][..],
+                "l1.mshr_mergrs=16: no field mshr_mergrs in l1 (hint: did you mean mshr_mergers?)",
+            ),
+            (
+                &[("l3.size", "1")],
+                "l3.size=1: no field l3 (hint: one of name, compute_capability, calibration, clocks, sm, lsu, shared_memory, l1, noc, l2, dram)",
+            ),
+            (&[("l1.sets.x", "1")], "l1.sets.x=1: no field x in l1.sets, which is 32"),
+            (&[("l1.mshr_mergers", "65")], "l1.mshr_mergers=65: 65 is outside 1..=64"),
+            (&[("l1.mshr_mergers", "-1")], "l1.mshr_mergers=-1: -1 is outside 1..=64"),
+            (
+                &[("l1.mshr_mergers", "many")],
+                "l1.mshr_mergers=many: expected a whole number in 1..=64, found many",
+            ),
+            (&[("sm.policy", "gto")], "sm.policy=gto: no variant gto (hint: did you mean Gto?)"),
+            (
+                &[("sm.policy", "TwoLevel(active: 99)")],
+                "sm.policy=TwoLevel(active: 99): active: 99 is outside 1..=64",
+            ),
+            (
+                &[("sm.policy", "TwoLevel(warps: 9)")],
+                "sm.policy=TwoLevel(warps: 9): no field warps (hint: one of active)",
+            ),
+            (
+                &[("l1.sets", "64"), ("seed", "3")],
+                "l1.sets=64: sets (64) x ways (4) x line (128) = 32768, but size is 16384 \
+                 (hint: set l1.ways, l1.line or l1.size too)",
+            ),
+            (
+                &[("dram.channels", "5")],
+                "dram.channels=5: l2.slices (12) is not a multiple of dram.channels (5) \
+                 (hint: set l2.slices too)",
+            ),
+            (&[("l1.sets", "(")], "l1.sets=(: the value is not RON: Unexpected end of RON"),
+            (
+                &[("l1.sets", "64, ways: 2")],
+                "l1.sets=64, ways: 2: the value is not RON: Non-whitespace trailing characters",
+            ),
+            (
+                &[("l1.sets", "32"), ("machine.l1.sets", "32")],
+                "machine.l1.sets=32: this field is set twice, with and without machine.",
+            ),
+            (&[("seed", "-1")], "seed=-1: integer is out of bounds"),
+        ] {
+            assert_eq!(error(pairs), want);
+        }
+    }
+
+    #[test]
+    fn settings_keep_their_ron_text_in_ron_and_in_json() {
+        let settings: Settings =
+            ron::from_str(r#"{"a": TwoLevel( active: 8 ), "b": Gto, "c": 0x10, "d": "x"}"#)
+                .unwrap();
+        let values: Vec<&str> = settings.values().map(Setting::ron).collect();
+        assert_eq!(values, ["TwoLevel( active: 8 )", "Gto", "0x10", "\"x\""]);
+        let json = serde_json::to_string(&settings).unwrap();
+        assert_eq!(json, r#"{"a":"TwoLevel( active: 8 )","b":"Gto","c":"0x10","d":"\"x\""}"#);
+        assert_eq!(serde_json::from_str::<Settings>(&json).unwrap(), settings);
+        assert_eq!(ron::from_str::<Settings>(&parse::to_text(&settings)).unwrap(), settings);
+    }
+}

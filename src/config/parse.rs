@@ -1,0 +1,274 @@
+//! From RON text to checked types, with errors of one line that point at the offending value.
+
+use std::path::Path;
+
+use ron::error::SpannedError;
+use ron::extensions::Extensions;
+use ron::ser::PrettyConfig;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_path_to_error::{Segment, Track};
+
+use super::document::{Node, line_column};
+use crate::error::{Error, Result};
+
+/// How gsim writes RON: `Some(x)` may be `x`, and `Stencil1d((..))` may be `Stencil1d(..)`.
+fn options() -> ron::Options {
+    ron::Options::default()
+        .with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES)
+}
+
+/// Reads a machine, run or study file.
+///
+/// An error is one line: `file:line:column: field.path: what is wrong (hint: ..)`.
+pub fn read<T: DeserializeOwned>(file: &Path) -> Result<T> {
+    from_text(file, &read_text(file)?)
+}
+
+/// The text of a file; an error names the file and why it cannot be read.
+pub fn read_text(file: &Path) -> Result<String> {
+    std::fs::read_to_string(file).map_err(|cause| {
+        use std::io::ErrorKind;
+        let error = match cause.kind() {
+            ErrorKind::NotFound => Error::input("no such file"),
+            ErrorKind::IsADirectory => Error::input("is a folder, not a file"),
+            ErrorKind::InvalidData => Error::input("is not UTF-8 text"),
+            _ => Error::input(format!("cannot be read: {cause}")),
+        };
+        error.in_file(file)
+    })
+}
+
+/// Reads a machine, run or study from the text of `file`. Errors are as for [`read`].
+pub fn from_text<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T> {
+    diagnose(text).map_err(|problem| {
+        let (line, column) = problem.position;
+        let place = problem.path.join(".");
+        let message = match place.as_str() {
+            "" => problem.message,
+            _ => format!("{place}: {}", problem.message),
+        };
+        with_hint(Error::input(message), problem.hint).at(file, line, column)
+    })
+}
+
+/// RON text of a value, as the files of gsim are written: one field a line, small structs on one.
+pub fn to_text<T: Serialize>(value: &T) -> String {
+    let style = PrettyConfig::new().struct_names(false).depth_limit(3).new_line("\n");
+    options().to_string_pretty(value, style).expect("configuration types can be written as RON")
+}
+
+/// `error` with a hint, where there is one.
+pub(super) fn with_hint(error: Error, hint: Option<String>) -> Error {
+    match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+/// What is wrong with a RON text.
+pub(super) struct Problem {
+    /// The field, without the names of enum variants; empty for the whole.
+    pub path: Vec<String>,
+    /// Line and column, both from 1: of the field, of the value, or of the syntax error.
+    pub position: (usize, usize),
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// Reads a typed value, or says what is wrong where.
+pub(super) fn diagnose<T: DeserializeOwned>(text: &str) -> std::result::Result<T, Problem> {
+    let options = options();
+    let mut parser = ron::Deserializer::from_str_with_options(text, &options)
+        .map_err(|error| explain(text, Vec::new(), error))?;
+    let mut track = Track::new();
+    match T::deserialize(serde_path_to_error::Deserializer::new(&mut parser, &mut track)) {
+        Ok(value) => match parser.end() {
+            Ok(()) => Ok(value),
+            Err(code) => Err(explain(text, Vec::new(), parser.span_error(code))),
+        },
+        Err(code) => {
+            let path = track.path();
+            let path = path.iter().filter_map(|segment| match segment {
+                Segment::Seq { index } => Some(index.to_string()),
+                Segment::Map { key } => Some(key.clone()),
+                Segment::Enum { .. } | Segment::Unknown => None,
+            });
+            Err(explain(text, path.collect(), parser.span_error(code)))
+        }
+    }
+}
+
+/// Finds the place of an error, and says it in gsim's words.
+fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
+    use ron::Error as Code;
+    let root = Node::parse(text);
+    let start_of = |path: &[String]| root.find(path).map(|node| node.start);
+    let (offset, message, hint) = match &error.code {
+        Code::NoSuchStructField { expected, found, .. } => {
+            if path.last().is_some_and(|last| last == found) {
+                path.pop();
+            }
+            let full: Vec<&str> = path.iter().chain([found]).map(String::as_str).collect();
+            let offset = root.entry(&full).map(|entry| entry.key_start);
+            (offset, format!("no field {found}"), Some(suggest(found, expected)))
+        }
+        Code::NoSuchEnumVariant { expected, found, .. } => {
+            (start_of(&path), format!("no variant {found}"), Some(suggest(found, expected)))
+        }
+        Code::MissingStructField { field, .. } => {
+            if path.last().is_some_and(|last| last == field) {
+                path.pop();
+            }
+            (start_of(&path), format!("field {field} is missing"), None)
+        }
+        Code::DuplicateStructField { field, .. } => {
+            if path.last().is_some_and(|last| last == field) {
+                path.pop();
+            }
+            let full: Vec<&str> = path.iter().map(String::as_str).chain([*field]).collect();
+            let offset = root.entry(&full).map(|entry| entry.key_start);
+            (offset, format!("field {field} is stated twice"), None)
+        }
+        Code::InvalidValueForType { expected, found } => {
+            let node = root.find(&path);
+            // The text itself says more than its kind does: `many` rather than "a unit value".
+            let written = node.map(|node| &text[node.start..node.end]);
+            let found = written.filter(|value| value.len() <= 40).unwrap_or(found);
+            (node.map(|node| node.start), format!("expected {expected}, found {found}"), None)
+        }
+        Code::ExpectedDifferentStructName { expected, found } => {
+            (start_of(&path), format!("expected {expected}(..), found {found}(..)"), None)
+        }
+        Code::Message(message) => {
+            let node = root.find(&path);
+            let named = node.and_then(|node| {
+                let first = mentioned_fields(node, message).into_iter().next()?;
+                node.find(&first)
+            });
+            (named.or(node).map(|node| node.start), message.clone(), None)
+        }
+        // The value has the wrong type.
+        code @ (Code::ExpectedArray
+        | Code::ExpectedBoolean
+        | Code::ExpectedFloat
+        | Code::ExpectedInteger
+        | Code::ExpectedMap
+        | Code::ExpectedString
+        | Code::ExpectedStructLike
+        | Code::ExpectedNamedStructLike(_)
+        | Code::ExpectedUnit
+        | Code::ExpectedDifferentLength { .. }
+        | Code::IntegerOutOfBounds) => (start_of(&path), in_lower_case(&code.to_string()), None),
+        Code::Eof => (None, "the text ends too early".to_owned(), None),
+        Code::ExpectedStructLikeEnd => (
+            None,
+            "expected `,` or `)`".to_owned(),
+            Some("a field reads `name: value,`".to_owned()),
+        ),
+        // The text is not RON; only the parser knows where.
+        code => (None, in_lower_case(&code.to_string()), None),
+    };
+    let position = match offset {
+        Some(offset) => line_column(text, offset),
+        None => (error.span.end.line, error.span.end.col),
+    };
+    Problem { path, position, message: message.replace('\n', " "), hint }
+}
+
+fn in_lower_case(message: &str) -> String {
+    let mut letters = message.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// A hint for a name that is none of `names`: the one that was meant, else all of them.
+pub fn suggest<S: AsRef<str>>(found: &str, names: &[S]) -> String {
+    let wanted = found.to_lowercase();
+    let nearest = names
+        .iter()
+        .map(|name| name.as_ref())
+        .map(|name| (strsim::damerau_levenshtein(&wanted, &name.to_lowercase()), name))
+        .min();
+    match nearest {
+        // A third of the letters may be wrong, so that `x` does not suggest `y`.
+        Some((distance, name)) if distance <= name.len() / 3 => format!("did you mean {name}?"),
+        Some(_) => {
+            let all: Vec<&str> = names.iter().map(|name| name.as_ref()).collect();
+            let longer: Vec<&&str> = all.iter().filter(|name| name.contains(&wanted)).collect();
+            match longer.as_slice() {
+                // A part of a name, such as `mergers` of `mshr_mergers`.
+                [only] if wanted.len() >= 3 => format!("did you mean {only}?"),
+                _ => format!("one of {}", all.join(", ")),
+            }
+        }
+        None => "it has no fields".to_owned(),
+    }
+}
+
+/// Fields of `node` that a message names, as paths from it, in the order of the message, each once.
+pub(super) fn mentioned_fields(node: &Node, message: &str) -> Vec<Vec<String>> {
+    let mut found: Vec<Vec<String>> = Vec::new();
+    let words = message.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
+    for word in words {
+        let path: Vec<String> =
+            word.split('.').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        let is_field =
+            path.first().is_some_and(|first| !first.starts_with(|c: char| c.is_numeric()))
+                && node.find(&path).is_some();
+        if is_field && !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::{Machine, RunConfig, presets};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// Whatever is cut out of a file and put in: one line, at a place that the file has.
+        #[test]
+        fn a_damaged_file_is_refused_in_one_line_at_a_place_in_it(
+            cut in 0.0..1.0f64,
+            length in 0usize..12,
+            put in "[\\PC\n(){}\\[\\]:,\"'/#*r0-9a-z]{0,8}",
+            run in any::<bool>(),
+        ) {
+            let text = match run {
+                true => include_str!("../../configs/runs/stencil-char.ron"),
+                false => presets::find("gtx480").unwrap().text,
+            };
+            let start = (cut * text.len() as f64) as usize;
+            let end = (start + length).min(text.len());
+            let damaged = format!("{}{put}{}", &text[..start], &text[end..]);
+            let file = Path::new("a.ron");
+            let error = match run {
+                true => from_text::<RunConfig>(file, &damaged).err(),
+                false => from_text::<Machine>(file, &damaged).err(),
+            };
+            if let Some(error) = error {
+                prop_assert!(!error.to_string().contains('\n'), "{error}");
+                let (line, column) = error.location.unwrap().position.unwrap();
+                let row = damaged.split('\n').nth(line - 1);
+                prop_assert!(row.is_some_and(|row| column <= row.chars().count() + 1));
+            }
+        }
+    }
+
+    #[test]
+    fn a_near_name_or_a_part_of_one_is_suggested() {
+        let names = ["mshr_mergers", "mshr_entries", "size"];
+        assert_eq!(suggest("mshr_mergrs", &names), "did you mean mshr_mergers?");
+        assert_eq!(suggest("Size", &names), "did you mean size?");
+        assert_eq!(suggest("mergers", &names), "did you mean mshr_mergers?");
+        assert_eq!(suggest("mshr", &names), "one of mshr_mergers, mshr_entries, size");
+    }
+}

@@ -1,0 +1,274 @@
+//! A study file: one run, and the axes along which it is varied.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::bounded::{Check, Checked};
+use super::load::{ResolvedRun, RunFile};
+use super::overrides::{Setting, Settings};
+use super::parse;
+use super::run::{check_name, name};
+use crate::error::{Error, Result};
+
+/// Many simulations: every combination of the points of the axes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename = "Study")]
+pub struct StudyFields {
+    /// What the result folder is called: letters, digits, `-`, `_` and `.`, which does not come first.
+    #[serde(deserialize_with = "name")]
+    pub name: String,
+    /// The run file that is varied, relative to this file.
+    pub run: String,
+    /// Fields that every run of the study changes, by path; they win over those of the run file.
+    #[serde(default)]
+    pub set: Settings,
+    /// What is varied. The last axis varies fastest.
+    pub axes: Vec<Axis>,
+}
+
+/// A study whose axes do not contradict each other.
+pub type StudyConfig = Checked<StudyFields>;
+
+/// One thing that is varied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Axis {
+    /// One field takes each of some values. Without overrides, `machine` is the run's machine.
+    Field {
+        /// The field's path, as in a run file's `set`.
+        path: String,
+        /// The values.
+        values: Vec<Setting>,
+    },
+    /// Several fields change together.
+    Together {
+        /// What plots call the axis.
+        name: String,
+        /// Its points.
+        points: Vec<AxisPoint>,
+    },
+}
+
+/// A point of an axis along which several fields change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AxisPoint {
+    /// What plots call it.
+    pub label: String,
+    /// The fields and their values.
+    pub set: Settings,
+}
+
+impl Axis {
+    /// What plots call the axis.
+    pub fn name(&self) -> &str {
+        match self {
+            Axis::Field { path, .. } => path,
+            Axis::Together { name, .. } => name,
+        }
+    }
+
+    /// The fields that the axis changes, each once.
+    fn fields(&self) -> BTreeSet<String> {
+        self.points()
+            .into_iter()
+            .flat_map(|(_, set)| set.into_iter().map(|(path, _)| path))
+            .collect()
+    }
+
+    /// Label and overrides of each point.
+    fn points(&self) -> Vec<(String, Vec<(String, Setting)>)> {
+        match self {
+            Axis::Field { path, values } => values
+                .iter()
+                .map(|value| (value.text(), vec![(path.clone(), value.clone())]))
+                .collect(),
+            Axis::Together { points, .. } => points
+                .iter()
+                .map(|point| (point.label.clone(), point.set.clone().into_iter().collect()))
+                .collect(),
+        }
+    }
+}
+
+/// The most runs of a study.
+const MOST_RUNS: usize = 100_000;
+
+impl Check for StudyFields {
+    fn check(&self) -> std::result::Result<(), String> {
+        check_name(&self.name)?;
+        let mut runs = 1usize;
+        let mut seen: Vec<(&str, String)> = Vec::new();
+        for axis in &self.axes {
+            let points = axis.points().len();
+            if points == 0 {
+                return Err(format!("axes: the axis {:?} has no points", axis.name()));
+            }
+            runs = runs.saturating_mul(points);
+            for field in axis.fields() {
+                if let Some((other, _)) = seen.iter().find(|(_, known)| *known == field) {
+                    return Err(format!(
+                        "axes: both {other:?} and {:?} change {field}",
+                        axis.name()
+                    ));
+                }
+                seen.push((axis.name(), field));
+            }
+        }
+        if runs > MOST_RUNS {
+            return Err(format!("axes: {runs} combinations, more than {MOST_RUNS}"));
+        }
+        Ok(())
+    }
+}
+
+/// A study file and the run file that it varies.
+#[derive(Clone, Debug)]
+pub struct StudyFile {
+    /// The study file, as the user named it.
+    pub path: PathBuf,
+    /// What it says.
+    pub config: StudyConfig,
+    /// The run that is varied.
+    pub run: RunFile,
+}
+
+/// One run of a study.
+#[derive(Clone, Debug)]
+pub struct StudyPoint {
+    /// The label of its point on each axis, in the order of the axes.
+    pub labels: Vec<String>,
+    /// The run.
+    pub run: ResolvedRun,
+}
+
+impl StudyFile {
+    /// Reads a study file and its run file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let config: StudyConfig = parse::read(path)?;
+        let run = path.parent().unwrap_or(Path::new("")).join(&config.run);
+        let run = RunFile::read(&run)?;
+        Ok(StudyFile { path: path.to_owned(), config, run })
+    }
+
+    /// Every run, in the order of the axes, all of them checked.
+    ///
+    /// `sets` of the command line win over the study's `set`. They cannot change what an axis varies.
+    /// The path of a machine file is relative to the study file.
+    pub fn points(&self, sets: &[(String, Setting)]) -> Result<Vec<StudyPoint>> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        for (path, value) in sets {
+            let varies = |axis: &&Axis| axis.fields().contains(path);
+            if let Some(axis) = self.config.axes.iter().find(varies) {
+                let name = axis.name();
+                let message = format!("--set {path}={value}: the axis {name:?} varies this field");
+                return Err(Error::input(message).hint("change the axis in the study file"));
+            }
+        }
+        let fixed: Vec<(String, Setting)> =
+            self.config.set.clone().into_iter().chain(sets.iter().cloned()).collect();
+        let mut combinations = vec![(Vec::new(), fixed)];
+        for axis in &self.config.axes {
+            let points = axis.points();
+            combinations = combinations
+                .into_iter()
+                .flat_map(|(labels, set)| {
+                    points.iter().map(move |(label, more)| {
+                        let labels: Vec<String> = labels.iter().chain([label]).cloned().collect();
+                        let set: Vec<(String, Setting)> = set.iter().chain(more).cloned().collect();
+                        (labels, set)
+                    })
+                })
+                .collect();
+        }
+        combinations
+            .into_iter()
+            .map(|(labels, set)| {
+                let run = self.run.resolve_for("", folder, &set).map_err(|error: Error| {
+                    // A mistake in the run or machine file has its own place.
+                    if error.location.is_some() { error } else { error.in_file(&self.path) }
+                })?;
+                Ok(StudyPoint { labels, run })
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn study(text: &str) -> Result<StudyFile> {
+        let run = r#"Run(name: "r", machine: "gtx480", workload: Stencil1d(element: Char))"#;
+        Ok(StudyFile {
+            path: "study.ron".into(),
+            config: parse::from_text(Path::new("study.ron"), text)?,
+            run: RunFile::from_text(Path::new("run.ron"), run.to_owned())?,
+        })
+    }
+
+    #[test]
+    fn the_axes_are_crossed_and_the_last_one_varies_fastest() {
+        let study = study(
+            r#"Study(name: "s", run: "run.ron", set: {"seed": 3}, axes: [
+                Field(path: "workload.element", values: [Int, Char]),
+                Together(name: "L1", points: [
+                    (label: "16 KiB", set: {"l1.sets": 32}),
+                    (label: "32 KiB", set: {"l1.sets": 64, "l1.size": 32768}),
+                ]),
+            ])"#,
+        )
+        .unwrap();
+        let points = study.points(&[]).unwrap();
+        let labels: Vec<String> = points.iter().map(|point| point.labels.join(" ")).collect();
+        assert_eq!(labels, ["Int 16 KiB", "Int 32 KiB", "Char 16 KiB", "Char 32 KiB"]);
+        let sizes: Vec<u32> = points.iter().map(|point| point.run.machine.l1.size.get()).collect();
+        assert_eq!(sizes, [16384, 32768, 16384, 32768]);
+        assert!(points.iter().all(|point| point.run.config.seed == 3));
+    }
+
+    #[test]
+    fn a_study_that_contradicts_itself_is_refused() {
+        for (axes, want) in [
+            (
+                r#"[Field(path: "seed", values: [])]"#,
+                "study.ron:1:40: axes: the axis \"seed\" has no points",
+            ),
+            (
+                r#"[Field(path: "seed", values: [1]), Field(path: "seed", values: [2])]"#,
+                "study.ron:1:40: axes: both \"seed\" and \"seed\" change seed",
+            ),
+            (
+                r#"[Field(path: "seed", value: [1])]"#,
+                "study.ron:1:61: axes.0: no field value (hint: did you mean values?)",
+            ),
+        ] {
+            let text = format!("Study(name: \"s\", run: \"run.ron\", axes: {axes})");
+            assert_eq!(study(&text).unwrap_err().to_string(), want);
+        }
+        let text = r#"(name: "s", run: "r", axes: [Field(path: "seed", values: [1])])"#;
+        let set = [("seed".to_owned(), Setting::new("2"))];
+        assert_eq!(
+            study(text).unwrap().points(&set).unwrap_err().to_string(),
+            "--set seed=2: the axis \"seed\" varies this field (hint: change the axis in the study file)"
+        );
+        let text = r#"(name: "s", run: "r", axes: [Field(path: "l1.sets", values: [32, 64])])"#;
+        assert_eq!(
+            study(text).unwrap().points(&[]).unwrap_err().to_string(),
+            "study.ron: l1.sets=64: sets (64) x ways (4) x line (128) = 32768, but size is 16384 \
+             (hint: set l1.ways, l1.line or l1.size too)"
+        );
+    }
+
+    #[test]
+    fn the_studies_that_come_with_gsim_are_right() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/studies");
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let study = StudyFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
+            assert!(!study.points(&[]).unwrap_or_else(|error| panic!("{error}")).is_empty());
+        }
+    }
+}

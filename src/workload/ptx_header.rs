@@ -1,0 +1,60 @@
+//! The header of a PTX file in the repository: what it was made of, by which compiler and how.
+
+use sha2::{Digest, Sha256};
+
+/// Compiler options of the PTX in the repository.
+///
+/// compute_75 is the oldest target of CUDA 13. PTX is a virtual instruction set: the kernels use
+/// nothing that older chips lack.
+pub const OPTIONS: &[&str] = &["--gpu-architecture=compute_75"];
+
+const HASH: &str = "// source sha256: ";
+const COMPILER: &str = "// compiler: ";
+
+/// SHA-256 of a source text, in hexadecimal.
+pub fn sha256(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Puts the header in front of a compiler's PTX.
+pub fn add(source_name: &str, source: &str, compiler: &str, ptx: &str) -> String {
+    let options = OPTIONS.join(" ");
+    let hash = sha256(source);
+    format!(
+        "// Made by `gsim workload build`; do not edit.\n\
+         // source: {source_name}\n\
+         {HASH}{hash}\n\
+         {COMPILER}{compiler}\n\
+         // options: {options}\n\
+         {}\n",
+        ptx.trim_end()
+    )
+}
+
+/// The SHA-256 of the source that a PTX file was made of, from its header.
+pub fn source_sha256(ptx: &str) -> Option<&str> {
+    ptx.lines().take_while(|line| line.starts_with("//")).find_map(|line| line.strip_prefix(HASH))
+}
+
+/// The compiler that made a PTX file, from its header.
+pub fn compiler(ptx: &str) -> Option<&str> {
+    ptx.lines()
+        .take_while(|line| line.starts_with("//"))
+        .find_map(|line| line.strip_prefix(COMPILER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_states_what_was_put_in() {
+        let ptx = add("a.cu", "abc", "NVRTC 13.0", ".version 9.0\n\n");
+        // The SHA-256 of "abc" in FIPS 180-2, appendix B.1.
+        let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(source_sha256(&ptx), Some(hash));
+        assert_eq!(compiler(&ptx), Some("NVRTC 13.0"));
+        assert!(ptx.ends_with("compute_75\n.version 9.0\n"));
+        assert_eq!(source_sha256(".version 9.0\n// source sha256: 1"), None);
+    }
+}

@@ -1,0 +1,253 @@
+//! Bad input is answered by one line that says what and where, and by exit code 2.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use tempfile::TempDir;
+
+const GOOD: &str = r#"// A run.
+Run(
+    name: "test",
+    machine: "gtx480",
+    workload: Stencil1d(element: Char, elements: 1024),
+    set: {
+        "l1.mshr_mergers": 16,
+        "sm.policy": TwoLevel(active: 8),
+    },
+)
+"#;
+
+fn gsim(folder: &Path, args: &[&str]) -> (i32, String) {
+    let output =
+        Command::cargo_bin("gsim").unwrap().current_dir(folder).args(args).output().unwrap();
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// Runs `text` as a run file, with `args`; checks the one line on the standard error.
+#[track_caller]
+fn check(text: &str, args: &[&str], want: &str) {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("run.ron"), text).unwrap();
+    let (code, error) = gsim(folder.path(), &[&["run", "run.ron"], args].concat());
+    assert_eq!(error, format!("error: {want}\n"));
+    assert_eq!(code, 2);
+}
+
+/// Runs the good file with `from` replaced by `to`.
+#[track_caller]
+fn check_with(from: &str, to: &str, want: &str) {
+    assert_eq!(GOOD.matches(from).count(), 1, "{from}");
+    check(&GOOD.replace(from, to), &[], want);
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let folder = TempDir::new().unwrap();
+    let (code, error) = gsim(folder.path(), &["run", "none.ron"]);
+    assert_eq!((code, error.as_str()), (2, "error: none.ron: no such file\n"));
+    let (code, error) = gsim(folder.path(), &["machine", "check", "."]);
+    assert_eq!((code, error.as_str()), (2, "error: .: is a folder, not a file\n"));
+}
+
+#[test]
+fn an_unknown_field_is_pointed_at() {
+    check_with("machine:", "machin:", "run.ron:4:5: no field machin (hint: did you mean machine?)");
+    check_with(
+        "elements: 1024",
+        "size: 1024",
+        "run.ron:5:40: workload: no field size (hint: one of element, elements, block, iterations)",
+    );
+}
+
+#[test]
+fn a_missing_or_repeated_field_is_named() {
+    check_with("    machine: \"gtx480\",\n", "", "run.ron:2:1: field machine is missing");
+    check_with("element: Char, ", "", "run.ron:5:15: workload: field element is missing");
+    check_with(
+        "    machine: \"gtx480\",\n",
+        "    machine: \"gtx480\", name: \"b\",\n",
+        "run.ron:4:24: field name is stated twice",
+    );
+}
+
+#[test]
+fn a_value_out_of_range_is_pointed_at() {
+    check_with("1024", "0", "run.ron:5:50: workload.elements: 0 is outside 1..=1073741824");
+    check_with("1024", "-3", "run.ron:5:50: workload.elements: -3 is outside 1..=1073741824");
+    check_with(
+        "1024",
+        "2.5",
+        "run.ron:5:50: workload.elements: expected a whole number in 1..=1073741824, found 2.5",
+    );
+}
+
+#[test]
+fn an_unknown_variant_is_pointed_at() {
+    check_with(
+        "Char",
+        "char",
+        "run.ron:5:34: workload.element: no variant char (hint: did you mean Char?)",
+    );
+}
+
+#[test]
+fn a_bad_name_is_pointed_at() {
+    check_with(
+        "\"test\"",
+        "\"a/b\"",
+        "run.ron:3:11: name: the name \"a/b\" has '/'; it may hold letters, digits, '-', '_' and '.'",
+    );
+    check_with("\"test\"", "\"..\"", "run.ron:3:11: name: the name \"..\" starts with a dot");
+    check_with("\"test\"", "\"\"", "run.ron:3:11: name: the name is empty");
+}
+
+#[test]
+fn a_syntax_error_is_pointed_at() {
+    check_with("\"test\",", "\"test\"", "run.ron:4:5: expected comma");
+    check_with("},\n)", "},\n", "run.ron:11:1: the text ends too early");
+    check_with("},\n)", "},\n))", "run.ron:10:2: non-whitespace trailing characters");
+}
+
+#[test]
+fn an_unknown_machine_is_pointed_at() {
+    check_with(
+        "gtx480",
+        "gtx48",
+        "run.ron:4:14: machine: no preset is called \"gtx48\" (hint: did you mean gtx480? presets are \
+         gtx480; a file's name ends in .ron)",
+    );
+    check_with("gtx480", "mine.ron", "run.ron:4:14: machine: mine.ron: no such file");
+}
+
+#[test]
+fn an_override_of_the_file_is_pointed_at() {
+    check_with(
+        "l1.mshr_mergers",
+        "l1.mshr_mergrs",
+        "run.ron:7:27: l1.mshr_mergrs: no field mshr_mergrs in l1 (hint: did you mean mshr_mergers?)",
+    );
+    check_with("16,", "65,", "run.ron:7:28: l1.mshr_mergers: 65 is outside 1..=64");
+    check_with("active: 8", "active: 65", "run.ron:8:22: sm.policy: active: 65 is outside 1..=64");
+    check_with(
+        "l1.mshr_mergers",
+        "dram.channels",
+        "run.ron:7:26: dram.channels: l2.slices (12) is not a multiple of dram.channels (16) \
+         (hint: set l2.slices too)",
+    );
+    check_with(
+        "\"l1.mshr_mergers\": 16,",
+        "\"l1.ways\": 4, \"machine.l1.ways\": 4,",
+        "run.ron:7:42: l1.ways: this field is set twice",
+    );
+}
+
+#[test]
+fn an_override_of_the_command_line_is_named() {
+    for (sets, want) in [
+        (
+            &["--set", "l1.mshr_mergrs=16"][..],
+            "--set l1.mshr_mergrs=16: no field mshr_mergrs in l1 (hint: did you mean mshr_mergers?)",
+        ),
+        (&["--set", "machine.l1.mshr_mergers=0"], "--set l1.mshr_mergers=0: 0 is outside 1..=64"),
+        (
+            &["--set", "l1.sets=64"],
+            "--set l1.sets=64: sets (64) x ways (4) x line (128) = 32768, but size is 16384 \
+             (hint: set l1.ways, l1.line or l1.size too)",
+        ),
+        (
+            &["--set", "workload.element=Long"],
+            "--set workload.element=Long: no variant Long (hint: one of Int, Short, Char)",
+        ),
+        (
+            &["--set", "l1.sets"],
+            "--set l1.sets: \"l1.sets\" is not path=value (hint: for example l1.mshr_mergers=16)",
+        ),
+        (&["--set", "name=.x"], "--set name=.x: the name \".x\" starts with a dot"),
+        (
+            &["--set", "machine=gtx4800"],
+            "--set machine=gtx4800: no preset is called \"gtx4800\" (hint: did you mean gtx480? \
+             presets are gtx480; a file's name ends in .ron)",
+        ),
+    ] {
+        check(GOOD, sets, want);
+    }
+}
+
+#[test]
+fn a_machine_file_has_its_own_place() {
+    let folder = TempDir::new().unwrap();
+    let machine = |from: &str, to: &str| {
+        let text = include_str!("../configs/gpus/gtx480.ron");
+        assert_eq!(text.matches(from).count(), 1, "{from}");
+        std::fs::write(folder.path().join("my.ron"), text.replace(from, to)).unwrap();
+    };
+    let line_of = |what: &str| {
+        let text = include_str!("../configs/gpus/gtx480.ron");
+        1 + text.lines().position(|line| line.contains(what)).unwrap()
+    };
+    std::fs::write(folder.path().join("run.ron"), GOOD.replace("gtx480", "my.ron")).unwrap();
+
+    machine("size: 16384,", "size: 16385,");
+    // The rule between the fields names `sets` first.
+    let sets = line_of("sets: 32,");
+    let want = format!(
+        "error: my.ron:{sets}:15: l1: sets (32) x ways (4) x line (128) = 16384, but size is 16385\n"
+    );
+    assert_eq!(gsim(folder.path(), &["machine", "check", "my.ron"]), (2, want.clone()));
+    assert_eq!(gsim(folder.path(), &["run", "run.ron"]), (2, want));
+
+    machine("rcd: 12,", "rcd: 0,");
+    let want =
+        format!("error: my.ron:{}:18: dram.timing.rcd: 0 is outside 1..=255\n", line_of("rcd:"));
+    assert_eq!(gsim(folder.path(), &["machine", "check", "my.ron"]), (2, want));
+
+    machine("slices: 12,", "slices: 13,");
+    let want = format!(
+        "error: my.ron:{}:17: l2.slices (13) is not a multiple of dram.channels (6)\n",
+        line_of("slices:")
+    );
+    assert_eq!(gsim(folder.path(), &["machine", "check", "my.ron"]), (2, want));
+}
+
+#[test]
+fn a_shown_machine_can_be_used_again() {
+    let folder = TempDir::new().unwrap();
+    for set in [&[][..], &["--set", "l1.mshr_mergers=16"]] {
+        let show = [&["machine", "show", "GTX-480"], set].concat();
+        let shown = Command::cargo_bin("gsim").unwrap().args(show).output().unwrap();
+        assert!(shown.status.success());
+        std::fs::write(folder.path().join("my.ron"), shown.stdout).unwrap();
+        let (code, error) = gsim(folder.path(), &["machine", "check", "my.ron"]);
+        assert_eq!((code, error.as_str()), (0, ""));
+    }
+}
+
+#[test]
+fn without_nvrtc_the_compiler_is_asked_for() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::cargo_bin("gsim")
+        .unwrap()
+        .current_dir(root)
+        .env("GSIM_NVRTC", "/nowhere/libnvrtc.so.13")
+        .args(["workload", "build"])
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error.starts_with("error: NVRTC cannot be loaded from /nowhere/libnvrtc.so.13: "));
+    assert!(error.contains("pip install nvidia-cuda-nvrtc"));
+    assert_eq!(error.lines().count(), 1);
+
+    let (code, _) = gsim(root, &["workload", "build", "--check"]);
+    assert_eq!(code, 0);
+    let (code, error) = gsim(root, &["workload", "build", "stencil2d"]);
+    let want = "error: no kernel is called \"stencil2d\" (hint: did you mean stencil1d?)\n";
+    assert_eq!((code, error.as_str()), (2, want));
+}
+
+#[test]
+fn a_bare_call_prints_the_help() {
+    let output = Command::cargo_bin("gsim").unwrap().output().unwrap();
+    assert!(output.status.success());
+    assert!(String::from_utf8(output.stdout).unwrap().contains("Usage: gsim [COMMAND]"));
+}
