@@ -5,9 +5,9 @@
 //! the mapping) thus lie in different groups, and a stream alternates between groups, at tCCD_S.
 //! This is how bank groups are meant to be used: JESD212 gives tCCD_L so that the chip's core may
 //! run at a part of the bus's speed, and leaves it to the controller to interleave the groups. Were
-//! the high bits the group, all lines of a GTX 480 stream would stay for 8 KiB in one group and go
-//! at tCCD_L: two data clocks of every three, 67% of the peak, below what streaming programs
-//! measure on the card.
+//! the high bits the group, all lines of a GTX 480 stream would stay for 16 KiB, twice what the
+//! queue holds, in one group and go at tCCD_L: two data clocks of every three, 67% of the peak.
+//! GPGPU-Sim offers both (`-dram_bnkgrp_indexing_policy`), with the high bits as its default.
 
 use crate::config::machine::DramConfig;
 use crate::units::Cycle;

@@ -52,7 +52,8 @@ pub enum DramScheduler {
     Fcfs,
     /// First ready: requests to open rows before older ones, at most `cap` times past an older request.
     FrFcfs {
-        /// Column accesses that may pass the oldest request of the same bank [count, 1..=1024].
+        /// Column accesses that may pass the oldest request of the same bank; `banks` times as many
+        /// may pass the oldest of the channel [count, 1..=1024].
         cap: Bounded<1, 1024>,
     },
 }
