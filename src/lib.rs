@@ -8,6 +8,7 @@ pub mod isa;
 pub mod l1;
 pub mod l2;
 pub mod noc;
+pub mod report;
 pub mod ring;
 pub mod sm;
 pub mod stats;
