@@ -7,6 +7,7 @@ mod number;
 pub mod plot;
 #[cfg(test)]
 mod sample;
+pub mod terminal;
 mod totals;
 mod write;
 

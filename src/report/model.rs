@@ -105,7 +105,8 @@ impl Report {
         }
         let machine = &inputs.machine;
         let totals = Totals::new(machine, cycles, load_accesses, &ledgers, &components);
-        let kernels = kernels.into_iter().map(|kernel| KernelReport::new(machine, kernel)).collect();
+        let kernels =
+            kernels.into_iter().map(|kernel| KernelReport::new(machine, kernel)).collect();
         Ok(Report {
             schema: SCHEMA,
             gsim: env!("CARGO_PKG_VERSION").to_owned(),
@@ -216,43 +217,44 @@ mod tests {
     fn a_report_has_this_shape() {
         let json: Value = serde_json::from_str(&sample::report().to_json()).unwrap();
         let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-        assert_eq!(keys(&json), [
-            "schema",
-            "gsim",
-            "name",
-            "totals",
-            "check",
-            "ledgers",
-            "kernels",
-            "components",
-            "inputs",
-            "glossary"
-        ]);
-        assert_eq!(keys(&json["totals"]), [
-            "cycles",
-            "warp_instructions",
-            "thread_instructions",
-            "ipc",
-            "l1_hit_rate",
-            "l1_miss_rate",
-            "l2_read_miss_rate",
-            "dram_utilisation",
-            "dram_bytes_read",
-            "dram_bytes_written",
-            "load_accesses",
-            "mean_latency",
-            "memory_requests",
-            "seconds_simulated"
-        ]);
-        assert_eq!(keys(&json["kernels"][0]), [
-            "name",
-            "ctas",
-            "cta_threads",
-            "resident_warps",
-            "totals",
-            "ledgers",
-            "components"
-        ]);
+        assert_eq!(
+            keys(&json),
+            [
+                "schema",
+                "gsim",
+                "name",
+                "totals",
+                "check",
+                "ledgers",
+                "kernels",
+                "components",
+                "inputs",
+                "glossary"
+            ]
+        );
+        assert_eq!(
+            keys(&json["totals"]),
+            [
+                "cycles",
+                "warp_instructions",
+                "thread_instructions",
+                "ipc",
+                "l1_hit_rate",
+                "l1_miss_rate",
+                "l2_read_miss_rate",
+                "dram_utilisation",
+                "dram_bytes_read",
+                "dram_bytes_written",
+                "load_accesses",
+                "mean_latency",
+                "memory_requests",
+                "seconds_simulated"
+            ]
+        );
+        assert_eq!(
+            keys(&json["kernels"][0]),
+            ["name", "ctas", "cta_threads", "resident_warps", "totals", "ledgers", "components"]
+        );
         assert_eq!(keys(&json["ledgers"]), ["issue", "lsu", "latency"]);
         assert_eq!(keys(&json["inputs"]), ["machine", "workload", "seed", "set", "versions"]);
         assert_eq!(json["check"]["elements"], 524_288);

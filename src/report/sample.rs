@@ -111,13 +111,8 @@ pub fn parts() -> (Inputs, Vec<KernelStatistics>, Verdict) {
         .expect("the preset parses");
     let workload = serde_json::from_value(serde_json::json!({"Stencil1d": {"element": "Char"}}))
         .expect("the workload parses");
-    let inputs = Inputs {
-        machine,
-        workload,
-        seed: 1,
-        set: BTreeMap::new(),
-        versions: BTreeMap::new(),
-    };
+    let inputs =
+        Inputs { machine, workload, seed: 1, set: BTreeMap::new(), versions: BTreeMap::new() };
     let kernel = |scale: u64| KernelStatistics {
         name: "stencil1d_char".to_owned(),
         ctas: 2048,

@@ -105,9 +105,8 @@ fn check_replaceable(folder: &Path) -> Result<()> {
 }
 
 fn put_in_place(partial: &Path, folder: &Path) -> Result<()> {
-    let cannot = |why: std::io::Error| {
-        Error::run(format!("cannot be put in place: {why}")).in_file(folder)
-    };
+    let cannot =
+        |why: std::io::Error| Error::run(format!("cannot be put in place: {why}")).in_file(folder);
     if !folder.exists() {
         return fs::rename(partial, folder).map_err(cannot);
     }

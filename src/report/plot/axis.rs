@@ -42,7 +42,7 @@ impl Ruler {
         let high = axis.max.unwrap_or(most.max(if axis.from_zero { 0.0 } else { most }));
         let span = if high > low { high - low } else { high.abs().max(1.0) };
         let step = nice_step(span / wanted.max(1) as f64);
-        let first = (low / step - 1e-9).floor();
+        let first = (low / step + 1e-9).floor();
         let last = match axis.max {
             Some(max) => (max / step + 1e-9).floor(),
             None => ((low + span) / step - 1e-9).ceil(),
@@ -144,7 +144,15 @@ fn nice_step(least: f64) -> f64 {
 fn tick_text(format: Format, value: f64, step: f64) -> String {
     let (shown, step, unit) = match format {
         Format::Percent => (100.0 * value, 100.0 * step, " %"),
-        Format::Prefixed => return number::si(value, "").trim_end().to_owned(),
+        Format::Prefixed => {
+            let text = number::si(value, "");
+            let (digits, prefix) = text.split_once(' ').expect("a space before the prefix");
+            let digits = match digits.split_once('.') {
+                Some(_) => digits.trim_end_matches('0').trim_end_matches('.'),
+                None => digits,
+            };
+            return format!("{digits} {prefix}").trim_end().to_owned();
+        }
         Format::Plain => (value, step, ""),
     };
     let decimals = (0..6).find(|&d| {
@@ -169,13 +177,23 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_cover_the_values() {
-        assert_eq!(labels(&Axis::new(""), &[0.0, 0.93]), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
-        assert_eq!(labels(&Axis::new(""), &[0.0, 1234.0]), [
-            "0", "250", "500", "750", "1,000", "1,250"
-        ]);
-        assert_eq!(labels(&Axis::percent(""), &[0.1, 0.31]), [
-            "0 %", "10 %", "20 %", "30 %", "40 %"
-        ]);
+        assert_eq!(
+            labels(&Axis::new(""), &[0.0, 0.93]),
+            ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+        );
+        assert_eq!(
+            labels(&Axis::new(""), &[0.0, 1234.0]),
+            ["0", "250", "500", "750", "1,000", "1,250"]
+        );
+        assert_eq!(
+            labels(&Axis::percent(""), &[0.1, 0.31]),
+            ["0 %", "10 %", "20 %", "30 %", "40 %"]
+        );
+        let prefixed = Axis { format: Format::Prefixed, ..Axis::new("") };
+        assert_eq!(
+            labels(&prefixed, &[0.0, 1.2e6]),
+            ["0", "250 k", "500 k", "750 k", "1 M", "1.25 M"]
+        );
         assert_eq!(labels(&Axis::log2(""), &[4.0, 32.0]), ["4", "8", "16", "32"]);
     }
 

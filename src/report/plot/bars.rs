@@ -1,6 +1,6 @@
 //! Charts of bars.
 
-use crate::report::colour::{Colour, SERIES};
+use crate::report::colour::{Colour, SERIES, known_look};
 
 use super::axis::{HEADROOM, Ruler};
 use super::canvas::{Anchor, Area, Canvas, text};
@@ -12,20 +12,29 @@ use super::marks;
 /// Size of the values written at bars [pixels].
 const VALUE: f64 = 14.0;
 /// The widest that a bar gets [pixels].
-const WIDEST: f64 = 72.0;
+const WIDEST: f64 = 96.0;
 
 fn colour(series: &BarSeries, index: usize) -> Colour {
-    series.colour.unwrap_or(SERIES[index % SERIES.len()])
+    let own = series.colour.or_else(|| known_look(&series.name).map(|look| look.colour));
+    own.unwrap_or(SERIES[index % SERIES.len()])
 }
 
 fn entries(series: &[BarSeries]) -> impl Iterator<Item = Entry> {
-    series.iter().enumerate().filter(|(_, series)| !series.name.is_empty()).map(|(index, series)| {
-        Entry { sign: Sign::Square, colour: colour(series, index), name: series.name.clone() }
-    })
+    series.iter().enumerate().filter(|(_, series)| !series.name.is_empty()).map(
+        |(index, series)| Entry {
+            sign: Sign::Square,
+            colour: colour(series, index),
+            name: series.name.clone(),
+        },
+    )
 }
 
 fn values(series: &[BarSeries]) -> impl Iterator<Item = f64> {
-    series.iter().flat_map(|series| series.values.iter().chain(&series.reference)).flatten().copied()
+    series
+        .iter()
+        .flat_map(|series| series.values.iter().chain(&series.reference))
+        .flatten()
+        .copied()
 }
 
 /// The frame that `axis` and `categories` leave of `area`.
@@ -53,7 +62,7 @@ impl GroupedBars {
         let ruler = Ruler::new(&self.y, all, 5);
         let count = self.series.len().max(1) as f64;
         let slot = (area.w - ruler.room(&self.y)) / self.categories.len().max(1) as f64;
-        let bar = (0.78 * slot / count).min(WIDEST);
+        let bar = (0.86 * slot / count).min(WIDEST);
         let labels = |value: f64| self.y.format.value(value);
         let widest =
             values(&self.series).map(|value| text(VALUE).width(&labels(value))).fold(0.0, f64::max);
@@ -100,9 +109,9 @@ impl GroupedBars {
                     }
                     let x = x + bar / 2.0;
                     let (at, style) = if upright {
-                        ((x + 0.36 * VALUE, y), text(VALUE).turned(-90.0))
+                        ((x + 0.36 * VALUE, y), text(VALUE).turned(-90.0).halo())
                     } else {
-                        ((x, y), text(VALUE).anchor(Anchor::Middle))
+                        ((x, y), text(VALUE).anchor(Anchor::Middle).halo())
                     };
                     let more = if ruler.exceeds(value) { "↑" } else { "" };
                     canvas.text(&format!("{}{more}", labels(value)), at, style);
@@ -136,7 +145,7 @@ impl StackedBars {
         let frame = frame(area, &ruler, &axis, &self.categories, top);
         let categories = Categories::new(&self.categories, frame.w);
         ruler.draw_vertical(canvas, frame, &axis);
-        let width = (0.66 * categories.slot(frame)).min(1.6 * WIDEST);
+        let width = (0.66 * categories.slot(frame)).min(1.3 * WIDEST);
         for (category, &sum) in sums.iter().enumerate() {
             let middle = categories.middle(frame, category);
             let scale = if self.normalise && sum > 0.0 { 1.0 / sum } else { 1.0 };
@@ -159,7 +168,7 @@ impl StackedBars {
                 }
             }
             if sum_labels {
-                let style = text(VALUE).bold().anchor(Anchor::Middle);
+                let style = text(VALUE).bold().anchor(Anchor::Middle).halo();
                 canvas.text(&axis.format.value(sum), (middle, ruler.y(frame, sum) - 6.0), style);
             }
         }

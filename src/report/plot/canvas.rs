@@ -31,6 +31,8 @@ pub struct TextStyle {
     pub anchor: Anchor,
     /// Turned about that point, clockwise [degrees].
     pub turn: f64,
+    /// Whether a white rim sets it off from lines behind it.
+    pub halo: bool,
 }
 
 /// Regular ink, from the left.
@@ -41,6 +43,7 @@ pub const fn text(size: f64) -> TextStyle {
         colour: Colour::INK,
         anchor: Anchor::Start,
         turn: 0.0,
+        halo: false,
     }
 }
 
@@ -63,6 +66,11 @@ impl TextStyle {
     /// The same, turned clockwise by `turn` degrees.
     pub const fn turned(self, turn: f64) -> Self {
         TextStyle { turn, ..self }
+    }
+
+    /// The same with a white rim.
+    pub const fn halo(self) -> Self {
+        TextStyle { halo: true, ..self }
     }
 
     /// Width of `content` in this style.
@@ -224,6 +232,12 @@ impl Canvas {
         }
         if style.weight == Weight::Bold {
             extra.push_str(" font-weight=\"bold\"");
+        }
+        if style.halo {
+            extra.push_str(
+                " stroke=\"#ffffff\" stroke-width=\"4\" stroke-linejoin=\"round\" \
+                 paint-order=\"stroke\"",
+            );
         }
         if style.turn != 0.0 {
             let _ = write!(extra, " transform=\"rotate({} {} {})\"", n(style.turn), n(x), n(y));

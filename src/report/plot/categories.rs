@@ -4,11 +4,12 @@ use crate::report::colour::Colour;
 
 use super::axis::LABEL;
 use super::canvas::{Anchor, Area, Canvas, text};
+use super::font;
 
 /// Turn of labels that are too wide to stand side by side [degrees].
 const TURN: f64 = -32.0;
 /// The longest that a turned label gets [pixels].
-const LONGEST: f64 = 170.0;
+const LONGEST: f64 = 190.0;
 
 /// Equal slots for categories along x.
 pub struct Categories<'a> {
@@ -52,7 +53,10 @@ impl<'a> Categories<'a> {
             let x = self.middle(frame, index);
             if self.turned {
                 let style = text(LABEL).anchor(Anchor::End).turned(TURN);
-                canvas.text(&style.fit(name, LONGEST), (x + 6.0, bottom + LABEL + 2.0), style);
+                // Names often differ at their ends; the first ones must not leave the sheet.
+                let limit = LONGEST.min((x - 4.0) / TURN.to_radians().cos());
+                let name = font::fit_end(name, style.size, style.weight, limit);
+                canvas.text(&name, (x + 6.0, bottom + LABEL + 2.0), style);
             } else {
                 let style = text(LABEL).anchor(Anchor::Middle);
                 canvas.text(name, (x, bottom + LABEL + 6.0), style);

@@ -61,7 +61,7 @@ pub struct BarSeries {
     pub values: Vec<Option<f64>>,
     /// By category, a value from elsewhere that is marked at the bar; may be empty or shorter.
     pub reference: Vec<Option<f64>>,
-    /// Its colour; `None` for the next one of the palette.
+    /// Its colour; `None` for that of the ledger's reason of this name, else the palette's next one.
     pub colour: Option<Colour>,
 }
 
@@ -194,7 +194,6 @@ impl Format {
     pub fn value(self, value: f64) -> String {
         match self {
             Format::Plain => number::short(value),
-            Format::Percent if value.abs() >= 0.0995 => format!("{:.0} %", 100.0 * value),
             Format::Percent => format!("{:.1} %", 100.0 * value),
             Format::Prefixed => number::si(value, "").trim_end().to_owned(),
         }

@@ -66,6 +66,15 @@ pub fn fit(text: &str, size: f64, weight: Weight, limit: f64) -> String {
     String::new()
 }
 
+/// `text`, or an ellipsis and its end, no wider than `limit`.
+pub fn fit_end(text: &str, size: f64, weight: Weight, limit: f64) -> String {
+    if width(text, size, weight) <= limit {
+        return text.to_owned();
+    }
+    let shorter = text.char_indices().skip(1).map(|(start, _)| format!("…{}", &text[start..]));
+    shorter.into_iter().find(|short| width(short, size, weight) <= limit).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +94,7 @@ mod tests {
         let shortened = fit("rather a long label", 16.0, Weight::Regular, 100.0);
         assert!(shortened.ends_with('…') && shortened.starts_with("rather"), "{shortened}");
         assert!(width(&shortened, 16.0, Weight::Regular) <= 100.0);
+        let end = fit_end("l1.mshr_mergers = 16", 16.0, Weight::Regular, 100.0);
+        assert!(end.starts_with('…') && end.ends_with("= 16"), "{end}");
     }
 }

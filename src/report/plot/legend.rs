@@ -10,7 +10,6 @@ pub const SIZE: f64 = 16.0;
 /// Height of a row [pixels].
 pub const ROW: f64 = 26.0;
 const GAP: f64 = 26.0;
-const SWATCH: f64 = 24.0;
 
 /// The sign before a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +22,16 @@ pub enum Sign {
     Dashes,
     /// The mark of a reference value.
     Reference,
+}
+
+impl Sign {
+    /// Room for the sign and the gap to its name.
+    fn room(self) -> f64 {
+        match self {
+            Sign::Square => 24.0,
+            Sign::Line | Sign::Dashes | Sign::Reference => 35.0,
+        }
+    }
 }
 
 /// A sign and a name.
@@ -41,7 +50,7 @@ fn rows(entries: &[Entry], width: f64) -> Vec<Vec<&Entry>> {
     let mut rows: Vec<Vec<&Entry>> = Vec::new();
     let mut used = f64::INFINITY;
     for entry in entries {
-        let needed = SWATCH + text(SIZE).width(&entry.name) + GAP;
+        let needed = entry.sign.room() + text(SIZE).width(&entry.name) + GAP;
         if used + needed - GAP > width {
             rows.push(Vec::new());
             used = 0.0;
@@ -65,8 +74,8 @@ pub fn draw(canvas: &mut Canvas, entries: &[Entry], left: f64, top: f64, width: 
         for entry in entries {
             marks::sign(canvas, entry.sign, entry.colour, (x, middle));
             let style = text(SIZE);
-            canvas.text(&entry.name, (x + SWATCH, middle + 0.36 * SIZE), style);
-            x += SWATCH + style.width(&entry.name) + GAP;
+            canvas.text(&entry.name, (x + entry.sign.room(), middle + 0.36 * SIZE), style);
+            x += entry.sign.room() + style.width(&entry.name) + GAP;
         }
     }
 }

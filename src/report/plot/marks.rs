@@ -20,10 +20,10 @@ pub fn sign(canvas: &mut Canvas, sign: Sign, colour: Colour, (x, y): (f64, f64))
             canvas.rounded(Area { x, y: y - 7.5, w: 15.0, h: 15.0 }, colour, 2.0);
         }
         Sign::Line => {
-            canvas.line((x - 2.0, y), (x + 18.0, y), colour, 3.0, "");
-            canvas.dot((x + 8.0, y), 5.0, colour);
+            canvas.line((x, y), (x + 26.0, y), colour, 3.0, "");
+            canvas.dot((x + 13.0, y), 5.0, colour);
         }
-        Sign::Dashes => canvas.line((x - 2.0, y), (x + 18.0, y), colour, 3.0, "6 4"),
-        Sign::Reference => reference(canvas, (x + 8.0, y), 9.0),
+        Sign::Dashes => canvas.line((x, y), (x + 26.0, y), colour, 3.0, "6 4"),
+        Sign::Reference => reference(canvas, (x + 13.0, y), 13.0),
     }
 }

@@ -40,7 +40,7 @@ impl Picture {
             .ok_or_else(|| failed(&"no memory"))?;
         let scale = tiny_skia::Transform::from_scale(SCALE, SCALE);
         resvg::render(&tree, scale, &mut pixels.as_mut());
-        pixels.encode_png().map_err(|why| failed(&why))
+        encode(&pixels).map_err(|why| failed(&why))
     }
 
     /// Writes `STEM.svg` and `STEM.png`.
@@ -48,6 +48,23 @@ impl Picture {
         write_file(&with_extension(stem, "svg"), self.svg.as_bytes())?;
         write_file(&with_extension(stem, "png"), &self.png()?)
     }
+}
+
+/// Drawings are flat areas: without row filters, and without the alpha channel that an opaque sheet
+/// does not need, the file is half as large.
+fn encode(pixels: &tiny_skia::Pixmap) -> std::result::Result<Vec<u8>, png::EncodingError> {
+    let rgb: Vec<u8> =
+        pixels.data().chunks_exact(4).flat_map(|pixel| &pixel[..3]).copied().collect();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, pixels.width(), pixels.height());
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::High);
+    encoder.set_filter(png::Filter::NoFilter);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&rgb)?;
+    writer.finish()?;
+    Ok(bytes)
 }
 
 /// `set_extension` would take the end of a stem such as `l1.mshr` for an extension.

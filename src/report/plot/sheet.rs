@@ -95,10 +95,10 @@ fn draw_panels(canvas: &mut Canvas, area: Area, panels: &[Chart]) {
     let own_legends = shared_legend(panels).is_none();
     let rows = panels.len().div_ceil(2).max(1) as f64;
     let w = (area.w - GUTTER) / 2.0;
-    let h = (area.h - 8.0 - (rows - 1.0) * 0.7 * GUTTER) / rows;
+    let h = (area.h - 18.0 - (rows - 1.0) * 0.7 * GUTTER) / rows;
     for (index, panel) in panels.iter().enumerate() {
         let x = area.x + (w + GUTTER) * (index % 2) as f64;
-        let y = area.y + 8.0 + (h + 0.7 * GUTTER) * (index / 2) as f64;
+        let y = area.y + 18.0 + (h + 0.7 * GUTTER) * (index / 2) as f64;
         panel.draw(canvas, Area { x, y, w, h }, PANEL, own_legends);
     }
 }

@@ -134,7 +134,7 @@ fn stacked_bar(canvas: &mut Canvas, area: Area, parts: &[(&str, f64)], named: bo
         let room = w - 8.0;
         let share = percent(share);
         let amount = if named { style.bold() } else { style };
-        if named && style.width(name) <= room {
+        if named && style.width(name).max(amount.width(&share)) <= room {
             canvas.text(name, (middle, centre - 4.0), style);
             canvas.text(&share, (middle, centre + 16.0), amount);
         } else if amount.width(&share) <= room {

@@ -41,7 +41,8 @@ fn potential() -> Chart {
     short.reference = vec![Some(1.14), None, None, None, Some(0.56)];
     Chart {
         title: "Performance with other resources".to_owned(),
-        subtitle: "1D stencil, int on the GTX 480 = 1; + doubles a resource, - halves it".to_owned(),
+        subtitle: "1D stencil, int on the GTX 480 = 1; + doubles a resource, - halves it"
+            .to_owned(),
         note: String::new(),
         body: Body::GroupedBars(GroupedBars {
             categories: strings(&machines),
@@ -85,9 +86,7 @@ fn metrics() -> Chart {
         title: title.to_owned(),
         body: Body::GroupedBars(GroupedBars {
             categories: types(),
-            series: vec![
-                BarSeries::new("", values).with_reference(paper.map(Some).into()),
-            ],
+            series: vec![BarSeries::new("", values).with_reference(paper.map(Some).into())],
             y: axis,
             value_labels: true,
             reference_name: "paper".to_owned(),
@@ -209,7 +208,7 @@ fn the_stall_picture_names_every_reason_that_was_charged() {
 #[test]
 fn a_chart_carries_its_labels_and_survives_odd_values() {
     let picture = metrics().picture();
-    for words in ["Memory requests", "DRAM utilisation", "short", "39 %", "212 k", "paper"] {
+    for words in ["Memory requests", "DRAM utilisation", "short", "39.0 %", "212 k", "paper"] {
         assert!(picture.svg().contains(words), "{words} is missing");
     }
     let odd = Chart {
