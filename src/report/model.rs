@@ -143,7 +143,10 @@ impl Report {
             return Err(Error::input(message).in_file(&file).hint("run the simulation again"));
         }
         let report: Report = serde_json::from_str(&text).map_err(bad_json)?;
-        report.ledgers.check().map_err(|why| Error::input(why).in_file(&file))?;
+        let kernels = report.kernels.iter().map(|kernel| &kernel.ledgers);
+        for ledgers in std::iter::once(&report.ledgers).chain(kernels) {
+            ledgers.check().map_err(|why| Error::input(why).in_file(&file))?;
+        }
         Ok(report)
     }
 

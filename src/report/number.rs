@@ -29,7 +29,7 @@ pub fn short(value: f64) -> String {
         return format!("{sign}{}", thousands(size.round() as u64));
     }
     let decimals = match size {
-        s if s == 0.0 => 0,
+        0.0 => 0,
         s if s >= 99.95 => 0,
         s if s >= 9.995 => 1,
         s if s >= 0.1 => 2,

@@ -86,10 +86,10 @@ fn components(scale: u64) -> Components {
     };
     let l2 = L2Stats { read_hits: 70 * scale, read_misses: 55 * scale, ..L2Stats::default() };
     let dram = DramStats {
-        clocks: 9800 * scale,
-        data_clocks: 3010 * scale,
-        read_bursts: 1100 * scale,
-        write_bursts: 405 * scale,
+        clocks: 606 * scale,
+        data_clocks: 186 * scale,
+        read_bursts: 68 * scale,
+        write_bursts: 25 * scale,
         ..DramStats::default()
     };
     let network = NocStats { packets: 1650 * scale, flits: 2900 * scale, contention: 17 };

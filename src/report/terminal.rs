@@ -183,7 +183,7 @@ mod tests {
     fn colours_come_only_when_asked_for() {
         assert!(!printed(Style::Plain).contains('\u{1b}'));
         let coloured = printed(Style::Coloured);
-        assert!(coloured.contains("\u{1b}[38;2;203;45;37m"), "{coloured}");
+        assert!(coloured.contains("\u{1b}[38;2;206;48;33m"), "{coloured}");
     }
 
     #[test]

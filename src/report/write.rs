@@ -16,7 +16,7 @@ impl Report {
     /// The folder appears at once, whole. An older result of the same name is replaced; a folder that
     /// is no result is left alone, and that is an error.
     pub fn save(&self, root: &Path) -> Result<PathBuf> {
-        write_folder(root, &self.name, |folder| {
+        write_folder(root, &self.name, REPORT_FILE, |folder| {
             write_file(&folder.join(REPORT_FILE), self.to_json().as_bytes())?;
             write_file(&folder.join("ledgers.csv"), self.ledgers_csv().as_bytes())?;
             plot::stalls(self).write(&folder.join("stalls"))
@@ -52,7 +52,7 @@ fn push_rows<R: Reason, const N: usize>(
 }
 
 /// Writes one file and sees it onto the disk.
-pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = fs::File::create(path).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
@@ -63,11 +63,12 @@ pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Lets `fill` write a folder that then appears as `ROOT/NAME` at once.
 ///
 /// `fill` gets `ROOT/NAME.partial-PID`, which is renamed when all went well and removed otherwise. A
-/// folder `ROOT/NAME` that holds a report, or nothing, is replaced: moved aside, and moved back when
-/// the new one cannot take its place.
+/// folder `ROOT/NAME` that holds a file called `marker`, or nothing, is replaced: moved aside, and moved
+/// back when the new one cannot take its place. Any other folder of that name is an error.
 pub fn write_folder(
     root: &Path,
     name: &str,
+    marker: &str,
     fill: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<PathBuf> {
     let strange = name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']);
@@ -76,7 +77,7 @@ pub fn write_folder(
     }
     let folder = root.join(name);
     let partial = root.join(format!("{name}.partial-{}", std::process::id()));
-    check_replaceable(&folder)?;
+    check_replaceable(&folder, marker)?;
     // Of a killed process that had the same number.
     remove(&partial)?;
     fs::create_dir_all(&partial)
@@ -89,17 +90,17 @@ pub fn write_folder(
     done.map(|()| folder)
 }
 
-fn check_replaceable(folder: &Path) -> Result<()> {
+fn check_replaceable(folder: &Path, marker: &str) -> Result<()> {
     let Ok(mut entries) = fs::read_dir(folder) else {
         return match fs::symlink_metadata(folder) {
             Ok(_) => Err(Error::run("stands where the result folder goes").in_file(folder)),
             Err(_) => Ok(()),
         };
     };
-    if entries.next().is_none() || folder.join(REPORT_FILE).is_file() {
+    if entries.next().is_none() || folder.join(marker).is_file() {
         return Ok(());
     }
-    Err(Error::run(format!("holds no {REPORT_FILE}, so it is not replaced"))
+    Err(Error::run(format!("holds no {marker}, so it is not replaced"))
         .in_file(folder)
         .hint("move it away, or give the run another name"))
 }
@@ -162,7 +163,7 @@ mod tests {
     fn a_failure_leaves_the_old_result_and_no_partial_one() {
         let root = tempfile::tempdir().unwrap();
         let write = |text: &'static str| {
-            write_folder(root.path(), "run", |folder| {
+            write_folder(root.path(), "run", REPORT_FILE, |folder| {
                 write_file(&folder.join(REPORT_FILE), text.as_bytes())?;
                 if text == "bad" { Err(Error::run("no")) } else { Ok(()) }
             })
@@ -180,10 +181,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("thesis")).unwrap();
         fs::write(root.path().join("thesis/chapter1.tex"), "years").unwrap();
-        let error = write_folder(root.path(), "thesis", |_| Ok(())).unwrap_err();
+        let error = write_folder(root.path(), "thesis", REPORT_FILE, |_| Ok(())).unwrap_err();
         assert!(error.message.contains("not replaced"), "{error}");
         assert_eq!(names(&root.path().join("thesis")), ["chapter1.tex"]);
-        assert!(write_folder(root.path(), "../up", |_| Ok(())).is_err());
+        assert!(write_folder(root.path(), "../up", REPORT_FILE, |_| Ok(())).is_err());
     }
 
     #[test]

@@ -23,16 +23,19 @@ const SMALL: f64 = 0.0005;
 /// Kernels that get bars of their own.
 const MOST_KERNELS: usize = 8;
 
+/// Name and share of reasons.
+type Parts = Vec<(&'static str, f64)>;
+
 /// One ledger, ready to draw.
 struct Panel {
     title: &'static str,
     meaning: &'static str,
     total: String,
-    /// Name and share of every reason that was charged, in the order of declaration.
-    parts: Vec<(&'static str, f64)>,
+    /// Every reason that was charged, in the order of declaration.
+    parts: Parts,
 }
 
-fn shares<R: Reason, const N: usize>(ledger: &Ledger<R, N>) -> Vec<(&'static str, f64)> {
+fn shares<R: Reason, const N: usize>(ledger: &Ledger<R, N>) -> Parts {
     let parts = ledger.parts().filter(|&(_, _, amount)| amount > 0);
     parts.map(|(name, _, amount)| (name, ratio(amount, ledger.total()))).collect()
 }
@@ -146,7 +149,7 @@ fn stacked_bar(canvas: &mut Canvas, area: Area, parts: &[(&str, f64)], named: bo
 
 impl Panel {
     /// The parts with a legend row of their own, and the rest.
-    fn split(&self) -> (Vec<(&str, f64)>, Vec<(&str, f64)>) {
+    fn split(&self) -> (Parts, Parts) {
         self.parts.iter().copied().partition(|&(_, share)| share >= SMALL)
     }
 
