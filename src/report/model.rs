@@ -157,6 +157,17 @@ impl Report {
         text
     }
 
+    /// The machine's name and what the run changed, for titles.
+    pub fn machine_line(&self) -> String {
+        let name = &self.inputs.machine.name;
+        if self.inputs.set.is_empty() {
+            return name.clone();
+        }
+        let changes =
+            self.inputs.set.iter().map(|(path, value)| format!("{path} = {}", in_words(value)));
+        format!("{name} with {}", changes.collect::<Vec<_>>().join(", "))
+    }
+
     /// The workload and its parameters in one line, for titles.
     pub fn workload_line(&self) -> String {
         let json = serde_json::to_value(&self.inputs.workload).expect("plain data");
@@ -309,6 +320,16 @@ mod tests {
         let error = Report::new("broken", inputs, kernels, check).unwrap_err();
         assert_eq!(error.kind, crate::error::ErrorKind::Internal);
         assert!(error.message.contains("the lsu ledger does not sum"), "{error}");
+    }
+
+    #[test]
+    fn what_a_run_changed_is_told_with_the_machine() {
+        let mut report = sample::report();
+        assert_eq!(report.machine_line(), "GeForce GTX 480");
+        report.inputs.set.insert("l1.mshr_mergers".to_owned(), 16.into());
+        report.inputs.set.insert("l1.index".to_owned(), "Xor".into());
+        let line = "GeForce GTX 480 with l1.index = Xor, l1.mshr_mergers = 16";
+        assert_eq!(report.machine_line(), line);
     }
 
     #[test]

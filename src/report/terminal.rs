@@ -26,7 +26,7 @@ pub enum Style {
 ///
 /// Reasons that were never charged are left out; the largest comes first.
 pub fn summary(report: &Report, style: Style, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{} on {}", bold(&report.name, style), report.inputs.machine.name)?;
+    writeln!(out, "{} on {}", bold(&report.name, style), report.machine_line())?;
     writeln!(out, "{}", report.workload_line())?;
     writeln!(out)?;
     write_table(out, &totals(report, style), style)?;

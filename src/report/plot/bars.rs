@@ -73,23 +73,32 @@ impl GroupedBars {
             (true, false) => HEADROOM + VALUE,
             (true, true) => HEADROOM + widest,
         };
-        let frame = frame(area, &ruler, &self.y, &self.categories, top);
+        // Bars that hang from zero have their values below.
+        let hanging = self.value_labels && values(&self.series).any(|value| value < 0.0);
+        let below = if hanging { top } else { 0.0 };
+        let whole = frame(area, &ruler, &self.y, &self.categories, top);
+        let frame = whole.inside(0.0, 0.0, 0.0, below);
         let categories = Categories::new(&self.categories, frame.w);
         ruler.draw_vertical(canvas, frame, &self.y);
         if let Some(level) = self.baseline {
             let y = ruler.y(frame, level);
             canvas.line((frame.x, y), (frame.right(), y), Colour::GREY, 1.5, "5 4");
         }
+        let zero = ruler.y(frame, 0.0);
         for category in 0..self.categories.len() {
             let left = categories.middle(frame, category) - bar * count / 2.0;
             for (index, series) in self.series.iter().enumerate() {
                 let x = left + bar * index as f64;
-                let value = series.values.get(category).copied().flatten();
-                let reference = series.reference.get(category).copied().flatten();
+                let (value, reference) = (series.value(category), series.reference(category));
                 if let Some(value) = value {
                     let y = ruler.y(frame, value);
                     let gap = (0.06 * bar).clamp(0.5, 3.0);
-                    let column = Area { x: x + gap, y, w: bar - 2.0 * gap, h: frame.bottom() - y };
+                    let column = Area {
+                        x: x + gap,
+                        y: y.min(zero),
+                        w: bar - 2.0 * gap,
+                        h: (y - zero).abs(),
+                    };
                     canvas.rect(column, colour(series, index));
                 }
                 if let Some(reference) = reference {
@@ -99,26 +108,48 @@ impl GroupedBars {
                 if let Some(value) = value
                     && self.value_labels
                 {
-                    // Clear of the mark, where that stands just above the bar.
-                    let mut y = ruler.y(frame, value) - 5.0;
-                    if let Some(mark) = reference.map(|reference| ruler.y(frame, reference)) {
-                        let room = if upright { text(VALUE).width(&labels(value)) } else { VALUE };
-                        if mark < y + 11.0 && mark > y - room - 6.0 {
-                            y = mark - 9.0;
-                        }
-                    }
-                    let x = x + bar / 2.0;
-                    let (at, style) = if upright {
-                        ((x + 0.36 * VALUE, y), text(VALUE).turned(-90.0).halo())
-                    } else {
-                        ((x, y), text(VALUE).anchor(Anchor::Middle).halo())
-                    };
                     let more = if ruler.exceeds(value) { "↑" } else { "" };
-                    canvas.text(&format!("{}{more}", labels(value)), at, style);
+                    let label = format!("{}{more}", self.y.format.value(value));
+                    let y = ruler.y(frame, value);
+                    let mark = reference.map(|reference| ruler.y(frame, reference));
+                    let below = value < 0.0;
+                    value_label(canvas, &label, (x + bar / 2.0, y), mark, upright, below);
                 }
             }
         }
-        categories.draw(canvas, frame);
+        if zero < frame.bottom() {
+            canvas.line((frame.x, zero), (frame.right(), zero), Colour::GREY, 1.5, "");
+        }
+        categories.draw(canvas, whole);
+    }
+}
+
+/// Writes a value at the end of its bar, clear of the mark that may stand there.
+fn value_label(
+    canvas: &mut Canvas,
+    label: &str,
+    (x, end): (f64, f64),
+    mark: Option<f64>,
+    upright: bool,
+    below: bool,
+) {
+    let style = text(VALUE).halo();
+    let room = if upright { style.width(label) } else { VALUE };
+    // Away from the bar is up, or down for a bar that hangs from zero.
+    let away = if below { 1.0 } else { -1.0 };
+    let mut near = end + 5.0 * away;
+    if let Some(mark) = mark {
+        let distance = (mark - near) * away;
+        if (-11.0..room + 6.0).contains(&distance) {
+            near = mark + 9.0 * away;
+        }
+    }
+    // A text's position is its lower edge, or its left one, which is the lower one when it is turned.
+    let lower = if below { near + if upright { room } else { 0.8 * room } } else { near };
+    if upright {
+        canvas.text(label, (x + 0.36 * VALUE, lower), style.turned(-90.0));
+    } else {
+        canvas.text(label, (x, lower), style.anchor(Anchor::Middle));
     }
 }
 
@@ -131,7 +162,7 @@ impl StackedBars {
     }
 
     fn sum(&self, category: usize) -> f64 {
-        self.parts.iter().filter_map(|part| part.values.get(category).copied().flatten()).sum()
+        self.parts.iter().filter_map(|part| part.value(category)).sum()
     }
 
     pub(super) fn draw(&self, canvas: &mut Canvas, area: Area) {
@@ -151,7 +182,7 @@ impl StackedBars {
             let scale = if self.normalise && sum > 0.0 { 1.0 / sum } else { 1.0 };
             let mut below = 0.0;
             for (index, part) in self.parts.iter().enumerate() {
-                let Some(value) = part.values.get(category).copied().flatten() else { continue };
+                let Some(value) = part.value(category) else { continue };
                 let bottom = ruler.y(frame, scale * below);
                 below += value;
                 let y = ruler.y(frame, scale * below);

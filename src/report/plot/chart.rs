@@ -42,7 +42,7 @@ pub struct GroupedBars {
     pub categories: Vec<String>,
     /// The bars of every group.
     pub series: Vec<BarSeries>,
-    /// The values' axis; it starts at zero.
+    /// The values' axis; zero is always on it.
     pub y: Axis,
     /// Whether each bar's value is written above it.
     pub value_labels: bool,
@@ -73,6 +73,16 @@ impl BarSeries {
             values: values.into_iter().map(Some).collect(),
             ..BarSeries::default()
         }
+    }
+
+    /// The value at a category; `None` where there is none or it is no number.
+    pub(super) fn value(&self, category: usize) -> Option<f64> {
+        self.values.get(category).copied().flatten().filter(|value| value.is_finite())
+    }
+
+    /// The reference at a category; `None` where there is none or it is no number.
+    pub(super) fn reference(&self, category: usize) -> Option<f64> {
+        self.reference.get(category).copied().flatten().filter(|value| value.is_finite())
     }
 
     /// The same with references.

@@ -16,8 +16,10 @@ const GAP: f64 = 26.0;
 pub enum Sign {
     /// A filled square.
     Square,
-    /// A line with a dot.
+    /// A line.
     Line,
+    /// A line with a dot.
+    Dots,
     /// A dashed line.
     Dashes,
     /// The mark of a reference value.
@@ -29,7 +31,7 @@ impl Sign {
     fn room(self) -> f64 {
         match self {
             Sign::Square => 24.0,
-            Sign::Line | Sign::Dashes | Sign::Reference => 35.0,
+            Sign::Line | Sign::Dots | Sign::Dashes | Sign::Reference => 35.0,
         }
     }
 }

@@ -14,12 +14,20 @@ fn colour(series: &LineSeries, index: usize) -> Colour {
     series.colour.unwrap_or(SERIES[index % SERIES.len()])
 }
 
+fn has_dots(series: &LineSeries) -> bool {
+    !series.dashed && series.points.len() <= MOST_DOTS
+}
+
 impl Lines {
     pub(super) fn legend(&self) -> Vec<Entry> {
         let named = self.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
         named
             .map(|(index, series)| Entry {
-                sign: if series.dashed { Sign::Dashes } else { Sign::Line },
+                sign: match () {
+                    () if series.dashed => Sign::Dashes,
+                    () if has_dots(series) => Sign::Dots,
+                    () => Sign::Line,
+                },
                 colour: colour(series, index),
                 name: series.name.clone(),
             })
@@ -39,10 +47,14 @@ impl Lines {
         x.draw_horizontal(canvas, frame, &self.x);
         for (index, series) in self.series.iter().enumerate() {
             let place = |&(px, py): &(f64, f64)| (x.x(frame, px), y.y(frame, py));
-            let path: Vec<_> = series.points.iter().map(place).collect();
+            let finite = |&&(px, py): &&(f64, f64)| px.is_finite() && py.is_finite();
+            let path: Vec<_> = series.points.iter().filter(finite).map(place).collect();
+            if path.is_empty() {
+                continue;
+            }
             let colour = colour(series, index);
             canvas.path(&path, colour, 2.5, if series.dashed { "7 5" } else { "" });
-            if !series.dashed && path.len() <= MOST_DOTS {
+            if has_dots(series) {
                 for &point in &path {
                     canvas.dot(point, 5.0, colour);
                 }

@@ -19,7 +19,8 @@ pub fn sign(canvas: &mut Canvas, sign: Sign, colour: Colour, (x, y): (f64, f64))
         Sign::Square => {
             canvas.rounded(Area { x, y: y - 7.5, w: 15.0, h: 15.0 }, colour, 2.0);
         }
-        Sign::Line => {
+        Sign::Line => canvas.line((x, y), (x + 26.0, y), colour, 3.0, ""),
+        Sign::Dots => {
             canvas.line((x, y), (x + 26.0, y), colour, 3.0, "");
             canvas.dot((x + 13.0, y), 5.0, colour);
         }

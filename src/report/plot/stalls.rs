@@ -91,7 +91,7 @@ pub fn stalls(report: &Report) -> Picture {
 fn header(canvas: &mut Canvas, report: &Report) -> f64 {
     let title = text(28.0).bold();
     canvas.text(&title.fit(&report.name, INNER), (MARGIN, MARGIN + 23.0), title);
-    let line = format!("{}  ·  {}", report.inputs.machine.name, report.workload_line());
+    let line = format!("{}  ·  {}", report.machine_line(), report.workload_line());
     let style = text(17.0).colour(Colour::GREY);
     canvas.text(&style.fit(&line, INNER), (MARGIN, MARGIN + 54.0), style);
     MARGIN + HEADER - 10.0

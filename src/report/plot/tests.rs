@@ -152,6 +152,73 @@ fn long_names() -> Chart {
     chart
 }
 
+/// Errors below and above zero, and bars too narrow for their values.
+fn errors() -> Chart {
+    let values = |seed: f64| (0..14).map(move |n| (seed + 1.7 * f64::from(n)).sin() * 0.4);
+    Chart {
+        title: "Error against hardware".to_owned(),
+        subtitle: "simulated over measured time, less one".to_owned(),
+        note: String::new(),
+        body: Body::GroupedBars(GroupedBars {
+            categories: (1..=14).map(|n| format!("kernel {n}")).collect(),
+            series: vec![
+                BarSeries::new("A100", values(0.3)),
+                BarSeries::new("H200", values(1.1)),
+                BarSeries::new("GTX 480", values(2.0)),
+            ],
+            y: Axis::percent("error"),
+            value_labels: true,
+            ..GroupedBars::default()
+        }),
+    }
+}
+
+/// A curve on linear axes, and a missing value in the middle.
+fn curve() -> Chart {
+    let points: Vec<_> = (0..60).map(|n| f64::from(n) * 2.9).collect();
+    let latency = |gbps: f64| (gbps, 410.0 + 9000.0 / (178.0 - gbps));
+    let mut measured: Vec<_> = points.iter().copied().map(latency).collect();
+    measured[7].1 = f64::NAN;
+    let named = |name: &str, points, dashed| LineSeries {
+        name: name.to_owned(),
+        points,
+        dashed,
+        colour: None,
+    };
+    Chart {
+        title: "Latency under load".to_owned(),
+        body: Body::Lines(Lines {
+            x: Axis::new("bandwidth [GB/s]"),
+            y: Axis::new("mean load latency [core cycles]").from_zero(),
+            series: vec![
+                named("gsim", measured, false),
+                named("unloaded", vec![(0.0, 410.0), (171.0, 410.0)], true),
+            ],
+        }),
+        ..Chart::default()
+    }
+}
+
+/// Every reason charged, long names, many kernels, and no load at all.
+fn crowded() -> Picture {
+    let (mut inputs, mut kernels, check) = sample::parts();
+    inputs.set.insert("l1.mshr_mergers".to_owned(), 16.into());
+    kernels.extend(kernels.clone());
+    kernels.extend(kernels.clone());
+    for kernel in &mut kernels {
+        kernel.name = "_Z24propagate_messages_upwardIsEvPKT_PS0_ii".to_owned();
+        kernel.ledgers.latency = Default::default();
+        kernel.latency_accesses = 0;
+        for &reason in crate::stats::IssueReason::ALL {
+            kernel.ledgers.issue.charge(reason, 9_000);
+            kernel.ledgers.issue.add_total(9_000);
+        }
+    }
+    let name =
+        "stereo-matching-short-with-sixteen-merger-fields-and-the-two-level-scheduler-of-2011";
+    stalls(&crate::report::Report::new(name, inputs, kernels, check).unwrap())
+}
+
 fn gallery() -> Vec<(&'static str, Picture)> {
     let (inputs, mut kernels, check) = sample::parts();
     kernels.truncate(1);
@@ -165,6 +232,9 @@ fn gallery() -> Vec<(&'static str, Picture)> {
         ("stacked-share", stacked(true).picture()),
         ("metrics", metrics().picture()),
         ("sweep", sweep().picture()),
+        ("errors", errors().picture()),
+        ("curve", curve().picture()),
+        ("stalls-crowded", crowded()),
         ("long-names", long_names().picture()),
     ]
 }
