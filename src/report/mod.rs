@@ -3,8 +3,8 @@
 //! [`Report`] is the one model; everything else is a way to show it. It is made of statistics alone and
 //! never looks into a component, so a stored report ([`Report::read`]) can be shown again at any time:
 //!
-//! - [`Report::save`] writes a result folder, whole or not at all: `report.json`, `ledgers.csv`, and the
-//!   stall breakdown as `stalls.svg` and `stalls.png`;
+//! - [`Report::save`] writes a result folder, whole or not at all: `report.json`, the stall
+//!   breakdown as `stalls.svg` and `stalls.png`, `ledgers.csv`, and all of it as `report.html`;
 //! - [`terminal::summary`] prints the totals and the ledgers;
 //! - [`plot`] draws: the stall breakdown of one report, and any [`plot::Chart`] that a study describes.
 //!
@@ -17,6 +17,7 @@ mod colour;
 mod glossary;
 mod model;
 pub mod number;
+mod page;
 pub mod plot;
 #[cfg(test)]
 mod sample;

@@ -11,7 +11,8 @@ use super::plot;
 use super::{REPORT_FILE, Report};
 
 impl Report {
-    /// Writes `ROOT/NAME` with the report, the ledgers as a table and the pictures; returns the folder.
+    /// Writes `ROOT/NAME` with the report as JSON and as a page, the ledgers as a table, and the stall
+    /// breakdown; returns the folder.
     ///
     /// The folder appears at once, whole. An older result of the same name is replaced; a folder that
     /// is no result is left alone, and that is an error.
@@ -19,6 +20,7 @@ impl Report {
         write_folder(root, &self.name, REPORT_FILE, |folder| {
             write_file(&folder.join(REPORT_FILE), self.to_json().as_bytes())?;
             write_file(&folder.join("ledgers.csv"), self.ledgers_csv().as_bytes())?;
+            write_file(&folder.join("report.html"), self.to_html().as_bytes())?;
             plot::stalls(self).write(&folder.join("stalls"))
         })
     }
@@ -150,7 +152,7 @@ mod tests {
     fn a_result_folder_appears_whole_and_is_the_same_every_time() {
         let root = tempfile::tempdir().unwrap();
         let folder = sample::report().save(root.path()).unwrap();
-        let files = ["ledgers.csv", "report.json", "stalls.png", "stalls.svg"];
+        let files = ["ledgers.csv", "report.html", "report.json", "stalls.png", "stalls.svg"];
         assert_eq!(names(&folder), files);
         let bytes = || files.map(|file| fs::read(folder.join(file)).unwrap());
         let first = bytes();
