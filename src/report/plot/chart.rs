@@ -46,7 +46,7 @@ pub struct GroupedBars {
     pub y: Axis,
     /// Whether each bar's value is written above it.
     pub value_labels: bool,
-    /// What [`BarSeries::reference`] is called in the legend: `paper`, `GTX 480`.
+    /// What [`field@BarSeries::reference`] is called in the legend: `paper`, `GTX 480`.
     pub reference_name: String,
     /// A level to compare with, drawn across.
     pub baseline: Option<f64>,
