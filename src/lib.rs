@@ -11,6 +11,7 @@ pub mod l2;
 pub mod native;
 pub mod noc;
 pub mod parts;
+pub mod report;
 pub mod ring;
 pub mod sm;
 pub mod stats;

@@ -1,6 +1,6 @@
 //! What one kernel launch did, component by component.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::dram::DramStats;
 use crate::l1::L1Stats;
@@ -10,7 +10,7 @@ use crate::sm::SmStats;
 use crate::stats::{IssueLedger, LatencyLedger, LsuLedger, Stats};
 
 /// The counters of every component: one entry each in the vectors, by number.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Components {
     /// By SM.
     pub sm: Vec<SmStats>,
@@ -27,7 +27,7 @@ pub struct Components {
 }
 
 /// The three ledgers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ledgers {
     /// Per scheduler and cycle.
     pub issue: IssueLedger,
@@ -38,7 +38,7 @@ pub struct Ledgers {
 }
 
 /// What one kernel launch did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelStatistics {
     /// Entry point.
     pub name: String,

@@ -1,9 +1,11 @@
 //! A ledger: a total, and parts that must add up to it.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
+use serde::de::Error as _;
 use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The reasons of one ledger.
 pub trait Reason: Copy + 'static {
@@ -115,6 +117,30 @@ impl<R: Reason, const N: usize> Serialize for Ledger<R, N> {
     }
 }
 
+/// A ledger as it is stored.
+#[derive(Deserialize)]
+struct Stored {
+    total: u64,
+    parts: BTreeMap<String, u64>,
+}
+
+/// A reason that the stored ledger does not name was not known to the gsim that wrote it: nothing was
+/// charged to it. A name that is no reason of this ledger is an error.
+impl<'de, R: Reason, const N: usize> Deserialize<'de> for Ledger<R, N> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        let mut ledger = Ledger { total: stored.total, ..Ledger::default() };
+        for (name, amount) in stored.parts {
+            let index = R::GLOSSARY.iter().position(|&(known, _)| known == name);
+            let index = index.ok_or_else(|| {
+                D::Error::custom(format_args!("the ledger has no reason `{name}`"))
+            })?;
+            ledger.parts[index] = amount;
+        }
+        Ok(ledger)
+    }
+}
+
 /// Declares the reasons of a ledger: an enum, their names in reports, and their meanings.
 #[macro_export]
 macro_rules! reasons {
@@ -169,5 +195,18 @@ mod tests {
         assert_eq!(json["parts"]["nomshrline"], 3);
         assert_eq!(json["parts"].as_object().unwrap().len(), LsuReason::COUNT);
         assert_eq!(LsuReason::GLOSSARY.len(), LsuReason::COUNT);
+    }
+
+    #[test]
+    fn a_stored_ledger_is_read_back_and_a_strange_reason_is_refused() {
+        let mut ledger = LsuLedger::default();
+        ledger.add_total(7);
+        ledger.charge(LsuReason::Idle, 3);
+        ledger.charge(LsuReason::MissQueue, 4);
+        let json = serde_json::to_string(&ledger).unwrap();
+        assert_eq!(serde_json::from_str::<LsuLedger>(&json).unwrap(), ledger);
+        let strange = json.replace("missqueue", "moonphase");
+        let error = serde_json::from_str::<LsuLedger>(&strange).unwrap_err().to_string();
+        assert!(error.contains("no reason `moonphase`"), "{error}");
     }
 }

@@ -1,0 +1,342 @@
+//! What a result file holds.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::config::{Machine, WorkloadSpec};
+use crate::error::{Error, Result};
+use crate::gpu::{Components, KernelStatistics, Ledgers};
+use crate::workload::Verdict;
+
+use super::glossary::{Glossary, glossary};
+use super::totals::Totals;
+
+/// Raised whenever the meaning or the place of a field of [`Report`] changes.
+pub const SCHEMA: u32 = 1;
+
+/// Everything about one simulation: what came out, and all that is needed to run it again.
+///
+/// It holds no wall-clock time and nothing about the host: the same inputs give the same bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Version of this layout.
+    pub schema: u32,
+    /// Version of the gsim that made it.
+    pub gsim: String,
+    /// The run's name.
+    pub name: String,
+    /// The first numbers to look at, all kernels together.
+    pub totals: Totals,
+    /// What the comparison with the host reference found.
+    pub check: Verdict,
+    /// The three ledgers, all kernels together.
+    pub ledgers: Ledgers,
+    /// By kernel, in the order of launch.
+    pub kernels: Vec<KernelReport>,
+    /// Every counter of every component instance, all kernels together.
+    pub components: Components,
+    /// What to run to get this again.
+    pub inputs: Inputs,
+    /// The meaning of every name: by group, then by name.
+    pub glossary: Glossary,
+}
+
+/// One kernel launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelReport {
+    /// Entry point.
+    pub name: String,
+    /// CTAs of the launch.
+    pub ctas: u64,
+    /// Threads of a CTA.
+    pub cta_threads: u32,
+    /// Warps of an SM that residency allows at once.
+    pub resident_warps: u32,
+    /// The first numbers to look at.
+    pub totals: Totals,
+    /// The three ledgers.
+    pub ledgers: Ledgers,
+    /// Every counter of every component instance.
+    pub components: Components,
+}
+
+/// All that decides the outcome of a simulation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Inputs {
+    /// The whole machine, changes applied.
+    pub machine: Machine,
+    /// The whole workload, changes applied.
+    pub workload: WorkloadSpec,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What the run file changed in the machine or the workload, by path.
+    #[serde(default)]
+    pub set: BTreeMap<String, Value>,
+    /// Versions and digests of what else took part, by name: the kernel's PTX, its compiler.
+    #[serde(default)]
+    pub versions: BTreeMap<String, String>,
+}
+
+impl Report {
+    /// Sums up what the kernels did.
+    ///
+    /// Fails when a ledger does not sum: such a report must not exist.
+    pub fn new(
+        name: &str,
+        inputs: Inputs,
+        kernels: Vec<KernelStatistics>,
+        check: Verdict,
+    ) -> Result<Self> {
+        let (mut ledgers, mut components) = (Ledgers::default(), Components::default());
+        let (mut cycles, mut load_accesses) = (0, 0);
+        for kernel in &kernels {
+            kernel
+                .ledgers
+                .check()
+                .map_err(|why| Error::internal(format!("kernel {}: {why}", kernel.name)))?;
+            ledgers.merge(&kernel.ledgers);
+            components.merge(&kernel.components);
+            cycles += kernel.cycles;
+            load_accesses += kernel.latency_accesses;
+        }
+        let machine = &inputs.machine;
+        let totals = Totals::new(machine, cycles, load_accesses, &ledgers, &components);
+        let kernels =
+            kernels.into_iter().map(|kernel| KernelReport::new(machine, kernel)).collect();
+        Ok(Report {
+            schema: SCHEMA,
+            gsim: env!("CARGO_PKG_VERSION").to_owned(),
+            name: name.to_owned(),
+            totals,
+            check,
+            ledgers,
+            kernels,
+            components,
+            inputs,
+            glossary: glossary(),
+        })
+    }
+
+    /// Reads a stored report: the file itself, or the result folder that holds a `report.json`.
+    ///
+    /// Fails on another schema version and on a ledger that does not sum.
+    pub fn read(path: &Path) -> Result<Self> {
+        /// What every schema version has.
+        #[derive(Deserialize)]
+        struct Header {
+            schema: u32,
+        }
+
+        let file = if path.is_dir() { path.join(super::REPORT_FILE) } else { path.to_owned() };
+        let text = fs::read_to_string(&file)
+            .map_err(|why| Error::input(format!("cannot be read: {why}")).in_file(&file))?;
+        let bad_json = |why: serde_json::Error| {
+            Error::input(format!("not a report: {why}")).at(&file, why.line(), why.column())
+        };
+        let header: Header = serde_json::from_str(&text).map_err(bad_json)?;
+        if header.schema != SCHEMA {
+            let message = format!("report schema {}, this gsim reads {SCHEMA}", header.schema);
+            return Err(Error::input(message).in_file(&file).hint("run the simulation again"));
+        }
+        let report: Report = serde_json::from_str(&text).map_err(bad_json)?;
+        let kernels = report.kernels.iter().map(|kernel| &kernel.ledgers);
+        for ledgers in std::iter::once(&report.ledgers).chain(kernels) {
+            ledgers.check().map_err(|why| Error::input(why).in_file(&file))?;
+        }
+        Ok(report)
+    }
+
+    /// The report as text: JSON, indented, with a newline at the end.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("maps have string keys");
+        text.push('\n');
+        text
+    }
+
+    /// The machine's name and what the run changed, for titles.
+    pub fn machine_line(&self) -> String {
+        let name = &self.inputs.machine.name;
+        if self.inputs.set.is_empty() {
+            return name.clone();
+        }
+        let changes =
+            self.inputs.set.iter().map(|(path, value)| format!("{path} = {}", in_words(value)));
+        format!("{name} with {}", changes.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The workload and its parameters in one line, for titles.
+    pub fn workload_line(&self) -> String {
+        let json = serde_json::to_value(&self.inputs.workload).expect("plain data");
+        let Value::Object(variants) = json else { return in_words(&json) };
+        let lines = variants.iter().map(|(name, spec)| match in_words(spec) {
+            parameters if parameters.is_empty() => name.clone(),
+            parameters => format!("{name}: {parameters}"),
+        });
+        lines.collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// A value as a reader wants it: no quotes, no braces, separated thousands, nothing for null.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Number(number) => {
+            number.as_u64().map_or_else(|| number.to_string(), super::number::thousands)
+        }
+        Value::Bool(flag) => flag.to_string(),
+        Value::Array(items) => items.iter().map(in_words).collect::<Vec<_>>().join(" "),
+        Value::Object(fields) => {
+            let fields = fields.iter().filter(|(_, value)| !value.is_null());
+            fields
+                .map(|(name, value)| format!("{name} {}", in_words(value)))
+                .collect::<Vec<_>>()
+                .join(", ")
+        }
+    }
+}
+
+impl KernelReport {
+    fn new(machine: &Machine, kernel: KernelStatistics) -> Self {
+        let totals = Totals::new(
+            machine,
+            kernel.cycles,
+            kernel.latency_accesses,
+            &kernel.ledgers,
+            &kernel.components,
+        );
+        KernelReport {
+            name: kernel.name,
+            ctas: kernel.ctas,
+            cta_threads: kernel.cta_threads,
+            resident_warps: kernel.resident_warps,
+            totals,
+            ledgers: kernel.ledgers,
+            components: kernel.components,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+    use crate::stats::LsuReason;
+
+    #[test]
+    fn a_report_has_this_shape() {
+        let json: Value = serde_json::from_str(&sample::report().to_json()).unwrap();
+        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(
+            keys(&json),
+            [
+                "schema",
+                "gsim",
+                "name",
+                "totals",
+                "check",
+                "ledgers",
+                "kernels",
+                "components",
+                "inputs",
+                "glossary"
+            ]
+        );
+        assert_eq!(
+            keys(&json["totals"]),
+            [
+                "cycles",
+                "warp_instructions",
+                "thread_instructions",
+                "ipc",
+                "l1_hit_rate",
+                "l1_miss_rate",
+                "l2_read_miss_rate",
+                "dram_utilisation",
+                "dram_bytes_read",
+                "dram_bytes_written",
+                "load_accesses",
+                "mean_latency",
+                "memory_requests",
+                "seconds_simulated"
+            ]
+        );
+        assert_eq!(
+            keys(&json["kernels"][0]),
+            ["name", "ctas", "cta_threads", "resident_warps", "totals", "ledgers", "components"]
+        );
+        assert_eq!(keys(&json["ledgers"]), ["issue", "lsu", "latency"]);
+        assert_eq!(keys(&json["inputs"]), ["machine", "workload", "seed", "set", "versions"]);
+        assert_eq!(json["check"]["elements"], 524_288);
+        assert_eq!(json["inputs"]["machine"]["l1"]["mshr_mergers"], 8);
+        assert_eq!(
+            json["glossary"]["ledgers.lsu"]["missqueue"],
+            "Stalled: the queue to the interconnect is full."
+        );
+    }
+
+    #[test]
+    fn the_totals_are_those_of_the_kernels_together() {
+        let report = sample::report();
+        let cycles: u64 = report.kernels.iter().map(|kernel| kernel.totals.cycles).sum();
+        assert_eq!(report.totals.cycles, cycles);
+        assert_eq!(report.totals.ipc, report.totals.warp_instructions as f64 / cycles as f64);
+        assert_eq!(report.totals.seconds_simulated, cycles as f64 / 700e6);
+        assert_eq!(
+            report.totals.mean_latency,
+            report.ledgers.latency.total() as f64 / report.totals.load_accesses as f64
+        );
+    }
+
+    #[test]
+    fn a_report_is_read_back_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let report = sample::report();
+        fs::write(folder.path().join("report.json"), report.to_json()).unwrap();
+        assert_eq!(Report::read(folder.path()).unwrap(), report);
+    }
+
+    #[test]
+    fn another_schema_and_broken_json_are_refused_with_the_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("report.json");
+        fs::write(&file, "{\"schema\": 99}").unwrap();
+        let error = Report::read(&file).unwrap_err();
+        assert!(error.message.contains("report schema 99"), "{error}");
+        fs::write(&file, "{\"schema\": 1,\n oops").unwrap();
+        let error = Report::read(&file).unwrap_err();
+        assert_eq!(error.location.unwrap().position, Some((2, 2)));
+        assert_eq!(error.kind, crate::error::ErrorKind::Input);
+    }
+
+    #[test]
+    fn a_ledger_that_does_not_sum_makes_no_report() {
+        let (inputs, mut kernels, check) = sample::parts();
+        kernels[1].ledgers.lsu.charge(LsuReason::Idle, 1);
+        let error = Report::new("broken", inputs, kernels, check).unwrap_err();
+        assert_eq!(error.kind, crate::error::ErrorKind::Internal);
+        assert!(error.message.contains("the lsu ledger does not sum"), "{error}");
+    }
+
+    #[test]
+    fn what_a_run_changed_is_told_with_the_machine() {
+        let mut report = sample::report();
+        assert_eq!(report.machine_line(), "GeForce GTX 480");
+        report.inputs.set.insert("l1.mshr_mergers".to_owned(), 16.into());
+        report.inputs.set.insert("l1.index".to_owned(), "Xor".into());
+        let line = "GeForce GTX 480 with l1.index = Xor, l1.mshr_mergers = 16";
+        assert_eq!(report.machine_line(), line);
+    }
+
+    #[test]
+    fn the_workload_is_told_in_one_line() {
+        assert_eq!(
+            sample::report().workload_line(),
+            "Stencil1d: element Char, elements 524,288, block 256, iterations 4"
+        );
+    }
+}

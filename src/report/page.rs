@@ -1,0 +1,162 @@
+//! The report as one HTML page: no script, nothing loaded, readable from a disk or a mail.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::stats::{Ledger, Reason, ratio};
+
+use super::colour::look;
+use super::number::{percent, short, thousands};
+use super::{Report, plot};
+
+const STYLE: &str = "\
+body{font:15px/1.45 system-ui,'DejaVu Sans',sans-serif;color:#1f242b;max-width:1200px;margin:2rem auto;\
+padding:0 1rem}
+svg{width:100%;height:auto}
+h2{margin:2.2rem 0 .5rem;font-size:1.25rem}
+table{border-collapse:collapse;width:100%}
+th{text-align:left;font-weight:600;color:#5c6570}
+th,td{padding:.22rem .6rem .22rem 0;border-bottom:1px solid #dee2e7;vertical-align:top}
+.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
+.m{color:#5c6570;width:50%}
+i{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin-right:.5em}
+details{margin-top:1rem}
+summary{cursor:pointer}
+pre{background:#f3f5f8;padding:1rem;border-radius:6px;overflow:auto;font-size:13px}
+";
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+impl Report {
+    /// The report as one HTML page: the picture, every total, ledger and counter with its meaning, and
+    /// the inputs.
+    pub fn to_html(&self) -> String {
+        let mut page = String::new();
+        let title = escape(&self.name);
+        let _ = write!(
+            page,
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
+             <style>\n{STYLE}</style>\n</head>\n<body>\n{}",
+            plot::stalls(self).svg()
+        );
+        self.push_totals(&mut page);
+        self.push_ledger(&mut page, "Issue ledger", "ledgers.issue", &self.ledgers.issue);
+        self.push_ledger(&mut page, "LSU ledger", "ledgers.lsu", &self.ledgers.lsu);
+        self.push_ledger(&mut page, "Latency ledger", "ledgers.latency", &self.ledgers.latency);
+        let components = serde_json::to_value(&self.components).expect("plain data");
+        for (name, instances) in components.as_object().into_iter().flatten() {
+            self.push_counters(&mut page, name, instances);
+        }
+        let inputs = serde_json::to_string_pretty(&self.inputs).expect("maps have string keys");
+        let _ = write!(
+            page,
+            "<h2>Inputs</h2>\n<p>gsim {}, report schema {}. Output equals the host reference \
+             ({} elements).</p>\n<details><summary>machine, workload, seed</summary>\n\
+             <pre>{}</pre>\n</details>\n</body>\n</html>\n",
+            escape(&self.gsim),
+            self.schema,
+            thousands(self.check.elements),
+            escape(&inputs)
+        );
+        page
+    }
+
+    fn meaning(&self, group: &str, name: &str) -> String {
+        let meaning = self.glossary.get(group).and_then(|names| names.get(name));
+        escape(meaning.map_or("", String::as_str))
+    }
+
+    fn push_totals(&self, page: &mut String) {
+        page.push_str("<h2>Totals</h2>\n<table>\n");
+        let totals = serde_json::to_value(&self.totals).expect("plain data");
+        for (name, value) in totals.as_object().into_iter().flatten() {
+            let shown = match (value.as_u64(), value.as_f64()) {
+                (Some(whole), _) => thousands(whole),
+                // Seconds are small; a few digits of everything else are enough.
+                (None, Some(value)) if value.abs() < 0.001 => format!("{value:.3e}"),
+                (None, Some(value)) => short(value),
+                (None, None) => value.to_string(),
+            };
+            let _ = writeln!(
+                page,
+                "<tr><td>{name}</td><td class=\"n\">{shown}</td><td class=\"m\">{}</td></tr>",
+                self.meaning("totals", name)
+            );
+        }
+        page.push_str("</table>\n");
+    }
+
+    fn push_ledger<R: Reason, const N: usize>(
+        &self,
+        page: &mut String,
+        title: &str,
+        group: &str,
+        ledger: &Ledger<R, N>,
+    ) {
+        let _ = write!(page, "<h2>{title}: {}</h2>\n<table>\n", thousands(ledger.total()));
+        for (name, _, amount) in ledger.parts() {
+            let _ = writeln!(
+                page,
+                "<tr><td><i style=\"background:{}\"></i>{name}</td><td class=\"n\">{}</td>\
+                 <td class=\"n\">{}</td><td class=\"m\">{}</td></tr>",
+                look(name).colour.hex(),
+                thousands(amount),
+                percent(ratio(amount, ledger.total())),
+                self.meaning(group, name)
+            );
+        }
+        page.push_str("</table>\n");
+    }
+
+    /// A component's counters: the sum over its instances, and the least and the most of one.
+    fn push_counters(&self, page: &mut String, name: &str, instances: &Value) {
+        let instances = match instances {
+            Value::Array(instances) => instances.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let Some(Value::Object(first)) = instances.first() else { return };
+        let _ = write!(
+            page,
+            "<h2>{name} ({})</h2>\n<table>\n<tr><th>counter</th><th class=\"n\">sum</th>\
+             <th class=\"n\">least</th><th class=\"n\">most</th><th>meaning</th></tr>\n",
+            instances.len()
+        );
+        for counter in first.keys() {
+            let values = || instances.iter().filter_map(|one| one[counter].as_u64());
+            let cell = |value: u64| format!("<td class=\"n\">{}</td>", thousands(value));
+            let _ = writeln!(
+                page,
+                "<tr><td>{counter}</td>{}{}{}<td class=\"m\">{}</td></tr>",
+                cell(values().sum()),
+                cell(values().min().unwrap_or(0)),
+                cell(values().max().unwrap_or(0)),
+                self.meaning(&format!("components.{name}"), counter)
+            );
+        }
+        page.push_str("</table>\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::sample;
+
+    #[test]
+    fn the_page_stands_alone_and_explains_every_number() {
+        let report = sample::report();
+        let page = report.to_html();
+        assert!(!page.contains("<script") && !page.contains("src=") && !page.contains("href="));
+        for meanings in report.glossary.values() {
+            for (name, meaning) in meanings {
+                assert!(page.contains(&format!("{name}</td>")), "{name} is missing");
+                assert!(page.contains(&super::escape(meaning)), "{name} is not explained");
+            }
+        }
+        assert!(page.contains("<td class=\"n\">177,174</td>"));
+        assert_eq!(page, sample::report().to_html());
+    }
+}

@@ -1,0 +1,134 @@
+//! Made-up but plausible results, for tests of what is drawn and printed.
+
+use std::collections::BTreeMap;
+
+use crate::config::Machine;
+use crate::dram::DramStats;
+use crate::gpu::{Components, KernelStatistics, Ledgers};
+use crate::l1::L1Stats;
+use crate::l2::L2Stats;
+use crate::noc::NocStats;
+use crate::sm::SmStats;
+use crate::stats::{IssueReason, LatencyStage, Ledger, LsuReason, Reason};
+use crate::workload::Verdict;
+
+use super::{Inputs, Report};
+
+const SMS: u64 = 15;
+
+fn ledger<R: Reason, const N: usize>(parts: &[(R, u64)]) -> Ledger<R, N> {
+    let mut ledger = Ledger::default();
+    for &(reason, amount) in parts {
+        ledger.charge(reason, amount);
+        ledger.add_total(amount);
+    }
+    ledger
+}
+
+fn ledgers(scale: u64) -> Ledgers {
+    use IssueReason as I;
+    use LatencyStage as L;
+    use LsuReason as U;
+    Ledgers {
+        issue: ledger(&[
+            (I::Issued, 4120 * scale),
+            (I::LsuNoMerger, 3911 * scale),
+            (I::LsuNoMshrLine, 88 * scale),
+            (I::LsuCoalescing, 402 * scale),
+            (I::LsuMissQueue, 61),
+            (I::LsuServing, 377 * scale),
+            (I::UnitBusy, 12),
+            (I::Arithmetic, 940 * scale),
+            (I::MemoryLsu, 1210 * scale),
+            (I::MemoryL1, 356 * scale),
+            (I::MemoryMerged, 612 * scale),
+            (I::MemoryNoc, 133 * scale),
+            (I::MemoryL2, 441 * scale),
+            (I::MemoryDram, 801 * scale),
+            (I::NoWarp, 290 * scale),
+        ]),
+        lsu: ledger(&[
+            (U::Idle, 3001 * scale),
+            (U::Serving, 1310 * scale),
+            (U::NoMerger, 2511 * scale),
+            (U::NoMshrLine, 43 * scale),
+            (U::NoCacheLine, 7),
+            (U::Coalescing, 322 * scale),
+            (U::MissQueue, 19 * scale),
+        ]),
+        latency: ledger(&[
+            (L::Lsu, 96_000 * scale),
+            (L::L1, 61_000 * scale),
+            (L::L1Merged, 88_000 * scale),
+            (L::RequestNetwork, 9_100 * scale),
+            (L::L2Queue, 44_000 * scale),
+            (L::L2, 8_000 * scale),
+            (L::L2Merged, 2_000 * scale),
+            (L::DramQueue, 31_000 * scale),
+            (L::DramService, 22_500 * scale),
+            (L::ReplyNetwork, 11_900 * scale),
+        ]),
+    }
+}
+
+fn components(scale: u64) -> Components {
+    let sm = SmStats {
+        warp_instructions: 4120 * scale / SMS * 2,
+        thread_instructions: 4120 * 32 * scale / SMS * 2,
+        ctas: 137,
+        ..SmStats::default()
+    };
+    let l1 = L1Stats {
+        load_hits: 610 * scale,
+        load_merged: 280 * scale,
+        load_misses: 110 * scale,
+        ..L1Stats::default()
+    };
+    let l2 = L2Stats { read_hits: 70 * scale, read_misses: 55 * scale, ..L2Stats::default() };
+    let dram = DramStats {
+        clocks: 606 * scale,
+        data_clocks: 186 * scale,
+        read_bursts: 68 * scale,
+        write_bursts: 25 * scale,
+        ..DramStats::default()
+    };
+    let network = NocStats { packets: 1650 * scale, flits: 2900 * scale, contention: 17 };
+    Components {
+        sm: vec![sm; SMS as usize],
+        l1: vec![l1; SMS as usize],
+        request_network: network.clone(),
+        reply_network: network,
+        l2: vec![l2; 12],
+        dram: vec![dram; 6],
+    }
+}
+
+/// The arguments of `Report::new`, the name apart.
+pub fn parts() -> (Inputs, Vec<KernelStatistics>, Verdict) {
+    let machine: Machine = ron::Options::default()
+        .with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME)
+        .from_str(include_str!("../../configs/gpus/gtx480.ron"))
+        .expect("the preset parses");
+    let workload = serde_json::from_value(serde_json::json!({"Stencil1d": {"element": "Char"}}))
+        .expect("the workload parses");
+    let inputs =
+        Inputs { machine, workload, seed: 1, set: BTreeMap::new(), versions: BTreeMap::new() };
+    let kernel = |scale: u64| KernelStatistics {
+        name: "stencil1d_char".to_owned(),
+        ctas: 2048,
+        cta_threads: 256,
+        resident_warps: 48,
+        cycles: 459 * scale,
+        ledgers: ledgers(scale),
+        latency_accesses: 2040 * scale,
+        components: components(scale),
+    };
+    let kernels = vec![kernel(103), kernel(94), kernel(95), kernel(94)];
+    (inputs, kernels, Verdict { elements: 524_288 })
+}
+
+/// A report of four launches.
+pub fn report() -> Report {
+    let (inputs, kernels, check) = parts();
+    Report::new("stencil-char", inputs, kernels, check).expect("the ledgers sum")
+}

@@ -1,0 +1,199 @@
+//! Result folders that are whole or absent.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::stats::{Ledger, Reason, ratio};
+
+use super::plot;
+use super::{REPORT_FILE, Report};
+
+impl Report {
+    /// Writes `ROOT/NAME` with the report as JSON and as a page, the ledgers as a table, and the stall
+    /// breakdown; returns the folder.
+    ///
+    /// The folder appears at once, whole. An older result of the same name is replaced; a folder that
+    /// is no result is left alone, and that is an error.
+    pub fn save(&self, root: &Path) -> Result<PathBuf> {
+        write_folder(root, &self.name, REPORT_FILE, |folder| {
+            write_file(&folder.join(REPORT_FILE), self.to_json().as_bytes())?;
+            write_file(&folder.join("ledgers.csv"), self.ledgers_csv().as_bytes())?;
+            write_file(&folder.join("report.html"), self.to_html().as_bytes())?;
+            plot::stalls(self).write(&folder.join("stalls"))
+        })
+    }
+
+    /// The ledgers as a table: all kernels together first, then each by its place in the launch order.
+    pub fn ledgers_csv(&self) -> String {
+        let mut text = "kernel,ledger,reason,amount,share\n".to_owned();
+        let all = ("all".to_owned(), &self.ledgers);
+        let each = self.kernels.iter().enumerate();
+        let each = each.map(|(number, kernel)| ((number + 1).to_string(), &kernel.ledgers));
+        for (kernel, ledgers) in std::iter::once(all).chain(each) {
+            push_rows(&mut text, &kernel, "issue", &ledgers.issue);
+            push_rows(&mut text, &kernel, "lsu", &ledgers.lsu);
+            push_rows(&mut text, &kernel, "latency", &ledgers.latency);
+        }
+        text
+    }
+}
+
+fn push_rows<R: Reason, const N: usize>(
+    text: &mut String,
+    kernel: &str,
+    name: &str,
+    ledger: &Ledger<R, N>,
+) {
+    for (reason, _, amount) in ledger.parts() {
+        let share = ratio(amount, ledger.total());
+        // Kernels are numbered and reasons are identifiers: nothing needs quoting.
+        text.push_str(&format!("{kernel},{name},{reason},{amount},{share:.6}\n"));
+    }
+}
+
+/// Writes one file and sees it onto the disk.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = fs::File::create(path).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(|why| Error::run(format!("cannot be written: {why}")).in_file(path))
+}
+
+/// Lets `fill` write a folder that then appears as `ROOT/NAME` at once.
+///
+/// `fill` gets `ROOT/NAME.partial-PID`, which is renamed when all went well and removed otherwise. A
+/// folder `ROOT/NAME` that holds a file called `marker`, or nothing, is replaced: moved aside, and moved
+/// back when the new one cannot take its place. Any other folder of that name is an error.
+pub fn write_folder(
+    root: &Path,
+    name: &str,
+    marker: &str,
+    fill: impl FnOnce(&Path) -> Result<()>,
+) -> Result<PathBuf> {
+    let strange = name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']);
+    if strange {
+        return Err(Error::input(format!("`{name}` cannot be the name of a result folder")));
+    }
+    let folder = root.join(name);
+    let partial = root.join(format!("{name}.partial-{}", std::process::id()));
+    check_replaceable(&folder, marker)?;
+    // Of a killed process that had the same number.
+    remove(&partial)?;
+    fs::create_dir_all(&partial)
+        .map_err(|why| Error::run(format!("cannot be made: {why}")).in_file(&partial))?;
+    let done = fill(&partial).and_then(|()| put_in_place(&partial, &folder));
+    if done.is_err() {
+        // The first error is the one to tell; a partial folder that stays is harmless.
+        let _ = remove(&partial);
+    }
+    done.map(|()| folder)
+}
+
+fn check_replaceable(folder: &Path, marker: &str) -> Result<()> {
+    let Ok(mut entries) = fs::read_dir(folder) else {
+        return match fs::symlink_metadata(folder) {
+            Ok(_) => Err(Error::run("stands where the result folder goes").in_file(folder)),
+            Err(_) => Ok(()),
+        };
+    };
+    if entries.next().is_none() || folder.join(marker).is_file() {
+        return Ok(());
+    }
+    Err(Error::run(format!("holds no {marker}, so it is not replaced"))
+        .in_file(folder)
+        .hint("move it away, or give the run another name"))
+}
+
+fn put_in_place(partial: &Path, folder: &Path) -> Result<()> {
+    let cannot =
+        |why: std::io::Error| Error::run(format!("cannot be put in place: {why}")).in_file(folder);
+    if !folder.exists() {
+        return fs::rename(partial, folder).map_err(cannot);
+    }
+    let mut aside = partial.as_os_str().to_owned();
+    aside.push("-replaced");
+    let aside = PathBuf::from(aside);
+    remove(&aside)?;
+    fs::rename(folder, &aside).map_err(cannot)?;
+    if let Err(why) = fs::rename(partial, folder) {
+        fs::rename(&aside, folder).map_err(cannot)?;
+        return Err(cannot(why));
+    }
+    remove(&aside)
+}
+
+/// Removes a folder; one that is not there is as good as removed.
+fn remove(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::run(format!("cannot be removed: {why}")).in_file(folder))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_result_folder_appears_whole_and_is_the_same_every_time() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = sample::report().save(root.path()).unwrap();
+        let files = ["ledgers.csv", "report.html", "report.json", "stalls.png", "stalls.svg"];
+        assert_eq!(names(&folder), files);
+        let bytes = || files.map(|file| fs::read(folder.join(file)).unwrap());
+        let first = bytes();
+        sample::report().save(root.path()).unwrap();
+        assert!(bytes() == first);
+        assert_eq!(names(root.path()), ["stencil-char"]);
+    }
+
+    #[test]
+    fn a_failure_leaves_the_old_result_and_no_partial_one() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |text: &'static str| {
+            write_folder(root.path(), "run", REPORT_FILE, |folder| {
+                write_file(&folder.join(REPORT_FILE), text.as_bytes())?;
+                if text == "bad" { Err(Error::run("no")) } else { Ok(()) }
+            })
+        };
+        write("good").unwrap();
+        write("bad").unwrap_err();
+        assert_eq!(fs::read_to_string(root.path().join("run/report.json")).unwrap(), "good");
+        write("better").unwrap();
+        assert_eq!(fs::read_to_string(root.path().join("run/report.json")).unwrap(), "better");
+        assert_eq!(names(root.path()), ["run"]);
+    }
+
+    #[test]
+    fn what_is_no_result_is_not_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("thesis")).unwrap();
+        fs::write(root.path().join("thesis/chapter1.tex"), "years").unwrap();
+        let error = write_folder(root.path(), "thesis", REPORT_FILE, |_| Ok(())).unwrap_err();
+        assert!(error.message.contains("not replaced"), "{error}");
+        assert_eq!(names(&root.path().join("thesis")), ["chapter1.tex"]);
+        assert!(write_folder(root.path(), "../up", REPORT_FILE, |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn the_table_has_every_ledger_of_every_kernel() {
+        let csv = sample::report().ledgers_csv();
+        let lines: Vec<_> = csv.lines().collect();
+        assert_eq!(lines.len(), 1 + 5 * (19 + 8 + 10));
+        assert!(lines.contains(&"all,lsu,nocacheline,28,0.000010"), "{csv}");
+    }
+}
