@@ -4,7 +4,7 @@
 
 use super::super::ast::Type;
 use super::super::program::{Access, AtomicOp};
-use super::memory::{Places, lanes};
+use super::copy::{Places, lanes};
 use super::registers::{Lane, Registers};
 use crate::isa::LaneMask;
 

@@ -1,11 +1,12 @@
 //! Functional execution, a warp at a time over vectors of 32 lanes.
 //!
 //! * `registers` — rows of lanes and the loops over them;
-//! * `memory` — loads, stores and their bounds; `atomic` — atomic operations;
+//! * `memory` — addresses, bounds and alignment; `copy` — loads and stores; `atomic` — the rest;
 //! * `stack` — divergence: which lanes are where;
 //! * `cta` — the warps of a CTA in turn, each until a barrier or its end.
 
 mod atomic;
+mod copy;
 mod cta;
 mod memory;
 mod registers;

@@ -31,7 +31,7 @@ pub fn kernel(body: &str) -> String {
 }
 
 /// Line of [`kernel`]'s text on which the body starts.
-pub const BODY_LINE: u32 = 8;
+pub const BODY_LINE: u32 = 9;
 
 pub fn source(text: impl Into<String>) -> Arc<PtxSource> {
     Arc::new(PtxSource { path: "t.ptx".into(), text: text.into() })
