@@ -4,6 +4,7 @@ pub mod cli;
 pub mod config;
 pub mod dram;
 pub mod error;
+pub mod frontend;
 pub mod gpu;
 pub mod isa;
 pub mod l1;

@@ -1,0 +1,3 @@
+//! Where warp instructions come from.
+
+pub mod ptx;

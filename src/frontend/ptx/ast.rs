@@ -1,0 +1,237 @@
+//! PTX as it is written.
+
+use super::lexer::Place;
+
+/// A PTX type, by its own name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    U8,
+    U16,
+    U32,
+    U64,
+    S8,
+    S16,
+    S32,
+    S64,
+    B8,
+    B16,
+    B32,
+    B64,
+    F16,
+    F32,
+    F64,
+    Pred,
+}
+
+impl Type {
+    /// The type of that name, without the dot.
+    pub fn from_name(name: &str) -> Option<Type> {
+        use Type::*;
+        Some(match name {
+            "u8" => U8,
+            "u16" => U16,
+            "u32" => U32,
+            "u64" => U64,
+            "s8" => S8,
+            "s16" => S16,
+            "s32" => S32,
+            "s64" => S64,
+            "b8" => B8,
+            "b16" => B16,
+            "b32" => B32,
+            "b64" => B64,
+            "f16" => F16,
+            "f32" => F32,
+            "f64" => F64,
+            "pred" => Pred,
+            _ => return None,
+        })
+    }
+
+    /// Size [bytes]; 0 for predicates.
+    pub fn bytes(self) -> u32 {
+        use Type::*;
+        match self {
+            U8 | S8 | B8 => 1,
+            U16 | S16 | B16 | F16 => 2,
+            U32 | S32 | B32 | F32 => 4,
+            U64 | S64 | B64 | F64 => 8,
+            Pred => 0,
+        }
+    }
+
+    /// Whether it is a signed integer.
+    pub fn signed(self) -> bool {
+        matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64)
+    }
+
+    /// Whether it is a floating-point number.
+    pub fn float(self) -> bool {
+        matches!(self, Type::F16 | Type::F32 | Type::F64)
+    }
+}
+
+/// State space of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VarSpace {
+    /// `.global`
+    Global,
+    /// `.const`
+    Const,
+    /// `.shared`
+    Shared,
+    /// `.local`
+    Local,
+    /// `.param`
+    Param,
+}
+
+/// The initial value of a variable.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Init {
+    /// None: zero where it matters.
+    None,
+    /// The bytes, as far as they are given; zero after that.
+    Bytes(Vec<u8>),
+    /// Something that gsim does not evaluate, such as the address of another variable.
+    Symbolic,
+}
+
+/// A variable or parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Where it lives.
+    pub space: VarSpace,
+    /// Its name.
+    pub name: String,
+    /// Type of an element.
+    pub ty: Type,
+    /// Alignment [bytes, a power of two].
+    pub align: u32,
+    /// Size of all elements [bytes]; `None` for `name[]`, whose size the launch decides.
+    pub bytes: Option<u64>,
+    /// Initial value.
+    pub init: Init,
+    /// Where it is declared.
+    pub at: Place,
+}
+
+/// A name with what may follow it: `%tid.x`, `table+8`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Name {
+    /// The name.
+    pub name: String,
+    /// What follows a dot.
+    pub part: Option<String>,
+}
+
+/// An operand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A register, variable or label, plus a number of bytes for variables.
+    Name(Name, i64),
+    /// A predicate, inverted: `!%p1`.
+    Not(Name),
+    /// A whole number; negative ones in two's complement.
+    Int(u64),
+    /// Bits of a single-precision number.
+    F32(u32),
+    /// Bits of a double-precision number.
+    F64(u64),
+    /// `{a, b}`; elements are neither vectors nor addresses.
+    Vector(Vec<Value>),
+    /// `[base+offset]`.
+    Address(Option<Name>, i64),
+    /// `p|q`.
+    Pair(Name, Name),
+}
+
+/// An operand and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operand {
+    /// The operand.
+    pub value: Value,
+    /// Where it starts.
+    pub at: Place,
+}
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// Guard predicate, and whether it is inverted.
+    pub guard: Option<(Name, bool)>,
+    /// What comes before the first dot.
+    pub opcode: String,
+    /// What follows the dots, in order.
+    pub modifiers: Vec<String>,
+    /// Operands.
+    pub operands: Vec<Operand>,
+    /// Where the opcode starts.
+    pub at: Place,
+}
+
+impl Instruction {
+    /// Opcode and modifiers, as written.
+    pub fn full_name(&self) -> String {
+        let mut name = self.opcode.clone();
+        for modifier in &self.modifiers {
+            name.push('.');
+            name.push_str(modifier);
+        }
+        name
+    }
+}
+
+/// A declaration of registers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegDecl {
+    /// Type of each.
+    pub ty: Type,
+    /// The name, or what comes before the number.
+    pub name: String,
+    /// `Some(n)` declares `name0` to `name(n-1)`.
+    pub count: Option<u64>,
+}
+
+/// One statement of an entry's body; nested blocks are flat, between `Open` and `Close`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// Registers.
+    Regs(RegDecl),
+    /// A variable.
+    Variable(Variable),
+    /// A label.
+    Label(String, Place),
+    /// An instruction.
+    Instruction(Instruction),
+    /// `{`
+    Open,
+    /// `}`
+    Close,
+}
+
+/// A kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Parameters, in order.
+    pub params: Vec<Variable>,
+    /// `.maxntid`: the most threads of a CTA.
+    pub max_threads: Option<u64>,
+    /// `.reqntid`: the threads of a CTA in x, y, z.
+    pub required_threads: Option<[u64; 3]>,
+    /// The body.
+    pub body: Vec<Statement>,
+    /// Where the name stands.
+    pub at: Place,
+}
+
+/// A module.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ast {
+    /// Variables outside kernels.
+    pub variables: Vec<Variable>,
+    /// Kernels.
+    pub entries: Vec<Entry>,
+}

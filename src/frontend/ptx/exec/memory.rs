@@ -1,0 +1,274 @@
+//! Loads and stores.
+//!
+//! A full warp whose addresses are affine in the lane number is checked once, and copied as a block
+//! when it is contiguous. Everything else goes lane by lane.
+
+use std::ops::Range;
+
+use super::super::program::{Access, AccessKind, AccessSpace, Base};
+use super::copy::{Places, lanes, load, store};
+use super::registers::Registers;
+use super::{CONST_WINDOW, LOCAL_BASE, LOCAL_WINDOW, SHARED_WINDOW};
+use crate::isa::{LaneMask, WARP, WarpStream};
+use crate::workload::DeviceMemory;
+
+/// A lane that did wrong, and what.
+pub type LaneFault = (usize, String);
+
+/// The memories that a warp sees.
+pub struct Spaces<'a> {
+    /// Global memory.
+    pub global: &'a mut DeviceMemory,
+    /// Addresses of the buffer that was accessed last.
+    pub last_buffer: &'a mut Range<u64>,
+    /// Shared memory of the CTA.
+    pub shared: &'a mut [u8],
+    /// Local memories of the warp's lanes, one after the other.
+    pub local: &'a mut [u8],
+    /// Local memory of a lane [bytes].
+    pub local_bytes: u64,
+    /// Number of the warp in the launch.
+    pub warp_of_launch: u64,
+    /// Constant memory.
+    pub consts: &'a [u8],
+}
+
+/// The stride of addresses that are affine over all lanes.
+#[inline(always)]
+fn stride_of(addresses: &[u64; WARP]) -> Option<i32> {
+    let stride = addresses[1].wrapping_sub(addresses[0]);
+    let mut wrong = 0;
+    for lane in 1..WARP {
+        wrong |= addresses[lane].wrapping_sub(addresses[lane - 1]) ^ stride;
+    }
+    if wrong == 0 { i32::try_from(stride as i64).ok() } else { None }
+}
+
+impl Spaces<'_> {
+    /// Executes a memory access for the lanes of `mask` and records its addresses.
+    #[inline]
+    pub fn access(
+        &mut self,
+        access: &Access,
+        regs: &mut Registers,
+        mask: LaneMask,
+        stream: &mut WarpStream,
+    ) -> Result<(), LaneFault> {
+        if mask == 0 {
+            stream.push_affine(0, 0, 0);
+            return Ok(());
+        }
+        let mut addresses = [access.offset; WARP];
+        match access.base {
+            Base::Wide(row) => {
+                let row = &regs.wide[usize::from(row)];
+                for lane in 0..WARP {
+                    addresses[lane] = row[lane].wrapping_add(access.offset);
+                }
+            }
+            Base::Narrow(row) => {
+                let row = &regs.narrow[usize::from(row)];
+                for lane in 0..WARP {
+                    addresses[lane] = u64::from(row[lane]).wrapping_add(access.offset);
+                }
+            }
+            Base::None => {}
+        }
+        let space = match access.space {
+            AccessSpace::Generic => self.window(mask, &mut addresses)?,
+            space => space,
+        };
+        let bytes = u64::from(access.ty.bytes()) * u64::from(access.elements);
+        let stride = if mask == !0 { stride_of(&addresses) } else { None };
+        let places = self.check(space, access.kind, &addresses, bytes, mask, stride)?;
+        self.record(access.space, space, &addresses, mask, stride, bytes, stream);
+        let block: &mut [u8] = match space {
+            AccessSpace::Global | AccessSpace::Generic => self.global.block_mut(),
+            AccessSpace::Shared => self.shared,
+            AccessSpace::Local => self.local,
+            AccessSpace::Const => {
+                load(self.consts, &places, mask, access, regs);
+                return Ok(());
+            }
+        };
+        match access.kind {
+            AccessKind::Load => load(block, &places, mask, access, regs),
+            AccessKind::Store => store(block, &places, mask, access, regs),
+            AccessKind::Atomic(op) => {
+                super::atomic::execute(op, block, &places, mask, access, regs);
+            }
+        }
+        Ok(())
+    }
+
+    /// The space of generic addresses, which become addresses of that space.
+    fn window(
+        &self,
+        mask: LaneMask,
+        addresses: &mut [u64; WARP],
+    ) -> Result<AccessSpace, LaneFault> {
+        let windows = [
+            (CONST_WINDOW, AccessSpace::Const, 0),
+            (LOCAL_WINDOW, AccessSpace::Local, LOCAL_WINDOW),
+            (SHARED_WINDOW, AccessSpace::Shared, SHARED_WINDOW),
+        ];
+        let of = |address: u64| {
+            let found = windows.iter().find(|(start, ..)| address >= *start);
+            found.map_or((AccessSpace::Global, 0), |(_, space, start)| (*space, *start))
+        };
+        let (space, start) = of(addresses[mask.trailing_zeros() as usize]);
+        for lane in lanes(mask) {
+            if of(addresses[lane]).0 != space {
+                let message = "generic addresses of one warp instruction point to several spaces";
+                return Err((lane, message.into()));
+            }
+            addresses[lane] -= start;
+        }
+        Ok(space)
+    }
+
+    /// Checks bounds and alignment; gives the places in the block of memory.
+    #[inline]
+    fn check(
+        &mut self,
+        space: AccessSpace,
+        kind: AccessKind,
+        addresses: &[u64; WARP],
+        bytes: u64,
+        mask: LaneMask,
+        stride: Option<i32>,
+    ) -> Result<Places, LaneFault> {
+        let base = match space {
+            AccessSpace::Global | AccessSpace::Generic => DeviceMemory::BASE,
+            AccessSpace::Const => CONST_WINDOW,
+            AccessSpace::Shared | AccessSpace::Local => 0,
+        };
+        // Vector sizes and element sizes are powers of two, and so is their product.
+        let odd = bytes - 1;
+        if let Some(stride) = stride
+            && space != AccessSpace::Local
+            && (addresses[0] | stride as u64) & odd == 0
+        {
+            let (a, b) = (addresses[0], addresses[WARP - 1]);
+            let (least, most) = (a.min(b), a.max(b));
+            let inside = most.checked_add(bytes).is_some_and(|end| match space {
+                AccessSpace::Shared => end <= self.shared.len() as u64,
+                AccessSpace::Const => least >= base && end - base <= self.consts.len() as u64,
+                _ => self.in_buffer(least, end),
+            });
+            if inside {
+                let first = (a - base) as usize;
+                return Ok(Places::Affine { first, stride: stride as isize });
+            }
+        }
+        let mut places = [0; WARP];
+        for lane in lanes(mask) {
+            let address = addresses[lane];
+            if address & odd != 0 {
+                let message = format!(
+                    "{} {bytes} bytes at address {address:#x}, which is not aligned to {bytes} bytes",
+                    verb(kind)
+                );
+                return Err((lane, message));
+            }
+            let end = address.checked_add(bytes);
+            let inside = end.is_some_and(|end| match space {
+                AccessSpace::Shared => end <= self.shared.len() as u64,
+                AccessSpace::Local => end <= self.local_bytes,
+                AccessSpace::Const => address >= base && end - base <= self.consts.len() as u64,
+                _ => self.in_buffer(address, end),
+            });
+            if !inside {
+                return Err((lane, self.outside(space, kind, address, bytes)));
+            }
+            places[lane] = (address - base) as usize;
+            if space == AccessSpace::Local {
+                places[lane] += lane * self.local_bytes as usize;
+            }
+        }
+        Ok(Places::Scattered(places))
+    }
+
+    /// Whether one buffer holds all of the addresses from `start` to `end`.
+    #[inline]
+    fn in_buffer(&mut self, start: u64, end: u64) -> bool {
+        if self.last_buffer.start <= start && end <= self.last_buffer.end {
+            return true;
+        }
+        let found = self.global.find(start, end - start);
+        if let Some(buffer) = found {
+            *self.last_buffer = buffer.address..buffer.address + buffer.bytes;
+        }
+        found.is_some()
+    }
+
+    #[cold]
+    fn outside(&self, space: AccessSpace, kind: AccessKind, address: u64, bytes: u64) -> String {
+        let what = match space {
+            AccessSpace::Shared => {
+                format!("outside the CTA's {} bytes of shared memory", self.shared.len())
+            }
+            AccessSpace::Local => {
+                format!("outside the thread's {} bytes of local memory", self.local_bytes)
+            }
+            AccessSpace::Const => {
+                format!("outside the module's {} bytes of constants", self.consts.len())
+            }
+            _ => {
+                let buffers = self.global.buffers();
+                let after = buffers.partition_point(|(_, buffer)| buffer.address <= address);
+                match buffers[..after].last() {
+                    Some((name, buffer)) => format!(
+                        "outside every buffer, {} bytes past the start of `{name}`, which has {}",
+                        address - buffer.address,
+                        buffer.bytes
+                    ),
+                    None => "outside every buffer".into(),
+                }
+            }
+        };
+        format!("{} {bytes} bytes at address {address:#x}, {what}", verb(kind))
+    }
+
+    /// Hands the addresses to the timing model.
+    #[expect(clippy::too_many_arguments, reason = "called once, with what its caller has at hand")]
+    #[inline]
+    fn record(
+        &self,
+        named: AccessSpace,
+        space: AccessSpace,
+        addresses: &[u64; WARP],
+        mask: LaneMask,
+        stride: Option<i32>,
+        bytes: u64,
+        stream: &mut WarpStream,
+    ) {
+        if space == AccessSpace::Local {
+            let unit = bytes.max(4);
+            // Kept below the largest address that a stream holds, however large the grid.
+            let warp = self.warp_of_launch % (1 << 32);
+            let start = LOCAL_BASE + warp * self.local_bytes * WARP as u64;
+            let physical = std::array::from_fn(|lane| {
+                let (word, rest) = (addresses[lane] / unit, addresses[lane] % unit);
+                start.wrapping_add((word * WARP as u64 + lane as u64).wrapping_mul(unit)) + rest
+            });
+            return stream.push_addresses(mask, &physical);
+        }
+        if named == AccessSpace::Generic && space == AccessSpace::Shared {
+            let generic = addresses.map(|address| address.wrapping_add(SHARED_WINDOW));
+            return stream.push_addresses(mask, &generic);
+        }
+        match stride {
+            Some(stride) => stream.push_affine(mask, addresses[0], stride),
+            None => stream.push_addresses(mask, addresses),
+        }
+    }
+}
+
+fn verb(kind: AccessKind) -> &'static str {
+    match kind {
+        AccessKind::Load => "reads",
+        AccessKind::Store => "writes",
+        AccessKind::Atomic(_) => "updates",
+    }
+}

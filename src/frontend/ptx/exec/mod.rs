@@ -1,0 +1,41 @@
+//! Functional execution, a warp at a time over vectors of 32 lanes.
+//!
+//! * `registers` — rows of lanes and the loops over them;
+//! * `memory` — addresses, bounds and alignment; `copy` — loads and stores; `atomic` — the rest;
+//! * `stack` — divergence: which lanes are where;
+//! * `cta` — the warps of a CTA in turn, each until a barrier or its end.
+
+mod atomic;
+mod copy;
+mod cta;
+mod memory;
+mod registers;
+mod stack;
+
+pub use cta::{CtaState, Place};
+pub use registers::{
+    Bits, Flushed, Kind, Lane, Registers, flush, map1, map2, map3, map4, pack, test2, write,
+};
+
+/// Generic address of shared memory's first byte.
+pub const SHARED_WINDOW: u64 = 1 << 48;
+/// Generic address of a thread's first byte of local memory.
+pub const LOCAL_WINDOW: u64 = 1 << 49;
+/// Address of the module's first constant byte.
+pub const CONST_WINDOW: u64 = 1 << 50;
+/// Where the threads' local memories lie, as the timing model sees them. Words of the lanes of a
+/// warp lie side by side, as chips interleave them; every warp of the launch has its own range.
+pub const LOCAL_BASE: u64 = 1 << 52;
+
+/// Why execution stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The instruction.
+    pub pc: u32,
+    /// Warp of the CTA.
+    pub warp: u32,
+    /// The first lane concerned.
+    pub lane: u32,
+    /// What happened.
+    pub message: String,
+}

@@ -1,0 +1,74 @@
+//! How many registers a thread needs at once.
+//!
+//! PTX names as many virtual registers as it likes; the real number is decided by the assembler that
+//! makes machine code of it. The peak of live values is what an allocator needs at least, so
+//! `registers_per_thread` is an estimate: the assembler may need more, because it reorders code and
+//! aligns pairs, or less, because it computes values again and keeps uniform ones elsewhere.
+
+use super::cfg::Graph;
+use crate::isa::Inst;
+
+/// The least that is reported: chips allot registers in units of this size [registers].
+const LEAST: u32 = 8;
+
+type Set = Vec<u64>;
+
+fn insert(set: &mut [u64], reg: u16) {
+    set[usize::from(reg / 64)] |= 1 << (reg % 64);
+}
+
+fn remove(set: &mut [u64], reg: u16) {
+    set[usize::from(reg / 64)] &= !(1 << (reg % 64));
+}
+
+/// Walks a block backwards from what is live at its end; calls `at` before each instruction.
+fn walk(insts: &[Inst], guarded: &[bool], live: &mut Set, mut at: impl FnMut(&Set)) {
+    for (inst, guarded) in insts.iter().zip(guarded).rev() {
+        // Under a guard the old value may live on.
+        if !guarded {
+            inst.dsts.as_slice().iter().for_each(|reg| remove(live, *reg));
+        }
+        inst.srcs.as_slice().iter().for_each(|reg| insert(live, *reg));
+        at(live);
+    }
+}
+
+/// The most 32-bit registers that are live at once; `weights` gives those that each register fills.
+pub fn registers(graph: &Graph, insts: &[Inst], guarded: &[bool], weights: &[u8]) -> u32 {
+    let words = weights.len().div_ceil(64);
+    let count = graph.blocks.len();
+    let mut live_in: Vec<Set> = vec![vec![0; words]; count];
+    let range = |block: usize| graph.blocks[block].start as usize..graph.blocks[block].end as usize;
+    let live_out = |live_in: &[Set], block: usize| {
+        let mut live = vec![0; words];
+        for &next in &graph.successors[block] {
+            for (word, more) in live.iter_mut().zip(&live_in[next as usize]) {
+                *word |= more;
+            }
+        }
+        live
+    };
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in (0..count).rev() {
+            let mut live = live_out(&live_in, block);
+            walk(&insts[range(block)], &guarded[range(block)], &mut live, |_| {});
+            if live != live_in[block] {
+                live_in[block] = live;
+                changed = true;
+            }
+        }
+    }
+    let mut peak = LEAST;
+    for block in 0..count {
+        let mut live = live_out(&live_in, block);
+        walk(&insts[range(block)], &guarded[range(block)], &mut live, |live| {
+            let bits = live.iter().enumerate().flat_map(|(word, bits)| {
+                (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word * 64 + bit)
+            });
+            peak = peak.max(bits.map(|reg| u32::from(weights[reg])).sum());
+        });
+    }
+    peak
+}

@@ -1,0 +1,267 @@
+//! Names and the rows they stand for.
+
+use std::collections::HashMap;
+
+use super::super::ast::{Name, RegDecl, VarSpace};
+use super::super::exec::Kind;
+use super::super::program::{Constant, ConstantRow, FIXED_PREDS, Special};
+use super::variables::Placed;
+use crate::isa::Reg;
+
+/// What a declared name stands for.
+#[derive(Clone, Copy, Debug)]
+enum Symbol {
+    Declared(Kind),
+    Register(Kind, u16, Reg),
+    Variable(VarSpace, u64),
+}
+
+#[derive(Debug, Default)]
+struct Scope {
+    parent: usize,
+    symbols: HashMap<String, Symbol>,
+    /// `%r<16>`: kind and number of the registers that start so.
+    families: HashMap<String, (Kind, u64)>,
+    labels: HashMap<String, u32>,
+}
+
+/// Every name of an entry. Registers get their row when they are first used.
+#[derive(Debug)]
+pub struct Names {
+    scopes: Vec<Scope>,
+    current: usize,
+    /// How often a scope was opened; the second pass opens them in the same order.
+    opened: usize,
+    constants: HashMap<(Constant, bool), u16>,
+    /// Constant rows in the order of their making.
+    rows: Vec<ConstantRow>,
+    sinks: [Option<u16>; 2],
+    /// Rows of up to 32 bits.
+    pub narrow_rows: u16,
+    /// Rows of 64 bits.
+    pub wide_rows: u16,
+    /// Predicates.
+    pub pred_rows: u16,
+    /// 32-bit registers that each register of the timing model fills.
+    pub weights: Vec<u8>,
+    /// Whether there were more registers than numbers.
+    pub overflow: bool,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Names {
+            scopes: vec![Scope::default()],
+            current: 0,
+            opened: 0,
+            constants: HashMap::new(),
+            rows: Vec::new(),
+            sinks: [None; 2],
+            narrow_rows: 0,
+            wide_rows: 0,
+            pred_rows: FIXED_PREDS,
+            weights: Vec::new(),
+            overflow: false,
+        }
+    }
+}
+
+impl Names {
+    /// Enters a block.
+    pub fn open(&mut self) {
+        self.opened += 1;
+        if self.opened == self.scopes.len() {
+            self.scopes.push(Scope { parent: self.current, ..Scope::default() });
+        }
+        self.current = self.opened;
+    }
+
+    /// Leaves a block.
+    pub fn close(&mut self) {
+        self.current = self.scopes[self.current].parent;
+    }
+
+    /// Goes back to the start for a second pass over the same blocks.
+    pub fn rewind(&mut self) {
+        self.current = 0;
+        self.opened = 0;
+    }
+
+    /// Declares a label; `false` when the block has it already.
+    pub fn declare_label(&mut self, name: &str, pc: u32) -> bool {
+        self.scopes[self.current].labels.insert(name.to_owned(), pc).is_none()
+    }
+
+    /// Declares registers.
+    pub fn declare_registers(&mut self, decl: &RegDecl) {
+        let kind = match decl.ty.bytes() {
+            0 => Kind::Pred,
+            8 => Kind::Wide,
+            _ => Kind::Narrow,
+        };
+        let scope = &mut self.scopes[self.current];
+        match decl.count {
+            Some(count) => {
+                scope.families.insert(decl.name.clone(), (kind, count));
+            }
+            None => {
+                scope.symbols.insert(decl.name.clone(), Symbol::Declared(kind));
+            }
+        }
+    }
+
+    /// Declares variables.
+    pub fn declare_variables(&mut self, placed: &[Option<Placed>]) {
+        for Placed { name, space, address } in placed.iter().flatten() {
+            let symbol = Symbol::Variable(*space, *address);
+            self.scopes[self.current].symbols.insert(name.clone(), symbol);
+        }
+    }
+
+    /// The scopes from the current one outwards.
+    fn chain(&self) -> impl Iterator<Item = usize> {
+        let mut next = Some(self.current);
+        std::iter::from_fn(move || {
+            let scope = next?;
+            next = (scope != 0).then(|| self.scopes[scope].parent);
+            Some(scope)
+        })
+    }
+
+    fn find(&self, name: &str) -> Option<(usize, Symbol)> {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let digits = &name[stem.len()..];
+        let number: Option<u64> = digits.parse().ok();
+        self.chain().find_map(|scope| {
+            let Scope { symbols, families, .. } = &self.scopes[scope];
+            if let Some(symbol) = symbols.get(name) {
+                return Some((scope, *symbol));
+            }
+            let (kind, count) = families.get(stem)?;
+            let canonical = digits == "0" || !digits.starts_with('0');
+            (number? < *count && canonical).then_some((scope, Symbol::Declared(*kind)))
+        })
+    }
+
+    /// The instruction that a label stands before.
+    pub fn label(&self, name: &str) -> Option<u32> {
+        self.chain().find_map(|scope| self.scopes[scope].labels.get(name).copied())
+    }
+
+    /// What kind of register a name is: predicate, narrow or wide.
+    pub fn kind(&self, name: &Name) -> Option<Kind> {
+        match self.find(&name.name)?.1 {
+            _ if name.part.is_some() => None,
+            Symbol::Declared(kind) | Symbol::Register(kind, ..) => Some(kind),
+            Symbol::Variable(..) => None,
+        }
+    }
+
+    /// Space and address of a variable.
+    pub fn variable(&self, name: &str) -> Option<(VarSpace, u64)> {
+        match self.find(name)?.1 {
+            Symbol::Variable(space, address) => Some((space, address)),
+            _ => None,
+        }
+    }
+
+    /// Row and number of a register that can hold `kind`.
+    pub fn register(&mut self, name: &Name, kind: Kind) -> Option<(u16, Reg)> {
+        let (scope, symbol) = self.find(&name.name)?;
+        let wanted = match kind {
+            Kind::F32 => Kind::Narrow,
+            Kind::F64 => Kind::Wide,
+            _ => kind,
+        };
+        match symbol {
+            _ if name.part.is_some() => None,
+            Symbol::Register(kind, row, reg) => (kind == wanted).then_some((row, reg)),
+            Symbol::Declared(kind) if kind == wanted => {
+                let row = self.new_row(kind).unwrap_or_default();
+                let reg = self.weights.len();
+                self.overflow |= reg >= usize::from(Reg::MAX);
+                if !self.overflow {
+                    self.weights.push(match kind {
+                        Kind::Pred => 0,
+                        Kind::Wide => 2,
+                        _ => 1,
+                    });
+                }
+                let symbol = Symbol::Register(kind, row, reg as Reg);
+                self.scopes[scope].symbols.insert(name.name.clone(), symbol);
+                Some((row, reg as Reg))
+            }
+            _ => None,
+        }
+    }
+
+    fn new_row(&mut self, kind: Kind) -> Option<u16> {
+        let rows = match kind {
+            Kind::Pred => &mut self.pred_rows,
+            Kind::Wide | Kind::F64 => &mut self.wide_rows,
+            Kind::Narrow | Kind::F32 => &mut self.narrow_rows,
+        };
+        let row = *rows;
+        match row.checked_add(1) {
+            Some(more) => *rows = more,
+            None => self.overflow = true,
+        }
+        (!self.overflow).then_some(row)
+    }
+
+    /// The row that holds a constant; `None` when there are too many.
+    pub fn constant(&mut self, value: Constant, wide: bool) -> Option<u16> {
+        if let Some(row) = self.constants.get(&(value, wide)) {
+            return Some(*row);
+        }
+        let row = self.new_row(if wide { Kind::Wide } else { Kind::Narrow })?;
+        self.constants.insert((value, wide), row);
+        self.rows.push(ConstantRow { wide, row, value });
+        Some(row)
+    }
+
+    /// A row that is written and never read.
+    pub fn sink(&mut self, wide: bool) -> u16 {
+        if let Some(row) = self.sinks[usize::from(wide)] {
+            return row;
+        }
+        let row = self.new_row(if wide { Kind::Wide } else { Kind::Narrow }).unwrap_or_default();
+        self.sinks[usize::from(wide)] = Some(row);
+        row
+    }
+
+    /// The constant rows.
+    pub fn constants(&self) -> Vec<ConstantRow> {
+        self.rows.clone()
+    }
+}
+
+/// The special register of a name.
+///
+/// Source: PTX ISA 9.0, chapter 10 "Special registers".
+pub fn special(name: &Name) -> Option<Special> {
+    let axis = match name.part.as_deref() {
+        Some("x") => Some(0),
+        Some("y") => Some(1),
+        Some("z") => Some(2),
+        Some(_) => return None,
+        None => None,
+    };
+    Some(match (name.name.as_str(), axis) {
+        ("%tid", Some(axis)) => Special::Tid(axis),
+        ("%ntid", Some(axis)) => Special::Ntid(axis),
+        ("%ctaid", Some(axis)) => Special::Ctaid(axis),
+        ("%nctaid", Some(axis)) => Special::Nctaid(axis),
+        ("%laneid", None) => Special::LaneId,
+        ("%warpid", None) => Special::WarpId,
+        ("%nwarpid", None) => Special::WarpCount,
+        ("%lanemask_eq", None) => Special::MaskEq,
+        ("%lanemask_le", None) => Special::MaskLe,
+        ("%lanemask_lt", None) => Special::MaskLt,
+        ("%lanemask_ge", None) => Special::MaskGe,
+        ("%lanemask_gt", None) => Special::MaskGt,
+        ("%total_smem_size", None) => Special::SharedBytes { dynamic: false },
+        ("%dynamic_smem_size", None) => Special::SharedBytes { dynamic: true },
+        _ => return None,
+    })
+}

@@ -1,0 +1,278 @@
+//! Integer arithmetic, shifts, bit fields, moves.
+//!
+//! Source: PTX ISA 9.0, sections 9.7.1 "Integer Arithmetic Instructions" and 9.7.8 "Logic and Shift
+//! Instructions".
+
+use super::super::ast::Type;
+use super::super::exec::{LOCAL_WINDOW, SHARED_WINDOW};
+use super::{Opcode, Rule, rule};
+
+/// The lines that hold for every integer type `$t`, with its unsigned and doubled relatives.
+macro_rules! table {
+    ($key:expr, $t:ty, $unsigned:ty, $double:ty) => {
+        match $key {
+            "mov" => rule!(Move, $unsigned = |a: $unsigned| a),
+            "add" => rule!(IntAdd, $t = |a: $t, b: $t| a.wrapping_add(b)),
+            "sub" => rule!(IntAdd, $t = |a: $t, b: $t| a.wrapping_sub(b)),
+            "add.sat" => rule!(IntAdd, $t = |a: $t, b: $t| a.saturating_add(b)),
+            "sub.sat" => rule!(IntAdd, $t = |a: $t, b: $t| a.saturating_sub(b)),
+            "mul.lo" => rule!(IntMul, $t = |a: $t, b: $t| a.wrapping_mul(b)),
+            "mul.hi" => {
+                rule!(IntMul, $t = |a: $t, b: $t| high::<$double>(a.into(), b.into()) as $t)
+            }
+            "mad.lo" => {
+                rule!(IntMad, $t = |a: $t, b: $t, c: $t| a.wrapping_mul(b).wrapping_add(c))
+            }
+            "mad.hi" => rule!(
+                IntMad,
+                $t = |a: $t, b: $t, c: $t| (high::<$double>(a.into(), b.into()) as $t)
+                    .wrapping_add(c)
+            ),
+            // Division by zero gives all ones and its remainder the dividend, as the chips do; PTX
+            // leaves both open.
+            "div" => rule!(IntDiv, $t = |a: $t, b: $t| if b == 0 { !0 } else { a.wrapping_div(b) }),
+            "rem" => rule!(IntDiv, $t = |a: $t, b: $t| if b == 0 { a } else { a.wrapping_rem(b) }),
+            "min" => rule!(IntAdd, $t = |a: $t, b: $t| a.min(b)),
+            "max" => rule!(IntAdd, $t = |a: $t, b: $t| a.max(b)),
+            "neg" => rule!(IntAdd, $t = |a: $t| a.wrapping_neg()),
+            "abs" => rule!(IntAdd, $t = |a: $t| Magnitude::of(a)),
+            "sad" => rule!(
+                IntAdd,
+                $t = |a: $t, b: $t, c: $t| c.wrapping_add(a.max(b).wrapping_sub(a.min(b)))
+            ),
+            "and" => rule!(IntAdd, $unsigned = |a: $unsigned, b: $unsigned| a & b),
+            "or" => rule!(IntAdd, $unsigned = |a: $unsigned, b: $unsigned| a | b),
+            "xor" => rule!(IntAdd, $unsigned = |a: $unsigned, b: $unsigned| a ^ b),
+            "not" => rule!(IntAdd, $unsigned = |a: $unsigned| !a),
+            "cnot" => rule!(IntAdd, $unsigned = |a: $unsigned| (a == 0).into()),
+            // Shifts by the width or more give zero, or copies of the sign.
+            "shl" => rule!(
+                IntAdd,
+                $unsigned = |a: $unsigned, n: u32| if n < <$t>::BITS { a << n } else { 0 }
+            ),
+            "shr" => rule!(
+                IntAdd,
+                $t = |a: $t, n: u32| a.checked_shr(n).unwrap_or(a >> (<$t>::BITS - 1) >> 1)
+            ),
+            "popc" => rule!(IntAdd, u32 = |a: $unsigned| a.count_ones()),
+            "clz" => rule!(IntAdd, u32 = |a: $unsigned| a.leading_zeros()),
+            "brev" => rule!(IntAdd, $unsigned = |a: $unsigned| a.reverse_bits()),
+            "bfind" => rule!(IntAdd, u32 = |a: $t| leading_bit(a.into(), <$t>::BITS)),
+            "bfe" => rule!(
+                IntAdd,
+                $t = |a: $t, start: u32, length: u32| extract(
+                    a.into(),
+                    start,
+                    length,
+                    <$t>::BITS,
+                    <$t>::MIN != 0
+                ) as $t
+            ),
+            "bfi" => rule!(
+                IntAdd,
+                $unsigned = |a: $unsigned, b: $unsigned, start: u32, length: u32| {
+                    let field = field(start, length, <$t>::BITS) as $unsigned;
+                    let moved = if start & 255 < <$t>::BITS { a << (start & 255) } else { 0 };
+                    b & !field | moved & field
+                }
+            ),
+            _ => return None,
+        }
+    };
+}
+
+/// The rule for an integer instruction.
+pub fn select(opcode: &Opcode) -> Option<Rule> {
+    let key = opcode.key.as_str();
+    let ty = opcode.ty()?;
+    // Lines for one type only.
+    let single = match (key, ty) {
+        ("mul.wide", Type::U16) => {
+            rule!(IntMul, u32 = |a: u16, b: u16| u32::from(a) * u32::from(b))
+        }
+        ("mul.wide", Type::S16) => {
+            rule!(IntMul, i32 = |a: i16, b: i16| i32::from(a) * i32::from(b))
+        }
+        ("mul.wide", Type::U32) => {
+            rule!(IntMul, u64 = |a: u32, b: u32| u64::from(a) * u64::from(b))
+        }
+        ("mul.wide", Type::S32) => {
+            rule!(IntMul, i64 = |a: i32, b: i32| i64::from(a) * i64::from(b))
+        }
+        ("mad.wide", Type::U16) => rule!(
+            IntMad,
+            u32 = |a: u16, b: u16, c: u32| (u32::from(a) * u32::from(b)).wrapping_add(c)
+        ),
+        ("mad.wide", Type::S16) => rule!(
+            IntMad,
+            i32 = |a: i16, b: i16, c: i32| (i32::from(a) * i32::from(b)).wrapping_add(c)
+        ),
+        ("mad.wide", Type::U32) => rule!(
+            IntMad,
+            u64 = |a: u32, b: u32, c: u64| (u64::from(a) * u64::from(b)).wrapping_add(c)
+        ),
+        ("mad.wide", Type::S32) => rule!(
+            IntMad,
+            i64 = |a: i32, b: i32, c: i64| (i64::from(a) * i64::from(b)).wrapping_add(c)
+        ),
+        ("mul24.lo", Type::U32) => {
+            rule!(IntMul, u32 = |a: u32, b: u32| (a << 8 >> 8).wrapping_mul(b << 8 >> 8))
+        }
+        ("mul24.lo", Type::S32) => {
+            rule!(IntMul, i32 = |a: i32, b: i32| (a << 8 >> 8).wrapping_mul(b << 8 >> 8))
+        }
+        ("lop3", Type::B32) => {
+            rule!(IntAdd, u32 = |a: u32, b: u32, c: u32, table: u32| lop3(a, b, c, table))
+        }
+        ("shf.l.wrap", Type::B32) => {
+            rule!(IntAdd, u32 = |a: u32, b: u32, n: u32| (join(a, b) << (n & 31) >> 32) as u32)
+        }
+        ("shf.l.clamp", Type::B32) => {
+            rule!(IntAdd, u32 = |a: u32, b: u32, n: u32| (join(a, b) << n.min(32) >> 32) as u32)
+        }
+        ("shf.r.wrap", Type::B32) => {
+            rule!(IntAdd, u32 = |a: u32, b: u32, n: u32| (join(a, b) >> (n & 31)) as u32)
+        }
+        ("shf.r.clamp", Type::B32) => {
+            rule!(IntAdd, u32 = |a: u32, b: u32, n: u32| (join(a, b) >> n.min(32)) as u32)
+        }
+        ("prmt", Type::B32) => {
+            rule!(IntAdd, u32 = |a: u32, b: u32, selector: u32| permute(a, b, selector))
+        }
+        ("bmsk.clamp", Type::B32) => {
+            rule!(
+                IntAdd,
+                u32 = |start: u32, length: u32| field(start.min(255), length.min(255), 32) as u32
+            )
+        }
+        // Only shared and local memory have generic addresses of their own.
+        ("cvta.to.global" | "cvta.global" | "cvta.to.const" | "cvta.const", Type::U64) => {
+            rule!(Move, u64 = |a: u64| a)
+        }
+        ("cvta.shared", Type::U64) => rule!(IntAdd, u64 = |a: u64| a.wrapping_add(SHARED_WINDOW)),
+        ("cvta.to.shared", Type::U64) => {
+            rule!(IntAdd, u64 = |a: u64| a.wrapping_sub(SHARED_WINDOW))
+        }
+        ("cvta.local", Type::U64) => rule!(IntAdd, u64 = |a: u64| a.wrapping_add(LOCAL_WINDOW)),
+        ("cvta.to.local", Type::U64) => {
+            rule!(IntAdd, u64 = |a: u64| a.wrapping_sub(LOCAL_WINDOW))
+        }
+        _ => return every(key, ty),
+    };
+    Some(single)
+}
+
+fn every(key: &str, ty: Type) -> Option<Rule> {
+    Some(match ty {
+        Type::U16 | Type::B16 => table!(key, u16, u16, u32),
+        Type::S16 => table!(key, i16, u16, i32),
+        Type::U32 | Type::B32 => table!(key, u32, u32, u64),
+        Type::S32 => table!(key, i32, u32, i64),
+        Type::U64 | Type::B64 => table!(key, u64, u64, u128),
+        Type::S64 => table!(key, i64, u64, i128),
+        _ => return None,
+    })
+}
+
+/// Twice-as-wide integers.
+trait Double: Copy {
+    fn high_half(self, other: Self) -> Self;
+}
+
+macro_rules! doubles {
+    ($($ty:ident),*) => {$(
+        impl Double for $ty {
+            #[inline(always)]
+            fn high_half(self, other: $ty) -> $ty {
+                self.wrapping_mul(other) >> ($ty::BITS / 2)
+            }
+        }
+    )*};
+}
+
+doubles!(u32, i32, u64, i64, u128, i128);
+
+/// The upper half of a product.
+#[inline(always)]
+fn high<D: Double>(a: D, b: D) -> D {
+    a.high_half(b)
+}
+
+/// Absolute value; the least number is its own.
+trait Magnitude {
+    fn of(self) -> Self;
+}
+
+macro_rules! magnitudes {
+    ($($ty:ident: $method:ident),*) => {$(
+        impl Magnitude for $ty {
+            #[inline(always)]
+            fn of(self) -> $ty {
+                self.$method()
+            }
+        }
+    )*};
+}
+
+magnitudes!(i16: wrapping_abs, i32: wrapping_abs, i64: wrapping_abs);
+magnitudes!(u16: to_owned, u32: to_owned, u64: to_owned);
+
+/// Position of the leading one, or of the leading bit unlike the sign; all ones when there is none.
+fn leading_bit(value: i128, bits: u32) -> u32 {
+    let value = if value < 0 { !value } else { value } as u128;
+    let found = 127 - (value | 1).leading_zeros();
+    if value == 0 || found >= bits { !0 } else { found }
+}
+
+/// The mask of a bit field in a number of `bits` bits; only the low bytes of place and length count.
+#[inline(always)]
+fn field(start: u32, length: u32, bits: u32) -> u64 {
+    let (start, length) = (start & 255, length & 255);
+    if start >= bits || length == 0 {
+        return 0;
+    }
+    let ones = if length >= 64 { !0 } else { (1u64 << length) - 1 };
+    ones << start
+}
+
+/// A bit field; bits past the end of a signed number are copies of its sign.
+fn extract(value: i128, start: u32, length: u32, bits: u32, signed: bool) -> i128 {
+    let (start, length) = (start & 255, length & 255);
+    if length == 0 {
+        return 0;
+    }
+    let shifted = value >> start.min(127);
+    if length >= bits {
+        return shifted;
+    }
+    let low = shifted & ((1 << length) - 1);
+    if signed && low >> (length - 1) != 0 { low - (1 << length) } else { low }
+}
+
+/// Any function of three bits, given by its truth table.
+#[inline(always)]
+fn lop3(a: u32, b: u32, c: u32, table: u32) -> u32 {
+    let mut out = 0;
+    for row in 0..8 {
+        let chosen = 0u32.wrapping_sub(table >> row & 1);
+        let pick = |x: u32, bit: u32| if row >> bit & 1 == 1 { x } else { !x };
+        out |= chosen & pick(a, 2) & pick(b, 1) & pick(c, 0);
+    }
+    out
+}
+
+#[inline(always)]
+fn join(low: u32, high: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// Picks four bytes out of eight; bit 3 of a selector asks for copies of the byte's sign.
+fn permute(a: u32, b: u32, selector: u32) -> u32 {
+    let bytes = join(a, b).to_le_bytes();
+    let pick = |place: u32| {
+        let nibble = selector >> (4 * place) & 15;
+        let byte = bytes[(nibble & 7) as usize];
+        if nibble & 8 == 0 { byte } else { ((byte as i8) >> 7) as u8 }
+    };
+    u32::from_le_bytes([pick(0), pick(1), pick(2), pick(3)])
+}

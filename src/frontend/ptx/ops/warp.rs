@@ -1,0 +1,122 @@
+//! Instructions that look across the lanes of a warp.
+//!
+//! They see the lanes that execute together; lanes that went another way count as inactive, whatever
+//! the member mask says.
+//!
+//! Source: PTX ISA 9.0, sections 9.7.9 "shfl.sync" and 9.7.13 "vote.sync", "activemask",
+//! "match.sync".
+
+use super::super::ast::Type;
+use super::super::exec::{Bits, Kind, Registers, write};
+use super::super::program::{Exec, INVERT, Micro};
+use super::{Opcode, Rule, Slot};
+use crate::isa::{ArithClass, LaneMask, WARP};
+
+const SHUFFLE: &[Slot] = &[
+    Slot::Dst(Kind::Narrow),
+    Slot::SecondPred,
+    Slot::Src(Kind::Narrow),
+    Slot::Src(Kind::Narrow),
+    Slot::Src(Kind::Narrow),
+];
+const SHUFFLE_SYNC: &[Slot] = &[
+    Slot::Dst(Kind::Narrow),
+    Slot::SecondPred,
+    Slot::Src(Kind::Narrow),
+    Slot::Src(Kind::Narrow),
+    Slot::Src(Kind::Narrow),
+    Slot::Src(Kind::Narrow),
+];
+const VOTE: &[Slot] = &[Slot::Dst(Kind::Pred), Slot::Src(Kind::Pred)];
+const VOTE_SYNC: &[Slot] = &[Slot::Dst(Kind::Pred), Slot::Src(Kind::Pred), Slot::Src(Kind::Narrow)];
+const BALLOT: &[Slot] = &[Slot::Dst(Kind::Narrow), Slot::Src(Kind::Pred)];
+const BALLOT_SYNC: &[Slot] =
+    &[Slot::Dst(Kind::Narrow), Slot::Src(Kind::Pred), Slot::Src(Kind::Narrow)];
+const MATCH: &[Slot] = &[Slot::Dst(Kind::Narrow), Slot::Src(Kind::Narrow), Slot::Src(Kind::Narrow)];
+
+/// The rule for an instruction across lanes.
+pub fn select(opcode: &Opcode) -> Option<Rule> {
+    let (exec, slots, class): (Exec, _, _) = match (opcode.key.as_str(), opcode.ty()?) {
+        ("shfl.sync.up", Type::B32) => (shuffle::<b'u'>, SHUFFLE_SYNC, ArithClass::Sfu),
+        ("shfl.sync.down", Type::B32) => (shuffle::<b'd'>, SHUFFLE_SYNC, ArithClass::Sfu),
+        ("shfl.sync.bfly", Type::B32) => (shuffle::<b'b'>, SHUFFLE_SYNC, ArithClass::Sfu),
+        ("shfl.sync.idx", Type::B32) => (shuffle::<b'i'>, SHUFFLE_SYNC, ArithClass::Sfu),
+        ("shfl.up", Type::B32) => (shuffle::<b'u'>, SHUFFLE, ArithClass::Sfu),
+        ("shfl.down", Type::B32) => (shuffle::<b'd'>, SHUFFLE, ArithClass::Sfu),
+        ("shfl.bfly", Type::B32) => (shuffle::<b'b'>, SHUFFLE, ArithClass::Sfu),
+        ("shfl.idx", Type::B32) => (shuffle::<b'i'>, SHUFFLE, ArithClass::Sfu),
+        ("vote.sync.all", Type::Pred) => (vote::<b'&'>, VOTE_SYNC, ArithClass::IntAdd),
+        ("vote.sync.any", Type::Pred) => (vote::<b'|'>, VOTE_SYNC, ArithClass::IntAdd),
+        ("vote.sync.uni", Type::Pred) => (vote::<b'='>, VOTE_SYNC, ArithClass::IntAdd),
+        ("vote.all", Type::Pred) => (vote::<b'&'>, VOTE, ArithClass::IntAdd),
+        ("vote.any", Type::Pred) => (vote::<b'|'>, VOTE, ArithClass::IntAdd),
+        ("vote.uni", Type::Pred) => (vote::<b'='>, VOTE, ArithClass::IntAdd),
+        ("vote.sync.ballot", Type::B32) => (ballot, BALLOT_SYNC, ArithClass::IntAdd),
+        ("vote.ballot", Type::B32) => (ballot, BALLOT, ArithClass::IntAdd),
+        ("match.any.sync", Type::B32) => (match_any, MATCH, ArithClass::IntAdd),
+        ("activemask", Type::B32) => (active, &[Slot::Dst(Kind::Narrow)], ArithClass::Move),
+        _ => return None,
+    };
+    Some(Rule { exec, class, slots, imm: 0 })
+}
+
+/// Each lane reads another one's value; a lane outside the segment keeps its own.
+fn shuffle<const MODE: u8>(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let [a, b, c] = [2, 3, 4].map(|place: usize| *u32::row(regs, micro.ops[place]));
+    let mut out = a;
+    let mut inside = 0;
+    for (lane, value) in out.iter_mut().enumerate() {
+        let own = lane as u32;
+        let (shift, clamp) = (b[lane] & 31, c[lane] & 31);
+        let segment = c[lane] >> 8 & 31;
+        let most = own & segment | clamp & !segment;
+        let least = own & segment;
+        let (source, good) = match MODE {
+            b'u' => (own.wrapping_sub(shift), own as i32 - shift as i32 >= most as i32),
+            b'd' => (own + shift, own + shift <= most),
+            b'b' => (own ^ shift, own ^ shift <= most),
+            _ => (least | shift & !segment, least | shift & !segment <= most),
+        };
+        if good {
+            *value = a[source as usize % WARP];
+            inside |= 1 << lane;
+        }
+    }
+    write(u32::row_mut(regs, micro.ops[0]), mask, &out);
+    let second = &mut regs.preds[usize::from(micro.ops[1])];
+    *second = *second & !mask | inside & mask;
+}
+
+fn voters(regs: &Registers, micro: &Micro) -> LaneMask {
+    let votes = regs.preds[usize::from(micro.ops[1])];
+    if micro.imm & INVERT != 0 { !votes } else { votes }
+}
+
+fn vote<const MODE: u8>(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let votes = voters(regs, micro) & mask;
+    let holds = match MODE {
+        b'&' => votes == mask,
+        b'|' => votes != 0,
+        _ => votes == mask || votes == 0,
+    };
+    let row = &mut regs.preds[usize::from(micro.ops[0])];
+    *row = *row & !mask | if holds { mask } else { 0 };
+}
+
+fn ballot(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let votes = voters(regs, micro) & mask;
+    write(u32::row_mut(regs, micro.ops[0]), mask, &[votes; WARP]);
+}
+
+fn active(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    write(u32::row_mut(regs, micro.ops[0]), mask, &[mask; WARP]);
+}
+
+fn match_any(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let values = *u32::row(regs, micro.ops[1]);
+    let out = values.map(|value| {
+        let same = values.map(|other| other == value);
+        super::super::exec::pack(&same) & mask
+    });
+    write(u32::row_mut(regs, micro.ops[0]), mask, &out);
+}

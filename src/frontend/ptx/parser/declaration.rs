@@ -1,0 +1,143 @@
+//! Registers and variables.
+
+use super::super::ast::{Init, RegDecl, Statement, Type, VarSpace, Variable};
+use super::super::lexer::Token;
+use super::Parser;
+use crate::error::Result;
+
+/// Bytes that one variable may hold; more is taken for a mistake.
+const MAX_VARIABLE_BYTES: u64 = 1 << 32;
+
+impl Parser<'_, '_> {
+    pub(super) fn registers(&mut self, body: &mut Vec<Statement>) -> Result<()> {
+        let ty = self.a_type()?;
+        loop {
+            let name = self.ident("a register")?.to_owned();
+            let mut count = None;
+            if self.eat_char('<') {
+                count = Some(self.unsigned("a number of registers")?);
+                self.expect('>')?;
+            }
+            body.push(Statement::Regs(RegDecl { ty, name, count }));
+            if self.eat_char(';') {
+                return Ok(());
+            }
+            self.expect(',')?;
+        }
+    }
+
+    pub(super) fn variables(&mut self, space: VarSpace, external: bool) -> Result<Vec<Variable>> {
+        let mut variables = vec![self.variable(space, external)?];
+        while self.eat_char(',') {
+            let first = &variables[0];
+            let (ty, align) = (first.ty, first.align);
+            variables.push(self.declarator(space, ty, align, external)?);
+        }
+        self.expect(';')?;
+        Ok(variables)
+    }
+
+    /// A variable, after its space.
+    pub(super) fn variable(&mut self, space: VarSpace, external: bool) -> Result<Variable> {
+        let (mut ty, mut align, mut vector, mut pointer) = (None, None, 1, false);
+        while let Token::Dotted(name) = self.peek() {
+            let at = self.place();
+            self.bump();
+            match name {
+                "align" => {
+                    let value = self.unsigned("an alignment")?;
+                    if !value.is_power_of_two() || value > 1 << 16 {
+                        return Err(at.error(self.path, format!("alignment {value} is no good")));
+                    }
+                    // After `.ptr` it is the alignment of what the pointer points to.
+                    if !pointer {
+                        align = Some(value as u32);
+                    }
+                }
+                "ptr" => pointer = true,
+                "v2" => vector = 2,
+                "v4" => vector = 4,
+                "attribute" => self.skip_past(')')?,
+                // Space of a pointer parameter's target: no matter here.
+                "global" | "shared" | "const" | "local" if pointer => {}
+                _ => match Type::from_name(name) {
+                    Some(found) => ty = Some(found),
+                    None => {
+                        return Err(at.error(self.path, format!("`.{name}` is not supported here")));
+                    }
+                },
+            }
+        }
+        let ty = ty.ok_or_else(|| self.expected("a type"))?;
+        let align = align.unwrap_or((ty.bytes() * vector).max(1));
+        let mut variable = self.declarator(space, ty, align, external)?;
+        variable.bytes = variable.bytes.map(|bytes| bytes * u64::from(vector));
+        Ok(variable)
+    }
+
+    /// Name, dimensions and initial value.
+    fn declarator(
+        &mut self,
+        space: VarSpace,
+        ty: Type,
+        align: u32,
+        external: bool,
+    ) -> Result<Variable> {
+        let at = self.place();
+        let name = self.ident("the name of a variable")?.to_owned();
+        let mut bytes = Some(u64::from(ty.bytes()));
+        while self.eat_char('[') {
+            if self.eat_char(']') {
+                bytes = None;
+                continue;
+            }
+            let elements = self.unsigned("a number of elements")?;
+            bytes = bytes.map(|bytes| bytes.saturating_mul(elements));
+            self.expect(']')?;
+        }
+        if bytes.is_some_and(|bytes| bytes > MAX_VARIABLE_BYTES) {
+            return Err(at.error(self.path, format!("`{name}` is larger than 4 GiB")));
+        }
+        let init = if self.eat_char('=') { self.init(ty)? } else { Init::None };
+        if let (None, Init::Bytes(given), false) = (bytes, &init, external) {
+            bytes = Some(given.len() as u64);
+        }
+        Ok(Variable { space, name, ty, align, bytes, init, at })
+    }
+
+    /// An initial value: one number, or numbers in braces; nested braces are flattened.
+    fn init(&mut self, ty: Type) -> Result<Init> {
+        let mut given = Vec::new();
+        let mut symbolic = false;
+        let mut depth = 0u64;
+        let mut negative = false;
+        loop {
+            let sign = std::mem::take(&mut negative);
+            match self.peek() {
+                Token::Punct('{') => depth += 1,
+                Token::Punct('}') if depth > 0 => depth -= 1,
+                Token::Punct(',') if depth > 0 => {}
+                Token::Punct('-') => negative = true,
+                Token::Punct(';' | ',') if depth == 0 => break,
+                Token::Int(value) => {
+                    let value = if sign { value.wrapping_neg() } else { value };
+                    let float = match ty {
+                        Type::F32 => u64::from((value as i64 as f32).to_bits()),
+                        Type::F64 => (value as i64 as f64).to_bits(),
+                        _ => value,
+                    };
+                    given.extend(&float.to_le_bytes()[..ty.bytes() as usize]);
+                }
+                Token::F32(bits) => given.extend(bits.to_le_bytes()),
+                Token::F64(bits) if ty == Type::F32 => {
+                    given.extend((f64::from_bits(bits) as f32).to_le_bytes());
+                }
+                Token::F64(bits) => given.extend(bits.to_le_bytes()),
+                Token::End => return Err(self.expected("`;`")),
+                _ => symbolic = true,
+            }
+            self.bump();
+        }
+        Ok(if symbolic { Init::Symbolic } else { Init::Bytes(given) })
+    }
+}

@@ -1,0 +1,140 @@
+//! Instructions and their operands.
+
+use super::super::ast::{Instruction, Name, Operand, Value};
+use super::super::lexer::Token;
+use super::Parser;
+use crate::error::Result;
+
+impl Parser<'_, '_> {
+    pub(super) fn instruction(&mut self) -> Result<Instruction> {
+        let mut guard = None;
+        if self.eat_char('@') {
+            let inverted = self.eat_char('!');
+            guard = Some((self.name("a predicate")?, inverted));
+        }
+        let at = self.place();
+        let opcode = self.ident("an instruction")?.to_owned();
+        let mut modifiers = Vec::new();
+        while let Token::Dotted(name) = self.peek() {
+            self.bump();
+            modifiers.push(name.to_owned());
+        }
+        let mut operands = Vec::new();
+        if !self.eat_char(';') {
+            if opcode == "call" {
+                // Calls have a syntax of their own and are refused later, by name.
+                self.skip_past(';')?;
+                return Ok(Instruction { guard, opcode, modifiers, operands, at });
+            }
+            loop {
+                operands.push(self.operand()?);
+                if self.eat_char(';') {
+                    break;
+                }
+                self.expect(',')?;
+            }
+        }
+        Ok(Instruction { guard, opcode, modifiers, operands, at })
+    }
+
+    fn name(&mut self, what: &str) -> Result<Name> {
+        let name = self.ident(what)?.to_owned();
+        let mut part = None;
+        if let Token::Dotted(word) = self.peek() {
+            self.bump();
+            part = Some(word.to_owned());
+        }
+        Ok(Name { name, part })
+    }
+
+    fn operand(&mut self) -> Result<Operand> {
+        let at = self.place();
+        let value = match self.peek() {
+            Token::Punct('{') => {
+                self.bump();
+                let mut elements = Vec::new();
+                loop {
+                    elements.push(self.simple()?);
+                    if self.eat_char('}') {
+                        break;
+                    }
+                    self.expect(',')?;
+                }
+                Value::Vector(elements)
+            }
+            Token::Punct('[') => {
+                self.bump();
+                let mut base = None;
+                if let Token::Ident(_) = self.peek() {
+                    base = Some(self.name("an address")?);
+                }
+                let offset = self.offset(base.is_some())?;
+                self.expect(']')?;
+                Value::Address(base, offset)
+            }
+            _ => self.simple()?,
+        };
+        Ok(Operand { value, at })
+    }
+
+    /// A sum of signed numbers, such as `+-4`; after a name it may be empty.
+    fn offset(&mut self, may_be_empty: bool) -> Result<i64> {
+        let (mut sum, mut some) = (0u64, may_be_empty);
+        loop {
+            let mut negative = false;
+            let mut signs = 0;
+            while let Token::Punct(sign @ ('+' | '-')) = self.peek() {
+                self.bump();
+                negative ^= sign == '-';
+                signs += 1;
+            }
+            if some && signs == 0 {
+                return Ok(sum as i64);
+            }
+            let value = self.unsigned("an offset")?;
+            sum = if negative { sum.wrapping_sub(value) } else { sum.wrapping_add(value) };
+            some = true;
+        }
+    }
+
+    fn simple(&mut self) -> Result<Value> {
+        match self.peek() {
+            Token::Ident(_) => {
+                let name = self.name("an operand")?;
+                if self.eat_char('|') {
+                    return Ok(Value::Pair(name, self.name("a predicate")?));
+                }
+                let offset = self.offset(true)?;
+                Ok(Value::Name(name, offset))
+            }
+            Token::Punct('!') => {
+                self.bump();
+                Ok(Value::Not(self.name("a predicate")?))
+            }
+            Token::Punct('-') => {
+                self.bump();
+                let value = match self.peek() {
+                    Token::Int(value) => Value::Int(value.wrapping_neg()),
+                    Token::F32(bits) => Value::F32(bits ^ 1 << 31),
+                    Token::F64(bits) => Value::F64(bits ^ 1 << 63),
+                    _ => return Err(self.expected("a number")),
+                };
+                self.bump();
+                Ok(value)
+            }
+            Token::Int(value) => {
+                self.bump();
+                Ok(Value::Int(value))
+            }
+            Token::F32(bits) => {
+                self.bump();
+                Ok(Value::F32(bits))
+            }
+            Token::F64(bits) => {
+                self.bump();
+                Ok(Value::F64(bits))
+            }
+            _ => Err(self.expected("an operand")),
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Recursive descent over the words of PTX.
+//!
+//! Nothing recurses on input: nested blocks become flat statements, and vectors do not nest.
+//!
+//! Source: PTX ISA 9.0, chapters 4 "Syntax", 5 "State spaces, types, and variables" and
+//! 11 "Directives".
+
+mod declaration;
+mod instruction;
+
+use std::path::Path;
+
+use super::ast::*;
+use super::lexer::{Place, Token, lex};
+use crate::error::{Error, Result};
+
+/// Parses a module.
+pub fn parse(text: &str, path: &Path) -> Result<Ast> {
+    let mut parser = Parser { tokens: lex(text, path)?, next: 0, path };
+    parser.module()
+}
+
+struct Parser<'a, 'p> {
+    tokens: Vec<(Token<'a>, Place)>,
+    next: usize,
+    path: &'p Path,
+}
+
+impl<'a> Parser<'a, '_> {
+    fn peek(&self) -> Token<'a> {
+        self.tokens[self.next].0
+    }
+
+    fn place(&self) -> Place {
+        self.tokens[self.next].1
+    }
+
+    fn bump(&mut self) -> Token<'a> {
+        let token = self.peek();
+        // The last word is the end of the file, which is never passed.
+        self.next = (self.next + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    fn eat(&mut self, token: Token) -> bool {
+        let found = self.peek() == token;
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    fn eat_char(&mut self, c: char) -> bool {
+        self.eat(Token::Punct(c))
+    }
+
+    fn expected(&self, what: &str) -> Error {
+        let message = format!("expected {what}, found {}", self.peek().describe());
+        self.place().error(self.path, message)
+    }
+
+    fn expect(&mut self, c: char) -> Result<()> {
+        if self.eat_char(c) { Ok(()) } else { Err(self.expected(&format!("`{c}`"))) }
+    }
+
+    fn ident(&mut self, what: &str) -> Result<&'a str> {
+        let Token::Ident(name) = self.peek() else { return Err(self.expected(what)) };
+        self.bump();
+        Ok(name)
+    }
+
+    fn unsigned(&mut self, what: &str) -> Result<u64> {
+        let Token::Int(value) = self.peek() else { return Err(self.expected(what)) };
+        self.bump();
+        Ok(value)
+    }
+
+    /// Skips the rest of the line that the word before the next one is on.
+    fn skip_line(&mut self, line: u32) {
+        while self.peek() != Token::End && self.place().line == line {
+            self.bump();
+        }
+    }
+
+    /// Skips a block in braces, the first of which is next.
+    fn skip_block(&mut self) -> Result<()> {
+        let start = self.place();
+        let mut depth = 0u64;
+        loop {
+            match self.bump() {
+                Token::Punct('{') => depth += 1,
+                Token::Punct('}') => depth = depth.saturating_sub(1),
+                Token::End => return Err(start.error(self.path, "this `{` has no `}`")),
+                _ => continue,
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn module(&mut self) -> Result<Ast> {
+        let mut ast = Ast::default();
+        let mut external = false;
+        loop {
+            let (at, line) = (self.place(), self.place().line);
+            let name = match self.peek() {
+                Token::End => return Ok(ast),
+                Token::Punct(';') => {
+                    self.bump();
+                    continue;
+                }
+                Token::Dotted(name) => name,
+                _ => return Err(self.expected("a directive")),
+            };
+            match name {
+                "visible" | "weak" | "common" => {
+                    self.bump();
+                    continue;
+                }
+                "extern" => {
+                    self.bump();
+                    external = true;
+                    continue;
+                }
+                "version" | "target" | "file" | "loc" => self.skip_line(line),
+                "address_size" => {
+                    self.bump();
+                    if self.unsigned("32 or 64")? != 64 {
+                        return Err(at
+                            .error(self.path, "only 64-bit addresses are supported")
+                            .hint("compile for a 64-bit host"));
+                    }
+                }
+                "pragma" | "alias" => self.skip_past(';')?,
+                "section" => {
+                    while !matches!(self.peek(), Token::Punct('{') | Token::End) {
+                        self.bump();
+                    }
+                    self.skip_block()?;
+                }
+                "func" => {
+                    while !matches!(self.peek(), Token::Punct('{' | ';') | Token::End) {
+                        self.bump();
+                    }
+                    if !self.eat_char(';') {
+                        self.skip_block()?;
+                    }
+                }
+                "entry" => {
+                    self.bump();
+                    ast.entries.push(self.entry()?);
+                }
+                _ => match self.space() {
+                    Some(space) => ast.variables.extend(self.variables(space, external)?),
+                    None => return Err(self.expected("an entry, function or variable")),
+                },
+            }
+            external = false;
+        }
+    }
+
+    fn skip_past(&mut self, c: char) -> Result<()> {
+        loop {
+            match self.bump() {
+                Token::Punct(found) if found == c => return Ok(()),
+                Token::End => return Err(self.expected(&format!("`{c}`"))),
+                _ => {}
+            }
+        }
+    }
+
+    /// The state space of a variable, when one is next.
+    fn space(&mut self) -> Option<VarSpace> {
+        let Token::Dotted(name) = self.peek() else { return None };
+        let space = match name {
+            "global" => VarSpace::Global,
+            "const" => VarSpace::Const,
+            "shared" => VarSpace::Shared,
+            "local" => VarSpace::Local,
+            "param" => VarSpace::Param,
+            _ => return None,
+        };
+        self.bump();
+        Some(space)
+    }
+
+    fn entry(&mut self) -> Result<Entry> {
+        let at = self.place();
+        let name = self.ident("the name of an entry")?.to_owned();
+        let mut entry = Entry {
+            name,
+            params: Vec::new(),
+            max_threads: None,
+            required_threads: None,
+            body: Vec::new(),
+            at,
+        };
+        if self.eat_char('(') && !self.eat_char(')') {
+            loop {
+                let Some(space) = self.space() else {
+                    return Err(self.expected("`.param`"));
+                };
+                entry.params.push(self.variable(space, false)?);
+                if self.eat_char(')') {
+                    break;
+                }
+                self.expect(',')?;
+            }
+        }
+        self.entry_directives(&mut entry)?;
+        self.expect('{')?;
+        self.body(&mut entry.body)?;
+        Ok(entry)
+    }
+
+    /// `.maxntid 256, 1, 1` and its like, between header and body.
+    fn entry_directives(&mut self, entry: &mut Entry) -> Result<()> {
+        while let Token::Dotted(name) = self.peek() {
+            self.bump();
+            let mut numbers = [1; 3];
+            let mut given = 0;
+            while !matches!(self.peek(), Token::Punct('{') | Token::Dotted(_) | Token::End) {
+                if let Token::Int(value) = self.bump()
+                    && given < 3
+                {
+                    numbers[given] = value;
+                    given += 1;
+                }
+            }
+            let product = numbers.iter().fold(1u64, |all, n| all.saturating_mul(*n));
+            match name {
+                "maxntid" => entry.max_threads = Some(product),
+                "reqntid" => entry.required_threads = Some(numbers),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, body: &mut Vec<Statement>) -> Result<()> {
+        let mut depth = 0u64;
+        loop {
+            let at = self.place();
+            match self.peek() {
+                Token::End => return Err(self.expected("`}`")),
+                Token::Punct('{') => {
+                    self.bump();
+                    depth += 1;
+                    body.push(Statement::Open);
+                }
+                Token::Punct('}') => {
+                    self.bump();
+                    if depth == 0 {
+                        return Ok(());
+                    }
+                    depth -= 1;
+                    body.push(Statement::Close);
+                }
+                Token::Punct(';') => {
+                    self.bump();
+                }
+                Token::Dotted("loc" | "file") => self.skip_line(at.line),
+                Token::Dotted(
+                    "pragma" | "branchtargets" | "calltargets" | "callprototype" | "alias",
+                ) => self.skip_past(';')?,
+                Token::Dotted("reg") => {
+                    self.bump();
+                    self.registers(body)?;
+                }
+                Token::Dotted("extern") => {
+                    self.bump();
+                    let Some(space) = self.space() else { return Err(self.expected("a space")) };
+                    body.extend(self.variables(space, true)?.into_iter().map(Statement::Variable));
+                }
+                Token::Dotted(_) => {
+                    let Some(space) = self.space() else {
+                        return Err(self.expected("an instruction or declaration"));
+                    };
+                    body.extend(self.variables(space, false)?.into_iter().map(Statement::Variable));
+                }
+                Token::Ident(name) if self.tokens[self.next + 1].0 == Token::Punct(':') => {
+                    self.bump();
+                    self.bump();
+                    body.push(Statement::Label(name.to_owned(), at));
+                }
+                _ => body.push(Statement::Instruction(self.instruction()?)),
+            }
+        }
+    }
+
+    fn a_type(&mut self) -> Result<Type> {
+        if let Token::Dotted(name) = self.peek()
+            && let Some(ty) = Type::from_name(name)
+        {
+            self.bump();
+            return Ok(ty);
+        }
+        Err(self.expected("a type such as `.u32`"))
+    }
+}

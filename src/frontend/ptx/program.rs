@@ -1,0 +1,252 @@
+//! A kernel decoded for execution.
+
+use super::ast::Type;
+use super::exec::Registers;
+use crate::isa::{Inst, LaneMask};
+
+/// Executes a register-to-register instruction for the lanes of a mask.
+pub type Exec = fn(&mut Registers, &Micro, LaneMask);
+
+/// The predicate row that always holds.
+pub const TRUE: u16 = 0;
+/// The predicate row that never holds.
+pub const FALSE: u16 = 1;
+/// The predicate row that is written and never read.
+pub const SINK: u16 = 2;
+/// Predicate rows with a meaning of their own.
+pub const FIXED_PREDS: u16 = 3;
+
+/// Bit of [`Micro::imm`] that inverts a predicate operand.
+pub const INVERT: u32 = 1 << 31;
+
+/// A decoded instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Micro {
+    /// What to do.
+    pub step: Step,
+    /// Guard predicate.
+    pub guard: u16,
+    /// All ones when the guard is inverted, else 0.
+    pub guard_flip: LaneMask,
+    /// Rows of the operands, destinations first.
+    pub ops: [u16; 8],
+    /// A number that the instruction needs, such as its rounding mode.
+    pub imm: u32,
+}
+
+/// What a decoded instruction does.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// Works on registers alone.
+    Compute(Exec),
+    /// Accesses memory: index into [`Program::accesses`].
+    Memory(u32),
+    /// Does nothing that shows, such as a fence: warps run one after the other.
+    Nothing,
+    /// Goes to a block where the guard holds.
+    Branch(u32),
+    /// Waits for the other warps of the CTA.
+    Barrier,
+    /// Ends the lanes where the guard holds.
+    Exit,
+    /// Stops the launch with an error.
+    Trap,
+}
+
+/// The register that an address starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// None: the offset is the address.
+    None,
+    /// A row of 32-bit registers.
+    Narrow(u16),
+    /// A row of 64-bit registers.
+    Wide(u16),
+}
+
+/// Where an address points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessSpace {
+    /// Global memory.
+    Global,
+    /// Shared memory of the CTA.
+    Shared,
+    /// Local memory of the thread.
+    Local,
+    /// Constant variables of the module.
+    Const,
+    /// Whatever window the address falls into.
+    Generic,
+}
+
+/// What an access does with the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads, combines and writes; the old value goes to the first register.
+    Atomic(AtomicOp),
+}
+
+/// How an atomic operation combines memory with its operands, by the name that PTX has for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomicOp {
+    Add,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Inc,
+    Dec,
+    Exch,
+    Cas,
+}
+
+/// A memory access.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Where.
+    pub space: AccessSpace,
+    /// What.
+    pub kind: AccessKind,
+    /// Register of the address.
+    pub base: Base,
+    /// Added to it [bytes, two's complement].
+    pub offset: u64,
+    /// Type of an element in memory.
+    pub ty: Type,
+    /// Elements a lane.
+    pub elements: u8,
+    /// Bit for each element whose register is 64 bits wide.
+    pub wide: u8,
+    /// Data registers: loaded, stored, or an atomic's result and two operands.
+    pub regs: [u16; 4],
+}
+
+/// A value that a row has from the start of a launch or CTA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Constant {
+    /// These bits.
+    Bits(u64),
+    /// The parameter bytes at `offset`, read as `ty` and extended.
+    Param {
+        /// Place in the parameter block [bytes].
+        offset: u32,
+        /// Type in memory.
+        ty: Type,
+    },
+    /// A special register.
+    Special(Special),
+}
+
+/// Special registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Special {
+    /// `%tid`, by axis.
+    Tid(u8),
+    /// `%ntid`, by axis.
+    Ntid(u8),
+    /// `%ctaid`, by axis.
+    Ctaid(u8),
+    /// `%nctaid`, by axis.
+    Nctaid(u8),
+    /// `%laneid`
+    LaneId,
+    /// `%warpid`
+    WarpId,
+    /// `%nwarpid`, taken as the warps of a CTA.
+    WarpCount,
+    /// `%lanemask_eq`
+    MaskEq,
+    /// `%lanemask_le`
+    MaskLe,
+    /// `%lanemask_lt`
+    MaskLt,
+    /// `%lanemask_ge`
+    MaskGe,
+    /// `%lanemask_gt`
+    MaskGt,
+    /// `%total_smem_size` and `%dynamic_smem_size`: the CTA's shared memory [bytes].
+    SharedBytes {
+        /// Only what the launch adds.
+        dynamic: bool,
+    },
+}
+
+/// A constant row.
+#[derive(Clone, Copy, Debug)]
+pub struct ConstantRow {
+    /// Whether it is a row of 64 bits a lane.
+    pub wide: bool,
+    /// Its number.
+    pub row: u16,
+    /// Its value.
+    pub value: Constant,
+}
+
+/// Instructions that execute one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// First instruction.
+    pub start: u32,
+    /// One past the last instruction, the only one that may branch, wait or exit.
+    pub end: u32,
+    /// Where lanes that part at the end of this block meet again; [`NO_BLOCK`] when they do not.
+    pub reconverge: u32,
+}
+
+/// No block.
+pub const NO_BLOCK: u32 = u32::MAX;
+
+/// A parameter of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Its place in the parameter block [bytes].
+    pub offset: u32,
+    /// Its size [bytes].
+    pub bytes: u32,
+}
+
+/// A kernel decoded for execution.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Name of the entry.
+    pub name: String,
+    /// For the timing model, one for each instruction.
+    pub insts: Vec<Inst>,
+    /// For execution, one for each instruction.
+    pub micros: Vec<Micro>,
+    /// Memory accesses.
+    pub accesses: Vec<Access>,
+    /// Basic blocks in the order of the text; execution starts at the first.
+    pub blocks: Vec<Block>,
+    /// Constant rows.
+    pub constants: Vec<ConstantRow>,
+    /// Rows of up to 32 bits.
+    pub narrow_rows: u16,
+    /// Rows of 64 bits.
+    pub wide_rows: u16,
+    /// Predicates.
+    pub pred_rows: u16,
+    /// Registers as the timing model numbers them.
+    pub regs: u16,
+    /// 32-bit registers that a thread occupies: an estimate, see the `liveness` module.
+    pub registers_per_thread: u32,
+    /// Parameters, in order.
+    pub params: Vec<Param>,
+    /// Shared memory that the kernel declares; dynamic shared memory starts here [bytes].
+    pub shared_bytes: u32,
+    /// Local memory of a thread [bytes].
+    pub local_bytes: u32,
+    /// Constant variables.
+    pub consts: Vec<u8>,
+    /// `.maxntid`
+    pub max_threads: Option<u64>,
+    /// `.reqntid`
+    pub required_threads: Option<[u64; 3]>,
+}

@@ -1,0 +1,262 @@
+//! Modules and launches.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use super::ast::Ast;
+use super::exec::{CtaState, Fault, Place};
+use super::lower::{lower, read_value};
+use super::parser::parse;
+use super::program::{Constant, ConstantRow, Program, Special};
+use crate::error::{Error, Result};
+use crate::isa::{Cta, CtaSource, Kernel, WARP};
+use crate::workload::{Arg, DeviceMemory, Launch, PtxSource};
+
+/// Threads that a CTA may have. Source: CUDA C++ Programming Guide, compute capabilities.
+const MAX_THREADS: u64 = 1024;
+
+/// Warp instructions that a launch may execute unless [`PtxLaunch::limit`] says otherwise.
+pub const DEFAULT_LIMIT: u64 = 1 << 32;
+
+/// A parsed module. Its entries are decoded when they are first launched, and only once.
+#[derive(Debug)]
+pub struct Module {
+    path: PathBuf,
+    ast: Ast,
+    programs: Vec<OnceLock<Result<Arc<Program>>>>,
+}
+
+impl Module {
+    /// Parses a module. Entries that gsim cannot execute are no error until they are launched.
+    pub fn parse(source: &PtxSource) -> Result<Module> {
+        let ast = parse(&source.text, &source.path)?;
+        let programs = ast.entries.iter().map(|_| OnceLock::new()).collect();
+        Ok(Module { path: source.path.clone(), ast, programs })
+    }
+
+    /// Names of the entries, in the order of the text.
+    pub fn entries(&self) -> impl Iterator<Item = &str> {
+        self.ast.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    /// The decoded entry of that name.
+    fn program(&self, name: &str) -> Result<Arc<Program>> {
+        let Some(index) = self.ast.entries.iter().position(|entry| entry.name == name) else {
+            let known: Vec<&str> = self.entries().take(8).collect();
+            return Err(Error::input(format!("there is no entry `{name}`"))
+                .in_file(&self.path)
+                .hint(format!("the module has: {}", known.join(", "))));
+        };
+        self.programs[index]
+            .get_or_init(|| lower(&self.ast.entries[index], &self.ast, &self.path).map(Arc::new))
+            .clone()
+    }
+
+    /// Prepares a launch; nothing executes before the first CTA is asked for. Buffers of `memory`
+    /// hold the launch's results when its last CTA has been handed out.
+    pub fn launch<'m>(
+        &self,
+        launch: &Launch,
+        memory: &'m mut DeviceMemory,
+    ) -> Result<PtxLaunch<'m>> {
+        let program = self.program(&launch.entry)?;
+        let threads = self.check_shape(&program, launch)?;
+        let params = self.params(&program, &launch.args)?;
+        let shared_bytes = program
+            .shared_bytes
+            .checked_add(launch.dynamic_shared)
+            .filter(|bytes| *bytes <= 1 << 24)
+            .ok_or_else(|| self.wrong(&program, "dynamic shared memory is out of all measure"))?;
+        let [gx, gy, gz] = launch.grid.map(u64::from);
+        let kernel = Kernel {
+            name: program.name.clone(),
+            insts: program.insts.clone(),
+            regs: program.regs,
+            registers_per_thread: program.registers_per_thread,
+            shared_bytes,
+            cta_threads: threads,
+            ctas: gx * gy * gz,
+        };
+        let value = |constant: &ConstantRow, thread: u32| match constant.value {
+            Constant::Bits(bits) => bits,
+            Constant::Param { offset, ty } => read_value(&params[offset as usize..], ty),
+            Constant::Special(special) => {
+                special_value(special, launch, thread, threads, shared_bytes)
+            }
+        };
+        let axis = |constant: &ConstantRow| match constant.value {
+            Constant::Special(Special::Ctaid(axis)) => Some(usize::from(axis)),
+            _ => None,
+        };
+        let state = CtaState::new(&program, threads, shared_bytes, value, axis);
+        Ok(PtxLaunch {
+            limit: DEFAULT_LIMIT,
+            path: self.path.clone(),
+            state,
+            program,
+            kernel,
+            grid: launch.grid,
+            block: launch.block,
+            next: Place::default(),
+            executed: 0,
+            memory,
+        })
+    }
+
+    fn wrong(&self, program: &Program, message: impl std::fmt::Display) -> Error {
+        Error::input(format!("launch of `{}`: {message}", program.name)).in_file(&self.path)
+    }
+
+    fn check_shape(&self, program: &Program, launch: &Launch) -> Result<u32> {
+        let [x, y, z] = launch.block.map(u64::from);
+        let threads = x.saturating_mul(y).saturating_mul(z);
+        if launch.grid.contains(&0) || threads == 0 {
+            return Err(self.wrong(program, "grid and block must not be zero in any direction"));
+        }
+        // Source: CUDA C++ Programming Guide, compute capabilities.
+        if launch.grid[0] > i32::MAX as u32 || launch.grid[1].max(launch.grid[2]) > 65535 {
+            return Err(self.wrong(program, "a grid has at most 2147483647 x 65535 x 65535 CTAs"));
+        }
+        if threads > MAX_THREADS {
+            let message = format!("{threads} threads in a CTA, where {MAX_THREADS} are the most");
+            return Err(self.wrong(program, message));
+        }
+        if program.max_threads.is_some_and(|most| threads > most) {
+            let message = format!("{threads} threads in a CTA, which `.maxntid` forbids");
+            return Err(self.wrong(program, message));
+        }
+        if program.required_threads.is_some_and(|required| required != [x, y, z]) {
+            return Err(self.wrong(program, "the block is not what `.reqntid` asks for"));
+        }
+        Ok(threads as u32)
+    }
+
+    /// The parameter block.
+    fn params(&self, program: &Program, args: &[Arg]) -> Result<Vec<u8>> {
+        let params = &program.params;
+        if params.len() != args.len() {
+            let message = format!("{} arguments for {} parameters", args.len(), params.len());
+            return Err(self.wrong(program, message));
+        }
+        let size = params.last().map_or(0, |param| param.offset + param.bytes);
+        let mut block = vec![0; size as usize];
+        for (index, (param, arg)) in params.iter().zip(args).enumerate() {
+            let (word, bytes) = match *arg {
+                Arg::Buffer(buffer) => (buffer.address.to_le_bytes(), 8),
+                Arg::I32(value) => (i64::from(value).to_le_bytes(), 4),
+                Arg::I64(value) => (value.to_le_bytes(), 8),
+                Arg::F32(value) => (u64::from(value.to_bits()).to_le_bytes(), 4),
+                Arg::F64(value) => (value.to_le_bytes(), 8),
+            };
+            if param.bytes != bytes {
+                let message = format!(
+                    "argument {index} has {bytes} bytes, but parameter `{}` has {}",
+                    param.name, param.bytes
+                );
+                return Err(self.wrong(program, message));
+            }
+            let start = param.offset as usize;
+            block[start..start + bytes as usize].copy_from_slice(&word[..bytes as usize]);
+        }
+        Ok(block)
+    }
+}
+
+fn special_value(special: Special, launch: &Launch, thread: u32, threads: u32, shared: u32) -> u64 {
+    let lane = thread % WARP as u32;
+    let [x, y, _] = launch.block;
+    let value = match special {
+        Special::Tid(0) => thread % x,
+        Special::Tid(1) => thread / x % y,
+        Special::Tid(_) => thread / x / y,
+        Special::Ntid(axis) => launch.block[usize::from(axis)],
+        Special::Nctaid(axis) => launch.grid[usize::from(axis)],
+        // Differs from CTA to CTA: filled in when one starts.
+        Special::Ctaid(_) => 0,
+        Special::LaneId => lane,
+        Special::WarpId => thread / WARP as u32,
+        Special::WarpCount => threads.div_ceil(WARP as u32),
+        Special::MaskEq => 1 << lane,
+        Special::MaskLt => (1 << lane) - 1,
+        Special::MaskLe => !0 >> (31 - lane),
+        Special::MaskGt => !(!0 >> (31 - lane)),
+        Special::MaskGe => !((1 << lane) - 1),
+        Special::SharedBytes { dynamic: true } => launch.dynamic_shared,
+        Special::SharedBytes { dynamic: false } => shared,
+    };
+    u64::from(value)
+}
+
+/// A launch under way: executes a CTA each time one is asked for.
+#[derive(Debug)]
+pub struct PtxLaunch<'m> {
+    /// Warp instructions that the launch may execute; reaching it is an error, so that a kernel
+    /// that never ends does.
+    pub limit: u64,
+    path: PathBuf,
+    program: Arc<Program>,
+    kernel: Kernel,
+    grid: [u32; 3],
+    block: [u32; 3],
+    state: CtaState,
+    next: Place,
+    executed: u64,
+    memory: &'m mut DeviceMemory,
+}
+
+impl PtxLaunch<'_> {
+    /// Device memory as it is after the CTAs handed out so far.
+    pub fn memory(&self) -> &DeviceMemory {
+        self.memory
+    }
+
+    /// Warp instructions executed so far.
+    pub fn executed(&self) -> u64 {
+        self.executed
+    }
+
+    #[cold]
+    fn error(&self, place: Place, fault: &Fault) -> Error {
+        let thread = fault.warp * WARP as u32 + fault.lane;
+        let [x, y, _] = self.block;
+        let [cx, cy, cz] = place.at;
+        let message = format!(
+            "kernel `{}`, CTA ({cx},{cy},{cz}), thread ({},{},{}): {}",
+            self.program.name,
+            thread % x,
+            thread / x % y,
+            thread / x / y,
+            fault.message
+        );
+        let line = self.program.insts[fault.pc as usize].line;
+        Error::input(message).at(&self.path, line as usize, 1)
+    }
+}
+
+impl CtaSource for PtxLaunch<'_> {
+    fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    fn next(&mut self, cta: &mut Cta) -> Result<bool> {
+        if self.next.number == self.kernel.ctas {
+            return Ok(false);
+        }
+        let place = self.next;
+        let limit = self.limit.saturating_sub(self.executed);
+        let mut budget = limit;
+        self.state
+            .run(&self.program, place, self.memory, &mut budget, cta)
+            .map_err(|fault| self.error(place, &fault))?;
+        self.executed += limit - budget;
+        self.next.number += 1;
+        for (at, size) in self.next.at.iter_mut().zip(self.grid) {
+            *at += 1;
+            if *at < size {
+                break;
+            }
+            *at = 0;
+        }
+        Ok(true)
+    }
+}
