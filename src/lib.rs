@@ -14,6 +14,7 @@ pub mod noc;
 pub mod parts;
 pub mod report;
 pub mod ring;
+pub mod simulate;
 pub mod sm;
 pub mod stats;
 pub mod units;

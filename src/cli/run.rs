@@ -1,11 +1,18 @@
 //! `gsim run`: one simulation.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::time::Instant;
 
-use super::SetArgs;
-use crate::config::load_run;
-use crate::error::{Error, Result};
-use crate::workload::registry;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{SetArgs, print};
+use crate::config::{ResolvedRun, load_run};
+use crate::error::Result;
+use crate::gpu::Stepping;
+use crate::report::terminal::{self, Style};
+use crate::report::{Pictures, Report, number};
+use crate::simulate::{Step, simulate};
 
 /// Arguments of `gsim run`.
 #[derive(Debug, clap::Args)]
@@ -33,8 +40,46 @@ pub struct RunArgs {
 /// Loads and validates the run, simulates it, writes its report.
 pub(super) fn run(args: RunArgs) -> Result<()> {
     let run = load_run(&args.file, &args.set.pairs()?)?;
-    let workload = registry::build(&run.config.workload, run.config.seed)?;
-    let _ = (workload, args.out, args.quiet, args.no_plots);
-    // TO REPLACE: the call of the timing core.
-    Err(Error::internal("not connected yet"))
+    let started = Instant::now();
+    let report = simulate_with_progress(&run, args.quiet)?;
+    let simulated = started.elapsed();
+    let folder =
+        report.save(&args.out, if args.no_plots { Pictures::None } else { Pictures::All })?;
+    if args.quiet {
+        return Ok(());
+    }
+    let mut text = Vec::new();
+    let style = if use_colour() { Style::Coloured } else { Style::Plain };
+    terminal::summary(&report, style, &mut text).expect("writing to memory does not fail");
+    print(&String::from_utf8(text).expect("the summary is text"))?;
+    let instructions = report.totals.warp_instructions;
+    let seconds = simulated.as_secs_f64();
+    print(&format!(
+        "\nSimulated in {seconds:.2} s, {}.\nResults in {}\n",
+        number::si(instructions as f64 / seconds, "warp instructions/s"),
+        folder.display(),
+    ))
+}
+
+fn use_colour() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// Simulates behind a progress bar, which goes to the standard error and only to a terminal.
+fn simulate_with_progress(run: &ResolvedRun, quiet: bool) -> Result<Report> {
+    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
+    let style = "{msg} {wide_bar} {percent}% {elapsed}";
+    bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
+    let report = simulate(run, Stepping::SkipAhead, &mut |step: Step| {
+        let Step { launch, launches, progress } = step;
+        bar.set_length(launches as u64 * progress.ctas);
+        bar.set_position(launch as u64 * progress.ctas + progress.ctas_started);
+        bar.set_message(format!(
+            "kernel {} of {launches}, cycle {}",
+            launch + 1,
+            number::thousands(progress.cycles)
+        ));
+    });
+    bar.finish_and_clear();
+    report
 }

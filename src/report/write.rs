@@ -10,16 +10,28 @@ use crate::stats::{Ledger, Reason, ratio};
 use super::plot;
 use super::{REPORT_FILE, Report};
 
+/// Whether a result folder gets pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pictures {
+    /// The stall breakdown as SVG and PNG, and the page.
+    All,
+    /// None: numbers only.
+    None,
+}
+
 impl Report {
     /// Writes `ROOT/NAME` with the report as JSON and as a page, the ledgers as a table, and the stall
     /// breakdown; returns the folder.
     ///
     /// The folder appears at once, whole. An older result of the same name is replaced; a folder that
     /// is no result is left alone, and that is an error.
-    pub fn save(&self, root: &Path) -> Result<PathBuf> {
+    pub fn save(&self, root: &Path, pictures: Pictures) -> Result<PathBuf> {
         write_folder(root, &self.name, REPORT_FILE, |folder| {
             write_file(&folder.join(REPORT_FILE), self.to_json().as_bytes())?;
             write_file(&folder.join("ledgers.csv"), self.ledgers_csv().as_bytes())?;
+            if pictures == Pictures::None {
+                return Ok(());
+            }
             write_file(&folder.join("report.html"), self.to_html().as_bytes())?;
             plot::stalls(self).write(&folder.join("stalls"))
         })
@@ -151,12 +163,12 @@ mod tests {
     #[test]
     fn a_result_folder_appears_whole_and_is_the_same_every_time() {
         let root = tempfile::tempdir().unwrap();
-        let folder = sample::report().save(root.path()).unwrap();
+        let folder = sample::report().save(root.path(), Pictures::All).unwrap();
         let files = ["ledgers.csv", "report.html", "report.json", "stalls.png", "stalls.svg"];
         assert_eq!(names(&folder), files);
         let bytes = || files.map(|file| fs::read(folder.join(file)).unwrap());
         let first = bytes();
-        sample::report().save(root.path()).unwrap();
+        sample::report().save(root.path(), Pictures::All).unwrap();
         assert!(bytes() == first);
         assert_eq!(names(root.path()), ["stencil-char"]);
     }
