@@ -248,9 +248,11 @@ impl Spaces<'_> {
             // Kept below the largest address that a stream holds, however large the grid.
             let warp = self.warp_of_launch % (1 << 32);
             let start = LOCAL_BASE + warp * self.local_bytes * WARP as u64;
+            // Lanes outside the mask may hold anything: nothing here may overflow.
             let physical = std::array::from_fn(|lane| {
                 let (word, rest) = (addresses[lane] / unit, addresses[lane] % unit);
-                start.wrapping_add((word * WARP as u64 + lane as u64).wrapping_mul(unit)) + rest
+                let slot = word.wrapping_mul(WARP as u64).wrapping_add(lane as u64);
+                start.wrapping_add(slot.wrapping_mul(unit)).wrapping_add(rest)
             });
             return stream.push_addresses(mask, &physical);
         }

@@ -16,7 +16,7 @@ use variables::Layout;
 
 pub(super) use memory::read_value;
 
-use super::ast::{Ast, Entry, Instruction, Operand, Statement, Type, Value};
+use super::ast::{Ast, Entry, Instruction, Operand, Statement, Type, Value, VarSpace};
 use super::cfg::{self, Flow};
 use super::exec::Kind;
 use super::lexer::Place;
@@ -313,8 +313,13 @@ impl Lowerer<'_> {
         if name.name == "WARP_SZ" {
             return Ok(Constant::Bits(32));
         }
-        if let Some((_, address)) = self.names.variable(&name.name) {
-            return Ok(Constant::Bits(address.wrapping_add_signed(offset)));
+        match self.names.variable(&name.name) {
+            Some((VarSpace::Global, index)) if wide => {
+                return Ok(Constant::Global { index: index as u32, offset: offset as u64 });
+            }
+            Some((VarSpace::Global, _)) => return Err(self.error(at, "an address has 64 bits")),
+            Some((_, address)) => return Ok(Constant::Bits(address.wrapping_add_signed(offset))),
+            None => {}
         }
         if let Some(special) = names::special(name)
             && offset == 0
@@ -376,6 +381,7 @@ impl Lowerer<'_> {
             shared_bytes: self.layout.shared_bytes,
             local_bytes: self.layout.local_bytes,
             consts: self.layout.consts,
+            globals: self.layout.globals,
             max_threads: entry.max_threads,
             required_threads: entry.required_threads,
         })

@@ -202,6 +202,20 @@ fn single_precision_follows_ieee_and_ptx() {
 }
 
 #[test]
+fn directions_of_rounding_are_kept() {
+    let (one, tiny) = (1f32, 1e-20f32);
+    let below = one.next_down();
+    let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+    let pairs = [(one, tiny), (one, -tiny), (-one, tiny)];
+    assert_eq!(floats("add.rz.f32", &pairs), bits(&[one, below, -below]));
+    assert_eq!(floats("add.rm.f32", &pairs), bits(&[one, below, -one]));
+    assert_eq!(floats("add.rp.f32", &pairs), bits(&[one.next_up(), one, -below]));
+    assert_eq!(floats("sub.rp.f32", &[(one, tiny)]), bits(&[one]));
+    assert_eq!(floats("mul.rz.f32", &[(1e30, 1e30)]), bits(&[f32::MAX]));
+    assert_eq!(floats("mul.rm.f32", &[(0.1, -0.1)]), bits(&[-0.010000001]));
+}
+
+#[test]
 fn double_precision_fuses() {
     let body = "ld.global.f64 %d1, [%a0]; fma.rn.f64 %d2, %d1, %d1, 0dBFF0000000000000;
         st.global.f64 [%a1], %d2;";
