@@ -39,6 +39,11 @@ impl Module {
         self.ast.entries.iter().map(|entry| entry.name.as_str())
     }
 
+    /// How many parameters an entry has.
+    pub fn parameters(&self, name: &str) -> Result<usize> {
+        Ok(self.program(name)?.params.len())
+    }
+
     /// The decoded entry of that name.
     fn program(&self, name: &str) -> Result<Arc<Program>> {
         let Some(index) = self.ast.entries.iter().position(|entry| entry.name == name) else {

@@ -5,6 +5,7 @@ mod errors;
 mod flow;
 mod hostile;
 mod semantics;
+mod speed;
 mod stencil;
 
 use std::sync::Arc;
