@@ -221,8 +221,8 @@ impl Spaces<'_> {
         let Some(most) = length.checked_sub(bytes) else { return false };
         // The top bit is set where an offset is above `most`, which is far below 2^63.
         let (mut outside, mut odd) = (0, 0);
-        for lane in 0..WARP {
-            let address = if mask & (1 << lane) != 0 { addresses[lane] } else { first };
+        for (lane, address) in addresses.iter().enumerate() {
+            let address = if mask & (1 << lane) != 0 { *address } else { first };
             let offset = address.wrapping_sub(start);
             outside |= offset | most.wrapping_sub(offset);
             odd |= address;
