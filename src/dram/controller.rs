@@ -21,7 +21,10 @@ pub struct Controller {
     /// Accepted requests on their way to the queue. They hold a place in it already.
     arriving: Ring<Request>,
     queue: Queue,
+    /// Requests that the queue holds.
     capacity: usize,
+    /// Requests on their way to the queue that need no place in it yet.
+    way_in: usize,
     banks: Banks,
     scheduler: Scheduler,
     drain: Drain,
@@ -54,11 +57,14 @@ impl Controller {
         // A completion stays at least this long, and reads follow each other by a burst: so many
         // are under way when the owner takes them at once. `capacity` more let it lag behind.
         let under_way = (read_latency + burst_clocks + latency_out) / burst_clocks + 1;
+        // The way in takes what the bus can serve while a request is on it.
+        let way_in = (latency_in / burst_clocks) as usize;
         Controller {
             mapping: Mapping::new(config),
-            arriving: Ring::new(capacity),
+            arriving: Ring::new(capacity + way_in),
             queue: Queue::new(capacity, banks.count()),
             capacity,
+            way_in,
             scheduler: Scheduler::new(config),
             drain: Drain::new(config.writes),
             completions: Ring::new(capacity + under_way as usize),
@@ -77,11 +83,11 @@ impl Controller {
         }
     }
 
-    /// Whether a request would be accepted: whether the queue has a place left. Requests on their
-    /// way to the queue hold their place.
+    /// Whether a request would be accepted: whether the queue, or the way to it, has a place left. A
+    /// request that finds the queue full at the end of its way waits there.
     #[inline]
     pub fn can_accept(&self) -> bool {
-        self.held() < self.capacity
+        self.held() < self.capacity + self.way_in
     }
 
     /// Takes `request` in at command clock `now`, or gives it back when the queue is full.
@@ -114,7 +120,7 @@ impl Controller {
     /// As [`Controller::tick`]; tells `trace` what was sent.
     #[inline]
     pub fn tick_traced(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
-        if self.arriving.next_visible() <= now {
+        if self.next_arrival() <= now {
             self.admit(now);
         }
         self.pass(now, 1);
@@ -130,8 +136,7 @@ impl Controller {
     /// an idle controller answers [`Cycle::NEVER`].
     #[inline]
     pub fn next_event(&self, now: Cycle) -> Cycle {
-        let arrival = self.arriving.next_visible();
-        self.wake.min(arrival).min(self.completions.next_visible()).max(now)
+        self.wake.min(self.next_arrival()).min(self.completions.next_visible()).max(now)
     }
 
     /// Passes the clocks from `from` to before `to`, none of them later than
@@ -190,9 +195,17 @@ impl Controller {
             if queued > 0 { clocks } else { clocks.min(self.data_end.since(from)) };
     }
 
-    /// Takes in what arrived by `now`.
+    /// When the next request enters the queue; never while it is full.
+    #[inline]
+    fn next_arrival(&self) -> Cycle {
+        if self.queue.len() == self.capacity { Cycle::NEVER } else { self.arriving.next_visible() }
+    }
+
+    /// Takes in what arrived by `now` and has room.
     fn admit(&mut self, now: Cycle) {
-        while let Some(request) = self.arriving.pop(now) {
+        while self.queue.len() < self.capacity
+            && let Some(request) = self.arriving.pop(now)
+        {
             let location = self.mapping.locate(request.address);
             let slot = self.queue.insert(request, location, self.burst_bytes);
             if self.scheduler.arrived(slot, &self.queue, &self.banks) {

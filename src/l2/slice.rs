@@ -26,6 +26,8 @@ pub struct Slice {
     map: AddressMap,
     line_bits: u32,
     burst_bytes: u32,
+    /// Bytes of one fetch request, and what it takes of the DRAM.
+    fetch_bytes: u32,
     tag_latency: u64,
     data_latency: u64,
     /// One bit for each byte of a line.
@@ -36,6 +38,8 @@ pub struct Slice {
     dirty: Box<[u128]>,
     entry_of_way: Box<[MshrId]>,
     way_of_entry: Box<[Way]>,
+    /// What each entry still waits for.
+    fetches: Box<[Fetch]>,
     mshrs: MshrFile<Request>,
     /// Entries whose line has arrived, with the times of the fetch, oldest first.
     releasing: Ring<Arrival>,
@@ -47,6 +51,15 @@ pub struct Slice {
     /// Cycles before this one are counted.
     counted_to: Cycle,
     stats: L2Stats,
+}
+
+/// The requests of one fetch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fetch {
+    /// Those whose data has not arrived.
+    left: u32,
+    /// When the DRAM began with the first of them.
+    started: Cycle,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,6 +82,7 @@ impl Slice {
             map: AddressMap::new(machine),
             line_bits: line_bits(line),
             burst_bytes: machine.dram.burst_bytes(),
+            fetch_bytes: config.fetch.get(),
             tag_latency: config.tag_latency.cycles(),
             data_latency: config.data_latency.cycles(),
             whole_line: u128::MAX >> (128 - line),
@@ -76,6 +90,7 @@ impl Slice {
             dirty: vec![0; tags.len()].into(),
             entry_of_way: vec![MshrId::default(); tags.len()].into(),
             way_of_entry: vec![Way::default(); entries].into(),
+            fetches: vec![Fetch::default(); entries].into(),
             tags,
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             releasing: Ring::new(entries),
@@ -214,12 +229,12 @@ impl Slice {
             }
             // Written in part before; the rest is fetched around it.
             Lookup::Present(way) => {
-                self.room_for_miss(1)?;
+                self.room_for_miss(0)?;
                 way
             }
             Lookup::Absent => {
                 let way = self.tags.victim(line).ok_or(Refusal::NoCacheLine)?;
-                self.room_for_miss(1 + usize::from(self.tags.is_dirty(way)))?;
+                self.room_for_miss(usize::from(self.tags.is_dirty(way)))?;
                 self.write_back(now, way);
                 self.valid[way.index()] = 0;
                 way
@@ -230,11 +245,21 @@ impl Slice {
         self.entry_of_way[way.index()] = entry;
         self.way_of_entry[entry.index()] = way;
         self.modify(way, &request);
-        let address = self.map.within_channel(self.number, line).first_byte(self.line_bits);
-        let bytes = 1 << self.line_bits;
-        self.to_dram.push(now, DramRequest { address, bytes, write: false, slot: entry.0 });
+        self.fetch(now, line, entry);
         self.count_read(&request, |stats| &mut stats.read_misses);
         Ok(())
+    }
+
+    fn fetch(&mut self, now: Cycle, line: LineAddr, entry: MshrId) {
+        let first = self.map.within_channel(self.number, line).first_byte(self.line_bits);
+        let left = self.fetch_requests();
+        self.fetches[entry.index()] = Fetch { left, started: Cycle::NEVER };
+        for piece in 0..left {
+            let offset = piece * self.fetch_bytes;
+            let address = first + u64::from(offset / self.burst_bytes * self.burst_bytes);
+            let bytes = self.fetch_bytes.max(self.burst_bytes);
+            self.to_dram.push(now, DramRequest { address, bytes, write: false, slot: entry.0 });
+        }
     }
 
     /// An atomic leaves its bytes changed.
@@ -252,11 +277,17 @@ impl Slice {
         *counter(&mut self.stats) += 1;
     }
 
-    fn room_for_miss(&self, dram_requests: usize) -> Result<(), Refusal> {
+    /// Room for a fetch and for so many dirty lines.
+    fn room_for_miss(&self, dirty_lines: usize) -> Result<(), Refusal> {
         if self.mshrs.is_full() {
             return Err(Refusal::NoMshrLine);
         }
-        self.room_for_dram(dram_requests)
+        self.room_for_dram(self.fetch_requests() as usize + dirty_lines)
+    }
+
+    /// Requests that fetch a line.
+    fn fetch_requests(&self) -> u32 {
+        (1 << self.line_bits) / self.fetch_bytes
     }
 
     fn room_for_dram(&self, requests: usize) -> Result<(), Refusal> {
@@ -305,10 +336,17 @@ impl Slice {
         self.stats.writebacks += 1;
     }
 
-    /// The line of a fetch has arrived from DRAM, before the tick of `now`.
+    /// The data of a fetch request has arrived from DRAM, before the tick of `now`.
     pub fn fill(&mut self, now: Cycle, core: Cycle, slot: u16, dram_started: Cycle) {
         self.catch_up(now);
         let entry = MshrId(slot);
+        let fetch = &mut self.fetches[entry.index()];
+        fetch.left -= 1;
+        fetch.started = fetch.started.min(dram_started);
+        if fetch.left > 0 {
+            return;
+        }
+        let dram_started = fetch.started;
         let way = self.way_of_entry[entry.index()];
         self.tags.fill(way);
         self.valid[way.index()] = self.whole_line;

@@ -12,7 +12,7 @@ fn slice() -> Slice {
     let (_, after) = l2.split_once("    dram: (").unwrap();
     let small = "    l2: (slices: 6, interleave: 128, size: 512, sets: 2, ways: 2, line: 128, \
                  index: Linear, replacement: Lru, mshr_entries: 2, mshr_mergers: 2, \
-                 input_queue: 8, tag_latency: 3, data_latency: 5, miss_queue: 2, reply_queue: 4),\n";
+                 input_queue: 8, tag_latency: 3, data_latency: 5, fetch: 128, miss_queue: 5, reply_queue: 4),\n";
     let machine: Machine = ron::from_str(&format!("{before}{small}    dram: ({after}")).unwrap();
     Slice::new(&machine, 0)
 }

@@ -107,8 +107,11 @@ pub struct L2Config {
     pub tag_latency: Bounded<0, 1023>,
     /// From the tag lookup, or from a line's arrival, to the reply network [L2 cycles, 1..=1023].
     pub data_latency: Bounded<1, 1023>,
-    /// Fetches and dirty lines waiting for the DRAM controller [requests, 2..=1024].
-    pub miss_queue: Bounded<2, 1024>,
+    /// A line is fetched from DRAM in requests of this size, each of which takes at least one burst; a
+    /// power of two, at most a line [bytes, 32..=128].
+    pub fetch: Bounded<32, 128>,
+    /// Fetch requests and dirty lines waiting for the DRAM controller [requests, 5..=1024].
+    pub miss_queue: Bounded<5, 1024>,
     /// Replies waiting for the reply network [packets, 1..=1024].
     pub reply_queue: Bounded<1, 1024>,
 }
@@ -146,6 +149,12 @@ impl Check for L2Config {
         let interleave = self.interleave.get();
         if !interleave.is_power_of_two() {
             return Err(format!("interleave ({interleave}) is not a power of two"));
+        }
+        let (fetch, line) = (self.fetch.get(), self.line.get());
+        if !fetch.is_power_of_two() || fetch > line {
+            return Err(format!(
+                "fetch ({fetch}) is not a power of two of at most line ({line}) bytes"
+            ));
         }
         Ok(())
     }

@@ -57,7 +57,7 @@ fn the_interface_takes_half_its_latency_each_way() {
 
 #[test]
 fn a_full_queue_gives_the_request_back_and_is_not_changed() {
-    let mut config = gtx480();
+    let mut config = bare();
     config.queue = bounded(2);
     let mut bench = Bench::new(&config);
     bench.push(line(0, false, 0));
@@ -66,6 +66,23 @@ fn a_full_queue_gives_the_request_back_and_is_not_changed() {
     let refused = line(0, true, 2);
     assert_eq!(bench.controller.try_push(bench.now, refused), Err(refused));
     assert_eq!(bench.controller.held(), 2);
+}
+
+#[test]
+fn a_request_at_the_end_of_its_way_waits_for_a_place_in_the_queue() {
+    let mut config = bare();
+    config.queue = bounded(1);
+    config.interface_latency = bounded(8);
+    // Two bursts are under way beside the one place, each served in turn after the other.
+    let mut bench = Bench::new(&config);
+    for tag in 0..3 {
+        bench.push(line(0, false, tag));
+    }
+    assert!(!bench.controller.can_accept());
+    bench.serve([]);
+    let tags: Vec<_> = bench.done.iter().map(|(_, done)| done.tag).collect();
+    assert_eq!(tags, [0, 1, 2]);
+    assert!(bench.controller.stats().queued <= bench.controller.stats().clocks);
 }
 
 #[test]

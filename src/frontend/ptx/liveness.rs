@@ -8,8 +8,13 @@
 use super::cfg::Graph;
 use crate::isa::Inst;
 
-/// The least that is reported: chips allot registers in units of this size [registers].
+/// The least that is reported.
 const LEAST: u32 = 8;
+
+/// The most that a thread can have. Source: CUDA C++ Programming Guide, compute capabilities.
+const MOST: u32 = 255;
+/// Memory for the sets of a kernel beyond which nothing is computed [64-bit words].
+const MAX_WORDS: usize = 1 << 24;
 
 type Set = Vec<u64>;
 
@@ -34,9 +39,15 @@ fn walk(insts: &[Inst], guarded: &[bool], live: &mut Set, mut at: impl FnMut(&Se
 }
 
 /// The most 32-bit registers that are live at once; `weights` gives those that each register fills.
+///
+/// At least 8, at most 255: more would be spilled to local memory. A kernel too large to look at
+/// gets 255.
 pub fn registers(graph: &Graph, insts: &[Inst], guarded: &[bool], weights: &[u8]) -> u32 {
     let words = weights.len().div_ceil(64);
     let count = graph.blocks.len();
+    if count.saturating_mul(words) > MAX_WORDS {
+        return MOST;
+    }
     let mut live_in: Vec<Set> = vec![vec![0; words]; count];
     let range = |block: usize| graph.blocks[block].start as usize..graph.blocks[block].end as usize;
     let live_out = |live_in: &[Set], block: usize| {
@@ -70,5 +81,5 @@ pub fn registers(graph: &Graph, insts: &[Inst], guarded: &[bool], weights: &[u8]
             peak = peak.max(bits.map(|reg| u32::from(weights[reg])).sum());
         });
     }
-    peak
+    peak.min(MOST)
 }

@@ -17,8 +17,18 @@
 //! * CTAs execute in launch order, warps of a CTA in turn up to a barrier, lanes in order: values are
 //!   the same in every run. A warp that waits for another one by spinning never ends, and meets
 //!   the launch's limit;
+//! * a barrier is reached by the warp, not by its lanes: the lanes that reach it arrive for all of
+//!   the warp, and warps that have ended count as arrived, so nothing waits for ever;
 //! * no text makes the parser panic or recurse, and no kernel makes the executor panic: bounds and
 //!   alignment of every access are checked.
+//!
+//! What is refused, with its place: calls of functions, jump tables, half precision, carry chains,
+//! textures, tensor cores, asynchronous copies, clusters, barriers other than 0, clocks, and
+//! addresses of parameters. A generic access is recorded as one to global memory, also when its
+//! addresses fall into the windows of shared or constant memory.
+//!
+//! Arithmetic is bit-exact but for the approximate instructions, which give the host's value.
+//! Variables of the module in global memory become buffers at the first launch that uses them.
 
 mod ast;
 mod cfg;

@@ -140,6 +140,24 @@ pub enum Constant {
     },
     /// A special register.
     Special(Special),
+    /// An address in a variable of the module in global memory.
+    Global {
+        /// The variable: index into [`Program::globals`].
+        index: u32,
+        /// Bytes from its start, in two's complement.
+        offset: u64,
+    },
+}
+
+/// A variable of the module in global memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Global {
+    /// Its name.
+    pub name: String,
+    /// Its size [bytes].
+    pub bytes: u64,
+    /// Its first bytes; the rest is zero.
+    pub init: Vec<u8>,
 }
 
 /// Special registers.
@@ -245,6 +263,8 @@ pub struct Program {
     pub local_bytes: u32,
     /// Constant variables.
     pub consts: Vec<u8>,
+    /// Variables in global memory.
+    pub globals: Vec<Global>,
     /// `.maxntid`
     pub max_threads: Option<u64>,
     /// `.reqntid`

@@ -7,7 +7,7 @@ use super::ast::Ast;
 use super::exec::{CtaState, Fault, Place};
 use super::lower::{lower, read_value};
 use super::parser::parse;
-use super::program::{Constant, ConstantRow, Program, Special};
+use super::program::{Constant, ConstantRow, Global, Program, Special};
 use crate::error::{Error, Result};
 use crate::isa::{Cta, CtaSource, Kernel, WARP};
 use crate::workload::{Arg, DeviceMemory, Launch, PtxSource};
@@ -37,6 +37,11 @@ impl Module {
     /// Names of the entries, in the order of the text.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         self.ast.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    /// How many parameters an entry has.
+    pub fn parameters(&self, name: &str) -> Result<usize> {
+        Ok(self.program(name)?.params.len())
     }
 
     /// The decoded entry of that name.
@@ -77,7 +82,10 @@ impl Module {
             cta_threads: threads,
             ctas: gx * gy * gz,
         };
+        let globals: Vec<u64> =
+            program.globals.iter().map(|global| self.place_global(global, memory)).collect();
         let value = |constant: &ConstantRow, thread: u32| match constant.value {
+            Constant::Global { index, offset } => globals[index as usize].wrapping_add(offset),
             Constant::Bits(bits) => bits,
             Constant::Param { offset, ty } => read_value(&params[offset as usize..], ty),
             Constant::Special(special) => {
@@ -101,6 +109,21 @@ impl Module {
             executed: 0,
             memory,
         })
+    }
+
+    /// The address of a variable. The first launch that uses it makes a buffer of it, which later
+    /// launches of the module find again by its name.
+    fn place_global(&self, global: &Global, memory: &mut DeviceMemory) -> u64 {
+        let name = format!("{}: {}", self.path.display(), global.name);
+        let mut known = memory.buffers().iter();
+        if let Some((_, buffer)) =
+            known.find(|(known, buffer)| *known == name && buffer.bytes == global.bytes)
+        {
+            return buffer.address;
+        }
+        let buffer = memory.allocate(name, global.bytes);
+        memory.of_mut(buffer)[..global.init.len()].copy_from_slice(&global.init);
+        buffer.address
     }
 
     fn wrong(&self, program: &Program, message: impl std::fmt::Display) -> Error {

@@ -32,7 +32,12 @@ impl Places {
 
 /// The lanes of a mask.
 pub fn lanes(mask: LaneMask) -> impl Iterator<Item = usize> {
-    (0..WARP).filter(move |lane| mask >> lane & 1 == 1)
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        (lane < WARP).then_some(lane)
+    })
 }
 
 /// Reads `$memory` values from memory, extended to `$row` by their sign.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::program::{ConstantRow, NO_BLOCK, Program, Step};
+use super::super::program::{ConstantRow, Program, Step, TRUE};
 use super::Fault;
 use super::memory::Spaces;
 use super::registers::Registers;
@@ -119,7 +119,7 @@ impl CtaState {
         self.shared.fill(0);
         self.local.fill(0);
         for preds in self.preds.chunks_exact_mut(usize::from(program.pred_rows)) {
-            preds[usize::from(super::super::program::TRUE)] = !0;
+            preds[usize::from(TRUE)] = !0;
         }
         for (constant, axis) in &self.ctaid_rows {
             let value = place.at[*axis];
@@ -206,7 +206,6 @@ impl CtaState {
                 _ => stack.go(next),
             }
         }
-        debug_assert!(NO_BLOCK as usize > program.blocks.len());
         Ok(false)
     }
 }

@@ -161,6 +161,15 @@ impl Spaces<'_> {
                 return Ok(Places::Affine { first, stride: stride as isize });
             }
         }
+        let apart = if space == AccessSpace::Local { self.local_bytes as usize } else { 0 };
+        if self.all_inside(space, addresses, bytes, mask) {
+            let mut places = [0; WARP];
+            for lane in 0..WARP {
+                let start = addresses[lane].wrapping_sub(base) as usize;
+                places[lane] = start.wrapping_add(lane * apart);
+            }
+            return Ok(Places::Scattered(places));
+        }
         let mut places = [0; WARP];
         for lane in lanes(mask) {
             let address = addresses[lane];
@@ -181,12 +190,44 @@ impl Spaces<'_> {
             if !inside {
                 return Err((lane, self.outside(space, kind, address, bytes)));
             }
-            places[lane] = (address - base) as usize;
-            if space == AccessSpace::Local {
-                places[lane] += lane * self.local_bytes as usize;
-            }
+            places[lane] = (address - base) as usize + lane * apart;
         }
         Ok(Places::Scattered(places))
+    }
+
+    /// Whether all lanes of `mask` access aligned places of the block or buffer that the first of
+    /// them accesses. Works on vectors, without a branch for each lane.
+    #[inline]
+    fn all_inside(
+        &mut self,
+        space: AccessSpace,
+        addresses: &[u64; WARP],
+        bytes: u64,
+        mask: LaneMask,
+    ) -> bool {
+        let first = addresses[mask.trailing_zeros() as usize % WARP];
+        let (start, length) = match space {
+            AccessSpace::Shared => (0, self.shared.len() as u64),
+            AccessSpace::Local => (0, self.local_bytes),
+            AccessSpace::Const => (CONST_WINDOW, self.consts.len() as u64),
+            AccessSpace::Global | AccessSpace::Generic => {
+                let Some(end) = first.checked_add(bytes) else { return false };
+                if !self.in_buffer(first, end) {
+                    return false;
+                }
+                (self.last_buffer.start, self.last_buffer.end - self.last_buffer.start)
+            }
+        };
+        let Some(most) = length.checked_sub(bytes) else { return false };
+        // The top bit is set where an offset is above `most`, which is far below 2^63.
+        let (mut outside, mut odd) = (0, 0);
+        for (lane, address) in addresses.iter().enumerate() {
+            let address = if mask & (1 << lane) != 0 { *address } else { first };
+            let offset = address.wrapping_sub(start);
+            outside |= offset | most.wrapping_sub(offset);
+            odd |= address;
+        }
+        outside >> 63 == 0 && odd & (bytes - 1) == 0
     }
 
     /// Whether one buffer holds all of the addresses from `start` to `end`.
@@ -248,9 +289,11 @@ impl Spaces<'_> {
             // Kept below the largest address that a stream holds, however large the grid.
             let warp = self.warp_of_launch % (1 << 32);
             let start = LOCAL_BASE + warp * self.local_bytes * WARP as u64;
+            // Lanes outside the mask may hold anything: nothing here may overflow.
             let physical = std::array::from_fn(|lane| {
                 let (word, rest) = (addresses[lane] / unit, addresses[lane] % unit);
-                start.wrapping_add((word * WARP as u64 + lane as u64).wrapping_mul(unit)) + rest
+                let slot = word.wrapping_mul(WARP as u64).wrapping_add(lane as u64);
+                start.wrapping_add(slot.wrapping_mul(unit)).wrapping_add(rest)
             });
             return stream.push_addresses(mask, &physical);
         }

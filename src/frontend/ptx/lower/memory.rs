@@ -110,11 +110,21 @@ impl Lowerer<'_> {
         let (mut base, mut offset) = (Base::None, *offset as u64);
         if let Some(name) = name {
             if let Some((declared, start)) = self.names.variable(&name.name) {
-                offset = offset.wrapping_add(start);
+                if declared == VarSpace::Global {
+                    let row = self.constant(
+                        Constant::Global { index: start as u32, offset: 0 },
+                        true,
+                        address.at,
+                    )?;
+                    base = Base::Wide(row);
+                } else {
+                    offset = offset.wrapping_add(start);
+                }
                 if space == AccessSpace::Generic {
                     space = match declared {
                         VarSpace::Shared => AccessSpace::Shared,
                         VarSpace::Local => AccessSpace::Local,
+                        VarSpace::Global => AccessSpace::Global,
                         _ => AccessSpace::Const,
                     };
                 }

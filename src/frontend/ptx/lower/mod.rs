@@ -16,7 +16,7 @@ use variables::Layout;
 
 pub(super) use memory::read_value;
 
-use super::ast::{Ast, Entry, Instruction, Operand, Statement, Type, Value};
+use super::ast::{Ast, Entry, Instruction, Name, Operand, Statement, Type, Value, VarSpace};
 use super::cfg::{self, Flow};
 use super::exec::Kind;
 use super::lexer::Place;
@@ -200,7 +200,7 @@ impl Lowerer<'_> {
                         Value::Pair(first, other)
                             if rule.slots.get(place + 1) == Some(&Slot::SecondPred) =>
                         {
-                            let named = |name: &super::ast::Name| Operand {
+                            let named = |name: &Name| Operand {
                                 value: Value::Name(name.clone(), 0),
                                 at: operand.at,
                             };
@@ -270,13 +270,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn register(
-        &mut self,
-        name: &super::ast::Name,
-        at: Place,
-        kind: Kind,
-        list: &mut Operands,
-    ) -> Result<u16> {
+    fn register(&mut self, name: &Name, at: Place, kind: Kind, list: &mut Operands) -> Result<u16> {
         if let Some((row, reg)) = self.names.register(name, kind) {
             list.add(reg);
             return Ok(row);
@@ -303,18 +297,17 @@ impl Lowerer<'_> {
     }
 
     /// A special register, or the address of a variable.
-    fn symbol(
-        &mut self,
-        name: &super::ast::Name,
-        offset: i64,
-        at: Place,
-        wide: bool,
-    ) -> Result<Constant> {
+    fn symbol(&mut self, name: &Name, offset: i64, at: Place, wide: bool) -> Result<Constant> {
         if name.name == "WARP_SZ" {
             return Ok(Constant::Bits(32));
         }
-        if let Some((_, address)) = self.names.variable(&name.name) {
-            return Ok(Constant::Bits(address.wrapping_add_signed(offset)));
+        match self.names.variable(&name.name) {
+            Some((VarSpace::Global, index)) if wide => {
+                return Ok(Constant::Global { index: index as u32, offset: offset as u64 });
+            }
+            Some((VarSpace::Global, _)) => return Err(self.error(at, "an address has 64 bits")),
+            Some((_, address)) => return Ok(Constant::Bits(address.wrapping_add_signed(offset))),
+            None => {}
         }
         if let Some(special) = names::special(name)
             && offset == 0
@@ -376,6 +369,7 @@ impl Lowerer<'_> {
             shared_bytes: self.layout.shared_bytes,
             local_bytes: self.layout.local_bytes,
             consts: self.layout.consts,
+            globals: self.layout.globals,
             max_threads: entry.max_threads,
             required_threads: entry.required_threads,
         })

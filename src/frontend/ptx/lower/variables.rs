@@ -5,13 +5,16 @@ use std::path::Path;
 
 use super::super::ast::{Ast, Entry, Init, Statement, Value, VarSpace, Variable};
 use super::super::exec::CONST_WINDOW;
-use super::super::program::Param;
+use super::super::program::{Global, Param};
 use crate::error::Result;
+use crate::workload::DeviceMemory;
 
 /// Constant memory of a module [bytes].
 const MAX_CONST: u64 = 64 << 10;
 /// Shared memory that a kernel may declare [bytes]; above what any chip has.
 const MAX_SHARED: u64 = 1 << 20;
+/// Variables of the module in global memory [bytes]; more is better passed as a buffer.
+const MAX_GLOBAL: u64 = 256 << 20;
 /// Local memory of a thread [bytes]. Source: CUDA C++ Programming Guide, compute capabilities.
 const MAX_LOCAL: u64 = 512 << 10;
 /// Parameters of an entry [bytes]. Source: PTX ISA 9.0, section 5.1.6.
@@ -43,6 +46,8 @@ pub struct Layout {
     pub local_bytes: u32,
     /// Constant memory.
     pub consts: Vec<u8>,
+    /// Variables in global memory; their addresses are places in this list.
+    pub globals: Vec<Global>,
     refused: Vec<(String, &'static str)>,
 }
 
@@ -71,7 +76,7 @@ impl Layout {
             Statement::Variable(variable) => Some(variable),
             _ => None,
         });
-        let (mut shared, mut local) = (0, 0);
+        let (mut shared, mut local, mut global) = (0, 0, 0);
         // Dynamic shared memory lies behind all that is declared with a size.
         let mut dynamic: Vec<(bool, usize)> = Vec::new();
         let mut dynamic_align = 16;
@@ -113,10 +118,27 @@ impl Layout {
                     CONST_WINDOW + address
                 }
                 VarSpace::Global => {
-                    let hint = "variables in global memory are not supported: pass a buffer";
-                    layout.refused.push((variable.name.clone(), hint));
-                    list.push(None);
-                    continue;
+                    let (Some(bytes), false, true) = (
+                        variable.bytes,
+                        variable.init == Init::Symbolic,
+                        u64::from(variable.align) <= DeviceMemory::ALIGN,
+                    ) else {
+                        let hint = "only variables with a size and with numbers as initial value \
+                                    are supported in global memory: pass a buffer";
+                        layout.refused.push((variable.name.clone(), hint));
+                        list.push(None);
+                        continue;
+                    };
+                    global = place(&mut global, variable) + bytes;
+                    check(global, MAX_GLOBAL, "variables in global memory", variable, path)?;
+                    let mut init = match &variable.init {
+                        Init::Bytes(bytes) => bytes.clone(),
+                        _ => Vec::new(),
+                    };
+                    init.truncate(bytes as usize);
+                    layout.globals.push(Global { name: variable.name.clone(), bytes, init });
+                    // Where it lies is known when the kernel is launched.
+                    layout.globals.len() as u64 - 1
                 }
                 // Parameters of calls, which are refused where they stand.
                 VarSpace::Param => {

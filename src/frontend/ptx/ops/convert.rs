@@ -5,7 +5,7 @@
 //! Source: PTX ISA 9.0, section 9.7.9 "Data Movement and Conversion Instructions": cvt.
 
 use super::super::ast::Type;
-use super::super::exec::{Bits, Kind, Registers, flush, write};
+use super::super::exec::{Bits, Kind, Lane, Registers, flush, write};
 use super::super::program::Micro;
 use super::{Opcode, Rule, Slot, rule};
 use crate::isa::{ArithClass, LaneMask, WARP};
@@ -275,7 +275,7 @@ fn float_bits(value: f64, to: Type, saturate: bool) -> u64 {
         false => value,
     };
     match to {
-        Type::F32 => u64::from(<f32 as super::super::exec::Lane>::put(value as f32)),
+        Type::F32 => u64::from(<f32 as Lane>::put(value as f32)),
         _ => value.to_bits(),
     }
 }

@@ -42,6 +42,27 @@ macro_rules! table {
     };
 }
 
+/// The lines of single precision that round in a direction: toward zero, down or up.
+macro_rules! directed {
+    ($key:expr, $t:ty) => {
+        match $key {
+            "add.rz" => rule!(FpAdd, $t = |a: $t, b: $t| toward_zero(odd(a, 1.0, b))),
+            "add.rm" => rule!(FpAdd, $t = |a: $t, b: $t| downward(odd(a, 1.0, b))),
+            "add.rp" => rule!(FpAdd, $t = |a: $t, b: $t| -downward(-odd(a, 1.0, b))),
+            "sub.rz" => rule!(FpAdd, $t = |a: $t, b: $t| toward_zero(odd(b, -1.0, a))),
+            "sub.rm" => rule!(FpAdd, $t = |a: $t, b: $t| downward(odd(b, -1.0, a))),
+            "sub.rp" => rule!(FpAdd, $t = |a: $t, b: $t| -downward(-odd(b, -1.0, a))),
+            "mul.rz" => rule!(FpMul, $t = |a: $t, b: $t| toward_zero(f64::from(a) * f64::from(b))),
+            "mul.rm" => rule!(FpMul, $t = |a: $t, b: $t| downward(f64::from(a) * f64::from(b))),
+            "mul.rp" => rule!(FpMul, $t = |a: $t, b: $t| -downward(-f64::from(a) * f64::from(b))),
+            "fma.rz" => rule!(FpFma, $t = |a: $t, b: $t, c: $t| toward_zero(odd(a, b, c))),
+            "fma.rm" => rule!(FpFma, $t = |a: $t, b: $t, c: $t| downward(odd(a, b, c))),
+            "fma.rp" => rule!(FpFma, $t = |a: $t, b: $t, c: $t| -downward(-odd(a, b, c))),
+            _ => return None,
+        }
+    };
+}
+
 /// The rule for a floating-point instruction.
 pub fn select(opcode: &Opcode) -> Option<Rule> {
     let key = opcode.key.strip_suffix(".rn").unwrap_or(&opcode.key);
@@ -49,6 +70,13 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
     Some(match (key.as_str(), opcode.ty()?, opcode.ftz) {
         ("mov", Type::F32, false) => rule!(Move, u32 = |a: u32| a),
         ("mov", Type::F64, false) => rule!(Move, u64 = |a: u64| a),
+        (key, Type::F32, ftz) if [".rz", ".rm", ".rp"].iter().any(|end| key.ends_with(end)) => {
+            if ftz {
+                directed!(key, Flushed)
+            } else {
+                directed!(key, f32)
+            }
+        }
         (key, Type::F32, true) => {
             table!(key, Flushed, fused, FpAdd, FpMul, FpFma, FpDiv, Sfu)
         }
@@ -56,8 +84,18 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         (key, Type::F64, false) => {
             table!(key, f64, f64::mul_add, DpAdd, DpMul, DpFma, DpDiv, DpDiv)
         }
+        ("rcp", Type::F64, true) => rule!(DpDiv, f64 = |a: f64| upper(1.0 / upper(a))),
+        ("rsqrt", Type::F64, true) => rule!(DpDiv, f64 = |a: f64| upper(1.0 / upper(a).sqrt())),
         _ => return None,
     })
+}
+
+/// The upper 32 bits of a number, subnormal ones flushed: what the approximate instructions of
+/// double precision see and give.
+#[inline(always)]
+fn upper(value: f64) -> f64 {
+    let flushed = if value.abs() < f64::MIN_POSITIVE { 0f64.copysign(value) } else { value };
+    f64::from_bits(flushed.to_bits() >> 32 << 32)
 }
 
 /// Clamped to 0 to 1; NaN gives 0.
@@ -73,14 +111,20 @@ fn lesser<T: PartialOrd + Copy>(a: T, b: T, a_wins: bool) -> T {
     if a < b || b != b || (a == b && a_wins) { a } else { b }
 }
 
-/// `a * b + c`, rounded once.
-///
-/// The product of two single-precision numbers is exact in double precision. The sum is rounded to
-/// odd there, after which rounding to single precision cannot round twice. Source: Boldo and
-/// Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd",
-/// IEEE Transactions on Computers, 2008. Unlike a call of libm it works on whole vectors.
+/// `a * b + c`, rounded once. Unlike a call of libm it works on whole vectors.
 #[inline(always)]
 fn fused(a: f32, b: f32, c: f32) -> f32 {
+    odd(a, b, c) as f32
+}
+
+/// `a * b + c` in double precision, rounded to odd: an inexact sum ends in a one.
+///
+/// The product of two single-precision numbers is exact in double precision. A sum rounded to odd
+/// can be rounded to single precision in any direction without rounding twice. Source: Boldo and
+/// Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd",
+/// IEEE Transactions on Computers, 2008.
+#[inline(always)]
+fn odd(a: f32, b: f32, c: f32) -> f64 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
     let part = sum - product;
@@ -90,7 +134,18 @@ fn fused(a: f32, b: f32, c: f32) -> f32 {
     let odd = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
     // Infinities and NaN leave a NaN as error, which compares as false.
     let inexact = error.abs() > 0.0;
-    f64::from_bits(if inexact && bits & 1 == 0 { odd } else { bits }) as f32
+    f64::from_bits(if inexact && bits & 1 == 0 { odd } else { bits })
+}
+
+/// Rounded down. An exact zero keeps the sign that rounding to nearest gives it.
+fn downward(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) > value { near.next_down() } else { near }
+}
+
+/// Rounded toward zero.
+fn toward_zero(value: f64) -> f32 {
+    downward(value.abs()).copysign(value as f32)
 }
 
 #[cfg(test)]

@@ -58,6 +58,14 @@ macro_rules! table {
             "clz" => rule!(IntAdd, u32 = |a: $unsigned| a.leading_zeros()),
             "brev" => rule!(IntAdd, $unsigned = |a: $unsigned| a.reverse_bits()),
             "bfind" => rule!(IntAdd, u32 = |a: $t| leading_bit(a.into(), <$t>::BITS)),
+            // The shift that brings the leading bit to the top.
+            "bfind.shiftamt" => rule!(
+                IntAdd,
+                u32 = |a: $t| match leading_bit(a.into(), <$t>::BITS) {
+                    place if place < <$t>::BITS => <$t>::BITS - 1 - place,
+                    none => none,
+                }
+            ),
             "bfe" => rule!(
                 IntAdd,
                 $t = |a: $t, start: u32, length: u32| extract(

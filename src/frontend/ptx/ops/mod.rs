@@ -101,6 +101,8 @@ pub fn select(opcode: &Opcode, wide: [bool; 2]) -> Option<Rule> {
         "cvt" => convert::select(opcode, wide),
         "setp" | "set" | "selp" | "slct" => predicate::select(opcode, root),
         "shfl" | "vote" | "activemask" | "match" => warp::select(opcode),
+        // The tables know one type an instruction; two would mean mixed precision.
+        _ if opcode.types.len() > 1 => None,
         _ => match opcode.ty()? {
             Type::Pred => predicate::logic(opcode),
             Type::F32 | Type::F64 => float::select(opcode),

@@ -2,8 +2,6 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.6 "Comparison and Selection Instructions".
 
-use std::marker::PhantomData;
-
 use super::super::ast::Type;
 use super::super::exec::{Bits, Flushed, Kind, Lane, Registers, test2, write};
 use super::super::program::{INVERT, Micro};
@@ -21,8 +19,7 @@ macro_rules! relations {
 
         impl Relation for $name {
             #[inline(always)]
-            #[expect(clippy::allow_attributes, reason = "only some relations compare with itself")]
-            #[allow(clippy::eq_op, clippy::neg_cmp_op_on_partial_ord)]
+            #[allow(clippy::eq_op, clippy::neg_cmp_op_on_partial_ord, reason = "NaN is unlike itself")]
             fn holds<V: PartialOrd>($a: V, $b: V) -> bool {
                 $holds
             }
@@ -258,7 +255,7 @@ fn masks<F: Logic>(slots: &'static [Slot]) -> Rule {
 }
 
 /// A name for a function of masks.
-struct Named<const OP: u8>(PhantomData<()>);
+struct Named<const OP: u8>;
 
 impl<const OP: u8> Logic for Named<OP> {
     #[inline(always)]

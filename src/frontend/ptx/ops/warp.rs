@@ -7,7 +7,7 @@
 //! "match.sync".
 
 use super::super::ast::Type;
-use super::super::exec::{Bits, Kind, Registers, write};
+use super::super::exec::{Bits, Kind, Registers, pack, write};
 use super::super::program::{Exec, INVERT, Micro};
 use super::{Opcode, Rule, Slot};
 use crate::isa::{ArithClass, LaneMask, WARP};
@@ -116,7 +116,7 @@ fn match_any(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
     let values = *u32::row(regs, micro.ops[1]);
     let out = values.map(|value| {
         let same = values.map(|other| other == value);
-        super::super::exec::pack(&same) & mask
+        pack(&same) & mask
     });
     write(u32::row_mut(regs, micro.ops[0]), mask, &out);
 }

@@ -164,3 +164,10 @@ fn fences_and_barriers_keep_their_kind() {
     let ops: Vec<Op> = running.kernel().insts[6..].iter().map(|inst| inst.op).collect();
     assert_eq!([ops[0], ops[1], ops[3], ops[4]], [Op::Fence, Op::Barrier, Op::Fence, Op::Exit]);
 }
+
+#[test]
+fn a_launch_can_go_to_another_thread() {
+    fn sent<T: Send>() {}
+    sent::<PtxLaunch<'_>>();
+    sent::<Module>();
+}

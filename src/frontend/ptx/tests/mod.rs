@@ -1,9 +1,11 @@
 //! Tests of the front end as a whole: text in, values and streams out.
 
+mod compiled;
 mod errors;
 mod flow;
 mod hostile;
 mod semantics;
+mod speed;
 mod stencil;
 
 use std::sync::Arc;

@@ -202,6 +202,20 @@ fn single_precision_follows_ieee_and_ptx() {
 }
 
 #[test]
+fn directions_of_rounding_are_kept() {
+    let (one, tiny) = (1f32, 1e-20f32);
+    let below = one.next_down();
+    let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+    let pairs = [(one, tiny), (one, -tiny), (-one, tiny)];
+    assert_eq!(floats("add.rz.f32", &pairs), bits(&[one, below, -below]));
+    assert_eq!(floats("add.rm.f32", &pairs), bits(&[one, below, -one]));
+    assert_eq!(floats("add.rp.f32", &pairs), bits(&[one.next_up(), one, -below]));
+    assert_eq!(floats("sub.rp.f32", &[(one, tiny)]), bits(&[one]));
+    assert_eq!(floats("mul.rz.f32", &[(1e30, 1e30)]), bits(&[f32::MAX]));
+    assert_eq!(floats("mul.rm.f32", &[(0.1, -0.1)]), bits(&[-0.010000001]));
+}
+
+#[test]
 fn double_precision_fuses() {
     let body = "ld.global.f64 %d1, [%a0]; fma.rn.f64 %d2, %d1, %d1, 0dBFF0000000000000;
         st.global.f64 [%a1], %d2;";
@@ -326,4 +340,29 @@ fn lanes_shuffle_and_vote() {
     let body = "shfl.sync.up.b32 %r1|%p1, %r0, 2, 0, -1; setp.lt.u32 %p2, %r0, 32;
         vote.sync.all.pred %p3, %p2, -1; selp.u32 %r2, %r1, 99, %p3; st.global.u32 [%a1], %r2;";
     assert_eq!(check(body, &[0; 4]), [0, 1, 0, 1]);
+}
+
+#[test]
+fn generic_addresses_reach_shared_memory() {
+    let body = ".shared .align 8 .b8 tile[256]; mov.u32 %r1, tile; cvt.u64.u32 %a3, %r1;
+        cvta.shared.u64 %a4, %a3; mul.wide.u32 %a5, %r0, 8; add.s64 %a4, %a4, %a5;
+        st.u64 [%a4], %a5; atom.add.u64 %a6, [%a4], 3; cvta.to.shared.u64 %a4, %a4;
+        ld.shared.u64 %a7, [%a4]; st.u64 [%a1], %a7;";
+    assert_eq!(check(body, &[0; 3]), [3, 11, 19]);
+}
+
+#[test]
+fn one_instruction_may_reach_several_buffers() {
+    // Odd lanes read `in`, even ones `out`.
+    let body = "and.b32 %r1, %r0, 1; setp.eq.u32 %p1, %r1, 1; selp.b64 %a3, %a0, %a1, %p1;
+        st.global.u64 [%a1], 7; ld.global.u64 %a4, [%a3]; st.global.u64 [%a1], %a4;";
+    assert_eq!(check(body, &[1, 2, 3, 4]), [7, 2, 7, 4]);
+}
+
+#[test]
+fn partly_masked_accesses_leave_the_other_lanes_alone() {
+    let body = "mov.u64 %a3, 99; setp.gt.u32 %p1, %r0, 1; @%p1 ld.global.u64 %a3, [%a0];
+        xor.b64 %a4, %a2, 8; ld.param.u64 %a5, [out]; add.s64 %a5, %a5, %a4;
+        setp.ne.u32 %p2, %r0, 3; @%p2 st.global.u64 [%a5], %a3;";
+    assert_eq!(check(body, &[1, 2, 3, 4]), [99, 99, 0, 3]);
 }

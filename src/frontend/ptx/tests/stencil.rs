@@ -96,18 +96,3 @@ fn the_first_warp_executes_both_ways() {
     assert_eq!(steps.iter().filter(|(_, mask)| *mask == 1).count(), 5);
     assert_eq!(*steps.last().unwrap(), (steps.last().unwrap().0, !0));
 }
-
-/// Not a test of values: prints warp instructions a second. `cargo test --release speed -- --ignored`
-#[test]
-#[ignore = "measures time"]
-fn speed() {
-    let mut memory = DeviceMemory::default();
-    let launch = launch_of(&mut memory, 1 << 22, 256);
-    let module = Module::parse(&launch.ptx).unwrap();
-    for _ in 0..5 {
-        let start = std::time::Instant::now();
-        let executed = drain(&mut module.launch(&launch, &mut memory).unwrap()).unwrap();
-        let seconds = start.elapsed().as_secs_f64();
-        println!("{:.1} million warp instructions a second", executed as f64 / seconds / 1e6);
-    }
-}
