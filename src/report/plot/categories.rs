@@ -10,7 +10,7 @@ use super::font;
 use super::frame::Frame;
 
 /// The longest that an upright label gets [pixels].
-const LONGEST: f64 = 190.0;
+const LONGEST: f64 = 170.0;
 /// From one line of a label to the next [pixels].
 const LINE: f64 = 1.25 * LABEL;
 /// The most lines that a label gets before it is set upright.
@@ -23,16 +23,17 @@ pub struct Categories<'a> {
     lines: Option<Vec<Vec<&'a str>>>,
 }
 
-/// The words of `name` in lines no wider than `width`, if that can be.
+/// `name` in lines no wider than `width`, broken behind spaces and marks, if that can be.
 fn wrap(name: &str, width: f64) -> Option<Vec<&str>> {
     let mut lines = Vec::new();
     let mut rest = name.trim();
     while !rest.is_empty() {
-        let ends = rest.char_indices().filter(|(_, letter)| *letter == ' ').map(|(end, _)| end);
-        let fits = |&end: &usize| text(LABEL).width(&rest[..end]) <= width;
-        let end = ends.chain([rest.len()]).filter(fits).last()?;
-        lines.push(&rest[..end]);
-        rest = rest[end..].trim_start();
+        let marks = rest.char_indices().filter(|(_, letter)| " _-./,=".contains(*letter));
+        let ends = marks.map(|(mark, _)| mark + 1).chain([rest.len()]);
+        let fits = |&end: &usize| text(LABEL).width(rest[..end].trim_end()) <= width;
+        let (line, after) = rest.split_at(ends.filter(fits).next_back()?);
+        lines.push(line.trim_end());
+        rest = after.trim_start();
     }
     (lines.len() <= MOST_LINES).then_some(lines)
 }
@@ -85,5 +86,21 @@ impl<'a> Categories<'a> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_broken_where_they_may_be() {
+        assert_eq!(wrap("kernel 12", 100.0).unwrap(), ["kernel 12"]);
+        assert_eq!(wrap("kernel 12", 60.0).unwrap(), ["kernel", "12"]);
+        let lines = wrap("l1.mshr_mergers = 256", 85.0).unwrap();
+        assert_eq!(lines, ["l1.mshr_", "mergers", "= 256"]);
+        assert_eq!(wrap("unbreakable", 60.0), None);
+        assert_eq!(wrap("one two three four", 50.0), None, "more lines than there is room for");
+        assert_eq!(wrap("", 60.0).unwrap(), [""; 0]);
     }
 }

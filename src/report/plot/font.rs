@@ -67,7 +67,11 @@ fn described(line: f64, weight: Weight) -> FontDesc<'static> {
 
 /// The font whose em square is `size` units of a drawing high.
 pub fn font(size: f64, weight: Weight) -> FontDesc<'static> {
-    described(LINE * size, weight)
+    let line = LINE * size;
+    // Plotters divides again; of the neighbours, the one from which it gets the size that was asked for.
+    let exact =
+        [line, line.next_down(), line.next_up()].into_iter().find(|near| near / LINE == size);
+    described(exact.unwrap_or(line), weight)
 }
 
 /// Width of `text` in letters of `size` pixels. The subset has no kerning: the sum is exact.

@@ -2,7 +2,7 @@
 
 use plotters::chart::{ChartBuilder, ChartContext, LabelAreaPosition};
 use plotters::coord::cartesian::Cartesian2d;
-use plotters::coord::ranged1d::Ranged;
+use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::element::{Drawable, PointCollection};
 use plotters::prelude::SVGBackend;
 use plotters::style::{Color, RGBAColor};
@@ -79,7 +79,7 @@ impl<'s, X: Ranged<ValueType = f64>> Frame<'s, X> {
         (y, axis): (Ruler, &Axis),
     ) -> Self
     where
-        X: plotters::coord::ranged1d::ValueFormatter<f64>,
+        X: ValueFormatter<f64>,
     {
         let left = room(&y, axis);
         let chart = ChartBuilder::on(&canvas.part(area))

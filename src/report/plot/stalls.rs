@@ -92,7 +92,7 @@ pub fn stalls(report: &Report) -> Picture {
 fn header(canvas: &Canvas, report: &Report) {
     let title = text(28.0).bold();
     canvas.text(&title.fit(&report.name, INNER), (MARGIN, MARGIN + 23.0), title);
-    let line = format!("{}  ·  {}", report.machine_line(), report.workload_line());
+    let line = format!("{} · {}", report.machine_line(), report.workload_line());
     let style = text(17.0).colour(Colour::GREY);
     canvas.text(&style.fit(&line, INNER), (MARGIN, MARGIN + 54.0), style);
 }
@@ -232,7 +232,7 @@ fn draw_kernels(canvas: &Canvas, kernels: &[KernelReport], top: f64) {
     for (index, kernel) in kernels.iter().take(MOST_KERNELS).enumerate() {
         let y = top + 56.0 + KERNEL_ROW * index as f64;
         let baseline = y + 16.0;
-        let name = format!("{}  {}", index + 1, kernel.name);
+        let name = format!("{} {}", index + 1, kernel.name);
         let style = text(15.0);
         canvas.text(&style.fit(&name, LABEL - 12.0), (MARGIN, baseline), style);
         let bar = |x| Area { x, y, w: bars, h: KERNEL_ROW - 6.0 };
@@ -248,7 +248,7 @@ fn footer(canvas: &Canvas, report: &Report, height: f64) {
         Calibration::Uncalibrated(_) => "machine not calibrated",
     };
     let line = format!(
-        "gsim {}  ·  seed {}  ·  {machine}  ·  output equals the host reference ({} elements)",
+        "gsim {} · seed {} · {machine} · output equals the host reference ({} elements)",
         report.gsim,
         report.inputs.seed,
         thousands(report.check.elements)
