@@ -29,9 +29,9 @@ fn wrap(name: &str, width: f64) -> Option<Vec<&str>> {
     let mut rest = name.trim();
     while !rest.is_empty() {
         let marks = rest.char_indices().filter(|(_, letter)| " _-./,=".contains(*letter));
-        let ends = marks.map(|(mark, _)| mark + 1).chain([rest.len()]);
+        let mut ends = marks.map(|(mark, _)| mark + 1).chain([rest.len()]);
         let fits = |&end: &usize| text(LABEL).width(rest[..end].trim_end()) <= width;
-        let (line, after) = rest.split_at(ends.filter(fits).next_back()?);
+        let (line, after) = rest.split_at(ends.rfind(fits)?);
         lines.push(line.trim_end());
         rest = after.trim_start();
     }
