@@ -96,7 +96,7 @@ impl<T: Copy + Default> Ring<T> {
         self.len == self.capacity
     }
 
-    /// Room left [items].
+    /// Room left `[items]`.
     #[inline]
     pub fn free(&self) -> usize {
         self.capacity - self.len

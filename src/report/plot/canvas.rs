@@ -21,7 +21,7 @@ pub enum Anchor {
 /// How a text looks.
 #[derive(Clone, Copy, Debug)]
 pub struct TextStyle {
-    /// Height of a line of letters [pixels].
+    /// Height of a line of letters `[pixels]`.
     pub size: f64,
     /// Weight.
     pub weight: Weight,
@@ -29,7 +29,7 @@ pub struct TextStyle {
     pub colour: Colour,
     /// Which point the position names.
     pub anchor: Anchor,
-    /// Turned about that point, clockwise [degrees].
+    /// Turned about that point, clockwise `[degrees]`.
     pub turn: f64,
     /// Whether a white rim sets it off from lines behind it.
     pub halo: bool,
@@ -138,7 +138,7 @@ fn escape(content: &str) -> String {
 }
 
 impl Canvas {
-    /// An empty sheet [pixels].
+    /// An empty sheet `[pixels]`.
     pub fn new(width: f64, height: f64) -> Self {
         let mut canvas = Canvas { width, height, body: String::new() };
         canvas.rect(Area { x: 0.0, y: 0.0, w: width, h: height }, Colour::WHITE);

@@ -6,9 +6,9 @@ use super::axis::LABEL;
 use super::canvas::{Anchor, Area, Canvas, text};
 use super::font;
 
-/// Turn of labels that are too wide to stand side by side [degrees].
+/// Turn of labels that are too wide to stand side by side `[degrees]`.
 const TURN: f64 = -32.0;
-/// The longest that a turned label gets [pixels].
+/// The longest that a turned label gets `[pixels]`.
 const LONGEST: f64 = 190.0;
 
 /// Equal slots for categories along x.
