@@ -187,5 +187,6 @@ pub mod ring;
 pub mod simulate;
 pub mod sm;
 pub mod stats;
+pub mod study;
 pub mod units;
 pub mod workload;

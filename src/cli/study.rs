@@ -1,14 +1,18 @@
 //! `gsim study`: many runs.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
-use super::SetArgs;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{SetArgs, print};
 use crate::config::StudyFile;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::study;
 
 /// Arguments of `gsim study`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  gsim study configs/studies/stencil-mergers.ron --jobs 4")]
+#[command(after_help = "Example:\n  gsim study configs/studies/small-data-types.ron --jobs 4")]
 pub struct StudyArgs {
     /// The study file.
     #[arg(value_name = "STUDY.ron")]
@@ -26,11 +30,23 @@ pub struct StudyArgs {
     quiet: bool,
 }
 
-/// Loads and validates the study, simulates what is not yet stored.
+/// Loads and validates the study, simulates every point, writes figures, tables and the page.
 pub(super) fn run(args: StudyArgs) -> Result<()> {
     let study = StudyFile::read(&args.file)?;
     let points = study.points(&args.set.pairs()?)?;
-    let _ = (points, args.jobs, args.out, args.quiet);
-    // TO REPLACE: the plan and its runs.
-    Err(Error::internal("not connected yet"))
+    let started = Instant::now();
+    let bar =
+        if args.quiet { ProgressBar::hidden() } else { ProgressBar::new(points.len() as u64) };
+    let style = "{pos} of {len} runs {wide_bar} {elapsed}, {eta} left";
+    bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
+    bar.tick();
+    let jobs = args.jobs.map_or(0, |jobs| jobs as usize);
+    let table = study::run(&study, &points, jobs, &|| bar.inc(1));
+    bar.finish_and_clear();
+    let folder = study::save(&study, &table?, &args.out)?;
+    if args.quiet {
+        return Ok(());
+    }
+    let (runs, seconds) = (points.len(), started.elapsed().as_secs_f64());
+    print(&format!("{runs} runs in {seconds:.1} s.\nResults in {}\n", folder.display()))
 }

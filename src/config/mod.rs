@@ -2,6 +2,7 @@
 
 mod bounded;
 mod document;
+pub mod figure;
 pub mod load;
 pub mod machine;
 pub mod overrides;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::bounded::{Check, Checked};
+use super::figure::{Comparison, Figure};
 use super::load::{ResolvedRun, RunFile};
 use super::overrides::{Setting, Settings};
 use super::parse;
@@ -13,7 +14,7 @@ use super::run::{check_name, name};
 use crate::error::{Error, Result};
 
 /// Many simulations: every combination of the points of the axes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename = "Study")]
 pub struct StudyFields {
     /// What the result folder is called: letters, digits, `-`, `_` and `.`, which does not come first.
@@ -26,6 +27,21 @@ pub struct StudyFields {
     pub set: Settings,
     /// What is varied. The last axis varies fastest.
     pub axes: Vec<Axis>,
+    /// What the study asks, in a sentence or two, for the head of its page.
+    #[serde(default)]
+    pub about: String,
+    /// A Markdown file, relative to this one, with what was found; goes into the page as it is.
+    #[serde(default)]
+    pub findings: Option<String>,
+    /// Pictures.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
+    /// Tables of the study's values beside others.
+    #[serde(default)]
+    pub comparisons: Vec<Comparison>,
+    /// Metrics that the table of all runs shows besides the cycles.
+    #[serde(default)]
+    pub columns: Vec<String>,
 }
 
 /// A study whose axes do not contradict each other.
@@ -76,6 +92,11 @@ impl Axis {
             .into_iter()
             .flat_map(|(_, set)| set.into_iter().map(|(path, _)| path))
             .collect()
+    }
+
+    /// The labels of its points.
+    pub fn labels(&self) -> Vec<String> {
+        self.points().into_iter().map(|(label, _)| label).collect()
     }
 
     /// Label and overrides of each point.

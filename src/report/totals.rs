@@ -49,6 +49,8 @@ totals! {
         load_accesses: u64,
         /// Mean time of a load access from its issue to its release [core cycles].
         mean_latency: f64,
+        /// Accesses that the coalescers made of loads, stores and atomics [accesses].
+        memory_accesses: u64,
         /// Packets from the L1s to the L2 [packets].
         memory_requests: u64,
         /// The cycles as time on the simulated machine [seconds].
@@ -81,6 +83,7 @@ impl Totals {
             dram_bytes_written: dram.write_bursts * burst,
             load_accesses,
             mean_latency: ratio(ledgers.latency.total(), load_accesses),
+            memory_accesses: sm.load_accesses + sm.store_accesses + sm.atomic_accesses,
             memory_requests: components.request_network.packets,
             seconds_simulated: ratio(cycles, u64::from(machine.clocks.core_khz.get()) * 1000),
         }

@@ -1,0 +1,103 @@
+//! The page of a study, as Markdown: figures, comparisons, all runs.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::table::Table;
+use crate::config::StudyFile;
+use crate::config::figure::{Comparison, Place, Row, Show};
+use crate::error::Result;
+use crate::report::number;
+
+/// The page. `findings` goes in as it is.
+pub fn markdown(study: &StudyFile, table: &Table, findings: &str) -> Result<String> {
+    let config = &study.config;
+    let mut page = format!("# {}\n\n", config.name);
+    if !config.about.is_empty() {
+        let _ = writeln!(page, "{}\n", config.about.trim());
+    }
+    let _ = writeln!(
+        page,
+        "Made by `gsim study {}` with gsim {}. Every run can be repeated from that file.\n",
+        study.path.display(),
+        env!("CARGO_PKG_VERSION"),
+    );
+    if !findings.is_empty() {
+        let _ = writeln!(page, "{}\n", findings.trim());
+    }
+    for figure in &config.figures {
+        let _ = writeln!(page, "![{}]({}.png)\n", figure.title, figure.file);
+    }
+    for comparison in &config.comparisons {
+        push_comparison(&mut page, comparison, table)?;
+    }
+    push_runs(&mut page, &config.columns, table)?;
+    Ok(page)
+}
+
+fn push_table(page: &mut String, title: &str, head: &[String], rows: &[Vec<String>]) {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | ").replace('\n', " "));
+    let _ = write!(page, "## {title}\n\n{}", line(head));
+    let rule: Vec<String> = head.iter().map(|_| "---".to_owned()).collect();
+    page.push_str(&line(&rule));
+    for row in rows {
+        page.push_str(&line(row));
+    }
+    page.push('\n');
+}
+
+fn push_comparison(page: &mut String, comparison: &Comparison, table: &Table) -> Result<()> {
+    let others: BTreeSet<&String> =
+        comparison.rows.iter().flat_map(|row| row.others.keys()).collect();
+    let head: Vec<String> = ["quantity".to_owned()]
+        .into_iter()
+        .chain(others.iter().map(|name| (*name).clone()))
+        .chain(["gsim".to_owned()])
+        .collect();
+    let mut rows = Vec::new();
+    for row in &comparison.rows {
+        let mut cells = vec![row.what.clone()];
+        cells.extend(others.iter().map(|name| row.others.get(*name).cloned().unwrap_or_default()));
+        cells.push(shown(row, table)?);
+        rows.push(cells);
+    }
+    push_table(page, &comparison.title, &head, &rows);
+    Ok(())
+}
+
+/// A row's value as text.
+fn shown(row: &Row, table: &Table) -> Result<String> {
+    let value = table.value(&row.at, &row.metric)?;
+    let other = |place: &Place| table.value(place, &row.metric);
+    let change = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
+    Ok(match &row.show {
+        Show::Value => plain(value),
+        Show::Change { against } => change(value / other(against)?),
+        Show::Speed { against } => change(other(against)? / value),
+    })
+}
+
+/// Whole numbers whole, others with three digits.
+fn plain(value: f64) -> String {
+    if value.fract() == 0.0 && value >= 0.0 {
+        number::thousands(value as u64)
+    } else {
+        number::short(value)
+    }
+}
+
+fn push_runs(page: &mut String, columns: &[String], table: &Table) -> Result<()> {
+    let metrics = || std::iter::once("totals.cycles").chain(columns.iter().map(String::as_str));
+    let names = metrics().map(|metric| metric.strip_prefix("totals.").unwrap_or(metric));
+    let head: Vec<String> = table.axes().chain(names).map(str::to_owned).collect();
+    let mut rows = Vec::new();
+    for place in table.places() {
+        let mut cells: Vec<String> = table.axes().map(|axis| place[axis].clone()).collect();
+        for metric in metrics() {
+            cells.push(plain(table.value(&place, metric)?));
+        }
+        rows.push(cells);
+    }
+    push_table(page, "All runs", &head, &rows);
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! The reports of a study, by the labels of their points.
+
+use serde_json::Value;
+
+use crate::config::figure::Place;
+use crate::config::study::Axis;
+use crate::error::{Error, Result};
+
+/// Every report of a study.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Name and labels of each axis.
+    axes: Vec<(String, Vec<String>)>,
+    /// As JSON, the last axis varying fastest.
+    reports: Vec<Value>,
+}
+
+impl Table {
+    /// `reports` in the order of the points of `axes`.
+    pub fn new(axes: &[Axis], reports: Vec<Value>) -> Self {
+        let axes = axes.iter().map(|axis| (axis.name().to_owned(), axis.labels())).collect();
+        Table { axes, reports }
+    }
+
+    /// The labels of an axis.
+    pub fn labels(&self, axis: &str) -> Result<&[String]> {
+        match self.axes.iter().find(|(name, _)| name == axis) {
+            Some((_, labels)) => Ok(labels),
+            None => {
+                let known: Vec<_> = self.axes.iter().map(|(name, _)| name.as_str()).collect();
+                let hint = format!("the axes are: {}", known.join(", "));
+                Err(Error::input(format!("there is no axis {axis:?}")).hint(hint))
+            }
+        }
+    }
+
+    /// The report at a place.
+    fn report(&self, place: &Place) -> Result<&Value> {
+        for axis in place.keys() {
+            self.labels(axis)?;
+        }
+        let mut index = 0;
+        for (name, labels) in &self.axes {
+            let point = match place.get(name) {
+                None => 0,
+                Some(label) => labels.iter().position(|known| known == label).ok_or_else(|| {
+                    let hint = format!("its points are: {}", labels.join(", "));
+                    Error::input(format!("axis {name:?} has no point {label:?}")).hint(hint)
+                })?,
+            };
+            index = index * labels.len() + point;
+        }
+        Ok(&self.reports[index])
+    }
+
+    /// A metric at a place.
+    pub fn value(&self, place: &Place, metric: &str) -> Result<f64> {
+        lookup(self.report(place)?, metric).ok_or_else(|| {
+            Error::input(format!("no report has a number {metric:?}"))
+                .hint("a metric is a path into report.json, such as totals.cycles")
+        })
+    }
+
+    /// Every point with its place, in order.
+    pub fn places(&self) -> Vec<Place> {
+        let mut places = vec![Place::new()];
+        for (name, labels) in &self.axes {
+            places = places
+                .into_iter()
+                .flat_map(|place| {
+                    labels.iter().map(move |label| {
+                        let mut place = place.clone();
+                        place.insert(name.clone(), label.clone());
+                        place
+                    })
+                })
+                .collect();
+        }
+        places
+    }
+
+    /// Names of the axes.
+    pub fn axes(&self) -> impl Iterator<Item = &str> {
+        self.axes.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// All runs as a table: the axes, the cycles, and `columns`.
+    pub fn csv(&self, columns: &[String]) -> Result<String> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let metrics = || std::iter::once("totals.cycles").chain(columns.iter().map(String::as_str));
+        let write_error =
+            |cause: csv::Error| Error::internal(format!("a table in memory: {cause}"));
+        writer.write_record(self.axes().chain(metrics())).map_err(write_error)?;
+        for place in self.places() {
+            let mut record: Vec<String> = self.axes().map(|axis| place[axis].clone()).collect();
+            for metric in metrics() {
+                record.push(self.value(&place, metric)?.to_string());
+            }
+            writer.write_record(record).map_err(write_error)?;
+        }
+        let bytes = writer.into_inner().expect("memory can be flushed");
+        Ok(String::from_utf8(bytes).expect("labels and numbers are text"))
+    }
+}
+
+/// The number at a path; entries of lists are summed where the path has a `*`.
+fn lookup(value: &Value, path: &str) -> Option<f64> {
+    let Some((first, rest)) = path.split_once('.') else {
+        return value.get(path)?.as_f64();
+    };
+    if first != "*" {
+        return lookup(value.get(first)?, rest);
+    }
+    let entries = value.as_array()?;
+    entries.iter().map(|entry| lookup(entry, rest)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::Setting;
+
+    fn table() -> Table {
+        let axis = |path: &str, values: [&str; 2]| Axis::Field {
+            path: path.into(),
+            values: values.iter().map(Setting::new).collect(),
+        };
+        let report =
+            |cycles: u64| json!({"totals": {"cycles": cycles}, "sm": [{"n": 1}, {"n": cycles}]});
+        let axes = [axis("a", ["1", "2"]), axis("b", ["x", "y"])];
+        Table::new(&axes, [10, 11, 20, 21].map(report).to_vec())
+    }
+
+    fn place(labels: &[(&str, &str)]) -> Place {
+        labels.iter().map(|(axis, label)| (axis.to_string(), label.to_string())).collect()
+    }
+
+    #[test]
+    fn a_place_that_leaves_out_an_axis_means_its_first_point() {
+        let value = |labels| table().value(&place(labels), "totals.cycles").unwrap();
+        assert_eq!(value(&[("b", "y")]), 11.0);
+        assert_eq!(value(&[("a", "2"), ("b", "y")]), 21.0);
+    }
+
+    #[test]
+    fn a_star_sums_a_list() {
+        assert_eq!(table().value(&place(&[("a", "2")]), "sm.*.n").unwrap(), 21.0);
+    }
+
+    #[test]
+    fn what_does_not_exist_is_named() {
+        let error = |labels, metric| table().value(&place(labels), metric).unwrap_err().to_string();
+        assert!(error(&[("c", "1")], "totals.cycles").contains("no axis \"c\""));
+        assert!(error(&[("a", "3")], "totals.cycles").contains("no point \"3\""));
+        assert!(error(&[], "totals.ipc").contains("\"totals.ipc\""));
+    }
+
+    #[test]
+    fn the_csv_has_a_line_for_each_run() {
+        let csv = table().csv(&["sm.*.n".into()]).unwrap();
+        assert_eq!(csv, "a,b,totals.cycles,sm.*.n\n1,x,10,11\n1,y,11,12\n2,x,20,21\n2,y,21,22\n");
+    }
+}
