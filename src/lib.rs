@@ -75,7 +75,7 @@
 //! never a component, so a stored report can be shown again at any time.
 //!
 //! **[`simulate`]** takes one resolved run to its report: it alone knows front end, GPU and report.
-//! **`study`** makes many runs of a study file, and figures and tables of their reports. [`native`] loads
+//! **[`study`]** makes many runs of a study file, and figures and tables of their reports. [`native`] loads
 //! NVIDIA's run-time compiler where it is installed, for those who change a kernel. [`cli`] is one file a
 //! subcommand, and `main.rs` prints the error.
 //!
