@@ -1,7 +1,8 @@
 //! What a study shows: its figures and its tables, as a study file describes them.
 //!
-//! A *metric* is a path into a run's `report.json`: `totals.cycles`, `ledgers.lsu.parts.nomerger`. A `*`
-//! stands for every entry of a list, whose values are summed: `components.sm.*.store_accesses`.
+//! A *metric* is a path into a run's `report.json`: `totals.cycles`, `ledgers.lsu.parts.nomerger`. A
+//! list takes a place from 0 (`kernels.0.totals.cycles`) or a `*` for the sum over its entries
+//! (`components.sm.*.store_accesses`).
 //!
 //! A *place* names points on axes by their labels: `{"workload.element": "Char"}`. Axes that a place
 //! leaves out have their first point.

@@ -1,15 +1,13 @@
 //! The state of the banks: which row is open, and the earliest clock of every command.
 //!
-//! **Bank groups.** The low bits of the bank number are its group: banks 0 and 1 of a chip with
-//! four groups are of groups 0 and 1. Banks that follow each other in the address (the lowest B of
-//! the mapping) thus lie in different groups, and a stream alternates between groups, at tCCD_S.
-//! This is how bank groups are meant to be used: JESD212 gives tCCD_L so that the chip's core may
-//! run at a part of the bus's speed, and leaves it to the controller to interleave the groups. Were
-//! the high bits the group, all lines of a GTX 480 stream would stay for 16 KiB, twice what the
-//! queue holds, in one group and go at tCCD_L: two data clocks of every three, 67% of the peak.
-//! GPGPU-Sim offers both (`-dram_bnkgrp_indexing_policy`), with the high bits as its default.
+//! **Bank groups.** With the low bits of the bank number as its group, banks that follow each other
+//! in the address (the lowest B of the mapping) lie in different groups, and a stream alternates
+//! between groups, at tCCD_S. This is how bank groups are meant to be used: JESD212 gives tCCD_L so
+//! that the chip's core may run at a part of the bus's speed, and leaves it to the controller to
+//! interleave the groups. With the high bits, all lines of a GTX 480 stream stay for 16 KiB in one
+//! group and go at tCCD_L: two data clocks of every three, 67% of the peak.
 
-use crate::config::machine::DramConfig;
+use crate::config::machine::{DramConfig, GroupBits};
 use crate::units::Cycle;
 
 use super::timing::{Command, Distances, Scope, distances, rules};
@@ -37,6 +35,7 @@ pub struct Banks {
     channel: Times,
     distances: Distances,
     group_mask: usize,
+    group_shift: u32,
     /// One bit a bank: its row is open.
     open: u64,
     precharge_clocks: u64,
@@ -56,6 +55,10 @@ impl Banks {
             channel: Times::default(),
             distances: distances(&rules(config)),
             group_mask: config.bank_groups.size() - 1,
+            group_shift: match config.group_bits {
+                GroupBits::Low => 0,
+                GroupBits::High => (config.banks.get() / config.bank_groups.get()).trailing_zeros(),
+            },
             open: 0,
             precharge_clocks: config.timing.rp.cycles(),
             four_activates: config.timing.faw.cycles(),
@@ -88,7 +91,7 @@ impl Banks {
     pub fn ready(&self, command: Command, bank: usize) -> Cycle {
         let command_index = command as usize;
         self.banks[bank].next[command_index]
-            .max(self.groups[bank & self.group_mask][command_index])
+            .max(self.groups[bank >> self.group_shift & self.group_mask][command_index])
             .max(self.channel[command_index])
     }
 
@@ -125,7 +128,7 @@ impl Banks {
             }
         };
         delay(&mut self.banks[bank].next, Scope::Bank);
-        delay(&mut self.groups[bank & self.group_mask], Scope::Group);
+        delay(&mut self.groups[bank >> self.group_shift & self.group_mask], Scope::Group);
         delay(&mut self.channel, Scope::Channel);
     }
 

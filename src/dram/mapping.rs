@@ -7,7 +7,7 @@ use crate::config::machine::DramConfig;
 pub struct Location {
     /// Row of the bank.
     pub row: u64,
-    /// Bank of the channel. Its low bits are the bank group: see [`super::bank`].
+    /// Bank of the channel. Some of its bits are the bank group: see [`super::bank`].
     pub bank: u32,
     /// Column of the row, in bursts.
     pub column: u32,

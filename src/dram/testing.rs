@@ -5,11 +5,13 @@ use crate::units::Cycle;
 
 use super::{Completion, Controller, Request, Sent};
 
-/// The channel of the GTX 480 preset.
+/// The channel of the GTX 480 preset with a queue deep enough that the chips decide, not the queue.
 pub fn gtx480() -> DramConfig {
     let text = include_str!("../../configs/gpus/gtx480.ron");
     let machine: Machine = ron::from_str(text).expect("the preset parses");
-    (*machine.dram).clone()
+    let mut config = (*machine.dram).clone();
+    config.queue = bounded(64);
+    config
 }
 
 /// The same, with no refresh and no interface latency: clocks are those of the chips alone.

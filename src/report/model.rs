@@ -261,6 +261,7 @@ mod tests {
                 "dram_bytes_written",
                 "load_accesses",
                 "mean_latency",
+                "memory_accesses",
                 "memory_requests",
                 "seconds_simulated"
             ]

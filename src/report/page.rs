@@ -26,7 +26,7 @@ summary{cursor:pointer}
 pre{background:#f3f5f8;padding:1rem;border-radius:6px;overflow:auto;font-size:13px}
 ";
 
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

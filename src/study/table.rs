@@ -103,16 +103,19 @@ impl Table {
     }
 }
 
-/// The number at a path; entries of lists are summed where the path has a `*`.
+/// The number at a path; a list takes a place, from 0, or `*` for the sum over its entries.
 fn lookup(value: &Value, path: &str) -> Option<f64> {
-    let Some((first, rest)) = path.split_once('.') else {
-        return value.get(path)?.as_f64();
+    let (first, rest) = match path.split_once('.') {
+        None => return value.get(path)?.as_f64(),
+        Some(parts) => parts,
     };
-    if first != "*" {
-        return lookup(value.get(first)?, rest);
+    match value {
+        Value::Array(entries) if first == "*" => {
+            entries.iter().map(|entry| lookup(entry, rest)).sum()
+        }
+        Value::Array(entries) => lookup(entries.get(first.parse::<usize>().ok()?)?, rest),
+        _ => lookup(value.get(first)?, rest),
     }
-    let entries = value.as_array()?;
-    entries.iter().map(|entry| lookup(entry, rest)).sum()
 }
 
 #[cfg(test)]
@@ -145,8 +148,9 @@ mod tests {
     }
 
     #[test]
-    fn a_star_sums_a_list() {
+    fn a_star_sums_a_list_and_a_number_takes_one_entry() {
         assert_eq!(table().value(&place(&[("a", "2")]), "sm.*.n").unwrap(), 21.0);
+        assert_eq!(table().value(&place(&[("a", "2")]), "sm.1.n").unwrap(), 20.0);
     }
 
     #[test]

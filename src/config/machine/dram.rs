@@ -20,14 +20,15 @@ pub struct DramConfig {
     pub banks: Bounded<1, 64>,
     /// Bank groups of one channel; divides `banks` [count, 1..=16].
     pub bank_groups: Bounded<1, 16>,
+    /// Which bits of the bank number are its group.
+    pub group_bits: GroupBits,
     /// One row of one bank, over all chips of the channel; a power of two [bytes, 256..=65536].
     pub row_bytes: Bounded<256, 65_536>,
     /// Where row (R), bank (B), column (C) and byte-in-burst (S) sit in the address within a channel.
     ///
     /// From the highest bit to the lowest; dots and spaces are ignored. The pattern covers `log2` of
     /// `banks` B, `log2` of row bytes C and S together; row bits above the pattern continue R. S are
-    /// the lowest bits. An address bit marked 0 is ignored. The low bits of the bank number, which
-    /// are the lowest B, are its bank group.
+    /// the lowest bits. An address bit marked 0 is ignored.
     pub mapping: String,
     /// Requests waiting in one controller, reads and writes together [requests, 1..=1024].
     pub queue: Bounded<1, 1024>,
@@ -42,6 +43,15 @@ pub struct DramConfig {
     pub writes: WriteDrain,
     /// The timing of the chips.
     pub timing: DramTiming,
+}
+
+/// Which bits of the bank number are its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GroupBits {
+    /// The low ones: neighbouring banks lie in different groups.
+    Low,
+    /// The high ones: neighbouring banks lie in the same group.
+    High,
 }
 
 /// Which request goes first.

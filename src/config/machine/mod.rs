@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use cache::{
     GlobalLoads, L1Config, L2Config, Replacement, SetIndex, line_bits, sets_index_check,
 };
-pub use dram::{DramConfig, DramScheduler, DramTiming, RowPolicy, WriteDrain};
+pub use dram::{DramConfig, DramScheduler, DramTiming, GroupBits, RowPolicy, WriteDrain};
 pub use noc::NocConfig;
 pub use sm::{
     Arithmetic, CtaRelease, LsuConfig, OpTiming, Policy, RefusalBlocks, Segment,

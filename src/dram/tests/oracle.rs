@@ -1,6 +1,6 @@
 //! A slow, separate reading of the timing rules that checks a whole trace of commands.
 
-use crate::config::machine::DramConfig;
+use crate::config::machine::{DramConfig, GroupBits};
 use crate::dram::timing::Command::{self, Activate, Precharge, Read, Write};
 use crate::dram::{Request, Sent};
 use crate::units::Cycle;
@@ -61,6 +61,10 @@ fn open_row(seen: &[Seen], bank: u32) -> Option<u64> {
 fn check_one(config: &DramConfig, seen: &[Seen], this: Seen) {
     let t = &config.timing;
     let groups = config.bank_groups.get();
+    let group = |bank: u32| match config.group_bits {
+        GroupBits::Low => bank % groups,
+        GroupBits::High => bank / (config.banks.get() / groups),
+    };
     let burst = u64::from(config.burst_length.get()).div_ceil(u64::from(config.data_rate.get()));
     let data = |command, at| match command {
         Read => at + t.cl.cycles(),
@@ -78,7 +82,7 @@ fn check_one(config: &DramConfig, seen: &[Seen], this: Seen) {
     assert!(activates.count() < 4, "tFAW at {}", this.at);
     for before in seen.iter().rev().take(400) {
         let same_bank = before.bank == this.bank;
-        let same_group = before.bank % groups == this.bank % groups;
+        let same_group = group(before.bank) == group(this.bank);
         let gap = this.at - before.at;
         let need = |ok: bool, what: &str| assert!(ok, "{what}: {gap} at {}", this.at);
         let Some(before_command) = before.command else {

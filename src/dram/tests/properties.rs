@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::oracle::{check_data, check_timing};
 use crate::config::Check;
-use crate::config::machine::{DramConfig, DramScheduler, RowPolicy, WriteDrain};
+use crate::config::machine::{DramConfig, DramScheduler, GroupBits, RowPolicy, WriteDrain};
 use crate::dram::testing::{Bench, bounded, gtx480};
 use crate::dram::{Completion, Controller, DramStats, Request};
 use crate::units::Cycle;
@@ -46,6 +46,7 @@ prop_compose! {
         writes in any_writes(),
         scheduler in any_scheduler(),
         row_policy in prop_oneof![Just(RowPolicy::Open), Just(RowPolicy::Closed)],
+        group_bits in prop_oneof![Just(GroupBits::Low), Just(GroupBits::High)],
         queue in 8..24u32,
         interface in 0..30u32,
         burst in prop_oneof![Just(4u32), Just(8u32)],
@@ -55,6 +56,7 @@ prop_compose! {
         config.writes = writes;
         config.scheduler = scheduler;
         config.row_policy = row_policy;
+        config.group_bits = group_bits;
         config.queue = bounded(queue);
         config.interface_latency = bounded(interface);
         config.burst_length = bounded(burst);

@@ -1,9 +1,12 @@
-//! Ticks, and where a value stands.
+//! Axes of values, for plotters: where a value stands, and which ones get ticks.
 
-use crate::report::colour::Colour;
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+
 use crate::report::number;
 
-use super::canvas::{Anchor, Area, Canvas, text};
+use super::canvas::text;
 use super::chart::{Axis, Format, Scale};
 
 /// Size of tick labels `[pixels]`.
@@ -18,8 +21,10 @@ pub struct Ruler {
     low: f64,
     high: f64,
     scale: Scale,
-    /// Values that get a tick, in order, as (value, text).
-    pub ticks: Vec<(f64, String)>,
+    format: Format,
+    /// The least difference that labels must tell; `None` for as many digits as each value needs.
+    step: Option<f64>,
+    ticks: Vec<f64>,
 }
 
 impl Ruler {
@@ -48,14 +53,14 @@ impl Ruler {
             None => ((low + span) / step - 1e-9).ceil(),
         };
         let count = (last - first) as usize;
-        let ticks = (0..=count)
-            .map(|place| {
-                let value = (first + place as f64) * step;
-                (value, tick_text(axis.format, value, step))
-            })
-            .collect();
-        let high = axis.max.unwrap_or(last * step);
-        Ruler { low: first * step, high, scale: Scale::Linear, ticks }
+        Ruler {
+            low: first * step,
+            high: axis.max.unwrap_or(last * step),
+            scale: Scale::Linear,
+            format: axis.format,
+            step: Some(step),
+            ticks: (0..=count).map(|place| (first + place as f64) * step).collect(),
+        }
     }
 
     fn log2(axis: &Axis, least: f64, most: f64) -> Self {
@@ -63,73 +68,53 @@ impl Ruler {
         let last = (axis.max.unwrap_or(most).log2().ceil() as i32).max(first + 1);
         // Ten labels fit; beyond that only every second or third doubling gets one.
         let every = (last - first) / 10 + 1;
-        let ticks = (first..=last)
-            .step_by(every as usize)
-            .map(|power| {
-                let value = 2f64.powi(power);
-                (value, tick_text(axis.format, value, value))
-            })
-            .collect();
-        Ruler { low: 2f64.powi(first), high: 2f64.powi(last), scale: Scale::Log2, ticks }
+        Ruler {
+            low: 2f64.powi(first),
+            high: 2f64.powi(last),
+            scale: Scale::Log2,
+            format: axis.format,
+            step: None,
+            ticks: (first..=last).step_by(every as usize).map(|power| 2f64.powi(power)).collect(),
+        }
     }
 
     /// Where `value` stands between the ends: 0 at the low one, 1 at the high one.
-    pub fn place(&self, value: f64) -> f64 {
+    fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
             Scale::Log2 => (value / self.low).log2() / (self.high / self.low).log2(),
         }
     }
 
-    /// Whether `value` lies beyond the high end.
-    pub fn exceeds(&self, value: f64) -> bool {
-        value > self.high
+    /// Width of the widest tick label.
+    pub fn widest(&self) -> f64 {
+        let labels = self.ticks.iter().map(|tick| self.format_ext(tick));
+        labels.map(|label| text(TICK).width(&label)).fold(0.0, f64::max)
+    }
+}
+
+/// An axis of a plotters chart. What lies outside is put at the edge.
+impl Ranged for Ruler {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (start, end): (i32, i32)) -> i32 {
+        let place = self.place(*value).clamp(0.0, 1.0);
+        start + (place * f64::from(end - start)).round() as i32
     }
 
-    /// The height of `value` in `frame`; what lies outside is put at the edge.
-    pub fn y(&self, frame: Area, value: f64) -> f64 {
-        frame.bottom() - frame.h * self.place(value).clamp(0.0, 1.0)
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() { Vec::new() } else { self.ticks.clone() }
     }
 
-    /// The distance of `value` from the left in `frame`; what lies outside is put at the edge.
-    pub fn x(&self, frame: Area, value: f64) -> f64 {
-        frame.x + frame.w * self.place(value).clamp(0.0, 1.0)
+    fn range(&self) -> Range<f64> {
+        self.low..self.high
     }
+}
 
-    /// Room that the labels of a vertical axis need to the left of the frame.
-    pub fn room(&self, axis: &Axis) -> f64 {
-        let widest =
-            self.ticks.iter().map(|(_, label)| text(TICK).width(label)).fold(0.0, f64::max);
-        let label = if axis.label.is_empty() { 0.0 } else { LABEL + 12.0 };
-        widest + 10.0 + label
-    }
-
-    /// Grid lines, tick labels and the turned axis label to the left of `frame`.
-    pub fn draw_vertical(&self, canvas: &mut Canvas, frame: Area, axis: &Axis) {
-        for (value, label) in &self.ticks {
-            let y = self.y(frame, *value);
-            canvas.line((frame.x, y), (frame.right(), y), Colour::LINE, 1.0, "");
-            let style = text(TICK).anchor(Anchor::End).colour(Colour::GREY);
-            canvas.text(label, (frame.x - 9.0, y + 0.36 * TICK), style);
-        }
-        let x = frame.x - self.room(axis) + LABEL - 2.0;
-        let style = text(LABEL).anchor(Anchor::Middle).turned(-90.0);
-        let label = style.fit(&axis.label, frame.h + 2.0 * HEADROOM);
-        canvas.text(&label, (x, frame.y + frame.h / 2.0), style);
-    }
-
-    /// Tick labels and the axis label beneath `frame`.
-    pub fn draw_horizontal(&self, canvas: &mut Canvas, frame: Area, axis: &Axis) {
-        for (value, label) in &self.ticks {
-            let x = self.x(frame, *value);
-            let bottom = frame.bottom();
-            canvas.line((x, bottom), (x, bottom + 5.0), Colour::GREY, 1.0, "");
-            let style = text(TICK).anchor(Anchor::Middle).colour(Colour::GREY);
-            canvas.text(label, (x, bottom + 9.0 + TICK), style);
-        }
-        let style = text(LABEL).anchor(Anchor::Middle);
-        let middle = frame.x + frame.w / 2.0;
-        canvas.text(&axis.label, (middle, frame.bottom() + 2.0 * TICK + LABEL + 4.0), style);
+impl ValueFormatter<f64> for Ruler {
+    fn format_ext(&self, &value: &f64) -> String {
+        tick_text(self.format, value, self.step.unwrap_or(value))
     }
 }
 
@@ -172,7 +157,7 @@ mod tests {
 
     fn labels(axis: &Axis, values: &[f64]) -> Vec<String> {
         let ruler = Ruler::new(axis, values.iter().copied(), 5);
-        ruler.ticks.into_iter().map(|(_, label)| label).collect()
+        ruler.ticks.iter().map(|tick| ruler.format_ext(tick)).collect()
     }
 
     #[test]

@@ -1,11 +1,17 @@
 //! Charts of bars.
 
+use plotters::coord::ranged1d::Ranged;
+use plotters::element::Rectangle;
+use plotters::series::DashedLineSeries;
+use plotters::style::Color;
+
 use crate::report::colour::{Colour, SERIES, known_look};
 
 use super::axis::{HEADROOM, Ruler};
-use super::canvas::{Anchor, Area, Canvas, text};
+use super::canvas::{Anchor, Area, Canvas, ink, text, units};
 use super::categories::Categories;
 use super::chart::{Axis, BarSeries, GroupedBars, StackedBars};
+use super::frame::{self, Frame, Margins};
 use super::legend::{Entry, Sign};
 use super::marks;
 
@@ -37,13 +43,6 @@ fn values(series: &[BarSeries]) -> impl Iterator<Item = f64> {
         .copied()
 }
 
-/// The frame that `axis` and `categories` leave of `area`.
-fn frame(area: Area, ruler: &Ruler, axis: &Axis, names: &[String], top: f64) -> Area {
-    let left = ruler.room(axis);
-    let bottom = Categories::new(names, area.w - left).room();
-    area.inside(left, top, 0.0, bottom)
-}
-
 impl GroupedBars {
     pub(super) fn legend(&self) -> Vec<Entry> {
         let mut entries: Vec<_> = entries(&self.series).collect();
@@ -57,11 +56,12 @@ impl GroupedBars {
         entries
     }
 
-    pub(super) fn draw(&self, canvas: &mut Canvas, area: Area) {
+    pub(super) fn draw(&self, canvas: &Canvas, area: Area) {
         let all = values(&self.series).chain(self.baseline).chain([0.0]);
         let ruler = Ruler::new(&self.y, all, 5);
         let count = self.series.len().max(1) as f64;
-        let slot = (area.w - ruler.room(&self.y)) / self.categories.len().max(1) as f64;
+        let width = area.w - frame::room(&ruler, &self.y);
+        let slot = width / self.categories.len().max(1) as f64;
         let bar = (0.86 * slot / count).min(WIDEST);
         let labels = |value: f64| self.y.format.value(value);
         let widest =
@@ -76,81 +76,99 @@ impl GroupedBars {
         // Bars that hang from zero have their values below.
         let hanging = self.value_labels && values(&self.series).any(|value| value < 0.0);
         let below = if hanging { top } else { 0.0 };
-        let whole = frame(area, &ruler, &self.y, &self.categories, top);
-        let frame = whole.inside(0.0, 0.0, 0.0, below);
-        let categories = Categories::new(&self.categories, frame.w);
-        ruler.draw_vertical(canvas, frame, &self.y);
+        let categories = Categories::new(&self.categories, width);
+        let high = ruler.range().end;
+        let margins = Margins { top, right: 0.0, bottom: below };
+        let y = (ruler, &self.y);
+        let mut frame = Frame::new(canvas, area, margins, categories.room(), categories.axis(), y);
         if let Some(level) = self.baseline {
-            let y = ruler.y(frame, level);
-            canvas.line((frame.x, y), (frame.right(), y), Colour::GREY, 1.5, "5 4");
+            let line = [(0.0, level), (self.categories.len() as f64, level)];
+            let style = ink(Colour::GREY).stroke_width(units(1.5) as u32);
+            frame.draw(DashedLineSeries::new(line, units(5.0), units(4.0), style));
         }
-        let zero = ruler.y(frame, 0.0);
+        // Lengths along x in slots.
+        let step = bar / slot;
+        let gap = units((0.06 * bar).clamp(0.5, 3.0)) as u32;
         for category in 0..self.categories.len() {
-            let left = categories.middle(frame, category) - bar * count / 2.0;
+            let left = category as f64 + 0.5 - step * count / 2.0;
             for (index, series) in self.series.iter().enumerate() {
-                let x = left + bar * index as f64;
+                let x = left + step * index as f64;
+                let middle = x + step / 2.0;
                 let (value, reference) = (series.value(category), series.reference(category));
                 if let Some(value) = value {
-                    let y = ruler.y(frame, value);
-                    let gap = (0.06 * bar).clamp(0.5, 3.0);
-                    let column = Area {
-                        x: x + gap,
-                        y: y.min(zero),
-                        w: bar - 2.0 * gap,
-                        h: (y - zero).abs(),
-                    };
-                    canvas.rect(column, colour(series, index));
+                    let fill = ink(colour(series, index)).filled();
+                    let mut column = Rectangle::new([(x, 0.0), (x + step, value)], fill);
+                    column.set_margin(0, 0, gap, gap);
+                    frame.draw([column]);
                 }
-                if let Some(reference) = reference {
-                    let y = ruler.y(frame, reference);
-                    marks::reference(canvas, (x + bar / 2.0, y), 0.46 * bar);
+                let reference = reference.map(|reference| frame.at((middle, reference)));
+                if let Some(place) = reference {
+                    marks::reference(canvas, place, 0.46 * bar);
                 }
                 if let Some(value) = value
                     && self.value_labels
                 {
-                    let more = if ruler.exceeds(value) { "↑" } else { "" };
-                    let label = format!("{}{more}", self.y.format.value(value));
-                    let y = ruler.y(frame, value);
-                    let mark = reference.map(|reference| ruler.y(frame, reference));
-                    let below = value < 0.0;
-                    value_label(canvas, &label, (x + bar / 2.0, y), mark, upright, below);
+                    let more = if value > high { "↑" } else { "" };
+                    let label = ValueLabel {
+                        text: format!("{}{more}", self.y.format.value(value)),
+                        upright,
+                        below: value < 0.0,
+                        limit: bar,
+                    };
+                    let mark = reference.map(|(_, y)| y);
+                    label.draw(canvas, frame.at((middle, value)), mark);
                 }
             }
         }
-        if zero < frame.bottom() {
-            canvas.line((frame.x, zero), (frame.right(), zero), Colour::GREY, 1.5, "");
+        let area = frame.area();
+        let (_, zero) = frame.at((0.0, 0.0));
+        if zero < area.bottom() {
+            canvas.line((area.x, zero), (area.right(), zero), Colour::GREY, 1.5);
         }
-        categories.draw(canvas, whole);
+        categories.draw(canvas, &frame, area.bottom() + below);
     }
 }
 
-/// Writes a value at the end of its bar, clear of the mark that may stand there.
-fn value_label(
-    canvas: &mut Canvas,
-    label: &str,
-    (x, end): (f64, f64),
-    mark: Option<f64>,
+/// A value at the end of its bar.
+struct ValueLabel {
+    text: String,
     upright: bool,
+    /// Whether the bar hangs from zero.
     below: bool,
-) {
-    let style = text(VALUE).halo();
-    let room = if upright { style.width(label) } else { VALUE };
-    // Away from the bar is up, or down for a bar that hangs from zero.
-    let away = if below { 1.0 } else { -1.0 };
-    let mut near = end + 5.0 * away;
-    if let Some(mark) = mark {
-        let distance = (mark - near) * away;
-        if (-11.0..room + 6.0).contains(&distance) {
-            near = mark + 9.0 * away;
+    /// Room across the bar that is its own.
+    limit: f64,
+}
+
+impl ValueLabel {
+    /// Writes it at the bar's `end`, clear of the mark that may stand there.
+    fn draw(&self, canvas: &Canvas, (x, end): (f64, f64), mark: Option<f64>) {
+        let style = text(VALUE);
+        let length = style.width(&self.text);
+        let (across, along) = if self.upright { (VALUE, length) } else { (length, 0.8 * VALUE) };
+        // Away from the bar is up, or down for a bar that hangs from zero.
+        let away = if self.below { 1.0 } else { -1.0 };
+        let mut near = end + 5.0 * away;
+        if let Some(mark) = mark {
+            let distance = (mark - near) * away;
+            if (-11.0..along + 9.0).contains(&distance) {
+                near = mark + 9.0 * away;
+            }
+        }
+        let lower = if self.below { near + along } else { near };
+        plate(canvas, (x, lower), (across.min(self.limit - 2.0), along));
+        // A text's position is its lower edge, or its left one, which is the lower one upright.
+        if self.upright {
+            canvas.text(&self.text, (x + 0.36 * VALUE, lower), style.upright());
+        } else {
+            canvas.text(&self.text, (x, lower), style.anchor(Anchor::Middle));
         }
     }
-    // A text's position is its lower edge, or its left one, which is the lower one when it is turned.
-    let lower = if below { near + if upright { room } else { 0.8 * room } } else { near };
-    if upright {
-        canvas.text(label, (x + 0.36 * VALUE, lower), style.turned(-90.0));
-    } else {
-        canvas.text(label, (x, lower), style.anchor(Anchor::Middle));
-    }
+}
+
+/// White behind a label, so that no line runs through it; (`x`, `lower`) is the middle of its lower edge.
+fn plate(canvas: &Canvas, (x, lower): (f64, f64), (width, height): (f64, f64)) {
+    let area = Area { x: x - width / 2.0, y: lower - height, w: width, h: height };
+    canvas.rect(area.inside(-1.0, -1.0, -1.0, -2.0), Colour::WHITE);
 }
 
 impl StackedBars {
@@ -165,7 +183,7 @@ impl StackedBars {
         self.parts.iter().filter_map(|part| part.value(category)).sum()
     }
 
-    pub(super) fn draw(&self, canvas: &mut Canvas, area: Area) {
+    pub(super) fn draw(&self, canvas: &Canvas, area: Area) {
         let sums: Vec<f64> = (0..self.categories.len()).map(|index| self.sum(index)).collect();
         let axis =
             if self.normalise { Axis { max: Some(1.0), ..self.y.clone() } } else { self.y.clone() };
@@ -173,36 +191,47 @@ impl StackedBars {
         let ruler = Ruler::new(&axis, highest.chain([0.0]), 5);
         let sum_labels = self.sum_labels && !self.normalise;
         let top = HEADROOM + if sum_labels { VALUE } else { 0.0 };
-        let frame = frame(area, &ruler, &axis, &self.categories, top);
-        let categories = Categories::new(&self.categories, frame.w);
-        ruler.draw_vertical(canvas, frame, &axis);
-        let width = (0.66 * categories.slot(frame)).min(1.3 * WIDEST);
+        let room = area.w - frame::room(&ruler, &axis);
+        let categories = Categories::new(&self.categories, room);
+        let margins = Margins { top, ..Margins::default() };
+        let mut frame =
+            Frame::new(canvas, area, margins, categories.room(), categories.axis(), (ruler, &axis));
+        let slot = room / self.categories.len().max(1) as f64;
+        let width = (0.66 * slot).min(1.3 * WIDEST);
+        let half = 0.5 * width / slot;
         for (category, &sum) in sums.iter().enumerate() {
-            let middle = categories.middle(frame, category);
+            let middle = category as f64 + 0.5;
             let scale = if self.normalise && sum > 0.0 { 1.0 / sum } else { 1.0 };
             let mut below = 0.0;
             for (index, part) in self.parts.iter().enumerate() {
                 let Some(value) = part.value(category) else { continue };
-                let bottom = ruler.y(frame, scale * below);
+                let ends = (scale * below, scale * (below + value));
                 below += value;
-                let y = ruler.y(frame, scale * below);
-                // A white seam between parts, as long as it leaves something of the part.
-                let seam = if bottom - y > 3.0 { 1.0 } else { 0.0 };
-                let column = Area { x: middle - width / 2.0, y, w: width, h: bottom - y - seam };
+                let (_, bottom) = frame.at((middle, ends.0));
+                let (x, top) = frame.at((middle, ends.1));
                 let fill = colour(part, index);
-                canvas.rect(column, fill);
+                let corners = [(middle - half, ends.0), (middle + half, ends.1)];
+                let mut column = Rectangle::new(corners, ink(fill).filled());
+                if bottom - top > 3.0 {
+                    // A white seam between parts, as long as it leaves something of the part.
+                    column.set_margin(0, units(1.0) as u32, 0, 0);
+                }
+                frame.draw([column]);
                 let share = if sum > 0.0 { value / sum } else { 0.0 };
                 let label = format!("{:.0} %", 100.0 * share);
                 let style = text(VALUE).anchor(Anchor::Middle).colour(fill.text_on());
-                if column.h >= VALUE + 4.0 && style.width(&label) < width - 6.0 {
-                    canvas.text(&label, (middle, y + column.h / 2.0 + 0.36 * VALUE), style);
+                if bottom - top >= VALUE + 5.0 && style.width(&label) < width - 6.0 {
+                    canvas.text(&label, (x, (top + bottom - 1.0) / 2.0 + 0.36 * VALUE), style);
                 }
             }
             if sum_labels {
-                let style = text(VALUE).bold().anchor(Anchor::Middle).halo();
-                canvas.text(&axis.format.value(sum), (middle, ruler.y(frame, sum) - 6.0), style);
+                let style = text(VALUE).bold().anchor(Anchor::Middle);
+                let label = axis.format.value(sum);
+                let (x, top) = frame.at((middle, sum));
+                plate(canvas, (x, top - 6.0), (style.width(&label), 0.8 * VALUE));
+                canvas.text(&label, (x, top - 6.0), style);
             }
         }
-        categories.draw(canvas, frame);
+        categories.draw(canvas, &frame, frame.area().bottom());
     }
 }

@@ -1,11 +1,48 @@
-//! A sheet to draw on: a few shapes and text, kept as SVG.
+//! A sheet to draw on: a few shapes and text on a plotters drawing area.
 
-use std::fmt::Write as _;
+use std::error::Error;
+
+use plotters::coord::Shift;
+use plotters::drawing::{DrawingArea, IntoDrawingArea};
+use plotters::element::{Circle, DashedPathElement, Drawable, PathElement, PointCollection};
+use plotters::element::{Polygon, Rectangle};
+use plotters::prelude::SVGBackend;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, FontTransform, RGBColor};
 
 use crate::report::colour::Colour;
+use crate::report::page::escape;
 
 use super::font::{self, Weight};
 use super::picture::Picture;
+
+/// Plotters' coordinates are whole numbers; this many of them make a pixel of the picture.
+const UNIT: f64 = 10.0;
+/// Where plotters puts the baseline of a text, below the position that it is given [em].
+const BASELINE: f64 = 0.76;
+
+/// Pixels in plotters' coordinates.
+pub fn units(pixels: f64) -> i32 {
+    (pixels * UNIT).round() as i32
+}
+
+/// Plotters' coordinates in pixels.
+pub fn pixels(units: i32) -> f64 {
+    f64::from(units) / UNIT
+}
+
+/// What is drawn into a string cannot fail as a file does.
+pub fn drawn<T, E: Error>(result: Result<T, E>) -> T {
+    result.expect("drawing into memory does not fail")
+}
+
+/// Plotters' name for a colour.
+pub fn ink(colour: Colour) -> RGBColor {
+    RGBColor(colour.0, colour.1, colour.2)
+}
+
+/// Lengths of a dash and of the gap behind it [pixels].
+pub type Dashes = (f64, f64);
 
 /// Which point of a text its position names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +58,7 @@ pub enum Anchor {
 /// How a text looks.
 #[derive(Clone, Copy, Debug)]
 pub struct TextStyle {
-    /// Height of a line of letters `[pixels]`.
+    /// Height of a line of letters [pixels].
     pub size: f64,
     /// Weight.
     pub weight: Weight,
@@ -29,10 +66,8 @@ pub struct TextStyle {
     pub colour: Colour,
     /// Which point the position names.
     pub anchor: Anchor,
-    /// Turned about that point, clockwise `[degrees]`.
-    pub turn: f64,
-    /// Whether a white rim sets it off from lines behind it.
-    pub halo: bool,
+    /// Whether it reads upwards, turned about that point.
+    pub upright: bool,
 }
 
 /// Regular ink, from the left.
@@ -42,8 +77,7 @@ pub const fn text(size: f64) -> TextStyle {
         weight: Weight::Regular,
         colour: Colour::INK,
         anchor: Anchor::Start,
-        turn: 0.0,
-        halo: false,
+        upright: false,
     }
 }
 
@@ -63,14 +97,9 @@ impl TextStyle {
         TextStyle { anchor, ..self }
     }
 
-    /// The same, turned clockwise by `turn` degrees.
-    pub const fn turned(self, turn: f64) -> Self {
-        TextStyle { turn, ..self }
-    }
-
-    /// The same with a white rim.
-    pub const fn halo(self) -> Self {
-        TextStyle { halo: true, ..self }
+    /// The same, reading upwards.
+    pub const fn upright(self) -> Self {
+        TextStyle { upright: true, ..self }
     }
 
     /// Width of `content` in this style.
@@ -81,6 +110,20 @@ impl TextStyle {
     /// `content`, shortened to `limit`.
     pub fn fit(&self, content: &str, limit: f64) -> String {
         font::fit(content, self.size, self.weight, limit)
+    }
+
+    /// For plotters; its position is then [`BASELINE`] above that of this style.
+    pub fn plotters(&self) -> plotters::style::TextStyle<'static> {
+        let anchor = match self.anchor {
+            Anchor::Start => HPos::Left,
+            Anchor::Middle => HPos::Center,
+            Anchor::End => HPos::Right,
+        };
+        let turn = if self.upright { FontTransform::Rotate270 } else { FontTransform::None };
+        font::font(self.size * UNIT, self.weight)
+            .transform(turn)
+            .color(&ink(self.colour))
+            .pos(Pos::new(anchor, VPos::Top))
     }
 }
 
@@ -119,156 +162,129 @@ impl Area {
     }
 }
 
-/// A sheet with a white ground.
-pub struct Canvas {
-    width: f64,
-    height: f64,
-    body: String,
+/// A part of a sheet, or all of it, as plotters draws on it.
+pub type Sheet<'s> = DrawingArea<SVGBackend<'s>, Shift>;
+
+/// A sheet with a white ground. Positions are in pixels from its upper left corner.
+pub struct Canvas<'s> {
+    sheet: Sheet<'s>,
 }
 
-/// A coordinate with two decimals at most, so that files are small and the same everywhere.
-fn n(value: f64) -> String {
-    let rounded = (value * 100.0).round() / 100.0;
-    // Adding zero makes of -0 a 0.
-    format!("{}", rounded + 0.0)
+/// Draws a sheet [pixels], with a description for readers that cannot see it.
+pub fn picture(
+    (width, height): (f64, f64),
+    description: &str,
+    draw: impl FnOnce(&Canvas),
+) -> Picture {
+    let (across, down) = (units(width) as u32, units(height) as u32);
+    let mut svg = String::new();
+    let sheet = SVGBackend::with_string(&mut svg, (across, down)).into_drawing_area();
+    drawn(sheet.fill(&ink(Colour::WHITE)));
+    let canvas = Canvas { sheet };
+    draw(&canvas);
+    drawn(canvas.sheet.present());
+    drop(canvas);
+    // Plotters makes the picture as large as its coordinates, and describes it to nobody.
+    let (_, shapes) = svg.split_once('\n').expect("the root element has a line of its own");
+    Picture::new(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {across} {down}\" role=\"img\">\n<title>{}</title>\n{shapes}",
+        escape(description)
+    ))
 }
 
-fn escape(content: &str) -> String {
-    content.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-impl Canvas {
-    /// An empty sheet `[pixels]`.
-    pub fn new(width: f64, height: f64) -> Self {
-        let mut canvas = Canvas { width, height, body: String::new() };
-        canvas.rect(Area { x: 0.0, y: 0.0, w: width, h: height }, Colour::WHITE);
-        canvas
+impl<'s> Canvas<'s> {
+    /// A part of the sheet, for plotters to draw a chart on.
+    pub fn part(&self, area: Area) -> Sheet<'s> {
+        let corner = (units(area.x), units(area.y));
+        self.sheet.clone().shrink(corner, (units(area.w), units(area.h)))
     }
 
-    fn push(&mut self, line: &str) {
-        self.body.push_str(line);
-        self.body.push('\n');
+    fn draw<E>(&self, element: &E)
+    where
+        for<'b> &'b E: PointCollection<'b, (i32, i32)>,
+        E: Drawable<SVGBackend<'s>>,
+    {
+        drawn(self.sheet.draw(element));
     }
 
     /// A filled rectangle.
-    pub fn rect(&mut self, area: Area, fill: Colour) {
-        self.rounded(area, fill, 0.0);
+    pub fn rect(&self, area: Area, fill: Colour) {
+        let corners = [at((area.x, area.y)), at((area.right(), area.bottom()))];
+        self.draw(&Rectangle::new(corners, ink(fill).filled()));
     }
 
     /// A filled rectangle with round corners.
-    pub fn rounded(&mut self, area: Area, fill: Colour, radius: f64) {
-        let Area { x, y, w, h } = area;
-        let corner = if radius > 0.0 { format!(" rx=\"{}\"", n(radius)) } else { String::new() };
-        self.push(&format!(
-            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{corner} fill=\"{}\"/>",
-            n(x),
-            n(y),
-            n(w.max(0.0)),
-            n(h.max(0.0)),
-            fill.hex()
-        ));
+    pub fn rounded(&self, area: Area, fill: Colour, radius: f64) {
+        const STEPS: u32 = 6;
+        let inner = area.inside(radius, radius, radius, radius);
+        let corners = [
+            (inner.right(), inner.bottom()),
+            (inner.x, inner.bottom()),
+            (inner.x, inner.y),
+            (inner.right(), inner.y),
+        ];
+        let mut outline = Vec::new();
+        for (quarter, (x, y)) in corners.into_iter().enumerate() {
+            for step in 0..=STEPS {
+                let turned = quarter as f64 + f64::from(step) / f64::from(STEPS);
+                let (sin, cos) = (turned * std::f64::consts::FRAC_PI_2).sin_cos();
+                outline.push(at((x + radius * cos, y + radius * sin)));
+            }
+        }
+        self.draw(&Polygon::new(outline, ink(fill)));
     }
 
-    /// A straight line; `dashes` as in SVG, empty for none.
-    pub fn line(
-        &mut self,
-        (x1, y1): (f64, f64),
-        (x2, y2): (f64, f64),
+    /// A straight line.
+    pub fn line(&self, from: (f64, f64), to: (f64, f64), colour: Colour, width: f64) {
+        let style = ink(colour).stroke_width(units(width) as u32);
+        self.draw(&PathElement::new(vec![at(from), at(to)], style));
+    }
+
+    /// A straight line of dashes.
+    pub fn dashed(
+        &self,
+        from: (f64, f64),
+        to: (f64, f64),
         colour: Colour,
         width: f64,
-        dashes: &str,
+        (dash, gap): Dashes,
     ) {
-        self.path(&[(x1, y1), (x2, y2)], colour, width, dashes);
-    }
-
-    /// Straight lines from point to point; `dashes` as in SVG, empty for none.
-    pub fn path(&mut self, points: &[(f64, f64)], colour: Colour, width: f64, dashes: &str) {
-        let dashes = match dashes {
-            "" => String::new(),
-            dashes => format!(" stroke-dasharray=\"{dashes}\""),
-        };
-        self.push(&format!(
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" \
-             stroke-linejoin=\"round\"{dashes}/>",
-            list(points),
-            colour.hex(),
-            n(width)
-        ));
-    }
-
-    /// A filled shape with a white edge, which sets it off from what lies below.
-    pub fn shape(&mut self, points: &[(f64, f64)], fill: Colour) {
-        self.push(&format!(
-            "<polygon points=\"{}\" fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"1.5\"/>",
-            list(points),
-            fill.hex()
-        ));
+        let style = ink(colour).stroke_width(units(width) as u32);
+        let line = [at(from), at(to)];
+        self.draw(&DashedPathElement::new(line, units(dash), units(gap), style));
     }
 
     /// A filled circle with a white edge.
-    pub fn dot(&mut self, (x, y): (f64, f64), radius: f64, fill: Colour) {
-        self.push(&format!(
-            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"#ffffff\" \
-             stroke-width=\"1.5\"/>",
-            n(x),
-            n(y),
-            n(radius),
-            fill.hex()
-        ));
+    pub fn dot(&self, centre: (f64, f64), colour: Colour) {
+        for (radius, fill) in DOT {
+            let fill = ink(fill.unwrap_or(colour)).filled();
+            self.draw(&Circle::new(at(centre), units(radius), fill));
+        }
+    }
+
+    /// A filled diamond with a white edge.
+    pub fn diamond(&self, (x, y): (f64, f64), half: f64, fill: Colour) {
+        for (half, fill) in [(half + 1.2, Colour::WHITE), (half - 0.8, fill)] {
+            let outline = [(x - half, y), (x, y - half), (x + half, y), (x, y + half)];
+            self.draw(&Polygon::new(outline.map(at), ink(fill)));
+        }
     }
 
     /// One line of text.
-    ///
-    /// Its length is written into the file, so that a viewer with another font keeps the layout.
-    pub fn text(&mut self, content: &str, (x, y): (f64, f64), style: TextStyle) {
+    pub fn text(&self, content: &str, (x, y): (f64, f64), style: TextStyle) {
         if content.is_empty() {
             return;
         }
-        let mut extra = String::new();
-        match style.anchor {
-            Anchor::Start => {}
-            Anchor::Middle => extra.push_str(" text-anchor=\"middle\""),
-            Anchor::End => extra.push_str(" text-anchor=\"end\""),
-        }
-        if style.weight == Weight::Bold {
-            extra.push_str(" font-weight=\"bold\"");
-        }
-        if style.halo {
-            extra.push_str(
-                " stroke=\"#ffffff\" stroke-width=\"4\" stroke-linejoin=\"round\" \
-                 paint-order=\"stroke\"",
-            );
-        }
-        if style.turn != 0.0 {
-            let _ = write!(extra, " transform=\"rotate({} {} {})\"", n(style.turn), n(x), n(y));
-        }
-        self.push(&format!(
-            "<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\" textLength=\"{}\" \
-             lengthAdjust=\"spacingAndGlyphs\"{extra}>{}</text>",
-            n(x),
-            n(y),
-            n(style.size),
-            style.colour.hex(),
-            n(style.width(content)),
-            escape(content)
-        ));
-    }
-
-    /// The finished picture, with a description for readers that cannot see it.
-    pub fn finish(self, description: &str) -> Picture {
-        let (width, height) = (n(self.width), n(self.height));
-        let svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" font-family=\"{}\" role=\"img\">\n\
-             <title>{}</title>\n{}</svg>\n",
-            font::FAMILIES,
-            escape(description),
-            self.body
-        );
-        Picture::new(svg)
+        let above = BASELINE * style.size;
+        let position = if style.upright { (x - above, y) } else { (x, y - above) };
+        drawn(self.sheet.draw_text(content, &style.plotters(), at(position)));
     }
 }
 
-fn list(points: &[(f64, f64)]) -> String {
-    points.iter().map(|&(x, y)| format!("{},{}", n(x), n(y))).collect::<Vec<_>>().join(" ")
+/// The circles of a dot: radius, and colour unless it is the dot's own.
+pub const DOT: [(f64, Option<Colour>); 2] = [(5.8, Some(Colour::WHITE)), (4.2, None)];
+
+fn at((x, y): (f64, f64)) -> (i32, i32) {
+    (units(x), units(y))
 }

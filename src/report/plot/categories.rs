@@ -1,66 +1,106 @@
 //! Categories along the x axis.
 
+use plotters::coord::types::RangedCoordf64;
+
 use crate::report::colour::Colour;
 
 use super::axis::LABEL;
-use super::canvas::{Anchor, Area, Canvas, text};
+use super::canvas::{Anchor, Canvas, text};
 use super::font;
+use super::frame::Frame;
 
-/// Turn of labels that are too wide to stand side by side `[degrees]`.
-const TURN: f64 = -32.0;
-/// The longest that a turned label gets `[pixels]`.
-const LONGEST: f64 = 190.0;
+/// The longest that an upright label gets [pixels].
+const LONGEST: f64 = 170.0;
+/// From one line of a label to the next [pixels].
+const LINE: f64 = 1.25 * LABEL;
+/// The most lines that a label gets before it is set upright.
+const MOST_LINES: usize = 3;
 
-/// Equal slots for categories along x.
+/// Equal slots for categories along x: the first from 0 to 1, the next from 1 to 2.
 pub struct Categories<'a> {
     names: &'a [String],
-    turned: bool,
+    /// Lines of every name; `None` if one does not fit into its slot, so that all stand upright.
+    lines: Option<Vec<Vec<&'a str>>>,
+}
+
+/// `name` in lines no wider than `width`, broken behind spaces and marks, if that can be.
+fn wrap(name: &str, width: f64) -> Option<Vec<&str>> {
+    let mut lines = Vec::new();
+    let mut rest = name.trim();
+    while !rest.is_empty() {
+        let marks = rest.char_indices().filter(|(_, letter)| " _-./,=".contains(*letter));
+        let mut ends = marks.map(|(mark, _)| mark + 1).chain([rest.len()]);
+        let fits = |&end: &usize| text(LABEL).width(rest[..end].trim_end()) <= width;
+        let (line, after) = rest.split_at(ends.rfind(fits)?);
+        lines.push(line.trim_end());
+        rest = after.trim_start();
+    }
+    (lines.len() <= MOST_LINES).then_some(lines)
 }
 
 impl<'a> Categories<'a> {
     /// Slots for `names` in a frame about `width` wide.
     pub fn new(names: &'a [String], width: f64) -> Self {
         let slot = width / names.len().max(1) as f64;
-        let turned = names.iter().any(|name| text(LABEL).width(name) > slot - 8.0);
-        Categories { names, turned }
+        Categories { names, lines: names.iter().map(|name| wrap(name, slot - 8.0)).collect() }
+    }
+
+    /// The axis for plotters.
+    pub fn axis(&self) -> RangedCoordf64 {
+        (0.0..self.names.len().max(1) as f64).into()
     }
 
     /// Room that the labels need beneath the frame.
     pub fn room(&self) -> f64 {
-        if !self.turned {
-            return LABEL + 14.0;
-        }
-        let widest =
-            self.names.iter().map(|name| text(LABEL).width(name)).fold(0.0, f64::max).min(LONGEST);
-        widest * -TURN.to_radians().sin() + LABEL + 12.0
-    }
-
-    /// Width of one slot.
-    pub fn slot(&self, frame: Area) -> f64 {
-        frame.w / self.names.len().max(1) as f64
-    }
-
-    /// The middle of a slot.
-    pub fn middle(&self, frame: Area, index: usize) -> f64 {
-        frame.x + self.slot(frame) * (index as f64 + 0.5)
-    }
-
-    /// The base line and the names.
-    pub fn draw(&self, canvas: &mut Canvas, frame: Area) {
-        let bottom = frame.bottom();
-        canvas.line((frame.x, bottom), (frame.right(), bottom), Colour::GREY, 1.5, "");
-        for (index, name) in self.names.iter().enumerate() {
-            let x = self.middle(frame, index);
-            if self.turned {
-                let style = text(LABEL).anchor(Anchor::End).turned(TURN);
-                // Names often differ at their ends; the first ones must not leave the sheet.
-                let limit = LONGEST.min((x - 4.0) / TURN.to_radians().cos());
-                let name = font::fit_end(name, style.size, style.weight, limit);
-                canvas.text(&name, (x + 6.0, bottom + LABEL + 2.0), style);
-            } else {
-                let style = text(LABEL).anchor(Anchor::Middle);
-                canvas.text(name, (x, bottom + LABEL + 6.0), style);
+        match &self.lines {
+            Some(lines) => {
+                let most = lines.iter().map(Vec::len).max().unwrap_or(1).max(1);
+                LABEL + 14.0 + LINE * (most - 1) as f64
+            }
+            None => {
+                let widths = self.names.iter().map(|name| text(LABEL).width(name));
+                widths.fold(0.0, f64::max).min(LONGEST) + 12.0
             }
         }
+    }
+
+    /// The base line at `bottom`, and the names.
+    pub fn draw(&self, canvas: &Canvas, frame: &Frame<RangedCoordf64>, bottom: f64) {
+        let area = frame.area();
+        canvas.line((area.x, bottom), (area.right(), bottom), Colour::GREY, 1.5);
+        for (index, name) in self.names.iter().enumerate() {
+            let (x, _) = frame.at((index as f64 + 0.5, 0.0));
+            match &self.lines {
+                Some(lines) => {
+                    let style = text(LABEL).anchor(Anchor::Middle);
+                    for (number, line) in lines[index].iter().enumerate() {
+                        let y = bottom + LABEL + 6.0 + LINE * number as f64;
+                        canvas.text(line, (x, y), style);
+                    }
+                }
+                None => {
+                    let style = text(LABEL).anchor(Anchor::End).upright();
+                    // Names often differ at their ends.
+                    let name = font::fit_end(name, style.size, style.weight, LONGEST);
+                    canvas.text(&name, (x + 0.36 * LABEL, bottom + 8.0), style);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_broken_where_they_may_be() {
+        assert_eq!(wrap("kernel 12", 100.0).unwrap(), ["kernel 12"]);
+        assert_eq!(wrap("kernel 12", 60.0).unwrap(), ["kernel", "12"]);
+        let lines = wrap("l1.mshr_mergers = 256", 85.0).unwrap();
+        assert_eq!(lines, ["l1.mshr_", "mergers", "= 256"]);
+        assert_eq!(wrap("unbreakable", 60.0), None);
+        assert_eq!(wrap("one two three four", 50.0), None, "more lines than there is room for");
+        assert_eq!(wrap("", 60.0).unwrap(), [""; 0]);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
+use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
 use resvg::usvg::fontdb::Database;
-use ttf_parser::Face;
 
 /// DejaVu Sans, as subset for gsim; its licence stands beside the file.
 static REGULAR: &[u8] = include_bytes!("../../../assets/fonts/DejaVuSans-subset.ttf");
@@ -11,10 +11,23 @@ static REGULAR: &[u8] = include_bytes!("../../../assets/fonts/DejaVuSans-subset.
 static BOLD: &[u8] = include_bytes!("../../../assets/fonts/DejaVuSans-Bold-subset.ttf");
 
 /// What a reader of the SVG needs installed, and what comes close: Verdana has the same proportions.
-pub const FAMILIES: &str = "DejaVu Sans, Verdana, Geneva, sans-serif";
+///
+/// Plotters writes a font's name into the SVG, so the embedded font is registered under all of these.
+const FAMILIES: &str = "DejaVu Sans, Verdana, Geneva, sans-serif";
 
-static FACES: LazyLock<[Face<'static>; 2]> = LazyLock::new(|| {
-    [REGULAR, BOLD].map(|bytes| Face::parse(bytes, 0).expect("the embedded font is sound"))
+/// Units of the font's em square.
+const EM: f64 = 2048.0;
+/// From the highest ascender to the lowest descender, in units: the size at which plotters measures a
+/// text in units.
+const HEIGHT: f64 = 2384.0;
+/// Plotters' size of a font, which is that of a line, for one of its em square.
+const LINE: f64 = 1.24;
+
+static REGISTERED: LazyLock<()> = LazyLock::new(|| {
+    for (weight, bytes) in [(Weight::Regular, REGULAR), (Weight::Bold, BOLD)] {
+        let registered = register_font(FAMILIES, weight.into(), bytes);
+        registered.ok().expect("the embedded font is sound");
+    }
 });
 
 static DATABASE: LazyLock<Arc<Database>> = LazyLock::new(|| {
@@ -38,17 +51,34 @@ pub enum Weight {
     Bold,
 }
 
+impl From<Weight> for FontStyle {
+    fn from(weight: Weight) -> FontStyle {
+        match weight {
+            Weight::Regular => FontStyle::Normal,
+            Weight::Bold => FontStyle::Bold,
+        }
+    }
+}
+
+fn described(line: f64, weight: Weight) -> FontDesc<'static> {
+    LazyLock::force(&REGISTERED);
+    FontDesc::new(FontFamily::Name(FAMILIES), line, weight.into())
+}
+
+/// The font whose em square is `size` units of a drawing high.
+pub fn font(size: f64, weight: Weight) -> FontDesc<'static> {
+    let line = LINE * size;
+    // Plotters divides again; of the neighbours, the one from which it gets the size that was asked for.
+    let exact =
+        [line, line.next_down(), line.next_up()].into_iter().find(|near| near / LINE == size);
+    described(exact.unwrap_or(line), weight)
+}
+
 /// Width of `text` in letters of `size` pixels. The subset has no kerning: the sum is exact.
 pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
-    let face = &FACES[weight as usize];
-    let units: u64 = text
-        .chars()
-        .map(|letter| {
-            let glyph = face.glyph_index(letter).unwrap_or_default();
-            u64::from(face.glyph_hor_advance(glyph).unwrap_or_default())
-        })
-        .sum();
-    units as f64 * size / f64::from(face.units_per_em())
+    let layout = described(HEIGHT, weight).layout_box(text);
+    let ((left, _), (right, _)) = layout.expect("the embedded font is registered");
+    f64::from(right - left) * size / EM
 }
 
 /// `text`, or its beginning and an ellipsis, no wider than `limit`.
@@ -80,10 +110,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_font_has_every_letter_that_pictures_use() {
-        for letter in "AZaz09 .,:;%()+-–—×µ→←↑↓≤≥≈·…äéß<>/|#".chars() {
-            for face in FACES.iter() {
-                assert!(face.glyph_index(letter).is_some(), "no {letter}");
+    fn the_font_has_every_letter_that_pictures_use_and_widths_are_exact() {
+        for (weight, bytes) in [(Weight::Regular, REGULAR), (Weight::Bold, BOLD)] {
+            let face = ttf_parser::Face::parse(bytes, 0).unwrap();
+            assert_eq!(f64::from(face.units_per_em()), EM);
+            for letter in "AZaz09 .,:;%()+-–—×µ→←↑↓≤≥≈·…äéß<>/|#".chars()
+            {
+                let Some(glyph) = face.glyph_index(letter) else { panic!("no {letter}") };
+                let advance = f64::from(face.glyph_hor_advance(glyph).unwrap());
+                // Twice, so that kerning of a letter with itself would show.
+                assert_eq!(width(&format!("{letter}{letter}"), EM, weight), 2.0 * advance);
             }
         }
     }

@@ -69,7 +69,7 @@ pub fn height(entries: &[Entry], width: f64) -> f64 {
 }
 
 /// Draws the legend with its upper left corner at (`left`, `top`).
-pub fn draw(canvas: &mut Canvas, entries: &[Entry], left: f64, top: f64, width: f64) {
+pub fn draw(canvas: &Canvas, entries: &[Entry], left: f64, top: f64, width: f64) {
     for (row, entries) in rows(entries, width).into_iter().enumerate() {
         let middle = top + ROW * (row as f64 + 0.5);
         let mut x = left;

@@ -1,10 +1,15 @@
 //! Charts of lines.
 
+use plotters::element::{Circle, EmptyElement};
+use plotters::series::DashedLineSeries;
+use plotters::style::Color;
+
 use crate::report::colour::{Colour, SERIES};
 
-use super::axis::{HEADROOM, LABEL, Ruler, TICK};
-use super::canvas::{Area, Canvas};
+use super::axis::{HEADROOM, Ruler};
+use super::canvas::{Area, Canvas, DOT, ink, units};
 use super::chart::{LineSeries, Lines};
+use super::frame::{Frame, Margins};
 use super::legend::{Entry, Sign};
 
 /// Points beyond this many get no dots: the line is the data.
@@ -34,30 +39,34 @@ impl Lines {
             .collect()
     }
 
-    pub(super) fn draw(&self, canvas: &mut Canvas, area: Area) {
+    pub(super) fn draw(&self, canvas: &Canvas, area: Area) {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let y = Ruler::new(&self.y, points().map(|&(_, y)| y), 5);
         let x = Ruler::new(&self.x, points().map(|&(x, _)| x), 8);
-        let label = if self.x.label.is_empty() { 0.0 } else { LABEL + 8.0 };
         // The last label along x is centred on the frame's edge and needs half its width beyond it.
-        let frame = area.inside(y.room(&self.y), HEADROOM, 24.0, 2.0 * TICK + label);
-        y.draw_vertical(canvas, frame, &self.y);
-        let bottom = frame.bottom();
-        canvas.line((frame.x, bottom), (frame.right(), bottom), Colour::GREY, 1.5, "");
-        x.draw_horizontal(canvas, frame, &self.x);
+        let margins = Margins { top: HEADROOM, right: 24.0, bottom: 0.0 };
+        let mut frame = Frame::of_values(canvas, area, margins, (x, &self.x), (y, &self.y));
         for (index, series) in self.series.iter().enumerate() {
-            let place = |&(px, py): &(f64, f64)| (x.x(frame, px), y.y(frame, py));
-            let finite = |&&(px, py): &&(f64, f64)| px.is_finite() && py.is_finite();
-            let path: Vec<_> = series.points.iter().filter(finite).map(place).collect();
-            if path.is_empty() {
+            let finite = |&&(x, y): &&(f64, f64)| x.is_finite() && y.is_finite();
+            let points: Vec<_> = series.points.iter().filter(finite).copied().collect();
+            let colour = colour(series, index);
+            let style = ink(colour).stroke_width(units(2.5) as u32);
+            if series.dashed {
+                frame.draw(DashedLineSeries::new(points, units(7.0), units(5.0), style));
                 continue;
             }
-            let colour = colour(series, index);
-            canvas.path(&path, colour, 2.5, if series.dashed { "7 5" } else { "" });
+            frame.draw(plotters::series::LineSeries::new(points.iter().copied(), style));
             if has_dots(series) {
-                for &point in &path {
-                    canvas.dot(point, 5.0, colour);
-                }
+                let circle = |(radius, fill): (f64, Option<Colour>)| {
+                    let fill = ink(fill.unwrap_or(colour)).filled();
+                    Circle::new((0, 0), units(radius), fill)
+                };
+                let [edge, inside] = DOT;
+                frame.draw(
+                    points
+                        .into_iter()
+                        .map(|point| EmptyElement::at(point) + circle(edge) + circle(inside)),
+                );
             }
         }
     }

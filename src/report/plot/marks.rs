@@ -6,25 +6,25 @@ use super::canvas::{Area, Canvas};
 use super::legend::Sign;
 
 /// The mark of a reference value: a diamond on a line across the bar.
-pub fn reference(canvas: &mut Canvas, (x, y): (f64, f64), half_width: f64) {
-    canvas.line((x - half_width, y), (x + half_width, y), Colour::WHITE, 5.0, "");
-    canvas.line((x - half_width, y), (x + half_width, y), Colour::INK, 2.0, "");
-    let size = 6.0_f64.min(half_width);
-    canvas.shape(&[(x - size, y), (x, y - size), (x + size, y), (x, y + size)], Colour::INK);
+pub fn reference(canvas: &Canvas, (x, y): (f64, f64), half_width: f64) {
+    canvas.line((x - half_width, y), (x + half_width, y), Colour::WHITE, 5.0);
+    canvas.line((x - half_width, y), (x + half_width, y), Colour::INK, 2.0);
+    canvas.diamond((x, y), 6.0_f64.min(half_width), Colour::INK);
 }
 
 /// The sign of a legend entry; (`x`, `y`) is the middle of its left edge.
-pub fn sign(canvas: &mut Canvas, sign: Sign, colour: Colour, (x, y): (f64, f64)) {
+pub fn sign(canvas: &Canvas, sign: Sign, colour: Colour, (x, y): (f64, f64)) {
+    let end = (x + 26.0, y);
     match sign {
         Sign::Square => {
             canvas.rounded(Area { x, y: y - 7.5, w: 15.0, h: 15.0 }, colour, 2.0);
         }
-        Sign::Line => canvas.line((x, y), (x + 26.0, y), colour, 3.0, ""),
+        Sign::Line => canvas.line((x, y), end, colour, 3.0),
         Sign::Dots => {
-            canvas.line((x, y), (x + 26.0, y), colour, 3.0, "");
-            canvas.dot((x + 13.0, y), 5.0, colour);
+            canvas.line((x, y), end, colour, 3.0);
+            canvas.dot((x + 13.0, y), colour);
         }
-        Sign::Dashes => canvas.line((x, y), (x + 26.0, y), colour, 3.0, "6 4"),
+        Sign::Dashes => canvas.dashed((x, y), end, colour, 3.0, (6.0, 4.0)),
         Sign::Reference => reference(canvas, (x + 13.0, y), 13.0),
     }
 }

@@ -1,7 +1,8 @@
 //! Pictures: charts described as data, and the stall breakdown of a run.
 //!
-//! A [`Chart`] says what is shown; [`Chart::picture`] draws it, once, as SVG, and the PNG is made of
-//! that SVG. Text is laid out with an embedded font, so that pictures have the same bytes everywhere.
+//! A [`Chart`] says what is shown; [`Chart::picture`] draws it, once, with plotters, as SVG, and the
+//! PNG is made of that SVG: plotters' own pixels have ragged letters and unsmoothed shapes. Text is laid
+//! out with an embedded font, so that pictures have the same bytes everywhere.
 
 mod axis;
 mod bars;
@@ -9,6 +10,7 @@ mod canvas;
 mod categories;
 mod chart;
 mod font;
+mod frame;
 mod legend;
 mod lines;
 mod marks;

@@ -2,7 +2,7 @@
 
 use crate::report::colour::Colour;
 
-use super::canvas::{Area, Canvas, text};
+use super::canvas::{self, Area, Canvas, text};
 use super::chart::{Body, Chart};
 use super::legend::{self, Entry};
 use super::picture::Picture;
@@ -20,10 +20,10 @@ impl Chart {
     /// Draws the chart. The same chart gives the same bytes.
     pub fn picture(&self) -> Picture {
         let (width, height) = self.size();
-        let mut canvas = Canvas::new(width, height);
         let sheet = Area { x: 0.0, y: 0.0, w: width, h: height };
-        self.draw(&mut canvas, sheet.inside(MARGIN, MARGIN, MARGIN, MARGIN), 1.0, true);
-        canvas.finish(&self.title)
+        canvas::picture((width, height), &self.title, |canvas| {
+            self.draw(canvas, sheet.inside(MARGIN, MARGIN, MARGIN, MARGIN), 1.0, true);
+        })
     }
 
     /// Wide for many bars and for panels; about 3 to 2 or lower.
@@ -50,7 +50,7 @@ impl Chart {
         }
     }
 
-    fn draw(&self, canvas: &mut Canvas, area: Area, scale: f64, own_legend: bool) {
+    fn draw(&self, canvas: &Canvas, area: Area, scale: f64, own_legend: bool) {
         let mut top = area.y;
         if !self.title.is_empty() {
             let style = text(TITLE * scale).bold();
@@ -91,7 +91,7 @@ fn shared_legend(panels: &[Chart]) -> Option<Vec<Entry>> {
     agree.then_some(first)
 }
 
-fn draw_panels(canvas: &mut Canvas, area: Area, panels: &[Chart]) {
+fn draw_panels(canvas: &Canvas, area: Area, panels: &[Chart]) {
     let own_legends = shared_legend(panels).is_none();
     let rows = panels.len().div_ceil(2).max(1) as f64;
     let w = (area.w - GUTTER) / 2.0;

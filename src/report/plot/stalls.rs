@@ -6,7 +6,7 @@ use crate::report::number::{percent, short, si, thousands};
 use crate::report::{KernelReport, Report};
 use crate::stats::{Ledger, Reason, ratio};
 
-use super::canvas::{Anchor, Area, Canvas, text};
+use super::canvas::{self, Anchor, Area, Canvas, text};
 use super::picture::Picture;
 
 const WIDTH: f64 = 1200.0;
@@ -74,30 +74,30 @@ pub fn stalls(report: &Report) -> Picture {
         + kernels_height(kernels.len())
         + 2.0 * MARGIN
         - 6.0;
-    let mut canvas = Canvas::new(WIDTH, height);
-    let mut top = header(&mut canvas, report);
-    top = tiles(&mut canvas, report, top);
-    for panel in &panels {
-        panel.draw(&mut canvas, top);
-        top += panel.height();
-    }
-    if !kernels.is_empty() {
-        draw_kernels(&mut canvas, kernels, top);
-    }
-    footer(&mut canvas, report, height);
-    canvas.finish(&format!("{}: stall breakdown", report.name))
+    let description = format!("{}: stall breakdown", report.name);
+    canvas::picture((WIDTH, height), &description, |canvas| {
+        header(canvas, report);
+        let mut top = tiles(canvas, report, MARGIN + HEADER - 10.0);
+        for panel in &panels {
+            panel.draw(canvas, top);
+            top += panel.height();
+        }
+        if !kernels.is_empty() {
+            draw_kernels(canvas, kernels, top);
+        }
+        footer(canvas, report, height);
+    })
 }
 
-fn header(canvas: &mut Canvas, report: &Report) -> f64 {
+fn header(canvas: &Canvas, report: &Report) {
     let title = text(28.0).bold();
     canvas.text(&title.fit(&report.name, INNER), (MARGIN, MARGIN + 23.0), title);
-    let line = format!("{}  ·  {}", report.machine_line(), report.workload_line());
+    let line = format!("{} · {}", report.machine_line(), report.workload_line());
     let style = text(17.0).colour(Colour::GREY);
     canvas.text(&style.fit(&line, INNER), (MARGIN, MARGIN + 54.0), style);
-    MARGIN + HEADER - 10.0
 }
 
-fn tiles(canvas: &mut Canvas, report: &Report, top: f64) -> f64 {
+fn tiles(canvas: &Canvas, report: &Report, top: f64) -> f64 {
     const GAP: f64 = 10.0;
     let totals = &report.totals;
     let tiles = [
@@ -123,7 +123,7 @@ fn tiles(canvas: &mut Canvas, report: &Report, top: f64) -> f64 {
 }
 
 /// Draws `parts` next to each other over `area`; `named` writes names into the wide ones.
-fn stacked_bar(canvas: &mut Canvas, area: Area, parts: &[(&str, f64)], named: bool) {
+fn stacked_bar(canvas: &Canvas, area: Area, parts: &[(&str, f64)], named: bool) {
     let mut x = area.x;
     for &(name, share) in parts {
         let w = share * area.w;
@@ -159,7 +159,7 @@ impl Panel {
         30.0 + BAR + 14.0 + ROW * rows as f64 + 24.0
     }
 
-    fn draw(&self, canvas: &mut Canvas, top: f64) {
+    fn draw(&self, canvas: &Canvas, top: f64) {
         let title = text(19.0).bold();
         canvas.text(self.title, (MARGIN, top + 17.0), title);
         let style = text(15.0).colour(Colour::GREY);
@@ -190,7 +190,7 @@ impl Panel {
     }
 }
 
-fn legend_row(canvas: &mut Canvas, (x, y): (f64, f64), name: &str, share: f64) {
+fn legend_row(canvas: &Canvas, (x, y): (f64, f64), name: &str, share: f64) {
     const NAME: f64 = 24.0;
     const SHARE: f64 = 236.0;
     let look = look(name);
@@ -213,7 +213,7 @@ fn kernels_height(count: usize) -> f64 {
     }
 }
 
-fn draw_kernels(canvas: &mut Canvas, kernels: &[KernelReport], top: f64) {
+fn draw_kernels(canvas: &Canvas, kernels: &[KernelReport], top: f64) {
     let style = text(15.0).colour(Colour::GREY);
     let title = text(19.0).bold();
     canvas.text("By kernel", (MARGIN, top + 17.0), title);
@@ -232,7 +232,7 @@ fn draw_kernels(canvas: &mut Canvas, kernels: &[KernelReport], top: f64) {
     for (index, kernel) in kernels.iter().take(MOST_KERNELS).enumerate() {
         let y = top + 56.0 + KERNEL_ROW * index as f64;
         let baseline = y + 16.0;
-        let name = format!("{}  {}", index + 1, kernel.name);
+        let name = format!("{} {}", index + 1, kernel.name);
         let style = text(15.0);
         canvas.text(&style.fit(&name, LABEL - 12.0), (MARGIN, baseline), style);
         let bar = |x| Area { x, y, w: bars, h: KERNEL_ROW - 6.0 };
@@ -243,12 +243,12 @@ fn draw_kernels(canvas: &mut Canvas, kernels: &[KernelReport], top: f64) {
     }
 }
 
-fn footer(canvas: &mut Canvas, report: &Report, height: f64) {
+fn footer(canvas: &Canvas, report: &Report, height: f64) {
     let machine = match &report.inputs.machine.calibration {
         Calibration::Uncalibrated(_) => "machine not calibrated",
     };
     let line = format!(
-        "gsim {}  ·  seed {}  ·  {machine}  ·  output equals the host reference ({} elements)",
+        "gsim {} · seed {} · {machine} · output equals the host reference ({} elements)",
         report.gsim,
         report.inputs.seed,
         thousands(report.check.elements)

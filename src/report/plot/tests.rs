@@ -152,6 +152,23 @@ fn long_names() -> Chart {
     chart
 }
 
+/// More names than stand side by side.
+fn many_names() -> Chart {
+    let names: Vec<_> = (0..24).map(|n| format!("l1.mshr_mergers = {}", 1000 + n)).collect();
+    let share = |n: u32| 0.3 + 0.5 * (0.3 * f64::from(n)).sin().abs();
+    Chart {
+        title: "L1 hits".to_owned(),
+        body: Body::GroupedBars(GroupedBars {
+            categories: names,
+            series: vec![BarSeries::new("", (0..24).map(share))],
+            y: Axis::percent("L1 hit rate").to(0.7),
+            value_labels: true,
+            ..GroupedBars::default()
+        }),
+        ..Chart::default()
+    }
+}
+
 /// Errors below and above zero, and bars too narrow for their values.
 fn errors() -> Chart {
     let values = |seed: f64| (0..14).map(move |n| (seed + 1.7 * f64::from(n)).sin() * 0.4);
@@ -236,6 +253,7 @@ fn gallery() -> Vec<(&'static str, Picture)> {
         ("curve", curve().picture()),
         ("stalls-crowded", crowded()),
         ("long-names", long_names().picture()),
+        ("many-names", many_names().picture()),
     ]
 }
 
@@ -293,4 +311,35 @@ fn a_chart_carries_its_labels_and_survives_odd_values() {
     assert!(odd.picture().svg().contains("&lt;nothing&gt; &amp; more"));
     odd.picture().png().unwrap();
     Chart::default().picture().png().unwrap();
+}
+
+#[test]
+fn a_chart_without_room_is_still_a_picture() {
+    let series = (0..200).map(|n| BarSeries::new(format!("series {n} with a long name"), [1.0]));
+    let bars = Chart {
+        body: Body::GroupedBars(GroupedBars {
+            categories: types(),
+            series: series.clone().collect(),
+            ..GroupedBars::default()
+        }),
+        ..Chart::default()
+    };
+    let stacked = Chart {
+        body: Body::StackedBars(StackedBars {
+            categories: (0..500).map(|n| format!("category {n}")).collect(),
+            parts: series.collect(),
+            ..StackedBars::default()
+        }),
+        ..Chart::default()
+    };
+    let lines = Chart { body: Body::Lines(Lines::default()), ..Chart::default() };
+    let mut panels = vec![bars, stacked, lines];
+    for chart in panels.clone() {
+        chart.picture().png().unwrap();
+    }
+    for _ in 0..4 {
+        let inner = Chart { body: Body::Panels(panels.clone()), ..Chart::default() };
+        panels = vec![inner, panels.pop().unwrap()];
+    }
+    Chart { body: Body::Panels(panels), ..Chart::default() }.picture().png().unwrap();
 }
