@@ -82,15 +82,6 @@ fn stream(machine: &gsim::config::Machine, ctas: u64) -> (u64, u64) {
     let dram = total(&seen.components.dram);
     assert_eq!(dram.reads, ctas * 32);
     assert!(dram.data_clocks <= dram.clocks);
-    println!(
-        "{} eff {} {:?} {:?} {:?} {:?}",
-        seen.cycles,
-        dram.efficiency(),
-        dram,
-        total(&seen.components.l2),
-        total(&seen.components.l1),
-        seen.ledgers
-    );
     (ctas * 8 * 512, seen.cycles)
 }
 

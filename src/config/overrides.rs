@@ -114,21 +114,9 @@ struct MachineTarget {
     machine: Machine,
 }
 
-/// Changes the machine, the workload and the seed of a run.
+/// Changes a machine.
 ///
 /// An error names one override: `l1.sets=64: what is wrong (hint: ..)`.
-pub fn apply(
-    machine: &Machine,
-    workload: &WorkloadSpec,
-    seed: u64,
-    settings: &Settings,
-) -> Result<(Machine, WorkloadSpec, u64)> {
-    let target = Target { machine: machine.clone(), workload: workload.clone(), seed };
-    let target = change(&target, settings).map_err(|refusal| refusal.into_error(settings))?;
-    Ok((target.machine, target.workload, target.seed))
-}
-
-/// Changes a machine. Errors are as for [`apply`].
 pub fn apply_to_machine(machine: &Machine, settings: &Settings) -> Result<Machine> {
     let target = MachineTarget { machine: machine.clone() };
     let target = change(&target, settings).map_err(|refusal| refusal.into_error(settings))?;
@@ -263,8 +251,14 @@ mod tests {
 
     fn apply_all(pairs: &[(&str, &str)]) -> Result<(Machine, WorkloadSpec, u64)> {
         let machine = presets::find("gtx480")?.machine()?;
-        let workload = ron::from_str("Stencil1d((element: Char))").unwrap();
-        apply(&machine, &workload, 1, &settings(pairs))
+        let target = Target { machine, workload: spec("Stencil1d((element: Char))"), seed: 1 };
+        let settings = settings(pairs);
+        let target = change(&target, &settings).map_err(|refusal| refusal.into_error(&settings))?;
+        Ok((target.machine, target.workload, target.seed))
+    }
+
+    fn spec(text: &str) -> WorkloadSpec {
+        ron::from_str(text).unwrap()
     }
 
     fn error(pairs: &[(&str, &str)]) -> String {
@@ -294,8 +288,7 @@ mod tests {
         assert_eq!(machine.name, "mine");
         assert_eq!(machine.sm.arithmetic.sfu.interval.get(), 2);
         assert_eq!(machine.compute_capability, (2, 1));
-        let WorkloadSpec::Stencil1d(stencil) = workload;
-        assert_eq!((stencil.element.name(), stencil.elements.get()), ("short", 1000));
+        assert_eq!(workload, spec("Stencil1d((element: Short, elements: 1000))"));
         assert_eq!(seed, 7);
     }
 
@@ -319,8 +312,7 @@ mod tests {
             ("workload.elements", "128"),
         ])
         .unwrap();
-        let WorkloadSpec::Stencil1d(stencil) = workload;
-        assert_eq!((stencil.element.name(), stencil.elements.get()), ("int", 128));
+        assert_eq!(workload, spec("Stencil1d((element: Int, elements: 128))"));
     }
 
     #[test]

@@ -175,11 +175,6 @@ impl Controller {
         self.queue.len() + self.arriving.len()
     }
 
-    /// The address mapping in use.
-    pub fn mapping(&self) -> &Mapping {
-        &self.mapping
-    }
-
     /// What was counted so far.
     pub fn stats(&self) -> &DramStats {
         &self.stats

@@ -52,7 +52,7 @@ pub struct KernelStatistics {
     pub cycles: u64,
     /// The three ledgers.
     pub ledgers: Ledgers,
-    /// Load accesses that the latency ledger explains [accesses].
+    /// Load accesses that the latency ledger explains `[accesses]`.
     pub latency_accesses: u64,
     /// Every counter.
     pub components: Components,

@@ -111,27 +111,6 @@ pub enum ArithClass {
     Control,
 }
 
-impl ArithClass {
-    /// Every class, in the order of declaration.
-    pub const ALL: [ArithClass; 15] = [
-        ArithClass::Move,
-        ArithClass::IntAdd,
-        ArithClass::IntMul,
-        ArithClass::IntMad,
-        ArithClass::IntDiv,
-        ArithClass::FpAdd,
-        ArithClass::FpMul,
-        ArithClass::FpFma,
-        ArithClass::FpDiv,
-        ArithClass::DpAdd,
-        ArithClass::DpMul,
-        ArithClass::DpFma,
-        ArithClass::DpDiv,
-        ArithClass::Sfu,
-        ArithClass::Control,
-    ];
-}
-
 /// A memory instruction. Its dynamic part is one address a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryOp {

@@ -15,7 +15,7 @@ pub struct Kernel {
     pub regs: u16,
     /// 32-bit registers that one thread occupies on an SM.
     pub registers_per_thread: u32,
-    /// Shared memory of one CTA [bytes].
+    /// Shared memory of one CTA `[bytes]`.
     pub shared_bytes: u32,
     /// Threads of one CTA.
     pub cta_threads: u32,

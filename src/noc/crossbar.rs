@@ -193,12 +193,6 @@ impl<P: Copy + Default> Crossbar<P> {
         }
     }
 
-    /// The oldest packet that has arrived at `output`.
-    #[inline]
-    pub fn front(&self, now: Cycle, output: usize) -> Option<&P> {
-        self.outputs[output].pipe.front(now)
-    }
-
     /// Takes the oldest packet that has arrived at `output`.
     #[inline]
     pub fn pop(&mut self, now: Cycle, output: usize) -> Option<P> {

@@ -10,6 +10,7 @@ use crate::stats::ratio;
 macro_rules! totals {
     ($(#[$meta:meta])* pub struct $name:ident { $(#[doc = $doc:literal] $field:ident: $type:ty,)+ }) => {
         $(#[$meta])*
+        #[allow(rustdoc::broken_intra_doc_links, reason = "units such as [bytes] are no links")]
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         pub struct $name { $(#[doc = $doc] pub $field: $type,)+ }
 

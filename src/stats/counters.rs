@@ -13,10 +13,14 @@ pub trait Stats: Default + Clone + Serialize {
 }
 
 /// Declares a statistics struct whose every field is a `u64` counter with a one-line meaning.
+///
+/// The doc comment of a field is also its entry in the glossary of reports. It ends with the unit in
+/// square brackets, which rustdoc must not take for a link.
 #[macro_export]
 macro_rules! counters {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $(#[doc = $doc:literal] $field:ident,)+ }) => {
         $(#[$meta])*
+        #[allow(rustdoc::broken_intra_doc_links, reason = "units such as [bytes] are no links")]
         #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         $vis struct $name { $(#[doc = $doc] pub $field: u64,)+ }
 

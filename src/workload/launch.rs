@@ -25,7 +25,7 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a CTA in x, y, z.
     pub block: [u32; 3],
-    /// Dynamic shared memory of a CTA [bytes].
+    /// Dynamic shared memory of a CTA `[bytes]`.
     pub dynamic_shared: u32,
     /// Arguments, in the order of the entry's parameters.
     pub args: Vec<Arg>,

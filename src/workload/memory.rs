@@ -7,7 +7,7 @@ use std::ops::Range;
 pub struct Buffer {
     /// Address of the first byte.
     pub address: u64,
-    /// Size [bytes].
+    /// Size `[bytes]`.
     pub bytes: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct DeviceMemory {
 impl DeviceMemory {
     /// Address of the first buffer. Non-zero, so that a null pointer hits nothing.
     pub const BASE: u64 = 0x1000_0000;
-    /// Alignment of buffers, and the least gap between two [bytes].
+    /// Alignment of buffers, and the least gap between two `[bytes]`.
     pub const ALIGN: u64 = 256;
 
     /// Adds a zeroed buffer.

@@ -105,7 +105,8 @@ impl Check for MachineFields {
         let block = self.dram.block_bytes();
         if u64::from(line) > block {
             return Err(format!(
-                "l2.line ({line}) is spread over several banks or rows: below its lowest B or R,                  dram.mapping spans {block} bytes"
+                "l2.line ({line}) is spread over several banks or rows: below its lowest B or R, \
+                 dram.mapping spans {block} bytes"
             ));
         }
         Ok(())

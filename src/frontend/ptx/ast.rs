@@ -48,7 +48,7 @@ impl Type {
         })
     }
 
-    /// Size [bytes]; 0 for predicates.
+    /// Size `[bytes]`; 0 for predicates.
     pub fn bytes(self) -> u32 {
         use Type::*;
         match self {
@@ -108,7 +108,7 @@ pub struct Variable {
     pub ty: Type,
     /// Alignment [bytes, a power of two].
     pub align: u32,
-    /// Size of all elements [bytes]; `None` for `name[]`, whose size the launch decides.
+    /// Size of all elements `[bytes]`; `None` for `name[]`, whose size the launch decides.
     pub bytes: Option<u64>,
     /// Initial value.
     pub init: Init,

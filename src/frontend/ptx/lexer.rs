@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 pub struct Place {
     /// Line.
     pub line: u32,
-    /// Column [characters].
+    /// Column `[characters]`.
     pub column: u32,
 }
 

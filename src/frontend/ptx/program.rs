@@ -133,7 +133,7 @@ pub enum Constant {
     Bits(u64),
     /// The parameter bytes at `offset`, read as `ty` and extended.
     Param {
-        /// Place in the parameter block [bytes].
+        /// Place in the parameter block `[bytes]`.
         offset: u32,
         /// Type in memory.
         ty: Type,
@@ -154,7 +154,7 @@ pub enum Constant {
 pub struct Global {
     /// Its name.
     pub name: String,
-    /// Its size [bytes].
+    /// Its size `[bytes]`.
     pub bytes: u64,
     /// Its first bytes; the rest is zero.
     pub init: Vec<u8>,
@@ -187,7 +187,7 @@ pub enum Special {
     MaskGe,
     /// `%lanemask_gt`
     MaskGt,
-    /// `%total_smem_size` and `%dynamic_smem_size`: the CTA's shared memory [bytes].
+    /// `%total_smem_size` and `%dynamic_smem_size`: the CTA's shared memory `[bytes]`.
     SharedBytes {
         /// Only what the launch adds.
         dynamic: bool,
@@ -224,9 +224,9 @@ pub const NO_BLOCK: u32 = u32::MAX;
 pub struct Param {
     /// Its name.
     pub name: String,
-    /// Its place in the parameter block [bytes].
+    /// Its place in the parameter block `[bytes]`.
     pub offset: u32,
-    /// Its size [bytes].
+    /// Its size `[bytes]`.
     pub bytes: u32,
 }
 
@@ -257,9 +257,9 @@ pub struct Program {
     pub registers_per_thread: u32,
     /// Parameters, in order.
     pub params: Vec<Param>,
-    /// Shared memory that the kernel declares; dynamic shared memory starts here [bytes].
+    /// Shared memory that the kernel declares; dynamic shared memory starts here `[bytes]`.
     pub shared_bytes: u32,
-    /// Local memory of a thread [bytes].
+    /// Local memory of a thread `[bytes]`.
     pub local_bytes: u32,
     /// Constant variables.
     pub consts: Vec<u8>,

@@ -9,11 +9,11 @@ use crate::report::number;
 use super::canvas::text;
 use super::chart::{Axis, Format, Scale};
 
-/// Size of tick labels [pixels].
+/// Size of tick labels `[pixels]`.
 pub const TICK: f64 = 15.0;
-/// Size of axis labels [pixels].
+/// Size of axis labels `[pixels]`.
 pub const LABEL: f64 = 16.0;
-/// Room above the frame, which the highest tick's label and value labels may use [pixels].
+/// Room above the frame, which the highest tick's label and value labels may use `[pixels]`.
 pub const HEADROOM: f64 = 12.0;
 
 /// An axis with its range settled.

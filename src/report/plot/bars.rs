@@ -15,9 +15,9 @@ use super::frame::{self, Frame, Margins};
 use super::legend::{Entry, Sign};
 use super::marks;
 
-/// Size of the values written at bars [pixels].
+/// Size of the values written at bars `[pixels]`.
 const VALUE: f64 = 14.0;
-/// The widest that a bar gets [pixels].
+/// The widest that a bar gets `[pixels]`.
 const WIDEST: f64 = 96.0;
 
 fn colour(series: &BarSeries, index: usize) -> Colour {

@@ -5,9 +5,9 @@ use crate::report::colour::Colour;
 use super::canvas::{Canvas, text};
 use super::marks;
 
-/// Size of the letters [pixels].
+/// Size of the letters `[pixels]`.
 pub const SIZE: f64 = 16.0;
-/// Height of a row [pixels].
+/// Height of a row `[pixels]`.
 pub const ROW: f64 = 26.0;
 const GAP: f64 = 26.0;
 

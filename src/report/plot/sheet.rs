@@ -7,7 +7,7 @@ use super::chart::{Body, Chart};
 use super::legend::{self, Entry};
 use super::picture::Picture;
 
-/// Margin around everything [pixels].
+/// Margin around everything `[pixels]`.
 pub const MARGIN: f64 = 28.0;
 const TITLE: f64 = 24.0;
 const SUBTITLE: f64 = 16.0;

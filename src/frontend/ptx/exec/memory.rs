@@ -25,7 +25,7 @@ pub struct Spaces<'a> {
     pub shared: &'a mut [u8],
     /// Local memories of the warp's lanes, one after the other.
     pub local: &'a mut [u8],
-    /// Local memory of a lane [bytes].
+    /// Local memory of a lane `[bytes]`.
     pub local_bytes: u64,
     /// Number of the warp in the launch.
     pub warp_of_launch: u64,

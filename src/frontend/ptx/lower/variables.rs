@@ -9,15 +9,15 @@ use super::super::program::{Global, Param};
 use crate::error::Result;
 use crate::workload::DeviceMemory;
 
-/// Constant memory of a module [bytes].
+/// Constant memory of a module `[bytes]`.
 const MAX_CONST: u64 = 64 << 10;
-/// Shared memory that a kernel may declare [bytes]; above what any chip has.
+/// Shared memory that a kernel may declare `[bytes]`; above what any chip has.
 const MAX_SHARED: u64 = 1 << 20;
-/// Variables of the module in global memory [bytes]; more is better passed as a buffer.
+/// Variables of the module in global memory `[bytes]`; more is better passed as a buffer.
 const MAX_GLOBAL: u64 = 256 << 20;
-/// Local memory of a thread [bytes]. Source: CUDA C++ Programming Guide, compute capabilities.
+/// Local memory of a thread `[bytes]`. Source: CUDA C++ Programming Guide, compute capabilities.
 const MAX_LOCAL: u64 = 512 << 10;
-/// Parameters of an entry [bytes]. Source: PTX ISA 9.0, section 5.1.6.
+/// Parameters of an entry `[bytes]`. Source: PTX ISA 9.0, section 5.1.6.
 const MAX_PARAMS: u64 = 32764;
 
 /// A variable with its address in its space.
@@ -40,9 +40,9 @@ pub struct Layout {
     pub body: Vec<Option<Placed>>,
     /// Parameters.
     pub params: Vec<Param>,
-    /// Shared memory [bytes].
+    /// Shared memory `[bytes]`.
     pub shared_bytes: u32,
-    /// Local memory of a thread [bytes].
+    /// Local memory of a thread `[bytes]`.
     pub local_bytes: u32,
     /// Constant memory.
     pub consts: Vec<u8>,
