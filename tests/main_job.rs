@@ -106,10 +106,19 @@ fn a_report_has_the_counters_of_every_component() {
     let packets = |network: &str| components[network]["packets"].as_u64().unwrap();
     assert!(packets("request_network") > 0);
     assert_eq!(packets("request_network"), packets("reply_network"));
-    // Every group of counters is explained.
-    let counters = components["l1"][0].as_object().unwrap().keys().collect::<Vec<_>>();
-    let explained = report["glossary"]["components.l1"].as_object().unwrap();
-    assert_eq!(explained.keys().collect::<Vec<_>>(), counters);
+    // Every counter is explained.
+    for (group, counters) in [
+        ("components.sm", &components["sm"][0]),
+        ("components.l1", &components["l1"][0]),
+        ("components.l2", &components["l2"][0]),
+        ("components.dram", &components["dram"][0]),
+        ("components.request_network", &components["request_network"]),
+    ] {
+        let glossary = report["glossary"][group].as_object().unwrap();
+        for counter in counters.as_object().unwrap().keys() {
+            assert!(glossary.contains_key(counter), "{group}: {counter}");
+        }
+    }
 }
 
 #[test]
@@ -181,8 +190,7 @@ fn the_terminal_says_what_was_found_and_quiet_says_nothing() {
 fn a_changed_machine_changes_the_result_and_shows_in_the_inputs() {
     let out = TempDir::new().unwrap();
     let eight = report_in(&result_of(out.path(), &["--no-plots"]));
-    let two =
-        report_in(&result_of(out.path(), &["--no-plots", "--set", "l1.mshr_mergers=2"]));
+    let two = report_in(&result_of(out.path(), &["--no-plots", "--set", "l1.mshr_mergers=2"]));
     let mergers = |report: &Value| report["inputs"]["machine"]["l1"]["mshr_mergers"].clone();
     assert_eq!((mergers(&eight), mergers(&two)), (8.into(), 2.into()));
     assert_eq!(two["inputs"]["set"]["l1.mshr_mergers"].to_string().trim_matches('"'), "2");

@@ -41,7 +41,8 @@ fn peak_of_run(elements: u64) -> Option<u64> {
 
 /// `VmHWM` of a process [bytes]; none when it has ended.
 fn high_water_mark(process: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("status"));
+    let status =
+        std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("status"));
     let text = status.ok()?;
     let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;

@@ -9,7 +9,7 @@ use gsim::isa::{
 };
 
 /// One executed warp instruction.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[allow(dead_code)]
 pub enum Step {
     /// A global load of `bytes` a lane into register `dst`, after `src` is ready.
