@@ -397,3 +397,20 @@ impl Slice {
             && self.to_dram.is_empty()
     }
 }
+
+#[cfg(test)]
+impl Slice {
+    /// All that decides how later requests are served, to show that a refusal changed nothing; the
+    /// refusals counted so far; and the replies queued.
+    pub(super) fn state(&self) -> (impl PartialEq + use<>, u64, usize) {
+        let ways = (self.tags.clone(), self.valid.clone(), self.dirty.clone());
+        let queues = (self.replies.len(), self.to_dram.len(), self.input.len());
+        let stats = &self.stats;
+        let refusals = stats.stall_nomerger
+            + stats.stall_nomshrline
+            + stats.stall_nocacheline
+            + stats.stall_dramqueue
+            + stats.stall_replyqueue;
+        ((ways, self.mshrs.clone(), queues), refusals, self.replies.len())
+    }
+}

@@ -1,5 +1,9 @@
 //! One behaviour a test, on the slices of the GTX 480 preset with small queues.
 
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+
 use super::*;
 use crate::config::Machine;
 use crate::parts::{ReplyKind, Request, RequestKind};
@@ -147,4 +151,81 @@ fn an_atomic_fetches_its_line_and_leaves_it_dirty() {
     }
     run(&mut slice, 30, 36);
     assert!(slice.take_dram_request(Cycle(0)).unwrap().write);
+}
+
+/// Offers `requests` as fast as the slice takes them, serves its fetches `dram_latency` cycles later, and
+/// takes replies in the cycles that `takes` allows. Gives the slots of the replies in order.
+fn drain(
+    requests: &[Request],
+    dram_latency: u64,
+    takes: impl Fn(u64) -> bool,
+) -> (Slice, Vec<u16>) {
+    let mut slice = slice();
+    let mut offered = requests.iter();
+    let mut next = offered.next();
+    let mut dram = VecDeque::new();
+    let mut seen = Vec::new();
+    for now in 0.. {
+        let cycle = Cycle(now);
+        assert!(now < 100_000, "no end: {slice:?}");
+        if dram.front().is_some_and(|&(due, _)| due <= now) {
+            let (_, slot) = dram.pop_front().unwrap();
+            slice.fill(cycle, cycle, slot, cycle);
+        }
+        let (before, refusals_before, replies_before) = slice.state();
+        slice.tick(cycle, cycle);
+        let (after, refusals, replies) = slice.state();
+        // Besides the lookup, a tick releases a request whose line has arrived: it becomes a reply.
+        if refusals > refusals_before && replies == replies_before {
+            assert!(before == after, "a refusal changed state");
+        }
+        if let Some(request) = slice.take_dram_request(cycle)
+            && !request.write
+        {
+            dram.push_back((now + dram_latency, request.slot));
+        }
+        if takes(now)
+            && let Some(reply) = slice.take_reply(cycle, cycle)
+        {
+            seen.push(reply.slot);
+        }
+        if let Some(request) = next
+            && slice.has_room()
+        {
+            slice.accept(cycle + 1, cycle + 1, *request);
+            next = offered.next();
+        }
+        if next.is_none() && slice.is_idle() && dram.is_empty() {
+            return (slice, seen);
+        }
+    }
+    unreachable!("the loop has no end")
+}
+
+proptest! {
+    #[test]
+    fn random_requests_are_answered_once_and_refusals_change_nothing(
+        wanted in prop::collection::vec((0u64..8, 0u32..4, any::<u8>()), 1..60),
+        dram_latency in 1u64..40,
+        patience in 1u64..6,
+    ) {
+        let kinds =
+            [RequestKind::Fetch, RequestKind::Load, RequestKind::Store, RequestKind::Atomic];
+        let requests: Vec<Request> = wanted
+            .iter()
+            .enumerate()
+            .map(|(number, &(local, kind, bytes))| {
+                let bytes = u128::from(bytes.max(1)) << (local * 8);
+                let request = request(kinds[kind as usize], local, bytes);
+                Request { slot: number as u16, ..request }
+            })
+            .collect();
+        let (slice, mut seen) = drain(&requests, dram_latency, |now| now % patience == 0);
+        seen.sort_unstable();
+        prop_assert_eq!(seen, (0..requests.len() as u16).collect::<Vec<_>>());
+        let stats = slice.stats();
+        let stores = requests.iter().filter(|request| request.kind == RequestKind::Store).count();
+        prop_assert_eq!(stats.write_hits + stats.write_misses, stores as u64);
+        prop_assert_eq!(stats.reads(), (requests.len() - stores) as u64);
+    }
 }

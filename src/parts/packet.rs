@@ -17,7 +17,7 @@ pub enum RequestKind {
 }
 
 /// From an SM to an L2 slice.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// The line it concerns.
     pub line: LineAddr,

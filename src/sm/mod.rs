@@ -19,5 +19,7 @@ mod warps;
 
 pub use self::core::Sm;
 pub use ctas::Residency;
+pub use lsu::AccessList;
 pub use program::Program;
+pub use scheduler::{Candidates, SLOTS, Scheduler};
 pub use stats::SmStats;

@@ -9,7 +9,7 @@ use gsim::isa::{
 };
 
 /// One executed warp instruction.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[allow(dead_code)]
 pub enum Step {
     /// A global load of `bytes` a lane into register `dst`, after `src` is ready.
@@ -18,6 +18,8 @@ pub enum Step {
     LoadPastL1 { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
     /// A global store.
     Store { addresses: Vec<u64>, bytes: u8 },
+    /// An atomic of `bytes` a lane that returns the old value in `dst`.
+    Atomic { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
     /// An integer add that reads `src` and writes `dst`.
     Add { dst: u16, src: u16 },
     /// A barrier.
@@ -92,6 +94,9 @@ fn inst(step: &Step) -> Inst {
         Step::Store { bytes, .. } => {
             memory(Space::Global, AccessKind::Store, bytes, CacheOp::Default)
         }
+        Step::Atomic { dst, src, bytes, .. } => {
+            with(dst, src, memory(Space::Global, AccessKind::Atomic, bytes, CacheOp::Default))
+        }
         Step::Shared { dst, .. } => {
             with(dst, dst, memory(Space::Shared, AccessKind::Load, 4, CacheOp::Default))
         }
@@ -133,6 +138,7 @@ impl<F: Fn(u64, usize) -> Vec<Step>> CtaSource for Script<F> {
                 if let Step::Load { addresses, .. }
                 | Step::LoadPastL1 { addresses, .. }
                 | Step::Store { addresses, .. }
+                | Step::Atomic { addresses, .. }
                 | Step::Shared { addresses, .. } = &step
                 {
                     let (mask, lanes) = lanes_of(addresses);

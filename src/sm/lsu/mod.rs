@@ -5,4 +5,5 @@ mod coalescer;
 mod unit;
 
 pub use banks::Banks;
+pub use coalescer::AccessList;
 pub use unit::{Lsu, Served, Target};

@@ -219,16 +219,22 @@ impl Lsu {
         if self.refused.is_some() && self.refusal_blocks == RefusalBlocks::Instruction {
             return now + 1;
         }
+        // An access that found no room in the pipe behind it makes the unit idle: another state.
+        if self.refused.is_none() && self.state == LsuReason::Coalescing {
+            return now + 1;
+        }
         // A refused access is tried again when something was released, filled or taken away.
         let pipe = match self.refused {
             Some(_) => Cycle::NEVER,
             None => self.pipe.next_visible(),
         };
         let stuck = self.refused.is_some() && self.tag_latency == 0;
-        let queue = if self.queued == 0 || stuck || self.is_pipe_full() {
+        let queue = if self.queued == 0 || stuck {
             Cycle::NEVER
         } else {
-            self.entries[self.order[0]].visible
+            let head = &self.entries[self.order[0]];
+            let waits_for_pipe = matches!(head.target, Target::Cache(_)) && self.is_pipe_full();
+            if waits_for_pipe { Cycle::NEVER } else { head.visible }
         };
         pipe.min(queue).max(now + 1)
     }

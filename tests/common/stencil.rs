@@ -1,0 +1,28 @@
+//! The stencil run of the repository, changed from the outside as a user does it.
+
+use std::path::Path;
+
+use gsim::config::overrides::assignment;
+use gsim::config::{ElementType, load_run};
+use gsim::gpu::Stepping;
+use gsim::report::Report;
+use gsim::simulate::simulate;
+
+/// Simulates `configs/runs/stencil-char.ron` with `path=value` changes.
+pub fn stencil_stepping(element: ElementType, changes: &[&str], stepping: Stepping) -> Report {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs/stencil-char.ron");
+    let element = format!("workload.element={element:?}");
+    let pairs = [element.as_str()]
+        .iter()
+        .chain(changes)
+        .map(|change| assignment(change).expect("path=value"))
+        .collect::<Vec<_>>();
+    let run = load_run(&file, &pairs).unwrap_or_else(|why| panic!("{why}"));
+    simulate(&run, stepping, &mut |_| ()).unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// The same with skip-ahead, as users run it.
+#[allow(dead_code)]
+pub fn stencil(element: ElementType, changes: &[&str]) -> Report {
+    stencil_stepping(element, changes, Stepping::SkipAhead)
+}

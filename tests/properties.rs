@@ -1,0 +1,272 @@
+//! Random kernels on random small machines: everything drains, and the books balance.
+//!
+//! `GSIM_CASES=20000 cargo test --release --test properties` looks further.
+
+mod common;
+
+use common::{Script, Step, gtx480};
+use gsim::config::Machine;
+use gsim::gpu::{Gpu, KernelStatistics, Stepping, total};
+use gsim::stats::{IssueReason, LsuReason};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const BASE: u64 = 0x1000_0000;
+/// Accesses stay within this, so that lines are shared, evicted and fetched again [bytes].
+const WINDOW: u64 = 24 * 128;
+const SHARED_BYTES: u32 = 1024;
+
+/// The steps of every warp, by CTA and warp.
+type Ctas = Vec<Vec<Vec<Step>>>;
+
+/// An address for each of up to 32 lanes, aligned to `bytes`, in the window.
+fn addresses(bytes: u64) -> impl Strategy<Value = Vec<u64>> {
+    let places = WINDOW / bytes;
+    let at = move |place: u64| BASE + place % places * bytes;
+    prop_oneof![
+        // Consecutive, from anywhere; a coalesced access or one that straddles lines.
+        (0..places, 1usize..=32)
+            .prop_map(move |(first, lanes)| (0..lanes as u64).map(|i| at(first + i)).collect()),
+        // Strided: up to a line a lane.
+        (0..places, 1u64..=128)
+            .prop_map(move |(first, stride)| (0..32).map(|i| at(first + i * stride)).collect()),
+        // Anywhere.
+        prop::collection::vec((0..places).prop_map(at), 1..=32),
+    ]
+}
+
+fn memory_step() -> impl Strategy<Value = Step> {
+    let register = || 0u16..6;
+    (0u32..5).prop_flat_map(move |log| {
+        let bytes = 1u8 << log;
+        let addresses = || addresses(u64::from(bytes));
+        prop_oneof![
+            4 => (register(), register(), addresses())
+                .prop_map(move |(dst, src, addresses)| Step::Load { dst, src, addresses, bytes }),
+            1 => (register(), register(), addresses()).prop_map(move |(dst, src, addresses)| {
+                Step::LoadPastL1 { dst, src, addresses, bytes }
+            }),
+            2 => addresses().prop_map(move |addresses| Step::Store { addresses, bytes }),
+        ]
+    })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let word = (0..u64::from(SHARED_BYTES) / 4).prop_map(|word| word * 4);
+    prop_oneof![
+        8 => memory_step(),
+        1 => (0u16..6, 0u16..6, addresses(4))
+            .prop_map(|(dst, src, addresses)| Step::Atomic { dst, src, addresses, bytes: 4 }),
+        3 => (0u16..6, 0u16..6).prop_map(|(dst, src)| Step::Add { dst, src }),
+        1 => Just(Step::Barrier),
+        1 => Just(Step::Fence),
+        1 => (0u16..6, prop::collection::vec(word, 1..=32))
+            .prop_map(|(dst, addresses)| Step::Shared { dst, addresses }),
+    ]
+}
+
+fn kernel() -> impl Strategy<Value = Ctas> {
+    (1usize..=4).prop_flat_map(|warps| {
+        let warp = prop::collection::vec(step(), 0..12);
+        prop::collection::vec(prop::collection::vec(warp, warps), 1..8)
+    })
+}
+
+type Changes = Vec<(&'static str, Value)>;
+
+fn sm() -> impl Strategy<Value = Changes> {
+    let policy = prop_oneof![
+        Just(json!("Lrr")),
+        Just(json!("Gto")),
+        Just(json!("Oldest")),
+        (1u32..4).prop_map(|active| json!({"TwoLevel": {"active": active}})),
+    ];
+    let release = prop_oneof![Just("AfterLoads"), Just("AfterStores")];
+    let segment = prop_oneof![Just("Line"), Just("ByElement")];
+    let blocks = prop_oneof![Just("Unit"), Just("Instruction")];
+    (1u32..=4, 1u32..=2, policy, 1u32..=3, release, 1u32..=3, segment, blocks).prop_map(
+        |(count, schedulers, policy, ctas, release, queue, segment, blocks)| {
+            vec![
+                ("sm.count", json!(count)),
+                ("sm.schedulers", json!(schedulers)),
+                ("sm.policy", policy),
+                ("sm.max_ctas", json!(ctas)),
+                ("sm.cta_release", json!(release)),
+                ("lsu.queue", json!(queue)),
+                ("lsu.segment", json!(segment)),
+                ("lsu.refusal_blocks", json!(blocks)),
+            ]
+        },
+    )
+}
+
+fn l1() -> impl Strategy<Value = Changes> {
+    let sets = prop_oneof![Just(1u32), Just(2), Just(4)];
+    let index = prop_oneof![Just("Linear"), Just("Xor")];
+    let replacement = prop_oneof![Just("Lru"), Just("Fifo")];
+    let loads = prop_oneof![4 => Just("Cached"), 1 => Just("Bypass")];
+    let limits = (1u32..=3, 1u32..=4, 1u32..=3, 0u32..=3, 1u32..=2);
+    (sets, 1u32..=3, index, replacement, loads, limits).prop_map(
+        |(sets, ways, index, replacement, loads, limits)| {
+            let (miss_queue, entries, mergers, tag_latency, releases) = limits;
+            vec![
+                ("l1.sets", json!(sets)),
+                ("l1.ways", json!(ways)),
+                ("l1.size", json!(sets * ways * 128)),
+                ("l1.index", json!(index)),
+                ("l1.replacement", json!(replacement)),
+                ("l1.global_loads", json!(loads)),
+                ("l1.miss_queue", json!(miss_queue)),
+                ("l1.mshr_entries", json!(entries)),
+                ("l1.mshr_mergers", json!(mergers)),
+                ("l1.tag_latency", json!(tag_latency)),
+                ("l1.releases_per_cycle", json!(releases)),
+                ("l1.hit_latency", json!(3)),
+            ]
+        },
+    )
+}
+
+fn l2() -> impl Strategy<Value = Changes> {
+    let slices = prop_oneof![Just((1u32, 1u32)), Just((2, 1)), Just((2, 2)), Just((4, 2))];
+    let fetch = prop_oneof![Just(32u32), Just(64), Just(128)];
+    let sizes = (0u32..=2, 1u32..=2, 1u32..=3, 1u32..=2);
+    let queues = (1u32..=2, 0u32..=5, 1u32..=2);
+    (slices, fetch, sizes, queues).prop_map(|((slices, channels), fetch, sizes, queues)| {
+        let (set_bits, ways, entries, mergers) = sizes;
+        let (input, tag_latency, reply) = queues;
+        vec![
+            ("l2.slices", json!(slices)),
+            ("dram.channels", json!(channels)),
+            ("l2.fetch", json!(fetch)),
+            ("l2.sets", json!(1 << set_bits)),
+            ("l2.ways", json!(ways)),
+            ("l2.size", json!((ways << set_bits) * 128)),
+            ("l2.mshr_entries", json!(entries)),
+            ("l2.mshr_mergers", json!(mergers)),
+            ("l2.input_queue", json!(input)),
+            ("l2.tag_latency", json!(tag_latency)),
+            ("l2.reply_queue", json!(reply)),
+            ("l2.miss_queue", json!(5)),
+        ]
+    })
+}
+
+fn memory() -> impl Strategy<Value = Changes> {
+    let scheduler = prop_oneof![Just(json!("Fcfs")), Just(json!({"FrFcfs": {"cap": 2}}))];
+    let writes =
+        prop_oneof![Just(json!("Mixed")), Just(json!({"Batched": {"high": 2, "low": 1}})),];
+    let rows = prop_oneof![Just("Open"), Just("Closed")];
+    let khz = || prop_oneof![2 => Just(700_000u32), 1 => 200_000u32..2_000_000];
+    let noc = (1u32..=3, 1u32..=2, prop_oneof![Just(8u32), Just(40)]);
+    (scheduler, writes, rows, 2u32..=6, noc, (khz(), khz(), khz())).prop_map(
+        |(scheduler, writes, rows, queue, (latency, input, flit), (noc, l2, dram))| {
+            vec![
+                ("dram.scheduler", scheduler),
+                ("dram.writes", writes),
+                ("dram.row_policy", json!(rows)),
+                ("dram.queue", json!(queue)),
+                ("dram.interface_latency", json!(6)),
+                ("noc.latency", json!(latency)),
+                ("noc.input_queue", json!(input)),
+                ("noc.flit_bytes", json!(flit)),
+                ("clocks.noc_khz", json!(noc)),
+                ("clocks.l2_khz", json!(l2)),
+                ("clocks.dram_khz", json!(dram)),
+            ]
+        },
+    )
+}
+
+/// The changes that make a small machine; printed when a case fails.
+fn small_machine() -> impl Strategy<Value = Changes> {
+    (sm(), l1(), l2(), memory()).prop_map(|(sm, l1, l2, memory)| [sm, l1, l2, memory].concat())
+}
+
+fn script(ctas: &Ctas) -> Script<impl Fn(u64, usize) -> Vec<Step>> {
+    let threads = 32 * ctas[0].len() as u32;
+    Script::new(ctas.len() as u64, threads, |cta, warp| ctas[cta as usize][warp].clone())
+        .shared_bytes(SHARED_BYTES)
+}
+
+/// Runs the kernel twice on one GPU, so that the second starts with what the first left behind.
+fn run_twice(machine: &Machine, ctas: &Ctas, stepping: Stepping) -> [KernelStatistics; 2] {
+    let mut gpu = Gpu::new(machine, stepping);
+    [(); 2].map(|()| gpu.run(&mut script(ctas), &mut |_| ()).unwrap_or_else(|why| panic!("{why}")))
+}
+
+fn check_books(
+    machine: &Machine,
+    ctas: &Ctas,
+    seen: &KernelStatistics,
+) -> Result<(), TestCaseError> {
+    let (sm, l1) = (total(&seen.components.sm), total(&seen.components.l1));
+    let (l2, dram) = (total(&seen.components.l2), total(&seen.components.dram));
+    let (issue, lsu) = (&seen.ledgers.issue, &seen.ledgers.lsu);
+
+    // Everything that was to happen did.
+    let warps = ctas.iter().flatten();
+    let instructions: u64 = warps.map(|steps| steps.len() as u64 + 1).sum();
+    prop_assert_eq!(sm.warp_instructions, instructions);
+    prop_assert_eq!(sm.ctas, ctas.len() as u64);
+
+    // The ledgers explain every cycle of every scheduler and load/store unit.
+    prop_assert_eq!(seen.ledgers.check(), Ok(()));
+    let sms = u64::from(machine.sm.count.get());
+    prop_assert_eq!(lsu.total(), seen.cycles * sms);
+    prop_assert_eq!(issue.total(), lsu.total() * u64::from(machine.sm.schedulers.get()));
+    prop_assert_eq!(issue.part(IssueReason::Issued), instructions);
+    let refusals = [
+        (LsuReason::NoMerger, l1.stall_nomerger),
+        (LsuReason::NoMshrLine, l1.stall_nomshrline),
+        (LsuReason::NoCacheLine, l1.stall_nocacheline),
+        (LsuReason::MissQueue, l1.stall_missqueue),
+    ];
+    for (reason, cycles) in refusals {
+        prop_assert_eq!(lsu.part(reason), cycles, "{:?}", reason);
+    }
+
+    // Every access was served once, and every line that was asked for came once.
+    prop_assert_eq!(l1.loads() + l1.load_bypasses, sm.load_accesses);
+    prop_assert_eq!(l1.stores, sm.store_accesses);
+    prop_assert_eq!(l1.atomics, sm.atomic_accesses);
+    prop_assert_eq!(l1.fills, l1.load_misses);
+    prop_assert_eq!(seen.latency_accesses, sm.load_accesses + sm.atomic_accesses);
+    if machine.l1.tag_latency.get() == 0 {
+        let served = [LsuReason::Serving, LsuReason::Coalescing, LsuReason::BankConflict];
+        let served: u64 = served.into_iter().map(|reason| lsu.part(reason)).sum();
+        let accesses = sm.load_accesses + sm.store_accesses + sm.atomic_accesses;
+        prop_assert_eq!(served, accesses + sm.shared_passes);
+    }
+
+    // What leaves one level arrives at the next, and every request is answered.
+    let reads = l1.load_misses + l1.load_bypasses + l1.atomics;
+    prop_assert_eq!(l2.reads(), reads);
+    prop_assert_eq!(l2.atomics, l1.atomics);
+    prop_assert_eq!(l2.write_hits + l2.write_misses, l1.stores);
+    prop_assert_eq!(seen.components.request_network.packets, reads + l1.stores);
+    prop_assert_eq!(seen.components.reply_network.packets, reads + l1.stores);
+    let fetches = u64::from(machine.l2.line.get() / machine.l2.fetch.get());
+    prop_assert_eq!(dram.reads, l2.read_misses * fetches);
+    prop_assert!(dram.data_clocks <= dram.clocks);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("GSIM_CASES").map_or(256, |cases| cases.parse().unwrap()),
+        // A case that failed once becomes a test with a name.
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn random_kernels_drain_and_the_books_balance(changes in small_machine(), ctas in kernel()) {
+        let machine = gtx480(&changes);
+        let seen = run_twice(&machine, &ctas, Stepping::SkipAhead);
+        for kernel in &seen {
+            check_books(&machine, &ctas, kernel)?;
+        }
+        prop_assert_eq!(&seen, &run_twice(&machine, &ctas, Stepping::EveryCycle));
+    }
+}
