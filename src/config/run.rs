@@ -99,6 +99,9 @@ pub enum ElementType {
 }
 
 impl ElementType {
+    /// Every type, largest first.
+    pub const ALL: [ElementType; 3] = [ElementType::Int, ElementType::Short, ElementType::Char];
+
     /// Its name in C.
     pub fn name(self) -> &'static str {
         match self {
