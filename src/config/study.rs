@@ -288,6 +288,9 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/studies");
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "ron") {
+                continue;
+            }
             let study = StudyFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
             assert!(!study.points(&[]).unwrap_or_else(|error| panic!("{error}")).is_empty());
         }
