@@ -33,8 +33,8 @@
 //!
 //! # The modules, in the order of the data
 //!
-//! A module imports only modules that stand above it in this list. The five components `sm`, `l1`, `noc`,
-//! `l2` and `dram` import none of each other.
+//! A module imports only modules that stand above it in this list, and a test keeps it so. The five
+//! components `sm`, `l1`, `noc`, `l2` and `dram` import none of each other.
 //!
 //! **Foundations.** [`units`] holds the quantities as types: a cycle, a line address. [`ring`] is the one
 //! bounded queue; each item carries the cycle from which it is visible, so that it is a fixed-latency

@@ -115,12 +115,10 @@ mod tests {
     fn a_preset_is_found_however_it_is_written() {
         assert_eq!(find("GTX 480").unwrap().name, "gtx480");
         assert_eq!(find("gtx-480").unwrap().name, "gtx480");
-        let error = find("gtx470").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "no preset is called \"gtx470\" (hint: did you mean gtx480? presets are gtx480; a file's \
-             name ends in .ron)"
-        );
+        let error = find("gtx470").unwrap_err().to_string();
+        let start = "no preset is called \"gtx470\" (hint: did you mean gtx480? presets are ";
+        assert!(error.starts_with(start), "{error}");
+        assert!(error.ends_with("; a file's name ends in .ron)"), "{error}");
     }
 
     /// Tables I and II of Lashgar and Baniasadi, "A Case Against Small Data Types in GPGPUs".

@@ -200,8 +200,8 @@ impl Memory {
         }
     }
 
-    /// True when no packet is in a network and no slice holds a request. Dirty lines may still be on
-    /// their way to DRAM.
+    /// True when no packet is in a network. A request that a slice holds keeps the SM busy that waits for
+    /// its answer; dirty lines may still be on their way to DRAM.
     pub fn is_quiet(&self) -> bool {
         self.requests.is_empty() && self.replies.is_empty()
     }

@@ -134,15 +134,22 @@ impl WarpStream {
 
     fn push_scattered(&mut self, mask: LaneMask, addresses: &[u64; WARP]) {
         let base = lanes(mask).map(|lane| addresses[lane]).min().unwrap_or(0);
-        let offset = |lane: usize| addresses[lane] - base;
-        if lanes(mask).all(|lane| u32::try_from(offset(lane)).is_ok()) {
+        // Gathered on the stack first: one growth check for the whole record.
+        let mut offsets = [0; WARP];
+        let mut count = 0;
+        let mut widest = 0;
+        for lane in lanes(mask) {
+            offsets[count] = addresses[lane] - base;
+            widest |= offsets[count];
+            count += 1;
+        }
+        let offsets = &offsets[..count];
+        if u32::try_from(widest).is_ok() {
             self.push_header(DELTAS, mask, base);
-            self.words.extend(lanes(mask).map(|lane| offset(lane) as u32));
+            self.words.extend(offsets.iter().map(|&offset| offset as u32));
         } else {
             self.push_header(WIDE, mask, base);
-            for lane in lanes(mask) {
-                self.words.extend([offset(lane) as u32, (offset(lane) >> 32) as u32]);
-            }
+            self.words.extend(offsets.iter().flat_map(|&o| [o as u32, (o >> 32) as u32]));
         }
     }
 }

@@ -151,6 +151,7 @@ fn remove(folder: &Path) -> Result<()> {
 mod tests {
     use super::*;
     use crate::report::sample;
+    use crate::stats::{IssueReason, LatencyStage, LsuReason};
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
@@ -205,7 +206,8 @@ mod tests {
     fn the_table_has_every_ledger_of_every_kernel() {
         let csv = sample::report().ledgers_csv();
         let lines: Vec<_> = csv.lines().collect();
-        assert_eq!(lines.len(), 1 + 5 * (19 + 8 + 10));
+        let reasons = IssueReason::COUNT + LsuReason::COUNT + LatencyStage::COUNT;
+        assert_eq!(lines.len(), 1 + 5 * reasons);
         assert!(lines.contains(&"all,lsu,nocacheline,28,0.000010"), "{csv}");
     }
 }

@@ -135,7 +135,8 @@ mod tests {
     fn the_list_states_the_parameters_and_defaults_that_run_files_have() {
         let spec: crate::config::Stencil1dSpec = ron::from_str("(element: Char)").unwrap();
         let fields = serde_json::to_value(&spec).unwrap();
-        let stated: Vec<(&str, Option<String>)> = WORKLOADS[0]
+        let stencil = WORKLOADS.iter().find(|workload| workload.name == "Stencil1d").unwrap();
+        let stated: Vec<(&str, Option<String>)> = stencil
             .parameters
             .iter()
             .map(|parameter| (parameter.name, parameter.default.map(str::to_owned)))

@@ -101,7 +101,8 @@ pub struct L2Config {
     pub mshr_entries: Bounded<1, 1024>,
     /// Requests one entry serves, the first one included [requests, 1..=64].
     pub mshr_mergers: Bounded<1, 64>,
-    /// Requests of the interconnect waiting for the slice [packets, 1..=1024].
+    /// Requests of the interconnect waiting for the slice, besides those in the pipe to its tags, which
+    /// holds `tag_latency` of them [packets, 1..=1024].
     pub input_queue: Bounded<1, 1024>,
     /// From arrival to the tag lookup [L2 cycles, 0..=1023].
     pub tag_latency: Bounded<0, 1023>,
@@ -112,7 +113,8 @@ pub struct L2Config {
     pub fetch: Bounded<32, 128>,
     /// Fetch requests and dirty lines waiting for the DRAM controller [requests, 5..=1024].
     pub miss_queue: Bounded<5, 1024>,
-    /// Replies waiting for the reply network [packets, 1..=1024].
+    /// Replies waiting for the reply network, besides `data_latency` of them in the data pipe
+    /// [packets, 1..=1024].
     pub reply_queue: Bounded<1, 1024>,
 }
 
