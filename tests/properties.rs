@@ -105,7 +105,8 @@ fn l1() -> impl Strategy<Value = Changes> {
     let index = prop_oneof![Just("Linear"), Just("Xor")];
     let replacement = prop_oneof![Just("Lru"), Just("Fifo")];
     let loads = prop_oneof![4 => Just("Cached"), 1 => Just("Bypass")];
-    let limits = (1u32..=3, 1u32..=4, 1u32..=3, 0u32..=3, 1u32..=2);
+    let tag_latency = prop_oneof![Just(0u32), 1u32..=12];
+    let limits = (1u32..=3, 1u32..=4, 1u32..=3, tag_latency, 1u32..=2);
     (sets, 1u32..=3, index, replacement, loads, limits).prop_map(
         |(sets, ways, index, replacement, loads, limits)| {
             let (miss_queue, entries, mergers, tag_latency, releases) = limits;
