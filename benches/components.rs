@@ -46,9 +46,10 @@ fn load(line: u64) -> Access {
 }
 
 fn l1(criterion: &mut Criterion) {
-    let config = machine().l1;
+    let machine = machine();
+    let config = &machine.l1;
     let mut group = criterion.benchmark_group("l1");
-    let mut warm = L1::new(&config, 0);
+    let mut warm = L1::new(config, 0);
     for line in 0..8 {
         warm.access(Cycle(0), load(line)).expect("room for a miss");
         let reply = warm.take_request(Cycle(0)).expect("a fetch").reply(128);
@@ -62,7 +63,7 @@ fn l1(criterion: &mut Criterion) {
             assert_eq!(warm.access(Cycle(20), load(line)), Ok(Outcome::Hit));
         });
     });
-    let (mut cold, mut line) = (L1::new(&config, 0), 0);
+    let (mut cold, mut line) = (L1::new(config, 0), 0);
     group.bench_function("miss, merge, fill and two releases", |bencher| {
         bencher.iter(|| {
             line += 1;
@@ -115,13 +116,14 @@ fn scheduler(criterion: &mut Criterion) {
 /// Keeps a channel's queue full for a thousand command clocks.
 fn dram(criterion: &mut Criterion) {
     const CLOCKS: u64 = 1000;
-    let config = machine().dram;
+    let machine = machine();
+    let config = &machine.dram;
     let mut group = criterion.benchmark_group("dram");
     group.throughput(Throughput::Elements(CLOCKS));
     for (name, step) in [("tick, a stream", 128u64), ("tick, another row each time", 128 * 1021)] {
         group.bench_function(name, |bencher| {
             bencher.iter_batched_ref(
-                || Controller::new(&config),
+                || Controller::new(config),
                 |controller| {
                     let mut address = 0;
                     for clock in (0..CLOCKS).map(Cycle) {

@@ -1,16 +1,18 @@
 //! What the tests of this folder share.
 
-use crate::config::machine::{DramConfig, Machine};
+use crate::config::machine::{DramConfig, GroupBits, Machine};
 use crate::units::Cycle;
 
 use super::{Completion, Controller, Request, Sent};
 
-/// The channel of the GTX 480 preset with a queue deep enough that the chips decide, not the queue.
+/// The channel of the GTX 480 preset with a queue deep enough that the chips decide, not the queue, and
+/// with neighbouring banks in different groups.
 pub fn gtx480() -> DramConfig {
     let text = include_str!("../../configs/gpus/gtx480.ron");
     let machine: Machine = ron::from_str(text).expect("the preset parses");
     let mut config = (*machine.dram).clone();
     config.queue = bounded(64);
+    config.group_bits = GroupBits::Low;
     config
 }
 

@@ -24,6 +24,12 @@ impl AccessList {
         usize::from(self.len)
     }
 
+    /// True when no lane accessed memory.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Line and bytes of an access; bit 0 is the line's first byte.
     #[inline]
     pub fn get(&self, access: usize) -> (LineAddr, u128) {
