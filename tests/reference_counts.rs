@@ -174,21 +174,12 @@ fn other_resources_hardly_move_int() {
         &["l1.sets=64", "l1.size=32768"][..],
         &["l1.sets=16", "l1.size=8192"],
         &["l1.ways=8", "l1.size=32768"],
+        &["l1.ways=2", "l1.size=8192"],
         &["l1.mshr_entries=64"],
+        &["l1.mshr_entries=16"],
     ] {
         let ratio = slowdown(Int, changes);
         println!("int with {changes:?}: {ratio:.3}");
         assert!((ratio - 1.0).abs() < 0.05, "{changes:?}: {ratio}");
-    }
-}
-
-#[test]
-fn half_the_ways_or_mshrs_slow_int_more_than_the_paper_says() {
-    // A known gap: the paper calls both effects small, here they are about 11 percent. The test fails
-    // when the gap closes or grows, so that it is not forgotten.
-    for changes in [&["l1.ways=2", "l1.size=8192"][..], &["l1.mshr_entries=16"]] {
-        let ratio = slowdown(Int, changes);
-        println!("int with {changes:?}: {ratio:.3}");
-        assert!((1.08..1.14).contains(&ratio), "{changes:?}: {ratio}");
     }
 }

@@ -175,6 +175,7 @@ impl Sm {
         let segment_bits = match (kind, self.coalescing.segment, bytes) {
             (AccessKind::BypassLoad, ..) => BYPASS_SEGMENT_BITS,
             (AccessKind::Atomic, ..) | (_, Segment::Line, _) => line_bits,
+            // As GPGPU-Sim 3.x and 4.x coalesce for compute capability 2.x.
             (_, Segment::ByElement, 1) => 5,
             (_, Segment::ByElement, 2) => 6,
             (_, Segment::ByElement, _) => line_bits,

@@ -17,11 +17,11 @@ crate::reasons! {
         LsuMissQueue = "lsu_missqueue",
         /// A ready memory instruction found the LSU serialising shared-memory bank conflicts.
         LsuBankConflict = "lsu_bankconflict",
-        /// A ready memory instruction found the LSU serving other instructions at its full rate.
+        /// A ready memory instruction found the LSU serving other instructions at its full rate, or taken by another scheduler in this cycle.
         LsuServing = "lsu_serving",
         /// A ready instruction found its arithmetic unit taken.
         UnitBusy = "unit_busy",
-        /// The nearest warp waits for an arithmetic result.
+        /// The nearest warp waits for an arithmetic result, behind a branch or an opened barrier, or outside a full active set.
         Arithmetic = "arithmetic",
         /// The oldest outstanding access was still in the LSU.
         MemoryLsu = "memory_lsu",
