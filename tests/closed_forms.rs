@@ -30,6 +30,21 @@ fn a_pointer_chase_in_the_l1_costs_issue_plus_hit_latency_a_load() {
     assert_eq!(long.cycles - short.cycles, 10 * hit);
 }
 
+/// From the issue of a load that misses the L1 to the tags of its slice, and from there back to the
+/// registers, in core cycles on a machine whose network and L2 run at the core's clock.
+fn ways(machine: &gsim::config::Machine) -> (u64, u64) {
+    let noc = &machine.noc;
+    let flits =
+        |bytes: u64| (u64::from(noc.header_bytes.get()) + bytes).div_ceil(noc.flit_bytes.cycles());
+    let network = |bytes| flits(bytes) + noc.latency.cycles();
+    // A hand-over to a part that comes earlier in the order of a cycle costs one: from the L1 to the
+    // network, and from the network to the slice.
+    let there =
+        machine.lsu.issue_latency.cycles() + 1 + network(0) + 1 + machine.l2.tag_latency.cycles();
+    let back = machine.l2.data_latency.cycles() + network(128) + machine.l1.fill_latency.cycles();
+    (there, back)
+}
+
 #[test]
 fn a_pointer_chase_in_the_l2_costs_the_sum_of_the_latencies_on_the_way() {
     let machine = gtx480(&[]);
@@ -39,23 +54,29 @@ fn a_pointer_chase_in_the_l2_costs_the_sum_of_the_latencies_on_the_way() {
     let once = chase(&machine, &lines);
     let twice = chase(&machine, &[lines.clone(), lines.clone()].concat());
     assert_eq!(total(&twice.components.l2).read_hits, 9);
-    let noc = &machine.noc;
-    let flits =
-        |bytes: u64| (u64::from(noc.header_bytes.get()) + bytes).div_ceil(noc.flit_bytes.cycles());
-    let network = |bytes| flits(bytes) + noc.latency.cycles();
-    // A hand-over to a part that comes earlier in the order of a cycle costs one: from the L1 to the
-    // network, and from the network to the slice.
-    let way = machine.lsu.issue_latency.cycles()
-        + 1
-        + network(0)
-        + 1
-        + machine.l2.tag_latency.cycles()
-        + machine.l2.data_latency.cycles()
-        + network(128)
-        + machine.l1.fill_latency.cycles();
-    let per_load = (twice.cycles - once.cycles) / 9;
-    assert_eq!((twice.cycles - once.cycles) % 9, 0);
-    assert_eq!(per_load, way);
+    let (there, back) = ways(&machine);
+    assert_eq!(twice.cycles - once.cycles, 9 * (there + back));
+}
+
+#[test]
+fn a_pointer_chase_in_the_dram_adds_the_latencies_of_the_chips() {
+    // One clock for all, so that nothing is rounded.
+    let machine = gtx480(&[("clocks.dram_khz", json!(700_000)), ("dram.timing.refi", json!(0))]);
+    // Every line in a slice of its own: every bank is closed.
+    let lines: Vec<u64> = (0..12).map(|i| BASE + i * 256 + i / 2 * 12 * 256 * 64).collect();
+    let (short, long) = (chase(&machine, &lines[..4]), chase(&machine, &lines));
+    let dram = total(&long.components.dram);
+    assert_eq!((dram.row_misses, dram.row_conflicts), (12, 0));
+    let (there, back) = ways(&machine);
+    let (timing, dram) = (&machine.dram.timing, &machine.dram);
+    // A line is two bursts of one bank. The hand-over from the slice to the controller costs one.
+    let chips = 1
+        + dram.interface_latency.cycles()
+        + timing.rcd.cycles()
+        + timing.ccd_l.cycles()
+        + timing.cl.cycles()
+        + dram.burst_clocks();
+    assert_eq!(long.cycles - short.cycles, 8 * (there + chips + back));
 }
 
 #[test]
