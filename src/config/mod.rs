@@ -10,10 +10,12 @@ pub mod parse;
 pub mod presets;
 pub mod run;
 pub mod study;
+mod workload;
 
 pub use bounded::{Bounded, Check, Checked};
 pub use load::{ResolvedRun, RunFile, load_run};
 pub use machine::Machine;
 pub use overrides::{Setting, Settings};
-pub use run::{ElementType, RunConfig, Stencil1dSpec, WorkloadSpec};
+pub use run::RunConfig;
 pub use study::{StudyConfig, StudyFile};
+pub use workload::{ElementType, Stencil1dSpec, WorkloadSpec};

@@ -19,7 +19,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::document::Node;
 use super::machine::Machine;
 use super::parse::{self, Problem, mentioned_fields, suggest, with_hint};
-use super::run::WorkloadSpec;
+use super::workload::WorkloadSpec;
 use crate::error::{Error, Result};
 
 /// The value of an override, as RON text: `16`, `Gto`, `TwoLevel(active: 8)`, `"text"`.

@@ -1,0 +1,18 @@
+//! The workload of a run: one file for each kind.
+
+mod element;
+mod stencil1d;
+
+use serde::{Deserialize, Serialize};
+
+use super::bounded::Checked;
+
+pub use element::ElementType;
+pub use stencil1d::Stencil1dSpec;
+
+/// What runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WorkloadSpec {
+    /// The 1D stencil of Lashgar and Baniasadi.
+    Stencil1d(Checked<Stencil1dSpec>),
+}
