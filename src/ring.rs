@@ -56,6 +56,13 @@ impl<T: Copy + Default> Ring<T> {
         (self.len > 0 && *visible <= now).then_some(item)
     }
 
+    /// As [`Ring::front`], for change.
+    #[inline]
+    pub fn front_mut(&mut self, now: Cycle) -> Option<&mut T> {
+        let (visible, item) = &mut self.slots[self.head];
+        (self.len > 0 && *visible <= now).then_some(item)
+    }
+
     /// Takes the oldest item, if it can be seen at `now`.
     #[inline]
     pub fn pop(&mut self, now: Cycle) -> Option<T> {

@@ -97,7 +97,7 @@ impl Gpu {
         let start = self.now;
         for (sm, l1) in self.sms.iter_mut().zip(&mut self.l1s) {
             sm.prepare(start, program.clone(), residency);
-            l1.invalidate();
+            l1.set_ways(residency.l1_ways);
         }
         let mut launch = Launch { started: 0, exhausted: kernel.ctas == 0 };
         let mut watch = Watch { next: start + WATCH_INTERVAL, last_progress: start, seen: 0 };

@@ -28,6 +28,23 @@ impl Channel {
     }
 }
 
+/// Whose a DRAM request is: the slice among those of the channel, and the slice's name for it.
+struct Tag {
+    part: u8,
+    piece: u8,
+    slot: u16,
+}
+
+impl Tag {
+    fn pack(&self) -> u32 {
+        u32::from(self.part) << 24 | u32::from(self.piece) << 16 | u32::from(self.slot)
+    }
+
+    fn unpack(tag: u32) -> Self {
+        Tag { part: (tag >> 24) as u8, piece: (tag >> 16) as u8, slot: tag as u16 }
+    }
+}
+
 /// The memory system behind the L1s.
 #[derive(Clone)]
 pub struct Memory {
@@ -91,8 +108,9 @@ impl Memory {
                 channel.controller.tick(tick, core);
                 channel.clock = tick + 1;
                 while let Some(done) = channel.controller.pop_completion(tick) {
-                    let slice = number * self.slices_per_channel + (done.tag >> 16) as usize;
-                    self.slices[slice].fill(l2_now, core, done.tag as u16, done.first_command);
+                    let Tag { part, piece, slot } = Tag::unpack(done.tag);
+                    let slice = number * self.slices_per_channel + usize::from(part);
+                    self.slices[slice].fill(l2_now, core, slot, piece, done.first_command);
                 }
             }
         }
@@ -107,18 +125,19 @@ impl Memory {
             if let Some(reply) = slice.next_reply(now)
                 && self.replies.has_room(number)
             {
-                let (sm, data) = (usize::from(reply.sm), u32::from(reply.data_bytes));
+                let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
                 let reply = slice.take_reply(now, core).expect("seen above");
                 self.replies.push(number, sm, data, reply);
             }
             if let Some(request) = slice.next_dram_request() {
                 let channel = &mut self.channels[number / self.slices_per_channel];
-                let part = (number % self.slices_per_channel) as u32;
+                let part = (number % self.slices_per_channel) as u8;
+                let tag = Tag { part, piece: request.piece, slot: request.slot };
                 let request = dram::Request {
                     address: request.address,
                     bursts: (request.bytes / self.burst_bytes) as u16,
                     write: request.write,
-                    tag: part << 16 | u32::from(request.slot),
+                    tag: tag.pack(),
                 };
                 channel.skip_to(dram_now);
                 if channel.controller.try_push(dram_now, request).is_ok() {

@@ -1,10 +1,10 @@
 //! The access path and the fill path.
 
 use super::stats::L1Stats;
-use crate::config::machine::L1Config;
+use crate::config::machine::{L1Config, StorePolicy};
 use crate::parts::{
     Access, AccessKind, DataCache, Lookup, MshrFile, MshrId, Outcome, Refusal, Released, Reply,
-    Request, RequestKind, Stamps, TagArray, Waiter, Way,
+    Request, RequestKind, Sectors, Stamps, TagArray, Waiter, Way,
 };
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
@@ -13,15 +13,19 @@ use crate::units::{Cycle, LineAddr};
 #[derive(Clone, Debug)]
 pub struct L1 {
     sm: u16,
-    fill_latency: u64,
+    config: L1Config,
+    sectors: Sectors,
     tags: TagArray,
+    /// Bytes that are present, by way. A line that is not sectored has all of them or none, except
+    /// where stores validate.
+    valid: Box<[u128]>,
     /// The MSHR entry of each way; meaningful for reserved ways.
     entry_of_way: Box<[MshrId]>,
-    mshrs: MshrFile<Waiter>,
-    /// What each entry's fill brought; the way it fills is kept beside.
-    fills: Box<[EntryFill]>,
-    /// Entries whose line has arrived and that still have accesses to release, oldest first.
-    releasing: Ring<MshrId>,
+    mshrs: MshrFile<Waiting>,
+    /// The way that each entry fills, and the bytes that are on their way to it.
+    outstanding: Box<[Outstanding]>,
+    /// Replies whose accesses are still to be released, oldest first.
+    releasing: Ring<Arrival>,
     miss_queue: Ring<Request>,
     /// Loads and atomics that went past the tags, by slot.
     bypasses: Vec<Waiter>,
@@ -29,9 +33,27 @@ pub struct L1 {
     stats: L1Stats,
 }
 
+/// An access that waits for bytes of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Waiting {
+    waiter: Waiter,
+    wanted: u128,
+    /// Bytes that were fetched for it; none when it merely joined.
+    fetched: u128,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
-struct EntryFill {
+struct Outstanding {
     way: Way,
+    bytes: u128,
+}
+
+/// A reply, and how many accesses it gave their data.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrival {
+    entry: MshrId,
+    accesses: u32,
+    bytes: u128,
     arrived: Cycle,
     stamps: Stamps,
 }
@@ -39,22 +61,37 @@ struct EntryFill {
 impl L1 {
     /// An empty cache of SM `sm`.
     pub fn new(config: &L1Config, sm: u16) -> Self {
-        let tags =
-            TagArray::new(config.sets.size(), config.ways.size(), config.index, config.replacement);
+        let sectors = Sectors::new(config.line.get(), config.sector.get());
         let entries = config.mshr_entries.size();
-        L1 {
+        let mut l1 = L1 {
             sm,
-            fill_latency: config.fill_latency.cycles(),
-            entry_of_way: vec![MshrId::default(); tags.len()].into(),
-            tags,
+            config: config.clone(),
+            sectors,
+            tags: TagArray::new(1, 1, config.index, config.replacement),
+            valid: Box::default(),
+            entry_of_way: Box::default(),
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
-            fills: vec![EntryFill::default(); entries].into(),
-            releasing: Ring::new(entries),
+            outstanding: vec![Outstanding::default(); entries].into(),
+            releasing: Ring::new(entries * sectors.count()),
             miss_queue: Ring::new(config.miss_queue.size()),
             bypasses: Vec::new(),
             free_bypasses: Vec::new(),
             stats: L1Stats::default(),
+        };
+        l1.set_ways(config.ways.size());
+        l1
+    }
+
+    /// Empties the cache and gives it so many ways a set. Nothing may be outstanding.
+    pub fn set_ways(&mut self, ways: usize) {
+        assert!(self.is_idle(), "a cache changes its size while lines are outstanding");
+        let L1Config { sets, index, replacement, .. } = self.config;
+        if sets.size() * ways != self.valid.len() {
+            self.tags = TagArray::new(sets.size(), ways, index, replacement);
+            self.valid = vec![0; self.tags.len()].into();
+            self.entry_of_way = vec![MshrId::default(); self.tags.len()].into();
         }
+        self.tags.invalidate_all();
     }
 
     /// Counters since construction.
@@ -63,31 +100,67 @@ impl L1 {
     }
 
     fn load(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
-        let waiter = Waiter { accepted: now, ..access.waiter };
-        match self.tags.lookup(access.line) {
-            Lookup::Present(way) => {
+        let wanted = access.bytes & self.sectors.whole();
+        let way = match self.tags.lookup(access.line) {
+            Lookup::Present(way) | Lookup::Reserved(way)
+                if self.valid[way.index()] & wanted == wanted =>
+            {
                 self.tags.touch(way);
                 return Ok(Outcome::Hit);
             }
-            Lookup::Reserved(way) => {
-                let entry = self.entry_of_way[way.index()];
-                self.mshrs.merge(entry, waiter).map_err(|_| Refusal::NoMerger)?;
-                return Ok(Outcome::Merged);
-            }
-            Lookup::Absent => {}
-        }
-        let way = self.tags.victim(access.line).ok_or(Refusal::NoCacheLine)?;
+            Lookup::Reserved(way) => return self.join(now, access, way, wanted),
+            // Its missing sectors are fetched around those that are here.
+            Lookup::Present(way) => way,
+            Lookup::Absent => self.tags.victim(access.line).ok_or(Refusal::NoCacheLine)?,
+        };
         if self.mshrs.is_full() {
             return Err(Refusal::NoMshrLine);
         }
         if self.miss_queue.is_full() {
             return Err(Refusal::MissQueue);
         }
-        let entry = self.mshrs.allocate(waiter).expect("an entry is free");
+        if self.tags.occupant(way) == Some(access.line) {
+            self.stats.sector_misses += 1;
+        } else {
+            self.valid[way.index()] = 0;
+        }
+        let fetched = self.sectors.around(wanted & !self.valid[way.index()]);
+        let waiter = Waiter { accepted: now, ..access.waiter };
+        let waiting = Waiting { waiter, wanted, fetched };
+        let entry = self.mshrs.allocate(waiting).expect("an entry is free");
         self.tags.reserve(way, access.line);
         self.entry_of_way[way.index()] = entry;
-        self.fills[entry.index()].way = way;
-        self.send(now, access, RequestKind::Fetch, entry.0);
+        self.outstanding[entry.index()] = Outstanding { way, bytes: fetched };
+        self.send(now, Access { bytes: fetched, ..access }, RequestKind::Fetch, entry.0);
+        Ok(Outcome::Miss)
+    }
+
+    /// A load of a line that is outstanding: it waits with the others, and fetches what they did not.
+    fn join(
+        &mut self,
+        now: Cycle,
+        access: Access,
+        way: Way,
+        wanted: u128,
+    ) -> Result<Outcome, Refusal> {
+        let entry = self.entry_of_way[way.index()];
+        let there = self.valid[way.index()] | self.outstanding[entry.index()].bytes;
+        let fetched = self.sectors.around(wanted & !there);
+        if self.mshrs.is_entry_full(entry) {
+            return Err(Refusal::NoMerger);
+        }
+        if fetched != 0 && self.miss_queue.is_full() {
+            return Err(Refusal::MissQueue);
+        }
+        let waiter = Waiter { accepted: now, ..access.waiter };
+        let merged = self.mshrs.merge(entry, Waiting { waiter, wanted, fetched });
+        debug_assert!(merged.is_ok(), "the entry has a free merger field");
+        if fetched == 0 {
+            return Ok(Outcome::Merged);
+        }
+        self.stats.sector_misses += 1;
+        self.outstanding[entry.index()].bytes |= fetched;
+        self.send(now, Access { bytes: fetched, ..access }, RequestKind::Fetch, entry.0);
         Ok(Outcome::Miss)
     }
 
@@ -99,7 +172,9 @@ impl L1 {
             AccessKind::Atomic => RequestKind::Atomic,
             _ => RequestKind::Load,
         };
-        self.drop_line(access.line, access.kind);
+        if kind == RequestKind::Atomic {
+            self.drop_line(access.line);
+        }
         let waiter = Waiter { accepted: now, ..access.waiter };
         let slot = self.free_bypasses.pop().unwrap_or_else(|| {
             self.bypasses.push(Waiter::default());
@@ -114,16 +189,39 @@ impl L1 {
         if self.miss_queue.is_full() {
             return Err(Refusal::MissQueue);
         }
-        self.drop_line(access.line, access.kind);
+        match self.config.stores {
+            StorePolicy::Evict => self.drop_line(access.line),
+            StorePolicy::Update => {
+                if let Lookup::Present(way) = self.tags.lookup(access.line) {
+                    self.tags.touch(way);
+                }
+            }
+            StorePolicy::Validate => self.validate(access.line, access.bytes),
+        }
         self.send(now, access, RequestKind::Store, access.waiter.tracker);
         Ok(Outcome::Sent)
     }
 
+    /// Keeps the bytes of a store, in a line of their own if there is one to be had.
+    fn validate(&mut self, line: LineAddr, bytes: u128) {
+        let way = match self.tags.lookup(line) {
+            Lookup::Present(way) | Lookup::Reserved(way) => {
+                self.tags.touch(way);
+                way
+            }
+            Lookup::Absent => {
+                let Some(way) = self.tags.victim(line) else { return };
+                self.tags.insert(way, line);
+                self.valid[way.index()] = 0;
+                way
+            }
+        };
+        self.valid[way.index()] |= bytes;
+    }
+
     /// A line that the L2 is about to change does not stay here.
-    fn drop_line(&mut self, line: LineAddr, kind: AccessKind) {
-        if kind != AccessKind::BypassLoad
-            && let Lookup::Present(way) = self.tags.lookup(line)
-        {
+    fn drop_line(&mut self, line: LineAddr) {
+        if let Lookup::Present(way) = self.tags.lookup(line) {
             self.tags.invalidate(way);
             self.stats.store_evictions += 1;
         }
@@ -155,11 +253,6 @@ impl L1 {
     /// Accesses waiting for lines.
     pub fn outstanding(&self) -> usize {
         self.mshrs.outstanding()
-    }
-
-    /// Drops every line, as at the start of a kernel.
-    pub fn invalidate(&mut self) {
-        self.tags.invalidate_all();
     }
 }
 
@@ -196,12 +289,19 @@ impl DataCache for L1 {
 
     fn fill(&mut self, now: Cycle, reply: &Reply) {
         let entry = MshrId(reply.slot);
-        let fill = &mut self.fills[entry.index()];
-        fill.arrived = now;
-        fill.stamps = reply.stamps;
-        self.tags.fill(fill.way);
-        self.mshrs.arrive(entry);
-        self.releasing.push(now + self.fill_latency, entry);
+        let outstanding = &mut self.outstanding[entry.index()];
+        outstanding.bytes &= !reply.bytes;
+        let Outstanding { way, bytes: left } = *outstanding;
+        self.valid[way.index()] |= reply.bytes;
+        if left == 0 {
+            self.tags.fill(way);
+        }
+        let (accesses, _) = self.mshrs.arrive(entry, |waiting| waiting.wanted & left == 0);
+        if accesses > 0 {
+            let Reply { bytes, stamps, .. } = *reply;
+            let arrival = Arrival { entry, accesses, bytes, arrived: now, stamps };
+            self.releasing.push(now + self.config.fill_latency.cycles(), arrival);
+        }
         self.stats.fills += 1;
     }
 
@@ -211,13 +311,14 @@ impl DataCache for L1 {
     }
 
     fn release(&mut self, now: Cycle) -> Option<Released> {
-        let entry = *self.releasing.front(now)?;
-        let merged = !self.mshrs.is_untouched(entry);
-        let (waiter, last) = self.mshrs.release(entry);
-        if last {
+        let arrival = self.releasing.front_mut(now)?;
+        arrival.accesses -= 1;
+        let Arrival { entry, accesses, bytes, arrived, stamps } = *arrival;
+        if accesses == 0 {
             self.releasing.pop(now);
         }
-        let EntryFill { arrived, stamps, .. } = self.fills[entry.index()];
+        let (Waiting { waiter, fetched, .. }, _) = self.mshrs.release(entry);
+        let merged = fetched & bytes == 0;
         Some(Released { waiter, merged, arrived, stamps })
     }
 
@@ -229,7 +330,7 @@ impl DataCache for L1 {
 #[cfg(test)]
 impl L1 {
     /// All that decides how later accesses are served, to show that a refusal changed nothing.
-    pub(super) fn state(&self) -> (TagArray, MshrFile<Waiter>, usize) {
+    pub(super) fn state(&self) -> (TagArray, MshrFile<Waiting>, usize) {
         (self.tags.clone(), self.mshrs.clone(), self.miss_queue.len())
     }
 }

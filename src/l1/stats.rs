@@ -11,6 +11,8 @@ crate::counters! {
         load_merged,
         /// Loads that sent a fetch to the L2 [accesses].
         load_misses,
+        /// Of these, loads whose line was present or outstanding without the sectors they want [accesses].
+        sector_misses,
         /// Loads that went past the L1 to the L2 [accesses].
         load_bypasses,
         /// Stores sent on to the L2 [accesses].
@@ -27,7 +29,7 @@ crate::counters! {
         stall_nocacheline,
         /// Cycles in which an access was refused because the miss queue was full [core cycles].
         stall_missqueue,
-        /// Lines that arrived [lines].
+        /// Fetches that arrived: lines, or sectors of one [fetches].
         fills,
     }
 }

@@ -4,13 +4,27 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::machine::L1Config;
-use crate::parts::{Access, AccessKind, DataCache, Outcome, Refusal, Reply, ReplyKind, Waiter};
+use crate::parts::{
+    Access, AccessKind, DataCache, Outcome, Refusal, Reply, ReplyKind, RequestKind, Waiter,
+};
 use crate::units::{Cycle, LineAddr};
 
 fn cache(sets: u32, ways: u32, entries: u32, mergers: u32, miss_queue: u32) -> L1 {
+    sectored(sets, ways, entries, mergers, miss_queue, (128, "Evict"))
+}
+
+/// As `cache`, with the size of a sector and what stores do.
+fn sectored(
+    sets: u32,
+    ways: u32,
+    entries: u32,
+    mergers: u32,
+    miss_queue: u32,
+    (sector, stores): (u32, &str),
+) -> L1 {
     let text = format!(
-        "(size: {}, sets: {sets}, ways: {ways}, line: 128, index: Linear, replacement: Lru, \
-         global_loads: Cached, mshr_entries: {entries}, mshr_mergers: {mergers}, \
+        "(size: {}, sets: {sets}, ways: {ways}, line: 128, sector: {sector}, index: Linear, \
+         replacement: Lru, global_loads: Cached, local_loads: Cached, stores: {stores}, mshr_entries: {entries}, mshr_mergers: {mergers}, \
          miss_queue: {miss_queue}, tag_latency: 0, hit_latency: 4, fill_latency: 1, \
          releases_per_cycle: 1)",
         sets * ways * 128
@@ -81,8 +95,8 @@ fn a_merge_needs_no_room_in_the_miss_queue() {
 
 fn answer(l1: &mut L1, now: u64) {
     let request = l1.take_request(Cycle(now)).unwrap();
-    assert_eq!(request.reply(128).kind, ReplyKind::Fill);
-    l1.fill(Cycle(now), &request.reply(128));
+    assert_eq!(request.reply().kind, ReplyKind::Fill);
+    l1.fill(Cycle(now), &request.reply());
 }
 
 #[test]
@@ -116,8 +130,8 @@ fn a_load_past_the_tags_comes_back_to_its_waiter() {
     let mut l1 = cache(4, 1, 1, 2, 8);
     let access = Access { kind: AccessKind::BypassLoad, bytes: 0xf, ..load(3) };
     assert_eq!(l1.access(Cycle(1), access), Ok(Outcome::Sent));
-    let reply: Reply = l1.take_request(Cycle(1)).unwrap().reply(128);
-    assert_eq!((reply.kind, reply.data_bytes), (ReplyKind::Data, 4));
+    let reply: Reply = l1.take_request(Cycle(1)).unwrap().reply();
+    assert_eq!((reply.kind, reply.data_bytes()), (ReplyKind::Data, 4));
     assert_eq!(l1.bypass_arrived(&reply).tracker, 3);
     assert!(l1.is_idle());
 }
@@ -150,9 +164,94 @@ fn the_three_bounds_on_outstanding_accesses_are_reached_and_never_passed() {
     }
 }
 
+/// A sector of a line of four, as bytes.
+const SECTOR: u128 = 0xffff_ffff;
+
+fn access(line: u64, bytes: u128, kind: AccessKind) -> Access {
+    Access { bytes, kind, ..load(line) }
+}
+
+/// Takes the oldest request and answers it.
+fn answer_oldest(l1: &mut L1, now: u64) -> u128 {
+    let request = l1.take_request(Cycle(now)).unwrap();
+    l1.fill(Cycle(now), &request.reply());
+    request.bytes
+}
+
+#[test]
+fn a_sectored_miss_fetches_the_sectors_it_wants_and_a_later_one_the_others() {
+    let mut l1 = sectored(4, 1, 4, 4, 8, (32, "Evict"));
+    let both = SECTOR | SECTOR << 32;
+    assert_eq!(l1.access(Cycle(0), access(0, 1, AccessKind::Load)), Ok(Outcome::Miss));
+    assert_eq!(l1.access(Cycle(1), access(0, 2, AccessKind::Load)), Ok(Outcome::Merged));
+    // The second sector is fetched beside the first, for the same entry.
+    assert_eq!(l1.access(Cycle(2), access(0, both, AccessKind::Load)), Ok(Outcome::Miss));
+    assert_eq!(l1.outstanding(), 3);
+    assert_eq!(answer_oldest(&mut l1, 10), SECTOR);
+    assert_eq!(l1.outstanding(), 1);
+    let first = l1.release(Cycle(11)).unwrap();
+    let second = l1.release(Cycle(11)).unwrap();
+    assert_eq!((first.merged, second.merged), (false, true));
+    assert!(l1.release(Cycle(11)).is_none());
+    // The sector that is here hits while the other is on its way.
+    assert_eq!(l1.access(Cycle(12), access(0, 4, AccessKind::Load)), Ok(Outcome::Hit));
+    assert_eq!(answer_oldest(&mut l1, 20), SECTOR << 32);
+    assert!(!l1.release(Cycle(21)).unwrap().merged);
+    assert!(l1.is_idle());
+    assert_eq!(l1.access(Cycle(30), access(0, both, AccessKind::Load)), Ok(Outcome::Hit));
+    let third = SECTOR << 64;
+    assert_eq!(l1.access(Cycle(31), access(0, third | 1, AccessKind::Load)), Ok(Outcome::Miss));
+    assert_eq!(answer_oldest(&mut l1, 40), third);
+    assert_eq!(l1.stats().sector_misses, 2);
+}
+
+#[test]
+fn a_store_evicts_updates_or_validates() {
+    let outcome = |stores, first: AccessKind| {
+        let mut l1 = sectored(4, 1, 4, 4, 8, (32, stores));
+        if first == AccessKind::Load {
+            l1.access(Cycle(0), access(0, 1, AccessKind::Load)).unwrap();
+            answer_oldest(&mut l1, 1);
+            l1.release(Cycle(2)).unwrap();
+        }
+        l1.access(Cycle(3), access(0, 0xf, AccessKind::Store)).unwrap();
+        l1.access(Cycle(4), access(0, 0x6, AccessKind::Load)).unwrap()
+    };
+    assert_eq!(outcome("Evict", AccessKind::Load), Outcome::Miss);
+    assert_eq!(outcome("Update", AccessKind::Load), Outcome::Hit);
+    assert_eq!(outcome("Update", AccessKind::Store), Outcome::Miss);
+    assert_eq!(outcome("Validate", AccessKind::Load), Outcome::Hit);
+    assert_eq!(outcome("Validate", AccessKind::Store), Outcome::Hit);
+}
+
+#[test]
+fn bytes_beside_validated_ones_are_fetched_with_their_sector() {
+    let mut l1 = sectored(4, 1, 4, 4, 8, (32, "Validate"));
+    l1.access(Cycle(0), access(0, 0xf, AccessKind::Store)).unwrap();
+    assert_eq!(l1.take_request(Cycle(0)).unwrap().bytes, 0xf);
+    assert_eq!(l1.access(Cycle(1), access(0, 0x1f, AccessKind::Load)), Ok(Outcome::Miss));
+    assert_eq!(answer_oldest(&mut l1, 2), SECTOR);
+}
+
+#[test]
+fn a_store_that_finds_every_way_reserved_goes_on_without_a_line() {
+    let mut l1 = sectored(1, 1, 4, 4, 8, (32, "Validate"));
+    l1.access(Cycle(0), access(0, 1, AccessKind::Load)).unwrap();
+    assert_eq!(l1.access(Cycle(1), access(1, 1, AccessKind::Store)), Ok(Outcome::Sent));
+    assert_eq!(l1.access(Cycle(2), access(1, 1, AccessKind::Load)), Err(Refusal::NoCacheLine));
+}
+
+#[test]
+fn a_cache_takes_another_number_of_ways_between_kernels() {
+    let mut l1 = cache(4, 1, 4, 2, 8);
+    l1.set_ways(2);
+    let seen = offer(&mut l1, &[0, 4, 8]);
+    assert_eq!(seen, [Ok(Outcome::Miss), Ok(Outcome::Miss), Err(Refusal::NoCacheLine)]);
+}
+
 proptest! {
     /// Random traffic against a memory that answers after a while: every load is served exactly once,
-    /// every miss filled exactly once, refusals change nothing, the bounds hold, all drains.
+    /// Every miss filled exactly once, refusals change nothing, the bounds hold, all drains.
     #[test]
     fn random_traffic_is_served_once_and_drains(
         sets in 0u32..4, ways in 1u32..4, entries in 1u32..6, mergers in 1u32..5, queue in 1u32..4,
@@ -184,11 +283,64 @@ proptest! {
             }
             prop_assert!(l1.outstanding() as u32 <= mergers * entries.min(sets * ways));
             if now % 3 == 0 && let Some(request) = l1.take_request(Cycle(now)) {
-                memory.push_back((now + delay, request.reply(128)));
+                memory.push_back((now + delay, request.reply()));
             }
         }
         prop_assert_eq!(served, lines.len());
         prop_assert_eq!(fills, l1.stats().load_misses);
         prop_assert_eq!(l1.stats().loads(), lines.len() as u64);
+    }
+
+    /// As above with sectors, stores that do each of the three things, and replies in any order.
+    #[test]
+    fn random_traffic_of_sectors_and_stores_is_served_once_and_drains(
+        sets in 0u32..3, ways in 1u32..4, entries in 1u32..6, mergers in 1u32..5, queue in 1u32..4,
+        sector in prop_oneof![Just(32u32), Just(64), Just(128)],
+        stores in prop_oneof![Just("Evict"), Just("Update"), Just("Validate")],
+        accesses in prop::collection::vec((0u64..12, 1u8..16, 0u8..4, 0u32..28), 1..200),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 500),
+    ) {
+        let mut l1 = sectored(1 << sets, ways, entries, mergers, queue, (sector, stores));
+        let (mut served, mut loads, mut next) = (0, 0, 0);
+        let mut memory = Vec::new();
+        let mut now = 0;
+        while next < accesses.len() || !l1.is_idle() || !memory.is_empty() {
+            now += 1;
+            prop_assert!(now < 100_000, "traffic does not drain");
+            if now % 4 == 0 && !memory.is_empty() {
+                let pick = picks[now as usize % picks.len()].index(memory.len());
+                let reply: Reply = memory.swap_remove(pick);
+                l1.fill(Cycle(now), &reply);
+            }
+            if l1.release(Cycle(now)).is_some() {
+                served += 1;
+            }
+            if let Some(&(line, wanted, kind, offset)) = accesses.get(next) {
+                let store = kind == 0;
+                // Some bytes of some sectors.
+                let bytes = (0..4u32)
+                    .filter(|sector| wanted >> sector & 1 == 1)
+                    .fold(0u128, |all, sector| all | 0xf << (sector * 32 + offset));
+                let kind = if store { AccessKind::Store } else { AccessKind::Load };
+                let before = l1.state();
+                match l1.access(Cycle(now), access(line, bytes, kind)) {
+                    Ok(outcome) => {
+                        next += 1;
+                        loads += usize::from(!store);
+                        served += usize::from(outcome == Outcome::Hit);
+                    }
+                    Err(_) => prop_assert!(before == l1.state(), "a refusal changed state"),
+                }
+            }
+            prop_assert!(l1.outstanding() as u32 <= mergers * entries.min((ways) << sets));
+            if now % 3 == 0 && let Some(request) = l1.take_request(Cycle(now))
+                && request.kind == RequestKind::Fetch
+            {
+                prop_assert_eq!(request.bytes.count_ones() % sector, 0);
+                memory.push(request.reply());
+            }
+        }
+        prop_assert_eq!(served, loads);
+        prop_assert_eq!(l1.stats().fills, l1.stats().load_misses);
     }
 }

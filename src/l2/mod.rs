@@ -4,6 +4,7 @@
 //! valid (write-validate); a read that wants other bytes of such a line fetches it then. One request is
 //! looked up a cycle, in the order of arrival; a refused one holds up those behind it.
 
+mod lookup;
 mod slice;
 mod stats;
 #[cfg(test)]

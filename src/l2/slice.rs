@@ -1,17 +1,17 @@
-//! One slice.
+//! One slice: its queues and its time. What it does with a request is in `lookup.rs`.
 
 use super::stats::L2Stats;
 use crate::config::Machine;
-use crate::config::machine::line_bits;
+use crate::config::machine::{L2Mode, line_bits};
 use crate::parts::{
-    AddressMap, DramRequest, Lookup, MshrFile, MshrId, Reply, Request, RequestKind, TagArray, Way,
+    AddressMap, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, TagArray, Way,
 };
 use crate::ring::Ring;
-use crate::units::{Cycle, LineAddr};
+use crate::units::Cycle;
 
 /// Why a request was refused this cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Refusal {
+pub(super) enum Refusal {
     NoMerger,
     NoCacheLine,
     NoMshrLine,
@@ -22,49 +22,69 @@ enum Refusal {
 /// One L2 slice. Times are L2 cycles unless they are called `core`.
 #[derive(Clone, Debug)]
 pub struct Slice {
-    number: usize,
-    map: AddressMap,
-    line_bits: u32,
-    burst_bytes: u32,
-    /// Bytes of one fetch request, and what it takes of the DRAM.
-    fetch_bytes: u32,
+    pub(super) number: usize,
+    pub(super) map: AddressMap,
+    pub(super) mode: L2Mode,
+    pub(super) line_bits: u32,
+    pub(super) burst_bytes: u32,
+    /// Bytes of one fetch request.
+    pub(super) fetch_bytes: u32,
     tag_latency: u64,
     data_latency: u64,
-    /// One bit for each byte of a line.
-    whole_line: u128,
-    tags: TagArray,
+    pub(super) sectors: Sectors,
+    pub(super) tags: TagArray,
     /// Bytes that hold data, and bytes that memory lacks, by way.
-    valid: Box<[u128]>,
-    dirty: Box<[u128]>,
-    entry_of_way: Box<[MshrId]>,
-    way_of_entry: Box<[Way]>,
+    pub(super) valid: Box<[u128]>,
+    pub(super) dirty: Box<[u128]>,
+    pub(super) entry_of_way: Box<[MshrId]>,
     /// What each entry still waits for.
-    fetches: Box<[Fetch]>,
-    mshrs: MshrFile<Request>,
-    /// Entries whose line has arrived, with the times of the fetch, oldest first.
+    pub(super) fetches: Box<[Fetch]>,
+    pub(super) mshrs: MshrFile<Waiting>,
+    /// Sectors that have arrived for requests that are still to be answered, oldest first.
     releasing: Ring<Arrival>,
     input: Ring<Request>,
-    replies: Ring<Reply>,
-    to_dram: Ring<DramRequest>,
+    pub(super) replies: Ring<Reply>,
+    pub(super) to_dram: Ring<DramRequest>,
     /// The head of `input` was refused and nothing has happened since that could change that.
     stalled: Option<Refusal>,
     /// Cycles before this one are counted.
     counted_to: Cycle,
-    stats: L2Stats,
+    pub(super) stats: L2Stats,
 }
 
-/// The requests of one fetch.
+/// A request that waits for bytes of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub request: Request,
+    /// Bytes that were fetched for it; none when it merely joined.
+    pub fetched: u128,
+}
+
+/// The sectors of a line that are on their way.
 #[derive(Clone, Copy, Debug, Default)]
-struct Fetch {
-    /// Those whose data has not arrived.
-    left: u32,
-    /// When the DRAM began with the first of them.
-    started: Cycle,
+pub(super) struct Fetch {
+    /// Where they go; none when nothing is kept.
+    pub way: Option<Way>,
+    /// Their bytes.
+    pub bytes: u128,
+    pub sectors: [SectorFetch; 4],
 }
 
+/// The requests that fetch one sector.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SectorFetch {
+    /// Those whose data has not arrived.
+    pub left: u32,
+    /// When the DRAM began with the first of them.
+    pub started: Cycle,
+}
+
+/// A sector that has arrived, and how many requests it gave their data.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrival {
     entry: MshrId,
+    requests: u32,
+    bytes: u128,
     dram_started: Cycle,
     filled: Cycle,
 }
@@ -77,23 +97,24 @@ impl Slice {
             TagArray::new(config.sets.size(), config.ways.size(), config.index, config.replacement);
         let entries = config.mshr_entries.size();
         let line = config.line.get();
+        let sectors = Sectors::new(line, config.sector.get());
         Slice {
             number,
             map: AddressMap::new(machine),
+            mode: config.mode,
             line_bits: line_bits(line),
             burst_bytes: machine.dram.burst_bytes(),
             fetch_bytes: config.fetch.get(),
             tag_latency: config.tag_latency.cycles(),
             data_latency: config.data_latency.cycles(),
-            whole_line: u128::MAX >> (128 - line),
+            sectors,
             valid: vec![0; tags.len()].into(),
             dirty: vec![0; tags.len()].into(),
             entry_of_way: vec![MshrId::default(); tags.len()].into(),
-            way_of_entry: vec![Way::default(); entries].into(),
             fetches: vec![Fetch::default(); entries].into(),
             tags,
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
-            releasing: Ring::new(entries),
+            releasing: Ring::new(entries * sectors.count()),
             input: Ring::new(config.input_queue.size() + config.tag_latency.size()),
             replies: Ring::new(config.reply_queue.size() + config.data_latency.size()),
             to_dram: Ring::new(config.miss_queue.size()),
@@ -167,191 +188,57 @@ impl Slice {
     }
 
     fn release(&mut self, now: Cycle) {
-        let Some(&Arrival { entry, dram_started, filled }) = self.releasing.front(now) else {
-            return;
-        };
         if self.replies.is_full() {
             return;
         }
-        let merged = !self.mshrs.is_untouched(entry);
-        let (mut request, last) = self.mshrs.release(entry);
-        if last {
+        let Some(arrival) = self.releasing.front_mut(now) else { return };
+        arrival.requests -= 1;
+        let Arrival { entry, requests, bytes, dram_started, filled } = *arrival;
+        if requests == 0 {
             self.releasing.pop(now);
+        }
+        let (Waiting { mut request, fetched }, last) = self.mshrs.release(entry);
+        if last {
             self.stalled = None;
         }
+        let merged = fetched & bytes == 0;
         request.stamps.dram_started = if merged { request.stamps.looked_up } else { dram_started };
         request.stamps.filled = filled;
         request.stamps.merged_at_l2 = merged;
-        self.reply(now, request);
+        self.reply(now, &request);
     }
 
-    fn reply(&mut self, now: Cycle, request: Request) {
-        self.replies.push(now + self.data_latency, request.reply(1 << self.line_bits));
-    }
-
-    /// Serves a request, or refuses it and changes nothing.
-    fn look_up(&mut self, now: Cycle, core: Cycle, mut request: Request) -> Result<(), Refusal> {
-        let stamps = &mut request.stamps;
-        (stamps.looked_up, stamps.dram_started, stamps.filled) = (core, core, core);
-        let line = self.map.within_slice(request.line);
-        match request.kind {
-            RequestKind::Store => self.write(now, line, request),
-            RequestKind::Fetch => self.read(now, line, request, self.whole_line),
-            RequestKind::Load => self.read(now, line, request, request.bytes),
-            RequestKind::Atomic => self.read(now, line, request, request.bytes),
-        }
-    }
-
-    fn read(
-        &mut self,
-        now: Cycle,
-        line: LineAddr,
-        request: Request,
-        wanted: u128,
-    ) -> Result<(), Refusal> {
-        let way = match self.tags.lookup(line) {
-            Lookup::Present(way) if self.valid[way.index()] & wanted == wanted => {
-                if self.replies.is_full() {
-                    return Err(Refusal::ReplyQueue);
-                }
-                self.tags.touch(way);
-                self.modify(way, &request);
-                self.count_read(&request, |stats| &mut stats.read_hits);
-                self.reply(now, request);
-                return Ok(());
-            }
-            Lookup::Reserved(way) => {
-                let entry = self.entry_of_way[way.index()];
-                self.mshrs.merge(entry, request).map_err(|_| Refusal::NoMerger)?;
-                self.modify(way, &request);
-                self.count_read(&request, |stats| &mut stats.read_merged);
-                return Ok(());
-            }
-            // Written in part before; the rest is fetched around it.
-            Lookup::Present(way) => {
-                self.room_for_miss(0)?;
-                way
-            }
-            Lookup::Absent => {
-                let way = self.tags.victim(line).ok_or(Refusal::NoCacheLine)?;
-                self.room_for_miss(usize::from(self.tags.is_dirty(way)))?;
-                self.write_back(now, way);
-                self.valid[way.index()] = 0;
-                way
-            }
-        };
-        let entry = self.mshrs.allocate(request).expect("room_for_miss saw a free entry");
-        self.tags.reserve(way, line);
-        self.entry_of_way[way.index()] = entry;
-        self.way_of_entry[entry.index()] = way;
-        self.modify(way, &request);
-        self.fetch(now, line, entry);
-        self.count_read(&request, |stats| &mut stats.read_misses);
-        Ok(())
-    }
-
-    fn fetch(&mut self, now: Cycle, line: LineAddr, entry: MshrId) {
-        let first = self.map.within_channel(self.number, line).first_byte(self.line_bits);
-        let left = self.fetch_requests();
-        self.fetches[entry.index()] = Fetch { left, started: Cycle::NEVER };
-        for piece in 0..left {
-            let offset = piece * self.fetch_bytes;
-            let address = first + u64::from(offset / self.burst_bytes * self.burst_bytes);
-            let bytes = self.fetch_bytes.max(self.burst_bytes);
-            self.to_dram.push(now, DramRequest { address, bytes, write: false, slot: entry.0 });
-        }
-    }
-
-    /// An atomic leaves its bytes changed.
-    fn modify(&mut self, way: Way, request: &Request) {
-        if request.kind == RequestKind::Atomic {
-            self.dirty[way.index()] |= request.bytes;
-            self.tags.set_dirty(way, true);
-        }
-    }
-
-    fn count_read(&mut self, request: &Request, counter: fn(&mut L2Stats) -> &mut u64) {
-        if request.kind == RequestKind::Atomic {
-            self.stats.atomics += 1;
-        }
-        *counter(&mut self.stats) += 1;
-    }
-
-    /// Room for a fetch and for so many dirty lines.
-    fn room_for_miss(&self, dirty_lines: usize) -> Result<(), Refusal> {
-        if self.mshrs.is_full() {
-            return Err(Refusal::NoMshrLine);
-        }
-        self.room_for_dram(self.fetch_requests() as usize + dirty_lines)
-    }
-
-    /// Requests that fetch a line.
-    fn fetch_requests(&self) -> u32 {
-        (1 << self.line_bits) / self.fetch_bytes
-    }
-
-    fn room_for_dram(&self, requests: usize) -> Result<(), Refusal> {
-        if self.to_dram.free() < requests { Err(Refusal::DramQueue) } else { Ok(()) }
-    }
-
-    fn write(&mut self, now: Cycle, line: LineAddr, request: Request) -> Result<(), Refusal> {
-        if self.replies.is_full() {
-            return Err(Refusal::ReplyQueue);
-        }
-        let way = match self.tags.lookup(line) {
-            Lookup::Present(way) | Lookup::Reserved(way) => {
-                self.stats.write_hits += 1;
-                self.tags.touch(way);
-                way
-            }
-            Lookup::Absent => {
-                let way = self.tags.victim(line).ok_or(Refusal::NoCacheLine)?;
-                self.room_for_dram(usize::from(self.tags.is_dirty(way)))?;
-                self.write_back(now, way);
-                self.tags.insert(way, line);
-                self.valid[way.index()] = 0;
-                self.stats.write_misses += 1;
-                way
-            }
-        };
-        self.valid[way.index()] |= request.bytes;
-        self.dirty[way.index()] |= request.bytes;
-        self.tags.set_dirty(way, true);
-        self.reply(now, request);
-        Ok(())
-    }
-
-    /// Sends the dirty bytes of `way` to DRAM: every burst from the first dirty one to the last.
-    fn write_back(&mut self, now: Cycle, way: Way) {
-        let dirty = std::mem::take(&mut self.dirty[way.index()]);
-        if dirty == 0 {
-            return;
-        }
-        let line = self.tags.occupant(way).expect("a dirty way holds a line");
-        let first = dirty.trailing_zeros() / self.burst_bytes * self.burst_bytes;
-        let end = (128 - dirty.leading_zeros()).next_multiple_of(self.burst_bytes);
-        let start = self.map.within_channel(self.number, line).first_byte(self.line_bits);
-        let address = start + u64::from(first);
-        self.to_dram.push(now, DramRequest { address, bytes: end - first, write: true, slot: 0 });
-        self.stats.writebacks += 1;
+    pub(super) fn reply(&mut self, now: Cycle, request: &Request) {
+        self.replies.push(now + self.data_latency, request.reply());
     }
 
     /// The data of a fetch request has arrived from DRAM, before the tick of `now`.
-    pub fn fill(&mut self, now: Cycle, core: Cycle, slot: u16, dram_started: Cycle) {
+    pub fn fill(&mut self, now: Cycle, core: Cycle, slot: u16, piece: u8, dram_started: Cycle) {
         self.catch_up(now);
         let entry = MshrId(slot);
         let fetch = &mut self.fetches[entry.index()];
-        fetch.left -= 1;
-        fetch.started = fetch.started.min(dram_started);
-        if fetch.left > 0 {
+        let number = self.sectors.of_offset(u32::from(piece) * self.fetch_bytes);
+        let sector = &mut fetch.sectors[number];
+        sector.left -= 1;
+        sector.started = sector.started.min(dram_started);
+        if sector.left > 0 {
             return;
         }
-        let dram_started = fetch.started;
-        let way = self.way_of_entry[entry.index()];
-        self.tags.fill(way);
-        self.valid[way.index()] = self.whole_line;
-        self.mshrs.arrive(entry);
-        self.releasing.push(now, Arrival { entry, dram_started, filled: core });
+        let dram_started = sector.started;
+        let bytes = self.sectors.of(number);
+        fetch.bytes &= !bytes;
+        let left = fetch.bytes;
+        if let Some(way) = fetch.way {
+            self.valid[way.index()] |= bytes;
+            if left == 0 {
+                self.tags.fill(way);
+            }
+        }
+        let (requests, _) = self.mshrs.arrive(entry, |waiting| waiting.request.bytes & left == 0);
+        if requests > 0 {
+            let arrival = Arrival { entry, requests, bytes, dram_started, filled: core };
+            self.releasing.push(now, arrival);
+        }
         self.stalled = None;
     }
 

@@ -14,7 +14,8 @@ fn slice() -> Slice {
     let preset = include_str!("../../configs/gpus/gtx480.ron");
     let (before, l2) = preset.split_once("    l2: (").unwrap();
     let (_, after) = l2.split_once("    dram: (").unwrap();
-    let small = "    l2: (slices: 6, interleave: 128, size: 512, sets: 2, ways: 2, line: 128, \
+    let small = "    l2: (mode: Cache, slices: 6, interleave: 128, slice_hash: RoundRobin, size: 512, \
+                 sets: 2, ways: 2, line: 128, sector: 128, \
                  index: Linear, replacement: Lru, mshr_entries: 2, mshr_mergers: 2, \
                  input_queue: 8, tag_latency: 3, data_latency: 5, fetch: 128, miss_queue: 5, reply_queue: 4),\n";
     let machine: Machine = ron::from_str(&format!("{before}{small}    dram: ({after}")).unwrap();
@@ -27,7 +28,7 @@ fn request(kind: RequestKind, local: u64, bytes: u128) -> Request {
 }
 
 fn fetch(local: u64) -> Request {
-    request(RequestKind::Fetch, local, 0)
+    request(RequestKind::Fetch, local, !0)
 }
 
 /// Ticks from `from` until before `to`.
@@ -46,7 +47,7 @@ fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram(
     run(&mut slice, 3, 4);
     let dram = slice.take_dram_request(Cycle(0)).unwrap();
     assert_eq!((dram.address, dram.bytes, dram.write), (0, 128, false));
-    slice.fill(Cycle(50), Cycle(50), dram.slot, Cycle(20));
+    slice.fill(Cycle(50), Cycle(50), dram.slot, dram.piece, Cycle(20));
     run(&mut slice, 50, 51);
     assert!(slice.next_reply(Cycle(54)).is_none());
     let reply = slice.take_reply(Cycle(55), Cycle(55)).unwrap();
@@ -71,7 +72,7 @@ fn an_entry_serves_two_fetches_and_the_third_waits() {
     let stats = slice.stats().clone();
     assert_eq!((stats.read_misses, stats.read_merged, stats.stall_nomerger), (1, 1, 5));
     let dram = slice.take_dram_request(Cycle(0)).unwrap();
-    slice.fill(Cycle(10), Cycle(10), dram.slot, Cycle(10));
+    slice.fill(Cycle(10), Cycle(10), dram.slot, dram.piece, Cycle(10));
     run(&mut slice, 10, 12);
     assert_eq!(slice.stats().read_hits, 1);
     assert_eq!(slice.stats().stall_nomerger, 5);
@@ -104,7 +105,7 @@ fn a_write_takes_a_line_without_a_fetch_and_goes_back_when_room_is_needed() {
         slice.accept(Cycle(start), Cycle(start), fetch(local));
         run(&mut slice, start, start + 5);
         if let Some(dram) = slice.take_dram_request(Cycle(0)).filter(|dram| !dram.write) {
-            slice.fill(Cycle(start + 5), Cycle(start + 5), dram.slot, Cycle(start));
+            slice.fill(Cycle(start + 5), Cycle(start + 5), dram.slot, dram.piece, Cycle(start));
             run(&mut slice, start + 5, start + 8);
         }
     }
@@ -124,7 +125,7 @@ fn a_read_of_bytes_that_were_written_hits_and_one_of_other_bytes_fetches_the_lin
     run(&mut slice, 6, 12);
     assert_eq!(slice.stats().read_misses, 1);
     let dram = slice.take_dram_request(Cycle(0)).unwrap();
-    slice.fill(Cycle(20), Cycle(20), dram.slot, Cycle(15));
+    slice.fill(Cycle(20), Cycle(20), dram.slot, dram.piece, Cycle(15));
     run(&mut slice, 20, 21);
     // Still dirty: it goes back when its way is needed.
     for local in [2, 4] {
@@ -141,10 +142,10 @@ fn an_atomic_fetches_its_line_and_leaves_it_dirty() {
     slice.accept(Cycle(0), Cycle(0), request(RequestKind::Atomic, 0, 0xf));
     run(&mut slice, 0, 5);
     let dram = slice.take_dram_request(Cycle(0)).unwrap();
-    slice.fill(Cycle(9), Cycle(9), dram.slot, Cycle(6));
+    slice.fill(Cycle(9), Cycle(9), dram.slot, dram.piece, Cycle(6));
     run(&mut slice, 9, 10);
     let reply = slice.take_reply(Cycle(14), Cycle(14)).unwrap();
-    assert_eq!((reply.kind, reply.data_bytes), (ReplyKind::Data, 4));
+    assert_eq!((reply.kind, reply.data_bytes()), (ReplyKind::Data, 4));
     assert_eq!(slice.stats().atomics, 1);
     for local in [2, 4] {
         slice.accept(Cycle(30), Cycle(30), request(RequestKind::Store, local, 0xff));
@@ -163,14 +164,14 @@ fn drain(
     let mut slice = slice();
     let mut offered = requests.iter();
     let mut next = offered.next();
-    let mut dram = VecDeque::new();
+    let mut dram: VecDeque<(u64, u16, u8)> = VecDeque::new();
     let mut seen = Vec::new();
     for now in 0.. {
         let cycle = Cycle(now);
         assert!(now < 100_000, "no end: {slice:?}");
-        if dram.front().is_some_and(|&(due, _)| due <= now) {
-            let (_, slot) = dram.pop_front().unwrap();
-            slice.fill(cycle, cycle, slot, cycle);
+        if dram.front().is_some_and(|&(due, ..)| due <= now) {
+            let (_, slot, piece) = dram.pop_front().unwrap();
+            slice.fill(cycle, cycle, slot, piece, cycle);
         }
         let (before, refusals_before, replies_before) = slice.state();
         slice.tick(cycle, cycle);
@@ -182,7 +183,7 @@ fn drain(
         if let Some(request) = slice.take_dram_request(cycle)
             && !request.write
         {
-            dram.push_back((now + dram_latency, request.slot));
+            dram.push_back((now + dram_latency, request.slot, request.piece));
         }
         if takes(now)
             && let Some(reply) = slice.take_reply(cycle, cycle)

@@ -1,11 +1,13 @@
 //! Which slice and which channel a line belongs to, and where it lies inside them.
 
 use crate::config::Machine;
+use crate::config::machine::SliceHash;
 use crate::units::LineAddr;
 
 /// How addresses spread over L2 slices and DRAM channels.
 ///
-/// `interleave` consecutive bytes belong to one slice, the next to the next slice, round and round.
+/// `interleave` consecutive bytes belong to one slice, the next to the next slice, round and round; where
+/// slices are hashed, each round starts at another one.
 /// Neighbouring slices share a channel, in whose address space their blocks alternate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressMap {
@@ -14,6 +16,7 @@ pub struct AddressMap {
     slices: u64,
     /// Slices of one channel.
     sharing: u64,
+    hash: SliceHash,
 }
 
 impl AddressMap {
@@ -23,13 +26,24 @@ impl AddressMap {
             block: u64::from(machine.l2.interleave.get() / machine.l2.line.get()),
             slices: u64::from(machine.l2.slices.get()),
             sharing: u64::from(machine.l2.slices.get() / machine.dram.channels.get()),
+            hash: machine.l2.slice_hash,
         }
     }
 
     /// The slice of a line.
     #[inline]
     pub fn slice(&self, line: LineAddr) -> usize {
-        (line.0 / self.block % self.slices) as usize
+        let block = line.0 / self.block;
+        let slice = match self.hash {
+            SliceHash::RoundRobin => block % self.slices,
+            SliceHash::Hashed => {
+                let round = block / self.slices;
+                // Fibonacci hashing: the golden ratio's upper bits.
+                let start = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+                (block % self.slices + start) % self.slices
+            }
+        };
+        slice as usize
     }
 
     /// The line's number within its slice: without gaps.
@@ -60,7 +74,13 @@ mod tests {
 
     #[test]
     fn every_line_has_its_own_place_in_slice_and_channel() {
-        let map = AddressMap { block: 2, slices: 12, sharing: 2 };
+        for hash in [SliceHash::RoundRobin, SliceHash::Hashed] {
+            check_places(hash);
+        }
+    }
+
+    fn check_places(hash: SliceHash) {
+        let map = AddressMap { block: 2, slices: 12, sharing: 2, hash };
         let lines = 2 * 12 * 50;
         let place = |line| {
             let slice = map.slice(LineAddr(line));
@@ -80,8 +100,23 @@ mod tests {
 
     #[test]
     fn neighbouring_blocks_go_to_neighbouring_slices() {
-        let map = AddressMap { block: 2, slices: 12, sharing: 2 };
+        let hash = SliceHash::RoundRobin;
+        let map = AddressMap { block: 2, slices: 12, sharing: 2, hash };
         let slices: Vec<_> = (0..6).map(|line| map.slice(LineAddr(line))).collect();
         assert_eq!(slices, [0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn a_hash_spreads_a_stride_that_round_robin_leaves_in_one_slice() {
+        let used = |hash| {
+            let map = AddressMap { block: 2, slices: 12, sharing: 2, hash };
+            let lines = (0..1200).map(|step| LineAddr(step * 24));
+            let mut counts = [0; 12];
+            lines.for_each(|line| counts[map.slice(line)] += 1);
+            (counts.into_iter().min().unwrap(), counts.into_iter().max().unwrap())
+        };
+        assert_eq!(used(SliceHash::RoundRobin), (0, 1200));
+        let (least, most) = used(SliceHash::Hashed);
+        assert!(least > 80 && most < 120, "{least} to {most}");
     }
 }

@@ -4,10 +4,12 @@ mod access;
 mod address;
 mod mshr;
 mod packet;
+mod sectors;
 mod tags;
 
 pub use access::{Access, AccessKind, DataCache, Outcome, Refusal, Released, Waiter};
 pub use address::AddressMap;
 pub use mshr::{MshrFile, MshrId};
 pub use packet::{DramRequest, Reply, ReplyKind, Request, RequestKind, Stamps};
+pub use sectors::Sectors;
 pub use tags::{Lookup, TagArray, Way};

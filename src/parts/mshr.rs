@@ -14,29 +14,50 @@ impl MshrId {
 
 /// `entries` outstanding lines with up to `mergers` waiting accesses each, the first included.
 ///
-/// Which line an entry serves is kept in the cache's tag array, which has a way reserved for it.
+/// Which line an entry serves is kept in the cache's tag array, which has a way reserved for it. The
+/// accesses of an entry are served in the order in which they were recorded. They lie in one pool,
+/// which is as large as the most accesses that ever waited at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MshrFile<W> {
-    mergers: usize,
-    /// `mergers` places an entry.
-    waiters: Box<[W]>,
-    /// Accesses recorded since the entry was allocated.
-    recorded: Box<[u8]>,
-    /// Accesses released since the line arrived.
-    released: Box<[u8]>,
+    mergers: u16,
+    entries: Box<[Entry]>,
     free: Vec<MshrId>,
+    pool: Vec<Node<W>>,
+    /// First of the pool's unused places.
+    unused: u32,
     outstanding: usize,
 }
 
-impl<W: Copy + Default> MshrFile<W> {
+/// No place in the pool.
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    /// The oldest access that was not released, and the youngest one.
+    first: u32,
+    last: u32,
+    /// The oldest access whose data has not arrived.
+    waiting: u32,
+    /// Accesses recorded since the entry was allocated.
+    recorded: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Node<W> {
+    waiter: W,
+    next: u32,
+}
+
+impl<W: Copy> MshrFile<W> {
     /// A file with every entry free.
     pub fn new(entries: usize, mergers: usize) -> Self {
+        let entry = Entry { first: NONE, last: NONE, waiting: NONE, recorded: 0 };
         MshrFile {
-            mergers,
-            waiters: vec![W::default(); entries * mergers].into(),
-            recorded: vec![0; entries].into(),
-            released: vec![0; entries].into(),
+            mergers: mergers as u16,
+            entries: vec![entry; entries].into(),
             free: (0..entries as u16).rev().map(MshrId).collect(),
+            pool: Vec::new(),
+            unused: NONE,
             outstanding: 0,
         }
     }
@@ -49,10 +70,10 @@ impl<W: Copy + Default> MshrFile<W> {
 
     /// Entries in use.
     pub fn in_use(&self) -> usize {
-        self.recorded.len() - self.free.len()
+        self.entries.len() - self.free.len()
     }
 
-    /// Accesses whose line has not arrived.
+    /// Accesses whose data has not arrived.
     pub fn outstanding(&self) -> usize {
         self.outstanding
     }
@@ -60,23 +81,41 @@ impl<W: Copy + Default> MshrFile<W> {
     /// Takes an entry for a new line and records its first access; `None` when none is free.
     pub fn allocate(&mut self, waiter: W) -> Option<MshrId> {
         let id = self.free.pop()?;
-        self.recorded[id.index()] = 0;
-        self.released[id.index()] = 0;
+        self.entries[id.index()].recorded = 0;
         self.record(id, waiter);
         Some(id)
     }
 
     fn record(&mut self, id: MshrId, waiter: W) {
-        let place = &mut self.recorded[id.index()];
-        self.waiters[id.index() * self.mergers + usize::from(*place)] = waiter;
-        *place += 1;
+        let node = Node { waiter, next: NONE };
+        let place = match self.unused {
+            NONE => {
+                self.pool.push(node);
+                self.pool.len() as u32 - 1
+            }
+            place => {
+                self.unused = std::mem::replace(&mut self.pool[place as usize], node).next;
+                place
+            }
+        };
+        let entry = &mut self.entries[id.index()];
+        if entry.first == NONE {
+            entry.first = place;
+        } else {
+            self.pool[entry.last as usize].next = place;
+        }
+        if entry.waiting == NONE {
+            entry.waiting = place;
+        }
+        entry.last = place;
+        entry.recorded += 1;
         self.outstanding += 1;
     }
 
     /// True when [`MshrFile::merge`] would be refused.
     #[inline]
     pub fn is_entry_full(&self, id: MshrId) -> bool {
-        usize::from(self.recorded[id.index()]) == self.mergers
+        self.entries[id.index()].recorded == self.mergers
     }
 
     /// Records one more access to an outstanding line; gives it back when no merger field is free.
@@ -88,28 +127,37 @@ impl<W: Copy + Default> MshrFile<W> {
         Ok(())
     }
 
-    /// The line of an entry has arrived: its accesses are no longer outstanding.
-    pub fn arrive(&mut self, id: MshrId) {
-        self.outstanding -= usize::from(self.recorded[id.index()]);
+    /// Data of an entry has arrived: its oldest accesses are no longer outstanding, up to the first one
+    /// that `has_data` says still waits. Gives their number, and whether none waits any more.
+    pub fn arrive(&mut self, id: MshrId, has_data: impl Fn(&W) -> bool) -> (u32, bool) {
+        let entry = &mut self.entries[id.index()];
+        let mut arrived = 0;
+        while entry.waiting != NONE {
+            let node = &self.pool[entry.waiting as usize];
+            if !has_data(&node.waiter) {
+                break;
+            }
+            entry.waiting = node.next;
+            arrived += 1;
+        }
+        self.outstanding -= arrived as usize;
+        (arrived, entry.waiting == NONE)
     }
 
-    /// Releases the oldest access of an entry whose line has arrived. The second value is true when it
+    /// Releases the oldest access of an entry, whose data has arrived. The second value is true when it
     /// was the last one: the entry is then free.
     pub fn release(&mut self, id: MshrId) -> (W, bool) {
-        let place = &mut self.released[id.index()];
-        let waiter = self.waiters[id.index() * self.mergers + usize::from(*place)];
-        *place += 1;
-        let last = *place == self.recorded[id.index()];
+        let entry = &mut self.entries[id.index()];
+        let place = entry.first;
+        debug_assert_ne!(place, entry.waiting, "an access is released before its data has arrived");
+        let node = &mut self.pool[place as usize];
+        entry.first = std::mem::replace(&mut node.next, self.unused);
+        self.unused = place;
+        let last = entry.first == NONE;
         if last {
             self.free.push(id);
         }
-        (waiter, last)
-    }
-
-    /// True for an entry of which nothing has been released yet.
-    #[inline]
-    pub fn is_untouched(&self, id: MshrId) -> bool {
-        self.released[id.index()] == 0
+        (self.pool[place as usize].waiter, last)
     }
 }
 
@@ -133,12 +181,27 @@ mod tests {
         let id = file.allocate('a').unwrap();
         file.merge(id, 'b').unwrap();
         assert_eq!(file.allocate('x'), None);
-        file.arrive(id);
+        assert_eq!(file.arrive(id, |_| true), (2, true));
         assert_eq!(file.outstanding(), 0);
         assert_eq!(file.release(id), ('a', false));
         assert_eq!(file.allocate('x'), None);
         assert_eq!(file.release(id), ('b', true));
         assert_eq!(file.in_use(), 0);
         assert_eq!(file.allocate('x'), Some(id));
+    }
+
+    #[test]
+    fn accesses_have_their_data_in_the_order_in_which_they_came() {
+        let mut file = MshrFile::new(2, 4);
+        let id = file.allocate(1).unwrap();
+        file.merge(id, 2).unwrap();
+        assert_eq!(file.arrive(id, |&waiter| waiter != 1), (0, false));
+        assert_eq!(file.arrive(id, |&waiter| waiter != 2), (1, false));
+        assert_eq!(file.release(id), (1, false));
+        file.merge(id, 3).unwrap();
+        assert_eq!(file.outstanding(), 2);
+        assert_eq!(file.arrive(id, |_| true), (2, true));
+        assert_eq!((file.release(id), file.release(id)), ((2, false), (3, true)));
+        assert_eq!((file.in_use(), file.outstanding()), (0, 0));
     }
 }

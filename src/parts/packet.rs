@@ -5,7 +5,7 @@ use crate::units::{Cycle, LineAddr};
 /// What a request asks of the L2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequestKind {
-    /// A line for the L1.
+    /// Sectors of a line, or all of it, for the L1.
     #[default]
     Fetch,
     /// Bytes for registers, past the L1.
@@ -36,7 +36,7 @@ pub struct Request {
 /// What an L2 slice answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReplyKind {
-    /// The line for the L1.
+    /// Sectors of a line, or all of it, for the L1.
     #[default]
     Fill,
     /// Bytes for registers.
@@ -54,23 +54,21 @@ pub struct Reply {
     pub sm: u16,
     /// The request's slot.
     pub slot: u16,
-    /// Bytes of data besides the header.
-    pub data_bytes: u16,
+    /// Bytes of the line that it brings, bit 0 the line's first byte.
+    pub bytes: u128,
     /// When it passed where.
     pub stamps: Stamps,
 }
 
 impl Request {
     /// The answer, after the request went through the L2.
-    pub fn reply(&self, line_bytes: u16) -> Reply {
-        let (kind, data_bytes) = match self.kind {
-            RequestKind::Fetch => (ReplyKind::Fill, line_bytes),
-            RequestKind::Load | RequestKind::Atomic => {
-                (ReplyKind::Data, self.bytes.count_ones() as u16)
-            }
+    pub fn reply(&self) -> Reply {
+        let (kind, bytes) = match self.kind {
+            RequestKind::Fetch => (ReplyKind::Fill, self.bytes),
+            RequestKind::Load | RequestKind::Atomic => (ReplyKind::Data, self.bytes),
             RequestKind::Store => (ReplyKind::Ack, 0),
         };
-        Reply { kind, sm: self.sm, slot: self.slot, data_bytes, stamps: self.stamps }
+        Reply { kind, sm: self.sm, slot: self.slot, bytes, stamps: self.stamps }
     }
 
     /// Bytes of data the request itself carries, besides the header.
@@ -79,6 +77,13 @@ impl Request {
             RequestKind::Fetch | RequestKind::Load => 0,
             RequestKind::Store | RequestKind::Atomic => self.bytes.count_ones(),
         }
+    }
+}
+
+impl Reply {
+    /// Bytes of data it carries, besides the header.
+    pub fn data_bytes(&self) -> u32 {
+        self.bytes.count_ones()
     }
 }
 
@@ -116,4 +121,6 @@ pub struct DramRequest {
     pub write: bool,
     /// The slice's name for it; comes back with the data of a read.
     pub slot: u16,
+    /// The place of the bytes in their line, in fetches; comes back with the data of a read.
+    pub piece: u8,
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use super::ctas::{Ctas, Residency};
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Served};
+use super::pipelines::Pipelines;
 use super::program::Program;
 use super::scheduler::Scheduler;
 use super::stats::SmStats;
 use super::waits::Outstanding;
 use super::warps::Warps;
 use crate::config::Machine;
-use crate::config::machine::{GlobalLoads, Segment, line_bits};
+use crate::config::machine::{LoadsLook, Segment, line_bits};
 use crate::isa::Cta;
 use crate::parts::{DataCache, Reply, ReplyKind, Waiter};
 use crate::ring::Ring;
@@ -34,7 +35,9 @@ pub(super) enum Slot {
 pub(super) struct Coalescing {
     pub line_bits: u32,
     pub segment: Segment,
-    pub global_loads: GlobalLoads,
+    pub bypass_bits: u32,
+    pub global_loads: LoadsLook,
+    pub local_loads: LoadsLook,
 }
 
 /// One streaming multiprocessor.
@@ -48,8 +51,8 @@ pub struct Sm {
     pub(super) scheduler_masks: Box<[u64]>,
     /// What each scheduler did last.
     pub(super) slots: Box<[Slot]>,
-    pub(super) sp_free: Box<[Cycle]>,
-    pub(super) sfu_free: Box<[Cycle]>,
+    pub(super) pipelines: Pipelines,
+    pub(super) issue_width: u32,
     pub(super) control_latency: u64,
     pub(super) lsu: Lsu,
     pub(super) banks: Banks,
@@ -94,15 +97,17 @@ impl Sm {
             schedulers: vec![Scheduler::new(config.policy); schedulers].into(),
             scheduler_masks: (0..schedulers).map(mask_of).collect(),
             slots: vec![Slot::Idle(IssueReason::NoWarp); schedulers].into(),
-            sp_free: vec![Cycle(0); config.arithmetic.sp_units.size()].into(),
-            sfu_free: vec![Cycle(0); config.arithmetic.sfu_units.size()].into(),
+            pipelines: Pipelines::new(&config.arithmetic, schedulers),
+            issue_width: config.issue_width.get(),
             control_latency: config.arithmetic.control.latency.cycles(),
             lsu: Lsu::new(&machine.lsu, &machine.l1),
             banks: Banks::new(&machine.shared_memory),
             coalescing: Coalescing {
                 line_bits: line_bits(machine.l1.line.get()),
                 segment: machine.lsu.segment,
+                bypass_bits: machine.lsu.bypass_segment.get().trailing_zeros(),
                 global_loads: machine.l1.global_loads,
+                local_loads: machine.l1.local_loads,
             },
             outstanding: Outstanding::new(schedulers),
             hits: Ring::new(hit_latency as usize + 1),

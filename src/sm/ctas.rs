@@ -1,7 +1,7 @@
 //! CTA residency: how many fit, and which warp slots belong to which.
 
 use crate::config::Machine;
-use crate::config::machine::CtaRelease;
+use crate::config::machine::{CarveOut, CtaRelease};
 use crate::error::{Error, Result};
 use crate::isa::{Cta, Kernel, WARP, WarpStream};
 
@@ -14,6 +14,8 @@ pub struct Residency {
     pub ctas: usize,
     /// Warps of one CTA.
     pub cta_warps: usize,
+    /// Ways of the L1's sets while the kernel runs.
+    pub l1_ways: usize,
 }
 
 impl Residency {
@@ -22,19 +24,36 @@ impl Residency {
     /// # Errors
     /// When not even one CTA fits; names the resource.
     pub fn new(kernel: &Kernel, machine: &Machine) -> Result<Self> {
+        let most = Self::with_shared(kernel, machine, machine.shared_memory.size.get())?;
+        let CarveOut::Unified { total, options } = &machine.shared_memory.carve_out else {
+            return Ok(most);
+        };
+        let way = machine.l1.sets.get() * machine.l1.line.get();
+        let fits = |size: u32| {
+            let residency = Self::with_shared(kernel, machine, size).ok()?;
+            let l1_ways = ((total.get() - size) / way) as usize;
+            (residency.ctas == most.ctas).then_some(Residency { l1_ways, ..residency })
+        };
+        let residency = options.iter().find_map(|option| fits(option.get()));
+        Ok(residency.expect("the largest option is the size of shared memory"))
+    }
+
+    /// With so many bytes of shared memory.
+    fn with_shared(kernel: &Kernel, machine: &Machine, shared_size: u32) -> Result<Self> {
         let sm = &machine.sm;
         let cta_warps = kernel.cta_warps();
         let threads = kernel.cta_threads;
         let warp_registers =
             (kernel.registers_per_thread * WARP as u32).next_multiple_of(sm.register_granule.get());
         let cta_registers = u64::from(warp_registers) * cta_warps as u64;
-        let shared = u64::from(kernel.shared_bytes)
-            .next_multiple_of(u64::from(machine.shared_memory.granule.get()));
+        let shared = (u64::from(kernel.shared_bytes)
+            + u64::from(machine.shared_memory.per_cta.get()))
+        .next_multiple_of(u64::from(machine.shared_memory.granule.get()));
         let limits = [
             ("threads", u64::from(threads), u64::from(sm.max_cta_threads.get())),
             ("warps", cta_warps as u64, u64::from(sm.max_warps.get())),
             ("registers", cta_registers, u64::from(sm.registers.get())),
-            ("bytes of shared memory", shared, u64::from(machine.shared_memory.size.get())),
+            ("bytes of shared memory", shared, u64::from(shared_size)),
         ];
         for (what, needed, there) in limits {
             if needed > there {
@@ -51,7 +70,7 @@ impl Residency {
             .filter(|limit| limit.1 > 0)
             .map(|&(_, needed, there)| there / needed);
         let ctas = by_resource.min().unwrap_or(1).min(u64::from(sm.max_ctas.get())) as usize;
-        Ok(Residency { ctas, cta_warps })
+        Ok(Residency { ctas, cta_warps, l1_ways: machine.l1.ways.size() })
     }
 }
 

@@ -2,19 +2,13 @@
 
 use super::core::{Slot, Sm};
 use super::lsu::Target;
-use super::program::Action;
+use super::program::{Action, Port};
 use super::scheduler::Candidates;
-use crate::config::machine::{GlobalLoads, Segment};
+use crate::config::machine::{LoadsLook, Segment};
 use crate::isa::{AccessKind as MemoryKind, CacheOp, MemoryOp, Operands, Space};
 use crate::parts::{AccessKind, Waiter};
 use crate::stats::{IssueReason, LsuReason};
 use crate::units::Cycle;
-
-/// Segment of loads that go past the L1 [log2 bytes].
-///
-/// Source: CUDA C Programming Guide, "Compute Capability 2.x": accesses cached in L2 only are served in
-/// 32-byte transactions.
-const BYPASS_SEGMENT_BITS: u32 = 5;
 
 impl Sm {
     /// Lets every scheduler issue; true when one did.
@@ -46,11 +40,10 @@ impl Sm {
         if memory_blocked {
             eligible &= !warps.wants_memory;
         }
-        if eligible & warps.wants_sp != 0 && !self.sp_free.iter().any(|&free| free <= now) {
-            eligible &= !warps.wants_sp;
-        }
-        if eligible & warps.wants_sfu != 0 && !self.sfu_free.iter().any(|&free| free <= now) {
-            eligible &= !warps.wants_sfu;
+        for (port, &wants) in Port::ARITHMETIC.into_iter().zip(&warps.wants) {
+            if eligible & wants != 0 && !self.pipelines.is_free(scheduler, port, now) {
+                eligible &= !wants;
+            }
         }
         if eligible == 0 {
             let blocked = memory_blocked && ready & warps.wants_memory != 0;
@@ -63,8 +56,28 @@ impl Sm {
             return Slot::Idle(IssueReason::Arithmetic);
         };
         *memory_taken |= self.warps.wants_memory >> warp & 1 == 1;
-        self.issue_warp(now, scheduler, warp);
+        let pairs = self.issue_width > 1;
+        self.issue_warp(now, scheduler, warp, pairs);
+        if pairs && self.can_pair(now, scheduler, warp, *memory_taken) {
+            *memory_taken |= self.warps.wants_memory >> warp & 1 == 1;
+            self.issue_warp(now, scheduler, warp, false);
+            self.stats.pairs += 1;
+        }
         Slot::Issued
+    }
+
+    /// Whether the next instruction of a warp that has just issued can issue in the same cycle.
+    fn can_pair(&mut self, now: Cycle, scheduler: usize, warp: usize, memory_taken: bool) -> bool {
+        let bit = 1u64 << warp;
+        if self.warps.ready & bit == 0 {
+            return false;
+        }
+        if self.warps.wants_memory & bit != 0 {
+            return !memory_taken && self.lsu.has_room();
+        }
+        let wanted = Port::ARITHMETIC.into_iter().zip(&self.warps.wants);
+        let port = wanted.filter(|&(_, wants)| wants & bit != 0).map(|(port, _)| port).next();
+        port.is_none_or(|port| self.pipelines.is_free(scheduler, port, now))
     }
 
     /// Why a scheduler with no ready warp is idle: the reason of the warp that is nearest to issue.
@@ -93,20 +106,16 @@ impl Sm {
         }
     }
 
-    fn issue_warp(&mut self, now: Cycle, scheduler: usize, warp: usize) {
+    /// Issues a warp's next instruction; the one after it may issue in the same cycle if `pairs`.
+    fn issue_warp(&mut self, now: Cycle, scheduler: usize, warp: usize, pairs: bool) {
         let inst = self.program.insts[self.warps.pc(warp)];
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += u64::from(self.warps.lanes(warp).count_ones());
-        let mut next_issue = now + 1;
+        let mut next_issue = now + u64::from(!pairs);
         match inst.action {
             Action::Compute { latency, interval, holds_warp } => {
                 let done = now + u64::from(latency);
-                let pipes = match inst.port {
-                    super::program::Port::Sfu => &mut self.sfu_free,
-                    _ => &mut self.sp_free,
-                };
-                let pipe = pipes.iter_mut().find(|free| **free <= now);
-                *pipe.expect("an eligible warp has a pipeline") = now + u64::from(interval);
+                self.pipelines.take(now, scheduler, inst.port, u64::from(interval));
                 for &reg in inst.dsts.as_slice() {
                     self.warps.set_ready_at(warp, reg, done);
                 }
@@ -172,13 +181,19 @@ impl Sm {
         }
         let kind = self.cache_access(op);
         let line_bits = self.coalescing.line_bits;
-        let segment_bits = match (kind, self.coalescing.segment, bytes) {
-            (AccessKind::BypassLoad, ..) => BYPASS_SEGMENT_BITS,
-            (AccessKind::Atomic, ..) | (_, Segment::Line, _) => line_bits,
+        let segment = match op.space {
+            // One line serves every lane, whatever the rule for global memory.
+            Space::Constant => Segment::Line,
+            _ if kind == AccessKind::Atomic => Segment::Line,
+            _ => self.coalescing.segment,
+        };
+        let segment_bits = match (kind, segment, bytes) {
+            (AccessKind::BypassLoad, ..) => self.coalescing.bypass_bits,
+            (_, Segment::Line, _) => line_bits,
             // As GPGPU-Sim 3.x and 4.x coalesce for compute capability 2.x.
             (_, Segment::ByElement, 1) => 5,
             (_, Segment::ByElement, 2) => 6,
-            (_, Segment::ByElement, _) => line_bits,
+            (_, _, _) => line_bits,
         };
         let is_store = kind == AccessKind::Store;
         let waiter = if is_store {
@@ -187,7 +202,15 @@ impl Sm {
             self.tracked_waiter(now)
         };
         let accesses = self.lsu.push(now, Target::Cache(kind), waiter, |list| {
-            list.group(&addresses, bytes, line_bits, segment_bits.min(line_bits));
+            match segment {
+                Segment::HalfWarp => {
+                    list.group_half_warps(&addresses, bytes, line_bits, is_store);
+                }
+                Segment::HalfWarpInOrder => {
+                    list.group_in_order(&addresses, bytes, line_bits, is_store);
+                }
+                _ => list.group(&addresses, bytes, line_bits, segment_bits.min(line_bits)),
+            }
             list.len()
         });
         let (instructions, sum) = match kind {
@@ -240,12 +263,17 @@ impl Sm {
             MemoryKind::Store => AccessKind::Store,
             MemoryKind::Atomic => AccessKind::Atomic,
             MemoryKind::Load => {
-                let past_l1 = matches!(op.cache, CacheOp::Global | CacheOp::Volatile)
-                    || self.coalescing.global_loads == GlobalLoads::Bypass;
-                if op.space == Space::Global && past_l1 {
-                    AccessKind::BypassLoad
-                } else {
-                    AccessKind::Load
+                let look = match op.space {
+                    Space::Global if matches!(op.cache, CacheOp::Global | CacheOp::Volatile) => {
+                        LoadsLook::Bypass
+                    }
+                    Space::Global => self.coalescing.global_loads,
+                    Space::Local => self.coalescing.local_loads,
+                    _ => LoadsLook::Cached,
+                };
+                match look {
+                    LoadsLook::Cached => AccessKind::Load,
+                    LoadsLook::Bypass => AccessKind::BypassLoad,
                 }
             }
         }

@@ -11,6 +11,7 @@ mod ctas;
 mod issue;
 mod journey;
 mod lsu;
+mod pipelines;
 mod program;
 mod scheduler;
 mod stats;

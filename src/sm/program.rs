@@ -6,14 +6,23 @@ use crate::isa::{ArithClass, Kernel, MAX_OPERANDS, MemoryOp, Op, Operands, Reg};
 /// What an instruction needs in order to issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Port {
-    /// An integer and single-precision pipeline.
+    /// A single-precision pipeline.
     Sp,
+    /// An integer pipeline.
+    Int,
     /// A special-function pipeline.
     Sfu,
+    /// A double-precision pipeline.
+    Dp,
     /// The load/store unit.
     Memory,
     /// Nothing.
     None,
+}
+
+impl Port {
+    /// The ports of pipelines, in the order of their numbers.
+    pub const ARITHMETIC: [Port; 4] = [Port::Sp, Port::Int, Port::Sfu, Port::Dp];
 }
 
 /// What happens when an instruction issues.
@@ -73,22 +82,24 @@ pub struct Program {
 
 /// Pipeline and time of a class.
 fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTiming) {
+    let int = if arithmetic.int_units.get() == 0 { Port::Sp } else { Port::Int };
+    let dp = if arithmetic.dp_units.get() == 0 { Port::Sfu } else { Port::Dp };
     match class {
-        ArithClass::Move => (Port::Sp, arithmetic.move_),
-        ArithClass::IntAdd => (Port::Sp, arithmetic.int_add),
-        ArithClass::IntMul => (Port::Sp, arithmetic.int_mul),
-        ArithClass::IntMad => (Port::Sp, arithmetic.int_mad),
-        ArithClass::IntDiv => (Port::Sp, arithmetic.int_div),
+        ArithClass::Move => (int, arithmetic.move_),
+        ArithClass::IntAdd => (int, arithmetic.int_add),
+        ArithClass::IntMul => (int, arithmetic.int_mul),
+        ArithClass::IntMad => (int, arithmetic.int_mad),
+        ArithClass::IntDiv => (int, arithmetic.int_div),
         ArithClass::FpAdd => (Port::Sp, arithmetic.fp_add),
         ArithClass::FpMul => (Port::Sp, arithmetic.fp_mul),
         ArithClass::FpFma => (Port::Sp, arithmetic.fp_fma),
         ArithClass::FpDiv => (Port::Sp, arithmetic.fp_div),
-        ArithClass::DpAdd => (Port::Sfu, arithmetic.dp_add),
-        ArithClass::DpMul => (Port::Sfu, arithmetic.dp_mul),
-        ArithClass::DpFma => (Port::Sfu, arithmetic.dp_fma),
-        ArithClass::DpDiv => (Port::Sfu, arithmetic.dp_div),
+        ArithClass::DpAdd => (dp, arithmetic.dp_add),
+        ArithClass::DpMul => (dp, arithmetic.dp_mul),
+        ArithClass::DpFma => (dp, arithmetic.dp_fma),
+        ArithClass::DpDiv => (dp, arithmetic.dp_div),
         ArithClass::Sfu => (Port::Sfu, arithmetic.sfu),
-        ArithClass::Control => (Port::Sp, arithmetic.control),
+        ArithClass::Control => (int, arithmetic.control),
     }
 }
 

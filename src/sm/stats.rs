@@ -5,6 +5,8 @@ crate::counters! {
     pub struct SmStats {
         /// Warp instructions issued [instructions].
         warp_instructions,
+        /// Instructions issued beside another one of the same warp [instructions].
+        pairs,
         /// Lanes active over all instructions issued [thread instructions].
         thread_instructions,
         /// CTAs finished [CTAs].

@@ -40,11 +40,9 @@ pub struct Warps {
     pub at_barrier: u64,
     /// The warp waits at a fence.
     pub at_fence: u64,
-    /// Warps by what their next instruction needs.
-    pub wants_sp: u64,
-    /// As `wants_sp`.
-    pub wants_sfu: u64,
-    /// As `wants_sp`.
+    /// Warps by the pipeline that their next instruction needs, in the order of [`Port::ARITHMETIC`].
+    pub wants: [u64; Port::ARITHMETIC.len()],
+    /// Warps whose next instruction needs the load/store unit.
     pub wants_memory: u64,
     /// Warps to wake, by cycle modulo the wheel's size.
     wheel: Box<[u64; WHEEL]>,
@@ -70,8 +68,7 @@ impl Warps {
             on_memory: 0,
             at_barrier: 0,
             at_fence: 0,
-            wants_sp: 0,
-            wants_sfu: 0,
+            wants: [0; Port::ARITHMETIC.len()],
             wants_memory: 0,
             wheel: Box::new([0; WHEEL]),
             wakes_at: [Cycle(0); SLOTS],
@@ -107,17 +104,17 @@ impl Warps {
     /// Looks at the warp's next instruction; false at the end of its stream.
     fn fetch(&mut self, warp: usize, stream: &WarpStream, program: &Program) -> bool {
         let bit = 1u64 << warp;
-        self.wants_sp &= !bit;
-        self.wants_sfu &= !bit;
+        for wants in &mut self.wants {
+            *wants &= !bit;
+        }
         self.wants_memory &= !bit;
         let Some((pc, lanes)) = self.cursors[warp].peek(stream) else { return false };
         self.pcs[warp] = pc;
         self.lanes[warp] = lanes;
         match program.insts[pc as usize].port {
-            Port::Sp => self.wants_sp |= bit,
-            Port::Sfu => self.wants_sfu |= bit,
             Port::Memory => self.wants_memory |= bit,
             Port::None => {}
+            pipeline => self.wants[pipeline as usize] |= bit,
         }
         true
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::bounded::{Bounded, Check};
 
-/// L1 data cache of one SM: write-through, no allocation for stores, a line is reserved at the miss.
+/// L1 data cache of one SM: write-through; a line is reserved at the miss.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L1Config {
@@ -16,16 +16,22 @@ pub struct L1Config {
     pub ways: Bounded<1, 512>,
     /// Line; a power of two [bytes, 32..=128].
     pub line: Bounded<32, 128>,
+    /// Part of a line that is fetched on its own; a power of two, at most a line [bytes, 32..=128].
+    pub sector: Bounded<32, 128>,
     /// How an address chooses its set.
     pub index: SetIndex,
     /// Which line of a set makes room.
     pub replacement: Replacement,
-    /// Whether global loads are cached; local ones always are.
-    pub global_loads: GlobalLoads,
-    /// Misses outstanding at once, one line each [entries, 1..=1024].
+    /// Where global loads look first.
+    pub global_loads: LoadsLook,
+    /// Where local loads look first. Loads of constants always look here.
+    pub local_loads: LoadsLook,
+    /// What a store does to a line that is here.
+    pub stores: StorePolicy,
+    /// Lines outstanding at once [entries, 1..=4096].
     ///
     /// A miss that finds none free stalls as `nomshrline`.
-    pub mshr_entries: Bounded<1, 1024>,
+    pub mshr_entries: Bounded<1, 4096>,
     /// Accesses one entry serves, the first one included [accesses, 1..=64].
     ///
     /// An access to an outstanding line that finds none free stalls as `nomerger`.
@@ -68,23 +74,59 @@ pub enum Replacement {
     Fifo,
 }
 
-/// Where global loads look first.
+/// Where loads look first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GlobalLoads {
+pub enum LoadsLook {
     /// In the L1.
     Cached,
-    /// In the L2; 32-byte segments.
+    /// In the L2, by the segments of `lsu.bypass`.
     Bypass,
 }
 
-/// The L2: `slices` of them, each as described; write-back, write-validate with byte masks.
+/// What a store does in the L1 on its way to the L2, to which it always goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StorePolicy {
+    /// A line that is present is dropped.
+    Evict,
+    /// A line that is present is updated and stays; none is allocated.
+    Update,
+    /// A line is allocated, unless every way of its set is reserved. A mask says which bytes are valid, so
+    /// that nothing is fetched before a load wants other bytes of the sector.
+    Validate,
+}
+
+/// What the L2 slices do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum L2Mode {
+    /// They cache: write-back, write-validate with byte masks.
+    Cache,
+    /// They keep nothing, as before compute capability 2.0: every access goes to DRAM by its sectors. Sets
+    /// and ways are not used; an MSHR entry holds one read.
+    PassThrough,
+}
+
+/// How an address chooses its slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SliceHash {
+    /// Blocks of `interleave` bytes go round the slices.
+    RoundRobin,
+    /// Every round of blocks starts at a slice that a hash of the round's number chooses, so that no stride
+    /// stays with a few slices.
+    Hashed,
+}
+
+/// The L2: `slices` of them, each as described.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L2Config {
+    /// Whether the slices are a cache.
+    pub mode: L2Mode,
     /// Slices; a multiple of the DRAM channels [count, 1..=256].
     pub slices: Bounded<1, 256>,
     /// Consecutive bytes in one slice before the next slice follows; a power of two [bytes, 32..=65536].
     pub interleave: Bounded<32, 65_536>,
+    /// How an address chooses its slice.
+    pub slice_hash: SliceHash,
     /// Capacity of one slice; equals sets x ways x line [bytes, 32..=16777216].
     pub size: Bounded<32, 16_777_216>,
     /// Sets of one slice; a power of two [count, 1..=65536].
@@ -93,6 +135,8 @@ pub struct L2Config {
     pub ways: Bounded<1, 512>,
     /// Line; a power of two [bytes, 32..=128].
     pub line: Bounded<32, 128>,
+    /// Part of a line that is fetched on its own; a power of two, at most a line [bytes, 32..=128].
+    pub sector: Bounded<32, 128>,
     /// How an address chooses its set.
     pub index: SetIndex,
     /// Which line of a set makes room.
@@ -108,8 +152,8 @@ pub struct L2Config {
     pub tag_latency: Bounded<0, 1023>,
     /// From the tag lookup, or from a line's arrival, to the reply network [L2 cycles, 1..=1023].
     pub data_latency: Bounded<1, 1023>,
-    /// A line is fetched from DRAM in requests of this size, each of which takes at least one burst; a
-    /// power of two, at most a line [bytes, 32..=128].
+    /// A sector is fetched from DRAM in requests of this size, each of which takes at least one burst; a
+    /// power of two, at most a sector [bytes, 32..=128].
     pub fetch: Bounded<32, 128>,
     /// Fetch requests and dirty lines waiting for the DRAM controller [requests, 5..=1024].
     pub miss_queue: Bounded<5, 1024>,
@@ -139,9 +183,19 @@ pub fn sets_index_check(size: u32, sets: u32, ways: u32, line: u32) -> Result<()
     Ok(())
 }
 
+fn sector_check(sector: u32, line: u32) -> Result<(), String> {
+    if !sector.is_power_of_two() || sector > line {
+        return Err(format!(
+            "sector ({sector}) is not a power of two of at most line ({line}) bytes"
+        ));
+    }
+    Ok(())
+}
+
 impl Check for L1Config {
     fn check(&self) -> Result<(), String> {
-        sets_index_check(self.size.get(), self.sets.get(), self.ways.get(), self.line.get())
+        sets_index_check(self.size.get(), self.sets.get(), self.ways.get(), self.line.get())?;
+        sector_check(self.sector.get(), self.line.get())
     }
 }
 
@@ -152,10 +206,11 @@ impl Check for L2Config {
         if !interleave.is_power_of_two() {
             return Err(format!("interleave ({interleave}) is not a power of two"));
         }
-        let (fetch, line) = (self.fetch.get(), self.line.get());
-        if !fetch.is_power_of_two() || fetch > line {
+        let (fetch, sector) = (self.fetch.get(), self.sector.get());
+        sector_check(sector, self.line.get())?;
+        if !fetch.is_power_of_two() || fetch > sector {
             return Err(format!(
-                "fetch ({fetch}) is not a power of two of at most line ({line}) bytes"
+                "fetch ({fetch}) is not a power of two of at most sector ({sector}) bytes"
             ));
         }
         Ok(())

@@ -11,13 +11,14 @@ mod sm;
 use serde::{Deserialize, Serialize};
 
 pub use cache::{
-    GlobalLoads, L1Config, L2Config, Replacement, SetIndex, line_bits, sets_index_check,
+    L1Config, L2Config, L2Mode, LoadsLook, Replacement, SetIndex, SliceHash, StorePolicy,
+    line_bits, sets_index_check,
 };
 pub use dram::{DramConfig, DramScheduler, DramTiming, GroupBits, RowPolicy, WriteDrain};
 pub use noc::NocConfig;
 pub use sm::{
-    Arithmetic, CtaRelease, LsuConfig, OpTiming, Policy, RefusalBlocks, Segment,
-    SharedMemoryConfig, SmConfig,
+    Arithmetic, CarveOut, CtaRelease, LsuConfig, OpTiming, Pipelining, Policy, RefusalBlocks,
+    Segment, SharedMemoryConfig, SmConfig,
 };
 
 use super::bounded::{Bounded, Check, Checked};
@@ -37,7 +38,7 @@ pub struct MachineFields {
     /// The streaming multiprocessors.
     pub sm: Checked<SmConfig>,
     /// Load/store unit and coalescer of every SM.
-    pub lsu: LsuConfig,
+    pub lsu: Checked<LsuConfig>,
     /// Shared memory of every SM.
     pub shared_memory: Checked<SharedMemoryConfig>,
     /// L1 data cache of every SM.
@@ -74,6 +75,31 @@ pub struct Clocks {
     pub dram_khz: Bounded<1, 10_000_000>,
 }
 
+impl MachineFields {
+    /// What a carve-out leaves for the L1 must be whole ways of its sets.
+    fn check_carve_out(&self) -> Result<(), String> {
+        let CarveOut::Unified { total, options } = &self.shared_memory.carve_out else {
+            return Ok(());
+        };
+        let (total, way) = (total.get(), self.l1.sets.get() * self.l1.line.get());
+        for option in options.iter().map(|option| option.get()) {
+            if option >= total || (total - option) % way != 0 {
+                return Err(format!(
+                    "shared_memory.carve_out: option {option} of {total} bytes does not leave the L1 \
+                     a multiple of l1.sets x l1.line ({way})"
+                ));
+            }
+        }
+        let (least, l1) = (options[0].get(), self.l1.size.get());
+        if total - least != l1 {
+            return Err(format!(
+                "l1.size ({l1}) is not what shared_memory.carve_out leaves: {total} - {least}"
+            ));
+        }
+        Ok(())
+    }
+}
+
 impl Check for MachineFields {
     fn check(&self) -> Result<(), String> {
         let (slices, channels) = (self.l2.slices.get(), self.dram.channels.get());
@@ -86,6 +112,7 @@ impl Check for MachineFields {
         if l1 != l2 {
             return Err(format!("l1.line ({l1}) differs from l2.line ({l2})"));
         }
+        self.check_carve_out()?;
         let (line, interleave) = (self.l2.line.get(), self.l2.interleave.get());
         if interleave % line != 0 {
             return Err(format!(

@@ -10,10 +10,13 @@ use crate::config::bounded::{Bounded, Check};
 pub struct SmConfig {
     /// SMs of the GPU [count, 1..=256].
     pub count: Bounded<1, 256>,
-    /// Warp schedulers of an SM; each issues at most one instruction a cycle [count, 1..=8].
+    /// Warp schedulers of an SM; each issues to one warp a cycle [count, 1..=8].
     pub schedulers: Bounded<1, 8>,
     /// Which ready warp a scheduler picks.
     pub policy: Policy,
+    /// Instructions of one warp that a scheduler issues in a cycle, the second when it depends on neither the
+    /// first nor on anything that is not ready [instructions, 1..=2].
+    pub issue_width: Bounded<1, 2>,
     /// Warps resident at once [warps, 1..=64].
     pub max_warps: Bounded<1, 64>,
     /// CTAs resident at once [CTAs, 1..=64].
@@ -62,10 +65,16 @@ pub enum Policy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arithmetic {
-    /// Pipelines for integer and single-precision operations, shared by all schedulers of the SM [count, 1..=8].
+    /// Whose the pipelines are.
+    pub pipelines: Pipelining,
+    /// Pipelines for single precision [count, 1..=8].
     pub sp_units: Bounded<1, 8>,
-    /// Pipelines for special functions and for double precision [count, 1..=8].
+    /// Pipelines for integers and moves; 0 when those of single precision serve them [count, 0..=8].
+    pub int_units: Bounded<0, 8>,
+    /// Pipelines for special functions [count, 1..=8].
     pub sfu_units: Bounded<1, 8>,
+    /// Pipelines for double precision; 0 when those of special functions serve it [count, 0..=8].
+    pub dp_units: Bounded<0, 8>,
     /// Moves, and reads of special registers and of kernel parameters.
     pub move_: OpTiming,
     /// Integer add, logic, shift, compare, select, convert, predicate operations.
@@ -98,6 +107,15 @@ pub struct Arithmetic {
     pub control: OpTiming,
 }
 
+/// Whose the arithmetic pipelines are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pipelining {
+    /// The counts are those of the SM; every scheduler issues to all.
+    PerSm,
+    /// The counts are those of a sub-core: each scheduler has its own.
+    PerScheduler,
+}
+
 /// The time of one class of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -116,19 +134,28 @@ pub struct LsuConfig {
     pub queue: Bounded<1, 64>,
     /// From issue until the first access is offered to the L1 or to shared memory [core cycles, 1..=64].
     pub issue_latency: Bounded<1, 64>,
-    /// Bytes within which the lanes of a warp share one access.
+    /// How the lanes of a warp share accesses.
     pub segment: Segment,
+    /// Bytes within which the lanes of a warp share a load past the L1, where `segment` goes by warps; a power
+    /// of two [bytes, 32..=128].
+    pub bypass_segment: Bounded<32, 128>,
     /// What an access that the L1 refuses holds up.
     pub refusal_blocks: RefusalBlocks,
 }
 
-/// The coalescer's unit: lanes whose addresses fall into the same segment share one access.
+/// The coalescer's rule: lanes whose addresses fall into the same segment share one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Segment {
     /// One L1 line, whatever the size of the elements.
     Line,
     /// 32 bytes for 1-byte elements, 64 for 2-byte elements, one line for larger ones.
     ByElement,
+    /// By half-warps, as compute capability 1.2 and 1.3: segments as `ByElement` with 128 bytes for a
+    /// line, each shrunk to its half while that holds all its lanes.
+    HalfWarp,
+    /// By half-warps, as compute capability 1.0 and 1.1: one access when lane k wants word k of an aligned
+    /// block of 16 words of at least 4 bytes, else one of 32 bytes a lane.
+    HalfWarpInOrder,
 }
 
 /// What an access that the L1 refuses holds up.
@@ -144,8 +171,12 @@ pub enum RefusalBlocks {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedMemoryConfig {
-    /// Bytes for the resident CTAs [bytes, 0..=262144].
+    /// Bytes for the resident CTAs, at most [bytes, 0..=262144].
     pub size: Bounded<0, 262_144>,
+    /// Whether the bytes are shared memory's own or taken from the L1's.
+    pub carve_out: CarveOut,
+    /// Bytes that each CTA takes besides those it asks for [bytes, 0..=4096].
+    pub per_cta: Bounded<0, 4096>,
     /// Shared memory is given to a CTA in multiples of this [bytes, 1..=4096].
     pub granule: Bounded<1, 4096>,
     /// Banks; a power of two [count, 1..=64].
@@ -154,6 +185,22 @@ pub struct SharedMemoryConfig {
     pub bank_bytes: Bounded<4, 8>,
     /// From the last pass of an access until its data can be used [core cycles, 1..=256].
     pub latency: Bounded<1, 256>,
+}
+
+/// Whether shared memory has bytes of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum CarveOut {
+    /// Shared memory and L1 keep their sizes.
+    Fixed,
+    /// Both share one array. For each kernel shared memory gets the least of `options` with which as many
+    /// CTAs are resident as with the largest; the L1 gets the rest, as ways of its sets.
+    Unified {
+        /// The array; `l1.size` is what the least option leaves of it [bytes, 1..=1048576].
+        total: Bounded<1, 1_048_576>,
+        /// Sizes of shared memory, ascending; the last is `size` [bytes, 0..=262144].
+        options: Vec<Bounded<0, 262_144>>,
+    },
 }
 
 impl Check for SmConfig {
@@ -177,12 +224,26 @@ impl Check for SmConfig {
     }
 }
 
+impl Check for LsuConfig {
+    fn check(&self) -> Result<(), String> {
+        let segment = self.bypass_segment.get();
+        if !segment.is_power_of_two() {
+            return Err(format!("bypass_segment ({segment}) is not a power of two"));
+        }
+        Ok(())
+    }
+}
+
 impl Check for SharedMemoryConfig {
     fn check(&self) -> Result<(), String> {
         for (name, value) in [("banks", self.banks.get()), ("bank_bytes", self.bank_bytes.get())] {
             if !value.is_power_of_two() {
                 return Err(format!("{name} ({value}) is not a power of two"));
             }
+        }
+        let CarveOut::Unified { options, .. } = &self.carve_out else { return Ok(()) };
+        if !options.is_sorted() || options.last().map(|last| last.get()) != Some(self.size.get()) {
+            return Err(format!("carve_out.options must ascend to size ({})", self.size.get()));
         }
         Ok(())
     }

@@ -36,10 +36,20 @@ impl AccessList {
         (self.lines[access], self.bytes[access])
     }
 
-    fn push(&mut self, line: LineAddr, bytes: u128) {
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    pub(super) fn push(&mut self, line: LineAddr, bytes: u128) {
         self.lines[self.len()] = line;
         self.bytes[self.len()] = bytes;
         self.len += 1;
+    }
+
+    /// Takes the last access away.
+    pub(super) fn pop(&mut self) -> (LineAddr, u128) {
+        self.len -= 1;
+        self.get(self.len())
     }
 
     /// Fills the list with the accesses of a warp whose lanes each access `bytes` bytes, aligned to
@@ -52,7 +62,7 @@ impl AccessList {
         line_bits: u32,
         segment_bits: u32,
     ) {
-        self.len = 0;
+        self.clear();
         if let Shape::Affine { base, stride } = addresses.shape
             && addresses.mask == !0
             && stride as u32 == bytes
@@ -91,7 +101,7 @@ impl AccessList {
 
 /// The bytes `address..address + bytes` as a mask over their line.
 #[inline]
-fn byte_mask(address: u64, bytes: u64, line_bits: u32) -> u128 {
+pub(super) fn byte_mask(address: u64, bytes: u64, line_bits: u32) -> u128 {
     let offset = address & ((1 << line_bits) - 1);
     (u128::MAX >> (128 - bytes)) << offset
 }

@@ -2,6 +2,7 @@
 
 mod banks;
 mod coalescer;
+mod half_warp;
 mod unit;
 
 pub use banks::Banks;

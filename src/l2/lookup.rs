@@ -1,0 +1,227 @@
+//! What a slice does with a request: the tags, the fetches, the way to DRAM.
+
+use super::slice::{Refusal, SectorFetch, Slice, Waiting};
+use super::stats::L2Stats;
+use crate::config::machine::L2Mode;
+use crate::parts::{DramRequest, Lookup, MshrId, Request, RequestKind, Way};
+use crate::units::{Cycle, LineAddr};
+
+impl Slice {
+    /// Serves a request, or refuses it and changes nothing.
+    pub(super) fn look_up(
+        &mut self,
+        now: Cycle,
+        core: Cycle,
+        mut request: Request,
+    ) -> Result<(), Refusal> {
+        let stamps = &mut request.stamps;
+        (stamps.looked_up, stamps.dram_started, stamps.filled) = (core, core, core);
+        let line = self.map.within_slice(request.line);
+        match (self.mode, request.kind) {
+            (L2Mode::Cache, RequestKind::Store) => self.write(now, line, request),
+            (L2Mode::Cache, _) => self.read(now, line, request),
+            (L2Mode::PassThrough, RequestKind::Store) => self.pass_write(now, line, request),
+            (L2Mode::PassThrough, _) => self.pass_read(now, line, request),
+        }
+    }
+
+    fn read(&mut self, now: Cycle, line: LineAddr, request: Request) -> Result<(), Refusal> {
+        let wanted = request.bytes;
+        let way = match self.tags.lookup(line) {
+            Lookup::Present(way) | Lookup::Reserved(way)
+                if self.valid[way.index()] & wanted == wanted =>
+            {
+                if self.replies.is_full() {
+                    return Err(Refusal::ReplyQueue);
+                }
+                self.tags.touch(way);
+                self.modify(way, &request);
+                self.count_read(&request, |stats| &mut stats.read_hits);
+                self.reply(now, &request);
+                return Ok(());
+            }
+            Lookup::Reserved(way) => return self.join(now, line, way, request),
+            // The sectors that are missing, or were written in part, are fetched around the rest.
+            Lookup::Present(way) => {
+                self.room_for_fetch(self.missing(way, wanted), 0)?;
+                way
+            }
+            Lookup::Absent => {
+                let way = self.tags.victim(line).ok_or(Refusal::NoCacheLine)?;
+                let dirty = usize::from(self.tags.is_dirty(way));
+                self.room_for_fetch(self.sectors.around(wanted), dirty)?;
+                self.write_back(now, way);
+                self.valid[way.index()] = 0;
+                way
+            }
+        };
+        let fetched = self.missing(way, wanted);
+        let entry = self.mshrs.allocate(Waiting { request, fetched }).expect("an entry is free");
+        self.tags.reserve(way, line);
+        self.entry_of_way[way.index()] = entry;
+        self.fetches[entry.index()].way = Some(way);
+        self.modify(way, &request);
+        self.fetch(now, line, entry, fetched);
+        self.count_read(&request, |stats| &mut stats.read_misses);
+        Ok(())
+    }
+
+    /// A read of a line that is outstanding: it waits with the others, and fetches what they did not.
+    fn join(
+        &mut self,
+        now: Cycle,
+        line: LineAddr,
+        way: Way,
+        request: Request,
+    ) -> Result<(), Refusal> {
+        let entry = self.entry_of_way[way.index()];
+        if self.mshrs.is_entry_full(entry) {
+            return Err(Refusal::NoMerger);
+        }
+        let on_their_way = self.fetches[entry.index()].bytes;
+        let fetched = self.sectors.around(request.bytes & !self.valid[way.index()] & !on_their_way);
+        self.room_for_dram(self.fetch_requests(fetched))?;
+        let merged = self.mshrs.merge(entry, Waiting { request, fetched });
+        debug_assert!(merged.is_ok(), "the entry has a free merger field");
+        self.modify(way, &request);
+        if fetched == 0 {
+            self.count_read(&request, |stats| &mut stats.read_merged);
+        } else {
+            self.fetch(now, line, entry, fetched);
+            self.count_read(&request, |stats| &mut stats.read_misses);
+        }
+        Ok(())
+    }
+
+    /// All bytes of the sectors of which `way` lacks any of `wanted`.
+    fn missing(&self, way: Way, wanted: u128) -> u128 {
+        self.sectors.around(wanted & !self.valid[way.index()])
+    }
+
+    /// Asks the DRAM for whole sectors on behalf of an entry.
+    fn fetch(&mut self, now: Cycle, line: LineAddr, entry: MshrId, bytes: u128) {
+        let first = self.map.within_channel(self.number, line).first_byte(self.line_bits);
+        let fetch = &mut self.fetches[entry.index()];
+        fetch.bytes |= bytes;
+        let pieces = self.sectors.bytes() / self.fetch_bytes;
+        for sector in self.sectors.numbers(bytes) {
+            fetch.sectors[sector] = SectorFetch { left: pieces, started: Cycle::NEVER };
+            for piece in sector as u32 * pieces..(sector as u32 + 1) * pieces {
+                let offset = piece * self.fetch_bytes;
+                let address = first + u64::from(offset / self.burst_bytes * self.burst_bytes);
+                let bytes = self.fetch_bytes.max(self.burst_bytes);
+                let (slot, piece) = (entry.0, piece as u8);
+                let request = DramRequest { address, bytes, write: false, slot, piece };
+                self.to_dram.push(now, request);
+            }
+        }
+    }
+
+    /// An atomic leaves its bytes changed.
+    fn modify(&mut self, way: Way, request: &Request) {
+        if request.kind == RequestKind::Atomic {
+            self.dirty[way.index()] |= request.bytes;
+            self.tags.set_dirty(way, true);
+        }
+    }
+
+    fn count_read(&mut self, request: &Request, counter: fn(&mut L2Stats) -> &mut u64) {
+        if request.kind == RequestKind::Atomic {
+            self.stats.atomics += 1;
+        }
+        *counter(&mut self.stats) += 1;
+    }
+
+    /// Room for a fetch of these bytes and for so many other requests.
+    fn room_for_fetch(&self, bytes: u128, others: usize) -> Result<(), Refusal> {
+        if self.mshrs.is_full() {
+            return Err(Refusal::NoMshrLine);
+        }
+        self.room_for_dram(self.fetch_requests(bytes) + others)
+    }
+
+    /// Requests that fetch these bytes, which are whole sectors.
+    fn fetch_requests(&self, bytes: u128) -> usize {
+        (bytes.count_ones() / self.fetch_bytes) as usize
+    }
+
+    fn room_for_dram(&self, requests: usize) -> Result<(), Refusal> {
+        if self.to_dram.free() < requests { Err(Refusal::DramQueue) } else { Ok(()) }
+    }
+
+    fn write(&mut self, now: Cycle, line: LineAddr, request: Request) -> Result<(), Refusal> {
+        if self.replies.is_full() {
+            return Err(Refusal::ReplyQueue);
+        }
+        let way = match self.tags.lookup(line) {
+            Lookup::Present(way) | Lookup::Reserved(way) => {
+                self.stats.write_hits += 1;
+                self.tags.touch(way);
+                way
+            }
+            Lookup::Absent => {
+                let way = self.tags.victim(line).ok_or(Refusal::NoCacheLine)?;
+                self.room_for_dram(usize::from(self.tags.is_dirty(way)))?;
+                self.write_back(now, way);
+                self.tags.insert(way, line);
+                self.valid[way.index()] = 0;
+                self.stats.write_misses += 1;
+                way
+            }
+        };
+        self.valid[way.index()] |= request.bytes;
+        self.dirty[way.index()] |= request.bytes;
+        self.tags.set_dirty(way, true);
+        self.reply(now, &request);
+        Ok(())
+    }
+
+    /// Sends the dirty bytes of `way` to DRAM.
+    fn write_back(&mut self, now: Cycle, way: Way) {
+        let dirty = std::mem::take(&mut self.dirty[way.index()]);
+        if dirty == 0 {
+            return;
+        }
+        let line = self.tags.occupant(way).expect("a dirty way holds a line");
+        self.write_bytes(now, line, dirty);
+        self.stats.writebacks += 1;
+    }
+
+    /// Writes bytes of a line to DRAM: every burst from the first of them to the last.
+    fn write_bytes(&mut self, now: Cycle, line: LineAddr, bytes: u128) {
+        let first = bytes.trailing_zeros() / self.burst_bytes * self.burst_bytes;
+        let end = (128 - bytes.leading_zeros()).next_multiple_of(self.burst_bytes);
+        let start = self.map.within_channel(self.number, line).first_byte(self.line_bits);
+        let address = start + u64::from(first);
+        let bytes = end - first;
+        self.to_dram.push(now, DramRequest { address, bytes, write: true, slot: 0, piece: 0 });
+    }
+
+    /// A read that no cache serves: its sectors come from DRAM; those of an atomic go back there.
+    fn pass_read(&mut self, now: Cycle, line: LineAddr, request: Request) -> Result<(), Refusal> {
+        let bytes = self.sectors.around(request.bytes);
+        let is_atomic = request.kind == RequestKind::Atomic;
+        self.room_for_fetch(bytes, usize::from(is_atomic))?;
+        let waiting = Waiting { request, fetched: bytes };
+        let entry = self.mshrs.allocate(waiting).expect("an entry is free");
+        self.fetches[entry.index()].way = None;
+        self.fetch(now, line, entry, bytes);
+        if is_atomic {
+            self.write_bytes(now, line, request.bytes);
+        }
+        self.count_read(&request, |stats| &mut stats.read_misses);
+        Ok(())
+    }
+
+    /// A write that goes straight to DRAM.
+    fn pass_write(&mut self, now: Cycle, line: LineAddr, request: Request) -> Result<(), Refusal> {
+        if self.replies.is_full() {
+            return Err(Refusal::ReplyQueue);
+        }
+        self.room_for_dram(1)?;
+        self.write_bytes(now, line, request.bytes);
+        self.stats.write_misses += 1;
+        self.reply(now, &request);
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! Sectors: the parts of a line that are fetched on their own.
+
+/// The sectors of a line. A line of one sector is a line that is fetched as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sectors {
+    whole: u128,
+    sector: u32,
+}
+
+impl Sectors {
+    /// Lines of `line` bytes in sectors of `sector` bytes; powers of two, at most 128.
+    pub fn new(line: u32, sector: u32) -> Self {
+        Sectors { whole: u128::MAX >> (128 - line), sector: sector.min(line) }
+    }
+
+    /// Sectors of a line.
+    #[inline]
+    pub fn count(self) -> usize {
+        (self.whole.count_ones() / self.sector) as usize
+    }
+
+    /// Bytes of one sector.
+    #[inline]
+    pub fn bytes(self) -> u32 {
+        self.sector
+    }
+
+    /// The sector that holds the byte at `offset` in the line.
+    #[inline]
+    pub fn of_offset(self, offset: u32) -> usize {
+        (offset / self.sector) as usize
+    }
+
+    /// Every byte of a line.
+    #[inline]
+    pub fn whole(self) -> u128 {
+        self.whole
+    }
+
+    /// The bytes of sector `number`.
+    #[inline]
+    pub fn of(self, number: usize) -> u128 {
+        (u128::MAX >> (128 - self.sector)) << (number as u32 * self.sector)
+    }
+
+    /// All bytes of the sectors that hold any of `bytes`.
+    #[inline]
+    pub fn around(self, bytes: u128) -> u128 {
+        if self.sector == self.whole.count_ones() {
+            return if bytes == 0 { 0 } else { self.whole };
+        }
+        let touched = |&sector: &u128| bytes & sector != 0;
+        (0..self.count()).map(|number| self.of(number)).filter(touched).fold(0, |all, s| all | s)
+    }
+
+    /// The numbers of the sectors that hold any of `bytes`.
+    pub fn numbers(self, bytes: u128) -> impl Iterator<Item = usize> {
+        (0..self.count()).filter(move |&number| bytes & self.of(number) != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_lies_in_its_sector_and_in_no_other() {
+        let sectors = Sectors::new(128, 32);
+        assert_eq!(sectors.count(), 4);
+        assert_eq!(sectors.around(1 << 33), 0xffff_ffff << 32);
+        assert_eq!(sectors.around(1 | 1 << 127), 0xffff_ffff | 0xffff_ffff << 96);
+        assert_eq!(sectors.numbers(1 << 31 | 1 << 64).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(sectors.around(0), 0);
+    }
+
+    #[test]
+    fn a_line_of_one_sector_is_whole() {
+        assert_eq!(Sectors::new(128, 128).around(4), u128::MAX);
+        assert_eq!(Sectors::new(64, 128).around(4), u128::MAX >> 64);
+        assert_eq!(Sectors::new(64, 64).count(), 1);
+    }
+}
