@@ -28,7 +28,7 @@ macro_rules! presets {
     };
 }
 
-presets!["gtx480"];
+presets!["gtx280", "gtx480", "gtx640", "v100", "h200"];
 
 impl Preset {
     /// The machine.
