@@ -3,7 +3,9 @@
 
 mod common;
 
-use common::{Script, Step, gtx480, row, run};
+use common::{Script, Step, gtx480, preset, row, run};
+use gsim::config::machine::{L2Mode, LoadsLook, Segment};
+use gsim::config::presets::PRESETS;
 use gsim::gpu::total;
 use gsim::stats::{IssueReason, LatencyStage, LsuReason};
 use serde_json::json;
@@ -89,6 +91,146 @@ fn the_stages_of_a_dram_chase_sum_to_its_length() {
     assert_eq!(seen.latency_accesses, 16);
     assert!(latency.part(LatencyStage::DramService) > 0);
     assert_eq!(latency.part(LatencyStage::L1Merged), 0);
+}
+
+/// As `chase`, past the L1.
+fn chase_past_l1(
+    machine: &gsim::config::Machine,
+    addresses: &[u64],
+) -> gsim::gpu::KernelStatistics {
+    run(machine, || {
+        Script::new(1, 32, |_, _| {
+            let load = |&address: &u64| Step::LoadPastL1 {
+                dst: 1,
+                src: 1,
+                addresses: vec![address],
+                bytes: 4,
+            };
+            addresses.iter().map(load).collect()
+        })
+    })
+}
+
+/// Addresses in different channels, all of one round over the slices.
+fn a_row_of_channels(machine: &gsim::config::Machine) -> Vec<u64> {
+    let (slices, channels) = (machine.l2.slices.size() as u64, machine.dram.channels.size() as u64);
+    let round = slices * machine.l2.interleave.cycles();
+    let first = BASE.next_multiple_of(round);
+    (0..channels.min(8)).map(|channel| first + channel * (round / channels)).collect()
+}
+
+/// Core cycles of a load that hits the L1, that hits the L2, and that goes to DRAM.
+fn latencies(machine: &gsim::config::Machine) -> [u64; 3] {
+    let per_load = |addresses: &[u64], more: &[u64], chase: &dyn Fn(&[u64]) -> u64| {
+        (chase(more) - chase(addresses)) / (more.len() - addresses.len()) as u64
+    };
+    let in_l1 = |addresses: &[u64]| chase(machine, addresses).cycles;
+    let past_l1 = |addresses: &[u64]| chase_past_l1(machine, addresses).cycles;
+    let channels = a_row_of_channels(machine);
+    [
+        per_load(&[BASE; 10], &[BASE; 20], &in_l1),
+        per_load(&[BASE; 10], &[BASE; 20], &past_l1),
+        per_load(&channels[..1], &channels, &past_l1),
+    ]
+}
+
+#[test]
+fn a_chase_on_every_preset_costs_the_sum_of_its_latencies() {
+    for each in PRESETS {
+        // One clock for all, so that nothing is rounded, and no refresh.
+        let khz = json!(each.machine().unwrap().clocks.core_khz.get());
+        let machine = preset(
+            each.name,
+            &[
+                ("clocks.noc_khz", khz.clone()),
+                ("clocks.l2_khz", khz.clone()),
+                ("clocks.dram_khz", khz),
+                ("dram.timing.refi", json!(0)),
+            ],
+        );
+        let [l1, l2, dram] = latencies(&machine);
+        let issue = machine.lsu.issue_latency.cycles();
+        if machine.l1.global_loads == LoadsLook::Cached {
+            assert_eq!(l1, issue + machine.l1.hit_latency.cycles(), "{}: L1", each.name);
+        }
+        let noc = &machine.noc;
+        let flits = |bytes: u64| {
+            (u64::from(noc.header_bytes.get()) + bytes).div_ceil(noc.flit_bytes.cycles())
+        };
+        let network = |bytes| flits(bytes) + noc.latency.cycles();
+        let there = issue + 1 + network(0) + 1 + machine.l2.tag_latency.cycles();
+        // A sector comes back.
+        let back = machine.l2.data_latency.cycles() + network(32);
+        if machine.l2.mode == L2Mode::Cache {
+            assert_eq!(l2, there + back, "{}: L2", each.name);
+        }
+        let bursts = u64::from(machine.l2.sector.get() / machine.dram.burst_bytes());
+        let chips = 1
+            + machine.dram.interface_latency.cycles()
+            + machine.dram.timing.rcd.cycles()
+            + (bursts - 1) * machine.dram.timing.ccd_l.cycles()
+            + machine.dram.timing.cl.cycles()
+            + machine.dram.burst_clocks();
+        assert_eq!(dram, there + chips + back, "{}: DRAM", each.name);
+    }
+}
+
+#[test]
+fn the_presets_have_the_latencies_that_their_sources_give() {
+    // Core cycles of L1, L2 and DRAM; 0 where the machine has none or the source no number.
+    let published = [
+        ("gtx280", [0, 0, 220]),
+        ("gtx480", [0, 0, 0]),
+        ("gtx640", [0, 0, 0]),
+        ("v100", [28, 193, 375]),
+        ("h200", [32, 280, 675]),
+    ];
+    assert_eq!(published.len(), PRESETS.len());
+    for (name, published) in published {
+        let have = latencies(&preset(name, &[("dram.timing.refi", json!(0))]));
+        println!("{name}: {have:?}");
+        for (level, published) in published.into_iter().enumerate().filter(|level| level.1 > 0) {
+            // Clocks that do not divide each other round by a few cycles.
+            let off = have[level].abs_diff(published);
+            assert!(off <= 2, "{name}: level {level} costs {}, not {published}", have[level]);
+        }
+    }
+}
+
+#[test]
+fn a_half_warp_of_words_loads_a_segment_of_64_bytes_on_the_gtx_280() {
+    let machine = preset("gtx280", &[]);
+    assert_eq!(machine.lsu.segment, Segment::HalfWarp);
+    let seen = run(&machine, || {
+        Script::new(1, 32, |_, _| {
+            vec![Step::Load { dst: 1, src: 0, addresses: row(BASE, 4, 32), bytes: 4 }]
+        })
+    });
+    let (sm, l1, dram) =
+        (total(&seen.components.sm), total(&seen.components.l1), total(&seen.components.dram));
+    assert_eq!((sm.load_accesses, l1.load_bypasses, l1.loads()), (2, 2, 0));
+    // Two segments of two bursts, nothing cached.
+    assert_eq!(dram.reads, 4);
+}
+
+#[test]
+fn a_carve_out_leaves_the_l1_what_shared_memory_does_not_need() {
+    let machine = preset("v100", &[]);
+    // 1024 lines of an L1 of 128 KB, twice round, with and without 48 KB of shared memory.
+    let lines: Vec<u64> = (0..1024).map(|line| BASE + line * 128).collect();
+    let hits = |shared: u32| {
+        let seen = run(&machine, || {
+            let steps = [lines.clone(), lines.clone()].concat();
+            let load =
+                |&address: &u64| Step::Load { dst: 1, src: 1, addresses: vec![address], bytes: 4 };
+            let steps: Vec<Step> = steps.iter().map(load).collect();
+            Script::new(1, 32, move |_, _| steps.clone()).shared_bytes(shared)
+        });
+        total(&seen.components.l1).load_hits
+    };
+    assert_eq!(hits(0), 1024);
+    // 48 KB fit twice into 96 KB, so that 32 KB are left: a cyclic walk over more misses always.
+    assert_eq!(hits(48 * 1024), 0);
 }
 
 /// Every thread reads 16 consecutive bytes once, as a vectorised copy or reduction does. Gives bytes

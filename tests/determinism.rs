@@ -80,6 +80,13 @@ fn skipping_is_exact_when_every_clock_has_its_own_frequency() {
     check_skipping(&core_slowest);
 }
 
+#[test]
+fn skipping_is_exact_on_every_preset() {
+    for preset in gsim::config::presets::PRESETS {
+        check_skipping(&[&format!("machine={}", preset.name)]);
+    }
+}
+
 /// What a run came to: cycles, L1 load hits, merged and misses, cycles without a merger field and without
 /// an MSHR entry, L2 read misses, DRAM bursts read and written, and the load latency summed over all
 /// accesses.

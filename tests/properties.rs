@@ -82,11 +82,28 @@ fn sm() -> impl Strategy<Value = Changes> {
         (1u32..4).prop_map(|active| json!({"TwoLevel": {"active": active}})),
     ];
     let release = prop_oneof![Just("AfterLoads"), Just("AfterStores")];
-    let segment = prop_oneof![Just("Line"), Just("ByElement")];
+    let segment = prop_oneof![
+        2 => Just("Line"),
+        1 => Just("ByElement"),
+        1 => Just("HalfWarp"),
+        1 => Just("HalfWarpInOrder"),
+    ];
+    let bypass = prop_oneof![Just(32u32), Just(64), Just(128)];
     let blocks = prop_oneof![Just("Unit"), Just("Instruction")];
-    (1u32..=4, 1u32..=2, policy, 1u32..=3, release, 1u32..=3, segment, blocks).prop_map(
-        |(count, schedulers, policy, ctas, release, queue, segment, blocks)| {
+    let pipelines = prop_oneof![Just("PerSm"), Just("PerScheduler")];
+    let units = (pipelines, 1u32..=2, 0u32..=1, 0u32..=1, 1u32..=2);
+    let lsu = (1u32..=3, segment, bypass, blocks);
+    (1u32..=4, 1u32..=2, policy, 1u32..=3, release, lsu, units).prop_map(
+        |(count, schedulers, policy, ctas, release, lsu, units)| {
+            let (queue, segment, bypass, blocks) = lsu;
+            let (pipelines, sp, int, dp, width) = units;
             vec![
+                ("sm.issue_width", json!(width)),
+                ("sm.arithmetic.pipelines", json!(pipelines)),
+                ("sm.arithmetic.sp_units", json!(sp)),
+                ("sm.arithmetic.int_units", json!(int)),
+                ("sm.arithmetic.dp_units", json!(dp)),
+                ("lsu.bypass_segment", json!(bypass)),
                 ("sm.count", json!(count)),
                 ("sm.schedulers", json!(schedulers)),
                 ("sm.policy", policy),
@@ -105,15 +122,19 @@ fn l1() -> impl Strategy<Value = Changes> {
     let index = prop_oneof![Just("Linear"), Just("Xor")];
     let replacement = prop_oneof![Just("Lru"), Just("Fifo")];
     let loads = prop_oneof![4 => Just("Cached"), 1 => Just("Bypass")];
+    let sector = prop_oneof![Just(32u32), Just(64), Just(128)];
+    let stores = prop_oneof![Just("Evict"), Just("Update"), Just("Validate")];
     let tag_latency = prop_oneof![Just(0u32), 1u32..=12];
     let limits = (1u32..=3, 1u32..=4, 1u32..=3, tag_latency, 1u32..=2);
-    (sets, 1u32..=3, index, replacement, loads, limits).prop_map(
-        |(sets, ways, index, replacement, loads, limits)| {
+    (sets, 1u32..=3, index, replacement, loads, limits, (sector, stores)).prop_map(
+        |(sets, ways, index, replacement, loads, limits, (sector, stores))| {
             let (miss_queue, entries, mergers, tag_latency, releases) = limits;
             vec![
                 ("l1.sets", json!(sets)),
                 ("l1.ways", json!(ways)),
                 ("l1.size", json!(sets * ways * 128)),
+                ("l1.sector", json!(sector)),
+                ("l1.stores", json!(stores)),
                 ("l1.index", json!(index)),
                 ("l1.replacement", json!(replacement)),
                 ("l1.global_loads", json!(loads)),
@@ -130,13 +151,21 @@ fn l1() -> impl Strategy<Value = Changes> {
 
 fn l2() -> impl Strategy<Value = Changes> {
     let slices = prop_oneof![Just((1u32, 1u32)), Just((2, 1)), Just((2, 2)), Just((4, 2))];
-    let fetch = prop_oneof![Just(32u32), Just(64), Just(128)];
+    // Sectors, and the requests that fetch one.
+    let fetch = (0u32..=2, 0u32..=2).prop_map(|(a, b)| (32u32 << a.max(b), 32u32 << a.min(b)));
+    let mode = prop_oneof![3 => Just("Cache"), 1 => Just("PassThrough")];
+    let hash = prop_oneof![Just("RoundRobin"), Just("Hashed")];
     let sizes = (0u32..=2, 1u32..=2, 1u32..=3, 1u32..=2);
     let queues = (1u32..=2, 0u32..=5, 1u32..=2);
-    (slices, fetch, sizes, queues).prop_map(|((slices, channels), fetch, sizes, queues)| {
+    let kind = (mode, hash);
+    (slices, fetch, sizes, queues, kind).prop_map(|(slices, fetch, sizes, queues, kind)| {
+        let ((slices, channels), (sector, fetch), (mode, hash)) = (slices, fetch, kind);
         let (set_bits, ways, entries, mergers) = sizes;
         let (input, tag_latency, reply) = queues;
         vec![
+            ("l2.mode", json!(mode)),
+            ("l2.slice_hash", json!(hash)),
+            ("l2.sector", json!(sector)),
             ("l2.slices", json!(slices)),
             ("dram.channels", json!(channels)),
             ("l2.fetch", json!(fetch)),
@@ -216,7 +245,8 @@ fn check_books(
     let sms = u64::from(machine.sm.count.get());
     prop_assert_eq!(lsu.total(), seen.cycles * sms);
     prop_assert_eq!(issue.total(), lsu.total() * u64::from(machine.sm.schedulers.get()));
-    prop_assert_eq!(issue.part(IssueReason::Issued), instructions);
+    prop_assert_eq!(issue.part(IssueReason::Issued) + sm.pairs, instructions);
+    prop_assert!(machine.sm.issue_width.get() == 2 || sm.pairs == 0);
     let refusals = [
         (LsuReason::NoMerger, l1.stall_nomerger),
         (LsuReason::NoMshrLine, l1.stall_nomshrline),
@@ -247,8 +277,10 @@ fn check_books(
     prop_assert_eq!(l2.write_hits + l2.write_misses, l1.stores);
     prop_assert_eq!(seen.components.request_network.packets, reads + l1.stores);
     prop_assert_eq!(seen.components.reply_network.packets, reads + l1.stores);
-    let fetches = u64::from(machine.l2.line.get() / machine.l2.fetch.get());
-    prop_assert_eq!(dram.reads, l2.read_misses * fetches);
+    prop_assert_eq!(dram.reads, l2.fetches);
+    let most = l2.read_misses * u64::from(machine.l2.line.get() / machine.l2.fetch.get());
+    let least = l2.read_misses * u64::from(machine.l2.sector.get() / machine.l2.fetch.get());
+    prop_assert!((least..=most).contains(&l2.fetches), "{} fetches", l2.fetches);
     prop_assert!(dram.data_clocks <= dram.clocks);
     Ok(())
 }

@@ -9,12 +9,18 @@ use crate::parts::{
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
 
+/// The L2 answers in sectors of so many bytes: CUDA C Programming Guide, "Compute Capability 2.x", global
+/// memory; the same since.
+const REPLY_SECTOR: u32 = 32;
+
 /// One L1 data cache.
 #[derive(Clone, Debug)]
 pub struct L1 {
     sm: u16,
     config: L1Config,
     sectors: Sectors,
+    /// What a load past the tags is answered in.
+    reply_sectors: Sectors,
     tags: TagArray,
     /// Bytes that are present, by way. A line that is not sectored has all of them or none, except
     /// where stores validate.
@@ -67,6 +73,7 @@ impl L1 {
             sm,
             config: config.clone(),
             sectors,
+            reply_sectors: Sectors::new(config.line.get(), REPLY_SECTOR),
             tags: TagArray::new(1, 1, config.index, config.replacement),
             valid: Box::default(),
             entry_of_way: Box::default(),
@@ -181,7 +188,11 @@ impl L1 {
             u16::try_from(self.bypasses.len() - 1).expect("fewer than 2^16 loads past the L1")
         });
         self.bypasses[usize::from(slot)] = waiter;
-        self.send(now, access, kind, slot);
+        let bytes = match kind {
+            RequestKind::Load => self.reply_sectors.around(access.bytes),
+            _ => access.bytes,
+        };
+        self.send(now, Access { bytes, ..access }, kind, slot);
         Ok(Outcome::Sent)
     }
 

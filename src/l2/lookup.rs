@@ -113,6 +113,7 @@ impl Slice {
                 let (slot, piece) = (entry.0, piece as u8);
                 let request = DramRequest { address, bytes, write: false, slot, piece };
                 self.to_dram.push(now, request);
+                self.stats.fetches += 1;
             }
         }
     }

@@ -9,8 +9,10 @@ crate::counters! {
         read_hits,
         /// Reads merged into an outstanding miss [requests].
         read_merged,
-        /// Reads that fetched their line from DRAM [requests].
+        /// Reads that fetched their line, or sectors of it, from DRAM [requests].
         read_misses,
+        /// Requests of these fetches to the DRAM [requests].
+        fetches,
         /// Writes to a line that was present or outstanding [requests].
         write_hits,
         /// Writes that took a new line, without fetching it [requests].

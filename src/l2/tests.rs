@@ -11,13 +11,20 @@ use crate::units::{Cycle, LineAddr};
 
 /// A slice that has the whole memory to itself: two sets of two ways, two MSHR entries of two mergers.
 fn slice() -> Slice {
+    slice_of("Cache", 128, 128)
+}
+
+/// The same in sectors, or as no cache at all.
+fn slice_of(mode: &str, sector: u32, fetch: u32) -> Slice {
     let preset = include_str!("../../configs/gpus/gtx480.ron");
     let (before, l2) = preset.split_once("    l2: (").unwrap();
     let (_, after) = l2.split_once("    dram: (").unwrap();
-    let small = "    l2: (mode: Cache, slices: 6, interleave: 128, slice_hash: RoundRobin, size: 512, \
-                 sets: 2, ways: 2, line: 128, sector: 128, \
+    let small = format!(
+        "    l2: (mode: {mode}, slices: 6, interleave: 128, slice_hash: RoundRobin, size: 512, \
+                 sets: 2, ways: 2, line: 128, sector: {sector}, \
                  index: Linear, replacement: Lru, mshr_entries: 2, mshr_mergers: 2, \
-                 input_queue: 8, tag_latency: 3, data_latency: 5, fetch: 128, miss_queue: 5, reply_queue: 4),\n";
+                 input_queue: 8, tag_latency: 3, data_latency: 5, fetch: {fetch}, miss_queue: 5, reply_queue: 4),\n"
+    );
     let machine: Machine = ron::from_str(&format!("{before}{small}    dram: ({after}")).unwrap();
     Slice::new(&machine, 0)
 }
@@ -59,7 +66,10 @@ fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram(
     run(&mut slice, 60, 64);
     assert!(slice.next_reply(Cycle(67)).is_none());
     assert!(slice.next_reply(Cycle(68)).is_some());
-    assert_eq!(slice.stats(), &L2Stats { read_misses: 1, read_hits: 1, ..L2Stats::default() });
+    assert_eq!(
+        slice.stats(),
+        &L2Stats { read_misses: 1, read_hits: 1, fetches: 1, ..L2Stats::default() }
+    );
 }
 
 #[test]
@@ -152,6 +162,64 @@ fn an_atomic_fetches_its_line_and_leaves_it_dirty() {
     }
     run(&mut slice, 30, 36);
     assert!(slice.take_dram_request(Cycle(0)).unwrap().write);
+}
+
+/// A sector of a line of four, as bytes.
+const SECTOR: u128 = 0xffff_ffff;
+
+/// Answers every DRAM request at `now`; gives their addresses and sizes.
+fn serve(slice: &mut Slice, now: u64) -> Vec<(u64, u32, bool)> {
+    let mut seen = Vec::new();
+    while let Some(request) = slice.take_dram_request(Cycle(now)) {
+        seen.push((request.address, request.bytes, request.write));
+        if !request.write {
+            slice.fill(Cycle(now), Cycle(now), request.slot, request.piece, Cycle(now));
+        }
+    }
+    seen
+}
+
+#[test]
+fn a_sectored_slice_fetches_the_sectors_that_are_wanted_and_missing() {
+    // Bursts of this memory have 64 bytes: a sector of 64.
+    let half = SECTOR | SECTOR << 32;
+    let mut slice = slice_of("Cache", 64, 64);
+    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Fetch, 0, SECTOR << 64));
+    slice.accept(Cycle(1), Cycle(1), request(RequestKind::Fetch, 0, half));
+    run(&mut slice, 0, 6);
+    // The second wants the other sector of the same entry.
+    assert_eq!((slice.stats().read_misses, slice.stats().fetches), (2, 2));
+    assert_eq!(serve(&mut slice, 10), [(64, 64, false), (0, 64, false)]);
+    run(&mut slice, 10, 20);
+    let bytes: Vec<u128> = std::iter::from_fn(|| slice.take_reply(Cycle(30), Cycle(30)))
+        .map(|reply| reply.bytes)
+        .collect();
+    assert_eq!(bytes, [SECTOR << 64, half]);
+    slice.accept(Cycle(30), Cycle(30), request(RequestKind::Fetch, 0, !0));
+    run(&mut slice, 30, 40);
+    assert_eq!(slice.stats().read_hits, 1);
+    assert!(slice.next_dram_request().is_none());
+}
+
+#[test]
+fn a_slice_that_passes_through_keeps_nothing() {
+    let mut slice = slice_of("PassThrough", 64, 64);
+    for start in [0, 20] {
+        slice.accept(Cycle(start), Cycle(start), request(RequestKind::Load, 0, SECTOR));
+        run(&mut slice, start, start + 5);
+        assert_eq!(serve(&mut slice, start + 6), [(0, 64, false)]);
+        run(&mut slice, start + 6, start + 15);
+        assert_eq!(slice.take_reply(Cycle(start + 15), Cycle(0)).unwrap().bytes, SECTOR);
+    }
+    slice.accept(Cycle(40), Cycle(40), request(RequestKind::Store, 0, 0xff << 64));
+    slice.accept(Cycle(41), Cycle(41), request(RequestKind::Atomic, 0, 0xf));
+    run(&mut slice, 40, 50);
+    assert_eq!(serve(&mut slice, 50), [(64, 64, true), (0, 64, false), (0, 64, true)]);
+    run(&mut slice, 50, 60);
+    assert_eq!(slice.take_reply(Cycle(60), Cycle(60)).unwrap().kind, ReplyKind::Ack);
+    assert_eq!(slice.take_reply(Cycle(60), Cycle(60)).unwrap().kind, ReplyKind::Data);
+    assert!(slice.is_idle());
+    assert_eq!((slice.stats().read_misses, slice.stats().write_misses), (3, 1));
 }
 
 /// Offers `requests` as fast as the slice takes them, serves its fetches `dram_latency` cycles later, and

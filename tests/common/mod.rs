@@ -156,8 +156,14 @@ impl<F: Fn(u64, usize) -> Vec<Step>> CtaSource for Script<F> {
 /// The GTX 480 preset with fields replaced: `("l1.mshr_mergers", "2")`.
 #[allow(dead_code)]
 pub fn gtx480(changes: &[(&str, serde_json::Value)]) -> Machine {
-    let text = include_str!("../../configs/gpus/gtx480.ron");
-    let machine: Machine = ron::from_str(text).expect("the preset is valid");
+    preset("gtx480", changes)
+}
+
+/// A preset with fields replaced.
+#[allow(dead_code)]
+pub fn preset(name: &str, changes: &[(&str, serde_json::Value)]) -> Machine {
+    let preset = gsim::config::presets::find(name).expect("the preset exists");
+    let machine = preset.machine().expect("the preset is valid");
     let mut value = serde_json::to_value(&machine).expect("a machine is plain data");
     for (path, new) in changes {
         let pointer = format!("/{}", path.replace('.', "/"));
