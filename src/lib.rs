@@ -55,7 +55,7 @@
 //! **[`frontend`]** makes warp instructions of a launch. [`frontend::ptx`] parses PTX and executes it.
 //! Imports `isa` and `workload`; knows no machine.
 //!
-//! **[`parts`]** holds what the components share: accesses, packets, address maps, tag arrays, MSHR files.
+//! **[`parts`]** holds what the components share: accesses, packets, address maps, tag arrays, sectors, MSHR files.
 //! A component meets its neighbour only as a type of this module. Imports `config` and the foundations, as
 //! all that follows does.
 //!
@@ -63,10 +63,11 @@
 //! pipelines and the load/store unit with its coalescer. It reads warp streams from `isa` and asks a cache
 //! through [`parts::DataCache`], so that it does not know the L1.
 //!
-//! **[`l1`]** is that cache: tags, MSHR entries with merger fields, and the miss queue. **[`noc`]** is a
-//! crossbar that moves packets of any type; there is one for requests and one for replies. **[`l2`]** is a
-//! slice: tags with byte masks, MSHR entries, queues in and out. **[`dram`]** is the controller of one
-//! channel: a queue, banks, and timing rules as data.
+//! **[`l1`]** is that cache: tags, sectors with byte masks, MSHR entries with merger fields, and the miss
+//! queue. **[`noc`]** is a crossbar that moves packets of any type; there is one for requests and one for
+//! replies. **[`l2`]** is a slice: tags, sectors with byte masks, MSHR entries, queues in and out; on a chip
+//! without an L2 it passes everything through. **[`dram`]** is the controller of one channel or
+//! pseudo-channel: a queue, banks, and timing rules as data.
 //!
 //! **[`gpu`]** owns every component, carries packets between them, keeps the clocks, hands out CTAs, and
 //! closes the ledgers after each kernel. It alone knows all components.
@@ -122,7 +123,7 @@
 //! 3. every interconnect cycle: the L1s' miss queues, both crossbars, arrivals at the slices;
 //! 4. each SM in turn: a reply arrives; waiting accesses of arrived lines are released; data of hits and
 //!    of shared memory reaches the registers; the load/store unit serves one access; each scheduler
-//!    issues at most one instruction;
+//!    issues one instruction at most, or two of one warp where the machine can;
 //! 5. CTAs start, at most one an SM, on the SMs in turn. They issue from the next cycle on.
 //!
 //! A packet handed to a part that comes earlier in this order is seen there one cycle later.
@@ -134,6 +135,15 @@
 //! the set reserved (`nocacheline`), no free MSHR entry (`nomshrline`), a full miss queue (`missqueue`). A
 //! refused access stays where it is and holds up what the machine says it holds up; it is tried again
 //! when something was released, filled or taken away. The L2 refuses for reasons of its own kind.
+//!
+//! # Machines of all generations
+//!
+//! One model serves them; what differs is data. The coalescer goes by warps and lines, or by half-warps and
+//! segments (compute capability 1.x). A line has one sector or several; an MSHR entry belongs to a line, and
+//! an access waits in it until the sectors that it wants are there. Stores drop a line of the L1, update it,
+//! or validate bytes of a new one. Loads look in the L1 or past it, by address space. Pipelines
+//! belong to the SM or to a sub-core. L1 and shared memory are two arrays, or one that is divided anew for
+//! each kernel. Slices take addresses in turn or by a hash. See [`config::machine`].
 //!
 //! # The three ledgers
 //!
