@@ -12,7 +12,7 @@ use gsim::frontend::ptx::Module;
 use gsim::gpu::Stepping;
 use gsim::isa::{Cta, CtaSource};
 use gsim::simulate::simulate;
-use gsim::workload::registry;
+use gsim::workload::{Launch, Work, registry};
 
 fn resolved(element: ElementType) -> ResolvedRun {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs/stencil-char.ron");
@@ -24,10 +24,11 @@ fn resolved(element: ElementType) -> ResolvedRun {
 /// instructions.
 fn execute(run: &ResolvedRun) -> u64 {
     let mut workload = registry::build(&run.config.workload, run.config.seed).expect("a workload");
-    let module = Module::parse(&workload.launches[0].ptx).expect("the kernel is understood");
+    let launches: Vec<&Launch> = workload.launches.iter().filter_map(Work::ptx).collect();
+    let module = Module::parse(&launches[0].ptx).expect("the kernel is understood");
     let mut cta = Cta::default();
     let mut instructions = 0;
-    for launch in &workload.launches {
+    for launch in launches {
         let mut source = module.launch(launch, &mut workload.memory).expect("a launch");
         while source.next(&mut cta).expect("the kernel is right") {
             instructions += cta.warps.iter().map(|warp| warp.instructions()).sum::<u64>();

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use crate::config::ResolvedRun;
 use crate::error::Result;
 use crate::frontend::ptx::Module;
+use crate::frontend::synthetic::SyntheticSource;
 use crate::gpu::{Gpu, Progress, Stepping};
 use crate::report::{Inputs, Report};
-use crate::workload::{Launch, Workload, ptx_header, registry};
+use crate::workload::{Launch, Work, Workload, ptx_header, registry};
 
 /// How far a simulation has come.
 #[derive(Clone, Copy, Debug)]
@@ -37,11 +38,15 @@ pub fn simulate(
     let mut modules = Modules::default();
     let launches = workload.launches.len();
     let mut kernels = Vec::with_capacity(launches);
-    for (number, launch) in workload.launches.iter().enumerate() {
-        let module = modules.of(launch)?;
-        let mut source = module.launch(launch, &mut workload.memory)?;
+    for (number, work) in workload.launches.iter().enumerate() {
         let mut report = |progress| observe(Step { launch: number, launches, progress });
-        kernels.push(gpu.run(&mut source, &mut report)?);
+        kernels.push(match work {
+            Work::Ptx(launch) => {
+                let module = modules.of(launch)?;
+                gpu.run(&mut module.launch(launch, &mut workload.memory)?, &mut report)?
+            }
+            Work::Synthetic(launch) => gpu.run(&mut SyntheticSource::new(launch), &mut report)?,
+        });
     }
     let verdict = (workload.check)(&workload.memory)?;
     let inputs = Inputs {
@@ -80,7 +85,7 @@ impl Modules {
 /// Compiler and source digest of every PTX file of a workload.
 fn versions(workload: &Workload) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::new();
-    for launch in &workload.launches {
+    for launch in workload.launches.iter().filter_map(Work::ptx) {
         let name = launch.ptx.path.display();
         if let Some(compiler) = ptx_header::compiler(&launch.ptx.text) {
             versions.insert(format!("{name}: compiler"), compiler.to_owned());

@@ -1,3 +1,4 @@
 //! Where warp instructions come from.
 
 pub mod ptx;
+pub mod synthetic;

@@ -168,6 +168,17 @@ impl Report {
         format!("{name} with {}", changes.collect::<Vec<_>>().join(", "))
     }
 
+    /// What the comparison with the host reference found, as a clause.
+    pub fn verdict_line(&self) -> String {
+        match self.check.elements {
+            0 => "no result to check".to_owned(),
+            elements => {
+                let elements = super::number::thousands(elements);
+                format!("output equals the host reference ({elements} elements)")
+            }
+        }
+    }
+
     /// The workload and its parameters in one line, for titles.
     pub fn workload_line(&self) -> String {
         let json = serde_json::to_value(&self.inputs.workload).expect("plain data");
@@ -331,6 +342,15 @@ mod tests {
         report.inputs.set.insert("l1.index".to_owned(), "Xor".into());
         let line = "GeForce GTX 480 with l1.index = Xor, l1.mshr_mergers = 16";
         assert_eq!(report.machine_line(), line);
+    }
+
+    #[test]
+    fn a_workload_without_a_result_is_not_said_to_be_right() {
+        let mut report = sample::report();
+        let line = "output equals the host reference (524,288 elements)";
+        assert_eq!(report.verdict_line(), line);
+        report.check = Verdict::NOTHING_TO_CHECK;
+        assert_eq!(report.verdict_line(), "no result to check");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::memory::Buffer;
+use crate::config::SyntheticSpec;
 
 /// PTX text and where it came from, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +13,40 @@ pub struct PtxSource {
     pub path: PathBuf,
     /// Its text.
     pub text: String,
+}
+
+/// One launch of a workload: which front end makes its warp instructions, and of what.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// A PTX kernel, executed.
+    Ptx(Launch),
+    /// A pattern of accesses, generated.
+    Synthetic(SyntheticLaunch),
+}
+
+impl Work {
+    /// The launch of a PTX kernel, if it is one.
+    pub fn ptx(&self) -> Option<&Launch> {
+        match self {
+            Work::Ptx(launch) => Some(launch),
+            Work::Synthetic(_) => None,
+        }
+    }
+}
+
+impl From<Launch> for Work {
+    fn from(launch: Launch) -> Self {
+        Work::Ptx(launch)
+    }
+}
+
+/// One launch of a synthetic kernel. It has no memory on the host: there are addresses and no values.
+#[derive(Clone, Debug)]
+pub struct SyntheticLaunch {
+    /// What the kernel does.
+    pub spec: Arc<SyntheticSpec>,
+    /// Seed of everything random.
+    pub seed: u64,
 }
 
 /// One kernel launch.

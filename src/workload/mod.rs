@@ -5,8 +5,9 @@ mod memory;
 pub mod ptx_header;
 pub mod registry;
 mod stencil1d;
+mod synthetic;
 
-pub use launch::{Arg, Launch, PtxSource};
+pub use launch::{Arg, Launch, PtxSource, SyntheticLaunch, Work};
 pub use memory::{Buffer, DeviceMemory};
 
 use crate::error::Result;
@@ -18,7 +19,7 @@ pub struct Workload {
     /// Device memory before the first launch.
     pub memory: DeviceMemory,
     /// What to launch, in order.
-    pub launches: Vec<Launch>,
+    pub launches: Vec<Work>,
     /// Compares memory after the last launch with the host reference.
     pub check: Check,
 }
@@ -29,6 +30,11 @@ pub type Check = Box<dyn Fn(&DeviceMemory) -> Result<Verdict> + Send + Sync>;
 /// What a check found when all was well.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Verdict {
-    /// Elements compared with the host reference; all were equal.
+    /// Elements compared with the host reference, all equal; 0 where there is no result to check.
     pub elements: u64,
+}
+
+impl Verdict {
+    /// The verdict on a workload that computes nothing.
+    pub const NOTHING_TO_CHECK: Verdict = Verdict { elements: 0 };
 }

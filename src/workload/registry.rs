@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{PtxSource, Workload, stencil1d};
+use super::{PtxSource, Workload, stencil1d, synthetic};
 use crate::config::WorkloadSpec;
 use crate::error::Result;
 
@@ -13,6 +13,7 @@ use crate::error::Result;
 pub fn build(spec: &WorkloadSpec, seed: u64) -> Result<Workload> {
     match spec {
         WorkloadSpec::Stencil1d(stencil) => Ok(stencil1d::build(stencil, seed)),
+        WorkloadSpec::Synthetic(spec) => Ok(synthetic::build(spec, seed)),
     }
 }
 

@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
 use super::registry::KERNELS;
-use super::{Arg, Buffer, DeviceMemory, Launch, Verdict, Workload};
+use super::{Arg, Buffer, DeviceMemory, Launch, Verdict, Work, Workload};
 use crate::config::{ElementType, Stencil1dSpec};
 use crate::error::{Error, Result};
 
@@ -40,6 +40,7 @@ pub(super) fn build(spec: &Stencil1dSpec, seed: u64) -> Workload {
                 Arg::I32(n),
             ],
         })
+        .map(Work::Ptx)
         .collect();
 
     let result = arrays[iterations % 2];
@@ -148,14 +149,12 @@ mod tests {
         let buffers: Vec<Arg> =
             workload.memory.buffers().iter().map(|(_, buffer)| Arg::Buffer(*buffer)).collect();
         let (a, b) = (buffers[0], buffers[1]);
-        let args: Vec<&[Arg]> = workload.launches.iter().map(|launch| &launch.args[..]).collect();
+        let launches: Vec<&Launch> = workload.launches.iter().filter_map(Work::ptx).collect();
+        let args: Vec<&[Arg]> = launches.iter().map(|launch| &launch.args[..]).collect();
         let n = Arg::I32(1000);
         assert_eq!(args, [&[a, b, n], &[b, a, n], &[a, b, n]]);
-        assert_eq!(
-            (workload.launches[0].grid, workload.launches[0].block),
-            ([4, 1, 1], [256, 1, 1])
-        );
-        assert_eq!(workload.launches[0].entry, "stencil1d_short");
+        assert_eq!((launches[0].grid, launches[0].block), ([4, 1, 1], [256, 1, 1]));
+        assert_eq!(launches[0].entry, "stencil1d_short");
     }
 
     #[test]

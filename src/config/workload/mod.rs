@@ -2,6 +2,7 @@
 
 mod element;
 mod stencil1d;
+mod synthetic;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +10,13 @@ use super::bounded::Checked;
 
 pub use element::ElementType;
 pub use stencil1d::Stencil1dSpec;
+pub use synthetic::SyntheticSpec;
 
 /// What runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkloadSpec {
     /// The 1D stencil of Lashgar and Baniasadi.
     Stencil1d(Checked<Stencil1dSpec>),
+    /// A pattern of accesses, generated.
+    Synthetic(Checked<SyntheticSpec>),
 }

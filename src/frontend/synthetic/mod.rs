@@ -1,0 +1,5 @@
+//! Synthetic kernels: warp streams made from a pattern, without executing anything.
+
+mod source;
+
+pub use source::SyntheticSource;
