@@ -23,11 +23,11 @@ fn resolved(element: ElementType) -> ResolvedRun {
 /// Executes every launch as the simulation does, CTA by CTA into storage that is reused; gives the warp
 /// instructions.
 fn execute(run: &ResolvedRun) -> u64 {
-    let mut workload = registry::build(&run.config.workload, run.config.seed).expect("a workload");
+    let mut workload = registry::build(&run).expect("a workload");
     let module = Module::parse(&workload.launches[0].ptx).expect("the kernel is understood");
     let mut cta = Cta::default();
     let mut instructions = 0;
-    for launch in &workload.launches {
+    for launch in workload.launches.iter() {
         let mut source = module.launch(launch, &mut workload.memory).expect("a launch");
         while source.next(&mut cta).expect("the kernel is right") {
             instructions += cta.warps.iter().map(|warp| warp.instructions()).sum::<u64>();

@@ -150,6 +150,16 @@ impl Report {
         Ok(report)
     }
 
+    /// What the result was held against, as the end of a sentence about the output.
+    pub fn check_line(&self) -> String {
+        let elements = super::number::thousands(self.check.elements);
+        match (&self.inputs.workload, self.check.elements) {
+            (WorkloadSpec::Kernel(_), 0) => "was not compared with anything".to_owned(),
+            (WorkloadSpec::Kernel(_), _) => format!("is as expected ({elements} elements)"),
+            _ => format!("equals the host reference ({elements} elements)"),
+        }
+    }
+
     /// The report as text: JSON, indented, with a newline at the end.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("maps have string keys");
@@ -170,6 +180,14 @@ impl Report {
 
     /// The workload and its parameters in one line, for titles.
     pub fn workload_line(&self) -> String {
+        if let WorkloadSpec::Kernel(kernel) = &self.inputs.workload {
+            // Buffers and launches have no end.
+            let parameters = serde_json::to_value(&kernel.parameters).expect("plain data");
+            return match in_words(&parameters) {
+                parameters if parameters.is_empty() => kernel.source.clone(),
+                parameters => format!("{}: {parameters}", kernel.source),
+            };
+        }
         let json = serde_json::to_value(&self.inputs.workload).expect("plain data");
         let Value::Object(variants) = json else { return in_words(&json) };
         let lines = variants.iter().map(|(name, spec)| match in_words(spec) {

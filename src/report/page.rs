@@ -54,12 +54,12 @@ impl Report {
         let inputs = serde_json::to_string_pretty(&self.inputs).expect("maps have string keys");
         let _ = write!(
             page,
-            "<h2>Inputs</h2>\n<p>gsim {}, report schema {}. Output equals the host reference \
-             ({} elements).</p>\n<details><summary>machine, workload, seed</summary>\n\
+            "<h2>Inputs</h2>\n<p>gsim {}, report schema {}. Output {}.</p>\n\
+             <details><summary>machine, workload, seed</summary>\n\
              <pre>{}</pre>\n</details>\n</body>\n</html>\n",
             escape(&self.gsim),
             self.schema,
-            thousands(self.check.elements),
+            self.check_line(),
             escape(&inputs)
         );
         page

@@ -41,11 +41,7 @@ pub fn summary(report: &Report, style: Style, out: &mut impl Write) -> io::Resul
         thousands(report.totals.load_accesses)
     );
     ledger(out, "Load latency", &total, &ledgers.latency, style)?;
-    writeln!(
-        out,
-        "\noutput equals the host reference ({} elements)",
-        thousands(report.check.elements)
-    )
+    writeln!(out, "\noutput {}", report.check_line())
 }
 
 fn bold(text: &str, style: Style) -> String {

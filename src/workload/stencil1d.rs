@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
 use super::registry::KERNELS;
-use super::{Arg, Buffer, DeviceMemory, Launch, Verdict, Workload};
+use super::{Arg, Buffer, DeviceMemory, Launch, Own, Verdict, Workload};
 use crate::config::{ElementType, Stencil1dSpec};
 use crate::error::{Error, Result};
 
@@ -52,6 +52,7 @@ pub(super) fn build(spec: &Stencil1dSpec, seed: u64) -> Workload {
             let reference = reference(inputs(seed).take(count).collect(), iterations);
             check(memory, result, element, &reference)
         }),
+        own: Own::default(),
     }
 }
 
@@ -147,10 +148,11 @@ mod tests {
         let workload = workload("(element: Short, elements: 1000, iterations: 3)");
         let buffers: Vec<Arg> =
             workload.memory.buffers().iter().map(|(_, buffer)| Arg::Buffer(*buffer)).collect();
-        let (a, b) = (buffers[0], buffers[1]);
+        let (a, b) = (buffers[0].clone(), buffers[1].clone());
         let args: Vec<&[Arg]> = workload.launches.iter().map(|launch| &launch.args[..]).collect();
         let n = Arg::I32(1000);
-        assert_eq!(args, [&[a, b, n], &[b, a, n], &[a, b, n]]);
+        let forth = [a.clone(), b.clone(), n.clone()];
+        assert_eq!(args, [&forth, &[b, a, n], &forth]);
         assert_eq!(
             (workload.launches[0].grid, workload.launches[0].block),
             ([4, 1, 1], [256, 1, 1])

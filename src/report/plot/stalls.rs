@@ -248,10 +248,10 @@ fn footer(canvas: &Canvas, report: &Report, height: f64) {
         Calibration::Uncalibrated(_) => "machine not calibrated",
     };
     let line = format!(
-        "gsim {} · seed {} · {machine} · output equals the host reference ({} elements)",
+        "gsim {} · seed {} · {machine} · output {}",
         report.gsim,
         report.inputs.seed,
-        thousands(report.check.elements)
+        report.check_line()
     );
     let style = text(13.0).colour(Colour::GREY);
     canvas.text(&style.fit(&line, INNER), (MARGIN, height - MARGIN + 10.0), style);
