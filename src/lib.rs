@@ -40,7 +40,8 @@
 //! bounded queue; each item carries the cycle from which it is visible, so that it is a fixed-latency
 //! pipe as well. [`error`] is the one error type: a line that says what and where, a hint, and an exit code.
 //! [`stats`] declares counters and ledgers; the doc comment of a counter or of a reason is also its
-//! entry in the glossary of every report. They import nothing but each other.
+//! entry in the glossary of every report. [`native`] loads NVIDIA's run-time compiler where it is
+//! installed, for kernels that come as CUDA C++. They import nothing but each other.
 //!
 //! **[`config`]** holds the machine, run and study files as types. Ranges and rules between fields are
 //! checked while a file is parsed, so that an error names its line, and so that no other module checks a
@@ -50,7 +51,8 @@
 //! below. Imports `error`.
 //!
 //! **[`workload`]** holds what can be run: device memory with its buffers, the launches, the check of
-//! the result on the host, and the registry of the workloads that come with gsim. Imports `config`.
+//! the result on the host, the registry of the workloads that come with gsim, and what makes a workload
+//! of a user's own kernel and files. Imports `config`.
 //!
 //! **[`frontend`]** makes warp instructions of a launch. [`frontend::ptx`] parses PTX and executes it.
 //! Imports `isa` and `workload`; knows no machine.
@@ -76,9 +78,8 @@
 //! never a component, so a stored report can be shown again at any time.
 //!
 //! **[`simulate`]** takes one resolved run to its report: it alone knows front end, GPU and report.
-//! **[`study`]** makes many runs of a study file, and figures and tables of their reports. [`native`] loads
-//! NVIDIA's run-time compiler where it is installed, for those who change a kernel. [`cli`] is one file a
-//! subcommand, and `main.rs` prints the error.
+//! **[`study`]** makes many runs of a study file, and figures and tables of their reports.
+//! [`cli`] is one file a subcommand, and `main.rs` prints the error.
 //!
 //! # What holds, and what is deliberately absent
 //!

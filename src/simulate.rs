@@ -1,6 +1,8 @@
 //! One simulation from a resolved run to its report: the only place that knows every part.
 
-use std::collections::BTreeMap;
+mod arguments;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::config::ResolvedRun;
@@ -9,7 +11,7 @@ use crate::frontend::ptx::Module;
 use crate::frontend::synthetic::SyntheticSource;
 use crate::gpu::{Gpu, Progress, Stepping};
 use crate::report::{Inputs, Report};
-use crate::workload::{Launch, Work, Workload, ptx_header, registry};
+use crate::workload::{Launch, Outputs, Work, Workload, ptx_header, registry};
 
 /// How far a simulation has come.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,15 @@ pub struct Step {
     pub progress: Progress,
 }
 
+/// What a simulation gives.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The report.
+    pub report: Report,
+    /// The buffers that the run asks for.
+    pub outputs: Outputs,
+}
+
 /// Simulates `run` and checks the result. `observe` is called now and then.
 ///
 /// # Errors
@@ -32,10 +43,28 @@ pub fn simulate(
     stepping: Stepping,
     observe: &mut dyn FnMut(Step),
 ) -> Result<Report> {
-    let mut workload = registry::build(&run.config.workload, run.config.seed)?;
+    simulate_with_outputs(run, stepping, observe).map(|outcome| outcome.report)
+}
+
+/// As [`simulate`]; gives the outputs, too, which take the memory of the workload's buffers.
+pub fn simulate_with_outputs(
+    run: &ResolvedRun,
+    stepping: Stepping,
+    observe: &mut dyn FnMut(Step),
+) -> Result<Outcome> {
+    let mut workload = registry::build(run)?;
+    let mut modules = Modules::default();
+    // Everything that can be known to be wrong is said before the first cycle.
+    let mut checked = BTreeSet::new();
+    let launches = workload.launches.distinct().iter().filter_map(Work::ptx);
+    for (launch, place) in launches.zip(&workload.own.places) {
+        // The rounds of a loop differ in values only.
+        if checked.insert(place) {
+            arguments::check(modules.of(launch)?, launch, place, &run.origin)?;
+        }
+    }
     let versions = versions(&workload);
     let mut gpu = Gpu::new(&run.machine, stepping);
-    let mut modules = Modules::default();
     let launches = workload.launches.len();
     let mut kernels = Vec::with_capacity(launches);
     for (number, work) in workload.launches.iter().enumerate() {
@@ -43,7 +72,9 @@ pub fn simulate(
         kernels.push(match work {
             Work::Ptx(launch) => {
                 let module = modules.of(launch)?;
-                gpu.run(&mut module.launch(launch, &mut workload.memory)?, &mut report)?
+                let mut source = module.launch(launch, &mut workload.memory)?;
+                source.limit = workload.own.limit.unwrap_or(source.limit);
+                gpu.run(&mut source, &mut report)?
             }
             Work::Synthetic(launch) => gpu.run(&mut SyntheticSource::new(launch), &mut report)?,
         });
@@ -61,7 +92,9 @@ pub fn simulate(
             .collect(),
         versions,
     };
-    Report::new(&run.config.name, inputs, kernels, verdict)
+    let report = Report::new(&run.config.name, inputs, kernels, verdict)?;
+    let outputs = Outputs { memory: workload.memory, files: workload.own.outputs };
+    Ok(Outcome { report, outputs })
 }
 
 /// The modules of a workload, each parsed once.
@@ -82,10 +115,13 @@ impl Modules {
     }
 }
 
-/// Compiler and source digest of every PTX file of a workload.
+/// Compiler and digest of every file of a workload.
 fn versions(workload: &Workload) -> BTreeMap<String, String> {
+    if !workload.own.digests.is_empty() {
+        return workload.own.digests.clone();
+    }
     let mut versions = BTreeMap::new();
-    for launch in workload.launches.iter().filter_map(Work::ptx) {
+    for launch in workload.launches.distinct().iter().filter_map(Work::ptx) {
         let name = launch.ptx.path.display();
         if let Some(compiler) = ptx_header::compiler(&launch.ptx.text) {
             versions.insert(format!("{name}: compiler"), compiler.to_owned());

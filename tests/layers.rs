@@ -10,6 +10,7 @@ const LAYERS: &[&[&str]] = &[
     &["ring"],
     &["stats"],
     &["error"],
+    &["native"],
     &["config"],
     &["isa"],
     &["parts"],
@@ -20,7 +21,6 @@ const LAYERS: &[&[&str]] = &[
     &["report"],
     &["simulate"],
     &["study"],
-    &["native"],
     &["calibrate"],
     &["cli"],
 ];

@@ -11,8 +11,8 @@ use crate::config::{ResolvedRun, load_run};
 use crate::error::Result;
 use crate::gpu::Stepping;
 use crate::report::terminal::{self, Style};
-use crate::report::{Pictures, Report, number};
-use crate::simulate::{Step, simulate};
+use crate::report::{self, Pictures, number};
+use crate::simulate::{Outcome, Step, simulate_with_outputs};
 
 /// Arguments of `gsim run`.
 #[derive(Debug, clap::Args)]
@@ -35,16 +35,21 @@ pub struct RunArgs {
     /// Write the numbers only, no pictures.
     #[arg(long)]
     no_plots: bool,
+    /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
+    #[arg(long, value_name = "PATH")]
+    nvrtc: Option<PathBuf>,
 }
 
 /// Loads and validates the run, simulates it, writes its report.
 pub(super) fn run(args: RunArgs) -> Result<()> {
-    let run = load_run(&args.file, &args.set.pairs()?)?;
+    let mut run = load_run(&args.file, &args.set.pairs()?)?;
+    run.nvrtc = args.nvrtc;
     let started = Instant::now();
-    let report = simulate_with_progress(&run, args.quiet)?;
+    let Outcome { report, outputs } = simulate_with_progress(&run, args.quiet)?;
     let simulated = started.elapsed();
-    let folder =
-        report.save(&args.out, if args.no_plots { Pictures::None } else { Pictures::All })?;
+    let pictures = if args.no_plots { Pictures::None } else { Pictures::All };
+    let folder = report
+        .save_with(&args.out, pictures, |folder| outputs.write(&folder.join(report::OUTPUTS)))?;
     if args.quiet {
         return Ok(());
     }
@@ -66,11 +71,11 @@ fn use_colour() -> bool {
 }
 
 /// Simulates behind a progress bar, which goes to the standard error and only to a terminal.
-fn simulate_with_progress(run: &ResolvedRun, quiet: bool) -> Result<Report> {
+fn simulate_with_progress(run: &ResolvedRun, quiet: bool) -> Result<Outcome> {
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
     let style = "{msg} {wide_bar} {percent}% {elapsed}";
     bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
-    let report = simulate(run, Stepping::SkipAhead, &mut |step: Step| {
+    let outcome = simulate_with_outputs(run, Stepping::SkipAhead, &mut |step: Step| {
         let Step { launch, launches, progress } = step;
         bar.set_length(launches as u64 * progress.ctas);
         bar.set_position(launch as u64 * progress.ctas + progress.ctas_started);
@@ -81,5 +86,5 @@ fn simulate_with_progress(run: &ResolvedRun, quiet: bool) -> Result<Report> {
         ));
     });
     bar.finish_and_clear();
-    report
+    outcome
 }

@@ -1,6 +1,7 @@
 //! Run files: found, read, their machine looked up, their overrides applied.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::document::{Node, line_column};
 use super::machine::Machine;
@@ -30,6 +31,61 @@ pub struct ResolvedRun {
     pub config: RunConfig,
     /// The machine, with overrides.
     pub machine: Machine,
+    /// Where the run's values come from, for messages about them.
+    pub origin: Origin,
+    /// Where NVRTC is, for a workload that is CUDA C++; `None` looks in the usual places.
+    pub nvrtc: Option<PathBuf>,
+}
+
+/// Where the values of a resolved run come from: the run file, and overrides.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// The run file; `None` where there is none.
+    file: Option<Arc<RunFile>>,
+    /// What stands in front of an override from outside of the file.
+    words: String,
+    /// The overrides from outside of the file.
+    given: Settings,
+}
+
+impl Origin {
+    /// The folder that the workload's files are relative to: the run file's.
+    pub fn folder(&self) -> &Path {
+        let file = self.file.as_ref();
+        file.and_then(|file| file.path.parent()).unwrap_or(Path::new(""))
+    }
+
+    /// Points an error at a value of the resolved run, by its path: `workload.source`.
+    ///
+    /// It names the place in the run file, or the override that made the value what it is. A value that
+    /// the file leaves to its default is pointed at where it would stand.
+    pub fn point(&self, path: &str, error: Error) -> Error {
+        let is_over = |key: &&String| {
+            path.strip_prefix(key.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let message = format!("{path}: {}", describe(&error));
+        let longest = |settings: &Settings| {
+            settings.keys().filter(is_over).max_by_key(|key| key.len()).cloned()
+        };
+        if let Some(key) = longest(&self.given) {
+            let value = self.given[&key].ron();
+            let message = format!("{}{key}={value}: {message}", self.words);
+            return Error { message, location: None, ..error };
+        }
+        let Some(file) = &self.file else { return Error { message, location: None, ..error } };
+        match file.config.set.keys().filter(is_over).max_by_key(|key| key.len()) {
+            Some(key) => file.point(&["set", key], path, error),
+            None => {
+                let root = Node::parse(&file.text);
+                let mut parts: Vec<&str> = path.split('.').collect();
+                while root.find(&parts).is_none() {
+                    parts.pop();
+                }
+                file.point(&parts, path, error)
+            }
+        }
+    }
 }
 
 /// Reads a run file and applies its overrides and then those of `sets`, by path and RON value.
@@ -110,7 +166,10 @@ impl RunFile {
         config.workload = target.workload;
         config.seed = target.seed;
         config.set = settings;
-        Ok(ResolvedRun { path: self.path.clone(), config, machine: target.machine })
+        let words = origin.to_owned();
+        let origin = Origin { file: Some(Arc::new(self.clone())), words, given };
+        let machine = target.machine;
+        Ok(ResolvedRun { path: self.path.clone(), config, machine, origin, nvrtc: None })
     }
 
     /// The machine that the file names, without overrides.

@@ -13,9 +13,9 @@ pub mod study;
 mod workload;
 
 pub use bounded::{Bounded, Check, Checked};
-pub use load::{ResolvedRun, RunFile, load_run};
+pub use load::{Origin, ResolvedRun, RunFile, load_run};
 pub use machine::Machine;
 pub use overrides::{Setting, Settings};
 pub use run::RunConfig;
 pub use study::{StudyConfig, StudyFile};
-pub use workload::{ElementType, Stencil1dSpec, SyntheticSpec, WorkloadSpec};
+pub use workload::{ElementType, KernelSpec, Stencil1dSpec, SyntheticSpec, WorkloadSpec, kernel};

@@ -33,3 +33,6 @@ pub use write::{Pictures, write_file, write_folder};
 
 /// The report's file in a result folder.
 pub const REPORT_FILE: &str = "report.json";
+
+/// The folder of buffers that a run asks for, in its result folder.
+pub const OUTPUTS: &str = "outputs";

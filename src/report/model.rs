@@ -170,17 +170,25 @@ impl Report {
 
     /// What the comparison with the host reference found, as a clause.
     pub fn verdict_line(&self) -> String {
-        match self.check.elements {
-            0 => "no result to check".to_owned(),
-            elements => {
-                let elements = super::number::thousands(elements);
-                format!("output equals the host reference ({elements} elements)")
-            }
+        let elements = super::number::thousands(self.check.elements);
+        match (&self.inputs.workload, self.check.elements) {
+            (WorkloadSpec::Synthetic(_), _) => "no result to check".to_owned(),
+            (WorkloadSpec::Kernel(_), 0) => "output was not compared with anything".to_owned(),
+            (WorkloadSpec::Kernel(_), _) => format!("output is as expected ({elements} elements)"),
+            _ => format!("output equals the host reference ({elements} elements)"),
         }
     }
 
     /// The workload and its parameters in one line, for titles.
     pub fn workload_line(&self) -> String {
+        if let WorkloadSpec::Kernel(kernel) = &self.inputs.workload {
+            // Buffers and launches have no end.
+            let parameters = serde_json::to_value(&kernel.parameters).expect("plain data");
+            return match in_words(&parameters) {
+                parameters if parameters.is_empty() => kernel.source.clone(),
+                parameters => format!("{}: {parameters}", kernel.source),
+            };
+        }
         let json = serde_json::to_value(&self.inputs.workload).expect("plain data");
         let Value::Object(variants) = json else { return in_words(&json) };
         let lines = variants.iter().map(|(name, spec)| match in_words(spec) {

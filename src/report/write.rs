@@ -26,7 +26,18 @@ impl Report {
     /// The folder appears at once, whole. An older result of the same name is replaced; a folder that
     /// is no result is left alone, and that is an error.
     pub fn save(&self, root: &Path, pictures: Pictures) -> Result<PathBuf> {
+        self.save_with(root, pictures, |_| Ok(()))
+    }
+
+    /// As [`Report::save`], with what `also` writes into the folder before it appears.
+    pub fn save_with(
+        &self,
+        root: &Path,
+        pictures: Pictures,
+        also: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<PathBuf> {
         write_folder(root, &self.name, REPORT_FILE, |folder| {
+            also(folder)?;
             write_file(&folder.join(REPORT_FILE), self.to_json().as_bytes())?;
             write_file(&folder.join("ledgers.csv"), self.ledgers_csv().as_bytes())?;
             if pictures == Pictures::None {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::memory::Buffer;
 use crate::config::SyntheticSpec;
+use crate::config::kernel::Scalar;
 
 /// PTX text and where it came from, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ pub struct Launch {
 }
 
 /// An argument of a launch. Its size must be that of the parameter.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Arg {
     /// The device address of a buffer.
     Buffer(Buffer),
@@ -79,4 +80,80 @@ pub enum Arg {
     F32(f32),
     /// A double-precision number.
     F64(f64),
+    /// A number of any type.
+    Number {
+        /// Its type.
+        ty: Scalar,
+        /// Its bits, of which the lowest `ty.bytes()` bytes count.
+        bits: u64,
+    },
+    /// The bytes of a struct.
+    Bytes(Arc<[u8]>),
+}
+
+impl Arg {
+    /// The bytes that the parameter gets.
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Arg::Buffer(buffer) => buffer.address.to_le_bytes().to_vec(),
+            Arg::I32(value) => value.to_le_bytes().to_vec(),
+            Arg::I64(value) => value.to_le_bytes().to_vec(),
+            Arg::F32(value) => value.to_le_bytes().to_vec(),
+            Arg::F64(value) => value.to_le_bytes().to_vec(),
+            Arg::Number { ty, bits } => bits.to_le_bytes()[..ty.bytes() as usize].to_vec(),
+            Arg::Bytes(bytes) => bytes.to_vec(),
+        }
+    }
+}
+
+/// Launches in order. Each that differs from all others may be kept once, however often it comes.
+#[derive(Clone, Debug, Default)]
+pub struct Launches {
+    distinct: Vec<Work>,
+    order: Vec<u32>,
+}
+
+impl Launches {
+    /// Adds a launch that is not yet in the order; gives its number.
+    pub fn add(&mut self, launch: impl Into<Work>) -> u32 {
+        self.distinct.push(launch.into());
+        u32::try_from(self.distinct.len() - 1).expect("far fewer launches")
+    }
+
+    /// Puts the launch of that number at the end of the order, once more.
+    ///
+    /// # Panics
+    /// When there is no such launch.
+    pub fn repeat(&mut self, number: u32) {
+        assert!((number as usize) < self.distinct.len());
+        self.order.push(number);
+    }
+
+    /// How many launches there are, each counted as often as it comes.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The launches in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Work> {
+        self.order.iter().map(|number| &self.distinct[*number as usize])
+    }
+
+    /// The launches that differ from each other, by their numbers.
+    pub fn distinct(&self) -> &[Work] {
+        &self.distinct
+    }
+}
+
+impl<W: Into<Work>> FromIterator<W> for Launches {
+    fn from_iter<I: IntoIterator<Item = W>>(launches: I) -> Self {
+        let distinct: Vec<Work> = launches.into_iter().map(Into::into).collect();
+        let count = u32::try_from(distinct.len()).expect("far fewer launches");
+        Launches { distinct, order: (0..count).collect() }
+    }
 }

@@ -27,6 +27,11 @@ impl DeviceMemory {
     /// Alignment of buffers, and the least gap between two `[bytes]`.
     pub const ALIGN: u64 = 256;
 
+    /// Makes room for `bytes` bytes, gaps included; says whether the system gave it.
+    pub fn reserve(&mut self, bytes: u64) -> bool {
+        usize::try_from(bytes).is_ok_and(|bytes| self.bytes.try_reserve_exact(bytes).is_ok())
+    }
+
     /// Adds a zeroed buffer.
     pub fn allocate(&mut self, name: impl Into<String>, bytes: u64) -> Buffer {
         let gap = if self.buffers.is_empty() { 0 } else { Self::ALIGN };

@@ -1,14 +1,21 @@
 //! What a workload is: device memory with its buffers, launches, and a check of the result.
 
+mod kernel;
 mod launch;
 mod memory;
+pub mod npy;
+mod output;
 pub mod ptx_header;
 pub mod registry;
 mod stencil1d;
 mod synthetic;
 
-pub use launch::{Arg, Launch, PtxSource, SyntheticLaunch, Work};
+use std::collections::BTreeMap;
+
+pub use kernel::compile;
+pub use launch::{Arg, Launch, Launches, PtxSource, SyntheticLaunch, Work};
 pub use memory::{Buffer, DeviceMemory};
+pub use output::{Output, Outputs};
 
 use crate::error::Result;
 
@@ -19,9 +26,24 @@ pub struct Workload {
     /// Device memory before the first launch.
     pub memory: DeviceMemory,
     /// What to launch, in order.
-    pub launches: Vec<Work>,
+    pub launches: Launches,
     /// Compares memory after the last launch with the host reference.
     pub check: Check,
+    /// What only a user's own kernel has.
+    pub own: Own,
+}
+
+/// What a user's own kernel has and a workload of gsim's does not need.
+#[derive(Clone, Debug, Default)]
+pub struct Own {
+    /// For each of [`Launches::distinct`], the path of its step below `workload`, for messages.
+    pub places: Vec<String>,
+    /// Warp instructions that a launch may execute, where it is not the default.
+    pub limit: Option<u64>,
+    /// Buffers that are written to files after the last launch.
+    pub outputs: Vec<Output>,
+    /// SHA-256 of every file that took part, and the compiler, by the names that the run file has.
+    pub digests: BTreeMap<String, String>,
 }
 
 /// Compares memory after the last launch with the host reference; an error names the first mismatch.

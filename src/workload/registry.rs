@@ -3,17 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{PtxSource, Workload, stencil1d, synthetic};
-use crate::config::WorkloadSpec;
+use super::{PtxSource, Workload, kernel, stencil1d, synthetic};
+use crate::config::{ResolvedRun, WorkloadSpec};
 use crate::error::Result;
 
-/// Builds a workload: fills its buffers and lists its launches.
+/// Builds the workload of a run: fills its buffers and lists its launches.
 ///
-/// The same specification and seed give the same bytes on every host.
-pub fn build(spec: &WorkloadSpec, seed: u64) -> Result<Workload> {
-    match spec {
+/// The same run and the same files give the same bytes on every host.
+pub fn build(run: &ResolvedRun) -> Result<Workload> {
+    let seed = run.config.seed;
+    match &run.config.workload {
         WorkloadSpec::Stencil1d(stencil) => Ok(stencil1d::build(stencil, seed)),
         WorkloadSpec::Synthetic(spec) => Ok(synthetic::build(spec, seed)),
+        WorkloadSpec::Kernel(spec) => {
+            let (origin, nvrtc) = (&run.origin, run.nvrtc.as_deref());
+            kernel::build(spec, &kernel::Surroundings { origin, nvrtc, seed })
+        }
     }
 }
 
@@ -69,6 +74,8 @@ pub struct Description {
     pub summary: &'static str,
     /// Its parameters, in the order of its specification.
     pub parameters: &'static [Parameter],
+    /// It as a run file may have it.
+    pub example: &'static str,
 }
 
 /// A parameter of a workload.
@@ -83,7 +90,9 @@ pub struct Parameter {
 }
 
 /// Every workload that a run file can name.
-pub const WORKLOADS: &[Description] = &[Description {
+pub const WORKLOADS: &[Description] = &[STENCIL1D, KERNEL];
+
+const STENCIL1D: Description = Description {
     name: "Stencil1d",
     summary: "out[i] = (in[i-1] + in[i] + in[i+1]) / 3, borders copied, arrays swapped after each launch",
     parameters: &[
@@ -100,7 +109,57 @@ pub const WORKLOADS: &[Description] = &[Description {
         Parameter { name: "block", meaning: "threads of a CTA [1..=1024]", default: Some("256") },
         Parameter { name: "iterations", meaning: "launches [1..=1000000]", default: Some("4") },
     ],
-}];
+    example: "Stencil1d(element: Char, elements: 1048576)",
+};
+
+const KERNEL: Description = Description {
+    name: "Kernel",
+    summary: "a kernel of your own; workloads/README.md describes every field",
+    parameters: &[
+        Parameter {
+            name: "source",
+            meaning: "PTX (.ptx), or CUDA C++ (.cu) for NVRTC, relative to the run file",
+            default: None,
+        },
+        Parameter { name: "options", meaning: "options for NVRTC", default: Some("[]") },
+        Parameter {
+            name: "parameters",
+            meaning: "whole numbers by name, for expressions such as \"n * n\"",
+            default: Some("{}"),
+        },
+        Parameter {
+            name: "buffers",
+            meaning: "by name: type, elements, fill, output, expect",
+            default: Some("{}"),
+        },
+        Parameter {
+            name: "launches",
+            meaning: "Launch(entry, grid, block, shared, args) and Loop(times, index, body, swap), in order",
+            default: None,
+        },
+        Parameter {
+            name: "instruction_limit",
+            meaning: "warp instructions that one launch may execute [1..]",
+            default: Some("4294967296"),
+        },
+    ],
+    example: r#"Kernel(
+    source: "saxpy.ptx",
+    parameters: {"n": 4096},
+    buffers: {
+        "x": (type: F32, elements: "n", fill: Uniform(low: -1, high: 1)),
+        "y": (type: F32, elements: "n", fill: Iota(), output: "y.npy"),
+    },
+    launches: [
+        Launch(
+            entry: "saxpy",
+            grid: "ceil_div(n, 256)",
+            block: 256,
+            args: [I32("n"), F32(2), Buffer("x"), Buffer("y")],
+        ),
+    ],
+)"#,
+};
 
 #[cfg(test)]
 mod tests {
@@ -111,7 +170,11 @@ mod tests {
     fn every_folder_of_workloads_is_a_kernel() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads");
         for entry in std::fs::read_dir(folder).unwrap() {
-            let name = entry.unwrap().file_name();
+            let entry = entry.unwrap();
+            if !entry.path().is_dir() {
+                continue;
+            }
+            let name = entry.file_name();
             assert!(KERNELS.iter().any(|kernel| Some(kernel.name) == name.to_str()), "{name:?}");
         }
     }
@@ -132,22 +195,43 @@ mod tests {
         }
     }
 
+    /// Names and defaults of a workload's fields, of a specification that states `required` only.
+    fn fields(spec: &WorkloadSpec, required: &[&str]) -> Vec<(String, Option<String>)> {
+        let value = serde_json::to_value(spec).unwrap();
+        let (_, fields) = value.as_object().unwrap().iter().next().unwrap();
+        let fields = fields.as_object().unwrap().iter();
+        let default = |name: &str, value: &serde_json::Value| {
+            (!required.contains(&name)).then(|| value.to_string())
+        };
+        fields.map(|(name, value)| (name.clone(), default(name, value))).collect()
+    }
+
+    fn stated(name: &str) -> Vec<(String, Option<String>)> {
+        let workload = WORKLOADS.iter().find(|workload| workload.name == name).unwrap();
+        let parameters = workload.parameters.iter();
+        parameters
+            .map(|parameter| (parameter.name.to_owned(), parameter.default.map(str::to_owned)))
+            .collect()
+    }
+
     #[test]
     fn the_list_states_the_parameters_and_defaults_that_run_files_have() {
-        let spec: crate::config::Stencil1dSpec = ron::from_str("(element: Char)").unwrap();
-        let fields = serde_json::to_value(&spec).unwrap();
-        let stencil = WORKLOADS.iter().find(|workload| workload.name == "Stencil1d").unwrap();
-        let stated: Vec<(&str, Option<String>)> = stencil
-            .parameters
-            .iter()
-            .map(|parameter| (parameter.name, parameter.default.map(str::to_owned)))
-            .collect();
-        let actual: Vec<(&str, Option<String>)> = fields
-            .as_object()
-            .unwrap()
-            .iter()
-            .map(|(name, value)| (name.as_str(), (name != "element").then(|| value.to_string())))
-            .collect();
-        assert_eq!(stated, actual);
+        let spec = ron::from_str("Stencil1d((element: Char))").unwrap();
+        assert_eq!(stated("Stencil1d"), fields(&spec, &["element"]));
+        let text =
+            r#"Kernel((source: "a.ptx", launches: [Launch((entry: "a", grid: 1, block: 1))]))"#;
+        let spec = ron::from_str(text).unwrap();
+        assert_eq!(stated("Kernel"), fields(&spec, &["source", "launches"]));
+    }
+
+    #[test]
+    fn every_example_is_a_workload_of_its_name() {
+        for workload in WORKLOADS {
+            let text =
+                format!("Run(name: \"a\", machine: \"gtx480\", workload: {})", workload.example);
+            let run = crate::config::RunFile::from_text(Path::new("a.ron"), text).unwrap();
+            let spec = serde_json::to_value(&run.config.workload).unwrap();
+            assert_eq!(spec.as_object().unwrap().keys().next().unwrap(), workload.name);
+        }
     }
 }

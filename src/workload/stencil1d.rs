@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
 use super::registry::KERNELS;
-use super::{Arg, Buffer, DeviceMemory, Launch, Verdict, Work, Workload};
+use super::{Arg, Buffer, DeviceMemory, Launch, Own, Verdict, Workload};
 use crate::config::{ElementType, Stencil1dSpec};
 use crate::error::{Error, Result};
 
@@ -40,7 +40,6 @@ pub(super) fn build(spec: &Stencil1dSpec, seed: u64) -> Workload {
                 Arg::I32(n),
             ],
         })
-        .map(Work::Ptx)
         .collect();
 
     let result = arrays[iterations % 2];
@@ -53,6 +52,7 @@ pub(super) fn build(spec: &Stencil1dSpec, seed: u64) -> Workload {
             let reference = reference(inputs(seed).take(count).collect(), iterations);
             check(memory, result, element, &reference)
         }),
+        own: Own::default(),
     }
 }
 
@@ -122,6 +122,7 @@ fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Work;
 
     fn workload(text: &str) -> Workload {
         build(&ron::from_str(text).unwrap(), 1)
@@ -148,11 +149,12 @@ mod tests {
         let workload = workload("(element: Short, elements: 1000, iterations: 3)");
         let buffers: Vec<Arg> =
             workload.memory.buffers().iter().map(|(_, buffer)| Arg::Buffer(*buffer)).collect();
-        let (a, b) = (buffers[0], buffers[1]);
+        let (a, b) = (buffers[0].clone(), buffers[1].clone());
         let launches: Vec<&Launch> = workload.launches.iter().filter_map(Work::ptx).collect();
         let args: Vec<&[Arg]> = launches.iter().map(|launch| &launch.args[..]).collect();
         let n = Arg::I32(1000);
-        assert_eq!(args, [&[a, b, n], &[b, a, n], &[a, b, n]]);
+        let forth = [a.clone(), b.clone(), n.clone()];
+        assert_eq!(args, [&forth, &[b, a, n], &forth]);
         assert_eq!((launches[0].grid, launches[0].block), ([4, 1, 1], [256, 1, 1]));
         assert_eq!(launches[0].entry, "stencil1d_short");
     }

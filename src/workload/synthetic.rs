@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{DeviceMemory, SyntheticLaunch, Verdict, Work, Workload};
+use super::{DeviceMemory, Own, SyntheticLaunch, Verdict, Work, Workload};
 use crate::config::SyntheticSpec;
 
 /// Lists the launches.
@@ -11,7 +11,8 @@ pub(super) fn build(spec: &SyntheticSpec, seed: u64) -> Workload {
     Workload {
         name: "synthetic".to_owned(),
         memory: DeviceMemory::default(),
-        launches: vec![Work::Synthetic(SyntheticLaunch { spec, seed })],
+        launches: [Work::Synthetic(SyntheticLaunch { spec, seed })].into_iter().collect(),
         check: Box::new(|_| Ok(Verdict::NOTHING_TO_CHECK)),
+        own: Own::default(),
     }
 }

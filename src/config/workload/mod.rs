@@ -1,6 +1,7 @@
 //! The workload of a run: one file for each kind.
 
 mod element;
+pub mod kernel;
 mod stencil1d;
 mod synthetic;
 
@@ -9,14 +10,17 @@ use serde::{Deserialize, Serialize};
 use super::bounded::Checked;
 
 pub use element::ElementType;
+pub use kernel::KernelSpec;
 pub use stencil1d::Stencil1dSpec;
 pub use synthetic::SyntheticSpec;
 
 /// What runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum WorkloadSpec {
     /// The 1D stencil of Lashgar and Baniasadi.
     Stencil1d(Checked<Stencil1dSpec>),
     /// A pattern of accesses, generated.
     Synthetic(Checked<SyntheticSpec>),
+    /// A kernel of the user's.
+    Kernel(Checked<KernelSpec>),
 }

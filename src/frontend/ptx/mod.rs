@@ -32,6 +32,7 @@
 
 mod ast;
 mod cfg;
+mod describe;
 mod exec;
 mod lexer;
 mod liveness;
@@ -43,4 +44,5 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+pub use describe::{Description, Parameter, ParameterKind};
 pub use source::{DEFAULT_LIMIT, Module, PtxLaunch};

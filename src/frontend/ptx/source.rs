@@ -21,8 +21,8 @@ pub const DEFAULT_LIMIT: u64 = 1 << 32;
 /// A parsed module. Its entries are decoded when they are first launched, and only once.
 #[derive(Debug)]
 pub struct Module {
-    path: PathBuf,
-    ast: Ast,
+    pub(super) path: PathBuf,
+    pub(super) ast: Ast,
     programs: Vec<OnceLock<Result<Arc<Program>>>>,
 }
 
@@ -45,7 +45,7 @@ impl Module {
     }
 
     /// The decoded entry of that name.
-    fn program(&self, name: &str) -> Result<Arc<Program>> {
+    pub(super) fn program(&self, name: &str) -> Result<Arc<Program>> {
         let Some(index) = self.ast.entries.iter().position(|entry| entry.name == name) else {
             let known: Vec<&str> = self.entries().take(8).collect();
             return Err(Error::input(format!("there is no entry `{name}`"))
@@ -164,14 +164,9 @@ impl Module {
         let size = params.last().map_or(0, |param| param.offset + param.bytes);
         let mut block = vec![0; size as usize];
         for (index, (param, arg)) in params.iter().zip(args).enumerate() {
-            let (word, bytes) = match *arg {
-                Arg::Buffer(buffer) => (buffer.address.to_le_bytes(), 8),
-                Arg::I32(value) => (i64::from(value).to_le_bytes(), 4),
-                Arg::I64(value) => (value.to_le_bytes(), 8),
-                Arg::F32(value) => (u64::from(value.to_bits()).to_le_bytes(), 4),
-                Arg::F64(value) => (value.to_le_bytes(), 8),
-            };
-            if param.bytes != bytes {
+            let given = arg.bytes();
+            let bytes = given.len();
+            if param.bytes as usize != bytes {
                 let message = format!(
                     "argument {index} has {bytes} bytes, but parameter `{}` has {}",
                     param.name, param.bytes
@@ -179,7 +174,7 @@ impl Module {
                 return Err(self.wrong(program, message));
             }
             let start = param.offset as usize;
-            block[start..start + bytes as usize].copy_from_slice(&word[..bytes as usize]);
+            block[start..start + bytes].copy_from_slice(&given);
         }
         Ok(block)
     }

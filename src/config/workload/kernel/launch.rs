@@ -1,0 +1,254 @@
+//! Launches of a kernel workload.
+
+use serde::{Deserialize, Serialize};
+
+use super::KernelSpec;
+use super::amount::{Amount, Extent, Scope};
+use super::buffer::check_element;
+use super::named::is_name;
+use super::scalar::Scalar;
+use crate::config::parse::suggest;
+
+/// Launches that a workload may have, all rounds of its loops counted.
+pub const MAX_LAUNCHES: u64 = 1_000_000;
+
+/// Loops in each other.
+const MAX_NESTING: usize = 8;
+
+/// Threads that a CTA may have. Source: CUDA C++ Programming Guide, compute capabilities.
+const MAX_THREADS: u64 = 1024;
+
+/// One step of the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum LaunchStep {
+    /// Launches a kernel.
+    Launch(LaunchSpec),
+    /// Does the same several times.
+    Loop(LoopSpec),
+}
+
+/// A kernel launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchSpec {
+    /// Name of the entry.
+    pub entry: String,
+    /// CTAs in x, y, z; those not stated are 1 [CTAs, x 1..=2147483647, y and z 1..=65535].
+    pub grid: Extent,
+    /// Threads of a CTA in x, y, z; those not stated are 1 [threads, 1..=1024 in all].
+    pub block: Extent,
+    /// Dynamic shared memory of a CTA [bytes, 0..=16777216].
+    #[serde(default = "zero")]
+    pub shared: Amount,
+    /// Arguments, in the order of the entry's parameters.
+    #[serde(default)]
+    pub args: Vec<ArgSpec>,
+}
+
+/// Steps that are done several times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoopSpec {
+    /// How often [count, 0..=1000000].
+    pub times: Amount,
+    /// A name for the number of the round, from 0, for expressions in the body.
+    #[serde(default)]
+    pub index: Option<String>,
+    /// What is done.
+    pub body: Vec<LaunchStep>,
+    /// Pairs of buffers of one type and size that exchange their names after each round, as pointers do in
+    /// C. It holds on after the loop, and for outputs.
+    #[serde(default)]
+    pub swap: Vec<(String, String)>,
+}
+
+/// An argument of a launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ArgSpec {
+    /// The address of a buffer.
+    Buffer(String),
+    /// The address of an element of a buffer.
+    Element(String, Amount),
+    /// A whole number of 1 byte, signed.
+    I8(Amount),
+    /// A whole number of 2 bytes, signed.
+    I16(Amount),
+    /// A whole number of 4 bytes, signed.
+    I32(Amount),
+    /// A whole number of 8 bytes, signed.
+    I64(Amount),
+    /// A whole number of 1 byte.
+    U8(Amount),
+    /// A whole number of 2 bytes.
+    U16(Amount),
+    /// A whole number of 4 bytes.
+    U32(Amount),
+    /// A whole number of 8 bytes.
+    U64(Amount),
+    /// A half-precision number.
+    F16(Amount),
+    /// A single-precision number.
+    F32(Amount),
+    /// A double-precision number.
+    F64(Amount),
+    /// Any bytes, such as those of a struct, in hexadecimal; blanks between them do not count.
+    Bytes(String),
+}
+
+fn zero() -> Amount {
+    Amount::Whole(0)
+}
+
+impl ArgSpec {
+    /// Type and value, for a number.
+    pub fn number(&self) -> Option<(Scalar, &Amount)> {
+        Some(match self {
+            ArgSpec::Buffer(_) | ArgSpec::Element(..) | ArgSpec::Bytes(_) => return None,
+            ArgSpec::I8(value) => (Scalar::I8, value),
+            ArgSpec::I16(value) => (Scalar::I16, value),
+            ArgSpec::I32(value) => (Scalar::I32, value),
+            ArgSpec::I64(value) => (Scalar::I64, value),
+            ArgSpec::U8(value) => (Scalar::U8, value),
+            ArgSpec::U16(value) => (Scalar::U16, value),
+            ArgSpec::U32(value) => (Scalar::U32, value),
+            ArgSpec::U64(value) => (Scalar::U64, value),
+            ArgSpec::F16(value) => (Scalar::F16, value),
+            ArgSpec::F32(value) => (Scalar::F32, value),
+            ArgSpec::F64(value) => (Scalar::F64, value),
+        })
+    }
+}
+
+/// The bytes that a text in hexadecimal stands for.
+pub fn hexadecimal(text: &str) -> Result<Vec<u8>, String> {
+    let digits: Vec<u8> = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .map(|c| {
+            let digit = c.to_digit(16).ok_or_else(|| format!("{c:?} is no hexadecimal digit"));
+            digit.map(|digit| digit as u8)
+        })
+        .collect::<Result<_, _>>()?;
+    match digits.as_chunks::<2>() {
+        (pairs, []) => Ok(pairs.iter().map(|[high, low]| high << 4 | low).collect()),
+        _ => Err(format!("{} hexadecimal digits do not make whole bytes", digits.len())),
+    }
+}
+
+impl LaunchSpec {
+    /// Threads of a CTA in x, y, z.
+    pub fn block(&self, scope: &Scope) -> Result<[u32; 3], String> {
+        let block = self.block.axes(scope).map_err(|why| format!("block: {why}"))?;
+        let threads = block.iter().fold(1u64, |all, size| all.saturating_mul(u64::from(*size)));
+        match threads <= MAX_THREADS {
+            true => Ok(block),
+            false => {
+                Err(format!("block: {threads} threads in a CTA, where {MAX_THREADS} are the most"))
+            }
+        }
+    }
+
+    /// CTAs in x, y, z.
+    pub fn grid(&self, scope: &Scope) -> Result<[u32; 3], String> {
+        let grid = self.grid.axes(scope).map_err(|why| format!("grid: {why}"))?;
+        // Source: CUDA C++ Programming Guide, compute capabilities.
+        match grid[0] <= i32::MAX as u32 && grid[1].max(grid[2]) <= 65535 {
+            true => Ok(grid),
+            false => Err("grid: at most 2147483647 x 65535 x 65535 CTAs".to_owned()),
+        }
+    }
+
+    /// Dynamic shared memory of a CTA `[bytes]`.
+    pub fn shared(&self, scope: &Scope) -> Result<u32, String> {
+        let bytes =
+            self.shared.within(scope, 0, 1 << 24).map_err(|why| format!("shared: {why}"))?;
+        Ok(bytes as u32)
+    }
+
+    fn check(&self, spec: &KernelSpec, scope: &Scope) -> Result<(), String> {
+        self.grid(scope)?;
+        self.block(scope)?;
+        self.shared(scope)?;
+        for (index, arg) in self.args.iter().enumerate() {
+            let wrong = |why| format!("args.{index}: {why}");
+            match arg {
+                ArgSpec::Buffer(name) => known_buffer(spec, name).map_err(wrong)?,
+                ArgSpec::Element(name, element) => {
+                    known_buffer(spec, name).map_err(wrong)?;
+                    element.within(scope, 0, u64::MAX.into()).map_err(wrong)?;
+                }
+                ArgSpec::Bytes(text) => drop(hexadecimal(text).map_err(wrong)?),
+                number => {
+                    let (ty, value) = number.number().expect("all others are numbers");
+                    check_element(ty, value, scope).map_err(wrong)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn known_buffer(spec: &KernelSpec, name: &str) -> Result<(), String> {
+    match spec.buffers.get(name) {
+        Some(_) => Ok(()),
+        None => {
+            let names = spec.buffers.names();
+            Err(format!("there is no buffer `{name}`: {}", suggest(name, &names)))
+        }
+    }
+}
+
+/// Checks steps and counts their launches. `path` is that of the list.
+pub(super) fn check_steps(
+    steps: &[LaunchStep],
+    path: &str,
+    depth: usize,
+    spec: &KernelSpec,
+    scope: &mut Scope,
+) -> Result<u64, String> {
+    let mut launches = 0u64;
+    for (index, step) in steps.iter().enumerate() {
+        let at = |why: String| format!("{path}.{index}.{why}");
+        let more = match step {
+            LaunchStep::Launch(launch) => {
+                launch.check(spec, scope).map_err(at)?;
+                1
+            }
+            LaunchStep::Loop(rounds) => {
+                let times = rounds.times.within(scope, 0, MAX_LAUNCHES.into());
+                let times = times.map_err(|why| at(format!("times: {why}")))? as u64;
+                if depth == MAX_NESTING {
+                    return Err(at(format!("body: loops are nested at most {MAX_NESTING} deep")));
+                }
+                check_swap(&rounds.swap, spec).map_err(at)?;
+                if let Some(name) = &rounds.index {
+                    if !is_name(name) || scope.iter().any(|(known, _)| known == name) {
+                        return Err(at(format!("index: {name:?} is no name, or one in use")));
+                    }
+                    scope.push((name.clone(), 0));
+                }
+                let body = format!("{path}.{index}.body");
+                let launches = check_steps(&rounds.body, &body, depth + 1, spec, scope)?;
+                if rounds.index.is_some() {
+                    scope.pop();
+                }
+                launches.saturating_mul(times)
+            }
+        };
+        launches = launches.saturating_add(more);
+    }
+    Ok(launches)
+}
+
+fn check_swap(pairs: &[(String, String)], spec: &KernelSpec) -> Result<(), String> {
+    for (index, (first, second)) in pairs.iter().enumerate() {
+        let wrong = |why| format!("swap.{index}: {why}");
+        known_buffer(spec, first).map_err(wrong)?;
+        known_buffer(spec, second).map_err(wrong)?;
+        let of = |name| spec.buffers.get(name).expect("known").element;
+        if of(first) != of(second) {
+            return Err(wrong(format!("`{first}` and `{second}` have different types")));
+        }
+    }
+    Ok(())
+}

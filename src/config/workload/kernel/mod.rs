@@ -1,0 +1,89 @@
+//! A user's own kernel: source, buffers, launches. `workloads/README.md` is its reference for users.
+
+mod amount;
+mod buffer;
+mod expression;
+mod launch;
+mod named;
+mod scalar;
+
+use serde::{Deserialize, Serialize};
+
+pub use amount::{Amount, Extent, Scope};
+pub use buffer::{BufferSpec, Expect, Fill, MAX_BYTES};
+pub use launch::{ArgSpec, LaunchSpec, LaunchStep, LoopSpec, MAX_LAUNCHES, hexadecimal};
+pub use named::Named;
+pub use scalar::Scalar;
+
+use crate::config::bounded::Check;
+
+/// A kernel of the user's, the buffers that it works on, and its launches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelSpec {
+    /// The file with the kernel, relative to the run file: PTX (`.ptx`), or CUDA C++ (`.cu`), which NVRTC
+    /// compiles before the run.
+    pub source: String,
+    /// Options for NVRTC, such as `--use_fast_math`; for a `.cu` only. Without any,
+    /// `--gpu-architecture=compute_75`.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// Whole numbers for expressions, in order: one may use those before it.
+    #[serde(default)]
+    pub parameters: Named<Amount>,
+    /// Buffers in device memory, in the order of their addresses.
+    #[serde(default)]
+    pub buffers: Named<BufferSpec>,
+    /// What is launched, in order; at most 1000000 launches, all rounds of loops counted.
+    pub launches: Vec<LaunchStep>,
+    /// Warp instructions that one launch may execute, so that one which never ends does
+    /// [warp instructions, 1..=18446744073709551615].
+    #[serde(default = "default_limit")]
+    pub instruction_limit: u64,
+}
+
+/// As a launch has it that says nothing else.
+fn default_limit() -> u64 {
+    1 << 32
+}
+
+impl KernelSpec {
+    /// Values of the parameters.
+    pub fn scope(&self) -> Result<Scope, String> {
+        amount::scope_of(&self.parameters)
+    }
+}
+
+impl Check for KernelSpec {
+    fn check(&self) -> Result<(), String> {
+        let is_cu = self.source.ends_with(".cu");
+        if !is_cu && !self.source.ends_with(".ptx") {
+            return Err(format!("source: {:?} ends neither in .ptx nor in .cu", self.source));
+        }
+        if !is_cu && !self.options.is_empty() {
+            return Err("options: they are for NVRTC, and source is PTX already".to_owned());
+        }
+        if self.instruction_limit == 0 {
+            return Err("instruction_limit: 0 is outside 1..=18446744073709551615".to_owned());
+        }
+        let mut scope = self.scope()?;
+        let mut outputs: Vec<(&str, &str)> = Vec::new();
+        for (name, buffer) in self.buffers.iter() {
+            buffer.check(&scope).map_err(|why| format!("buffers.{name}.{why}"))?;
+            if let Some(file) = &buffer.output {
+                if let Some((other, _)) = outputs.iter().find(|(_, known)| known == file) {
+                    return Err(format!(
+                        "buffers.{name}.output: buffer `{other}` is written to {file} already"
+                    ));
+                }
+                outputs.push((name, file));
+            }
+        }
+        let launches = launch::check_steps(&self.launches, "launches", 0, self, &mut scope)?;
+        match launches {
+            0 => Err("launches: there are none".to_owned()),
+            1..=MAX_LAUNCHES => Ok(()),
+            _ => Err(format!("launches: {launches} in all, where {MAX_LAUNCHES} are the most")),
+        }
+    }
+}

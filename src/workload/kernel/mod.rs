@@ -1,0 +1,325 @@
+//! A user's own kernel: its PTX read or compiled, its buffers filled, its launches listed, its results held
+//! against files.
+
+mod compare;
+mod element;
+mod files;
+mod fill;
+mod schedule;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use compare::Tolerance;
+use files::Elements;
+
+use super::{Buffer, DeviceMemory, Output, Own, PtxSource, Verdict, Workload, ptx_header};
+use crate::config::kernel::{Amount, BufferSpec, Expect, Fill, MAX_BYTES, Scalar, Scope};
+use crate::config::parse::read_text;
+use crate::config::{KernelSpec, Origin};
+use crate::error::{Error, Result};
+use crate::native::nvrtc::Nvrtc;
+
+/// Where a workload's files are, and what makes PTX of CUDA C++.
+pub(super) struct Surroundings<'a> {
+    /// Where the specification comes from; its files are relative to its folder.
+    pub origin: &'a Origin,
+    /// NVRTC's path, where it is given.
+    pub nvrtc: Option<&'a Path>,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+/// A buffer whose size is known.
+struct Sized<'a> {
+    name: &'a str,
+    spec: &'a BufferSpec,
+    shape: Vec<u64>,
+    /// Elements.
+    count: u64,
+    /// The file that fills it.
+    file: Option<(PathBuf, &'a str, Elements)>,
+}
+
+impl Sized<'_> {
+    fn element(&self) -> Scalar {
+        self.spec.element
+    }
+
+    fn bytes(&self) -> u64 {
+        self.count * self.element().bytes()
+    }
+}
+
+/// Fills the buffers and lists the launches.
+pub(super) fn build(spec: &KernelSpec, around: &Surroundings) -> Result<Workload> {
+    let scope = spec.scope().map_err(|why| point(around.origin, "workload", why))?;
+    let mut digests = BTreeMap::new();
+    let ptx = ptx(spec, around, &mut digests)?;
+    let sized = spec
+        .buffers
+        .iter()
+        .map(|(name, buffer)| size(name, buffer, &scope, around))
+        .collect::<Result<Vec<_>>>()?;
+    let mut memory = allocate(&sized, around)?;
+    let buffers: Vec<Buffer> =
+        sized.iter().map(|one| memory.allocate(one.name, one.bytes())).collect();
+
+    let schedule = schedule::expand(spec, scope.clone(), &ptx, &buffers)
+        .map_err(|why| point(around.origin, "workload", why))?;
+    let (mut outputs, mut checks) = (Vec::new(), Vec::new());
+    for (index, one) in sized.iter().enumerate() {
+        // What the name means after the last launch.
+        let buffer = buffers[schedule.names[index]];
+        if let Some(file) = &one.spec.output {
+            let (element, shape) = (one.element(), one.shape.clone());
+            outputs.push(Output { file: file.clone(), buffer, element, shape });
+        }
+        if let Some(expect) = &one.spec.expect {
+            checks.push(expected(one, buffer, expect, &scope, around, &mut digests)?);
+        }
+    }
+    for (one, buffer) in sized.into_iter().zip(&buffers) {
+        fill_one(one, *buffer, &mut memory, &scope, around, &mut digests)?;
+    }
+    let own =
+        Own { places: schedule.places, limit: Some(spec.instruction_limit), outputs, digests };
+    Ok(Workload {
+        name: "kernel".to_owned(),
+        memory,
+        launches: schedule.launches,
+        check: Box::new(move |memory| {
+            let mut elements = 0;
+            for check in &checks {
+                elements += check.hold_against(memory)?;
+            }
+            Ok(Verdict { elements })
+        }),
+        own,
+    })
+}
+
+/// An error about the field that the words in front of the first colon name.
+fn point(origin: &Origin, path: &str, why: String) -> Error {
+    match why.split_once(": ") {
+        Some((field, why)) => origin.point(&format!("{path}.{field}"), Error::input(why)),
+        None => origin.point(path, Error::input(why)),
+    }
+}
+
+/// The kernel's PTX: read, or made of CUDA C++.
+fn ptx(
+    spec: &KernelSpec,
+    around: &Surroundings,
+    digests: &mut BTreeMap<String, String>,
+) -> Result<Arc<PtxSource>> {
+    let path = around.origin.folder().join(&spec.source);
+    let at_source = |error: Error| match &error.location {
+        // A mistake in the kernel has its own place.
+        Some(place) if place.position.is_some() => error,
+        _ => around.origin.point("workload.source", error),
+    };
+    let text = read_text(&path).map_err(at_source)?;
+    digests.insert(format!("{}: sha256", spec.source), ptx_header::sha256(&text));
+    if !spec.source.ends_with(".cu") {
+        return Ok(Arc::new(PtxSource { path, text }));
+    }
+    let (ptx, compiler) = compile(&path, &text, &spec.options, around.nvrtc).map_err(at_source)?;
+    digests.insert(format!("{}: compiler", spec.source), compiler);
+    digests.insert(format!("{}: PTX sha256", spec.source), ptx_header::sha256(&ptx));
+    // Messages name lines of the PTX, which is in no file.
+    Ok(Arc::new(PtxSource { path: path.with_extension("cu.ptx"), text: ptx }))
+}
+
+/// PTX of CUDA C++, and the compiler that made it. Headers are looked for beside the source.
+pub fn compile(
+    path: &Path,
+    text: &str,
+    options: &[String],
+    nvrtc: Option<&Path>,
+) -> Result<(String, String)> {
+    let nvrtc = Nvrtc::load(nvrtc).map_err(|error| {
+        let hint = error.hint.clone().unwrap_or_default();
+        error.hint(format!("{hint}; or compile it elsewhere, with nvcc -ptx, and name the .ptx"))
+    })?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let include = format!("--include-path={}", folder.unwrap_or(Path::new(".")).display());
+    let own = options.iter().map(String::as_str);
+    let mut all: Vec<&str> = match options.is_empty() {
+        true => ptx_header::OPTIONS.to_vec(),
+        false => own.collect(),
+    };
+    all.push(&include);
+    let ptx = nvrtc.compile(&path.display().to_string(), text, &all)?;
+    Ok((ptx, nvrtc.version()))
+}
+
+/// Finds out how large a buffer is, which a file may say.
+fn size<'a>(
+    name: &'a str,
+    spec: &'a BufferSpec,
+    scope: &Scope,
+    around: &Surroundings,
+) -> Result<Sized<'a>> {
+    let path = format!("workload.buffers.{name}");
+    let stated = spec.shape(scope).map_err(|why| point(around.origin, &path, why))?;
+    let product = |shape: &[u64]| shape.iter().product();
+    let (written, raw) = match &spec.fill {
+        Fill::Npy(file) => (file, false),
+        Fill::Raw(file) => (file, true),
+        Fill::Values(values) => {
+            let shape = stated.unwrap_or_else(|| vec![values.len() as u64]);
+            return Ok(Sized { name, spec, count: product(&shape), shape, file: None });
+        }
+        _ => {
+            let shape = stated.expect("checked");
+            return Ok(Sized { name, spec, count: product(&shape), shape, file: None });
+        }
+    };
+    let file = around.origin.folder().join(written);
+    let refuse = |error: Error| around.origin.point(&format!("{path}.fill"), error);
+    let elements = Elements::open(&file, raw).map_err(refuse)?;
+    let wrong = |why: String| refuse(Error::input(why).in_file(&file));
+    let element = spec.element;
+    let shape = match &elements.header {
+        Some(header) if header.element != element => {
+            let why =
+                format!("has elements of type {}, but the buffer's are {element}", header.element);
+            return Err(wrong(why));
+        }
+        Some(header) => header.shape.clone(),
+        None if elements.bytes % element.bytes() != 0 => {
+            let why =
+                format!("has {} bytes, which are no whole {element} elements", elements.bytes);
+            return Err(wrong(why));
+        }
+        None => vec![elements.bytes / element.bytes()],
+    };
+    let count: u64 = product(&shape);
+    if count == 0 {
+        return Err(wrong("has no elements".to_owned()));
+    }
+    if let Some(stated) = &stated
+        && product(stated) != count
+    {
+        let stated: u64 = product(stated);
+        let error = Error::input(format!("{stated} elements, but {written} has {count}"));
+        return Err(around.origin.point(&format!("{path}.elements"), error));
+    }
+    let shape = stated.unwrap_or(shape);
+    Ok(Sized { name, spec, shape, count, file: Some((file, written, elements)) })
+}
+
+/// Memory that has room for all buffers, so that what is out of all measure is an error at once.
+fn allocate(sized: &[Sized], around: &Surroundings) -> Result<DeviceMemory> {
+    let mut memory = DeviceMemory::default();
+    let padding = 2 * DeviceMemory::ALIGN;
+    let bytes = sized
+        .iter()
+        .try_fold(0u64, |all, one| all.checked_add(one.bytes())?.checked_add(padding))
+        .filter(|bytes| *bytes <= MAX_BYTES);
+    let Some(bytes) = bytes else {
+        let error = Error::input(format!("more than {MAX_BYTES} bytes in all"));
+        return Err(around.origin.point("workload.buffers", error));
+    };
+    match memory.reserve(bytes) {
+        true => Ok(memory),
+        false => {
+            let error = Error::run(format!("{bytes} bytes in all, which the system does not give"));
+            Err(around.origin.point("workload.buffers", error))
+        }
+    }
+}
+
+fn fill_one(
+    one: Sized,
+    buffer: Buffer,
+    memory: &mut DeviceMemory,
+    scope: &Scope,
+    around: &Surroundings,
+    digests: &mut BTreeMap<String, String>,
+) -> Result<()> {
+    let path = format!("workload.buffers.{}.fill", one.name);
+    let (element, place) = (one.element(), memory.of_mut(buffer));
+    let Some((file, written, elements)) = one.file else {
+        return fill::fill(place, element, &one.spec.fill, scope, around.seed, one.name)
+            .map_err(|why| around.origin.point(&path, Error::input(why)));
+    };
+    let digest = elements
+        .read(&file, element.bytes(), place)
+        .map_err(|error| around.origin.point(&path, error))?;
+    digests.insert(format!("{written}: sha256"), digest);
+    Ok(())
+}
+
+/// A buffer and what it must hold after the last launch.
+struct Compared {
+    buffer: Buffer,
+    element: Scalar,
+    shape: Vec<u64>,
+    want: Vec<u8>,
+    tolerance: Tolerance,
+    path: String,
+    file: String,
+    origin: Origin,
+}
+
+impl Compared {
+    /// The elements that were compared; an error names the first difference.
+    fn hold_against(&self, memory: &DeviceMemory) -> Result<u64> {
+        let have = memory.of(self.buffer);
+        compare::compare(self.element, &self.shape, have, &self.want, self.tolerance).map_err(
+            |why| {
+                let error = Error::run(format!("{why} by {}", self.file));
+                self.origin.point(&self.path, error)
+            },
+        )?;
+        Ok(self.shape.iter().product())
+    }
+}
+
+/// Reads an expected file before anything runs.
+fn expected(
+    one: &Sized,
+    buffer: Buffer,
+    expect: &Expect,
+    scope: &Scope,
+    around: &Surroundings,
+    digests: &mut BTreeMap<String, String>,
+) -> Result<Compared> {
+    let path = format!("workload.buffers.{}.expect", one.name);
+    let refuse = |error: Error| around.origin.point(&path, error);
+    let file = around.origin.folder().join(&expect.file);
+    let elements = Elements::open(&file, false).map_err(refuse)?;
+    let header = elements.header.as_ref().expect("a .npy file has one");
+    if (header.element, header.count) != (one.element(), one.count) {
+        let error = Error::input(format!(
+            "has {} elements of type {}, but the buffer has {} of type {}",
+            header.count,
+            header.element,
+            one.count,
+            one.element()
+        ));
+        return Err(refuse(error.in_file(&file)));
+    }
+    let tolerance = |amount: &Amount| amount.real(scope).map_err(|why| refuse(Error::input(why)));
+    let tolerance = Tolerance {
+        absolute: tolerance(&expect.absolute)?,
+        relative: tolerance(&expect.relative)?,
+    };
+    // No larger than the buffer, whose size has been checked.
+    let mut want = vec![0; elements.bytes as usize];
+    let digest = elements.read(&file, one.element().bytes(), &mut want).map_err(refuse)?;
+    digests.insert(format!("{}: sha256", expect.file), digest);
+    Ok(Compared {
+        buffer,
+        element: one.element(),
+        shape: one.shape.clone(),
+        want,
+        tolerance,
+        file: expect.file.clone(),
+        origin: around.origin.clone(),
+        path,
+    })
+}

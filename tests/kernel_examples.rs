@@ -1,0 +1,199 @@
+//! The examples of a user's own kernel: their data are what is said here, and they run from end to end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use gsim::config::kernel::Scalar;
+use gsim::workload::npy::Header;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const ROWS: usize = 2048;
+
+/// SplitMix64 of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// In -1..1, a multiple of 2^-10, so that products are exact in single precision.
+    fn small(&mut self) -> f32 {
+        ((self.next() % 2048) as f32 - 1024.0) / 1024.0
+    }
+}
+
+/// The files of the example: a random sparse matrix whose rows have 4, 8, 16, 32 or 64 elements, each length
+/// half as likely as the one before it; a random vector; their product, summed in double precision.
+fn spmv_files() -> Vec<(&'static str, Vec<u8>)> {
+    let mut random = SplitMix(480);
+    let (mut offsets, mut columns, mut values) = (vec![0i32], Vec::new(), Vec::new());
+    for _ in 0..ROWS {
+        let length = 4usize << (random.next() | 16).trailing_zeros();
+        let mut row: Vec<i32> = Vec::new();
+        while row.len() < length {
+            let column = (random.next() % ROWS as u64) as i32;
+            if !row.contains(&column) {
+                row.push(column);
+            }
+        }
+        row.sort();
+        values.extend(row.iter().map(|_| random.small()));
+        columns.extend(row);
+        offsets.push(columns.len() as i32);
+    }
+    let x: Vec<f32> = (0..ROWS).map(|_| random.small()).collect();
+    let product = |row: usize| {
+        let range = offsets[row] as usize..offsets[row + 1] as usize;
+        let terms = range.map(|i| f64::from(values[i]) * f64::from(x[columns[i] as usize]));
+        terms.sum::<f64>() as f32
+    };
+    let y: Vec<f32> = (0..ROWS).map(product).collect();
+    let ints = |numbers: &[i32]| -> Vec<u8> {
+        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
+        Header::write(Scalar::I32, &[numbers.len() as u64]).into_iter().chain(bytes).collect()
+    };
+    let floats = |numbers: &[f32]| -> Vec<u8> {
+        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
+        Header::write(Scalar::F32, &[numbers.len() as u64]).into_iter().chain(bytes).collect()
+    };
+    vec![
+        ("row_offsets.npy", ints(&offsets)),
+        ("columns.npy", ints(&columns)),
+        ("values.npy", floats(&values)),
+        ("x.npy", floats(&x)),
+        ("y.npy", floats(&y)),
+    ]
+}
+
+fn runs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs")
+}
+
+/// `GSIM_RENEW=1 cargo test --test kernel_examples` writes the files.
+#[test]
+fn the_matrix_in_the_repository_is_the_one_described_here() {
+    let folder = runs().join("spmv");
+    for (name, bytes) in spmv_files() {
+        if std::env::var_os("GSIM_RENEW").is_some() {
+            fs::write(folder.join(name), &bytes).unwrap();
+        }
+        assert!(fs::read(folder.join(name)).unwrap() == bytes, "{name}");
+    }
+}
+
+#[test]
+fn the_ptx_of_the_examples_is_made_of_their_sources() {
+    let sources = ["spmv/spmv.cu", "heat/heat.cu"].map(|file| runs().join(file));
+    let mut check = Command::cargo_bin("gsim").unwrap();
+    check.args(["workload", "build", "--check"]).args(sources).assert().success();
+}
+
+/// Runs an example; gives its result folder and report.
+fn run(name: &str, out: &Path, args: &[&str]) -> (PathBuf, Value) {
+    let file = runs().join(format!("{name}.ron"));
+    let output = Command::cargo_bin("gsim")
+        .unwrap()
+        .arg("run")
+        .arg(file)
+        .args(["--quiet", "--no-plots", "--out"])
+        .arg(out)
+        .args(args)
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), error.as_str()), (Some(0), ""));
+    let folder = out.join(name);
+    let report = serde_json::from_slice(&fs::read(folder.join("report.json")).unwrap()).unwrap();
+    (folder, report)
+}
+
+/// Shape and elements of an output.
+fn output(folder: &Path, name: &str) -> (Vec<u64>, Vec<f32>) {
+    let bytes = fs::read(folder.join("outputs").join(name)).unwrap();
+    let header = Header::read(&mut &bytes[..], bytes.len() as u64).unwrap();
+    assert_eq!(header.element, Scalar::F32);
+    let numbers = bytes[header.offset as usize..].chunks_exact(4);
+    let numbers = numbers.map(|number| f32::from_le_bytes(number.try_into().unwrap())).collect();
+    (header.shape, numbers)
+}
+
+#[test]
+fn the_sparse_product_is_the_expected_one() {
+    let out = TempDir::new().unwrap();
+    let (folder, report) = run("spmv", out.path(), &[]);
+    assert_eq!(report["check"]["elements"], ROWS as u64);
+    let (shape, y) = output(&folder, "y.npy");
+    assert_eq!((shape, y.len()), (vec![ROWS as u64], ROWS));
+    // The report names every file that took part, as the run file does.
+    let versions = report["inputs"]["versions"].as_object().unwrap();
+    let names: Vec<&str> = versions.keys().map(String::as_str).collect();
+    let want = ["columns.npy", "row_offsets.npy", "spmv.ptx", "values.npy", "x.npy", "y.npy"];
+    assert_eq!(names, want.map(|file| format!("spmv/{file}: sha256")));
+    // The same again, whatever the folder that gsim is started in.
+    let again = TempDir::new().unwrap();
+    let (second, _) = run("spmv", again.path(), &[]);
+    for file in ["report.json", "outputs/y.npy"] {
+        assert!(fs::read(folder.join(file)).unwrap() == fs::read(second.join(file)).unwrap());
+    }
+}
+
+#[test]
+fn the_heat_spreads_as_on_the_host() {
+    let out = TempDir::new().unwrap();
+    // An odd and an even number of swaps: `now` is what the last step wrote, either way.
+    let steps = |count: usize| {
+        let set = format!("workload.parameters.steps={count}");
+        let (folder, report) = run("heat", out.path(), &["--set", &set]);
+        assert_eq!(report["kernels"].as_array().unwrap().len(), 1 + count);
+        assert_eq!(report["check"]["elements"], 0);
+        let (shape, grid) = output(&folder, "heat.npy");
+        assert_eq!(shape, [128, 128]);
+        grid
+    };
+    let n = 128;
+    let mut grid = steps(0);
+    assert!(grid[..n].iter().all(|hot| *hot == 100.0));
+    assert!(grid[n..].iter().all(|cold| (0.0..1.0).contains(cold)));
+    for count in 1..=3 {
+        let mut next = grid.clone();
+        for i in (1..n - 1).flat_map(|row| (1..n - 1).map(move |column| row * n + column)) {
+            // As the kernel adds them.
+            next[i] = 0.25 * (grid[i - 1] + grid[i + 1] + grid[i - n] + grid[i + n]);
+        }
+        grid = next;
+        // The border of `next` is zero before the first step and copied by every step.
+        assert!(steps(count) == grid, "{count}");
+    }
+}
+
+#[test]
+fn an_example_can_be_the_run_of_a_study() {
+    let folder = TempDir::new().unwrap();
+    let run = runs().join("heat.ron");
+    let study = format!(
+        r#"Study(
+            name: "sizes",
+            run: {run:?},
+            axes: [Field(path: "workload.parameters.n", values: [32, 64])],
+        )"#
+    );
+    fs::write(folder.path().join("sizes.ron"), study).unwrap();
+    Command::cargo_bin("gsim")
+        .unwrap()
+        .current_dir(folder.path())
+        .args(["study", "sizes.ron", "--quiet"])
+        .assert()
+        .success();
+    let table = fs::read_to_string(folder.path().join("results/sizes/runs.csv")).unwrap();
+    let column = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = table.lines().map(column).collect();
+    assert_eq!(rows[0][..2], ["workload.parameters.n", "totals.cycles"]);
+    assert_eq!((rows[1][0].as_str(), rows[2][0].as_str()), ("32", "64"));
+    assert!(rows[1][1] != rows[2][1], "{table}");
+}
