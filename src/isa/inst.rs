@@ -67,13 +67,45 @@ pub enum Op {
     Arith(ArithClass),
     /// Goes to the load/store unit.
     Memory(MemoryOp),
-    /// Waits until every warp of the CTA that still runs has arrived.
+    /// Arrives at a barrier of the CTA and, as a rule, waits there. Its dynamic part is a
+    /// [`BarrierUse`].
     Barrier,
     /// Waits until the warp's own earlier accesses are visible to others.
     Fence,
     /// Ends the lanes that execute it; the stream ends with the warp's last one.
     Exit,
 }
+
+/// How one execution of [`Op::Barrier`] uses a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BarrierUse {
+    /// Number of the barrier [0..[`BARRIERS`]].
+    pub id: u8,
+    /// Warps that must arrive before it opens; 0 for all of the CTA that still run.
+    pub warps: u16,
+    /// What the warp does there.
+    pub kind: BarrierKind,
+}
+
+impl BarrierUse {
+    /// Barrier 0 of all warps, as `__syncthreads()` uses it.
+    pub const ALL: BarrierUse = BarrierUse { id: 0, warps: 0, kind: BarrierKind::Wait };
+}
+
+/// What a warp does at a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BarrierKind {
+    /// Arrives and waits until it opens.
+    Wait,
+    /// Arrives and goes on.
+    Arrive,
+    /// Goes on: some of its lanes wait there, and another execution, by the last of them, arrives
+    /// for the warp.
+    Pass,
+}
+
+/// Barriers of a CTA. Source: PTX ISA 9.0, section 9.7.13 "barrier".
+pub const BARRIERS: usize = 16;
 
 /// Class of an arithmetic operation: its pipeline and its time are the machine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +167,12 @@ pub enum Space {
     Local,
     /// Constant memory, at global addresses.
     Constant,
+    /// Whatever the address says: shared memory from [`SHARED_WINDOW`] on, else as global memory.
+    Generic,
 }
+
+/// Generic address of the first byte of shared memory.
+pub const SHARED_WINDOW: u64 = 1 << 48;
 
 /// Direction of a memory instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,8 @@ mod source;
 mod stream;
 
 pub use inst::{
-    AccessKind, ArithClass, CacheOp, Inst, MAX_OPERANDS, MemoryOp, Op, Operands, Reg, Space,
+    AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Inst, MAX_OPERANDS,
+    MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space,
 };
 pub use source::{Cta, CtaSource, Kernel};
 pub use stream::{LaneAddresses, Shape, WarpCursor, WarpStream, lanes};

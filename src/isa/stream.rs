@@ -3,7 +3,7 @@
 //! A straight line of code costs 12 bytes however long it is. A memory instruction costs 16 bytes
 //! when its addresses are affine in the lane number and 12 + 4 bytes a lane when they are scattered.
 
-use super::{LaneMask, WARP};
+use super::{BarrierKind, BarrierUse, LaneMask, WARP};
 
 /// Consecutive instructions executed by the same lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl WarpStream {
     /// Appends the instruction at `pc`, executed by the lanes of `mask`.
     ///
     /// A memory instruction is followed by one call of [`WarpStream::push_addresses`] or
-    /// [`WarpStream::push_affine`].
+    /// [`WarpStream::push_affine`], a barrier by one of [`WarpStream::push_barrier`].
     #[inline]
     pub fn push(&mut self, pc: u32, mask: LaneMask) {
         self.push_run(pc, 1, mask);
@@ -109,6 +109,11 @@ impl WarpStream {
             return;
         }
         self.runs.push(Run { pc, len, mask });
+    }
+
+    /// The runs of instructions, the last first: the place of each one's first instruction, and its length.
+    pub fn recent(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.runs.iter().rev().map(|run| (run.pc, run.len))
     }
 
     fn push_header(&mut self, kind: u32, mask: LaneMask, base: u64) {
@@ -132,6 +137,17 @@ impl WarpStream {
         self.push_affine(mask, base, stride);
     }
 
+    /// Appends how a barrier is used; gives the record's place for [`WarpStream::set_barrier`].
+    pub fn push_barrier(&mut self, barrier: BarrierUse) -> usize {
+        self.words.push(pack_barrier(barrier));
+        self.words.len() - 1
+    }
+
+    /// Changes a barrier record.
+    pub fn set_barrier(&mut self, place: usize, barrier: BarrierUse) {
+        self.words[place] = pack_barrier(barrier);
+    }
+
     fn push_scattered(&mut self, mask: LaneMask, addresses: &[u64; WARP]) {
         let base = lanes(mask).map(|lane| addresses[lane]).min().unwrap_or(0);
         // Gathered on the stack first: one growth check for the whole record.
@@ -152,6 +168,15 @@ impl WarpStream {
             self.words.extend(offsets.iter().flat_map(|&o| [o as u32, (o >> 32) as u32]));
         }
     }
+}
+
+fn pack_barrier(BarrierUse { id, warps, kind }: BarrierUse) -> u32 {
+    let kind = match kind {
+        BarrierKind::Wait => 0,
+        BarrierKind::Arrive => 1,
+        BarrierKind::Pass => 2,
+    };
+    u32::from(warps) << 16 | kind << 8 | u32::from(id)
 }
 
 /// The lanes of a mask, lowest first.
@@ -212,6 +237,19 @@ impl WarpCursor {
             self.run += 1;
             self.done = 0;
         }
+    }
+
+    /// Reads how the next barrier is used. Called once for each, in order.
+    #[inline]
+    pub fn barrier(&mut self, stream: &WarpStream) -> BarrierUse {
+        let word = stream.words[self.word as usize];
+        self.word += 1;
+        let kind = match word >> 8 & 0xff {
+            0 => BarrierKind::Wait,
+            1 => BarrierKind::Arrive,
+            _ => BarrierKind::Pass,
+        };
+        BarrierUse { id: word as u8, warps: (word >> 16) as u16, kind }
     }
 
     /// Reads the addresses of the next memory instruction. Called once for each, in order.
@@ -299,5 +337,27 @@ mod tests {
     fn no_lane_and_one_lane_are_affine() {
         assert_eq!(round_trip(0, &[9; WARP]).mask, 0);
         assert_eq!(round_trip(1 << 31, &[9; WARP]).of(31), 9);
+    }
+
+    #[test]
+    fn barriers_lie_between_addresses() {
+        let mut stream = WarpStream::default();
+        let uses = [
+            BarrierUse::ALL,
+            BarrierUse { id: 15, warps: 32, kind: BarrierKind::Arrive },
+            BarrierUse { id: 3, warps: 2, kind: BarrierKind::Pass },
+        ];
+        let mut places = Vec::new();
+        for barrier in uses {
+            stream.push_affine(1, 64, 4);
+            places.push(stream.push_barrier(barrier));
+        }
+        let last = BarrierUse { kind: BarrierKind::Wait, ..uses[2] };
+        stream.set_barrier(places[2], last);
+        let mut cursor = WarpCursor::default();
+        for barrier in [uses[0], uses[1], last] {
+            assert_eq!(cursor.addresses(&stream).of(0), 64);
+            assert_eq!(cursor.barrier(&stream), barrier);
+        }
     }
 }

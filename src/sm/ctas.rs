@@ -3,7 +3,7 @@
 use crate::config::Machine;
 use crate::config::machine::{CarveOut, CtaRelease};
 use crate::error::{Error, Result};
-use crate::isa::{Cta, Kernel, WARP, WarpStream};
+use crate::isa::{BARRIERS, BarrierKind, BarrierUse, Cta, Kernel, WARP, WarpStream};
 
 use super::warps::Warps;
 
@@ -90,8 +90,18 @@ struct Slot {
     resident: bool,
     /// Warps that have an instruction left.
     alive: u32,
-    /// Warps that wait at the barrier.
-    arrived: u32,
+    barriers: [Barrier; BARRIERS],
+}
+
+/// A barrier of a CTA.
+#[derive(Clone, Copy, Debug, Default)]
+struct Barrier {
+    /// Warps that must arrive; 0 for all that run.
+    warps: u16,
+    /// Warps that have arrived.
+    arrived: u16,
+    /// Warp slots that wait.
+    waiting: u64,
 }
 
 impl Ctas {
@@ -130,7 +140,8 @@ impl Ctas {
     pub fn start(&mut self, alive: u32) -> usize {
         let index = self.free.pop().expect("has_room was asked");
         let slot = &mut self.slots[index];
-        (slot.resident, slot.alive, slot.arrived) = (true, alive, 0);
+        (slot.resident, slot.alive) = (true, alive);
+        slot.barriers = Default::default();
         index * self.cta_warps
     }
 
@@ -140,36 +151,30 @@ impl Ctas {
         warp / self.cta_warps
     }
 
-    /// The warp slots of a CTA slot, as a mask.
-    pub fn warp_mask(&self, slot: usize) -> u64 {
-        (!0 >> (64 - self.cta_warps)) << (slot * self.cta_warps)
-    }
-
     /// The instructions of a warp slot.
     #[inline]
     pub fn stream(&self, warp: usize) -> &WarpStream {
         &self.slots[warp / self.cta_warps].cta.warps[warp % self.cta_warps]
     }
 
-    /// A warp arrived at the CTA's barrier; true when every warp that still runs has.
-    pub fn arrive(&mut self, slot: usize) -> bool {
-        self.slots[slot].arrived += 1;
-        self.is_barrier_met(slot)
+    /// A warp arrives at a barrier of its CTA, and waits there if that is how it uses it. When all that it is for
+    /// have arrived, gives the warp slots that waited.
+    pub fn arrive(&mut self, slot: usize, warp: usize, at: BarrierUse) -> Option<u64> {
+        let Slot { alive, barriers, .. } = &mut self.slots[slot];
+        let barrier = &mut barriers[usize::from(at.id)];
+        barrier.warps = at.warps;
+        barrier.arrived += 1;
+        barrier.waiting |= u64::from(at.kind == BarrierKind::Wait) << warp;
+        barrier.take_if_met(*alive)
     }
 
-    /// A warp has run out of instructions; true when that meets the barrier that others wait at.
-    pub fn end_warp(&mut self, slot: usize) -> bool {
-        self.slots[slot].alive -= 1;
-        self.is_barrier_met(slot)
-    }
-
-    fn is_barrier_met(&mut self, slot: usize) -> bool {
-        let Slot { alive, arrived, .. } = &mut self.slots[slot];
-        let met = *arrived > 0 && arrived == alive;
-        if met {
-            *arrived = 0;
-        }
-        met
+    /// A warp has run out of instructions. Gives the warp slots that waited at barriers which that opens,
+    /// and how many those are.
+    pub fn end_warp(&mut self, slot: usize) -> (u64, u64) {
+        let Slot { alive, barriers, .. } = &mut self.slots[slot];
+        *alive -= 1;
+        let opened = barriers.iter_mut().filter_map(|barrier| barrier.take_if_met(*alive));
+        opened.fold((0, 0), |(warps, count), waiting| (warps | waiting, count + 1))
     }
 
     /// Frees a slot whose CTA has ended: no instruction left, no load outstanding and, if the machine
@@ -189,5 +194,55 @@ impl Ctas {
             self.free.push(slot);
         }
         !busy
+    }
+}
+
+impl Barrier {
+    fn take_if_met(&mut self, alive: u32) -> Option<u64> {
+        let wanted = if self.warps == 0 { alive } else { u32::from(self.warps) };
+        let met = self.arrived > 0 && u32::from(self.arrived) >= wanted;
+        met.then(|| std::mem::take(self).waiting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A CTA of four warps in its slot.
+    fn ctas() -> Ctas {
+        let mut ctas = Ctas::new(CtaRelease::AfterLoads);
+        ctas.prepare(Residency { ctas: 2, cta_warps: 4, l1_ways: 1 });
+        ctas.start(4);
+        ctas
+    }
+
+    fn at(id: u8, warps: u16, kind: BarrierKind) -> BarrierUse {
+        BarrierUse { id, warps, kind }
+    }
+
+    #[test]
+    fn a_barrier_of_all_opens_for_the_last_warp_that_runs() {
+        let mut ctas = ctas();
+        for warp in 0..2 {
+            assert_eq!(ctas.arrive(0, warp, BarrierUse::ALL), None);
+        }
+        assert_eq!(ctas.end_warp(0), (0, 0));
+        assert_eq!(ctas.arrive(0, 3, BarrierUse::ALL), Some(0b1011));
+        assert_eq!(ctas.arrive(0, 0, BarrierUse::ALL), None);
+        assert_eq!(ctas.end_warp(0), (0, 0));
+        assert_eq!(ctas.end_warp(0), (1, 1));
+    }
+
+    #[test]
+    fn barriers_with_a_number_and_a_count_are_apart() {
+        let mut ctas = ctas();
+        assert_eq!(ctas.arrive(0, 0, at(1, 2, BarrierKind::Wait)), None);
+        assert_eq!(ctas.arrive(0, 2, at(2, 2, BarrierKind::Wait)), None);
+        assert_eq!(ctas.arrive(0, 1, at(1, 2, BarrierKind::Arrive)), Some(0b0001));
+        assert_eq!(ctas.arrive(0, 3, at(2, 2, BarrierKind::Wait)), Some(0b1100));
+        // Those that ended do not count at a barrier with a count.
+        assert_eq!(ctas.arrive(0, 0, at(1, 2, BarrierKind::Wait)), None);
+        assert_eq!(ctas.end_warp(0), (0, 0));
     }
 }

@@ -5,7 +5,10 @@ use super::lsu::Target;
 use super::program::{Action, Port};
 use super::scheduler::Candidates;
 use crate::config::machine::{LoadsLook, Segment};
-use crate::isa::{AccessKind as MemoryKind, CacheOp, MemoryOp, Operands, Space};
+use crate::isa::{
+    AccessKind as MemoryKind, BarrierKind, BarrierUse, CacheOp, LaneAddresses, MemoryOp, Operands,
+    SHARED_WINDOW, Space, WARP,
+};
 use crate::parts::{AccessKind, Waiter};
 use crate::stats::{IssueReason, LsuReason};
 use crate::units::Cycle;
@@ -126,32 +129,42 @@ impl Sm {
             Action::Memory(op) => self.issue_memory(now, scheduler, warp, op, inst.dsts),
             Action::Barrier | Action::Fence | Action::Exit => {}
         }
+        let barrier = match inst.action {
+            Action::Barrier => Some(self.warps.cursor_mut(warp).barrier(self.ctas.stream(warp))),
+            _ => None,
+        };
         let more = self.warps.advance(warp, self.ctas.stream(warp), &self.program);
         let cta = self.ctas.of_warp(warp);
-        if !more {
-            if self.ctas.end_warp(cta) {
-                self.open_barrier(now, cta);
+        // A warp that has ended waits for nobody, and a barrier of all does not wait for it.
+        let arrives = |at: &BarrierUse| at.kind != BarrierKind::Pass && (more || at.warps > 0);
+        if let Some(at) = barrier.filter(arrives) {
+            let waits = more && at.kind == BarrierKind::Wait;
+            let kind = if waits { BarrierKind::Wait } else { BarrierKind::Arrive };
+            self.warps.at_barrier |= u64::from(waits) << warp;
+            if let Some(waiting) = self.ctas.arrive(cta, warp, BarrierUse { kind, ..at }) {
+                self.open_barriers(now, waiting, 1);
             }
+            if waits {
+                return;
+            }
+        }
+        if !more {
+            let (waiting, opened) = self.ctas.end_warp(cta);
+            self.open_barriers(now, waiting, opened);
             self.end_cta_if_done(cta);
             return;
         }
         match inst.action {
-            Action::Barrier => {
-                self.warps.at_barrier |= 1 << warp;
-                if self.ctas.arrive(cta) {
-                    self.open_barrier(now, cta);
-                }
-            }
             Action::Fence if self.has_accesses_in_flight(warp) => self.warps.at_fence |= 1 << warp,
             _ => self.warps.wait_for_operands(warp, &self.program, now, next_issue),
         }
     }
 
-    /// Lets the warps that wait at a CTA's barrier go on.
-    fn open_barrier(&mut self, now: Cycle, cta: usize) {
-        self.stats.barriers += 1;
-        let mut rest = self.warps.at_barrier & self.ctas.warp_mask(cta);
-        self.warps.at_barrier &= !rest;
+    /// Lets the warps go on that wait at `opened` barriers.
+    fn open_barriers(&mut self, now: Cycle, waiting: u64, opened: u64) {
+        self.stats.barriers += opened;
+        self.warps.at_barrier &= !waiting;
+        let mut rest = waiting;
         while rest != 0 {
             let warp = rest.trailing_zeros() as usize;
             rest &= rest - 1;
@@ -170,7 +183,7 @@ impl Sm {
     ) {
         let addresses = self.warps.cursor_mut(warp).addresses(self.ctas.stream(warp));
         let bytes = u32::from(op.bytes);
-        if op.space == Space::Shared {
+        if is_shared(op, &addresses) {
             self.stats.shared_instructions += 1;
             let passes = self.banks.passes(&addresses, bytes);
             self.stats.shared_passes += u64::from(passes);
@@ -263,11 +276,10 @@ impl Sm {
             MemoryKind::Store => AccessKind::Store,
             MemoryKind::Atomic => AccessKind::Atomic,
             MemoryKind::Load => {
+                let past_l1 = matches!(op.cache, CacheOp::Global | CacheOp::Volatile);
                 let look = match op.space {
-                    Space::Global if matches!(op.cache, CacheOp::Global | CacheOp::Volatile) => {
-                        LoadsLook::Bypass
-                    }
-                    Space::Global => self.coalescing.global_loads,
+                    Space::Global | Space::Generic if past_l1 => LoadsLook::Bypass,
+                    Space::Global | Space::Generic => self.coalescing.global_loads,
                     Space::Local => self.coalescing.local_loads,
                     _ => LoadsLook::Cached,
                 };
@@ -277,5 +289,17 @@ impl Sm {
                 }
             }
         }
+    }
+}
+
+/// Whether an access goes to shared memory. The lanes of a generic one go where its first lane goes.
+fn is_shared(op: MemoryOp, addresses: &LaneAddresses) -> bool {
+    match op.space {
+        Space::Shared => true,
+        Space::Generic => {
+            let first = addresses.mask.trailing_zeros() as usize % WARP;
+            addresses.of(first) & !(SHARED_WINDOW - 1) == SHARED_WINDOW
+        }
+        _ => false,
     }
 }

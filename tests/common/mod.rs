@@ -4,8 +4,8 @@ use gsim::config::Machine;
 use gsim::error::Result;
 use gsim::gpu::{Gpu, KernelStatistics, Stepping};
 use gsim::isa::{
-    AccessKind, ArithClass, CacheOp, Cta, CtaSource, Inst, Kernel, LaneMask, MemoryOp, Op,
-    Operands, Space, WARP,
+    AccessKind, ArithClass, BarrierUse, CacheOp, Cta, CtaSource, Inst, Kernel, LaneMask, MemoryOp,
+    Op, Operands, Space, WARP,
 };
 
 /// One executed warp instruction.
@@ -143,6 +143,9 @@ impl<F: Fn(u64, usize) -> Vec<Step>> CtaSource for Script<F> {
                 {
                     let (mask, lanes) = lanes_of(addresses);
                     stream.push_addresses(mask, &lanes);
+                }
+                if matches!(step, Step::Barrier) {
+                    stream.push_barrier(BarrierUse::ALL);
                 }
             }
             stream.push(pc, !0);

@@ -171,6 +171,7 @@ fn class(op: Op) -> String {
         Op::Memory(MemoryOp { space, kind, .. }) => {
             let space = match space {
                 Space::Global => "global",
+                Space::Generic => "generic",
                 Space::Shared => "shared",
                 Space::Local => "local",
                 Space::Constant => "constant",

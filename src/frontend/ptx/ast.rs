@@ -86,15 +86,32 @@ pub enum VarSpace {
     Param,
 }
 
-/// The initial value of a variable.
+/// A place in an initial value that holds an address.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Init {
-    /// None: zero where it matters.
-    None,
-    /// The bytes, as far as they are given; zero after that.
-    Bytes(Vec<u8>),
-    /// Something that gsim does not evaluate, such as the address of another variable.
-    Symbolic,
+pub struct Relocation {
+    /// First byte in the value.
+    pub start: u64,
+    /// Bytes there.
+    pub bytes: u8,
+    /// Bits by which the address is shifted right before its low bytes are stored.
+    pub shift: u8,
+    /// Variable or function.
+    pub name: String,
+    /// Added to the address [bytes].
+    pub offset: i64,
+    /// Whether the address is a generic one.
+    pub generic: bool,
+    /// Where the name stands.
+    pub at: Place,
+}
+
+/// The initial value of a variable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Init {
+    /// The bytes, as far as they are given; zero after that, and where an address stands.
+    pub bytes: Vec<u8>,
+    /// The addresses among them.
+    pub relocations: Vec<Relocation>,
 }
 
 /// A variable or parameter.
@@ -110,7 +127,7 @@ pub struct Variable {
     pub align: u32,
     /// Size of all elements `[bytes]`; `None` for `name[]`, whose size the launch decides.
     pub bytes: Option<u64>,
-    /// Initial value.
+    /// Initial value; empty where none is given.
     pub init: Init,
     /// Where it is declared.
     pub at: Place,
@@ -155,6 +172,17 @@ pub struct Operand {
     pub at: Place,
 }
 
+/// What a call names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The function, or the register that holds its address.
+    pub target: Name,
+    /// Variables that take what it returns.
+    pub returns: Vec<Name>,
+    /// Variables that hold its arguments.
+    pub args: Vec<Value>,
+}
+
 /// An instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
@@ -164,8 +192,10 @@ pub struct Instruction {
     pub opcode: String,
     /// What follows the dots, in order.
     pub modifiers: Vec<String>,
-    /// Operands.
+    /// Operands; none for a call.
     pub operands: Vec<Operand>,
+    /// What is called, for a call.
+    pub call: Option<Box<Call>>,
     /// Where the opcode starts.
     pub at: Place,
 }
@@ -202,6 +232,8 @@ pub enum Statement {
     Variable(Variable),
     /// A label.
     Label(String, Place),
+    /// `.branchtargets`: its name, and labels.
+    Targets(String, Vec<String>, Place),
     /// An instruction.
     Instruction(Instruction),
     /// `{`
@@ -210,13 +242,15 @@ pub enum Statement {
     Close,
 }
 
-/// A kernel.
+/// A kernel or a function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Its name.
     pub name: String,
     /// Parameters, in order.
     pub params: Vec<Variable>,
+    /// What a function returns; a kernel returns nothing.
+    pub returns: Vec<Variable>,
     /// `.maxntid`: the most threads of a CTA.
     pub max_threads: Option<u64>,
     /// `.reqntid`: the threads of a CTA in x, y, z.
@@ -234,4 +268,6 @@ pub struct Ast {
     pub variables: Vec<Variable>,
     /// Kernels.
     pub entries: Vec<Entry>,
+    /// Functions that have a body.
+    pub functions: Vec<Entry>,
 }

@@ -9,8 +9,17 @@ use super::program::{Block, NO_BLOCK};
 pub enum Flow {
     /// To the next instruction.
     Next,
-    /// To the next instruction, after a pause of the warp.
+    /// To the next instruction, after a pause of the warp or a call.
     Pause,
+    /// As [`Flow::Pause`], and the instruction starts a block of its own.
+    Alone,
+    /// To one of the instructions of a table, or, under a guard, to the next one.
+    Table {
+        /// The table.
+        table: u32,
+        /// Whether there is a guard.
+        guarded: bool,
+    },
     /// To the instruction of that number, or, under a guard, to the next one.
     Jump {
         /// The instruction.
@@ -36,15 +45,17 @@ pub struct Graph {
     pub block_of: Vec<u32>,
 }
 
-/// Builds the graph; `Err` holds an instruction after which control leaves the kernel's text.
-pub fn build(flow: &[Flow]) -> Result<Graph, usize> {
+/// Builds the graph; `Err` holds an instruction after which control leaves the kernel's text. `tables` has
+/// the targets of indirect branches.
+pub fn build(flow: &[Flow], tables: &[Vec<u32>]) -> Result<Graph, usize> {
     let count = flow.len();
     let mut leader = vec![false; count + 1];
     for (pc, step) in flow.iter().enumerate() {
         leader[pc + 1] |= *step != Flow::Next;
-        if let Flow::Jump { target, .. } = step {
-            match leader.get_mut(*target as usize) {
-                Some(place) if (*target as usize) < count => *place = true,
+        leader[pc] |= *step == Flow::Alone;
+        for &target in targets(step, tables) {
+            match leader.get_mut(target as usize) {
+                Some(place) if (target as usize) < count => *place = true,
                 _ => return Err(pc),
             }
         }
@@ -64,12 +75,15 @@ pub fn build(flow: &[Flow]) -> Result<Graph, usize> {
     let mut successors = Vec::with_capacity(blocks.len());
     for (number, block) in blocks.iter().enumerate() {
         let last = block.end as usize - 1;
-        let (jump, falls) = match flow[last] {
-            Flow::Next | Flow::Pause => (None, true),
-            Flow::Jump { target, guarded } => (Some(block_of[target as usize]), guarded),
-            Flow::Stop { guarded } => (None, guarded),
+        let falls = match flow[last] {
+            Flow::Next | Flow::Pause | Flow::Alone => true,
+            Flow::Jump { guarded, .. } | Flow::Table { guarded, .. } => guarded,
+            Flow::Stop { guarded } => guarded,
         };
-        let mut next: Vec<u32> = jump.into_iter().collect();
+        let jumps = targets(&flow[last], tables).iter();
+        let mut next: Vec<u32> = jumps.map(|target| block_of[*target as usize]).collect();
+        next.sort_unstable();
+        next.dedup();
         if falls {
             if number + 1 == blocks.len() {
                 return Err(last);
@@ -82,6 +96,15 @@ pub fn build(flow: &[Flow]) -> Result<Graph, usize> {
         block.reconverge = reconverge;
     }
     Ok(Graph { blocks, successors, block_of })
+}
+
+/// The instructions that a step may jump to.
+fn targets<'a>(step: &'a Flow, tables: &'a [Vec<u32>]) -> &'a [u32] {
+    match step {
+        Flow::Jump { target, .. } => std::slice::from_ref(target),
+        Flow::Table { table, .. } => &tables[*table as usize],
+        _ => &[],
+    }
 }
 
 /// The immediate post-dominator of each block; [`NO_BLOCK`] when that is the end of the kernel, or
@@ -168,7 +191,7 @@ mod tests {
     const STOP: Flow = Flow::Stop { guarded: false };
 
     fn meets(flow: &[Flow]) -> Vec<u32> {
-        build(flow).unwrap().blocks.iter().map(|block| block.reconverge).collect()
+        build(flow, &[]).unwrap().blocks.iter().map(|block| block.reconverge).collect()
     }
 
     #[test]
@@ -192,8 +215,8 @@ mod tests {
 
     #[test]
     fn control_must_not_leave_the_text() {
-        assert_eq!(build(&[Flow::Next]), Err(0));
-        assert_eq!(build(&[jump(7, false)]), Err(0));
-        assert_eq!(build(&[Flow::Stop { guarded: true }]), Err(0));
+        assert_eq!(build(&[Flow::Next], &[]), Err(0));
+        assert_eq!(build(&[jump(7, false)], &[]), Err(0));
+        assert_eq!(build(&[Flow::Stop { guarded: true }], &[]), Err(0));
     }
 }

@@ -17,15 +17,32 @@
 //! * CTAs execute in launch order, warps of a CTA in turn up to a barrier, lanes in order: values are
 //!   the same in every run. A warp that waits for another one by spinning never ends, and meets
 //!   the launch's limit;
-//! * a barrier is reached by the warp, not by its lanes: the lanes that reach it arrive for all of
-//!   the warp, and warps that have ended count as arrived, so nothing waits for ever;
+//! * a warp arrives at a barrier when all of its lanes that have not exited wait at it, at whatever
+//!   instruction; lanes that wait hold up nobody. When every warp waits and no barrier can open, that is
+//!   an error that says who waits where;
 //! * no text makes the parser panic or recurse, and no kernel makes the executor panic: bounds and
 //!   alignment of every access are checked.
 //!
-//! What is refused, with its place: calls of functions, jump tables, half precision, carry chains,
-//! textures, tensor cores, asynchronous copies, clusters, barriers other than 0, clocks, and
-//! addresses of parameters. A generic access is recorded as one to global memory, also when its
-//! addresses fall into the windows of shared or constant memory.
+//! **What stops a launch**: an access that is out of bounds, misaligned, or writes constants; a read of
+//! shared memory of which no byte was written; a whole number divided by zero (PTX does not say what
+//! that gives); `trap` and failed assertions; calls that are too deep; barriers that never open; and the
+//! limit of instructions, with the lines of the loop. [`PtxLaunch::check`] can switch off what some
+//! programs do on purpose.
+//!
+//! **Functions** are decoded with the kernel that may call them and executed as calls: their parameters
+//! lie in a frame of the thread's local memory, but cost a move each, as registers pass them. Any function
+//! whose address is taken may be called through a pointer. `printf` is counted and prints nothing.
+//!
+//! **Clocks** (`%clock`, `%globaltimer`) count the instructions of the warp, and registers that name
+//! a place on the chip (`%smid`) are 0: values never depend on timing.
+//!
+//! **Asynchronous copies** (`cp.async`) copy at once. The machine sees a load from global memory without
+//! a register; waiting for all of them is a fence, waiting for all but some is free.
+//!
+//! What is refused, with its place: textures and surfaces, tensor cores, clusters and their barriers,
+//! bulk copies, the heap, launches from kernels, and parameters in registers. A generic access goes where
+//! its first lane's address lies as far as the machine is concerned; values are right for each lane.
+//! Shuffles and votes see the lanes that execute together, see `ops::warp`.
 //!
 //! Arithmetic is bit-exact but for the approximate instructions, which give the host's value.
 //! Variables of the module in global memory become buffers at the first launch that uses them.
@@ -45,4 +62,5 @@ mod source;
 mod tests;
 
 pub use describe::{Description, Parameter, ParameterKind};
+pub use exec::Checks;
 pub use source::{DEFAULT_LIMIT, Module, PtxLaunch};

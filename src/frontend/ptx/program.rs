@@ -39,18 +39,145 @@ pub struct Micro {
 pub enum Step {
     /// Works on registers alone.
     Compute(Exec),
+    /// Divides whole numbers; the third operand must not be zero.
+    Divide(Exec, DivisorBits),
     /// Accesses memory: index into [`Program::accesses`].
     Memory(u32),
+    /// Reads or writes the parameters of a call, which the machine passes in registers: index into
+    /// [`Program::accesses`].
+    Param(u32),
+    /// Copies from global to shared memory: index into [`Program::copies`].
+    Copy(u32),
+    /// Reads a clock, which counts the warp's own instructions.
+    Clock,
     /// Does nothing that shows, such as a fence: warps run one after the other.
     Nothing,
     /// Goes to a block where the guard holds.
     Branch(u32),
-    /// Waits for the other warps of the CTA.
-    Barrier,
+    /// Goes to a block by a number: index into [`Program::tables`].
+    Indexed(u32),
+    /// Calls a function: index into [`Program::calls`].
+    Call(u32),
+    /// Returns from a function.
+    Return,
+    /// Arrives at a barrier: index into [`Program::barriers`].
+    Barrier(u32),
+    /// Waits for lanes of the warp.
+    WarpSync,
     /// Ends the lanes where the guard holds.
     Exit,
     /// Stops the launch with an error.
     Trap,
+    /// `printf`: counted, and nothing printed.
+    Print,
+    /// A failed assertion: index into [`Program::calls`], for the arguments.
+    Assert(u32),
+}
+
+/// How many bits of a divisor count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DivisorBits {
+    /// The low 16 bits of a row of up to 32.
+    Half,
+    /// All of a row of up to 32.
+    Narrow,
+    /// A row of 64.
+    Wide,
+}
+
+/// A copy from global to shared memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    /// Where it writes.
+    pub to: Access,
+    /// What it reads.
+    pub from: Access,
+    /// Bytes written a lane [4, 8, 16].
+    pub bytes: u8,
+    /// Row of the bytes that are read; zeros follow.
+    pub read: u16,
+}
+
+/// A barrier instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Barrier {
+    /// What it does.
+    pub kind: BarrierKind,
+    /// Row of the barrier's number.
+    pub id: u16,
+    /// Row of the threads it is for; zero for all of the CTA.
+    pub threads: u16,
+}
+
+/// What a barrier instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BarrierKind {
+    /// Arrives and waits.
+    Sync,
+    /// Arrives only.
+    Arrive,
+    /// Waits, and counts the threads whose predicate holds.
+    Count,
+    /// Waits, and tells whether the predicate holds for all.
+    All,
+    /// Waits, and tells whether the predicate holds for any.
+    Any,
+}
+
+/// A place in a thread's frame of local memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameSlot {
+    /// Bytes from the start of the frame.
+    pub offset: u32,
+    /// Size `[bytes]`.
+    pub bytes: u32,
+}
+
+/// A call.
+#[derive(Clone, Debug)]
+pub struct CallSite {
+    /// What is called.
+    pub target: Target,
+    /// Where the arguments lie in the caller's frame.
+    pub args: Vec<FrameSlot>,
+    /// Where the results go in the caller's frame.
+    pub returns: Vec<FrameSlot>,
+    /// Bytes of the caller's frame.
+    pub frame: u32,
+}
+
+/// What a call calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A function: index into [`Program::functions`].
+    Function(u32),
+    /// The function whose address a row holds.
+    Row(u16),
+}
+
+/// A function that the kernel may call.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Its place in the module, which decides its address.
+    pub number: u32,
+    /// First block.
+    pub entry: u32,
+    /// Frame of local memory `[bytes]`.
+    pub frame: u32,
+    /// Parameters in its frame.
+    pub params: Vec<FrameSlot>,
+    /// Results in its frame.
+    pub returns: Vec<FrameSlot>,
+    /// Rows of up to 32 bits that are its own.
+    pub narrow: std::ops::Range<u16>,
+    /// Rows of 64 bits that are its own.
+    pub wide: std::ops::Range<u16>,
+    /// Predicate rows that are its own.
+    pub preds: std::ops::Range<u16>,
+    /// Rows that hold an address in its frame, with the offset from its start.
+    pub frame_rows: Vec<(u16, u32)>,
 }
 
 /// The register that an address starts from.
@@ -140,6 +267,13 @@ pub enum Constant {
     },
     /// A special register.
     Special(Special),
+    /// An address in the frame of a function; written when it is called.
+    Frame {
+        /// The function: index into [`Program::functions`].
+        function: u32,
+        /// Bytes from the start of its frame.
+        offset: u32,
+    },
     /// An address in a variable of the module in global memory.
     Global {
         /// The variable: index into [`Program::globals`].
@@ -158,6 +292,21 @@ pub struct Global {
     pub bytes: u64,
     /// Its first bytes; the rest is zero.
     pub init: Vec<u8>,
+}
+
+/// An address that is written into a variable when the kernel is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// The variable in global memory; `None` for constant memory.
+    pub global: Option<u32>,
+    /// First byte in the variable, or in constant memory.
+    pub start: u64,
+    /// Bytes written.
+    pub bytes: u8,
+    /// Bits by which the address is shifted right.
+    pub shift: u8,
+    /// The address.
+    pub value: Constant,
 }
 
 /// Special registers.
@@ -187,6 +336,9 @@ pub enum Special {
     MaskGe,
     /// `%lanemask_gt`
     MaskGt,
+    /// A register that is the same everywhere: `%smid` and its like, which gsim's values must not
+    /// depend on.
+    Fixed(u32),
     /// `%total_smem_size` and `%dynamic_smem_size`: the CTA's shared memory `[bytes]`.
     SharedBytes {
         /// Only what the launch adds.
@@ -241,6 +393,18 @@ pub struct Program {
     pub micros: Vec<Micro>,
     /// Memory accesses.
     pub accesses: Vec<Access>,
+    /// Copies to shared memory.
+    pub copies: Vec<Copy>,
+    /// Barrier instructions.
+    pub barriers: Vec<Barrier>,
+    /// Blocks of indirect branches.
+    pub tables: Vec<Vec<u32>>,
+    /// Calls.
+    pub calls: Vec<CallSite>,
+    /// Functions that may be called.
+    pub functions: Vec<Function>,
+    /// Whether a function may call itself, directly or through others.
+    pub recursive: bool,
     /// Basic blocks in the order of the text; execution starts at the first.
     pub blocks: Vec<Block>,
     /// Constant rows.
@@ -259,12 +423,16 @@ pub struct Program {
     pub params: Vec<Param>,
     /// Shared memory that the kernel declares; dynamic shared memory starts here `[bytes]`.
     pub shared_bytes: u32,
-    /// Local memory of a thread `[bytes]`.
+    /// Local memory of a thread, with the frames of all calls `[bytes]`.
     pub local_bytes: u32,
     /// Constant variables.
     pub consts: Vec<u8>,
+    /// Where the parameter block starts in constant memory `[bytes]`.
+    pub param_start: u32,
     /// Variables in global memory.
     pub globals: Vec<Global>,
+    /// Addresses in initial values.
+    pub patches: Vec<Patch>,
     /// `.maxntid`
     pub max_threads: Option<u64>,
     /// `.reqntid`

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use super::ast::Ast;
-use super::exec::{CtaState, Fault, Place};
+use super::exec::{Checks, CtaState, Fault, Place};
 use super::lower::{lower, read_value};
 use super::parser::parse;
 use super::program::{Constant, ConstantRow, Global, Program, Special};
 use crate::error::{Error, Result};
 use crate::isa::{Cta, CtaSource, Kernel, WARP};
-use crate::workload::{Arg, DeviceMemory, Launch, PtxSource};
+use crate::workload::{Arg, Buffer, DeviceMemory, Launch, PtxSource};
 
 /// Threads that a CTA may have. Source: CUDA C++ Programming Guide, compute capabilities.
 const MAX_THREADS: u64 = 1024;
@@ -82,11 +82,22 @@ impl Module {
             cta_threads: threads,
             ctas: gx * gy * gz,
         };
-        let globals: Vec<u64> =
+        let known = memory.buffers().len();
+        let globals: Vec<Buffer> =
             program.globals.iter().map(|global| self.place_global(global, memory)).collect();
+        // Addresses come in order: the variables placed now lie behind the buffers there were.
+        let new = memory.buffers().get(known).map_or(u64::MAX, |(_, buffer)| buffer.address);
+        let mut consts = program.consts.clone();
+        patch(&program, &globals, new, &mut consts, memory);
+        consts.resize(program.param_start as usize, 0);
+        consts.extend_from_slice(&params);
         let value = |constant: &ConstantRow, thread: u32| match constant.value {
-            Constant::Global { index, offset } => globals[index as usize].wrapping_add(offset),
+            Constant::Global { index, offset } => {
+                globals[index as usize].address.wrapping_add(offset)
+            }
             Constant::Bits(bits) => bits,
+            // Written when the function is called.
+            Constant::Frame { .. } => 0,
             Constant::Param { offset, ty } => read_value(&params[offset as usize..], ty),
             Constant::Special(special) => {
                 special_value(special, launch, thread, threads, shared_bytes)
@@ -96,7 +107,7 @@ impl Module {
             Constant::Special(Special::Ctaid(axis)) => Some(usize::from(axis)),
             _ => None,
         };
-        let state = CtaState::new(&program, threads, shared_bytes, value, axis);
+        let state = CtaState::new(&program, threads, shared_bytes, consts, value, axis);
         Ok(PtxLaunch {
             limit: DEFAULT_LIMIT,
             path: self.path.clone(),
@@ -113,17 +124,17 @@ impl Module {
 
     /// The address of a variable. The first launch that uses it makes a buffer of it, which later
     /// launches of the module find again by its name.
-    fn place_global(&self, global: &Global, memory: &mut DeviceMemory) -> u64 {
+    fn place_global(&self, global: &Global, memory: &mut DeviceMemory) -> Buffer {
         let name = format!("{}: {}", self.path.display(), global.name);
         let mut known = memory.buffers().iter();
         if let Some((_, buffer)) =
             known.find(|(known, buffer)| *known == name && buffer.bytes == global.bytes)
         {
-            return buffer.address;
+            return *buffer;
         }
         let buffer = memory.allocate(name, global.bytes);
         memory.of_mut(buffer)[..global.init.len()].copy_from_slice(&global.init);
-        buffer.address
+        buffer
     }
 
     fn wrong(&self, program: &Program, message: impl std::fmt::Display) -> Error {
@@ -180,6 +191,34 @@ impl Module {
     }
 }
 
+/// Writes the addresses that initial values hold: into constant memory, and into the variables from `new` on,
+/// whose initial values no kernel has changed.
+fn patch(
+    program: &Program,
+    globals: &[Buffer],
+    new: u64,
+    consts: &mut [u8],
+    memory: &mut DeviceMemory,
+) {
+    for patch in &program.patches {
+        let address = match patch.value {
+            Constant::Global { index, offset } => {
+                globals[index as usize].address.wrapping_add(offset)
+            }
+            Constant::Bits(bits) => bits,
+            _ => continue,
+        };
+        let bytes = (address >> patch.shift).to_le_bytes();
+        let (start, length) = (patch.start as usize, usize::from(patch.bytes));
+        let place = match patch.global {
+            Some(index) if globals[index as usize].address < new => continue,
+            Some(index) => &mut memory.of_mut(globals[index as usize])[start..][..length],
+            None => &mut consts[start..][..length],
+        };
+        place.copy_from_slice(&bytes[..length]);
+    }
+}
+
 fn special_value(special: Special, launch: &Launch, thread: u32, threads: u32, shared: u32) -> u64 {
     let lane = thread % WARP as u32;
     let [x, y, _] = launch.block;
@@ -199,6 +238,7 @@ fn special_value(special: Special, launch: &Launch, thread: u32, threads: u32, s
         Special::MaskLe => !0 >> (31 - lane),
         Special::MaskGt => !(!0 >> (31 - lane)),
         Special::MaskGe => !((1 << lane) - 1),
+        Special::Fixed(value) => value,
         Special::SharedBytes { dynamic: true } => launch.dynamic_shared,
         Special::SharedBytes { dynamic: false } => shared,
     };
@@ -226,6 +266,17 @@ impl PtxLaunch<'_> {
     /// Device memory as it is after the CTAs handed out so far.
     pub fn memory(&self) -> &DeviceMemory {
         self.memory
+    }
+
+    /// Decides what stops the launch; everything that can be checked does unless this says otherwise. To be
+    /// called before the first CTA.
+    pub fn check(&mut self, checks: Checks) {
+        self.state.set_checks(checks);
+    }
+
+    /// How often a warp has called `printf` so far. Nothing is printed.
+    pub fn prints(&self) -> u64 {
+        self.state.prints()
     }
 
     /// Warp instructions executed so far.

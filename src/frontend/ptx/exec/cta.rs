@@ -3,12 +3,24 @@
 use std::ops::Range;
 
 use super::super::program::{ConstantRow, Program, Step, TRUE};
-use super::Fault;
+use super::barrier::{self, Barriers, Reduction};
+use super::calls::Calls;
+use super::control::{
+    limit_reached, meeting, micro_at, read_clock, release_lanes, too_long, ways_of, zero_divisor,
+};
 use super::memory::Spaces;
 use super::registers::Registers;
+use super::shared::SharedMemory;
 use super::stack::Stack;
-use crate::isa::{Cta, LaneMask, WARP};
+use super::{Checks, Fault};
+use crate::isa::{BarrierKind, BarrierUse, Cta, LaneMask, WARP, WarpStream};
 use crate::workload::DeviceMemory;
+
+/// Warp instructions after which the size of the streams is looked at.
+const SLICE: u64 = 1 << 20;
+
+/// The most that the streams of one CTA may take `[bytes]`.
+const MAX_STREAM_BYTES: usize = 1 << 30;
 
 /// The place of a CTA in its launch.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,21 +42,60 @@ pub struct CtaState {
     wide: Vec<[u64; WARP]>,
     preds: Vec<LaneMask>,
     stacks: Vec<Stack>,
-    shared: Vec<u8>,
+    calls: Vec<Calls>,
+    barriers: Barriers,
+    /// Place in its stream of the last barrier that each warp passed with some of its lanes waiting.
+    passed: Vec<Option<(usize, BarrierUse)>>,
+    shared: SharedMemory,
     local: Vec<u8>,
+    /// Constants of the module, with the parameters behind them.
+    consts: Vec<u8>,
     /// Rows that hold a coordinate of the CTA, with its axis.
     ctaid_rows: Vec<(ConstantRow, usize)>,
     /// The place of the buffer that was accessed last.
     last_buffer: Range<u64>,
+    checks: Checks,
+    /// Calls of `printf`, by warps.
+    prints: u64,
+    /// Bytes of the CTA's streams when they were last counted, and instructions since.
+    stream_bytes: usize,
+    uncounted: u64,
 }
 
 impl CtaState {
-    /// Storage for CTAs of `threads` threads. `value` gives a constant row's value for a thread,
+    /// Decides what is checked, from the next CTA on.
+    pub fn set_checks(&mut self, checks: Checks) {
+        self.checks = checks;
+        self.shared = SharedMemory::new(self.shared.len(), checks.uninitialised_shared);
+    }
+
+    /// How often a warp has called `printf`.
+    pub fn prints(&self) -> u64 {
+        self.prints
+    }
+
+    /// Where each warp's lanes are.
+    pub(super) fn stacks(&self) -> &[Stack] {
+        &self.stacks
+    }
+
+    /// The barriers.
+    pub(super) fn barriers(&self) -> &Barriers {
+        &self.barriers
+    }
+
+    /// A warp's rows of up to 32 bits.
+    pub(super) fn narrow_of(&self, program: &Program, warp: usize) -> &[[u32; WARP]] {
+        &self.narrow[warp * usize::from(program.narrow_rows)..]
+    }
+
+    /// Storage for CTAs of `threads` threads with these constants. `value` gives a constant row's value for a thread,
     /// `None` for the coordinates of the CTA along an axis, which `axis` names.
     pub fn new(
         program: &Program,
         threads: u32,
         shared_bytes: u32,
+        consts: Vec<u8>,
         value: impl Fn(&ConstantRow, u32) -> u64,
         axis: impl Fn(&ConstantRow) -> Option<usize>,
     ) -> CtaState {
@@ -78,10 +129,21 @@ impl CtaState {
             wide_start,
             preds: vec![0; warps * usize::from(program.pred_rows)],
             stacks: vec![Stack::default(); warps],
-            shared: vec![0; shared_bytes as usize],
+            calls: vec![Calls::default(); warps],
+            barriers: Barriers::default(),
+            passed: vec![None; warps],
+            shared: SharedMemory::new(
+                shared_bytes as usize,
+                Checks::default().uninitialised_shared,
+            ),
             local: vec![0; warps * WARP * program.local_bytes as usize],
+            consts,
             ctaid_rows,
             last_buffer: 0..0,
+            checks: Checks::default(),
+            prints: 0,
+            stream_bytes: 0,
+            uncounted: 0,
         }
     }
 
@@ -98,25 +160,81 @@ impl CtaState {
         let warps = self.stacks.len();
         self.reset(program, place);
         cta.reset(warps);
-        // Each round takes every warp to its next barrier. A warp that has ended counts as arrived,
-        // so a barrier that others never reach holds nobody up.
-        let mut running = true;
-        while running {
-            running = false;
+        let mut alive = warps;
+        // Each round takes every warp that can run to its next barrier.
+        while alive > 0 {
+            let mut moved = false;
             for warp in 0..warps {
-                if self.stacks[warp].top().is_some() {
-                    running |= self.run_warp(program, place, warp, global, budget, cta)?;
+                if self.stacks[warp].top().is_none() {
+                    continue;
                 }
+                moved = true;
+                let before = *budget;
+                self.run_warp(program, place, warp, global, budget, cta, alive as u16)?;
+                self.count_bytes(before - *budget, cta, program, warp)?;
+                if self.stacks[warp].is_done() {
+                    alive -= 1;
+                    self.barriers.end_warp(alive as u16);
+                }
+                while let Some((id, held)) = self.barriers.take_opened() {
+                    self.release(program, id, held);
+                }
+            }
+            if !moved && alive > 0 {
+                return Err(self.deadlock(program, alive as u16));
             }
         }
         Ok(())
+    }
+
+    /// Lets the warps of `held` go on from barrier `id`.
+    fn release(&mut self, program: &Program, id: u8, held: u64) {
+        let mut reduction = Reduction::default();
+        for warp in crate::isa::lanes(held as u32) {
+            let preds = &self.preds[warp * usize::from(program.pred_rows)..];
+            reduction.add(program, &self.stacks[warp], preds);
+        }
+        for warp in crate::isa::lanes(held as u32) {
+            let mut regs =
+                registers(program, warp, &mut self.narrow, &mut self.wide, &mut self.preds);
+            reduction.give(program, &self.stacks[warp], &mut regs);
+            debug_assert!(id < 16);
+            self.stacks[warp].release(|_| true);
+            self.passed[warp] = None;
+        }
+    }
+
+    /// Counts the bytes of the streams now and then, so that a kernel without end does not fill the memory.
+    #[inline]
+    fn count_bytes(
+        &mut self,
+        executed: u64,
+        cta: &Cta,
+        program: &Program,
+        warp: usize,
+    ) -> Result<(), Fault> {
+        self.uncounted += executed;
+        if self.uncounted < SLICE {
+            return Ok(());
+        }
+        self.uncounted = 0;
+        self.stream_bytes = cta.warps.iter().map(WarpStream::bytes).sum();
+        if self.stream_bytes <= MAX_STREAM_BYTES {
+            return Ok(());
+        }
+        let pc = cta.warps[warp].recent().next().map_or(0, |(pc, _)| pc);
+        Err(too_long(program, &cta.warps[warp], pc, warp))
     }
 
     fn reset(&mut self, program: &Program, place: Place) {
         self.narrow.copy_from_slice(&self.narrow_start);
         self.wide.copy_from_slice(&self.wide_start);
         self.preds.fill(0);
-        self.shared.fill(0);
+        self.shared.reset();
+        self.barriers = Barriers::default();
+        self.passed.fill(None);
+        self.calls.iter_mut().for_each(Calls::start);
+        (self.stream_bytes, self.uncounted) = (0, 0);
         self.local.fill(0);
         for preds in self.preds.chunks_exact_mut(usize::from(program.pred_rows)) {
             preds[usize::from(TRUE)] = !0;
@@ -134,7 +252,8 @@ impl CtaState {
         }
     }
 
-    /// Runs a warp until a barrier (`true`) or its end (`false`).
+    /// Runs a warp until all of its lanes wait or have ended.
+    #[expect(clippy::too_many_arguments, reason = "parts of the CTA that are lent for the call")]
     fn run_warp(
         &mut self,
         program: &Program,
@@ -143,13 +262,9 @@ impl CtaState {
         global: &mut DeviceMemory,
         budget: &mut u64,
         cta: &mut Cta,
-    ) -> Result<bool, Fault> {
-        let rows = |count: u16| warp * usize::from(count)..(warp + 1) * usize::from(count);
-        let mut regs = Registers {
-            narrow: &mut self.narrow[rows(program.narrow_rows)],
-            wide: &mut self.wide[rows(program.wide_rows)],
-            preds: &mut self.preds[rows(program.pred_rows)],
-        };
+        alive: u16,
+    ) -> Result<(), Fault> {
+        let mut regs = registers(program, warp, &mut self.narrow, &mut self.wide, &mut self.preds);
         let local = warp * WARP * program.local_bytes as usize;
         let mut spaces = Spaces {
             global,
@@ -158,24 +273,35 @@ impl CtaState {
             local: &mut self.local[local..local + WARP * program.local_bytes as usize],
             local_bytes: u64::from(program.local_bytes),
             warp_of_launch: place.number * self.stacks.len() as u64 + warp as u64,
-            consts: &program.consts,
+            consts: &self.consts,
         };
         let stack = &mut self.stacks[warp];
+        let calls = &mut self.calls[warp];
         let stream = &mut cta.warps[warp];
-        let fault = |pc: usize, lane: u32, message: String| Fault {
+        let fault = |pc: usize, lane: usize, message: String| Fault {
             pc: pc as u32,
             warp: warp as u32,
-            lane,
+            lane: lane as u32,
             message,
         };
+        let mut slice = SLICE;
         while let Some(frame) = stack.top() {
             let block = program.blocks[frame.block as usize];
             let mask = frame.mask;
             let length = block.end - block.start;
-            *budget = budget.checked_sub(u64::from(length)).ok_or_else(|| {
-                let message = "the launch executed more warp instructions than its limit";
-                fault(block.start as usize, mask.trailing_zeros(), message.into())
-            })?;
+            let lane = mask.trailing_zeros() as usize;
+            let left = budget.checked_sub(u64::from(length));
+            let Some(left) = left else {
+                return Err(limit_reached(program, stream, block.start, warp, lane));
+            };
+            *budget = left;
+            slice = slice.saturating_sub(u64::from(length));
+            if slice == 0 {
+                slice = SLICE;
+                if self.stream_bytes + stream.bytes() > MAX_STREAM_BYTES {
+                    return Err(too_long(program, stream, block.start, warp));
+                }
+            }
             stream.push_run(block.start, length, mask);
             let mut last = (Step::Nothing, 0);
             for pc in block.start as usize..block.end as usize {
@@ -185,27 +311,155 @@ impl CtaState {
                     Step::Compute(exec) => exec(&mut regs, micro, active),
                     Step::Memory(access) => spaces
                         .access(&program.accesses[access as usize], &mut regs, active, stream)
-                        .map_err(|(lane, message)| fault(pc, lane as u32, message))?,
+                        .map_err(|(lane, message)| fault(pc, lane, message))?,
+                    Step::Divide(exec, bits) => {
+                        if self.checks.division
+                            && let Some(lane) = zero_divisor(&regs, micro, active, bits)
+                        {
+                            return Err(fault(pc, lane, "divides a whole number by zero".into()));
+                        }
+                        exec(&mut regs, micro, active);
+                    }
+                    Step::Param(access) => spaces
+                        .param(&program.accesses[access as usize], &mut regs, active)
+                        .map_err(|(lane, message)| fault(pc, lane, message))?,
+                    Step::Copy(copy) => spaces
+                        .copy(&program.copies[copy as usize], &regs, active, stream)
+                        .map_err(|(lane, message)| fault(pc, lane, message))?,
+                    Step::Clock => {
+                        let rest = u64::from(block.end) - pc as u64;
+                        read_clock(&mut regs, micro, active, stream.instructions() - rest);
+                    }
+                    Step::Print => self.prints += u64::from(active != 0),
                     Step::Trap if active != 0 => {
                         let message = "executed `trap`".to_owned();
-                        return Err(fault(pc, active.trailing_zeros(), message));
+                        return Err(fault(pc, active.trailing_zeros() as usize, message));
+                    }
+                    Step::Assert(site) if active != 0 => {
+                        let lane = active.trailing_zeros() as usize;
+                        let args = &program.calls[site as usize].args;
+                        let message = spaces.failed_assertion(lane, calls.base(frame.call), args);
+                        return Err(fault(pc, lane, message));
                     }
                     step => last = (step, active),
                 }
             }
             let next = frame.block + 1;
+            let pc = block.end as usize - 1;
             match last {
                 (Step::Branch(target), taken) => {
                     stack.branch(taken, target, next, block.reconverge);
                 }
-                (Step::Exit, lanes) => stack.exit(lanes, next),
-                (Step::Barrier, _) => {
+                (Step::Exit, lanes) => {
+                    stack.exit(lanes, next);
+                    calls.end_if_done(frame.call, program, stack, &mut regs, &mut spaces);
+                }
+                (Step::Return, lanes) => {
+                    stack.leave(lanes, next);
+                    calls.end_if_done(frame.call, program, stack, &mut regs, &mut spaces);
+                }
+                (Step::Call(_), 0) => stack.go(next),
+                (Step::Call(site), active) => {
+                    let (function, same) = Calls::target(program, site, &regs, active)
+                        .map_err(|(lane, message)| fault(pc, lane, message))?;
+                    if same == active {
+                        calls
+                            .enter(program, (site, function, same), stack, &mut regs, &mut spaces)
+                            .map_err(|message| fault(pc, lane, message))?;
+                    } else {
+                        // The call is a block of its own: it executes again for each function.
+                        let ways = [
+                            (next, mask & !active),
+                            (frame.block, active & !same),
+                            (frame.block, same),
+                        ];
+                        let skip = usize::from(mask == active);
+                        stack.part(&ways[skip..], next);
+                    }
+                }
+                (Step::Indexed(table), active) => {
+                    let targets = &program.tables[table as usize];
+                    let ways = ways_of(targets, &regs, micro_at(program, pc), active)
+                        .map_err(|(lane, message)| fault(pc, lane, message))?;
+                    let stay = (mask & !active != 0).then_some((next, mask & !active));
+                    let ways: Vec<(u32, LaneMask)> = stay.into_iter().chain(ways).collect();
+                    stack.part(&ways, block.reconverge);
+                }
+                (Step::WarpSync, active) => {
+                    let row = micro_at(program, pc).ops[0];
+                    let members = regs.narrow[usize::from(row)][lane];
+                    if active == 0 || members & stack.live() & !mask == 0 {
+                        stack.go(next);
+                    } else {
+                        stack.wait(pc as u32);
+                    }
+                }
+                (Step::Barrier(_), 0) => {
+                    stream.push_barrier(BarrierUse { kind: BarrierKind::Pass, ..BarrierUse::ALL });
                     stack.go(next);
-                    return Ok(true);
+                }
+                (Step::Barrier(barrier), active) => {
+                    let at = barrier::named(&program.barriers[barrier as usize], &regs, active)
+                        .map_err(|(lane, message)| fault(pc, lane, message))?;
+                    if at.kind == BarrierKind::Arrive {
+                        if active != stack.live() {
+                            let message = "arrives at a barrier without all lanes of its warp";
+                            return Err(fault(pc, lane, message.into()));
+                        }
+                        stream.push_barrier(at);
+                        self.barriers
+                            .arrive(at, warp, false, alive)
+                            .map_err(|message| fault(pc, lane, message))?;
+                        stack.go(next);
+                    } else {
+                        if active != mask {
+                            stack.part(&[(next, mask & !active), (frame.block, active)], next);
+                        }
+                        stack.wait(pc as u32);
+                        let pass = BarrierUse { kind: BarrierKind::Pass, ..at };
+                        self.passed[warp] = Some((stream.push_barrier(pass), at));
+                    }
                 }
                 _ => stack.go(next),
             }
+            if stack.top().is_none() && !stack.is_done() {
+                // Lanes that wait for others of the warp come first.
+                if release_lanes(program, stack, &regs) {
+                    continue;
+                }
+                let at = meeting(program, stack, &regs).map_err(|(a, b)| {
+                    let [first, second] = [a, b].map(|pc| program.insts[pc as usize].line);
+                    let message = format!(
+                        "lanes of its warp wait in line {first} and others in line {second}, \
+                         at different barriers, so that none opens"
+                    );
+                    fault(a as usize, stack.live().trailing_zeros() as usize, message)
+                })?;
+                if let Some((place, _)) = self.passed[warp] {
+                    stream.set_barrier(place, at);
+                }
+                return self
+                    .barriers
+                    .arrive(at, warp, true, alive)
+                    .map_err(|message| fault(pc, lane, message));
+            }
         }
-        Ok(false)
+        Ok(())
+    }
+}
+
+/// The registers of a warp.
+fn registers<'a>(
+    program: &Program,
+    warp: usize,
+    narrow: &'a mut [[u32; WARP]],
+    wide: &'a mut [[u64; WARP]],
+    preds: &'a mut [LaneMask],
+) -> Registers<'a> {
+    let rows = |count: u16| warp * usize::from(count)..(warp + 1) * usize::from(count);
+    Registers {
+        narrow: &mut narrow[rows(program.narrow_rows)],
+        wide: &mut wide[rows(program.wide_rows)],
+        preds: &mut preds[rows(program.pred_rows)],
     }
 }

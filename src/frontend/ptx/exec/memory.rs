@@ -5,9 +5,10 @@
 
 use std::ops::Range;
 
-use super::super::program::{Access, AccessKind, AccessSpace, Base};
+use super::super::program::{Access, AccessKind, AccessSpace, Base, Copy, FrameSlot};
 use super::copy::{Places, lanes, load, store};
 use super::registers::Registers;
+use super::shared::SharedMemory;
 use super::{CONST_WINDOW, LOCAL_BASE, LOCAL_WINDOW, SHARED_WINDOW};
 use crate::isa::{LaneMask, WARP, WarpStream};
 use crate::workload::DeviceMemory;
@@ -22,14 +23,14 @@ pub struct Spaces<'a> {
     /// Addresses of the buffer that was accessed last.
     pub last_buffer: &'a mut Range<u64>,
     /// Shared memory of the CTA.
-    pub shared: &'a mut [u8],
+    pub shared: &'a mut SharedMemory,
     /// Local memories of the warp's lanes, one after the other.
     pub local: &'a mut [u8],
     /// Local memory of a lane `[bytes]`.
     pub local_bytes: u64,
     /// Number of the warp in the launch.
     pub warp_of_launch: u64,
-    /// Constant memory.
+    /// Constant memory, with the parameters behind it.
     pub consts: &'a [u8],
 }
 
@@ -58,35 +59,179 @@ impl Spaces<'_> {
             stream.push_affine(0, 0, 0);
             return Ok(());
         }
-        let mut addresses = [access.offset; WARP];
-        match access.base {
-            Base::Wide(row) => {
-                let row = &regs.wide[usize::from(row)];
-                for lane in 0..WARP {
-                    addresses[lane] = row[lane].wrapping_add(access.offset);
-                }
-            }
-            Base::Narrow(row) => {
-                let row = &regs.narrow[usize::from(row)];
-                for lane in 0..WARP {
-                    addresses[lane] = u64::from(row[lane]).wrapping_add(access.offset);
-                }
-            }
-            Base::None => {}
-        }
+        let mut addresses = addresses(access, regs);
         let space = match access.space {
-            AccessSpace::Generic => self.window(mask, &mut addresses)?,
+            AccessSpace::Generic => match self.window(mask, &mut addresses) {
+                Some(space) => space,
+                None => return self.mixed(access, &addresses, regs, mask, stream),
+            },
             space => space,
         };
-        let bytes = u64::from(access.ty.bytes()) * u64::from(access.elements);
         let stride = if mask == !0 { stride_of(&addresses) } else { None };
-        let places = self.check(space, access.kind, &addresses, bytes, mask, stride)?;
+        self.perform(space, access, &addresses, regs, mask, stride)?;
+        let bytes = u64::from(access.ty.bytes()) * u64::from(access.elements);
         self.record(access.space, space, &addresses, mask, stride, bytes, stream);
+        Ok(())
+    }
+
+    /// Reads or writes the parameters of a call in the frame, which the machine does not see.
+    pub fn param(
+        &mut self,
+        access: &Access,
+        regs: &mut Registers,
+        mask: LaneMask,
+    ) -> Result<(), LaneFault> {
+        if mask == 0 {
+            return Ok(());
+        }
+        let addresses = addresses(access, regs);
+        self.perform(AccessSpace::Local, access, &addresses, regs, mask, None)
+    }
+
+    /// Moves bytes within the local memory of each lane of `mask`.
+    pub fn move_local(&mut self, mask: LaneMask, from: u32, to: u32, bytes: u32) {
+        for lane in lanes(mask) {
+            let start = lane * self.local_bytes as usize;
+            let from = start + from as usize;
+            self.local.copy_within(from..from + bytes as usize, start + to as usize);
+        }
+    }
+
+    /// Copies from global to shared memory, zeros behind the bytes that are read.
+    pub fn copy(
+        &mut self,
+        copy: &Copy,
+        regs: &Registers,
+        mask: LaneMask,
+        stream: &mut WarpStream,
+    ) -> Result<(), LaneFault> {
+        let (from, to) = (addresses(&copy.from, regs), addresses(&copy.to, regs));
+        let length = u64::from(copy.bytes);
+        let mut reading = 0;
+        for lane in lanes(mask) {
+            let read = u64::from(regs.narrow[usize::from(copy.read)][lane]).min(length);
+            let mut data = [0; 16];
+            if read > 0 {
+                reading |= 1 << lane;
+                if from[lane] & (length - 1) != 0 {
+                    return Err((lane, misaligned(AccessKind::Load, from[lane], length)));
+                }
+                let end = from[lane].checked_add(read);
+                if !end.is_some_and(|end| self.in_buffer(from[lane], end)) {
+                    let message =
+                        self.outside(AccessSpace::Global, AccessKind::Load, from[lane], read);
+                    return Err((lane, message));
+                }
+                let start = (from[lane] - DeviceMemory::BASE) as usize;
+                let block = &self.global.block_mut()[start..][..read as usize];
+                data[..read as usize].copy_from_slice(block);
+            }
+            if to[lane] & (length - 1) != 0 {
+                return Err((lane, misaligned(AccessKind::Store, to[lane], length)));
+            }
+            if to[lane].checked_add(length).is_none_or(|end| end > self.shared.len() as u64) {
+                let message =
+                    self.outside(AccessSpace::Shared, AccessKind::Store, to[lane], length);
+                return Err((lane, message));
+            }
+            self.shared.write(to[lane] as usize, &data[..length as usize]);
+        }
+        stream.push_addresses(reading, &from);
+        Ok(())
+    }
+
+    /// What a failed assertion says: its arguments are the texts of the condition and of the file, a line,
+    /// and the text of the function.
+    #[cold]
+    pub fn failed_assertion(&self, lane: usize, base: u32, args: &[FrameSlot]) -> String {
+        let word = |place: usize| {
+            let slot = args.get(place)?;
+            let start = lane * self.local_bytes as usize + (base + slot.offset) as usize;
+            let bytes = self.local.get(start..start + (slot.bytes as usize).min(8))?;
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            Some(u64::from_le_bytes(word))
+        };
+        let text = |place: usize| {
+            let bytes = word(place).and_then(|address| {
+                let buffer = self.global.find(address, 1)?;
+                let start = (address - buffer.address) as usize;
+                Some(&self.global.of(buffer)[start..])
+            });
+            let bytes = bytes.unwrap_or(b"?");
+            let length = bytes.iter().take(200).position(|byte| *byte == 0);
+            String::from_utf8_lossy(&bytes[..length.unwrap_or(bytes.len().min(200))]).into_owned()
+        };
+        let (condition, file, function) = (text(0), text(1), text(3));
+        let line = word(2).unwrap_or(0);
+        format!("assertion `{condition}` failed in {file}:{line}, function `{function}`")
+    }
+
+    /// An access whose generic addresses lie in several spaces: one space after the other. The machine sees
+    /// one access with all of the addresses.
+    #[cold]
+    fn mixed(
+        &mut self,
+        access: &Access,
+        addresses: &[u64; WARP],
+        regs: &mut Registers,
+        mask: LaneMask,
+        stream: &mut WarpStream,
+    ) -> Result<(), LaneFault> {
+        let mut rest = mask;
+        while rest != 0 {
+            let (space, start) = window_of(addresses[rest.trailing_zeros() as usize]);
+            let same = lanes(rest).filter(|lane| window_of(addresses[*lane]).0 == space);
+            let part = same.fold(0, |mask, lane| mask | 1 << lane);
+            let inner = addresses.map(|address| address.wrapping_sub(start));
+            self.perform(space, access, &inner, regs, part, None)?;
+            rest &= !part;
+        }
+        let visible = addresses.map(|address| address & ((1 << 62) - 1));
+        stream.push_addresses(mask, &visible);
+        Ok(())
+    }
+
+    /// Checks an access, and reads or writes.
+    #[inline]
+    fn perform(
+        &mut self,
+        space: AccessSpace,
+        access: &Access,
+        addresses: &[u64; WARP],
+        regs: &mut Registers,
+        mask: LaneMask,
+        stride: Option<i32>,
+    ) -> Result<(), LaneFault> {
+        let bytes = u64::from(access.ty.bytes()) * u64::from(access.elements);
+        let places = self.check(space, access.kind, addresses, bytes, mask, stride)?;
         let block: &mut [u8] = match space {
             AccessSpace::Global | AccessSpace::Generic => self.global.block_mut(),
-            AccessSpace::Shared => self.shared,
+            AccessSpace::Shared => {
+                if self.shared.has_unwritten() {
+                    self.shared.follow(access, &places, mask).map_err(|lane| {
+                        let address = addresses[lane];
+                        (
+                            lane,
+                            format!(
+                                "{} {bytes} bytes at address {address:#x} of shared memory, \
+                                        which nothing was written to",
+                                verb(access.kind)
+                            ),
+                        )
+                    })?;
+                }
+                self.shared.bytes_mut()
+            }
             AccessSpace::Local => self.local,
             AccessSpace::Const => {
+                if access.kind != AccessKind::Load {
+                    let lane = mask.trailing_zeros() as usize % WARP;
+                    let address = addresses[lane];
+                    let verb = verb(access.kind);
+                    let message = format!("{verb} constant memory, at address {address:#x}");
+                    return Err((lane, message));
+                }
                 load(self.consts, &places, mask, access, regs);
                 return Ok(());
             }
@@ -101,30 +246,14 @@ impl Spaces<'_> {
         Ok(())
     }
 
-    /// The space of generic addresses, which become addresses of that space.
-    fn window(
-        &self,
-        mask: LaneMask,
-        addresses: &mut [u64; WARP],
-    ) -> Result<AccessSpace, LaneFault> {
-        let windows = [
-            (CONST_WINDOW, AccessSpace::Const, 0),
-            (LOCAL_WINDOW, AccessSpace::Local, LOCAL_WINDOW),
-            (SHARED_WINDOW, AccessSpace::Shared, SHARED_WINDOW),
-        ];
-        let of = |address: u64| {
-            let found = windows.iter().find(|(start, ..)| address >= *start);
-            found.map_or((AccessSpace::Global, 0), |(_, space, start)| (*space, *start))
-        };
-        let (space, start) = of(addresses[mask.trailing_zeros() as usize]);
-        for lane in lanes(mask) {
-            if of(addresses[lane]).0 != space {
-                let message = "generic addresses of one warp instruction point to several spaces";
-                return Err((lane, message.into()));
-            }
-            addresses[lane] -= start;
+    /// The space of generic addresses, which become addresses of that space; `None` when there are several.
+    fn window(&self, mask: LaneMask, addresses: &mut [u64; WARP]) -> Option<AccessSpace> {
+        let (space, start) = window_of(addresses[mask.trailing_zeros() as usize % WARP]);
+        if lanes(mask).any(|lane| window_of(addresses[lane]).0 != space) {
+            return None;
         }
-        Ok(space)
+        addresses.iter_mut().for_each(|address| *address = address.wrapping_sub(start));
+        Some(space)
     }
 
     /// Checks bounds and alignment; gives the places in the block of memory.
@@ -174,11 +303,7 @@ impl Spaces<'_> {
         for lane in lanes(mask) {
             let address = addresses[lane];
             if address & odd != 0 {
-                let message = format!(
-                    "{} {bytes} bytes at address {address:#x}, which is not aligned to {bytes} bytes",
-                    verb(kind)
-                );
-                return Err((lane, message));
+                return Err((lane, misaligned(kind, address, bytes)));
             }
             let end = address.checked_add(bytes);
             let inside = end.is_some_and(|end| match space {
@@ -299,13 +424,54 @@ impl Spaces<'_> {
         }
         if named == AccessSpace::Generic && space == AccessSpace::Shared {
             let generic = addresses.map(|address| address.wrapping_add(SHARED_WINDOW));
-            return stream.push_addresses(mask, &generic);
+            return match stride {
+                Some(stride) => stream.push_affine(mask, generic[0], stride),
+                None => stream.push_addresses(mask, &generic),
+            };
         }
         match stride {
             Some(stride) => stream.push_affine(mask, addresses[0], stride),
             None => stream.push_addresses(mask, addresses),
         }
     }
+}
+
+/// The addresses of all lanes; those outside the mask may be anything.
+#[inline(always)]
+fn addresses(access: &Access, regs: &Registers) -> [u64; WARP] {
+    let mut addresses = [access.offset; WARP];
+    match access.base {
+        Base::Wide(row) => {
+            let row = &regs.wide[usize::from(row)];
+            for lane in 0..WARP {
+                addresses[lane] = row[lane].wrapping_add(access.offset);
+            }
+        }
+        Base::Narrow(row) => {
+            let row = &regs.narrow[usize::from(row)];
+            for lane in 0..WARP {
+                addresses[lane] = u64::from(row[lane]).wrapping_add(access.offset);
+            }
+        }
+        Base::None => {}
+    }
+    addresses
+}
+
+/// The space that a generic address lies in, and where that starts. Constants keep their generic address.
+fn window_of(address: u64) -> (AccessSpace, u64) {
+    match address {
+        CONST_WINDOW.. => (AccessSpace::Const, 0),
+        LOCAL_WINDOW.. => (AccessSpace::Local, LOCAL_WINDOW),
+        SHARED_WINDOW.. => (AccessSpace::Shared, SHARED_WINDOW),
+        _ => (AccessSpace::Global, 0),
+    }
+}
+
+#[cold]
+fn misaligned(kind: AccessKind, address: u64, bytes: u64) -> String {
+    let verb = verb(kind);
+    format!("{verb} {bytes} bytes at address {address:#x}, which is not aligned to {bytes} bytes")
 }
 
 fn verb(kind: AccessKind) -> &'static str {

@@ -2,14 +2,20 @@
 //!
 //! * `registers` — rows of lanes and the loops over them;
 //! * `memory` — addresses, bounds and alignment; `copy` — loads and stores; `atomic` — the rest;
+//! * `shared` — shared memory, with what of it was written;
+//! * `calls` — functions; `barrier` — who waits where;
 //! * `stack` — divergence: which lanes are where;
 //! * `cta` — the warps of a CTA in turn, each until a barrier or its end.
 
 mod atomic;
+mod barrier;
+mod calls;
+mod control;
 mod copy;
 mod cta;
 mod memory;
 mod registers;
+mod shared;
 mod stack;
 
 pub use cta::{CtaState, Place};
@@ -17,15 +23,38 @@ pub use registers::{
     Bits, Flushed, Kind, Lane, Registers, flush, map1, map2, map3, map4, pack, test2, write,
 };
 
-/// Generic address of shared memory's first byte.
-pub const SHARED_WINDOW: u64 = 1 << 48;
+pub use crate::isa::SHARED_WINDOW;
+
 /// Generic address of a thread's first byte of local memory.
 pub const LOCAL_WINDOW: u64 = 1 << 49;
 /// Address of the module's first constant byte.
 pub const CONST_WINDOW: u64 = 1 << 50;
+/// Address of the module's first function.
+pub const FUNCTION_WINDOW: u64 = 1 << 51;
+
+/// The address of a function, by its place in the module.
+pub fn function_address(number: u32) -> u64 {
+    FUNCTION_WINDOW + 16 * u64::from(number)
+}
+
 /// Where the threads' local memories lie, as the timing model sees them. Words of the lanes of a
 /// warp lie side by side, as chips interleave them; every warp of the launch has its own range.
 pub const LOCAL_BASE: u64 = 1 << 52;
+
+/// What stops a launch beside what no memory allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checks {
+    /// Reading shared memory that nothing was written to.
+    pub uninitialised_shared: bool,
+    /// Dividing a whole number by zero, of which PTX does not say what it gives.
+    pub division: bool,
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Checks { uninitialised_shared: true, division: true }
+    }
+}
 
 /// Why execution stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,9 @@
 use super::super::ast::{Instruction, Operand, Type, Value, VarSpace};
 use super::super::exec::{CONST_WINDOW, Kind};
 use super::super::ops::moves;
-use super::super::program::{Access, AccessKind, AccessSpace, AtomicOp, Base, Constant, Step};
+use super::super::program::{
+    Access, AccessKind, AccessSpace, AtomicOp, Base, Constant, Copy, Patch, Step,
+};
 use super::{Decoded, Lowerer, is_wide};
 use crate::error::Result;
 use crate::isa::{self, ArithClass, CacheOp, MemoryOp, Op};
@@ -21,6 +23,8 @@ struct Words {
     cache: CacheOp,
     elements: u8,
     atomic: Option<AtomicOp>,
+    /// Whether the last operand is a cache policy.
+    policy: bool,
     ty: Type,
 }
 
@@ -33,13 +37,18 @@ impl Lowerer<'_> {
         }
         let Some(words) = words(instruction) else { return Err(self.unsupported(instruction)) };
         let atomic = matches!(opcode, "atom" | "red");
-        if atomic != words.atomic.is_some() || words.param && !opcode.starts_with("ld") {
+        if atomic != words.atomic.is_some() || words.param && atomic {
             return Err(self.unsupported(instruction));
         }
         if words.ty.bytes() == 0 || words.elements as u32 * words.ty.bytes() > 16 {
             return Err(self.unsupported(instruction));
         }
-        let (address, data) = match (opcode, &instruction.operands[..]) {
+        // A cache policy decides nothing that shows.
+        let operands = match &instruction.operands[..] {
+            [operands @ .., _] if words.policy => operands,
+            operands => operands,
+        };
+        let (address, data) = match (opcode, operands) {
             ("ld" | "ldu", [data, address]) => (address, std::slice::from_ref(data)),
             ("st", [address, data]) => (address, std::slice::from_ref(data)),
             ("atom", [result, address, data @ ..]) => {
@@ -68,6 +77,10 @@ impl Lowerer<'_> {
         let kind = if load { AccessKind::Load } else { AccessKind::Store };
         let mut decoded = self.access(instruction, &words, kind, address)?;
         let last = self.accesses.len() - 1;
+        if words.param && self.accesses[last].space == AccessSpace::Local {
+            decoded.step = Step::Param(last as u32);
+            decoded.op = Op::Arith(ArithClass::Move);
+        }
         for (place, operand) in data.iter().enumerate() {
             let wide = self.data_is_wide(operand, words.ty)?;
             let slot = if wide { Kind::Wide } else { float_kind(words.ty) };
@@ -105,28 +118,37 @@ impl Lowerer<'_> {
         let Value::Address(name, offset) = &address.value else {
             return Err(self.error(address.at, "expected an address such as `[%rd1+4]`"));
         };
-        let mut space = words.space.unwrap_or(AccessSpace::Generic);
+        let mut space = match words.space {
+            // Parameters of the kernel lie behind its constants, those of a function in its frame.
+            None if words.param && self.current == 0 => AccessSpace::Const,
+            None if words.param => AccessSpace::Local,
+            None => AccessSpace::Generic,
+            Some(space) => space,
+        };
         let mut decoded = Decoded::new(Step::Memory(self.accesses.len() as u32), Op::Barrier);
         let (mut base, mut offset) = (Base::None, *offset as u64);
         if let Some(name) = name {
             if let Some((declared, start)) = self.names.variable(&name.name) {
-                if declared == VarSpace::Global {
-                    let row = self.constant(
-                        Constant::Global { index: start as u32, offset: 0 },
-                        true,
-                        address.at,
-                    )?;
-                    base = Base::Wide(row);
-                } else {
-                    offset = offset.wrapping_add(start);
+                let row = match declared {
+                    VarSpace::Global => Some(Constant::Global { index: start as u32, offset: 0 }),
+                    VarSpace::Local if self.current > 0 => Some(Constant::Frame {
+                        function: self.current as u32 - 1,
+                        offset: start as u32,
+                    }),
+                    _ => None,
+                };
+                match row {
+                    Some(value) => base = Base::Wide(self.constant(value, true, address.at)?),
+                    None => offset = offset.wrapping_add(start),
                 }
-                if space == AccessSpace::Generic {
-                    space = match declared {
-                        VarSpace::Shared => AccessSpace::Shared,
-                        VarSpace::Local => AccessSpace::Local,
-                        VarSpace::Global => AccessSpace::Global,
-                        _ => AccessSpace::Const,
-                    };
+                let home = match declared {
+                    VarSpace::Shared => AccessSpace::Shared,
+                    VarSpace::Local => AccessSpace::Local,
+                    VarSpace::Global => AccessSpace::Global,
+                    VarSpace::Const | VarSpace::Param => AccessSpace::Const,
+                };
+                if space == AccessSpace::Generic || words.param {
+                    space = home;
                 }
             } else {
                 base = match self.names.kind(name) {
@@ -151,8 +173,8 @@ impl Lowerer<'_> {
         }
         let (isa_space, isa_kind) = (
             match space {
-                // What a generic address points to shows only when it is used.
-                AccessSpace::Global | AccessSpace::Generic => isa::Space::Global,
+                AccessSpace::Global => isa::Space::Global,
+                AccessSpace::Generic => isa::Space::Generic,
                 AccessSpace::Shared => isa::Space::Shared,
                 AccessSpace::Local => isa::Space::Local,
                 AccessSpace::Const => isa::Space::Constant,
@@ -194,22 +216,22 @@ impl Lowerer<'_> {
     ) -> Result<Option<Vec<Constant>>> {
         let (name, offset) = match &address.value {
             Value::Address(Some(name), offset) => (name, *offset as u64),
-            _ if words.param => {
-                return Err(self.error(address.at, "expected the name of a parameter"));
-            }
             _ => return Ok(None),
         };
+        let declared = self.names.variable(&name.name);
+        if words.param && declared.is_none() && self.names.kind(name).is_none() {
+            let message = format!("`{}` is no parameter of this entry", name.name);
+            return Err(self.error(address.at, message));
+        }
         let size = words.ty.bytes();
         let total = u64::from(size) * u64::from(words.elements);
         let outside = |what: &str, bytes: u64| {
             let message = format!("reads past the end of {what}, which has {bytes} bytes");
             self.error(address.at, message)
         };
-        if words.param {
-            let Some(param) = self.layout.param(&name.name) else {
-                let message = format!("`{}` is no parameter of this entry", name.name);
-                return Err(self.error(address.at, message));
-            };
+        if let (true, Some((VarSpace::Param, _)), Some(param)) =
+            (words.param, declared, self.layout.param(&name.name))
+        {
             if offset.checked_add(total).is_none_or(|end| end > u64::from(param.bytes)) {
                 return Err(outside(&format!("`{}`", param.name), u64::from(param.bytes)));
             }
@@ -218,7 +240,7 @@ impl Lowerer<'_> {
                 .map(|element| Constant::Param { offset: start + element * size, ty: words.ty });
             return Ok(Some(constants.collect()));
         }
-        let Some((VarSpace::Const, start)) = self.names.variable(&name.name) else {
+        let Some((VarSpace::Const, start)) = declared else {
             return Ok(None);
         };
         if !matches!(words.space, Some(AccessSpace::Const) | None) {
@@ -228,6 +250,14 @@ impl Lowerer<'_> {
         let consts = &self.layout.consts;
         if start.checked_add(total).is_none_or(|end| end > consts.len() as u64) {
             return Err(outside("constant memory", consts.len() as u64));
+        }
+        // An address in an initial value is known when the kernel is launched.
+        let patched = |patch: &Patch| {
+            let (first, end) = (patch.start, patch.start + u64::from(patch.bytes));
+            patch.global.is_none() && first < start + total && start < end
+        };
+        if self.layout.patches.iter().any(patched) {
+            return Ok(None);
         }
         let constants = (0..usize::from(words.elements)).map(|element| {
             let from = start as usize + element * size as usize;
@@ -250,6 +280,67 @@ impl Lowerer<'_> {
             decoded.ops[place] = self.write(operand, kind, &mut decoded)?;
             decoded.ops[data.len() + place] = self.constant(*constant, wide, operand.at)?;
             decoded.imm |= u32::from(wide) << (4 + place);
+        }
+        Ok(decoded)
+    }
+
+    /// `cp.async`: a load from global memory whose data goes to shared memory. The machine sees the load;
+    /// waiting for all copies is a fence, and waiting for all but some is free.
+    pub(super) fn copy_async(&mut self, instruction: &Instruction) -> Result<Decoded> {
+        let words: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();
+        match (&words[1..], &instruction.operands[..]) {
+            (["commit_group"], []) => {
+                return Ok(Decoded::new(Step::Nothing, Op::Arith(ArithClass::Control)));
+            }
+            (["wait_all"], []) => return Ok(Decoded::new(Step::Nothing, Op::Fence)),
+            (["wait_group"], [Operand { value: Value::Int(left), .. }]) => {
+                let op = if *left == 0 { Op::Fence } else { Op::Arith(ArithClass::Control) };
+                return Ok(Decoded::new(Step::Nothing, op));
+            }
+            _ => {}
+        }
+        let cache = match words[1..] {
+            ["ca", "shared" | "shared::cta", "global", ..] => CacheOp::Default,
+            ["cg", "shared" | "shared::cta", "global", ..] => CacheOp::Global,
+            _ => return Err(self.unsupported(instruction)),
+        };
+        if !words[4..].iter().all(|word| word.starts_with("L2::")) {
+            return Err(self.unsupported(instruction));
+        }
+        let policy = words.contains(&"L2::cache_hint");
+        let (to, from, bytes, read) = match &instruction.operands[..] {
+            [to, from, bytes] => (to, from, bytes, bytes),
+            [to, from, bytes, _] if policy => (to, from, bytes, bytes),
+            [to, from, bytes, read] | [to, from, bytes, read, _] => (to, from, bytes, read),
+            _ => return Err(self.few(instruction)),
+        };
+        let size = match bytes.value {
+            Value::Int(size @ (4 | 8 | 16)) => size as u8,
+            _ => return Err(self.error(bytes.at, "`cp.async` copies 4, 8 or 16 bytes")),
+        };
+        if matches!(read.value, Value::Name(ref name, _) if self.names.kind(name) == Some(Kind::Pred))
+        {
+            return Err(self.unsupported(instruction));
+        }
+        let words = |space| Words {
+            space: Some(space),
+            param: false,
+            cache,
+            elements: size / 4,
+            atomic: None,
+            policy: false,
+            ty: Type::B32,
+        };
+        let target =
+            self.access(instruction, &words(AccessSpace::Shared), AccessKind::Store, to)?;
+        let mut decoded =
+            self.access(instruction, &words(AccessSpace::Global), AccessKind::Load, from)?;
+        target.srcs.as_slice().iter().for_each(|reg| decoded.srcs.add(*reg));
+        let read = self.read(Some(read), Kind::Narrow, instruction, &mut decoded)?;
+        let (from, to) = (self.accesses.pop(), self.accesses.pop());
+        if let (Some(from), Some(to)) = (from, to) {
+            decoded.step = Step::Copy(self.copies.len() as u32);
+            self.copies.push(Copy { to, from, bytes: size, read });
         }
         Ok(decoded)
     }
@@ -320,6 +411,7 @@ fn words(instruction: &Instruction) -> Option<Words> {
         cache: CacheOp::Default,
         elements: 1,
         atomic: None,
+        policy: false,
         ty: Type::Pred,
     };
     for word in &instruction.modifiers {
@@ -328,7 +420,7 @@ fn words(instruction: &Instruction) -> Option<Words> {
             "shared" | "shared::cta" => words.space = Some(AccessSpace::Shared),
             "local" => words.space = Some(AccessSpace::Local),
             "const" => words.space = Some(AccessSpace::Const),
-            "param" | "param::entry" => words.param = true,
+            "param" | "param::entry" | "param::func" => words.param = true,
             "ca" | "wb" => words.cache = CacheOp::Default,
             "cg" => words.cache = CacheOp::Global,
             "cs" | "lu" => words.cache = CacheOp::Streaming,
@@ -336,7 +428,7 @@ fn words(instruction: &Instruction) -> Option<Words> {
             "nc" => words.cache = CacheOp::ReadOnly,
             "v2" => words.elements = 2,
             "v4" => words.elements = 4,
-            "weak" | "relaxed" | "acquire" | "release" | "acq_rel" => {}
+            "weak" | "mmio" | "relaxed" | "sc" | "acquire" | "release" | "acq_rel" => {}
             "cta" | "cluster" | "gpu" | "sys" => {}
             "add" => words.atomic = Some(AtomicOp::Add),
             "min" => words.atomic = Some(AtomicOp::Min),
@@ -348,8 +440,10 @@ fn words(instruction: &Instruction) -> Option<Words> {
             "dec" => words.atomic = Some(AtomicOp::Dec),
             "exch" => words.atomic = Some(AtomicOp::Exch),
             "cas" => words.atomic = Some(AtomicOp::Cas),
-            hint if hint.starts_with("L1::") || hint.starts_with("L2::1") => {}
-            "L2::64B" | "L2::256B" => {}
+            "L2::cache_hint" => words.policy = true,
+            hint if hint.starts_with("L1::") || hint.starts_with("L2::") => {}
+            // How floating-point additions round and treat subnormal numbers: to nearest, and kept.
+            "noftz" | "rn" => {}
             name => words.ty = Type::from_name(name)?,
         }
     }

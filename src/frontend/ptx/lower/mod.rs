@@ -4,65 +4,64 @@
 //! `ops`; `control` decodes what moves the program counter or data without computing, and
 //! `memory` decodes loads, stores and atomics.
 
+mod calls;
 mod control;
 mod memory;
 mod names;
 mod variables;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use names::Names;
-use variables::Layout;
+use variables::{Frame, Layout, Placed};
 
 pub(super) use memory::read_value;
 
 use super::ast::{Ast, Entry, Instruction, Name, Operand, Statement, Type, Value, VarSpace};
-use super::cfg::{self, Flow};
-use super::exec::Kind;
+use super::cfg::{self, Flow, Graph};
+use super::exec::{CONST_WINDOW, Kind, function_address};
 use super::lexer::Place;
 use super::liveness;
 use super::ops::{Opcode, Rule, Slot, select};
 use super::program::*;
 use crate::error::{Error, Result};
-use crate::isa::{Inst, Op, Operands};
+use crate::isa::{ArithClass, Inst, Op, Operands};
 
 /// Instructions that an entry may have.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
 
-/// Decodes an entry.
+/// Decodes an entry and the functions that it may call.
 pub fn lower(entry: &Entry, ast: &Ast, path: &Path) -> Result<Program> {
-    let layout = Layout::new(entry, ast, path)?;
+    let numbers = calls::reachable(entry, ast);
+    let functions = numbers.iter().map(|number| &ast.functions[*number as usize]);
+    let bodies: Vec<&Entry> = std::iter::once(entry).chain(functions).collect();
+    let layout = Layout::new(&bodies, ast, path)?;
     let mut lowerer = Lowerer {
         path,
+        ast,
+        numbers: &numbers,
         names: Names::default(),
         layout,
+        current: 0,
+        functions: Vec::new(),
+        frame_bytes: 0,
+        first_pc: 0,
+        targets: HashMap::new(),
         insts: Vec::new(),
         micros: Vec::new(),
         accesses: Vec::new(),
+        copies: Vec::new(),
+        barriers: Vec::new(),
+        tables: Vec::new(),
+        calls: Vec::new(),
         flow: Vec::new(),
+        graphs: Vec::new(),
     };
-    lowerer.labels(entry)?;
-    lowerer.names.declare_variables(&lowerer.layout.module);
-    let mut variables = std::mem::take(&mut lowerer.layout.body).into_iter();
-    for statement in &entry.body {
-        match statement {
-            Statement::Open => lowerer.names.open(),
-            Statement::Close => lowerer.names.close(),
-            Statement::Label(..) => {}
-            Statement::Regs(decl) => lowerer.names.declare_registers(decl),
-            Statement::Variable(_) => {
-                // The layout lists the body's variables in the order of the text.
-                lowerer.names.declare_variables(variables.next().as_slice());
-            }
-            Statement::Instruction(instruction) => {
-                if lowerer.insts.len() == MAX_INSTRUCTIONS {
-                    return Err(
-                        lowerer.error(instruction.at, "the entry has too many instructions")
-                    );
-                }
-                lowerer.instruction(instruction)?;
-            }
-        }
+    let module = std::mem::take(&mut lowerer.layout.module);
+    lowerer.names.declare_variables(module.iter().flatten());
+    for (number, body) in bodies.iter().enumerate() {
+        lowerer.body(number, body)?;
     }
     lowerer.finish(entry)
 }
@@ -94,15 +93,123 @@ impl Decoded {
 
 struct Lowerer<'a> {
     path: &'a Path,
+    ast: &'a Ast,
+    /// Places in the module of the functions, in the order in which they are decoded.
+    numbers: &'a [u32],
     names: Names,
     layout: Layout,
+    /// The body that is decoded: 0 for the entry, else one more than the function's place in `functions`.
+    current: usize,
+    functions: Vec<Function>,
+    /// Local memory of the body `[bytes]`.
+    frame_bytes: u32,
+    /// First instruction of the body.
+    first_pc: usize,
+    /// Tables of indirect branches of the body, by name, with the labels' instructions.
+    targets: HashMap<String, Vec<u32>>,
     insts: Vec<Inst>,
     micros: Vec<Micro>,
     accesses: Vec<Access>,
+    copies: Vec<Copy>,
+    barriers: Vec<Barrier>,
+    /// Instructions, then blocks that indirect branches go to.
+    tables: Vec<Vec<u32>>,
+    calls: Vec<CallSite>,
     flow: Vec<Flow>,
+    graphs: Vec<Graph>,
 }
 
 impl Lowerer<'_> {
+    /// Decodes one body; the first is the entry.
+    fn body(&mut self, number: usize, body: &Entry) -> Result<()> {
+        self.current = number;
+        self.first_pc = self.insts.len();
+        self.targets.clear();
+        let rows = (self.names.narrow_rows, self.names.wide_rows, self.names.pred_rows);
+        let first_table = self.tables.len();
+        let frame = std::mem::take(&mut self.layout.frames[number]);
+        self.frame_bytes = frame.bytes as u32;
+        self.names.open();
+        if number == 0 {
+            let start = CONST_WINDOW + u64::from(self.layout.param_start);
+            let params: Vec<Placed> = self
+                .layout
+                .params
+                .iter()
+                .map(|param| Placed {
+                    name: param.name.clone(),
+                    space: VarSpace::Param,
+                    address: start + u64::from(param.offset),
+                    bytes: u64::from(param.bytes),
+                })
+                .collect();
+            self.names.declare_variables(&params);
+        } else {
+            self.names.declare_variables(frame.returns.iter().chain(&frame.params));
+        }
+        self.labels(body)?;
+        let mut variables = frame.body.iter();
+        for statement in &body.body {
+            match statement {
+                Statement::Open => self.names.open(),
+                Statement::Close => self.names.close(),
+                Statement::Label(..) | Statement::Targets(..) => {}
+                Statement::Regs(decl) => self.names.declare_registers(decl),
+                Statement::Variable(_) => {
+                    // The layout lists the body's variables in the order of the text.
+                    self.names.declare_variables(variables.next().and_then(Option::as_ref));
+                }
+                Statement::Instruction(instruction) => {
+                    if self.insts.len() == MAX_INSTRUCTIONS {
+                        return Err(
+                            self.error(instruction.at, "the entry has too many instructions")
+                        );
+                    }
+                    self.instruction(instruction)?;
+                }
+            }
+        }
+        self.names.close();
+        let flow = std::mem::take(&mut self.flow);
+        let graph = match cfg::build(&flow, &self.tables) {
+            Ok(graph) if !graph.blocks.is_empty() => graph,
+            Ok(_) => return Err(self.error(body.at, "the entry has no instruction")),
+            Err(pc) => {
+                let line = self.insts[self.first_pc + pc].line;
+                return Err(self
+                    .error(Place { line, column: 1 }, "control runs past the end of the entry")
+                    .hint("end the entry with `ret;`"));
+            }
+        };
+        let first_block: usize = self.graphs.iter().map(|graph| graph.blocks.len()).sum();
+        let block_of = |target: u32| first_block as u32 + graph.block_of[target as usize];
+        for micro in &mut self.micros[self.first_pc..] {
+            if let Step::Branch(target) = &mut micro.step {
+                *target = block_of(*target);
+            }
+        }
+        for target in self.tables[first_table..].iter_mut().flatten() {
+            *target = block_of(*target);
+        }
+        self.graphs.push(graph);
+        if number > 0 {
+            self.functions.push(Function {
+                name: body.name.clone(),
+                number: self.numbers[number - 1],
+                entry: first_block as u32,
+                frame: frame.bytes as u32,
+                params: Frame::slots(&frame.params),
+                returns: Frame::slots(&frame.returns),
+                narrow: rows.0..self.names.narrow_rows,
+                wide: rows.1..self.names.wide_rows,
+                preds: rows.2..self.names.pred_rows,
+                frame_rows: Vec::new(),
+            });
+        }
+        self.layout.frames[number] = frame;
+        Ok(())
+    }
+
     fn error(&self, at: Place, message: impl Into<String>) -> Error {
         at.error(self.path, message)
     }
@@ -111,17 +218,25 @@ impl Lowerer<'_> {
         let name = instruction.full_name();
         let error = self.error(instruction.at, format!("`{name}` is not supported"));
         match instruction.opcode.as_str() {
-            "call" => error.hint("make the function inline: gsim executes entries only"),
-            "brx" => error.hint("compile the switch without a jump table"),
-            "clock" | "nanosleep" => error.hint("values must not depend on time"),
+            "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" => {
+                error.hint("textures and surfaces are not modelled: read a buffer")
+            }
+            "wmma" | "mma" | "wgmma" | "ldmatrix" | "stmatrix" | "tcgen05" => {
+                error.hint("tensor cores are not modelled: compute with ordinary instructions")
+            }
+            "mapa" | "getctarank" | "mbarrier" | "multimem" => {
+                error.hint("clusters and asynchronous barriers are not modelled")
+            }
+            "barrier" if name.contains("cluster") => error.hint("clusters are not modelled"),
             _ => error,
         }
     }
 
-    /// Finds each label's instruction before branches need it.
-    fn labels(&mut self, entry: &Entry) -> Result<()> {
+    /// Finds each label's instruction before branches need it; instructions count from the body's first.
+    fn labels(&mut self, body: &Entry) -> Result<()> {
+        let mark = self.names.mark();
         let mut pc = 0;
-        for statement in &entry.body {
+        for statement in &body.body {
             match statement {
                 Statement::Open => self.names.open(),
                 Statement::Close => self.names.close(),
@@ -132,7 +247,24 @@ impl Lowerer<'_> {
                 _ => {}
             }
         }
-        self.names.rewind();
+        self.names.rewind(mark);
+        for statement in &body.body {
+            match statement {
+                Statement::Open => self.names.open(),
+                Statement::Close => self.names.close(),
+                Statement::Targets(name, labels, at) => {
+                    let find = |label: &String| {
+                        self.names.label(label).ok_or_else(|| {
+                            self.error(*at, format!("label `{label}` is not in this function"))
+                        })
+                    };
+                    let targets = labels.iter().map(find).collect::<Result<_>>()?;
+                    self.targets.insert(name.clone(), targets);
+                }
+                _ => {}
+            }
+        }
+        self.names.rewind(mark);
         Ok(())
     }
 
@@ -144,6 +276,12 @@ impl Lowerer<'_> {
                 None => self.arithmetic(instruction)?,
             },
         };
+        let opcode = instruction.opcode.as_str();
+        if let (Step::Compute(exec), "div" | "rem", Op::Arith(ArithClass::IntDiv)) =
+            (decoded.step, opcode, decoded.op)
+        {
+            decoded.step = Step::Divide(exec, divisor_bits(instruction));
+        }
         let (mut guard, mut guard_flip) = (TRUE, 0);
         if let Some((name, inverted)) = &instruction.guard {
             let (row, reg) = self.names.register(name, Kind::Pred).ok_or_else(|| {
@@ -306,12 +444,24 @@ impl Lowerer<'_> {
                 return Ok(Constant::Global { index: index as u32, offset: offset as u64 });
             }
             Some((VarSpace::Global, _)) => return Err(self.error(at, "an address has 64 bits")),
+            Some((VarSpace::Local, _)) if self.current > 0 && !wide => {
+                return Err(self.error(at, "an address has 64 bits"));
+            }
+            Some((VarSpace::Local, address)) if self.current > 0 => {
+                let offset = address.wrapping_add_signed(offset) as u32;
+                return Ok(Constant::Frame { function: self.current as u32 - 1, offset });
+            }
             Some((_, address)) => return Ok(Constant::Bits(address.wrapping_add_signed(offset))),
             None => {}
         }
+        if name.part.is_none()
+            && wide
+            && let Some(number) = self.function_number(&name.name)
+        {
+            return Ok(Constant::Bits(function_address(number).wrapping_add_signed(offset)));
+        }
         if let Some(special) = names::special(name)
             && offset == 0
-            && !wide
         {
             return Ok(Constant::Special(special));
         }
@@ -322,57 +472,85 @@ impl Lowerer<'_> {
         let error = self.error(at, format!("`{full}` is not known here"));
         Err(match self.layout.refusal(&name.name) {
             Some(hint) => error.hint(hint),
-            None if full.contains("clock") || full.contains("timer") => {
-                error.hint("gsim refuses clocks: values must not depend on timing")
-            }
+            None if names::clock(&name.name).is_some() => error.hint("read the clock with `mov`"),
             None => error,
         })
     }
 
-    fn finish(self, entry: &Entry) -> Result<Program> {
-        let graph = match cfg::build(&self.flow) {
-            Ok(graph) if !graph.blocks.is_empty() => graph,
-            Ok(_) => return Err(self.error(entry.at, "the entry has no instruction")),
-            Err(pc) => {
-                let at = Place { line: self.insts[pc].line, column: 1 };
-                return Err(self
-                    .error(at, "control runs past the end of the entry")
-                    .hint("end the entry with `ret;`"));
-            }
-        };
+    fn finish(mut self, entry: &Entry) -> Result<Program> {
         if self.names.overflow {
             return Err(self.error(entry.at, "the entry names more than 65,535 registers"));
         }
+        let constants = self.names.constants();
+        for constant in &constants {
+            if let Constant::Frame { function, offset } = constant.value {
+                self.functions[function as usize].frame_rows.push((constant.row, offset));
+            }
+        }
         let guarded: Vec<bool> =
             self.micros.iter().map(|micro| micro.guard != TRUE || micro.guard_flip != 0).collect();
-        let registers_per_thread =
-            liveness::registers(&graph, &self.insts, &guarded, &self.names.weights);
-        let mut micros = self.micros;
-        for micro in &mut micros {
-            if let Step::Branch(target) = &mut micro.step {
-                *target = graph.block_of[*target as usize];
-            }
+        let (mut blocks, mut peaks): (Vec<Block>, Vec<u32>) = Default::default();
+        let mut first = 0;
+        for graph in &self.graphs {
+            let count = graph.block_of.len();
+            let (insts, guarded) = (&self.insts[first..][..count], &guarded[first..][..count]);
+            peaks.push(liveness::registers(graph, insts, guarded, &self.names.weights));
+            let moved = blocks.len() as u32;
+            blocks.extend(graph.blocks.iter().map(|block| Block {
+                start: block.start + first as u32,
+                end: block.end + first as u32,
+                reconverge: match block.reconverge {
+                    NO_BLOCK => NO_BLOCK,
+                    meet => meet + moved,
+                },
+            }));
+            first += count;
+        }
+        let graph = self.call_graph();
+        let frames: Vec<u64> = self.layout.frames.iter().map(|frame| frame.bytes).collect();
+        let (recursive, local_bytes) = calls::stack_bytes(&graph, &frames);
+        if local_bytes > variables::MAX_LOCAL {
+            let message = format!("calls need {local_bytes} bytes of local memory a thread");
+            return Err(self.error(entry.at, message));
         }
         Ok(Program {
             name: entry.name.clone(),
             insts: self.insts,
-            micros,
+            micros: self.micros,
             accesses: self.accesses,
-            blocks: graph.blocks,
-            constants: self.names.constants(),
+            copies: self.copies,
+            barriers: self.barriers,
+            tables: self.tables,
+            calls: self.calls,
+            functions: self.functions,
+            recursive,
+            blocks,
+            constants,
             narrow_rows: self.names.narrow_rows,
             wide_rows: self.names.wide_rows,
             pred_rows: self.names.pred_rows,
             regs: self.names.weights.len() as u16,
-            registers_per_thread,
+            registers_per_thread: calls::registers(&graph, &peaks),
             params: self.layout.params,
             shared_bytes: self.layout.shared_bytes,
-            local_bytes: self.layout.local_bytes,
+            local_bytes: local_bytes as u32,
             consts: self.layout.consts,
+            param_start: self.layout.param_start,
             globals: self.layout.globals,
+            patches: self.layout.patches,
             max_threads: entry.max_threads,
             required_threads: entry.required_threads,
         })
+    }
+}
+
+/// How many bits of the divisor a division looks at.
+fn divisor_bits(instruction: &Instruction) -> DivisorBits {
+    let ty = instruction.modifiers.iter().rev().find_map(|word| Type::from_name(word));
+    match ty.map_or(4, Type::bytes) {
+        2 => DivisorBits::Half,
+        8 => DivisorBits::Wide,
+        _ => DivisorBits::Narrow,
     }
 }
 

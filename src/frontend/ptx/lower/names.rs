@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::ast::{Name, RegDecl, VarSpace};
 use super::super::exec::Kind;
-use super::super::program::{Constant, ConstantRow, FIXED_PREDS, Special};
+use super::super::program::{Constant, ConstantRow, FIXED_PREDS, FrameSlot, Special};
 use super::variables::Placed;
 use crate::isa::Reg;
 
@@ -13,7 +13,8 @@ use crate::isa::Reg;
 enum Symbol {
     Declared(Kind),
     Register(Kind, u16, Reg),
-    Variable(VarSpace, u64),
+    /// Space, address and size.
+    Variable(VarSpace, u64, u64),
 }
 
 #[derive(Debug, Default)]
@@ -81,10 +82,14 @@ impl Names {
         self.current = self.scopes[self.current].parent;
     }
 
-    /// Goes back to the start for a second pass over the same blocks.
-    pub fn rewind(&mut self) {
-        self.current = 0;
-        self.opened = 0;
+    /// The present place, for [`Names::rewind`].
+    pub fn mark(&self) -> (usize, usize) {
+        (self.current, self.opened)
+    }
+
+    /// Goes back to a place for a second pass over the same blocks.
+    pub fn rewind(&mut self, mark: (usize, usize)) {
+        (self.current, self.opened) = mark;
     }
 
     /// Declares a label; `false` when the block has it already.
@@ -111,9 +116,9 @@ impl Names {
     }
 
     /// Declares variables.
-    pub fn declare_variables(&mut self, placed: &[Option<Placed>]) {
-        for Placed { name, space, address } in placed.iter().flatten() {
-            let symbol = Symbol::Variable(*space, *address);
+    pub fn declare_variables<'a>(&mut self, placed: impl IntoIterator<Item = &'a Placed>) {
+        for Placed { name, space, address, bytes } in placed {
+            let symbol = Symbol::Variable(*space, *address, *bytes);
             self.scopes[self.current].symbols.insert(name.clone(), symbol);
         }
     }
@@ -160,7 +165,17 @@ impl Names {
     /// Space and address of a variable.
     pub fn variable(&self, name: &str) -> Option<(VarSpace, u64)> {
         match self.find(name)?.1 {
-            Symbol::Variable(space, address) => Some((space, address)),
+            Symbol::Variable(space, address, _) => Some((space, address)),
+            _ => None,
+        }
+    }
+
+    /// The place of a variable in its frame.
+    pub fn frame_slot(&self, name: &str) -> Option<FrameSlot> {
+        match self.find(name)?.1 {
+            Symbol::Variable(VarSpace::Local, address, bytes) => {
+                Some(FrameSlot { offset: address as u32, bytes: bytes as u32 })
+            }
             _ => None,
         }
     }
@@ -244,6 +259,7 @@ pub fn special(name: &Name) -> Option<Special> {
         Some("x") => Some(0),
         Some("y") => Some(1),
         Some("z") => Some(2),
+        Some("w") if name.name.starts_with("%cluster_") => return Some(Special::Fixed(0)),
         Some(_) => return None,
         None => None,
     };
@@ -262,6 +278,32 @@ pub fn special(name: &Name) -> Option<Special> {
         ("%lanemask_gt", None) => Special::MaskGt,
         ("%total_smem_size", None) => Special::SharedBytes { dynamic: false },
         ("%dynamic_smem_size", None) => Special::SharedBytes { dynamic: true },
+        ("%aggr_smem_size", None) => Special::SharedBytes { dynamic: false },
+        // A chip of one SM whose warps and grids have number 0, without clusters.
+        ("%smid" | "%gridid" | "%is_explicit_cluster", None) => Special::Fixed(0),
+        ("%nsmid", None) => Special::Fixed(1),
+        ("%cluster_ctaid", Some(_)) | ("%cluster_ctarank", None) => Special::Fixed(0),
+        ("%cluster_nctaid", Some(_)) | ("%cluster_nctarank", None) => Special::Fixed(1),
+        ("%clusterid", Some(axis)) => Special::Ctaid(axis),
+        ("%nclusterid", Some(axis)) => Special::Nctaid(axis),
+        ("%current_graph_exec" | "%reserved_smem_offset_begin", None) => Special::Fixed(0),
+        (name, None) if name.strip_prefix("%envreg").is_some_and(is_number) => Special::Fixed(0),
+        (name, None) if name.strip_prefix("%pm").is_some_and(is_number) => Special::Fixed(0),
+        _ => return None,
+    })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The bits of a clock register: how many, and from which on. Clocks count the warp's own
+/// instructions: they rise, they are the same in every run, and they depend on no machine.
+pub fn clock(name: &str) -> Option<(u32, u32)> {
+    Some(match name {
+        "%clock" | "%globaltimer_lo" => (32, 0),
+        "%clock_hi" | "%globaltimer_hi" => (32, 32),
+        "%clock64" | "%globaltimer" => (64, 0),
         _ => return None,
     })
 }

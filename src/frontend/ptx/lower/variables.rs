@@ -1,11 +1,11 @@
 //! Where variables and parameters lie.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::super::ast::{Ast, Entry, Init, Statement, Value, VarSpace, Variable};
-use super::super::exec::CONST_WINDOW;
-use super::super::program::{Global, Param};
+use super::super::ast::{Ast, Entry, Relocation, Statement, Value, VarSpace, Variable};
+use super::super::exec::{CONST_WINDOW, SHARED_WINDOW, function_address};
+use super::super::program::{Constant, FrameSlot, Global, Param, Patch};
 use crate::error::Result;
 use crate::workload::DeviceMemory;
 
@@ -16,7 +16,9 @@ const MAX_SHARED: u64 = 1 << 20;
 /// Variables of the module in global memory `[bytes]`; more is better passed as a buffer.
 const MAX_GLOBAL: u64 = 256 << 20;
 /// Local memory of a thread `[bytes]`. Source: CUDA C++ Programming Guide, compute capabilities.
-const MAX_LOCAL: u64 = 512 << 10;
+pub const MAX_LOCAL: u64 = 512 << 10;
+/// Stands for the start of dynamic shared memory until that is known.
+const DYNAMIC: u64 = u64::MAX;
 /// Parameters of an entry `[bytes]`. Source: PTX ISA 9.0, section 5.1.6.
 const MAX_PARAMS: u64 = 32764;
 
@@ -25,29 +27,58 @@ const MAX_PARAMS: u64 = 32764;
 pub struct Placed {
     /// Its name.
     pub name: String,
-    /// Its space.
+    /// Its space; [`VarSpace::Param`] only for parameters of the kernel.
     pub space: VarSpace,
-    /// Its address in that space; constants have generic addresses.
+    /// Its address in that space: constants and parameters of the kernel have generic addresses, local
+    /// variables places in the frame, global ones places in [`Layout::globals`].
     pub address: u64,
+    /// Its size `[bytes]`.
+    pub bytes: u64,
 }
 
-/// Every variable of an entry.
+/// The local memory of one body.
+#[derive(Clone, Debug, Default)]
+pub struct Frame {
+    /// Its variables in the order of the text; `None` for those refused.
+    pub body: Vec<Option<Placed>>,
+    /// What a function returns.
+    pub returns: Vec<Placed>,
+    /// Parameters of a function.
+    pub params: Vec<Placed>,
+    /// Bytes, a multiple of 16.
+    pub bytes: u64,
+}
+
+impl Frame {
+    /// Where parameters or results lie.
+    pub fn slots(list: &[Placed]) -> Vec<FrameSlot> {
+        let slot = |placed: &Placed| FrameSlot {
+            offset: placed.address as u32,
+            bytes: placed.bytes as u32,
+        };
+        list.iter().map(slot).collect()
+    }
+}
+
+/// Every variable of an entry and of the functions that it may call.
 #[derive(Debug, Default)]
 pub struct Layout {
-    /// Variables of the module that the entry names; `None` for those refused.
+    /// Variables of the module that are named; `None` for those refused.
     pub module: Vec<Option<Placed>>,
-    /// Variables of the entry's body, in the order of the text; `None` for those refused.
-    pub body: Vec<Option<Placed>>,
-    /// Parameters.
+    /// The local memory of the entry, then of each function.
+    pub frames: Vec<Frame>,
+    /// Parameters of the entry.
     pub params: Vec<Param>,
     /// Shared memory `[bytes]`.
     pub shared_bytes: u32,
-    /// Local memory of a thread `[bytes]`.
-    pub local_bytes: u32,
-    /// Constant memory.
+    /// Constant memory, without the parameters.
     pub consts: Vec<u8>,
+    /// Where the parameters start in constant memory `[bytes]`.
+    pub param_start: u32,
     /// Variables in global memory; their addresses are places in this list.
     pub globals: Vec<Global>,
+    /// Addresses in initial values.
+    pub patches: Vec<Patch>,
     refused: Vec<(String, &'static str)>,
 }
 
@@ -57,122 +88,177 @@ fn place(next: &mut u64, variable: &Variable) -> u64 {
     address
 }
 
+fn placed(variable: &Variable, address: u64) -> Placed {
+    let (name, space) = (variable.name.clone(), variable.space);
+    Placed { name, space, address, bytes: variable.bytes.unwrap_or(0) }
+}
+
 impl Layout {
-    /// Places the variables that an entry declares or names.
-    pub fn new(entry: &Entry, ast: &Ast, path: &Path) -> Result<Layout> {
+    /// Places the variables that the bodies declare or name; the first is the entry's.
+    pub fn new(bodies: &[&Entry], ast: &Ast, path: &Path) -> Result<Layout> {
         let mut layout = Layout::default();
+        layout.place_params(bodies[0], path)?;
+        let named = named(bodies, ast);
+        let mut shared = 0;
+        // Dynamic shared memory lies behind all that is declared with a size.
+        let mut dynamic_align = 16;
+        let mut dynamic = |variable: &Variable| {
+            dynamic_align = dynamic_align.max(u64::from(variable.align));
+            Some(placed(variable, DYNAMIC))
+        };
+        for variable in ast.variables.iter().filter(|known| named.contains(known.name.as_str())) {
+            let placed = match variable.space {
+                VarSpace::Shared if variable.bytes.is_none() => dynamic(variable),
+                VarSpace::Shared => {
+                    let address = place(&mut shared, variable);
+                    check(shared, MAX_SHARED, "shared memory", variable, path)?;
+                    Some(placed(variable, address))
+                }
+                VarSpace::Const => layout.place_const(variable, path)?,
+                VarSpace::Global => layout.place_global(variable, path)?,
+                VarSpace::Local | VarSpace::Param => None,
+            };
+            layout.module.push(placed);
+        }
+        for (number, body) in bodies.iter().enumerate() {
+            let (mut frame, mut next) = (Frame::default(), 0);
+            if number > 0 {
+                for (list, variables) in
+                    [(&mut frame.returns, &body.returns), (&mut frame.params, &body.params)]
+                {
+                    for variable in variables {
+                        let address = place(&mut next, variable);
+                        check(next, MAX_LOCAL, "parameters", variable, path)?;
+                        let space = VarSpace::Local;
+                        list.push(Placed { space, ..placed(variable, address) });
+                    }
+                }
+            }
+            for statement in &body.body {
+                let Statement::Variable(variable) = statement else { continue };
+                frame.body.push(match variable.space {
+                    VarSpace::Shared if variable.bytes.is_none() => dynamic(variable),
+                    VarSpace::Shared => {
+                        let address = place(&mut shared, variable);
+                        check(shared, MAX_SHARED, "shared memory", variable, path)?;
+                        Some(placed(variable, address))
+                    }
+                    VarSpace::Local | VarSpace::Param => {
+                        let address = place(&mut next, variable);
+                        check(next, MAX_LOCAL, "local memory", variable, path)?;
+                        Some(Placed { space: VarSpace::Local, ..placed(variable, address) })
+                    }
+                    VarSpace::Const => layout.place_const(variable, path)?,
+                    VarSpace::Global => layout.place_global(variable, path)?,
+                });
+            }
+            frame.bytes = next.next_multiple_of(16);
+            layout.frames.push(frame);
+        }
+        shared = shared.next_multiple_of(dynamic_align);
+        let all =
+            layout.module.iter_mut().chain(layout.frames.iter_mut().flat_map(|f| &mut f.body));
+        for placed in all.flatten().filter(|placed| placed.address == DYNAMIC) {
+            placed.address = shared;
+        }
+        layout.shared_bytes = shared as u32;
+        layout.param_start = (layout.consts.len() as u32).next_multiple_of(256);
+        layout.patches(ast, path)?;
+        Ok(layout)
+    }
+
+    fn place_params(&mut self, entry: &Entry, path: &Path) -> Result<()> {
         let mut next = 0;
         for param in &entry.params {
             let bytes = param.bytes.unwrap_or(0);
             let offset = place(&mut next, param);
             check(next, MAX_PARAMS, "parameters", param, path)?;
             let (offset, bytes) = (offset as u32, bytes as u32);
-            layout.params.push(Param { name: param.name.clone(), offset, bytes });
+            self.params.push(Param { name: param.name.clone(), offset, bytes });
         }
-        let named = named(entry);
-        let of_module =
-            ast.variables.iter().filter(|variable| named.contains(variable.name.as_str()));
-        let of_body = entry.body.iter().filter_map(|statement| match statement {
-            Statement::Variable(variable) => Some(variable),
-            _ => None,
-        });
-        let (mut shared, mut local, mut global) = (0, 0, 0);
-        // Dynamic shared memory lies behind all that is declared with a size.
-        let mut dynamic: Vec<(bool, usize)> = Vec::new();
-        let mut dynamic_align = 16;
-        for (in_module, variable) in of_module
-            .map(|variable| (true, variable))
-            .chain(of_body.map(|variable| (false, variable)))
-        {
-            let list = if in_module { &mut layout.module } else { &mut layout.body };
-            let address = match variable.space {
-                VarSpace::Shared if variable.bytes.is_none() => {
-                    dynamic.push((in_module, list.len()));
-                    dynamic_align = dynamic_align.max(u64::from(variable.align));
-                    0
-                }
-                VarSpace::Shared => {
-                    let address = place(&mut shared, variable);
-                    check(shared, MAX_SHARED, "shared memory", variable, path)?;
-                    address
-                }
-                VarSpace::Local => {
-                    let address = place(&mut local, variable);
-                    check(local, MAX_LOCAL, "local memory", variable, path)?;
-                    address
-                }
-                VarSpace::Const => {
-                    let mut end = layout.consts.len() as u64;
-                    let address = place(&mut end, variable);
-                    check(end, MAX_CONST, "constant memory", variable, path)?;
-                    let Init::Bytes(bytes) = &variable.init else {
-                        let hint = "only constants with numbers as initial value are supported";
-                        layout.refused.push((variable.name.clone(), hint));
-                        list.push(None);
-                        continue;
-                    };
-                    layout.consts.resize(end as usize, 0);
-                    let place = &mut layout.consts[address as usize..];
-                    let length = bytes.len().min(place.len());
-                    place[..length].copy_from_slice(&bytes[..length]);
-                    CONST_WINDOW + address
-                }
-                VarSpace::Global => {
-                    let (Some(bytes), false, true) = (
-                        variable.bytes,
-                        variable.init == Init::Symbolic,
-                        u64::from(variable.align) <= DeviceMemory::ALIGN,
-                    ) else {
-                        let hint = "only variables with a size and with numbers as initial value \
-                                    are supported in global memory: pass a buffer";
-                        layout.refused.push((variable.name.clone(), hint));
-                        list.push(None);
-                        continue;
-                    };
-                    global = place(&mut global, variable) + bytes;
-                    check(global, MAX_GLOBAL, "variables in global memory", variable, path)?;
-                    let mut init = match &variable.init {
-                        Init::Bytes(bytes) => bytes.clone(),
-                        _ => Vec::new(),
-                    };
-                    init.truncate(bytes as usize);
-                    layout.globals.push(Global { name: variable.name.clone(), bytes, init });
-                    // Where it lies is known when the kernel is launched.
-                    layout.globals.len() as u64 - 1
-                }
-                // Parameters of calls, which are refused where they stand.
-                VarSpace::Param => {
-                    list.push(None);
-                    continue;
-                }
-            };
-            let name = variable.name.clone();
-            list.push(Some(Placed { name, space: variable.space, address }));
-        }
-        if !dynamic.is_empty() {
-            shared = shared.next_multiple_of(dynamic_align);
-        }
-        for (in_module, index) in dynamic {
-            let list = if in_module { &mut layout.module } else { &mut layout.body };
-            if let Some(placed) = &mut list[index] {
-                placed.address = shared;
-            }
-        }
-        layout.shared_bytes = shared as u32;
-        layout.local_bytes = local.next_multiple_of(16) as u32;
-        Ok(layout)
+        Ok(())
     }
 
-    /// The parameter of that name.
+    fn place_const(&mut self, variable: &Variable, path: &Path) -> Result<Option<Placed>> {
+        let mut end = self.consts.len() as u64;
+        let address = place(&mut end, variable);
+        check(end, MAX_CONST, "constant memory", variable, path)?;
+        self.consts.resize(end as usize, 0);
+        let place = &mut self.consts[address as usize..];
+        let length = variable.init.bytes.len().min(place.len());
+        place[..length].copy_from_slice(&variable.init.bytes[..length]);
+        Ok(Some(placed(variable, CONST_WINDOW + address)))
+    }
+
+    fn place_global(&mut self, variable: &Variable, path: &Path) -> Result<Option<Placed>> {
+        let (Some(bytes), true) =
+            (variable.bytes, u64::from(variable.align) <= DeviceMemory::ALIGN)
+        else {
+            let hint = "only variables with a size are supported in global memory: pass a buffer";
+            self.refused.push((variable.name.clone(), hint));
+            return Ok(None);
+        };
+        let all: u64 = self.globals.iter().map(|global| global.bytes).sum();
+        check(all + bytes, MAX_GLOBAL, "variables in global memory", variable, path)?;
+        let mut init = variable.init.bytes.clone();
+        init.truncate(bytes as usize);
+        self.globals.push(Global { name: variable.name.clone(), bytes, init });
+        // Where it lies is known when the kernel is launched.
+        Ok(Some(placed(variable, self.globals.len() as u64 - 1)))
+    }
+
+    /// Collects the addresses in the initial values of the variables that were placed.
+    fn patches(&mut self, ast: &Ast, path: &Path) -> Result<()> {
+        for variable in ast.variables.iter().filter(|known| !known.init.relocations.is_empty()) {
+            let Some(target) = self.of_module(&variable.name) else { continue };
+            let (global, first) = match target.space {
+                VarSpace::Global => (Some(target.address as u32), 0),
+                VarSpace::Const => (None, target.address - CONST_WINDOW),
+                _ => continue,
+            };
+            let end = target.bytes;
+            for relocation in &variable.init.relocations {
+                if relocation.start + u64::from(relocation.bytes) > end {
+                    continue;
+                }
+                let value = self.address(relocation, ast).ok_or_else(|| {
+                    let message = format!("`{}` is no variable or function", relocation.name);
+                    relocation.at.error(path, message)
+                })?;
+                let Relocation { start, bytes, shift, .. } = *relocation;
+                self.patches.push(Patch { global, start: first + start, bytes, shift, value });
+            }
+        }
+        Ok(())
+    }
+
+    fn address(&self, relocation: &Relocation, ast: &Ast) -> Option<Constant> {
+        let offset = relocation.offset as u64;
+        if let Some(number) = ast.functions.iter().position(|known| known.name == relocation.name) {
+            return Some(Constant::Bits(function_address(number as u32)));
+        }
+        let placed = self.of_module(&relocation.name)?;
+        Some(match placed.space {
+            VarSpace::Global => Constant::Global { index: placed.address as u32, offset },
+            VarSpace::Shared if relocation.generic => {
+                Constant::Bits(placed.address.wrapping_add(SHARED_WINDOW).wrapping_add(offset))
+            }
+            _ => Constant::Bits(placed.address.wrapping_add(offset)),
+        })
+    }
+
+    fn of_module(&self, name: &str) -> Option<&Placed> {
+        self.module.iter().flatten().find(|placed| placed.name == name)
+    }
+
+    /// The parameter of the entry of that name.
     pub fn param(&self, name: &str) -> Option<&Param> {
         self.params.iter().find(|param| param.name == name)
     }
 
     /// Why a variable cannot be used, if it is there.
     pub fn refusal(&self, name: &str) -> Option<&'static str> {
-        let found = self.refused.iter().find(|(refused, _)| refused == name);
-        let param = self.param(name).map(|_| "the address of a parameter is not supported");
-        found.map(|(_, hint)| *hint).or(param)
+        self.refused.iter().find(|(refused, _)| refused == name).map(|(_, hint)| *hint)
     }
 }
 
@@ -184,25 +270,44 @@ fn check(end: u64, most: u64, what: &str, variable: &Variable, path: &Path) -> R
     Err(variable.at.error(path, message))
 }
 
-/// Every name among the operands of an entry.
-fn named(entry: &Entry) -> HashSet<&str> {
+/// Every variable of the module that the bodies name, and those whose addresses these hold.
+fn named<'a>(bodies: &[&'a Entry], ast: &'a Ast) -> HashSet<&'a str> {
     let mut names = HashSet::new();
-    for statement in &entry.body {
-        let Statement::Instruction(instruction) = statement else { continue };
-        for operand in &instruction.operands {
-            match &operand.value {
-                Value::Name(name, _) | Value::Address(Some(name), _) => {
-                    names.insert(name.name.as_str());
-                }
-                Value::Vector(elements) => {
-                    names.extend(elements.iter().filter_map(|element| match element {
-                        Value::Name(name, _) => Some(name.name.as_str()),
-                        _ => None,
-                    }));
-                }
-                _ => {}
+    for body in bodies {
+        for_each_name(body, |name| {
+            names.insert(name);
+        });
+    }
+    let mut open: Vec<&str> = names.iter().copied().collect();
+    let by_name: HashMap<&str, &Variable> =
+        ast.variables.iter().map(|variable| (variable.name.as_str(), variable)).collect();
+    while let Some(name) = open.pop() {
+        let Some(variable) = by_name.get(name) else { continue };
+        for relocation in &variable.init.relocations {
+            if names.insert(relocation.name.as_str()) {
+                open.push(relocation.name.as_str());
             }
         }
     }
     names
+}
+
+/// Calls `see` with every name among the operands of a body.
+pub fn for_each_name<'a>(body: &'a Entry, mut see: impl FnMut(&'a str)) {
+    let mut one = |value: &'a Value| match value {
+        Value::Name(name, _) | Value::Address(Some(name), _) => see(name.name.as_str()),
+        _ => {}
+    };
+    for statement in &body.body {
+        let Statement::Instruction(instruction) = statement else { continue };
+        for operand in &instruction.operands {
+            match &operand.value {
+                Value::Vector(elements) => elements.iter().for_each(&mut one),
+                value => one(value),
+            }
+        }
+        if let Some(call) = &instruction.call {
+            call.args.iter().for_each(&mut one);
+        }
+    }
 }

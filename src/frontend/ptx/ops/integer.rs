@@ -4,7 +4,7 @@
 //! Instructions".
 
 use super::super::ast::Type;
-use super::super::exec::{LOCAL_WINDOW, SHARED_WINDOW};
+use super::super::exec::{CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW};
 use super::{Opcode, Rule, rule};
 
 /// The lines that hold for every integer type `$t`, with its unsigned and doubled relatives.
@@ -154,8 +154,15 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
             )
         }
         // Only shared and local memory have generic addresses of their own.
-        ("cvta.to.global" | "cvta.global" | "cvta.to.const" | "cvta.const", Type::U64) => {
+        (
+            "cvta.to.global" | "cvta.global" | "cvta.to.const" | "cvta.const" | "cvta.to.param",
+            Type::U64,
+        ) => {
             rule!(Move, u64 = |a: u64| a)
+        }
+        // A parameter of the kernel lies in constant memory, one of a function in its frame.
+        ("cvta.param", Type::U64) => {
+            rule!(IntAdd, u64 = |a: u64| if a < CONST_WINDOW { a + LOCAL_WINDOW } else { a })
         }
         ("cvta.shared", Type::U64) => rule!(IntAdd, u64 = |a: u64| a.wrapping_add(SHARED_WINDOW)),
         ("cvta.to.shared", Type::U64) => {

@@ -100,7 +100,7 @@ pub fn select(opcode: &Opcode, wide: [bool; 2]) -> Option<Rule> {
     match root {
         "cvt" => convert::select(opcode, wide),
         "setp" | "set" | "selp" | "slct" => predicate::select(opcode, root),
-        "shfl" | "vote" | "activemask" | "match" => warp::select(opcode),
+        "shfl" | "vote" | "activemask" | "match" | "redux" | "elect" => warp::select(opcode),
         // The tables know one type an instruction; two would mean mixed precision.
         _ if opcode.types.len() > 1 => None,
         _ => match opcode.ty()? {

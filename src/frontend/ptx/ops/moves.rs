@@ -1,6 +1,6 @@
 //! Moves of several values at once: vectors to and from one register, vector parameters.
 
-use super::super::exec::{Bits, Kind, Registers, write};
+use super::super::exec::{Bits, Kind, Registers, SHARED_WINDOW, write};
 use super::super::program::Micro;
 use super::{Rule, Slot};
 use crate::isa::{ArithClass, LaneMask, WARP};
@@ -90,4 +90,22 @@ pub fn copy(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
             write(u32::row_mut(regs, to), mask, &values);
         }
     }
+}
+
+/// Whether generic addresses lie in the window that starts at 2^[`Micro::imm`]; 0 stands for global memory,
+/// which lies below all windows.
+pub fn in_window(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let addresses = u64::row(regs, micro.ops[1]);
+    let mut inside = 0;
+    for (lane, address) in addresses.iter().enumerate() {
+        // Every window is as large as its start.
+        let window = address.checked_ilog2().unwrap_or(0);
+        let holds = match micro.imm {
+            0 => *address < SHARED_WINDOW,
+            start => window == start,
+        };
+        inside |= u32::from(holds) << lane;
+    }
+    let row = &mut regs.preds[usize::from(micro.ops[0])];
+    *row = *row & !mask | inside & mask;
 }

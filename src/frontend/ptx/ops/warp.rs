@@ -33,9 +33,20 @@ const BALLOT: &[Slot] = &[Slot::Dst(Kind::Narrow), Slot::Src(Kind::Pred)];
 const BALLOT_SYNC: &[Slot] =
     &[Slot::Dst(Kind::Narrow), Slot::Src(Kind::Pred), Slot::Src(Kind::Narrow)];
 const MATCH: &[Slot] = &[Slot::Dst(Kind::Narrow), Slot::Src(Kind::Narrow), Slot::Src(Kind::Narrow)];
+const MATCH_WIDE: &[Slot] =
+    &[Slot::Dst(Kind::Narrow), Slot::Src(Kind::Wide), Slot::Src(Kind::Narrow)];
+const MATCH_ALL: &[Slot] =
+    &[Slot::Dst(Kind::Narrow), Slot::SecondPred, Slot::Src(Kind::Narrow), Slot::Src(Kind::Narrow)];
+const MATCH_ALL_WIDE: &[Slot] =
+    &[Slot::Dst(Kind::Narrow), Slot::SecondPred, Slot::Src(Kind::Wide), Slot::Src(Kind::Narrow)];
+const ELECT: &[Slot] = &[Slot::Dst(Kind::Narrow), Slot::SecondPred, Slot::Src(Kind::Narrow)];
 
 /// The rule for an instruction across lanes.
 pub fn select(opcode: &Opcode) -> Option<Rule> {
+    // The one instruction without a type.
+    if opcode.key == "elect.sync" {
+        return Some(Rule { exec: elect, class: ArithClass::IntAdd, slots: ELECT, imm: 0 });
+    }
     let (exec, slots, class): (Exec, _, _) = match (opcode.key.as_str(), opcode.ty()?) {
         ("shfl.sync.up", Type::B32) => (shuffle::<b'u'>, SHUFFLE_SYNC, ArithClass::Sfu),
         ("shfl.sync.down", Type::B32) => (shuffle::<b'd'>, SHUFFLE_SYNC, ArithClass::Sfu),
@@ -53,7 +64,18 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         ("vote.uni", Type::Pred) => (vote::<b'='>, VOTE, ArithClass::IntAdd),
         ("vote.sync.ballot", Type::B32) => (ballot, BALLOT_SYNC, ArithClass::IntAdd),
         ("vote.ballot", Type::B32) => (ballot, BALLOT, ArithClass::IntAdd),
-        ("match.any.sync", Type::B32) => (match_any, MATCH, ArithClass::IntAdd),
+        ("match.any.sync", Type::B32) => (match_any::<u32>, MATCH, ArithClass::IntAdd),
+        ("match.any.sync", Type::B64) => (match_any::<u64>, MATCH_WIDE, ArithClass::IntAdd),
+        ("match.all.sync", Type::B32) => (match_all::<u32>, MATCH_ALL, ArithClass::IntAdd),
+        ("match.all.sync", Type::B64) => (match_all::<u64>, MATCH_ALL_WIDE, ArithClass::IntAdd),
+        ("redux.sync.add", Type::U32 | Type::S32) => (redux::<b'+'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.min", Type::U32) => (redux::<b'<'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.max", Type::U32) => (redux::<b'>'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.min", Type::S32) => (redux::<b'l'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.max", Type::S32) => (redux::<b'g'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.and", Type::B32) => (redux::<b'&'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.or", Type::B32) => (redux::<b'|'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.xor", Type::B32) => (redux::<b'^'>, MATCH, ArithClass::Sfu),
         ("activemask", Type::B32) => (active, &[Slot::Dst(Kind::Narrow)], ArithClass::Move),
         _ => return None,
     };
@@ -112,11 +134,47 @@ fn active(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
     write(u32::row_mut(regs, micro.ops[0]), mask, &[mask; WARP]);
 }
 
-fn match_any(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
-    let values = *u32::row(regs, micro.ops[1]);
+fn match_any<T: Bits + PartialEq>(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let values = *T::row(regs, micro.ops[1]);
     let out = values.map(|value| {
         let same = values.map(|other| other == value);
         pack(&same) & mask
     });
     write(u32::row_mut(regs, micro.ops[0]), mask, &out);
+}
+
+/// All lanes of `mask` when they hold one value, else none; the predicate says which.
+fn match_all<T: Bits + PartialEq>(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let values = *T::row(regs, micro.ops[2]);
+    let first = values[mask.trailing_zeros() as usize % WARP];
+    let all = pack(&values.map(|value| value == first)) & mask == mask;
+    let found = if all { mask } else { 0 };
+    write(u32::row_mut(regs, micro.ops[0]), mask, &[found; WARP]);
+    let second = &mut regs.preds[usize::from(micro.ops[1])];
+    *second = *second & !mask | found;
+}
+
+/// Combines the values of the lanes of `mask`; each gets the result.
+fn redux<const OP: u8>(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let values = u32::row(regs, micro.ops[1]);
+    let active = values.iter().enumerate().filter(|(lane, _)| mask >> lane & 1 == 1);
+    let combined = active.map(|(_, value)| *value).reduce(|a, b| match OP {
+        b'+' => a.wrapping_add(b),
+        b'<' => a.min(b),
+        b'>' => a.max(b),
+        b'l' => (a as i32).min(b as i32) as u32,
+        b'g' => (a as i32).max(b as i32) as u32,
+        b'&' => a & b,
+        b'|' => a | b,
+        _ => a ^ b,
+    });
+    write(u32::row_mut(regs, micro.ops[0]), mask, &[combined.unwrap_or(0); WARP]);
+}
+
+/// Elects the lowest lane: its number for all, and a predicate that holds for it alone.
+fn elect(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let lowest = mask & mask.wrapping_neg();
+    write(u32::row_mut(regs, micro.ops[0]), mask, &[lowest.trailing_zeros(); WARP]);
+    let second = &mut regs.preds[usize::from(micro.ops[1])];
+    *second = *second & !mask | lowest;
 }

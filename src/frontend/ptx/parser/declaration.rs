@@ -1,6 +1,6 @@
 //! Registers and variables.
 
-use super::super::ast::{Init, RegDecl, Statement, Type, VarSpace, Variable};
+use super::super::ast::{Init, RegDecl, Relocation, Statement, Type, Value, VarSpace, Variable};
 use super::super::lexer::Token;
 use super::Parser;
 use crate::error::Result;
@@ -98,46 +98,88 @@ impl Parser<'_, '_> {
         if bytes.is_some_and(|bytes| bytes > MAX_VARIABLE_BYTES) {
             return Err(at.error(self.path, format!("`{name}` is larger than 4 GiB")));
         }
-        let init = if self.eat_char('=') { self.init(ty)? } else { Init::None };
-        if let (None, Init::Bytes(given), false) = (bytes, &init, external) {
-            bytes = Some(given.len() as u64);
+        let init = if self.eat_char('=') { self.init(ty)? } else { Init::default() };
+        if bytes.is_none() && !init.bytes.is_empty() && !external {
+            bytes = Some(init.bytes.len() as u64);
         }
         Ok(Variable { space, name, ty, align, bytes, init, at })
     }
 
-    /// An initial value: one number, or numbers in braces; nested braces are flattened.
+    /// An initial value: one number or address, or a list in braces; nested braces are flattened.
     fn init(&mut self, ty: Type) -> Result<Init> {
-        let mut given = Vec::new();
-        let mut symbolic = false;
+        let size = ty.bytes() as usize;
+        let mut init = Init::default();
         let mut depth = 0u64;
-        let mut negative = false;
         loop {
-            let sign = std::mem::take(&mut negative);
             match self.peek() {
                 Token::Punct('{') => depth += 1,
                 Token::Punct('}') if depth > 0 => depth -= 1,
                 Token::Punct(',') if depth > 0 => {}
-                Token::Punct('-') => negative = true,
-                Token::Punct(';' | ',') if depth == 0 => break,
-                Token::Int(value) => {
-                    let value = if sign { value.wrapping_neg() } else { value };
-                    let float = match ty {
-                        Type::F32 => u64::from((value as i64 as f32).to_bits()),
-                        Type::F64 => (value as i64 as f64).to_bits(),
-                        _ => value,
+                Token::Punct(';' | ',') if depth == 0 => return Ok(init),
+                Token::Ident(_) => {
+                    self.address_in(&mut init, size, 0)?;
+                    continue;
+                }
+                Token::Int(mask)
+                    if matches!(self.tokens.get(self.next + 1), Some((Token::Punct('('), _))) =>
+                {
+                    // `0xFF00(name)`: the byte of the address that the mask names.
+                    let at = self.place();
+                    self.bump();
+                    self.bump();
+                    let shift = mask.trailing_zeros() as u8;
+                    if mask == 0 || !shift.is_multiple_of(8) || mask >> shift != 0xff {
+                        return Err(at.error(self.path, "this mask selects no byte"));
+                    }
+                    self.address_in(&mut init, size, shift)?;
+                    self.expect(')')?;
+                    continue;
+                }
+                Token::Punct('-') | Token::Int(_) | Token::F32(_) | Token::F64(_) => {
+                    let word = match (self.simple()?, ty) {
+                        (Value::Int(value), Type::F32) => {
+                            u64::from((value as i64 as f32).to_bits())
+                        }
+                        (Value::Int(value), Type::F64) => (value as i64 as f64).to_bits(),
+                        (Value::F64(bits), Type::F32) => {
+                            u64::from((f64::from_bits(bits) as f32).to_bits())
+                        }
+                        (Value::Int(bits) | Value::F64(bits), _) => bits,
+                        (Value::F32(bits), _) => u64::from(bits),
+                        _ => return Err(self.expected("a number")),
                     };
-                    given.extend(&float.to_le_bytes()[..ty.bytes() as usize]);
+                    init.bytes.extend(&word.to_le_bytes()[..size.min(8)]);
+                    continue;
                 }
-                Token::F32(bits) => given.extend(bits.to_le_bytes()),
-                Token::F64(bits) if ty == Type::F32 => {
-                    given.extend((f64::from_bits(bits) as f32).to_le_bytes());
-                }
-                Token::F64(bits) => given.extend(bits.to_le_bytes()),
-                Token::End => return Err(self.expected("`;`")),
-                _ => symbolic = true,
+                _ => return Err(self.expected("an initial value")),
             }
             self.bump();
         }
-        Ok(if symbolic { Init::Symbolic } else { Init::Bytes(given) })
+    }
+
+    /// `name+4` or `generic(name)+4` in an initial value.
+    fn address_in(&mut self, init: &mut Init, size: usize, shift: u8) -> Result<()> {
+        let at = self.place();
+        let mut name = self.ident("a name")?;
+        let generic = name == "generic" && self.eat_char('(');
+        if generic {
+            name = self.ident("a variable")?;
+        }
+        let mut offset = if generic { 0 } else { self.offset(true)? };
+        if generic {
+            self.expect(')')?;
+            offset = self.offset(true)?;
+        }
+        init.relocations.push(Relocation {
+            start: init.bytes.len() as u64,
+            bytes: size.min(8) as u8,
+            shift,
+            name: name.to_owned(),
+            offset,
+            generic,
+            at,
+        });
+        init.bytes.extend(std::iter::repeat_n(0, size));
+        Ok(())
     }
 }

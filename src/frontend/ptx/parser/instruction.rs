@@ -1,6 +1,6 @@
 //! Instructions and their operands.
 
-use super::super::ast::{Instruction, Name, Operand, Value};
+use super::super::ast::{Call, Instruction, Name, Operand, Value};
 use super::super::lexer::Token;
 use super::Parser;
 use crate::error::Result;
@@ -22,9 +22,8 @@ impl Parser<'_, '_> {
         let mut operands = Vec::new();
         if !self.eat_char(';') {
             if opcode == "call" {
-                // Calls have a syntax of their own and are refused later, by name.
-                self.skip_past(';')?;
-                return Ok(Instruction { guard, opcode, modifiers, operands, at });
+                let call = Some(Box::new(self.call()?));
+                return Ok(Instruction { guard, opcode, modifiers, operands, call, at });
             }
             loop {
                 operands.push(self.operand()?);
@@ -34,7 +33,46 @@ impl Parser<'_, '_> {
                 self.expect(',')?;
             }
         }
-        Ok(Instruction { guard, opcode, modifiers, operands, at })
+        Ok(Instruction { guard, opcode, modifiers, operands, call: None, at })
+    }
+
+    /// `(result), function, (arguments), prototype;`, where all but the function may be missing.
+    fn call(&mut self) -> Result<Call> {
+        let mut returns = Vec::new();
+        if self.peek() == Token::Punct('(') {
+            for value in self.group()? {
+                let Value::Name(name, 0) = value else { return Err(self.expected("a variable")) };
+                returns.push(name);
+            }
+            self.expect(',')?;
+        }
+        let target = self.name("a function")?;
+        let mut args = Vec::new();
+        if self.eat_char(',') {
+            if self.peek() == Token::Punct('(') {
+                args = self.group()?;
+                if self.eat_char(',') {
+                    self.ident("a prototype")?;
+                }
+            } else {
+                self.ident("a prototype")?;
+            }
+        }
+        self.expect(';')?;
+        Ok(Call { target, returns, args })
+    }
+
+    /// Operands in parentheses.
+    fn group(&mut self) -> Result<Vec<Value>> {
+        self.expect('(')?;
+        let mut values = Vec::new();
+        while !self.eat_char(')') {
+            values.push(self.simple()?);
+            if self.peek() != Token::Punct(')') {
+                self.expect(',')?;
+            }
+        }
+        Ok(values)
     }
 
     fn name(&mut self, what: &str) -> Result<Name> {
@@ -78,7 +116,7 @@ impl Parser<'_, '_> {
     }
 
     /// A sum of signed numbers, such as `+-4`; after a name it may be empty.
-    fn offset(&mut self, may_be_empty: bool) -> Result<i64> {
+    pub(super) fn offset(&mut self, may_be_empty: bool) -> Result<i64> {
         let (mut sum, mut some) = (0u64, may_be_empty);
         loop {
             let mut negative = false;
@@ -97,7 +135,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn simple(&mut self) -> Result<Value> {
+    pub(super) fn simple(&mut self) -> Result<Value> {
         match self.peek() {
             Token::Ident(_) => {
                 let name = self.name("an operand")?;

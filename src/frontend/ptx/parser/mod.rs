@@ -140,11 +140,9 @@ impl<'a> Parser<'a, '_> {
                     self.skip_block()?;
                 }
                 "func" => {
-                    while !matches!(self.peek(), Token::Punct('{' | ';') | Token::End) {
-                        self.bump();
-                    }
-                    if !self.eat_char(';') {
-                        self.skip_block()?;
+                    self.bump();
+                    if let Some(function) = self.function()? {
+                        ast.functions.push(function);
                     }
                 }
                 "entry" => {
@@ -186,32 +184,61 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn entry(&mut self) -> Result<Entry> {
+        let mut entry = self.header("the name of an entry", Vec::new())?;
+        self.expect('{')?;
+        self.body(&mut entry.body)?;
+        Ok(entry)
+    }
+
+    /// A function; `None` for one that is only declared.
+    fn function(&mut self) -> Result<Option<Entry>> {
+        let returns = self.parameters()?;
+        let mut function = self.header("the name of a function", returns)?;
+        if self.eat_char(';') {
+            return Ok(None);
+        }
+        self.expect('{')?;
+        self.body(&mut function.body)?;
+        Ok(Some(function))
+    }
+
+    fn header(&mut self, what: &str, returns: Vec<Variable>) -> Result<Entry> {
         let at = self.place();
-        let name = self.ident("the name of an entry")?.to_owned();
+        let name = self.ident(what)?.to_owned();
+        let params = self.parameters()?;
         let mut entry = Entry {
             name,
-            params: Vec::new(),
+            params,
+            returns,
             max_threads: None,
             required_threads: None,
             body: Vec::new(),
             at,
         };
-        if self.eat_char('(') && !self.eat_char(')') {
-            loop {
-                let Some(space) = self.space() else {
-                    return Err(self.expected("`.param`"));
-                };
-                entry.params.push(self.variable(space, false)?);
-                if self.eat_char(')') {
-                    break;
-                }
+        self.entry_directives(&mut entry)?;
+        Ok(entry)
+    }
+
+    /// `(.param .u64 a, .param .u32 b)`, if it is there.
+    fn parameters(&mut self) -> Result<Vec<Variable>> {
+        let mut params = Vec::new();
+        if !self.eat_char('(') {
+            return Ok(params);
+        }
+        while !self.eat_char(')') {
+            if self.peek() == Token::Dotted("reg") {
+                return Err(self
+                    .place()
+                    .error(self.path, "parameters in registers are not supported")
+                    .hint("declare them with `.param`, as compilers do"));
+            }
+            let Some(space) = self.space() else { return Err(self.expected("`.param`")) };
+            params.push(self.variable(space, false)?);
+            if self.peek() != Token::Punct(')') {
                 self.expect(',')?;
             }
         }
-        self.entry_directives(&mut entry)?;
-        self.expect('{')?;
-        self.body(&mut entry.body)?;
-        Ok(entry)
+        Ok(params)
     }
 
     /// `.maxntid 256, 1, 1` and its like, between header and body.
@@ -220,7 +247,7 @@ impl<'a> Parser<'a, '_> {
             self.bump();
             let mut numbers = [1; 3];
             let mut given = 0;
-            while !matches!(self.peek(), Token::Punct('{') | Token::Dotted(_) | Token::End) {
+            while !matches!(self.peek(), Token::Punct('{' | ';') | Token::Dotted(_) | Token::End) {
                 if let Token::Int(value) = self.bump()
                     && given < 3
                 {
@@ -261,9 +288,23 @@ impl<'a> Parser<'a, '_> {
                     self.bump();
                 }
                 Token::Dotted("loc" | "file") => self.skip_line(at.line),
-                Token::Dotted(
-                    "pragma" | "branchtargets" | "calltargets" | "callprototype" | "alias",
-                ) => self.skip_past(';')?,
+                Token::Dotted("branchtargets") => {
+                    self.bump();
+                    let Some(Statement::Label(name, at)) = body.pop() else {
+                        return Err(at.error(self.path, "`.branchtargets` needs a name before it"));
+                    };
+                    let mut labels = Vec::new();
+                    while !self.eat_char(';') {
+                        labels.push(self.ident("a label")?.to_owned());
+                        if self.peek() != Token::Punct(';') {
+                            self.expect(',')?;
+                        }
+                    }
+                    body.push(Statement::Targets(name, labels, at));
+                }
+                Token::Dotted("pragma" | "calltargets" | "callprototype" | "alias") => {
+                    self.skip_past(';')?;
+                }
                 Token::Dotted("reg") => {
                     self.bump();
                     self.registers(body)?;

@@ -24,9 +24,12 @@ fn an_unknown_opcode_is_named_with_its_place() {
         &[&at(22), "`tex.1d.v4.f32`"],
     );
     says(&message("  add.cc.u32 %r1, %r1, 1; ret;"), &[&at(3), "`add.cc.u32` is not supported"]);
-    says(&message("call foo; ret;"), &["`call`", "hint: make the function inline"]);
-    says(&message("bar.sync 1, 64; ret;"), &["barrier 0"]);
-    says(&message("mov.u32 %r1, %clock; ret;"), &["`%clock`", "must not depend on timing"]);
+    says(&message("call foo; ret;"), &[&at(1), "`foo` has no body", "hint: compile the whole"]);
+    says(&message("call malloc; ret;"), &["`malloc`", "hint: there is no heap in a kernel"]);
+    says(
+        &message("add.u32 %r1, %clock, 1; ret;"),
+        &["`%clock`", "hint: read the clock with `mov`"],
+    );
 }
 
 #[test]

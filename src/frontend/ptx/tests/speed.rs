@@ -34,5 +34,10 @@ fn warp_instructions_a_second() {
     for entry in ["st_char", "st_float", "reduce", "histogram", "mathk", "heavy", "i64"] {
         line(compiled, entry);
     }
+    let products = include_str!("products.ptx");
+    for entry in ["product_int", "product_short", "product_char"] {
+        measure(products, entry, [16, 16, 1], [16, 16, 1], 1 << 18, 256);
+        measure(products, entry, [8, 32, 1], [32, 8, 1], 1 << 18, 256);
+    }
     measure(compiled, "matmul", [16, 16, 1], [16, 16, 1], 1 << 18, 256);
 }

@@ -1,0 +1,207 @@
+//! What control instructions need to look at, and what is said when a CTA cannot go on.
+
+use super::super::program::{DivisorBits, Micro, Program, Step};
+use super::Fault;
+use super::barrier;
+use super::copy::lanes;
+use super::cta::CtaState;
+use super::memory::LaneFault;
+use super::registers::{Registers, write};
+use super::stack::Stack;
+use crate::isa::{BarrierUse, LaneMask, WARP, WarpStream};
+
+/// Runs of a stream that are searched for a loop.
+const LOOP_RUNS: usize = 4096;
+
+/// The decoded instruction at a place.
+pub fn micro_at(program: &Program, pc: usize) -> &Micro {
+    &program.micros[pc]
+}
+
+/// Writes a clock register.
+pub fn read_clock(regs: &mut Registers, micro: &Micro, mask: LaneMask, time: u64) {
+    let row = usize::from(micro.ops[0]);
+    let value = time >> (micro.imm & 0xff);
+    match micro.imm >> 8 {
+        0 => write(&mut regs.narrow[row], mask, &[value as u32; WARP]),
+        _ => write(&mut regs.wide[row], mask, &[value; WARP]),
+    }
+}
+
+/// A lane that divides by zero.
+#[inline]
+pub fn zero_divisor(
+    regs: &Registers,
+    micro: &Micro,
+    mask: LaneMask,
+    bits: DivisorBits,
+) -> Option<usize> {
+    let row = usize::from(micro.ops[2]);
+    let mut zero = 0;
+    for lane in 0..WARP {
+        let is_zero = match bits {
+            DivisorBits::Half => regs.narrow[row][lane] as u16 == 0,
+            DivisorBits::Narrow => regs.narrow[row][lane] == 0,
+            DivisorBits::Wide => regs.wide[row][lane] == 0,
+        };
+        zero |= u32::from(is_zero) << lane;
+    }
+    zero &= mask;
+    (zero != 0).then_some(zero.trailing_zeros() as usize)
+}
+
+/// Where the lanes of an indirect branch go.
+pub fn ways_of(
+    targets: &[u32],
+    regs: &Registers,
+    micro: &Micro,
+    active: LaneMask,
+) -> Result<Vec<(u32, LaneMask)>, LaneFault> {
+    let row = &regs.narrow[usize::from(micro.ops[0])];
+    let mut ways: Vec<(u32, LaneMask)> = Vec::new();
+    for lane in lanes(active) {
+        let Some(&target) = targets.get(row[lane] as usize) else {
+            let count = targets.len();
+            let message = format!("branches to place {} of a table of {count}", row[lane]);
+            return Err((lane, message));
+        };
+        match ways.iter_mut().find(|(block, _)| *block == target) {
+            Some((_, mask)) => *mask |= 1 << lane,
+            None => ways.push((target, 1 << lane)),
+        }
+    }
+    Ok(ways)
+}
+
+/// Lets lanes go on that wait for others of their warp, all of which have arrived too; true when some did.
+pub fn release_lanes(program: &Program, stack: &mut Stack, regs: &Registers) -> bool {
+    let is_sync = |pc: u32| matches!(program.micros[pc as usize].step, Step::WarpSync);
+    let arrived = stack.waiting().filter(|frame| is_sync(frame.wait));
+    let arrived = arrived.fold(0, |all, frame| all | frame.mask);
+    let live = stack.live();
+    let is_met = |pc: u32, mask: LaneMask| {
+        let row = usize::from(program.micros[pc as usize].ops[0]);
+        let members = regs.narrow[row][mask.trailing_zeros() as usize % WARP];
+        is_sync(pc) && members & live & !arrived == 0
+    };
+    let some = stack.waiting().any(|frame| is_met(frame.wait, frame.mask));
+    stack.release(|frame| is_met(frame.wait, frame.mask));
+    some
+}
+
+/// The barrier at which all lanes of a warp wait; `Err` holds two instructions when there are several.
+pub fn meeting(
+    program: &Program,
+    stack: &Stack,
+    regs: &Registers,
+) -> Result<BarrierUse, (u32, u32)> {
+    let mut found: Option<(u32, BarrierUse)> = None;
+    for frame in stack.waiting() {
+        let pc = frame.wait;
+        let at = match program.micros[pc as usize].step {
+            Step::Barrier(index) => {
+                barrier::named(&program.barriers[index as usize], regs, frame.mask).ok()
+            }
+            _ => None,
+        };
+        match (found, at) {
+            (None, Some(at)) => found = Some((pc, at)),
+            (Some((_, first)), Some(at)) if first == at => {}
+            (Some((first, _)), _) => return Err((first, pc)),
+            (None, None) => {
+                let other = stack.waiting().find(|other| other.wait != pc);
+                return Err((pc, other.map_or(pc, |other| other.wait)));
+            }
+        }
+    }
+    Ok(found.map_or(BarrierUse::ALL, |(_, at)| at))
+}
+
+/// The lines of the loop that a warp was in last, if it was in one.
+fn loop_lines(program: &Program, stream: &WarpStream) -> Option<(u32, u32)> {
+    let mut runs = stream.recent().take(LOOP_RUNS);
+    let (first, _) = runs.next()?;
+    let (mut least, mut most) = (u32::MAX, 0);
+    let mut add = |pc: u32, length: u32| {
+        for inst in &program.insts[pc as usize..(pc + length) as usize] {
+            least = least.min(inst.line);
+            most = most.max(inst.line);
+        }
+    };
+    for (pc, length) in runs {
+        add(pc, length);
+        if pc == first {
+            return Some((least, most));
+        }
+    }
+    None
+}
+
+fn where_it_loops(program: &Program, stream: &WarpStream, warp: usize) -> String {
+    match loop_lines(program, stream) {
+        Some((first, last)) => format!("warp {warp} loops in lines {first} to {last}"),
+        None => format!("warp {warp} is in no loop"),
+    }
+}
+
+/// The launch has executed all that it may.
+#[cold]
+pub fn limit_reached(
+    program: &Program,
+    stream: &WarpStream,
+    pc: u32,
+    warp: usize,
+    lane: usize,
+) -> Fault {
+    let place = where_it_loops(program, stream, warp);
+    let message = format!("the launch executed more warp instructions than its limit; {place}");
+    Fault { pc, warp: warp as u32, lane: lane as u32, message }
+}
+
+/// A CTA has executed more than can be recorded.
+#[cold]
+pub fn too_long(program: &Program, stream: &WarpStream, pc: u32, warp: usize) -> Fault {
+    let place = where_it_loops(program, stream, warp);
+    let message =
+        format!("the CTA executed so much that its record takes more than 1 GiB; {place}");
+    Fault { pc, warp: warp as u32, lane: 0, message }
+}
+
+impl CtaState {
+    /// Every warp that runs waits at a barrier that cannot open.
+    #[cold]
+    pub(super) fn deadlock(&self, program: &Program, alive: u16) -> Fault {
+        // By instruction: the barrier, and the warps that wait there.
+        let mut places: Vec<(u32, u8, Vec<String>)> = Vec::new();
+        let mut first = None;
+        for (warp, stack) in self.stacks().iter().enumerate() {
+            let Some(frame) = stack.waiting().next() else { continue };
+            let regs = self.narrow_of(program, warp);
+            let id = match program.micros[frame.wait as usize].step {
+                Step::Barrier(index) => {
+                    let row = usize::from(program.barriers[index as usize].id);
+                    regs[row][frame.mask.trailing_zeros() as usize % WARP] as u8
+                }
+                _ => 0,
+            };
+            first.get_or_insert((frame.wait, warp, frame.mask.trailing_zeros()));
+            match places.iter_mut().find(|(pc, known, _)| (*pc, *known) == (frame.wait, id)) {
+                Some((.., warps)) => warps.push(warp.to_string()),
+                None => places.push((frame.wait, id, vec![warp.to_string()])),
+            }
+        }
+        let place = |(pc, id, warps): &(u32, u8, Vec<String>)| {
+            let line = program.insts[*pc as usize].line;
+            let (arrived, wanted) = self.barriers().count(*id, alive);
+            let what = if warps.len() == 1 { "warp" } else { "warps" };
+            format!(
+                "{what} {} in line {line} at barrier {id}, where {arrived} of {wanted} warps arrived",
+                warps.join(", ")
+            )
+        };
+        let places: Vec<String> = places.iter().map(place).collect();
+        let message = format!("waits for ever: {}", places.join("; "));
+        let (pc, warp, lane) = first.unwrap_or_default();
+        Fault { pc, warp: warp as u32, lane, message }
+    }
+}

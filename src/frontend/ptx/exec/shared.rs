@@ -1,0 +1,100 @@
+//! Shared memory, and which of its bytes a thread has written.
+//!
+//! Reading a value of which no byte was ever written is an error. A value counts as written when one
+//! of its bytes is: compilers copy structures with the gaps between their fields.
+
+use super::super::program::{Access, AccessKind};
+use super::copy::{Places, lanes};
+use crate::isa::{LaneMask, WARP};
+
+/// The shared memory of a CTA.
+#[derive(Clone, Debug, Default)]
+pub struct SharedMemory {
+    bytes: Vec<u8>,
+    /// 1 for each byte that was written; empty when nobody asks.
+    written: Vec<u8>,
+    /// Bytes that were not.
+    unwritten: usize,
+}
+
+impl SharedMemory {
+    /// So many bytes; `checked` tells whether reading what was not written is an error.
+    pub fn new(bytes: usize, checked: bool) -> Self {
+        let written = vec![0; if checked { bytes } else { 0 }];
+        SharedMemory { bytes: vec![0; bytes], unwritten: written.len(), written }
+    }
+
+    /// As it is when a CTA starts.
+    pub fn reset(&mut self) {
+        self.bytes.fill(0);
+        self.written.fill(0);
+        self.unwritten = self.written.len();
+    }
+
+    /// Size `[bytes]`.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The content.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    /// Whether there may be bytes that were not written.
+    #[inline]
+    pub fn has_unwritten(&self) -> bool {
+        self.unwritten > 0
+    }
+
+    /// Writes bytes, which lie inside.
+    pub fn write(&mut self, start: usize, data: &[u8]) {
+        self.bytes[start..start + data.len()].copy_from_slice(data);
+        if self.unwritten > 0 {
+            self.mark(start, data.len());
+        }
+    }
+
+    fn mark(&mut self, start: usize, length: usize) {
+        let written = &mut self.written[start..start + length];
+        self.unwritten -= written.iter().map(|byte| usize::from(1 - byte)).sum::<usize>();
+        written.fill(1);
+    }
+
+    /// Notes what an access writes; `Err` holds a lane that reads what was not written.
+    pub fn follow(
+        &mut self,
+        access: &Access,
+        places: &Places,
+        mask: LaneMask,
+    ) -> Result<(), usize> {
+        let size = access.ty.bytes() as usize;
+        let bytes = size * usize::from(access.elements);
+        let writes = access.kind != AccessKind::Load;
+        if let Places::Affine { first, stride } = places
+            && *stride == bytes as isize
+        {
+            let all = &self.written[*first..][..WARP * bytes];
+            if writes && access.kind == AccessKind::Store {
+                self.mark(*first, WARP * bytes);
+                return Ok(());
+            }
+            if all.iter().fold(1, |all, byte| all & byte) == 1 {
+                return Ok(());
+            }
+        }
+        for lane in lanes(mask) {
+            let place = places.of(lane);
+            if access.kind != AccessKind::Store {
+                let values = self.written[place..place + bytes].chunks_exact(size);
+                if values.into_iter().any(|value| value.iter().all(|byte| *byte == 0)) {
+                    return Err(lane);
+                }
+            }
+            if writes {
+                self.mark(place, bytes);
+            }
+        }
+        Ok(())
+    }
+}
