@@ -181,6 +181,10 @@ impl Report {
 
     /// The workload and its parameters in one line, for titles.
     pub fn workload_line(&self) -> String {
+        // All of its fields would fill a page.
+        if let WorkloadSpec::Synthetic(spec) = &self.inputs.workload {
+            return format!("Synthetic: {}", spec.summary());
+        }
         let json = serde_json::to_value(&self.inputs.workload).expect("plain data");
         let Value::Object(variants) = json else { return in_words(&json) };
         let lines = variants.iter().map(|(name, spec)| match in_words(spec) {

@@ -7,11 +7,11 @@ use crate::config::SyntheticSpec;
 
 /// Lists the launches.
 pub(super) fn build(spec: &SyntheticSpec, seed: u64) -> Workload {
-    let spec = Arc::new(spec.clone());
+    let launch = SyntheticLaunch { spec: Arc::new(spec.clone()), seed };
     Workload {
         name: "synthetic".to_owned(),
         memory: DeviceMemory::default(),
-        launches: vec![Work::Synthetic(SyntheticLaunch { spec, seed })],
+        launches: vec![Work::Synthetic(launch); spec.launches.size()],
         check: Box::new(|_| Ok(Verdict::NOTHING_TO_CHECK)),
     }
 }

@@ -2,7 +2,7 @@
 
 mod element;
 mod stencil1d;
-mod synthetic;
+pub mod synthetic;
 
 use serde::{Deserialize, Serialize};
 
