@@ -12,10 +12,12 @@ pub mod run;
 pub mod study;
 mod workload;
 
-pub use bounded::{Bounded, Check, Checked};
+pub use bounded::{Bounded, Check, Checked, Millionths, Share, Wide};
 pub use load::{Origin, ResolvedRun, RunFile, load_run};
 pub use machine::Machine;
 pub use overrides::{Setting, Settings};
 pub use run::RunConfig;
 pub use study::{StudyConfig, StudyFile};
-pub use workload::{ElementType, KernelSpec, Stencil1dSpec, SyntheticSpec, WorkloadSpec, kernel};
+pub use workload::{
+    ElementType, KernelSpec, Stencil1dSpec, SyntheticSpec, WorkloadSpec, kernel, synthetic,
+};

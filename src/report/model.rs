@@ -189,6 +189,10 @@ impl Report {
                 parameters => format!("{}: {parameters}", kernel.source),
             };
         }
+        // All of its fields would fill a page.
+        if let WorkloadSpec::Synthetic(spec) = &self.inputs.workload {
+            return format!("Synthetic: {}", spec.summary());
+        }
         let json = serde_json::to_value(&self.inputs.workload).expect("plain data");
         let Value::Object(variants) = json else { return in_words(&json) };
         let lines = variants.iter().map(|(name, spec)| match in_words(spec) {

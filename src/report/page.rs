@@ -54,12 +54,12 @@ impl Report {
         let inputs = serde_json::to_string_pretty(&self.inputs).expect("maps have string keys");
         let _ = write!(
             page,
-            "<h2>Inputs</h2>\n<p>gsim {}, report schema {}. Check: {}.</p>\n\
+            "<h2>Inputs</h2>\n<p>gsim {}, report schema {}. {}.</p>\n\
              <details><summary>machine, workload, seed</summary>\n\
              <pre>{}</pre>\n</details>\n</body>\n</html>\n",
             escape(&self.gsim),
             self.schema,
-            self.verdict_line(),
+            capitalised(&self.verdict_line()),
             escape(&inputs)
         );
         page
@@ -139,6 +139,12 @@ impl Report {
         }
         page.push_str("</table>\n");
     }
+}
+
+/// The text with its first letter as at the start of a sentence.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

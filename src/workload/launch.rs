@@ -41,6 +41,12 @@ impl From<Launch> for Work {
     }
 }
 
+impl From<SyntheticLaunch> for Work {
+    fn from(launch: SyntheticLaunch) -> Self {
+        Work::Synthetic(launch)
+    }
+}
+
 /// One launch of a synthetic kernel. It has no memory on the host: there are addresses and no values.
 #[derive(Clone, Debug)]
 pub struct SyntheticLaunch {
@@ -114,6 +120,11 @@ pub struct Launches {
 }
 
 impl Launches {
+    /// The same launch so many times.
+    pub fn repeated(launch: impl Into<Work>, times: usize) -> Self {
+        Launches { distinct: vec![launch.into()], order: vec![0; times] }
+    }
+
     /// Adds a launch that is not yet in the order; gives its number.
     pub fn add(&mut self, launch: impl Into<Work>) -> u32 {
         self.distinct.push(launch.into());

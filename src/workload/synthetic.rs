@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{DeviceMemory, Own, SyntheticLaunch, Verdict, Work, Workload};
+use super::{DeviceMemory, Launches, Own, SyntheticLaunch, Verdict, Workload};
 use crate::config::SyntheticSpec;
 
 /// Lists the launches.
 pub(super) fn build(spec: &SyntheticSpec, seed: u64) -> Workload {
-    let spec = Arc::new(spec.clone());
+    let launch = SyntheticLaunch { spec: Arc::new(spec.clone()), seed };
     Workload {
         name: "synthetic".to_owned(),
         memory: DeviceMemory::default(),
-        launches: [Work::Synthetic(SyntheticLaunch { spec, seed })].into_iter().collect(),
+        launches: Launches::repeated(launch, spec.launches.size()),
         check: Box::new(|_| Ok(Verdict::NOTHING_TO_CHECK)),
         own: Own::default(),
     }

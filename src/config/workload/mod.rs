@@ -3,7 +3,7 @@
 mod element;
 pub mod kernel;
 mod stencil1d;
-mod synthetic;
+pub mod synthetic;
 
 use serde::{Deserialize, Serialize};
 

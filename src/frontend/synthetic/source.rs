@@ -1,13 +1,25 @@
 //! A synthetic launch, CTA by CTA.
 
+use super::layout::regions;
+use super::pattern::{Addresses, Turn, WarpPlace};
+use super::program::{PhaseCode, Program};
+use crate::config::synthetic::Use;
 use crate::error::Result;
-use crate::isa::{Cta, CtaSource, Inst, Kernel, Op, Operands, WARP};
+use crate::isa::{Cta, CtaSource, Kernel, LaneMask, WARP, WarpStream};
 use crate::workload::SyntheticLaunch;
 
+/// Every lane executes every instruction; which of them access memory is the access's affair.
+const ALL: LaneMask = !0;
+
 /// A synthetic launch under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SyntheticSource {
     kernel: Kernel,
+    phases: Vec<PhaseCode>,
+    /// By phase and place in the mixture.
+    addresses: Vec<Vec<Addresses>>,
+    repeats: u64,
+    exit: u32,
     next: u64,
 }
 
@@ -15,17 +27,81 @@ impl SyntheticSource {
     /// Starts a launch.
     pub fn new(launch: &SyntheticLaunch) -> Self {
         let spec = &launch.spec;
-        let exit = Inst { op: Op::Exit, dsts: Operands::NONE, srcs: Operands::NONE, line: 0 };
+        let program = Program::new(spec);
+        let addresses = program
+            .phases
+            .iter()
+            .zip(regions(spec))
+            .enumerate()
+            .map(|(phase, (code, regions))| {
+                let entries = regions.into_iter().zip(&code.counts).enumerate();
+                entries
+                    .map(|(entry, (region, &count))| {
+                        Addresses::new(spec, launch.seed, Use { phase, entry }, region, count)
+                    })
+                    .collect()
+            })
+            .collect();
         let kernel = Kernel {
             name: "synthetic".to_owned(),
-            insts: vec![exit],
-            regs: 1,
-            registers_per_thread: 16,
-            shared_bytes: 0,
+            insts: program.insts,
+            regs: program.regs,
+            registers_per_thread: spec.registers.get(),
+            shared_bytes: spec.shared.get(),
             cta_threads: spec.warps.get() * WARP as u32,
             ctas: u64::from(spec.ctas.get()),
         };
-        SyntheticSource { kernel, next: 0 }
+        SyntheticSource {
+            kernel,
+            phases: program.phases,
+            addresses,
+            repeats: u64::from(spec.repeats.get()),
+            exit: program.exit,
+            next: 0,
+        }
+    }
+
+    /// Fills `cta` with CTA `number`, reusing its storage. It is the same whatever was asked for before.
+    pub fn fill(&mut self, number: u64, cta: &mut Cta) {
+        cta.reset(self.kernel.cta_warps());
+        for (warp, stream) in (0..).zip(&mut cta.warps) {
+            let place = WarpPlace { cta: number, warp };
+            for pass in 0..self.repeats {
+                for (phase, addresses) in self.phases.iter().zip(&mut self.addresses) {
+                    run_phase(phase, addresses, place, pass, stream);
+                }
+            }
+            stream.push(self.exit, ALL);
+        }
+    }
+}
+
+/// Appends one pass of a warp through a phase.
+fn run_phase(
+    phase: &PhaseCode,
+    addresses: &mut [Addresses],
+    place: WarpPlace,
+    pass: u64,
+    stream: &mut WarpStream,
+) {
+    let in_flight = phase.in_flight;
+    let mut slot = 0;
+    for (number, step) in (0u32..).zip(&phase.steps) {
+        if number >= in_flight {
+            phase.math.push(slot, ALL, stream);
+        }
+        stream.push_run(step.pc, step.len, ALL);
+        let turn = Turn { pass, index: u64::from(step.index) };
+        addresses[step.entry as usize].push(place, turn, stream);
+        slot = if slot + 1 == in_flight { 0 } else { slot + 1 };
+    }
+    // What is still under way is used, too.
+    let accesses = phase.steps.len() as u32;
+    for number in accesses.max(in_flight)..accesses + in_flight {
+        phase.math.push(number % in_flight, ALL, stream);
+    }
+    if let Some(barrier) = phase.barrier {
+        stream.push(barrier, ALL);
     }
 }
 
@@ -38,11 +114,8 @@ impl CtaSource for SyntheticSource {
         if self.next == self.kernel.ctas {
             return Ok(false);
         }
+        self.fill(self.next, cta);
         self.next += 1;
-        cta.reset(self.kernel.cta_warps());
-        for warp in &mut cta.warps {
-            warp.push(0, !0);
-        }
         Ok(true)
     }
 }

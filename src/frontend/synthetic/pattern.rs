@@ -1,0 +1,352 @@
+//! The addresses of an access. `workloads/PATTERNS.md` has the formulas, in the same letters.
+
+use super::layout::Region;
+use super::random::{Permutation, again, below, chance, draw, key, threshold};
+use super::zipf::Zipf;
+use crate::config::synthetic::{Chains, ChaseOrder, Pattern, Sharing, StencilShape, Use};
+use crate::config::{Bounded, SyntheticSpec};
+use crate::isa::{LaneMask, WARP, WarpStream};
+
+/// A warp of the launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarpPlace {
+    /// Its CTA.
+    pub cta: u64,
+    /// Its number in the CTA.
+    pub warp: u64,
+}
+
+/// Which of an access's instructions: of a warp, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The pass through all phases.
+    pub pass: u64,
+    /// Its number in the pass.
+    pub index: u64,
+}
+
+/// The addresses of one access of a mixture.
+#[derive(Clone, Debug)]
+pub struct Addresses {
+    region: Region,
+    sharing: Sharing,
+    /// Warps of a CTA.
+    warps: u64,
+    /// Instructions of a warp in a pass.
+    per_pass: u64,
+    /// Instructions of a warp: A.
+    accesses: u64,
+    mask: LaneMask,
+    lanes: usize,
+    /// Bytes of an element.
+    width: u64,
+    key: u64,
+    rule: Rule,
+    /// The window of each group of lanes, for the warp at hand [runs].
+    anchors: [u64; WARP],
+}
+
+#[derive(Clone, Debug)]
+enum Rule {
+    /// Elements in the order of threads: `warp` and `access` count 32 elements.
+    Linear {
+        elements: u64,
+        warp: u64,
+        access: u64,
+        taps: Box<[u64]>,
+    },
+    Stride {
+        footprint: u64,
+        lane: u64,
+        access: u64,
+        warp: u64,
+    },
+    Random {
+        run: usize,
+        runs: u64,
+    },
+    Hot {
+        run: usize,
+        runs: u64,
+        hot: u64,
+        threshold: u64,
+    },
+    Gather {
+        run: usize,
+        runs: u64,
+        window: u64,
+        threshold: u64,
+    },
+    Zipf {
+        run: usize,
+        ranks: Box<Zipf>,
+        scatter: Permutation,
+    },
+    Chase(Chase),
+}
+
+#[derive(Clone, Debug)]
+struct Chase {
+    nodes: u64,
+    node: u64,
+    order: Option<Permutation>,
+    /// Chains of a warp for each of its lanes, or for all: Q.
+    in_flight: u64,
+    /// Lanes with a chain each.
+    chain_lanes: usize,
+    /// Nodes from the start of a chain to that of the next.
+    spacing: u64,
+}
+
+impl Addresses {
+    /// The addresses of the access at `at`, of which each warp executes `per_pass` a pass.
+    pub fn new(spec: &SyntheticSpec, seed: u64, at: Use, region: Region, per_pass: u64) -> Self {
+        let access = spec.access(at);
+        let (width, lanes) = (u64::from(access.width.get()), access.lanes.size());
+        let warps = u64::from(spec.warps.get());
+        let scope_warps = match access.sharing() {
+            Sharing::Grid => u64::from(spec.ctas.get()) * warps,
+            Sharing::Cta => warps,
+            Sharing::Warp => 1,
+        };
+        let accesses = per_pass * u64::from(spec.repeats.get());
+        let (footprint, elements) = (access.footprint.get(), access.elements());
+        let runs = |run: u32| (run as usize, elements / u64::from(run));
+        // What belongs to the array and not to the access: the same for all that use it.
+        let array_key = key(seed, region.first_use.phase, region.first_use.entry);
+        let rule = match &access.pattern {
+            Pattern::Stream => {
+                Rule::Linear { elements, warp: 1, access: scope_warps, taps: [0].into() }
+            }
+            Pattern::Blocks => {
+                Rule::Linear { elements, warp: accesses, access: 1, taps: [0].into() }
+            }
+            stencil @ Pattern::Stencil { .. } => {
+                let taps =
+                    taps(stencil).map(|tap| tap.rem_euclid(elements as i64) as u64).collect();
+                Rule::Linear { elements, warp: 1, access: scope_warps, taps }
+            }
+            Pattern::Stride { lane, access, warp } => {
+                let [lane, access, warp] = [lane, access, warp].map(|step| step.get() % footprint);
+                Rule::Stride { footprint, lane, access, warp }
+            }
+            Pattern::Broadcast { step } => {
+                Rule::Stride { footprint, lane: 0, access: step.get() % footprint, warp: 0 }
+            }
+            Pattern::Random { run } => {
+                let (run, runs) = runs(run.get());
+                Rule::Random { run, runs }
+            }
+            Pattern::Hot { fraction, bytes, run } => {
+                let hot = bytes.get() / (u64::from(run.get()) * width);
+                let (run, runs) = runs(run.get());
+                Rule::Hot { run, runs, hot, threshold: threshold(fraction.millionths()) }
+            }
+            Pattern::Gather { locality, window, run } => {
+                let window = window.get() / (u64::from(run.get()) * width);
+                let (run, runs) = runs(run.get());
+                Rule::Gather { run, runs, window, threshold: threshold(locality.millionths()) }
+            }
+            Pattern::Zipf { exponent, run } => {
+                let (run, runs) = runs(run.get());
+                let scatter = Permutation::new(runs, array_key);
+                Rule::Zipf { run, ranks: Box::new(Zipf::new(runs, exponent.value())), scatter }
+            }
+            Pattern::Chase { node, order, chains } => {
+                let nodes = footprint / node.get();
+                let in_flight = u64::from(spec.phases[at.phase].in_flight.get());
+                let chain_lanes = if *chains == Chains::Lane { lanes } else { 1 };
+                let chains = scope_warps * in_flight * chain_lanes as u64;
+                Rule::Chase(Chase {
+                    nodes,
+                    node: node.get(),
+                    order: (*order == ChaseOrder::Shuffled)
+                        .then(|| Permutation::new(nodes, array_key)),
+                    in_flight,
+                    chain_lanes,
+                    spacing: (nodes / chains).max(1),
+                })
+            }
+        };
+        Addresses {
+            region,
+            sharing: access.sharing(),
+            warps,
+            per_pass,
+            accesses,
+            mask: !0 >> (WARP - lanes),
+            lanes,
+            width,
+            key: key(seed, at.phase, at.entry),
+            rule,
+            anchors: [0; WARP],
+        }
+    }
+
+    /// The warp's number among those that share its copy.
+    fn scope_warp(&self, place: WarpPlace) -> u64 {
+        match self.sharing {
+            Sharing::Grid => place.cta * self.warps + place.warp,
+            Sharing::Cta => place.warp,
+            Sharing::Warp => 0,
+        }
+    }
+
+    /// Appends the addresses of an instruction to the warp's stream. The instructions of a warp come in
+    /// order, for a window of the gather is that of the one before.
+    pub fn push(&mut self, place: WarpPlace, turn: Turn, stream: &mut WarpStream) {
+        let region = &self.region;
+        let base = region.base + place.cta * region.cta_pitch + place.warp * region.warp_pitch;
+        let scope_warp = self.scope_warp(place);
+        let number = turn.pass * self.per_pass + turn.index;
+        let (mask, lanes, width) = (self.mask, self.lanes, self.width);
+        match &self.rule {
+            Rule::Linear { elements, warp, access, taps } => {
+                let (step, tap) = match taps.len() as u64 {
+                    1 => (number, 0),
+                    taps => (number / taps, number % taps),
+                };
+                let thread = (scope_warp * warp + step * access) * WARP as u64;
+                let first = (thread + taps[tap as usize]) % elements;
+                let to = Wrapped { base, first: first * width, step: width, end: elements * width };
+                to.push(mask, stream);
+            }
+            Rule::Stride { footprint, lane, access, warp } => {
+                let ways = u128::from(scope_warp) * u128::from(*warp)
+                    + u128::from(number) * u128::from(*access);
+                let first = (ways % u128::from(*footprint)) as u64;
+                Wrapped { base, first, step: *lane, end: *footprint }.push(mask, stream);
+            }
+            Rule::Chase(chase) => {
+                let nodes = chase.nodes(scope_warp, turn, self.per_pass);
+                if chase.chain_lanes == 1 {
+                    return stream.push_affine(mask, base + chase.address(nodes, 0), 0);
+                }
+                let mut addresses = [0; WARP];
+                for (lane, address) in addresses[..lanes].iter_mut().enumerate() {
+                    *address = base + chase.address(nodes, lane as u64);
+                }
+                stream.push_addresses(mask, &addresses);
+            }
+            Rule::Random { run, runs } => {
+                let (run, runs) = (*run, *runs);
+                self.push_runs(base, place, number, run, stream, |_, h| below(h, runs));
+            }
+            Rule::Hot { run, runs, hot, threshold } => {
+                let (run, runs, hot, threshold) = (*run, *runs, *hot, *threshold);
+                self.push_runs(base, place, number, run, stream, |_, h| {
+                    match chance(h, threshold) {
+                        true => below(again(h), hot),
+                        false => hot + below(again(h), runs - hot),
+                    }
+                });
+            }
+            Rule::Gather { run, runs, window, threshold } => {
+                let (run, runs, window, threshold) = (*run, *runs, *window, *threshold);
+                let mut anchors = self.anchors;
+                self.push_runs(base, place, number, run, stream, |group, h| {
+                    if number == 0 || !chance(h, threshold) {
+                        anchors[group] = below(again(h), runs - window + 1);
+                    }
+                    anchors[group] + below(again(again(h)), window)
+                });
+                self.anchors = anchors;
+            }
+            Rule::Zipf { run, ranks, scatter } => {
+                self.push_runs(base, place, number, *run, stream, |_, h| scatter.of(ranks.rank(h)));
+            }
+        }
+    }
+
+    /// Appends addresses of which `run` lanes share a draw; `place_of` makes the number of a run of elements
+    /// from the group of lanes and its draw.
+    #[inline]
+    fn push_runs(
+        &self,
+        base: u64,
+        place: WarpPlace,
+        number: u64,
+        run: usize,
+        stream: &mut WarpStream,
+        mut place_of: impl FnMut(usize, u64) -> u64,
+    ) {
+        let warp = place.cta * self.warps + place.warp;
+        let counter = (warp * self.accesses + number) * WARP as u64;
+        let bytes = run as u64 * self.width;
+        let groups = self.lanes.div_ceil(run);
+        if groups == 1 {
+            let first = base + place_of(0, draw(self.key, counter)) * bytes;
+            return stream.push_affine(self.mask, first, self.width as i32);
+        }
+        let mut addresses = [0; WARP];
+        for group in 0..groups {
+            let first = base + place_of(group, draw(self.key, counter + group as u64)) * bytes;
+            for lane in 0..run {
+                addresses[group * run + lane] = first + lane as u64 * self.width;
+            }
+        }
+        stream.push_addresses(self.mask, &addresses);
+    }
+}
+
+/// Addresses that go round: `base + (first + lane * step) mod end`.
+struct Wrapped {
+    base: u64,
+    first: u64,
+    step: u64,
+    end: u64,
+}
+
+impl Wrapped {
+    #[inline]
+    fn push(&self, mask: LaneMask, stream: &mut WarpStream) {
+        let last = self.first + self.step * (WARP as u64 - 1);
+        match i32::try_from(self.step) {
+            Ok(step) if last < self.end => stream.push_affine(mask, self.base + self.first, step),
+            _ => {
+                let at = |lane: usize| (self.first + self.step * lane as u64) % self.end;
+                stream.push_addresses(mask, &std::array::from_fn(|lane| self.base + at(lane)));
+            }
+        }
+    }
+}
+
+impl Chase {
+    /// Steps behind, and number of, the chain of lane 0.
+    fn nodes(&self, scope_warp: u64, turn: Turn, per_pass: u64) -> (u64, u64) {
+        let chain = turn.index % self.in_flight;
+        let steps_of_a_pass = (per_pass - chain).div_ceil(self.in_flight);
+        let steps = turn.pass * steps_of_a_pass + turn.index / self.in_flight;
+        (steps, (scope_warp * self.in_flight + chain) * self.chain_lanes as u64)
+    }
+
+    /// Bytes from the array's start to the node of a lane.
+    #[inline]
+    fn address(&self, (steps, first_chain): (u64, u64), lane: u64) -> u64 {
+        let start = (first_chain + lane) * self.spacing;
+        let place = (start + steps) % self.nodes;
+        let node = self.order.as_ref().map_or(place, |order| order.of(place));
+        node * self.node
+    }
+}
+
+/// Distances of a stencil's neighbours from its centre [elements], lowest first: by plane, by row, in a row.
+fn taps(pattern: &Pattern) -> impl Iterator<Item = i64> {
+    let Pattern::Stencil { radius, row, plane, shape } = pattern else {
+        unreachable!("only stencils have neighbours")
+    };
+    let radius = i64::from(radius.get());
+    let star = *shape == StencilShape::Star;
+    // How far it goes along rows and planes, and what a step there is worth.
+    let axis = |distance: &Option<Bounded<1, { u32::MAX }>>| {
+        distance.map_or((0, 0), |distance| (radius, i64::from(distance.get())))
+    };
+    let ((rows, row), (planes, plane)) = (axis(row), axis(plane));
+    (-planes..=planes).flat_map(move |z| {
+        let on_axis = move |y: &i64| !(star && z != 0 && *y != 0);
+        (-rows..=rows).filter(on_axis).flat_map(move |y| {
+            let reach = if star && (z != 0 || y != 0) { 0 } else { radius };
+            (-reach..=reach).map(move |x| z * plane + y * row + x)
+        })
+    })
+}

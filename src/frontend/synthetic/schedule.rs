@@ -1,0 +1,107 @@
+//! Which access of the mixture comes when, and which of them load, store or are atomic.
+//!
+//! Every warp of a kernel has the same order, as it would in a program. It is spread evenly: smooth weighted
+//! round robin, in which every candidate gains its weight in each turn and the one with the most pays
+//! the sum of all weights.
+
+use crate::config::Share;
+use crate::config::synthetic::{Access, Phase};
+use crate::isa::AccessKind;
+
+/// Smooth weighted round robin.
+#[derive(Clone, Debug)]
+pub struct Rotation {
+    weights: Vec<i64>,
+    credits: Vec<i64>,
+}
+
+impl Rotation {
+    /// Candidates with these weights, of which at least one is not 0.
+    pub fn new(weights: impl IntoIterator<Item = u32>) -> Self {
+        let weights: Vec<i64> = weights.into_iter().map(i64::from).collect();
+        Rotation { credits: vec![0; weights.len()], weights }
+    }
+
+    /// The next one; the first of those with the most credit.
+    pub fn turn(&mut self) -> usize {
+        let mut best = 0;
+        let mut total = 0;
+        for candidate in 0..self.weights.len() {
+            self.credits[candidate] += self.weights[candidate];
+            total += self.weights[candidate];
+            if self.credits[candidate] > self.credits[best] {
+                best = candidate;
+            }
+        }
+        self.credits[best] -= total;
+        best
+    }
+}
+
+/// One memory instruction of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Its place in the mixture.
+    pub entry: usize,
+    /// How many of the same place came before, in one pass through the phase.
+    pub index: u32,
+    /// What it does.
+    pub kind: AccessKind,
+}
+
+/// The memory instructions of one pass through a phase, in order.
+pub fn schedule(phase: &Phase) -> impl Iterator<Item = Turn> {
+    let mut mix = Rotation::new(phase.mix.iter().map(|access| access.weight.get()));
+    let mut kinds: Vec<Rotation> = phase.mix.iter().map(|access| kinds_of(access)).collect();
+    let mut counts = vec![0; phase.mix.len()];
+    (0..phase.accesses.get()).map(move |_| {
+        let entry = mix.turn();
+        let kind = [AccessKind::Load, AccessKind::Store, AccessKind::Atomic][kinds[entry].turn()];
+        let index = counts[entry];
+        counts[entry] += 1;
+        Turn { entry, index, kind }
+    })
+}
+
+fn kinds_of(access: &Access) -> Rotation {
+    let (stores, atomics) =
+        (access.write_fraction.millionths(), access.atomic_fraction.millionths());
+    Rotation::new([Share::ONE - stores - atomics, stores, atomics])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn turns_are_spread_evenly() {
+        let mut rotation = Rotation::new([3, 1]);
+        let turns: Vec<usize> = (0..8).map(|_| rotation.turn()).collect();
+        assert_eq!(turns, [0, 0, 1, 0, 0, 0, 1, 0]);
+    }
+
+    proptest! {
+        /// After every turn each of two candidates has had its share to within one turn, and each of
+        /// several exactly its share after as many turns as the sum of the weights.
+        #[test]
+        fn shares_are_kept(weights in prop::collection::vec(0u32..50, 1..8), stores in 0u32..=1_000_000) {
+            prop_assume!(weights.iter().sum::<u32>() > 0);
+            let mut rotation = Rotation::new(weights.iter().copied());
+            let mut counts = vec![0u32; weights.len()];
+            for _ in 0..weights.iter().sum() {
+                counts[rotation.turn()] += 1;
+            }
+            prop_assert_eq!(counts, weights);
+
+            let mut kinds = Rotation::new([1_000_000 - stores, stores]);
+            let mut count = 0;
+            for turn in 1..500u64 {
+                count += kinds.turn() as u64;
+                let share = turn * u64::from(stores);
+                prop_assert!((count * 1_000_000).abs_diff(share) <= 500_000);
+            }
+        }
+    }
+}
