@@ -23,7 +23,7 @@ fn resolved(element: ElementType) -> ResolvedRun {
 /// Executes every launch as the simulation does, CTA by CTA into storage that is reused; gives the warp
 /// instructions.
 fn execute(run: &ResolvedRun) -> u64 {
-    let mut workload = registry::build(&run).expect("a workload");
+    let mut workload = registry::build(run).expect("a workload");
     let module = Module::parse(&workload.launches[0].ptx).expect("the kernel is understood");
     let mut cta = Cta::default();
     let mut instructions = 0;
