@@ -197,3 +197,51 @@ fn an_example_can_be_the_run_of_a_study() {
     assert_eq!((rows[1][0].as_str(), rows[2][0].as_str()), ("32", "64"));
     assert!(rows[1][1] != rows[2][1], "{table}");
 }
+
+/// What `gsim workload show` prints.
+fn show(what: &str) -> String {
+    let output = Command::cargo_bin("gsim")
+        .unwrap()
+        .current_dir(runs())
+        .args(["workload", "show", what])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{what}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_kernel_is_shown_by_its_own_file_and_by_its_run_file() {
+    let shown = show("spmv/spmv.ptx");
+    for part in [
+        "spmv/spmv.ptx\n",
+        "\nentry spmv_csr\n",
+        ".u32  spmv_csr_param_0  4 bytes\n",
+        ".u64  spmv_csr_param_5  8 bytes\n",
+        " registers a thread\n",
+        "global load 5",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(show("spmv.ron"), shown);
+    let heat = show("heat.ron");
+    assert!(heat.contains("entry jacobi\n") && heat.contains("entry heat_border\n"), "{heat}");
+}
+
+#[test]
+fn the_run_file_that_a_workload_shows_runs() {
+    for workload in gsim::workload::registry::WORKLOADS {
+        let shown = show(workload.name);
+        let (_, run) = shown.split_once("A run file:\n").unwrap();
+        let folder = TempDir::new().unwrap();
+        fs::write(folder.path().join("run.ron"), run).unwrap();
+        gsim::config::load_run(&folder.path().join("run.ron"), &[]).unwrap();
+    }
+    let error = Command::cargo_bin("gsim").unwrap().args(["workload", "show", "kernal"]).output();
+    let error = error.unwrap();
+    assert_eq!(error.status.code(), Some(2));
+    let text = String::from_utf8(error.stderr).unwrap();
+    assert!(
+        text.starts_with("error: no workload is called \"kernal\" (hint: did you mean Kernel?")
+    );
+}

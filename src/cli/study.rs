@@ -28,12 +28,18 @@ pub struct StudyArgs {
     /// Print nothing but errors.
     #[arg(long, short)]
     quiet: bool,
+    /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
+    #[arg(long, value_name = "PATH")]
+    nvrtc: Option<PathBuf>,
 }
 
 /// Loads and validates the study, simulates every point, writes figures, tables and the page.
 pub(super) fn run(args: StudyArgs) -> Result<()> {
     let study = StudyFile::read(&args.file)?;
-    let points = study.points(&args.set.pairs()?)?;
+    let mut points = study.points(&args.set.pairs()?)?;
+    for point in &mut points {
+        point.run.nvrtc.clone_from(&args.nvrtc);
+    }
     let started = Instant::now();
     let bar =
         if args.quiet { ProgressBar::hidden() } else { ProgressBar::new(points.len() as u64) };

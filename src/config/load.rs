@@ -64,18 +64,21 @@ impl Origin {
             path.strip_prefix(key.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        let message = format!("{path}: {}", describe(&error));
         let longest = |settings: &Settings| {
             settings.keys().filter(is_over).max_by_key(|key| key.len()).cloned()
         };
         if let Some(key) = longest(&self.given) {
-            let value = self.given[&key].ron();
-            let message = format!("{}{key}={value}: {message}", self.words);
+            let (words, value) = (&self.words, self.given[&key].ron());
+            let within = if key == path { String::new() } else { format!("{path}: ") };
+            let message = format!("{words}{key}={value}: {within}{}", describe(&error));
             return Error { message, location: None, ..error };
         }
-        let Some(file) = &self.file else { return Error { message, location: None, ..error } };
-        match file.config.set.keys().filter(is_over).max_by_key(|key| key.len()) {
-            Some(key) => file.point(&["set", key], path, error),
+        let Some(file) = &self.file else {
+            let message = format!("{path}: {}", describe(&error));
+            return Error { message, location: None, ..error };
+        };
+        match longest(&file.config.set) {
+            Some(key) => file.point(&["set", &key], path, error),
             None => {
                 let root = Node::parse(&file.text);
                 let mut parts: Vec<&str> = path.split('.').collect();

@@ -223,7 +223,7 @@ fn blame(text: &str, problem: Problem, ordered: &[(Vec<String>, &String, &Settin
     };
     let partners: Vec<String> = mentioned
         .iter()
-        .filter(|field| !is_set(field) && field != &path)
+        .filter(|field| !is_set(field) && !field.starts_with(path))
         .map(|field| shown(field).join("."))
         .collect();
     let hint = problem.hint.or_else(|| match partners.as_slice() {

@@ -144,10 +144,11 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
         }
         Code::Message(message) => {
             let node = root.find(&path);
-            let named = node.and_then(|node| {
-                let first = mentioned_fields(node, message).into_iter().next()?;
-                node.find(&first)
-            });
+            let named =
+                node.and_then(|node| match mentioned_fields(node, message).into_iter().next() {
+                    Some(first) => node.find(&first),
+                    None => surrounding(node, message),
+                });
             (named.or(node).map(|node| node.start), message.clone(), None)
         }
         // The value has the wrong type.
@@ -205,6 +206,15 @@ pub fn suggest<S: AsRef<str>>(found: &str, names: &[S]) -> String {
         }
         None => "it has no fields".to_owned(),
     }
+}
+
+/// What is there of the first field below `node` that a message names by a path, such as `x` of `x.size`.
+fn surrounding<'n>(node: &'n Node, message: &str) -> Option<&'n Node> {
+    let words = message.split(|c: char| c.is_whitespace() || c == ':');
+    let path: Vec<&str> = words
+        .map(|word| word.split('.').collect())
+        .find(|path: &Vec<&str>| path.len() > 1 && node.find(&path[..1]).is_some())?;
+    (1..path.len()).rev().find_map(|length| node.find(&path[..length]))
 }
 
 /// Fields of `node` that a message names, as paths from it, in the order of the message, each once.

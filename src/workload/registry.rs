@@ -234,4 +234,20 @@ mod tests {
             assert_eq!(spec.as_object().unwrap().keys().next().unwrap(), workload.name);
         }
     }
+
+    #[test]
+    fn the_page_on_own_kernels_has_the_example_and_names_every_field() {
+        let page = include_str!("../../workloads/README.md");
+        assert!(page.contains(&KERNEL.example.replace('\n', "\n    ")));
+        let names = KERNEL.parameters.iter().map(|parameter| parameter.name);
+        for name in names.chain([
+            "type", "elements", "fill", "output", "expect", "entry", "grid", "block", "shared",
+            "args", "times", "index", "body", "swap",
+        ]) {
+            assert!(page.contains(&format!("| `{name}` |")), "{name}");
+        }
+        for fill in ["Zero", "Constant", "Iota", "Uniform", "Permutation", "Values", "Npy", "Raw"] {
+            assert!(page.contains(&format!("| `{fill}")), "{fill}");
+        }
+    }
 }

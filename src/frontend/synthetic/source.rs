@@ -5,7 +5,7 @@ use super::pattern::{Addresses, Turn, WarpPlace};
 use super::program::{PhaseCode, Program};
 use crate::config::synthetic::Use;
 use crate::error::Result;
-use crate::isa::{Cta, CtaSource, Kernel, LaneMask, WARP, WarpStream};
+use crate::isa::{BarrierUse, Cta, CtaSource, Kernel, LaneMask, WARP, WarpStream};
 use crate::workload::SyntheticLaunch;
 
 /// Every lane executes every instruction; which of them access memory is the access's affair.
@@ -102,6 +102,7 @@ fn run_phase(
     }
     if let Some(barrier) = phase.barrier {
         stream.push(barrier, ALL);
+        stream.push_barrier(BarrierUse::ALL);
     }
 }
 

@@ -25,12 +25,13 @@ impl Tolerance {
     }
 }
 
-/// Compares all elements; says what differs.
+/// Compares all elements with those of `file`; says what differs.
 pub fn compare(
     element: Scalar,
     shape: &[u64],
     have: &[u8],
     want: &[u8],
+    file: &str,
     tolerance: Tolerance,
 ) -> Result<(), String> {
     let size = element.bytes() as usize;
@@ -55,7 +56,7 @@ pub fn compare(
     let Some((index, have, want)) = first else { return Ok(()) };
     let count = want_count(shape);
     Err(format!(
-        "wrong result: {wrong} of {count} elements differ, the first at {}: {have}, expected {want}; the \
+        "wrong result: {wrong} of {count} elements differ from {file}, the first at {}: {have}, expected {want}; the \
          largest error is {absolute:.3e} absolute, {relative:.3e} relative",
         place(index, shape)
     ))
@@ -87,7 +88,7 @@ mod tests {
 
     fn outcome(have: &[f32], want: &[f32], absolute: f64, relative: f64) -> Result<(), String> {
         let tolerance = Tolerance { absolute, relative };
-        compare(Scalar::F32, &[have.len() as u64], &bytes(have), &bytes(want), tolerance)
+        compare(Scalar::F32, &[have.len() as u64], &bytes(have), &bytes(want), "a.npy", tolerance)
     }
 
     #[test]
@@ -117,11 +118,11 @@ mod tests {
             [1i64, 2, 3, i64::MAX - 1, 5, 8].iter().flat_map(|v| v.to_le_bytes()).collect();
         let exact = Tolerance { absolute: 0.0, relative: 0.0 };
         assert_eq!(
-            compare(Scalar::I64, &[2, 3], &have, &want, exact).unwrap_err(),
-            "wrong result: 2 of 6 elements differ, the first at [1, 0]: 9223372036854775807, expected \
+            compare(Scalar::I64, &[2, 3], &have, &want, "a.npy", exact).unwrap_err(),
+            "wrong result: 2 of 6 elements differ from a.npy, the first at [1, 0]: 9223372036854775807, expected \
              9223372036854775806; the largest error is 2.000e0 absolute, 2.500e-1 relative"
         );
         let close = Tolerance { absolute: 2.0, relative: 0.0 };
-        assert_eq!(compare(Scalar::I64, &[2, 3], &have, &want, close), Ok(()));
+        assert_eq!(compare(Scalar::I64, &[2, 3], &have, &want, "a.npy", close), Ok(()));
     }
 }

@@ -129,7 +129,9 @@ fn ptx(
     digests.insert(format!("{}: compiler", spec.source), compiler);
     digests.insert(format!("{}: PTX sha256", spec.source), ptx_header::sha256(&ptx));
     // Messages name lines of the PTX, which is in no file.
-    Ok(Arc::new(PtxSource { path: path.with_extension("cu.ptx"), text: ptx }))
+    let mut name = path.into_os_string();
+    name.push(" (PTX)");
+    Ok(Arc::new(PtxSource { path: name.into(), text: ptx }))
 }
 
 /// PTX of CUDA C++, and the compiler that made it. Headers are looked for beside the source.
@@ -269,12 +271,9 @@ impl Compared {
     /// The elements that were compared; an error names the first difference.
     fn hold_against(&self, memory: &DeviceMemory) -> Result<u64> {
         let have = memory.of(self.buffer);
-        compare::compare(self.element, &self.shape, have, &self.want, self.tolerance).map_err(
-            |why| {
-                let error = Error::run(format!("{why} by {}", self.file));
-                self.origin.point(&self.path, error)
-            },
-        )?;
+        let (want, file) = (&self.want, &self.file);
+        compare::compare(self.element, &self.shape, have, want, file, self.tolerance)
+            .map_err(|why| self.origin.point(&self.path, Error::run(why)))?;
         Ok(self.shape.iter().product())
     }
 }

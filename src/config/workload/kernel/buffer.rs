@@ -132,7 +132,11 @@ impl BufferSpec {
             ),
             None => None,
         };
-        self.check_fill(count, scope).map_err(|why| format!("fill: {why}"))?;
+        let says_itself = matches!(self.fill, Fill::Npy(_) | Fill::Raw(_) | Fill::Values(_));
+        if count.is_none() && !says_itself {
+            return Err("elements is missing, which only a file or values say themselves".into());
+        }
+        self.check_fill(count.unwrap_or(0), scope).map_err(|why| format!("fill: {why}"))?;
         if let Some(name) = &self.output {
             check_output(name).map_err(|why| format!("output: {why}"))?;
         }
@@ -149,7 +153,8 @@ impl BufferSpec {
         Ok(())
     }
 
-    fn check_fill(&self, count: Option<u64>, scope: &Scope) -> Result<(), String> {
+    /// Checks the fill of so many elements; 0 where the fill says how many they are.
+    fn check_fill(&self, count: u64, scope: &Scope) -> Result<(), String> {
         let element = self.element;
         match &self.fill {
             Fill::Npy(_) | Fill::Raw(_) => return Ok(()),
@@ -157,7 +162,7 @@ impl BufferSpec {
                 if values.is_empty() {
                     return Err("has no values".to_owned());
                 }
-                if let Some(count) = count.filter(|count| *count != values.len() as u64) {
+                if count != 0 && count != values.len() as u64 {
                     return Err(format!("{} values for {count} elements", values.len()));
                 }
                 return values.iter().enumerate().try_for_each(|(index, value)| {
@@ -167,14 +172,10 @@ impl BufferSpec {
             }
             _ => {}
         }
-        let Some(count) = count else {
-            return Err("how many elements? Only a file or values say it themselves".to_owned());
-        };
-        // The last element of a sequence; out of range where it overflows.
-        let last = |start: &Amount, step: i128| {
-            let end = i128::from(count - 1).checked_mul(step);
-            let last = end.and_then(|end| Some((start.whole(scope), end)));
-            last.map(|(start, end)| start.map(|start| Amount::Whole(start.saturating_add(end))))
+        // The last element of a sequence.
+        let last = |start: &Amount, step: i128| -> Result<Amount, String> {
+            let end = i128::from(count - 1).checked_mul(step).ok_or("out of all measure")?;
+            Ok(Amount::Whole(start.whole(scope)?.saturating_add(end)))
         };
         match &self.fill {
             Fill::Zero | Fill::Values(_) | Fill::Npy(_) | Fill::Raw(_) => Ok(()),
@@ -185,16 +186,16 @@ impl BufferSpec {
             Fill::Iota { start, step } => {
                 check_element(element, start, scope).map_err(|why| format!("start: {why}"))?;
                 let step = step.whole(scope).map_err(|why| format!("step: {why}"))?;
-                let last = last(start, step).ok_or("step: out of all measure")??;
+                let last = last(start, step)?;
                 check_element(element, &last, scope)
                     .map_err(|why| format!("the last element: {why}"))
             }
-            Fill::Permutation { start } if element.is_float() => {
-                Err(format!("a permutation of {start:?} needs a type of whole numbers"))
+            Fill::Permutation { .. } if element.is_float() => {
+                Err("a permutation needs a type of whole numbers".to_owned())
             }
             Fill::Permutation { start } => {
                 check_element(element, start, scope).map_err(|why| format!("start: {why}"))?;
-                let last = last(start, 1).ok_or("out of all measure")??;
+                let last = last(start, 1)?;
                 check_element(element, &last, scope)
                     .map_err(|why| format!("the greatest element: {why}"))
             }

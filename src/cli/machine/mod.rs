@@ -1,20 +1,20 @@
 //! `gsim machine`: the machines that can be simulated.
 
+mod diff;
+mod list;
+
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use comfy_table::{Table, presets::NOTHING};
 
 use super::{SetArgs, print};
-use crate::config::machine::Calibration;
-use crate::config::presets::PRESETS;
 use crate::config::{Machine, overrides, parse, presets};
 use crate::error::Result;
 
 /// Subcommands of `gsim machine`.
 #[derive(Debug, Subcommand)]
 pub(super) enum MachineCommand {
-    /// List the presets: name, compute capability, SMs, calibration.
+    /// List the presets: name, compute capability, SMs, caches, peak bandwidth, calibration.
     #[command(after_help = "Example:\n  gsim machine list")]
     List,
     /// Print a machine as RON, which can be saved and edited.
@@ -31,6 +31,20 @@ pub(super) enum MachineCommand {
         #[command(flatten)]
         set: SetArgs,
     },
+    /// Compare two machines field by field.
+    ///
+    /// Prints the fields that differ, by the paths that --set takes. The exit code is 0 either way.
+    #[command(after_help = "Examples:\n  \
+        gsim machine diff gtx480 my.ron\n  \
+        gsim machine diff my.ron other.ron")]
+    Diff {
+        /// A preset's name, or the path of a machine file (.ron).
+        #[arg(value_name = "NAME|FILE")]
+        first: String,
+        /// The other one.
+        #[arg(value_name = "NAME|FILE")]
+        second: String,
+    },
     /// Check machine files: every field, every range, every rule between fields.
     #[command(after_help = "Example:\n  gsim machine check my.ron")]
     Check {
@@ -42,8 +56,12 @@ pub(super) enum MachineCommand {
 
 pub(super) fn run(command: MachineCommand) -> Result<()> {
     match command {
-        MachineCommand::List => list(),
+        MachineCommand::List => print(&list::list()?),
         MachineCommand::Show { machine, set } => show(&machine, &set),
+        MachineCommand::Diff { first, second } => {
+            let of = |reference: &str| presets::machine(reference, Path::new(""));
+            print(&diff::diff([&first, &second], [&of(&first)?, &of(&second)?]))
+        }
         MachineCommand::Check { files } => {
             for file in &files {
                 let machine: Machine = parse::read(file)?;
@@ -53,26 +71,6 @@ pub(super) fn run(command: MachineCommand) -> Result<()> {
             Ok(())
         }
     }
-}
-
-fn list() -> Result<()> {
-    let mut table = Table::new();
-    table.load_preset(NOTHING).set_header(["preset", "name", "CC", "SMs", "calibration"]);
-    for preset in PRESETS {
-        let machine = preset.machine()?;
-        let (major, minor) = machine.compute_capability;
-        let calibration = match &machine.calibration {
-            Calibration::Uncalibrated(why) => format!("uncalibrated: {why}"),
-        };
-        table.add_row([
-            preset.name.to_owned(),
-            machine.name.clone(),
-            format!("{major}.{minor}"),
-            machine.sm.count.get().to_string(),
-            calibration,
-        ]);
-    }
-    print(&format!("{}\n", table.trim_fmt()))
 }
 
 fn show(reference: &str, set: &SetArgs) -> Result<()> {
