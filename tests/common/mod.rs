@@ -144,7 +144,7 @@ impl<F: Fn(u64, usize) -> Vec<Step>> CtaSource for Script<F> {
                     let (mask, lanes) = lanes_of(addresses);
                     stream.push_addresses(mask, &lanes);
                 }
-                if step == Step::Barrier {
+                if matches!(step, Step::Barrier) {
                     stream.push_barrier(BarrierUse::ALL);
                 }
             }
