@@ -105,3 +105,91 @@ fn a_launch_must_fit_the_entry() {
     says(&told(&|launch| launch.block = [u32::MAX; 3]), &["1024"]);
     says(&told(&|launch| launch.block = [65, 1, 1]), &[".maxntid"]);
 }
+
+#[test]
+fn a_kernel_that_never_ends_says_where_it_loops() {
+    let error =
+        message("mov.u32 %r1, 0;\nLOOP: add.u32 %r1, %r1, 1;\nbra MORE;\nMORE:\nbra LOOP; ret;");
+    says(&error, &["warp 0 loops in lines 10 to 13", "more warp instructions than its limit"]);
+}
+
+#[test]
+fn shared_memory_must_be_written_before_it_is_read() {
+    let error = message(".shared .align 4 .b8 s[256]; ld.shared.u32 %r1, [s+8]; ret;");
+    says(
+        &error,
+        &["thread (0,0,0): reads 4 bytes at address 0x8 of shared memory, which nothing was"],
+    );
+    let error = message(
+        ".shared .align 4 .b8 s[256]; shl.b32 %r1, %r0, 2; mov.u32 %r2, s; add.u32 %r2, %r2, %r1;
+         setp.lt.u32 %p1, %r0, 9; @%p1 st.shared.u32 [%r2], 1; ld.shared.u32 %r3, [%r2]; ret;",
+    );
+    says(&error, &["t.ptx:10:1", "thread (9,0,0)", "address 0x24"]);
+    // One byte of a value is enough, so that structures with gaps can be copied.
+    let body = ".shared .align 8 .b8 s[256]; st.shared.u8 [s], 1; ld.shared.u64 %a3, [s]; ret;";
+    assert!(run(body, 32, &[]).is_ok());
+    says(&message(&body.replace("u64 %a3", "v2.u32 {%r1, %r2}")), &["address 0x0 of shared"]);
+}
+
+#[test]
+fn division_by_zero_is_an_error_that_can_be_switched_off() {
+    let body = "rem.s32 %r1, %r0, %r0; ret;";
+    says(&message(body), &[&at(1), "thread (0,0,0): divides a whole number by zero"]);
+    says(&message("mov.u16 %h1, 0; div.u16 %h2, %h1, %h1; ret;"), &["by zero"]);
+    says(&message("mov.u64 %a3, 0; div.s64 %a3, %a0, %a3; ret;"), &["by zero"]);
+    assert!(run("setp.ne.u32 %p1, %r0, 0; @%p1 div.u32 %r1, 7, %r0; ret;", 32, &[]).is_ok());
+    let mut memory = DeviceMemory::default();
+    let buffer = memory.allocate("b", 256);
+    let launch = Launch {
+        ptx: source(kernel(
+            ".shared .align 4 .b8 s[64]; ld.shared.u32 %r1, [s]; div.u32 %r1, 1, %r1; ret;",
+        )),
+        entry: "k".into(),
+        grid: [1; 3],
+        block: [32, 1, 1],
+        dynamic_shared: 0,
+        args: vec![Arg::Buffer(buffer); 2],
+    };
+    let module = Module::parse(&launch.ptx).unwrap();
+    let mut running = module.launch(&launch, &mut memory).unwrap();
+    running.check(crate::frontend::ptx::Checks { uninitialised_shared: false, division: false });
+    assert!(drain(&mut running).is_ok());
+}
+
+#[test]
+fn a_failed_assertion_says_what_failed() {
+    let text = kernel(
+        "setp.ne.u32 %p1, %r0, 5; @%p1 bra END; mov.u64 %a3, text; mov.u64 %a4, file;
+         { .param .b64 p0; st.param.b64 [p0], %a3; .param .b64 p1; st.param.b64 [p1], %a4;
+           .param .b32 p2; st.param.b32 [p2], 12; .param .b64 p3; st.param.b64 [p3], %a4;
+           .param .b64 p4; st.param.b64 [p4], 1; call.uni __assertfail, (p0, p1, p2, p3, p4); }
+         END: ret;",
+    );
+    let text = text.replace(
+        ".visible",
+        ".global .align 1 .b8 text[5] = {97, 60, 98, 0};\n.global .align 1 .b8 file[4] = {102, 46, 99};
+         .visible",
+    );
+    let mut memory = DeviceMemory::default();
+    let buffer = memory.allocate("b", 256);
+    let launch = Launch {
+        ptx: source(text),
+        entry: "k".into(),
+        grid: [1; 3],
+        block: [32, 1, 1],
+        dynamic_shared: 0,
+        args: vec![Arg::Buffer(buffer); 2],
+    };
+    let module = Module::parse(&launch.ptx).unwrap();
+    let error = drain(&mut module.launch(&launch, &mut memory).unwrap()).unwrap_err().to_string();
+    says(&error, &["thread (5,0,0): assertion `a<b` failed in f.c:12, function `f.c`"]);
+}
+
+#[test]
+fn what_is_not_modelled_is_named_with_a_hint() {
+    says(&message("tex.2d.v4.f32.f32 {%f0}, [%a0]; ret;"), &["`tex.2d.v4.f32.f32`", "textures"]);
+    says(&message("wmma.load.a.sync {%r1}, [%a0]; ret;"), &["tensor cores are not modelled"]);
+    says(&message("barrier.cluster.arrive; ret;"), &["clusters are not modelled"]);
+    says(&message("st.const.u32 [%a0], 1; ret;"), &["constant memory cannot be written"]);
+    says(&message("cp.async.ca.shared.global [%r1], [%a0], 5; ret;"), &["4, 8 or 16 bytes"]);
+}

@@ -1,7 +1,9 @@
 //! Tests of the front end as a whole: text in, values and streams out.
 
 mod compiled;
+mod control;
 mod errors;
+mod features;
 mod flow;
 mod hostile;
 mod semantics;

@@ -41,10 +41,15 @@ fn integer_arithmetic_wraps() {
 
 #[test]
 fn division_wraps() {
-    assert_eq!(binary("div.s32", &[(MIN, !0), (!6, 2)]), [MIN, !2]);
-    assert_eq!(binary("rem.s32", &[(MIN, !0), (!6, 2)]), [0, !0]);
-    assert_eq!(binary("div.u32", &[(!0, 2)]), [i32::MAX as u32]);
-    assert_eq!(binary("rem.u32", &[(!0, 10)]), [5]);
+    // The other lanes of the warp must not divide by zero.
+    let divide = |op: &str, pairs: &[(u32, u32)]| -> Vec<u32> {
+        let all: Vec<_> = pairs.iter().copied().cycle().take(32).collect();
+        binary(op, &all)[..pairs.len()].to_vec()
+    };
+    assert_eq!(divide("div.s32", &[(MIN, !0), (!6, 2)]), [MIN, !2]);
+    assert_eq!(divide("rem.s32", &[(MIN, !0), (!6, 2)]), [0, !0]);
+    assert_eq!(divide("div.u32", &[(!0, 2)]), [i32::MAX as u32]);
+    assert_eq!(divide("rem.u32", &[(!0, 10)]), [5]);
 }
 
 #[test]

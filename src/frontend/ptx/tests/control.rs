@@ -1,0 +1,236 @@
+//! Calls, indirect branches and barriers, written by hand.
+
+use super::*;
+use crate::isa::{BarrierKind, BarrierUse, Op};
+
+/// Runs a module with one entry `k(in, out)` and functions before it.
+fn run_with(functions: &str, body: &str, threads: u32) -> Result<(Vec<WarpStream>, Vec<u64>)> {
+    let text = kernel(body).replace(".visible .entry", &format!("{functions}\n.visible .entry"));
+    run_text(&text, threads)
+}
+
+fn run_text(text: &str, threads: u32) -> Result<(Vec<WarpStream>, Vec<u64>)> {
+    let mut memory = DeviceMemory::default();
+    let [input, output] = ["in", "out"].map(|name| memory.allocate(name, 8 * u64::from(threads)));
+    let launch = Launch {
+        ptx: source(text),
+        entry: "k".into(),
+        grid: [1; 3],
+        block: [threads, 1, 1],
+        dynamic_shared: 0,
+        args: vec![Arg::Buffer(input), Arg::Buffer(output)],
+    };
+    let mut cta = Cta::default();
+    let module = Module::parse(&launch.ptx)?;
+    let mut running = module.launch(&launch, &mut memory)?;
+    running.limit = 200_000;
+    running.next(&mut cta)?;
+    let values = memory.of(output).as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+    Ok((cta.warps, values.collect()))
+}
+
+fn error_of(functions: &str, body: &str, threads: u32) -> String {
+    run_with(functions, body, threads).unwrap_err().to_string()
+}
+
+/// How each execution of a barrier uses it.
+fn barriers(body: &str, stream: &WarpStream) -> Vec<BarrierUse> {
+    let mut memory = DeviceMemory::default();
+    let buffer = memory.allocate("b", 1 << 16);
+    let launch = Launch {
+        ptx: source(kernel(body)),
+        entry: "k".into(),
+        grid: [1; 3],
+        block: [32, 1, 1],
+        dynamic_shared: 0,
+        args: vec![Arg::Buffer(buffer); 2],
+    };
+    let module = Module::parse(&launch.ptx).unwrap();
+    let running = module.launch(&launch, &mut memory).unwrap();
+    let mut cursor = WarpCursor::default();
+    let mut uses = Vec::new();
+    while let Some((pc, _)) = cursor.peek(stream) {
+        match running.kernel().insts[pc as usize].op {
+            Op::Barrier => uses.push(cursor.barrier(stream)),
+            Op::Memory(_) => drop(cursor.addresses(stream)),
+            _ => {}
+        }
+        cursor.advance(stream);
+    }
+    uses
+}
+
+const SUM: &str = ".func (.param .b32 r) sum(.param .b32 n) {
+    .reg .b32 %a<5>; .reg .pred %q; .local .align 4 .b8 keep[4]; .reg .b64 %l;
+    ld.param.u32 %a1, [n]; mov.u64 %l, keep; st.local.u32 [%l], %a1; mov.u32 %a2, 0;
+    setp.eq.u32 %q, %a1, 0; @%q bra DONE; sub.u32 %a3, %a1, 1;
+    { .param .b32 p0; st.param.b32 [p0+0], %a3; .param .b32 v0;
+      call.uni (v0), sum, (p0); ld.param.b32 %a2, [v0+0]; }
+    ld.local.u32 %a4, [%l]; add.u32 %a2, %a2, %a4;
+    DONE: st.param.b32 [r+0], %a2; ret; }";
+
+const CALL_SUM: &str = "{ .param .b32 p0; st.param.b32 [p0], %r1; .param .b32 v0;
+    call.uni (v0), sum, (p0); ld.param.b32 %r2, [v0]; } st.global.u32 [%a1], %r2; ret;";
+
+#[test]
+fn every_activation_has_registers_and_memory_of_its_own() {
+    let (streams, values) = run_with(SUM, &format!("and.b32 %r1, %r0, 7; {CALL_SUM}"), 40).unwrap();
+    for (thread, value) in values.iter().enumerate() {
+        let n = thread as u64 & 7;
+        assert_eq!(*value, n * (n + 1) / 2, "thread {thread}");
+    }
+    assert_eq!(steps(&streams[0]).last().unwrap().1, !0, "the lanes meet behind the call");
+}
+
+#[test]
+fn a_recursion_that_is_too_deep_says_so() {
+    let error = error_of(SUM, &format!("mov.u32 %r1, 100000; {CALL_SUM}"), 32);
+    assert!(error.contains("thread (0,0,0): calls `sum` at a depth of 512 calls"), "{error}");
+    let large = SUM.replace("keep[4]", "keep[400]");
+    let error = error_of(&large, &format!("mov.u32 %r1, 100000; {CALL_SUM}"), 32);
+    assert!(error.contains("where its stack of 32784 bytes is full"), "{error}");
+}
+
+#[test]
+fn threads_that_exit_in_a_function_do_not_return() {
+    let leave = ".func leave(.param .b32 n) { .reg .b32 %a; .reg .pred %q; ld.param.u32 %a, [n];
+        setp.lt.u32 %q, %a, 4; @%q exit; setp.lt.u32 %q, %a, 8; @%q ret; bar.sync 0; ret; }";
+    let body = "st.global.u32 [%a1], 1; setp.eq.u32 %p1, %r0, 31; @%p1 bra SKIP;
+        { .param .b32 p; st.param.b32 [p], %r0; call.uni leave, (p); }
+        SKIP: @%p1 bar.sync 0; st.global.u32 [%a1], 2; ret;";
+    let (_, values) = run_with(leave, body, 64).unwrap();
+    let expected: Vec<u64> = (0..64).map(|thread| if thread < 4 { 1 } else { 2 }).collect();
+    assert_eq!(values, expected);
+}
+
+#[test]
+fn functions_are_called_through_registers() {
+    let functions = ".func (.param .b32 r) one(.param .b32 n) { .reg .b32 %a; ld.param.u32 %a, [n];
+        add.u32 %a, %a, 100; st.param.b32 [r], %a; ret; }
+        .func (.param .b32 r) two(.param .b32 n) { .reg .b32 %a; ld.param.u32 %a, [n];
+        add.u32 %a, %a, 200; st.param.b32 [r], %a; ret; }
+        .global .u64 table[2] = {one, two};";
+    let body = "and.b32 %r1, %r0, 1; mul.wide.u32 %a3, %r1, 8; mov.u64 %a4, table;
+        add.u64 %a4, %a4, %a3; ld.global.u64 %a4, [%a4]; setp.lt.u32 %p1, %r0, 30; mov.u32 %r2, 7;
+        { .param .b32 p; st.param.b32 [p], %r0; .param .b32 v; st.param.b32 [v], %r2;
+          proto: .callprototype (.param .b32 _) _ (.param .b32 _);
+          @%p1 call (v), %a4, (p), proto; ld.param.b32 %r2, [v]; }
+        st.global.u32 [%a1], %r2; ret;";
+    let (_, values) = run_with(functions, body, 32).unwrap();
+    for (thread, value) in values.iter().enumerate() {
+        let called = thread as u64 + 100 + 100 * (thread as u64 & 1);
+        assert_eq!(*value, if thread < 30 { called } else { 7 });
+    }
+    let error = error_of(functions, &body.replace("@%p1 call (v), %a4", "call (v), %a0"), 32);
+    assert!(error.contains("calls address 0x10000000, where no function is"), "{error}");
+    let error = error_of(functions, &body.replace("(p), proto", "(p, p), proto"), 32);
+    assert!(error.contains("calls `one` with a wrong number of arguments"), "{error}");
+}
+
+#[test]
+fn an_indirect_branch_takes_the_way_of_each_lane() {
+    let body = "and.b32 %r1, %r0, 3; setp.lt.u32 %p1, %r0, 28; mov.u32 %r2, 9;
+        ways: .branchtargets A, B, A, C; @%p1 brx.idx %r1, ways; bra END;
+        A: mov.u32 %r2, 1; bra END; B: mov.u32 %r2, 2; bra END; C: mov.u32 %r2, 3;
+        END: st.global.u32 [%a1], %r2; ret;";
+    let (streams, values) = run(body, 32, &[]).unwrap();
+    for (thread, value) in values.iter().enumerate() {
+        assert_eq!(*value, if thread < 28 { [1, 2, 1, 3][thread & 3] } else { 9 });
+    }
+    assert_eq!(steps(&streams[0]).last().unwrap().1, !0);
+    let error = run(&body.replace("3; setp", "7; setp"), 32, &[]).unwrap_err().to_string();
+    assert!(error.contains("thread (4,0,0): branches to place 4 of a table of 4"), "{error}");
+    let error = run("brx.idx %r1, nowhere; ret;", 32, &[]).unwrap_err().to_string();
+    assert!(error.contains("no `.branchtargets` named `nowhere`"), "{error}");
+}
+
+#[test]
+fn lanes_of_a_warp_arrive_at_a_barrier_one_after_the_other() {
+    let body = "setp.lt.u32 %p1, %r0, 10; setp.lt.u32 %p2, %r0, 3; @%p1 bra A; bar.sync 0; bra END;
+        A: @%p2 exit; bar.sync 0; END: ret;";
+    let (streams, _) = run(body, 64, &[]).unwrap();
+    let pass = BarrierUse { kind: BarrierKind::Pass, ..BarrierUse::ALL };
+    assert_eq!(barriers(body, &streams[0]), [pass, BarrierUse::ALL]);
+    assert_eq!(barriers(body, &streams[1]), [BarrierUse::ALL]);
+    // The last lanes of the warp exit: those that wait have arrived for all of it.
+    let body = "setp.lt.u32 %p1, %r0, 10; @!%p1 bra A; exit; A: bar.sync 0; ret;";
+    let (streams, _) = run(body, 64, &[]).unwrap();
+    assert_eq!(barriers(body, &streams[0]), [BarrierUse::ALL]);
+}
+
+#[test]
+fn barriers_have_numbers_and_counts() {
+    let body = "shr.u32 %r1, %r0, 6; add.u32 %r1, %r1, 1; bar.sync %r1, 64; bar.arrive 5, 128;
+        @!%p1 bar.red.popc.u32 %r2, %r1, 64, !%p1; st.global.u32 [%a1], %r2; bar.sync 0; ret;";
+    let (streams, values) = run(body, 128, &[]).unwrap();
+    let at = |id, warps, kind| BarrierUse { id, warps, kind };
+    for (warp, stream) in streams.iter().enumerate() {
+        let id = warp as u8 / 2 + 1;
+        let (wait, arrive) = (BarrierKind::Wait, BarrierKind::Arrive);
+        let expected = [at(id, 2, wait), at(5, 4, arrive), at(id, 2, wait), at(0, 0, wait)];
+        assert_eq!(barriers(body, stream), expected);
+    }
+    assert_eq!(values, [64; 128]);
+}
+
+#[test]
+fn a_barrier_that_cannot_open_says_who_waits_where() {
+    let says = |body: &str, parts: &[&str]| {
+        let error = run(body, 96, &[]).unwrap_err().to_string();
+        parts.iter().for_each(|part| assert!(error.contains(part), "{error:?} lacks {part:?}"));
+    };
+    says(
+        "setp.lt.u32 %p1, %r0, 64; @%p1 bra A;\nbar.sync 2, 64; ret;\nA: bar.sync 1, 96; ret;",
+        &[
+            "t.ptx:11:1: kernel `k`, CTA (0,0,0), thread (0,0,0): waits for ever: ",
+            "warps 0, 1 in line 11 at barrier 1, where 2 of 3 warps arrived",
+            "warp 2 in line 10 at barrier 2, where 1 of 2 warps arrived",
+        ],
+    );
+    says(
+        "setp.lt.u32 %p1, %r0, 7; @%p1 bra A;\nbar.sync 0; ret;\nA: bar.sync 1; ret;",
+        &["lanes of its warp wait in line 10 and others in line 11, at different barriers"],
+    );
+    says("bar.sync 16; ret;", &["there is no barrier 16"]);
+    says("bar.sync 1, 40; ret;", &["40 threads, which are no whole warps"]);
+    says("bar.sync %r0; ret;", &["thread (1,0,0)", "name different barriers"]);
+    says(
+        "setp.lt.u32 %p1, %r0, 32; @%p1 bra A; bar.sync 1, 64; A: bar.sync 1, 96; ret;",
+        &["arrives at barrier 1 for 2 warps, where others arrived for 3"],
+    );
+}
+
+#[test]
+fn barriers_in_nested_loops_keep_step() {
+    let body =
+        ".shared .align 4 .b8 cell[4]; setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.u32 [cell], 0;
+        mov.u32 %r1, 0; bar.sync 0;
+        OUTER: mov.u32 %r2, 0;
+        INNER: bar.sync 0; ld.shared.u32 %r3, [cell]; bar.sync 0;
+        @%p1 bra ADD; bra NEXT; ADD: add.u32 %r4, %r3, 1; st.shared.u32 [cell], %r4;
+        NEXT: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 3; @%p2 bra INNER;
+        add.u32 %r1, %r1, 1; setp.lt.u32 %p2, %r1, 4; @%p2 bra OUTER;
+        st.global.u32 [%a1], %r3; ret;";
+    assert_eq!(run(body, 96, &[]).unwrap().1, [11; 96]);
+}
+
+#[test]
+fn lanes_of_both_ways_meet_at_a_warp_barrier() {
+    let body = ".shared .align 4 .b8 cell[128]; shl.b32 %r1, %r0, 2; mov.u32 %r2, cell;
+        add.u32 %r2, %r2, %r1; xor.b32 %r3, %r2, 64; setp.lt.u32 %p1, %r0, 16; @%p1 bra A;
+        st.shared.u32 [%r2], %r0; bar.warp.sync -1; ld.shared.u32 %r4, [%r3]; bra END;
+        A: add.u32 %r5, %r0, 100; st.shared.u32 [%r2], %r5; bar.warp.sync -1; ld.shared.u32 %r4, [%r3];
+        END: st.global.u32 [%a1], %r4; ret;";
+    let (_, values) = run(body, 32, &[]).unwrap();
+    let expected: Vec<u64> =
+        (0..32).map(|lane| if lane < 16 { lane + 16 } else { lane + 84 }).collect();
+    assert_eq!(values, expected);
+}
+
+#[test]
+fn clocks_count_instructions() {
+    let body = "mov.u64 %a3, %clock64; mov.u32 %r1, %clock; mov.u64 %a4, %globaltimer;
+        sub.u64 %a4, %a4, %a3; mov.u32 %r2, %smid; mov.u32 %r3, %nsmid; add.u32 %r2, %r2, %r3;
+        cvt.u32.u64 %r4, %a4; mul.lo.u32 %r4, %r4, %r2; st.global.u32 [%a1], %r4; ret;";
+    assert_eq!(run(body, 2, &[]).unwrap().1, [2, 2]);
+}
