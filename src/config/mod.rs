@@ -18,4 +18,4 @@ pub use machine::Machine;
 pub use overrides::{Setting, Settings};
 pub use run::RunConfig;
 pub use study::{StudyConfig, StudyFile};
-pub use workload::{ElementType, Stencil1dSpec, WorkloadSpec};
+pub use workload::{ElementType, LabelLayout, MatmulSpec, Stencil1dSpec, StereoSpec, WorkloadSpec};

@@ -1,10 +1,13 @@
 //! What a workload is: device memory with its buffers, launches, and a check of the result.
 
+mod elements;
 mod launch;
+mod matmul;
 mod memory;
 pub mod ptx_header;
 pub mod registry;
 mod stencil1d;
+mod stereo;
 
 pub use launch::{Arg, Launch, PtxSource};
 pub use memory::{Buffer, DeviceMemory};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{PtxSource, Workload, stencil1d};
+use super::{PtxSource, Workload, matmul, stencil1d, stereo};
 use crate::config::WorkloadSpec;
 use crate::error::Result;
 
@@ -13,6 +13,8 @@ use crate::error::Result;
 pub fn build(spec: &WorkloadSpec, seed: u64) -> Result<Workload> {
     match spec {
         WorkloadSpec::Stencil1d(stencil) => Ok(stencil1d::build(stencil, seed)),
+        WorkloadSpec::Matmul(product) => Ok(matmul::build(product, seed)),
+        WorkloadSpec::Stereo(stereo) => Ok(stereo::build(stereo, seed)),
     }
 }
 
@@ -47,7 +49,12 @@ macro_rules! kernels {
     };
 }
 
-kernels!["stencil1d"];
+kernels!["stencil1d", "matmul", "stereo"];
+
+/// The kernel of this name, which is registered.
+pub(super) fn kernel(name: &str) -> &'static Kernel {
+    KERNELS.iter().find(|kernel| kernel.name == name).expect("it is registered")
+}
 
 impl Kernel {
     /// The PTX as a launch takes it.
@@ -81,25 +88,58 @@ pub struct Parameter {
     pub default: Option<&'static str>,
 }
 
+/// The parameter that every workload over one array type has.
+const ELEMENT: Parameter = Parameter {
+    name: "element",
+    meaning: "type of an element: Int, Short or Char (4, 2 or 1 bytes)",
+    default: None,
+};
+
+/// A parameter with a default.
+const fn parameter(name: &'static str, default: &'static str, meaning: &'static str) -> Parameter {
+    Parameter { name, meaning, default: Some(default) }
+}
+
 /// Every workload that a run file can name.
-pub const WORKLOADS: &[Description] = &[Description {
-    name: "Stencil1d",
-    summary: "out[i] = (in[i-1] + in[i] + in[i+1]) / 3, borders copied, arrays swapped after each launch",
-    parameters: &[
-        Parameter {
-            name: "element",
-            meaning: "type of an element: Int, Short or Char (4, 2 or 1 bytes)",
-            default: None,
-        },
-        Parameter {
-            name: "elements",
-            meaning: "elements of each of the two arrays [1..=1073741824]",
-            default: Some("524288"),
-        },
-        Parameter { name: "block", meaning: "threads of a CTA [1..=1024]", default: Some("256") },
-        Parameter { name: "iterations", meaning: "launches [1..=1000000]", default: Some("4") },
-    ],
-}];
+pub const WORKLOADS: &[Description] = &[
+    Description {
+        name: "Stencil1d",
+        summary: "out[i] = (in[i-1] + in[i] + in[i+1]) / 3, borders copied, arrays swapped after each launch",
+        parameters: &[
+            ELEMENT,
+            parameter("elements", "524288", "elements of each of the two arrays [1..=1073741824]"),
+            parameter("block", "256", "threads of a CTA [1..=1024]"),
+            parameter("iterations", "4", "launches [1..=1000000]"),
+        ],
+    },
+    Description {
+        name: "Matmul",
+        summary: "c = a b for square matrices in global memory, a thread an element of c",
+        parameters: &[
+            ELEMENT,
+            parameter("size", "512", "rows, and columns, of each matrix [1..=16384]"),
+            parameter("block_x", "16", "threads of a CTA along a row of c [1..=1024]"),
+            parameter("block_y", "16", "threads of a CTA along a column of c [1..=1024]"),
+        ],
+    },
+    Description {
+        name: "Stereo",
+        summary: "disparity of a stereo pair by belief propagation with 16 labels, a thread a row or a column",
+        parameters: &[
+            ELEMENT,
+            parameter("width", "384", "columns of the image [1..=4096]"),
+            parameter("height", "288", "rows of the image [1..=4096]"),
+            parameter("iterations", "1", "sweeps right, left, up and down [1..=10000]"),
+            parameter("block", "32", "threads of a CTA [1..=1024]"),
+            parameter(
+                "layout",
+                "PixelMajor",
+                "order of the values in memory: PixelMajor [pixel][box][label], BoxMajor [box][pixel][label] \
+                 or LabelMajor [box][label][pixel]",
+            ),
+        ],
+    },
+];
 
 #[cfg(test)]
 mod tests {
@@ -131,22 +171,46 @@ mod tests {
         }
     }
 
+    /// What a run file says at the least.
+    fn required(workload: &Description) -> String {
+        let fields = workload.parameters.iter().filter(|parameter| parameter.default.is_none());
+        let values = fields.map(|parameter| match parameter.name {
+            "element" => "element: Char",
+            other => panic!("{}: a value of {other} for the tests", workload.name),
+        });
+        values.collect::<Vec<_>>().join(", ")
+    }
+
+    /// A workload of the list with these parameters.
+    fn spec(workload: &Description, parameters: &str) -> WorkloadSpec {
+        let text = format!("{}(({parameters}))", workload.name);
+        ron::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn the_list_has_every_workload_of_run_files() {
+        let error = ron::from_str::<WorkloadSpec>("Nothing(())").unwrap_err();
+        let ron::Error::NoSuchEnumVariant { expected, .. } = error.code else { panic!("{error}") };
+        let listed: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+        assert_eq!(listed, expected);
+    }
+
     #[test]
     fn the_list_states_the_parameters_and_defaults_that_run_files_have() {
-        let spec: crate::config::Stencil1dSpec = ron::from_str("(element: Char)").unwrap();
-        let fields = serde_json::to_value(&spec).unwrap();
-        let stencil = WORKLOADS.iter().find(|workload| workload.name == "Stencil1d").unwrap();
-        let stated: Vec<(&str, Option<String>)> = stencil
-            .parameters
-            .iter()
-            .map(|parameter| (parameter.name, parameter.default.map(str::to_owned)))
-            .collect();
-        let actual: Vec<(&str, Option<String>)> = fields
-            .as_object()
-            .unwrap()
-            .iter()
-            .map(|(name, value)| (name.as_str(), (name != "element").then(|| value.to_string())))
-            .collect();
-        assert_eq!(stated, actual);
+        for workload in WORKLOADS {
+            let least = spec(workload, &required(workload));
+            let defaults = workload
+                .parameters
+                .iter()
+                .filter_map(|one| Some(format!(", {}: {}", one.name, one.default?)))
+                .collect::<String>();
+            let stated = spec(workload, &(required(workload) + &defaults));
+            assert_eq!(stated, least);
+            // And nothing else.
+            let fields = serde_json::to_value(&least).unwrap();
+            let fields = fields[workload.name].as_object().unwrap();
+            let listed = workload.parameters.iter().map(|parameter| parameter.name);
+            assert!(fields.keys().eq(listed), "{}: {:?}", workload.name, fields.keys());
+        }
     }
 }

@@ -1,18 +1,26 @@
 //! The workload of a run: one file for each kind.
 
 mod element;
+mod matmul;
 mod stencil1d;
+mod stereo;
 
 use serde::{Deserialize, Serialize};
 
 use super::bounded::Checked;
 
 pub use element::ElementType;
+pub use matmul::MatmulSpec;
 pub use stencil1d::Stencil1dSpec;
+pub use stereo::{LabelLayout, StereoSpec};
 
 /// What runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkloadSpec {
     /// The 1D stencil of Lashgar and Baniasadi.
     Stencil1d(Checked<Stencil1dSpec>),
+    /// A matrix product, a thread an element of the result.
+    Matmul(Checked<MatmulSpec>),
+    /// Stereo matching by belief propagation, a thread a row or a column.
+    Stereo(Checked<StereoSpec>),
 }
