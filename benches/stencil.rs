@@ -12,7 +12,7 @@ use gsim::frontend::ptx::Module;
 use gsim::gpu::Stepping;
 use gsim::isa::{Cta, CtaSource};
 use gsim::simulate::simulate;
-use gsim::workload::{Launch, Work, registry};
+use gsim::workload::{Launch, registry};
 
 fn resolved(element: ElementType) -> ResolvedRun {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs/stencil-char.ron");
@@ -24,7 +24,7 @@ fn resolved(element: ElementType) -> ResolvedRun {
 /// instructions.
 fn execute(run: &ResolvedRun) -> u64 {
     let mut workload = registry::build(run).expect("a workload");
-    let launches: Vec<&Launch> = workload.launches.iter().filter_map(Work::ptx).collect();
+    let launches: Vec<&Launch> = workload.launches.ptx().collect();
     let module = Module::parse(&launches[0].ptx).expect("the kernel is understood");
     let mut cta = Cta::default();
     let mut instructions = 0;

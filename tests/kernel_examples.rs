@@ -230,7 +230,7 @@ fn a_kernel_is_shown_by_its_own_file_and_by_its_run_file() {
 
 #[test]
 fn the_run_file_that_a_workload_shows_runs() {
-    for workload in gsim::workload::registry::WORKLOADS {
+    for workload in gsim::workload::catalogue::WORKLOADS {
         let shown = show(workload.name);
         let (_, run) = shown.split_once("A run file:\n").unwrap();
         let folder = TempDir::new().unwrap();

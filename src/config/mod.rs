@@ -19,5 +19,6 @@ pub use overrides::{Setting, Settings};
 pub use run::RunConfig;
 pub use study::{StudyConfig, StudyFile};
 pub use workload::{
-    ElementType, KernelSpec, Stencil1dSpec, SyntheticSpec, WorkloadSpec, kernel, synthetic,
+    ElementType, KernelSpec, LabelLayout, MatmulSpec, Stencil1dSpec, StereoSpec, SyntheticSpec,
+    WorkloadSpec, kernel, synthetic,
 };

@@ -155,6 +155,11 @@ impl Launches {
         self.order.iter().map(|number| &self.distinct[*number as usize])
     }
 
+    /// The launches of PTX kernels in order.
+    pub fn ptx(&self) -> impl Iterator<Item = &Launch> {
+        self.iter().filter_map(Work::ptx)
+    }
+
     /// The launches that differ from each other, by their numbers.
     pub fn distinct(&self) -> &[Work] {
         &self.distinct

@@ -1,13 +1,17 @@
 //! What a workload is: device memory with its buffers, launches, and a check of the result.
 
+pub mod catalogue;
+mod elements;
 mod kernel;
 mod launch;
+mod matmul;
 mod memory;
 pub mod npy;
 mod output;
 pub mod ptx_header;
 pub mod registry;
 mod stencil1d;
+mod stereo;
 mod synthetic;
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::{Table, presets::NOTHING};
 
-use crate::workload::registry::{Description, WORKLOADS};
+use crate::workload::catalogue::{Description, WORKLOADS};
 
 /// Every workload with its parameters.
 pub(super) fn list() -> String {

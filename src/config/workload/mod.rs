@@ -2,7 +2,9 @@
 
 mod element;
 pub mod kernel;
+mod matmul;
 mod stencil1d;
+mod stereo;
 pub mod synthetic;
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +13,9 @@ use super::bounded::Checked;
 
 pub use element::ElementType;
 pub use kernel::KernelSpec;
+pub use matmul::MatmulSpec;
 pub use stencil1d::Stencil1dSpec;
+pub use stereo::{LabelLayout, StereoSpec};
 pub use synthetic::SyntheticSpec;
 
 /// What runs.
@@ -19,6 +23,10 @@ pub use synthetic::SyntheticSpec;
 pub enum WorkloadSpec {
     /// The 1D stencil of Lashgar and Baniasadi.
     Stencil1d(Checked<Stencil1dSpec>),
+    /// A matrix product, a thread an element of the result.
+    Matmul(Checked<MatmulSpec>),
+    /// Stereo matching by belief propagation, a thread a row or a column.
+    Stereo(Checked<StereoSpec>),
     /// A pattern of accesses, generated.
     Synthetic(Checked<SyntheticSpec>),
     /// A kernel of the user's.

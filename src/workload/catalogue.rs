@@ -1,0 +1,211 @@
+//! The workloads that a run file can name, as `gsim workload list` and `show` describe them.
+
+/// What `gsim workload list` says about a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Description {
+    /// Its name in a run file.
+    pub name: &'static str,
+    /// What it computes, in one line.
+    pub summary: &'static str,
+    /// Its parameters, in the order of its specification.
+    pub parameters: &'static [Parameter],
+    /// It as a run file may have it.
+    pub example: &'static str,
+}
+
+/// A parameter of a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name in a run file; `workload.` in front makes the path of an override.
+    pub name: &'static str,
+    /// What it means, with unit and range.
+    pub meaning: &'static str,
+    /// Its value where the run file says nothing, as RON; `None` where the run file must say it.
+    pub default: Option<&'static str>,
+}
+
+/// The parameter that every workload over one array type has.
+const ELEMENT: Parameter = Parameter {
+    name: "element",
+    meaning: "type of an element: Int, Short or Char (4, 2 or 1 bytes)",
+    default: None,
+};
+
+/// A parameter with a default.
+const fn parameter(name: &'static str, default: &'static str, meaning: &'static str) -> Parameter {
+    Parameter { name, meaning, default: Some(default) }
+}
+
+/// Every workload that a run file can name.
+pub const WORKLOADS: &[Description] = &[
+    Description {
+        name: "Stencil1d",
+        summary: "out[i] = (in[i-1] + in[i] + in[i+1]) / 3, borders copied, arrays swapped after each launch",
+        parameters: &[
+            ELEMENT,
+            parameter("elements", "524288", "elements of each of the two arrays [1..=1073741824]"),
+            parameter("block", "256", "threads of a CTA [1..=1024]"),
+            parameter("iterations", "4", "launches [1..=1000000]"),
+        ],
+        example: "Stencil1d(element: Char, elements: 1048576)",
+    },
+    Description {
+        name: "Matmul",
+        summary: "c = a b for square matrices in global memory, a thread an element of c",
+        parameters: &[
+            ELEMENT,
+            parameter("size", "512", "rows, and columns, of each matrix [1..=16384]"),
+            parameter("block_x", "16", "threads of a CTA along a row of c [1..=1024]"),
+            parameter("block_y", "16", "threads of a CTA along a column of c [1..=1024]"),
+        ],
+        example: "Matmul(element: Short, size: 256)",
+    },
+    Description {
+        name: "Stereo",
+        summary: "disparity of a stereo pair by belief propagation with 16 labels, a thread a row or a column",
+        parameters: &[
+            ELEMENT,
+            parameter("width", "384", "columns of the image [1..=4096]"),
+            parameter("height", "288", "rows of the image [1..=4096]"),
+            parameter("iterations", "1", "sweeps right, left, up and down [1..=10000]"),
+            parameter("block", "32", "threads of a CTA [1..=1024]"),
+            parameter(
+                "layout",
+                "PixelMajor",
+                "order of the values in memory: PixelMajor [pixel][box][label], BoxMajor [box][pixel][label] \
+                 or LabelMajor [box][label][pixel]",
+            ),
+        ],
+        example: "Stereo(element: Char, width: 192, height: 144)",
+    },
+    KERNEL,
+];
+
+const KERNEL: Description = Description {
+    name: "Kernel",
+    summary: "a kernel of your own; workloads/README.md describes every field",
+    parameters: &[
+        Parameter {
+            name: "source",
+            meaning: "PTX (.ptx), or CUDA C++ (.cu) for NVRTC, relative to the run file",
+            default: None,
+        },
+        Parameter { name: "options", meaning: "options for NVRTC", default: Some("[]") },
+        Parameter {
+            name: "parameters",
+            meaning: "whole numbers by name, for expressions such as \"n * n\"",
+            default: Some("{}"),
+        },
+        Parameter {
+            name: "buffers",
+            meaning: "by name: type, elements, fill, output, expect",
+            default: Some("{}"),
+        },
+        Parameter {
+            name: "launches",
+            meaning: "Launch(entry, grid, block, shared, args) and Loop(times, index, body, swap), in order",
+            default: None,
+        },
+        Parameter {
+            name: "instruction_limit",
+            meaning: "warp instructions that one launch may execute [1..]",
+            default: Some("4294967296"),
+        },
+    ],
+    example: r#"Kernel(
+    source: "saxpy.ptx",
+    parameters: {"n": 4096},
+    buffers: {
+        "x": (type: F32, elements: "n", fill: Uniform(low: -1, high: 1)),
+        "y": (type: F32, elements: "n", fill: Iota(), output: "y.npy"),
+    },
+    launches: [
+        Launch(
+            entry: "saxpy",
+            grid: "ceil_div(n, 256)",
+            block: 256,
+            args: [I32("n"), F32(2), Buffer("x"), Buffer("y")],
+        ),
+    ],
+)"#,
+};
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::WorkloadSpec;
+
+    /// What a run file says at the least.
+    fn required(workload: &Description) -> String {
+        let fields = workload.parameters.iter().filter(|parameter| parameter.default.is_none());
+        let values = fields.map(|parameter| match parameter.name {
+            "element" => "element: Char",
+            "source" => "source: \"a.ptx\"",
+            "launches" => "launches: [Launch((entry: \"a\", grid: 1, block: 1))]",
+            other => panic!("{}: a value of {other} for the tests", workload.name),
+        });
+        values.collect::<Vec<_>>().join(", ")
+    }
+
+    /// A workload of the list with these parameters.
+    fn spec(workload: &Description, parameters: &str) -> WorkloadSpec {
+        let text = format!("{}(({parameters}))", workload.name);
+        ron::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn the_list_has_every_workload_of_run_files() {
+        let error = ron::from_str::<WorkloadSpec>("Nothing(())").unwrap_err();
+        let ron::Error::NoSuchEnumVariant { expected, .. } = error.code else { panic!("{error}") };
+        let listed: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+        assert_eq!(listed, expected);
+    }
+
+    #[test]
+    fn the_list_states_the_parameters_and_defaults_that_run_files_have() {
+        for workload in WORKLOADS {
+            let least = spec(workload, &required(workload));
+            let defaults = workload
+                .parameters
+                .iter()
+                .filter_map(|one| Some(format!(", {}: {}", one.name, one.default?)))
+                .collect::<String>();
+            let stated = spec(workload, &(required(workload) + &defaults));
+            assert_eq!(stated, least);
+            // And nothing else.
+            let fields = serde_json::to_value(&least).unwrap();
+            let fields = fields[workload.name].as_object().unwrap();
+            let listed = workload.parameters.iter().map(|parameter| parameter.name);
+            assert!(fields.keys().eq(listed), "{}: {:?}", workload.name, fields.keys());
+        }
+    }
+
+    #[test]
+    fn every_example_is_a_workload_of_its_name() {
+        for workload in WORKLOADS {
+            let text =
+                format!("Run(name: \"a\", machine: \"gtx480\", workload: {})", workload.example);
+            let run = crate::config::RunFile::from_text(Path::new("a.ron"), text).unwrap();
+            let spec = serde_json::to_value(&run.config.workload).unwrap();
+            assert_eq!(spec.as_object().unwrap().keys().next().unwrap(), workload.name);
+        }
+    }
+
+    #[test]
+    fn the_page_on_own_kernels_has_the_example_and_names_every_field() {
+        let page = include_str!("../../workloads/README.md");
+        assert!(page.contains(&KERNEL.example.replace('\n', "\n    ")));
+        let names = KERNEL.parameters.iter().map(|parameter| parameter.name);
+        for name in names.chain([
+            "type", "elements", "fill", "output", "expect", "entry", "grid", "block", "shared",
+            "args", "times", "index", "body", "swap",
+        ]) {
+            assert!(page.contains(&format!("| `{name}` |")), "{name}");
+        }
+        for fill in ["Zero", "Constant", "Iota", "Uniform", "Permutation", "Values", "Npy", "Raw"] {
+            assert!(page.contains(&format!("| `{fill}")), "{fill}");
+        }
+    }
+}
