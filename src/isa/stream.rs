@@ -1,7 +1,8 @@
 //! What one warp executed, compactly: runs of instructions, and the addresses of the memory ones.
 //!
 //! A straight line of code costs 12 bytes however long it is. A memory instruction costs 16 bytes
-//! when its addresses are affine in the lane number and 12 + 4 bytes a lane when they are scattered.
+//! when its addresses are affine in the lane number, 24 when they are so in rows of lanes, as those of a
+//! block of threads with two dimensions are, and 12 + 4 bytes a lane when they are scattered.
 
 use super::{BarrierKind, BarrierUse, LaneMask, WARP};
 
@@ -68,6 +69,7 @@ impl Default for LaneAddresses {
 const AFFINE: u32 = 0;
 const DELTAS: u32 = 1;
 const WIDE: u32 = 2;
+const GRID: u32 = 3;
 const KIND_BITS: u32 = 2;
 
 impl WarpStream {
@@ -132,9 +134,35 @@ impl WarpStream {
     /// Appends one address a lane, all below 2^62; lanes outside `mask` are ignored.
     pub fn push_addresses(&mut self, mask: LaneMask, addresses: &[u64; WARP]) {
         let Some((base, stride)) = affine(mask, addresses) else {
-            return self.push_scattered(mask, addresses);
+            return self.push_irregular(mask, addresses);
         };
         self.push_affine(mask, base, stride);
+    }
+
+    /// As [`WarpStream::push_addresses`], for addresses that are not affine in the lane number.
+    pub fn push_irregular(&mut self, mask: LaneMask, addresses: &[u64; WARP]) {
+        if mask != !0 {
+            return self.push_scattered(mask, addresses);
+        }
+        if let Some((width, across, down)) = grid(addresses) {
+            self.push_header(GRID, mask, addresses[0]);
+            self.words.extend([width, across as u32, down as u32]);
+            return;
+        }
+        // No bit of the mask to look at, and a base without a search for the least address.
+        let base = addresses[0].saturating_sub(1 << 31);
+        let mut offsets = [0; WARP];
+        let mut widest = 0;
+        for lane in 0..WARP {
+            let offset = addresses[lane].wrapping_sub(base);
+            offsets[lane] = offset as u32;
+            widest |= offset;
+        }
+        if widest >> 32 != 0 {
+            return self.push_scattered(mask, addresses);
+        }
+        self.push_header(DELTAS, mask, base);
+        self.words.extend_from_slice(&offsets);
     }
 
     /// Appends how a barrier is used; gives the record's place for [`WarpStream::set_barrier`].
@@ -213,6 +241,33 @@ fn affine(mask: LaneMask, addresses: &[u64; WARP]) -> Option<(u64, i32)> {
     fits.then_some((base, stride))
 }
 
+/// Lanes of a row, stride within a row and stride from row to row, of addresses that have these.
+fn grid(addresses: &[u64; WARP]) -> Option<(u32, i32, i32)> {
+    let first = addresses[0];
+    let across = addresses[1].wrapping_sub(first);
+    let mut expected = first;
+    let width = addresses.iter().position(|address| {
+        let breaks = *address != expected;
+        expected = expected.wrapping_add(across);
+        breaks
+    })?;
+    if !width.is_power_of_two() {
+        return None;
+    }
+    let down = addresses[width].wrapping_sub(first);
+    let (mut row, mut wrong) = (first, 0);
+    for lanes in addresses.chunks_exact(width) {
+        let mut expected = row;
+        for address in lanes {
+            wrong |= address ^ expected;
+            expected = expected.wrapping_add(across);
+        }
+        row = row.wrapping_add(down);
+    }
+    let (across, down) = (i32::try_from(across as i64).ok()?, i32::try_from(down as i64).ok()?);
+    (wrong == 0).then_some((width as u32, across, down))
+}
+
 /// A reader's place in a [`WarpStream`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WarpCursor {
@@ -264,6 +319,20 @@ impl WarpCursor {
             return LaneAddresses { mask, shape: Shape::Affine { base, stride: words[3] as i32 } };
         }
         let mut addresses = [0; WARP];
+        if kind == GRID {
+            self.word += 6;
+            let [width, across, down] = [words[3] as usize, words[4] as usize, words[5] as usize];
+            let mut row = base;
+            for lanes in addresses.chunks_exact_mut(width) {
+                let mut next = row;
+                for address in lanes {
+                    *address = next;
+                    next = next.wrapping_add_signed(i64::from(across as i32));
+                }
+                row = row.wrapping_add_signed(i64::from(down as i32));
+            }
+            return LaneAddresses { mask, shape: Shape::Scattered(addresses) };
+        }
         let mut place = 3;
         for lane in lanes(mask) {
             let mut offset = u64::from(words[place]);
@@ -337,6 +406,28 @@ mod tests {
     fn no_lane_and_one_lane_are_affine() {
         assert_eq!(round_trip(0, &[9; WARP]).mask, 0);
         assert_eq!(round_trip(1 << 31, &[9; WARP]).of(31), 9);
+    }
+
+    #[test]
+    fn rows_of_lanes_come_back_and_are_short() {
+        for width in [2, 4, 8, 16] {
+            let addresses: [u64; WARP] = std::array::from_fn(|lane| {
+                (1 << 40) + 4 * (lane % width) as u64 - 4096 * (lane / width) as u64
+            });
+            let mut stream = WarpStream::default();
+            stream.push_addresses(!0, &addresses);
+            assert_eq!(stream.words.len(), 6);
+            let mut cursor = WarpCursor::default();
+            let read = cursor.addresses(&stream);
+            assert_eq!((read.shape, cursor.word), (Shape::Scattered(addresses), 6));
+        }
+        // A row that is out of step, far or near.
+        for offset in [4, 1 << 40] {
+            let mut addresses: [u64; WARP] =
+                std::array::from_fn(|lane| (1 << 41) + 4 * (lane % 8) as u64);
+            addresses[19] += offset;
+            assert_eq!(round_trip(!0, &addresses).shape, Shape::Scattered(addresses));
+        }
     }
 
     #[test]

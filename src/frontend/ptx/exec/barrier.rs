@@ -129,7 +129,7 @@ impl Default for Reduction {
     }
 }
 
-fn reducing<'a>(program: &'a Program, pc: u32) -> Option<(&'a Micro, BarrierKind)> {
+fn reducing(program: &Program, pc: u32) -> Option<(&Micro, BarrierKind)> {
     let micro = &program.micros[pc as usize];
     let Step::Barrier(index) = micro.step else { return None };
     let kind = program.barriers[index as usize].kind;

@@ -14,6 +14,9 @@ use crate::isa::{LaneMask, WARP};
 /// Calls that may be open on one another; CUDA's stack of 1 KiB a thread ends well before.
 const MAX_DEPTH: u32 = 512;
 
+/// Rows that a warp may save for functions that call themselves: 64 MiB.
+const MAX_SAVED: usize = 1 << 18;
+
 /// An open call.
 #[derive(Clone, Debug, Default)]
 struct Call {
@@ -38,11 +41,14 @@ struct Call {
 pub struct Calls {
     calls: Vec<Call>,
     free: Vec<u32>,
+    /// Rows that are saved.
+    saved: usize,
 }
 
 impl Calls {
     /// No call is open.
     pub fn start(&mut self) {
+        self.saved = 0;
         self.free.clear();
         self.free.extend((1..self.calls.len() as u32).rev());
         if self.calls.is_empty() {
@@ -128,11 +134,19 @@ impl Calls {
                 callee.name, spaces.local_bytes
             ));
         }
+        let is_saved = program.recursive && self.is_active(function, top.call);
+        let rows = callee.narrow.len() + callee.wide.len();
+        if is_saved && self.saved + rows > MAX_SAVED {
+            return Err(format!(
+                "calls `{}` at a depth of {depth} calls, where its registers take all memory",
+                callee.name
+            ));
+        }
+        self.saved += if is_saved { rows } else { 0 };
         let id = self.free.pop().unwrap_or_else(|| {
             self.calls.push(Call::default());
             self.calls.len() as u32 - 1
         });
-        let is_saved = program.recursive && self.is_active(function, top.call);
         let call = &mut self.calls[id as usize];
         call.function = function;
         (call.site, call.parent, call.base, call.depth) = (site, top.call, base, depth);
@@ -172,6 +186,7 @@ impl Calls {
             let callee = &program.functions[call.function as usize];
             let place = &program.calls[call.site as usize];
             if call.is_saved {
+                self.saved -= callee.narrow.len() + callee.wide.len();
                 let rows = regs.narrow[range(&callee.narrow)].iter_mut();
                 rows.zip(&call.narrow).for_each(|(row, old)| write(row, call.lanes, old));
                 let rows = regs.wide[range(&callee.wide)].iter_mut();

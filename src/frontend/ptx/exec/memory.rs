@@ -431,6 +431,8 @@ impl Spaces<'_> {
         }
         match stride {
             Some(stride) => stream.push_affine(mask, addresses[0], stride),
+            // A full warp has been looked at.
+            None if mask == !0 => stream.push_irregular(mask, addresses),
             None => stream.push_addresses(mask, addresses),
         }
     }

@@ -83,18 +83,38 @@ impl SharedMemory {
                 return Ok(());
             }
         }
-        for lane in lanes(mask) {
-            let place = places.of(lane);
-            if access.kind != AccessKind::Store {
-                let values = self.written[place..place + bytes].chunks_exact(size);
-                if values.into_iter().any(|value| value.iter().all(|byte| *byte == 0)) {
-                    return Err(lane);
-                }
-            }
-            if writes {
-                self.mark(place, bytes);
+        if access.kind != AccessKind::Store {
+            let unwritten = match size {
+                1 => self.first_unwritten::<1>(bytes, places, mask),
+                2 => self.first_unwritten::<2>(bytes, places, mask),
+                4 => self.first_unwritten::<4>(bytes, places, mask),
+                _ => self.first_unwritten::<8>(bytes, places, mask),
+            };
+            if let Some(lane) = unwritten {
+                return Err(lane);
             }
         }
+        if writes {
+            lanes(mask).for_each(|lane| self.mark(places.of(lane), bytes));
+        }
         Ok(())
+    }
+
+    /// The first lane with a value of `SIZE` bytes of which none was written.
+    #[inline]
+    fn first_unwritten<const SIZE: usize>(
+        &self,
+        bytes: usize,
+        places: &Places,
+        mask: LaneMask,
+    ) -> Option<usize> {
+        let mut found = 0;
+        for lane in lanes(mask) {
+            let place = places.of(lane);
+            for value in self.written[place..place + bytes].as_chunks::<SIZE>().0 {
+                found |= u32::from(*value == [0; SIZE]) << lane;
+            }
+        }
+        (found != 0).then_some(found.trailing_zeros() as usize)
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Source: PTX ISA 9.0, sections 7.1 "Function Declarations and Definitions" and 9.7.12 "call", "ret".
 
+use std::collections::{HashMap, HashSet};
+
 use super::super::ast::{Ast, Call, Entry, Instruction, Name, Statement, Value};
 use super::super::cfg::Flow;
 use super::super::exec::Kind;
@@ -20,24 +22,32 @@ const MOST_REGISTERS: u32 = 255;
 
 /// The functions that an entry may call, by their place in the module.
 pub fn reachable(entry: &Entry, ast: &Ast) -> Vec<u32> {
-    let number = |name: &str| ast.functions.iter().position(|function| function.name == name);
+    let numbers: HashMap<&str, u32> = ast
+        .functions
+        .iter()
+        .zip(0..)
+        .map(|(function, number)| (function.name.as_str(), number))
+        .collect();
     let mut found: Vec<u32> = Vec::new();
-    let add = |found: &mut Vec<u32>, name: &str| {
-        if let Some(number) = number(name)
-            && !found.contains(&(number as u32))
-        {
-            found.push(number as u32);
+    let mut seen: HashSet<u32> = HashSet::new();
+    let mut add = |found: &mut Vec<u32>, name: &str| match numbers.get(name) {
+        Some(number) => {
+            if seen.insert(*number) {
+                found.push(*number);
+            }
+            true
         }
+        None => false,
     };
     let mut indirect = false;
     let mut done = 0;
     let mut body = entry;
     loop {
         for call in calls(body) {
-            add(&mut found, &call.target.name);
-            indirect |= number(&call.target.name).is_none();
-        }
-        if indirect {
+            let is_direct = add(&mut found, &call.target.name);
+            if is_direct || std::mem::replace(&mut indirect, true) {
+                continue;
+            }
             // Any function whose address is taken anywhere may be meant.
             for variable in &ast.variables {
                 for relocation in &variable.init.relocations {
@@ -45,7 +55,9 @@ pub fn reachable(entry: &Entry, ast: &Ast) -> Vec<u32> {
                 }
             }
             for other in ast.entries.iter().chain(&ast.functions) {
-                for_each_name(other, |name| add(&mut found, name));
+                for_each_name(other, |name| {
+                    add(&mut found, name);
+                });
             }
         }
         let Some(next) = found.get(done) else { return found };

@@ -20,13 +20,17 @@ fn survive(text: &str) {
     let mut memory = DeviceMemory::default();
     let buffer = memory.allocate("b", 4096);
     for entry in module.entries() {
+        let mut args = vec![Arg::Buffer(buffer); 2];
+        if module.parameters(entry).is_ok_and(|count| count == 3) {
+            args.push(Arg::I32(64));
+        }
         let launch = Launch {
             ptx: ptx.clone(),
             entry: entry.into(),
             grid: [2, 1, 1],
             block: [33, 1, 1],
             dynamic_shared: 16,
-            args: vec![Arg::Buffer(buffer); 2],
+            args: args.clone(),
         };
         if let Ok(mut running) = module.launch(&launch, &mut memory) {
             running.limit = 2000;
@@ -35,8 +39,12 @@ fn survive(text: &str) {
     }
 }
 
+/// What compilers wrote, to be mutated.
+const COMPILED: [&str; 3] =
+    [include_str!("features.ptx"), include_str!("products.ptx"), include_str!("stencil_int.ptx")];
+
 /// Pieces that a mutation may put in.
-const PIECES: [&str; 24] = [
+const PIECES: [&str; 32] = [
     "{",
     "}",
     "[",
@@ -61,6 +69,14 @@ const PIECES: [&str; 24] = [
     "<70000>",
     ".shared",
     "_",
+    "bar.sync 3, 64;",
+    "call.uni (retval0), _Z6queensjjjj, (param0, param1, param2, param3);",
+    "t: .branchtargets $L__BB0_1;",
+    "brx.idx %r1, t;",
+    ".param .b64 param0;",
+    "generic(",
+    "0xFF00(",
+    ".func",
 ];
 
 proptest! {
@@ -86,6 +102,34 @@ proptest! {
     }
 
     #[test]
+    fn mutated_programs_of_a_compiler_are_executed_or_refused(
+        seed in 0..COMPILED.len(),
+        edits in prop::collection::vec(
+            (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0u8..5, any::<u8>()), 1..6,
+        ),
+    ) {
+        let mut words: Vec<&str> = COMPILED[seed].split_inclusive([' ', '\t', '\n', ',']).collect();
+        let changed: Vec<String> = edits.iter().map(|(at, _, _, byte)| {
+            // One byte of a word.
+            let mut word = words[at.index(words.len())].as_bytes().to_vec();
+            let place = usize::from(*byte) % word.len();
+            word[place] = byte.wrapping_mul(37) & 127;
+            String::from_utf8_lossy(&word).into_owned()
+        }).collect();
+        for ((at, other, kind, byte), changed) in edits.iter().zip(&changed) {
+            let (place, from) = (at.index(words.len()), other.index(words.len()));
+            match kind {
+                0 => words[place] = words[from],
+                1 => drop(words.remove(place)),
+                2 => words.insert(place, words[from]),
+                3 => words[place] = PIECES[usize::from(*byte) % PIECES.len()],
+                _ => words[place] = changed,
+            }
+        }
+        survive(&words.concat());
+    }
+
+    #[test]
     fn misplaced_words_are_executed_or_refused(
         moves in prop::collection::vec(any::<[prop::sample::Index; 2]>(), 1..4)
     ) {
@@ -96,6 +140,15 @@ proptest! {
             words[to.index(all.len())] = all[from.index(all.len())];
         }
         survive(&words.join(" "));
+    }
+}
+
+#[test]
+fn what_is_mutated_works() {
+    for text in COMPILED {
+        let ptx = source(text);
+        let module = Module::parse(&ptx).unwrap();
+        assert!(module.entries().all(|entry| module.parameters(entry).is_ok()));
     }
 }
 
