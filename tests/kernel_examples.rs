@@ -219,7 +219,8 @@ fn a_kernel_is_shown_by_its_own_file_and_by_its_run_file() {
         ".u32  spmv_csr_param_0  4 bytes\n",
         ".u64  spmv_csr_param_5  8 bytes\n",
         " registers a thread\n",
-        "global load 5",
+        "float multiply-add 5, ",
+        "global store 1, ",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }

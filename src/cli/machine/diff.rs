@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_choice_is_shown_with_its_parameters_and_the_same_choice_by_them() {
         check(&[("sm.policy", "TwoLevel(active: 8)")], &["sm.policy Gto TwoLevel(active: 8)"]);
-        check(&[("dram.scheduler", "FrFcfs(cap: 7)")], &["dram.scheduler.cap 32 7"]);
+        check(&[("dram.scheduler", "FrFcfs(cap: 7)")], &["dram.scheduler.cap 64 7"]);
     }
 
     #[test]
