@@ -1,9 +1,9 @@
 //! What is refused, and in which words.
 
-use super::*;
+use std::path::Path;
+
 use crate::config::WorkloadSpec;
 use crate::config::parse::from_text;
-use std::path::Path;
 
 /// The error of a kernel of 4 CTAs of 2 warps with these other fields.
 fn refusal(fields: &str) -> String {
@@ -129,14 +129,14 @@ fn an_address_comes_from_another_access_that_loads() {
 #[test]
 fn what_exceeds_the_whole_kernel_is_refused_where_it_stands() {
     let stream = "(pattern: Stream, footprint: 64)";
-    assert_eq!(refusal("phases: []"), "a.ron:1:39: phases: 0 of them, where 1 to 64 can be");
+    assert_eq!(refusal("phases: []"), "a.ron:1:38: phases: 0 of them, where 1 to 64 can be");
     assert_eq!(
         refusal("phases: [(accesses: 2, mix: [])]"),
         "a.ron:1:58: phases.0: mix: 0 of them, where 1 to 8 can be"
     );
     assert_eq!(
         refusal(&format!("repeats: 1000, phases: [(accesses: 1000, mix: [{stream}])]")),
-        "a.ron:1:40: repeats (1000) x accesses of all phases x warps (2) make 2000000 memory \
+        "a.ron:1:39: repeats (1000) x accesses of all phases x warps (2) make 2000000 memory \
          instructions a CTA, and 1048576 are the most; use more ctas"
     );
     assert_eq!(
@@ -151,7 +151,7 @@ fn what_exceeds_the_whole_kernel_is_refused_where_it_stands() {
             "shared: 300, phases: [(accesses: 1, mix: [(pattern: Stream, footprint: 512, space: \
                  Shared)])]"
         ),
-        "a.ron:1:39: shared (300) is less than the 512 bytes that the arrays in shared memory take"
+        "a.ron:1:38: shared (300) is less than the 512 bytes that the arrays in shared memory take"
     );
     let error = refusal(
         "phases: [(accesses: 1, mix: [(pattern: Stream, footprint: 0x1000_0000_0000, sharing: Warp)])]",
@@ -168,9 +168,9 @@ fn what_exceeds_the_whole_kernel_is_refused_where_it_stands() {
 fn a_range_or_a_word_is_refused_at_its_place() {
     let access = |access: &str| refusal(&format!("phases: [(accesses: 2, mix: [({access})])]"));
     let share = access("pattern: Stream, footprint: 64, write_fraction: 1.5");
-    assert_eq!(share, "a.ron:1:107: phases.0.mix.0.write_fraction: 1.5 is outside 0..=1");
+    assert_eq!(share, "a.ron:1:108: phases.0.mix.0.write_fraction: 1.5 is outside 0..=1");
     let footprint = access("pattern: Stream, footprint: 0");
-    assert_eq!(footprint, "a.ron:1:87: phases.0.mix.0.footprint: 0 is outside 1..=17592186044416");
+    assert_eq!(footprint, "a.ron:1:88: phases.0.mix.0.footprint: 0 is outside 1..=17592186044416");
     let pattern = access("pattern: Steam, footprint: 64");
     assert!(pattern.contains("no variant Steam (hint: did you mean Stream?)"), "{pattern}");
 }
