@@ -143,7 +143,7 @@ fn what_exceeds_the_whole_kernel_is_refused_where_it_stands() {
         refusal(
             "phases: [(accesses: 1, in_flight: 9, mix: [(pattern: Stream, footprint: 64, width: 16)])]"
         ),
-        "a.ron:1:1: registers (32) cannot hold the data of phases.0.in_flight (9) accesses: 36 \
+        "a.ron:1:64: registers (32) cannot hold the data of phases.0.in_flight (9) accesses: 36 \
          registers"
     );
     assert_eq!(
