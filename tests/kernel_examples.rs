@@ -246,3 +246,19 @@ fn the_run_file_that_a_workload_shows_runs() {
         text.starts_with("error: no workload is called \"kernal\" (hint: did you mean Kernel?")
     );
 }
+
+#[test]
+fn skipping_cycles_changes_nothing_and_a_stored_report_is_read_back() {
+    let set = |path: &str, value: &str| (path.to_owned(), gsim::config::Setting::new(value));
+    let hot = set("workload.launches.0.args.2", "F32(\"inf\")");
+    for (name, sets) in [("spmv", vec![]), ("heat", vec![set("workload.parameters.n", "48"), hot])]
+    {
+        let run = gsim::config::load_run(&runs().join(format!("{name}.ron")), &sets).unwrap();
+        let report = |stepping| gsim::simulate::simulate(&run, stepping, &mut |_| ()).unwrap();
+        let skipped = report(gsim::gpu::Stepping::SkipAhead);
+        assert!(skipped == report(gsim::gpu::Stepping::EveryCycle), "{name}");
+        let out = TempDir::new().unwrap();
+        let folder = skipped.save(out.path(), gsim::report::Pictures::None).unwrap();
+        assert!(gsim::report::Report::read(&folder).unwrap() == skipped, "{name}");
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::element::of_amount;
 use crate::config::KernelSpec;
-use crate::config::kernel::{ArgSpec, LaunchSpec, LaunchStep, Scope, hexadecimal};
+use crate::config::kernel::{ArgSpec, LaunchSpec, LaunchStep, MAX_LAUNCHES, Scope, hexadecimal};
 use crate::workload::{Arg, Buffer, Launch, Launches, PtxSource};
 
 /// The launches of a workload.
@@ -38,6 +38,7 @@ pub fn expand(
         launches: Launches::default(),
         places: Vec::new(),
         known: HashMap::new(),
+        rounds: 0,
     };
     expander.steps(&spec.launches, "launches")?;
     let Expander { launches, places, names, .. } = expander;
@@ -56,6 +57,8 @@ struct Expander<'a> {
     launches: Launches,
     places: Vec<String>,
     known: HashMap<Key, u32>,
+    /// Rounds of all loops so far.
+    rounds: u64,
 }
 
 impl Expander<'_> {
@@ -67,12 +70,18 @@ impl Expander<'_> {
                     self.launch(launch, &here).map_err(|why| format!("{here}.{why}"))?
                 }
                 LaunchStep::Loop(rounds) => {
-                    let times = rounds.times.whole(&self.scope);
+                    // Of an inner loop, this may depend on the round of an outer one.
+                    let times = rounds.times.within(&self.scope, 0, MAX_LAUNCHES.into());
                     let times = times.map_err(|why| format!("{here}.times: {why}"))?;
                     let pairs =
                         self.pairs(&rounds.swap).map_err(|why| format!("{here}.swap.{why}"))?;
                     let body = format!("{here}.body");
                     for round in 0..times {
+                        self.rounds += 1;
+                        if self.rounds > MAX_LAUNCHES {
+                            let most = MAX_LAUNCHES;
+                            return Err(format!("launches: more than {most} rounds of loops"));
+                        }
                         if let Some(name) = &rounds.index {
                             self.scope.push((name.clone(), round));
                         }
@@ -140,6 +149,9 @@ impl Expander<'_> {
                 number
             }
         };
+        if self.launches.len() as u64 == MAX_LAUNCHES {
+            return Err(format!("entry: this is one more than {MAX_LAUNCHES} launches"));
+        }
         self.launches.repeat(number);
         Ok(())
     }
@@ -167,5 +179,100 @@ impl Expander<'_> {
                 Arg::Number { ty, bits: u64::from_le_bytes(bytes) }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::RunFile;
+    use crate::config::WorkloadSpec;
+
+    /// Unrolls steps over three buffers `a`, `b` and `c` of 64 bytes at 0, 64 and 128.
+    fn expanded(steps: &str) -> Result<Schedule, String> {
+        let text = format!(
+            r#"Run(name: "x", machine: "gtx480", workload: Kernel(source: "k.ptx", parameters: {{"n": 3}},
+            buffers: {{"a": (type: I32, elements: 16), "b": (type: I32, elements: 16),
+            "c": (type: I32, elements: 16)}}, launches: {steps}))"#
+        );
+        let run = RunFile::from_text("x.ron".as_ref(), text).map_err(|error| error.to_string())?;
+        let WorkloadSpec::Kernel(spec) = &run.config.workload else { panic!("{run:?}") };
+        let ptx = PtxSource { path: "k.ptx".into(), text: String::new() };
+        let buffers = [0, 64, 128].map(|address| Buffer { address, bytes: 64 });
+        expand(spec, spec.scope().unwrap(), &Arc::new(ptx), &buffers)
+    }
+
+    /// First argument of each launch, as a number.
+    fn firsts(schedule: &Schedule) -> Vec<u64> {
+        let first = |launch: &Launch| {
+            let mut word = launch.args[0].bytes();
+            word.resize(8, 0);
+            u64::from_le_bytes(word.try_into().unwrap())
+        };
+        schedule.launches.iter().map(first).collect()
+    }
+
+    const STEP: &str =
+        r#"Launch(entry: "k", grid: 1, block: 32, args: [Buffer("a"), Buffer("b")])"#;
+
+    #[test]
+    fn rounds_that_repeat_each_other_share_their_launch() {
+        let steps = format!(r#"[Loop(times: 100001, body: [{STEP}], swap: [("a", "b")])]"#);
+        let schedule = expanded(&steps).unwrap();
+        assert_eq!((schedule.launches.len(), schedule.launches.distinct().len()), (100_001, 2));
+        assert_eq!(firsts(&schedule)[..4], [0, 64, 0, 64]);
+        assert_eq!(schedule.places, ["launches.0.body.0"; 2]);
+        // After an odd number of rounds `a` is what `b` was.
+        assert_eq!(schedule.names, [1, 0, 2]);
+    }
+
+    #[test]
+    fn swaps_hold_on_after_their_loop_and_rotate_in_their_order() {
+        let rotate =
+            format!(r#"[Loop(times: 4, body: [{STEP}], swap: [("a", "b"), ("b", "c")]), {STEP}]"#);
+        let schedule = expanded(&rotate).unwrap();
+        assert_eq!(firsts(&schedule), [0, 64, 128, 0, 64]);
+        assert_eq!(schedule.names, [1, 2, 0]);
+        assert_eq!(schedule.places.last().unwrap(), "launches.1");
+    }
+
+    #[test]
+    fn inner_loops_know_the_round_of_outer_ones() {
+        let inner = r#"Launch(entry: "k", grid: 1, block: 32, args: [I64("10 * i + j")])"#;
+        let steps = format!(
+            r#"[Loop(times: "n", index: "i", body: [Loop(times: "i", index: "j", body: [{inner}])]), {STEP}]"#
+        );
+        assert_eq!(firsts(&expanded(&steps).unwrap()), [10, 20, 21, 0]);
+    }
+
+    #[test]
+    fn rounds_without_a_launch_are_bounded_too() {
+        let mut steps = STEP.to_owned();
+        for _ in 0..7 {
+            steps = format!("Loop(times: \"0 * n\", body: [{steps}])");
+            steps = format!("Loop(times: 1000000, body: [{steps}])");
+            let error = expanded(&format!("[{steps}, {STEP}]"));
+            match error {
+                Ok(schedule) => assert_eq!(schedule.launches.len(), 1),
+                Err(why) => {
+                    assert!(why.contains("nested at most 8 deep"), "{why}");
+                    return;
+                }
+            }
+        }
+        panic!("the nesting has no end");
+    }
+
+    #[test]
+    fn loops_that_grow_with_a_round_are_bounded() {
+        let steps = format!(
+            r#"[Loop(times: 1000000, index: "i", body: [Loop(times: "i", body: [])]), {STEP}]"#
+        );
+        assert_eq!(expanded(&steps).err().unwrap(), "launches: more than 1000000 rounds of loops");
+        let steps = format!(
+            r#"[Loop(times: 2000, index: "i", body: [Loop(times: "i", body: [{STEP}, {STEP}])]), {STEP}]"#
+        );
+        let error = expanded(&steps).err().unwrap();
+        assert!(error.ends_with("entry: this is one more than 1000000 launches"), "{error}");
     }
 }
