@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::config::ResolvedRun;
+use crate::config::kernel::ChecksSpec;
 use crate::error::Result;
-use crate::frontend::ptx::Module;
+use crate::frontend::ptx::{Checks, Module};
 use crate::frontend::synthetic::SyntheticSource;
 use crate::gpu::{Gpu, Progress, Stepping};
 use crate::report::{Inputs, Report};
@@ -31,6 +32,8 @@ pub struct Outcome {
     pub report: Report,
     /// The buffers that the run asks for.
     pub outputs: Outputs,
+    /// How often a warp called `printf`, which prints nothing here.
+    pub prints: u64,
 }
 
 /// Simulates `run` and checks the result. `observe` is called now and then.
@@ -67,6 +70,7 @@ pub fn simulate_with_outputs(
     let mut gpu = Gpu::new(&run.machine, stepping);
     let launches = workload.launches.len();
     let mut kernels = Vec::with_capacity(launches);
+    let mut prints = 0;
     for (number, work) in workload.launches.iter().enumerate() {
         let mut report = |progress| observe(Step { launch: number, launches, progress });
         kernels.push(match work {
@@ -74,7 +78,11 @@ pub fn simulate_with_outputs(
                 let module = modules.of(launch)?;
                 let mut source = module.launch(launch, &mut workload.memory)?;
                 source.limit = workload.own.limit.unwrap_or(source.limit);
-                gpu.run(&mut source, &mut report)?
+                let ChecksSpec { uninitialised_shared, division } = workload.own.checks;
+                source.check(Checks { uninitialised_shared, division });
+                let kernel = gpu.run(&mut source, &mut report)?;
+                prints += source.prints();
+                kernel
             }
             Work::Synthetic(launch) => gpu.run(&mut SyntheticSource::new(launch), &mut report)?,
         });
@@ -94,7 +102,7 @@ pub fn simulate_with_outputs(
     };
     let report = Report::new(&run.config.name, inputs, kernels, verdict)?;
     let outputs = Outputs { memory: workload.memory, files: workload.own.outputs };
-    Ok(Outcome { report, outputs })
+    Ok(Outcome { report, outputs, prints })
 }
 
 /// The modules of a workload, each parsed once.

@@ -75,6 +75,21 @@ LOOP:
 	st.global.u32 [%rd1], %r1;
 	ret;
 }
+.visible .entry quotient(.param .u32 quotient_by)
+{
+	.reg .b32 %r<4>;
+	ld.param.u32 %r1, [quotient_by];
+	mov.u32 %r2, %tid.x;
+	div.u32 %r3, %r2, %r1;
+	ret;
+}
+.visible .entry unwritten()
+{
+	.reg .b32 %r<2>;
+	.shared .align 4 .b8 cells[64];
+	ld.shared.u32 %r1, [cells+8];
+	ret;
+}
 "#;
 
 const RUN: &str = r#"Run(
@@ -197,6 +212,35 @@ fn a_misaligned_access_is_named() {
         "k.ptx:42:1: kernel `odd`, CTA (0,0,0), thread (0,0,0): writes 4 bytes at address 0x10000002, which \
          is not aligned to 4 bytes",
     );
+}
+
+#[test]
+fn a_division_by_zero_and_a_read_of_unwritten_shared_memory_end_the_run_unless_told_otherwise() {
+    let mistakes = [
+        ("quotient", "U32(0)", "divi", "checks: (division: false)"),
+        ("unwritten", "", "shared", "checks: (uninitialised_shared: false)"),
+    ];
+    for (entry, args, what, allowed) in mistakes {
+        let launch = format!("[Launch(entry: {entry:?}, grid: 1, block: 32, args: [{args}])]");
+        let set = format!("workload.launches={launch}");
+        let folder = folder_with(str::to_owned);
+        let (code, error) = gsim(folder.path(), &["--set", &set]);
+        assert_eq!(code, 2, "{error}");
+        let line = PTX.lines().position(|line| {
+            line.contains(if entry == "quotient" { "div.u32" } else { "[cells+8]" })
+        });
+        let place = format!("error: k.ptx:{}:", line.unwrap() + 1);
+        assert!(error.starts_with(&place) && error.contains(what), "{error}");
+        assert!(
+            error.contains(&format!("kernel `{entry}`, CTA (0,0,0), thread (0,0,0)")),
+            "{error}"
+        );
+        assert!(!folder.path().join("results").exists());
+        let folder = folder_with(|run| {
+            run.replace("instruction_limit: 10000", &format!("instruction_limit: 10000, {allowed}"))
+        });
+        assert_eq!(gsim(folder.path(), &["--set", &set]), (0, String::new()));
+    }
 }
 
 #[test]

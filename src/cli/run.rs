@@ -45,7 +45,7 @@ pub(super) fn run(args: RunArgs) -> Result<()> {
     let mut run = load_run(&args.file, &args.set.pairs()?)?;
     run.nvrtc = args.nvrtc;
     let started = Instant::now();
-    let Outcome { report, outputs } = simulate_with_progress(&run, args.quiet)?;
+    let Outcome { report, outputs, prints } = simulate_with_progress(&run, args.quiet)?;
     let simulated = started.elapsed();
     let pictures = if args.no_plots { Pictures::None } else { Pictures::All };
     let folder = report
@@ -57,6 +57,12 @@ pub(super) fn run(args: RunArgs) -> Result<()> {
     let style = if use_colour() { Style::Coloured } else { Style::Plain };
     terminal::summary(&report, style, &mut text).expect("writing to memory does not fail");
     print(&String::from_utf8(text).expect("the summary is text"))?;
+    if prints > 0 {
+        print(&format!(
+            "note: warps called printf {} times; gsim prints nothing of it\n",
+            number::thousands(prints)
+        ))?;
+    }
     let instructions = report.totals.warp_instructions;
     let seconds = simulated.as_secs_f64();
     print(&format!(

@@ -112,6 +112,11 @@ const KERNEL: Description = Description {
             meaning: "warp instructions that one launch may execute [1..]",
             default: Some("4294967296"),
         },
+        Parameter {
+            name: "checks",
+            meaning: "whether a read of unwritten shared memory and a division by zero end the run",
+            default: Some("(uninitialised_shared: true, division: true)"),
+        },
     ],
     example: r#"Kernel(
     source: "saxpy.ptx",

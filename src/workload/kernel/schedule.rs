@@ -209,7 +209,7 @@ mod tests {
             word.resize(8, 0);
             u64::from_le_bytes(word.try_into().unwrap())
         };
-        schedule.launches.iter().map(first).collect()
+        schedule.launches.ptx().map(first).collect()
     }
 
     const STEP: &str =

@@ -40,6 +40,25 @@ pub struct KernelSpec {
     /// [warp instructions, 1..=18446744073709551615].
     #[serde(default = "default_limit")]
     pub instruction_limit: u64,
+    /// What ends the run, besides accesses outside of buffers, which always do.
+    #[serde(default)]
+    pub checks: ChecksSpec,
+}
+
+/// Mistakes of a kernel that PTX leaves without a meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChecksSpec {
+    /// Reading bytes of shared memory that nothing was written to.
+    pub uninitialised_shared: bool,
+    /// Dividing a whole number by zero.
+    pub division: bool,
+}
+
+impl Default for ChecksSpec {
+    fn default() -> Self {
+        ChecksSpec { uninitialised_shared: true, division: true }
+    }
 }
 
 /// As a launch has it that says nothing else.
