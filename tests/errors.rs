@@ -166,7 +166,7 @@ fn an_override_of_the_command_line_is_named() {
         (
             &["--set", "machine=gtx4800"],
             "--set machine=gtx4800: no preset is called \"gtx4800\" (hint: did you mean gtx480? \
-             presets are gtx480; a file's name ends in .ron)",
+             presets are gtx280, gtx480, gtx640, v100, h200; a file's name ends in .ron)",
         ),
     ] {
         check(GOOD, sets, want);
