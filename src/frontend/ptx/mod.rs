@@ -55,6 +55,7 @@ mod liveness;
 mod lower;
 mod ops;
 mod parser;
+mod parts;
 mod program;
 mod source;
 #[cfg(test)]
