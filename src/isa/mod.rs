@@ -6,6 +6,7 @@
 //! the resident CTAs whatever the size of the grid.
 
 mod inst;
+mod pattern;
 mod source;
 mod stream;
 

@@ -56,6 +56,7 @@ mod liveness;
 mod lower;
 mod ops;
 mod parser;
+mod parts;
 mod program;
 mod source;
 #[cfg(test)]

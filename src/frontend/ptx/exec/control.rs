@@ -174,9 +174,9 @@ impl CtaState {
         // By instruction: the barrier, and the warps that wait there.
         let mut places: Vec<(u32, u8, Vec<String>)> = Vec::new();
         let mut first = None;
-        for (warp, stack) in self.stacks().iter().enumerate() {
+        for (warp, stack) in self.stacks.iter().enumerate() {
             let Some(frame) = stack.waiting().next() else { continue };
-            let regs = self.narrow_of(program, warp);
+            let regs = &self.narrow[warp * usize::from(program.narrow_rows)..];
             let id = match program.micros[frame.wait as usize].step {
                 Step::Barrier(index) => {
                     let row = usize::from(program.barriers[index as usize].id);
@@ -192,7 +192,7 @@ impl CtaState {
         }
         let place = |(pc, id, warps): &(u32, u8, Vec<String>)| {
             let line = program.insts[*pc as usize].line;
-            let (arrived, wanted) = self.barriers().count(*id, alive);
+            let (arrived, wanted) = self.barriers.count(*id, alive);
             let what = if warps.len() == 1 { "warp" } else { "warps" };
             format!(
                 "{what} {} in line {line} at barrier {id}, where {arrived} of {wanted} warps arrived",

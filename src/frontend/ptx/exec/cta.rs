@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::program::{ConstantRow, Program, Step, TRUE};
+use super::super::program::{ConstantRow, Program, Step};
 use super::barrier::{self, Barriers, Reduction};
 use super::calls::Calls;
 use super::control::{
@@ -34,119 +34,35 @@ pub struct Place {
 /// The state of the CTA that executes; its storage serves one CTA after the other.
 #[derive(Debug)]
 pub struct CtaState {
-    threads: u32,
+    pub(super) threads: u32,
     /// Registers of all warps at the start of a CTA: constants in place, everything else zero.
-    narrow_start: Vec<[u32; WARP]>,
-    wide_start: Vec<[u64; WARP]>,
-    narrow: Vec<[u32; WARP]>,
-    wide: Vec<[u64; WARP]>,
-    preds: Vec<LaneMask>,
-    stacks: Vec<Stack>,
-    calls: Vec<Calls>,
-    barriers: Barriers,
+    pub(super) narrow_start: Vec<[u32; WARP]>,
+    pub(super) wide_start: Vec<[u64; WARP]>,
+    pub(super) narrow: Vec<[u32; WARP]>,
+    pub(super) wide: Vec<[u64; WARP]>,
+    pub(super) preds: Vec<LaneMask>,
+    pub(super) stacks: Vec<Stack>,
+    pub(super) calls: Vec<Calls>,
+    pub(super) barriers: Barriers,
     /// Place in its stream of the last barrier that each warp passed with some of its lanes waiting.
-    passed: Vec<Option<(usize, BarrierUse)>>,
-    shared: SharedMemory,
-    local: Vec<u8>,
+    pub(super) passed: Vec<Option<(usize, BarrierUse)>>,
+    pub(super) shared: SharedMemory,
+    pub(super) local: Vec<u8>,
     /// Constants of the module, with the parameters behind them.
-    consts: Vec<u8>,
+    pub(super) consts: Vec<u8>,
     /// Rows that hold a coordinate of the CTA, with its axis.
-    ctaid_rows: Vec<(ConstantRow, usize)>,
+    pub(super) ctaid_rows: Vec<(ConstantRow, usize)>,
     /// The place of the buffer that was accessed last.
-    last_buffer: Range<u64>,
-    checks: Checks,
+    pub(super) last_buffer: Range<u64>,
+    pub(super) checks: Checks,
     /// Calls of `printf`, by warps.
-    prints: u64,
+    pub(super) prints: u64,
     /// Bytes of the CTA's streams when they were last counted, and instructions since.
-    stream_bytes: usize,
-    uncounted: u64,
+    pub(super) stream_bytes: usize,
+    pub(super) uncounted: u64,
 }
 
 impl CtaState {
-    /// Decides what is checked, from the next CTA on.
-    pub fn set_checks(&mut self, checks: Checks) {
-        self.checks = checks;
-        self.shared = SharedMemory::new(self.shared.len(), checks.uninitialised_shared);
-    }
-
-    /// How often a warp has called `printf`.
-    pub fn prints(&self) -> u64 {
-        self.prints
-    }
-
-    /// Where each warp's lanes are.
-    pub(super) fn stacks(&self) -> &[Stack] {
-        &self.stacks
-    }
-
-    /// The barriers.
-    pub(super) fn barriers(&self) -> &Barriers {
-        &self.barriers
-    }
-
-    /// A warp's rows of up to 32 bits.
-    pub(super) fn narrow_of(&self, program: &Program, warp: usize) -> &[[u32; WARP]] {
-        &self.narrow[warp * usize::from(program.narrow_rows)..]
-    }
-
-    /// Storage for CTAs of `threads` threads with these constants. `value` gives a constant row's value for a thread,
-    /// `None` for the coordinates of the CTA along an axis, which `axis` names.
-    pub fn new(
-        program: &Program,
-        threads: u32,
-        shared_bytes: u32,
-        consts: Vec<u8>,
-        value: impl Fn(&ConstantRow, u32) -> u64,
-        axis: impl Fn(&ConstantRow) -> Option<usize>,
-    ) -> CtaState {
-        let warps = threads.div_ceil(WARP as u32) as usize;
-        let (narrow_rows, wide_rows) =
-            (usize::from(program.narrow_rows), usize::from(program.wide_rows));
-        let mut narrow_start = vec![[0; WARP]; warps * narrow_rows];
-        let mut wide_start = vec![[0; WARP]; warps * wide_rows];
-        let mut ctaid_rows = Vec::new();
-        for constant in &program.constants {
-            if let Some(axis) = axis(constant) {
-                ctaid_rows.push((*constant, axis));
-                continue;
-            }
-            let row = usize::from(constant.row);
-            for warp in 0..warps {
-                let values: [u64; WARP] =
-                    std::array::from_fn(|lane| value(constant, (warp * WARP + lane) as u32));
-                if constant.wide {
-                    wide_start[warp * wide_rows + row] = values;
-                } else {
-                    narrow_start[warp * narrow_rows + row] = values.map(|value| value as u32);
-                }
-            }
-        }
-        CtaState {
-            threads,
-            narrow: narrow_start.clone(),
-            wide: wide_start.clone(),
-            narrow_start,
-            wide_start,
-            preds: vec![0; warps * usize::from(program.pred_rows)],
-            stacks: vec![Stack::default(); warps],
-            calls: vec![Calls::default(); warps],
-            barriers: Barriers::default(),
-            passed: vec![None; warps],
-            shared: SharedMemory::new(
-                shared_bytes as usize,
-                Checks::default().uninitialised_shared,
-            ),
-            local: vec![0; warps * WARP * program.local_bytes as usize],
-            consts,
-            ctaid_rows,
-            last_buffer: 0..0,
-            checks: Checks::default(),
-            prints: 0,
-            stream_bytes: 0,
-            uncounted: 0,
-        }
-    }
-
     /// Executes a CTA and records what its warps did. `budget` is lowered by the warp instructions
     /// executed; running out of it is a fault.
     pub fn run(
@@ -224,32 +140,6 @@ impl CtaState {
         }
         let pc = cta.warps[warp].recent().next().map_or(0, |(pc, _)| pc);
         Err(too_long(program, &cta.warps[warp], pc, warp))
-    }
-
-    fn reset(&mut self, program: &Program, place: Place) {
-        self.narrow.copy_from_slice(&self.narrow_start);
-        self.wide.copy_from_slice(&self.wide_start);
-        self.preds.fill(0);
-        self.shared.reset();
-        self.barriers = Barriers::default();
-        self.passed.fill(None);
-        self.calls.iter_mut().for_each(Calls::start);
-        (self.stream_bytes, self.uncounted) = (0, 0);
-        self.local.fill(0);
-        for preds in self.preds.chunks_exact_mut(usize::from(program.pred_rows)) {
-            preds[usize::from(TRUE)] = !0;
-        }
-        for (constant, axis) in &self.ctaid_rows {
-            let value = place.at[*axis];
-            let row = usize::from(constant.row);
-            for rows in self.narrow.chunks_exact_mut(usize::from(program.narrow_rows)) {
-                rows[row] = [value; WARP];
-            }
-        }
-        for (warp, stack) in self.stacks.iter_mut().enumerate() {
-            let lanes = (self.threads - (warp * WARP) as u32).min(WARP as u32);
-            stack.start(!0 >> (WARP as u32 - lanes));
-        }
     }
 
     /// Runs a warp until all of its lanes wait or have ended.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::super::program::{Access, AccessKind, AccessSpace, Base, Copy, FrameSlot};
+use super::super::program::{Access, AccessKind, AccessSpace, Base};
 use super::copy::{Places, lanes, load, store};
 use super::registers::Registers;
 use super::shared::SharedMemory;
@@ -86,85 +86,6 @@ impl Spaces<'_> {
         }
         let addresses = addresses(access, regs);
         self.perform(AccessSpace::Local, access, &addresses, regs, mask, None)
-    }
-
-    /// Moves bytes within the local memory of each lane of `mask`.
-    pub fn move_local(&mut self, mask: LaneMask, from: u32, to: u32, bytes: u32) {
-        for lane in lanes(mask) {
-            let start = lane * self.local_bytes as usize;
-            let from = start + from as usize;
-            self.local.copy_within(from..from + bytes as usize, start + to as usize);
-        }
-    }
-
-    /// Copies from global to shared memory, zeros behind the bytes that are read.
-    pub fn copy(
-        &mut self,
-        copy: &Copy,
-        regs: &Registers,
-        mask: LaneMask,
-        stream: &mut WarpStream,
-    ) -> Result<(), LaneFault> {
-        let (from, to) = (addresses(&copy.from, regs), addresses(&copy.to, regs));
-        let length = u64::from(copy.bytes);
-        let mut reading = 0;
-        for lane in lanes(mask) {
-            let read = u64::from(regs.narrow[usize::from(copy.read)][lane]).min(length);
-            let mut data = [0; 16];
-            if read > 0 {
-                reading |= 1 << lane;
-                if from[lane] & (length - 1) != 0 {
-                    return Err((lane, misaligned(AccessKind::Load, from[lane], length)));
-                }
-                let end = from[lane].checked_add(read);
-                if !end.is_some_and(|end| self.in_buffer(from[lane], end)) {
-                    let message =
-                        self.outside(AccessSpace::Global, AccessKind::Load, from[lane], read);
-                    return Err((lane, message));
-                }
-                let start = (from[lane] - DeviceMemory::BASE) as usize;
-                let block = &self.global.block_mut()[start..][..read as usize];
-                data[..read as usize].copy_from_slice(block);
-            }
-            if to[lane] & (length - 1) != 0 {
-                return Err((lane, misaligned(AccessKind::Store, to[lane], length)));
-            }
-            if to[lane].checked_add(length).is_none_or(|end| end > self.shared.len() as u64) {
-                let message =
-                    self.outside(AccessSpace::Shared, AccessKind::Store, to[lane], length);
-                return Err((lane, message));
-            }
-            self.shared.write(to[lane] as usize, &data[..length as usize]);
-        }
-        stream.push_addresses(reading, &from);
-        Ok(())
-    }
-
-    /// What a failed assertion says: its arguments are the texts of the condition and of the file, a line,
-    /// and the text of the function.
-    #[cold]
-    pub fn failed_assertion(&self, lane: usize, base: u32, args: &[FrameSlot]) -> String {
-        let word = |place: usize| {
-            let slot = args.get(place)?;
-            let start = lane * self.local_bytes as usize + (base + slot.offset) as usize;
-            let bytes = self.local.get(start..start + (slot.bytes as usize).min(8))?;
-            let mut word = [0; 8];
-            word[..bytes.len()].copy_from_slice(bytes);
-            Some(u64::from_le_bytes(word))
-        };
-        let text = |place: usize| {
-            let bytes = word(place).and_then(|address| {
-                let buffer = self.global.find(address, 1)?;
-                let start = (address - buffer.address) as usize;
-                Some(&self.global.of(buffer)[start..])
-            });
-            let bytes = bytes.unwrap_or(b"?");
-            let length = bytes.iter().take(200).position(|byte| *byte == 0);
-            String::from_utf8_lossy(&bytes[..length.unwrap_or(bytes.len().min(200))]).into_owned()
-        };
-        let (condition, file, function) = (text(0), text(1), text(3));
-        let line = word(2).unwrap_or(0);
-        format!("assertion `{condition}` failed in {file}:{line}, function `{function}`")
     }
 
     /// An access whose generic addresses lie in several spaces: one space after the other. The machine sees
@@ -357,7 +278,7 @@ impl Spaces<'_> {
 
     /// Whether one buffer holds all of the addresses from `start` to `end`.
     #[inline]
-    fn in_buffer(&mut self, start: u64, end: u64) -> bool {
+    pub(super) fn in_buffer(&mut self, start: u64, end: u64) -> bool {
         if self.last_buffer.start <= start && end <= self.last_buffer.end {
             return true;
         }
@@ -369,7 +290,13 @@ impl Spaces<'_> {
     }
 
     #[cold]
-    fn outside(&self, space: AccessSpace, kind: AccessKind, address: u64, bytes: u64) -> String {
+    pub(super) fn outside(
+        &self,
+        space: AccessSpace,
+        kind: AccessKind,
+        address: u64,
+        bytes: u64,
+    ) -> String {
         let what = match space {
             AccessSpace::Shared => {
                 format!("outside the CTA's {} bytes of shared memory", self.shared.len())
@@ -440,7 +367,7 @@ impl Spaces<'_> {
 
 /// The addresses of all lanes; those outside the mask may be anything.
 #[inline(always)]
-fn addresses(access: &Access, regs: &Registers) -> [u64; WARP] {
+pub fn addresses(access: &Access, regs: &Registers) -> [u64; WARP] {
     let mut addresses = [access.offset; WARP];
     match access.base {
         Base::Wide(row) => {
@@ -471,7 +398,7 @@ fn window_of(address: u64) -> (AccessSpace, u64) {
 }
 
 #[cold]
-fn misaligned(kind: AccessKind, address: u64, bytes: u64) -> String {
+pub fn misaligned(kind: AccessKind, address: u64, bytes: u64) -> String {
     let verb = verb(kind);
     format!("{verb} {bytes} bytes at address {address:#x}, which is not aligned to {bytes} bytes")
 }

@@ -17,6 +17,8 @@ mod memory;
 mod registers;
 mod shared;
 mod stack;
+mod storage;
+mod transfers;
 
 pub use cta::{CtaState, Place};
 pub use registers::{

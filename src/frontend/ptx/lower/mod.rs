@@ -6,8 +6,11 @@
 
 mod calls;
 mod control;
+mod copies;
+mod finish;
 mod memory;
 mod names;
+mod operands;
 mod variables;
 
 use std::collections::HashMap;
@@ -20,9 +23,8 @@ pub(super) use memory::read_value;
 
 use super::ast::{Ast, Entry, Instruction, Name, Operand, Statement, Type, Value, VarSpace};
 use super::cfg::{self, Flow, Graph};
-use super::exec::{CONST_WINDOW, Kind, function_address};
+use super::exec::{CONST_WINDOW, Kind};
 use super::lexer::Place;
-use super::liveness;
 use super::ops::{Opcode, Rule, Slot, select};
 use super::program::*;
 use crate::error::{Error, Result};
@@ -360,187 +362,6 @@ impl Lowerer<'_> {
     fn few(&self, instruction: &Instruction) -> Error {
         let name = instruction.full_name();
         self.error(instruction.at, format!("`{name}` needs more operands"))
-    }
-
-    /// The row of an operand that is read.
-    fn read(
-        &mut self,
-        operand: Option<&Operand>,
-        kind: Kind,
-        instruction: &Instruction,
-        decoded: &mut Decoded,
-    ) -> Result<u16> {
-        let operand = operand.ok_or_else(|| self.few(instruction))?;
-        let wide = matches!(kind, Kind::Wide | Kind::F64);
-        let bits = match (&operand.value, kind) {
-            (Value::Name(name, 0), _) if self.names.kind(name).is_some() => {
-                return self.register(name, operand.at, kind, &mut decoded.srcs);
-            }
-            (Value::Not(name), Kind::Pred) if decoded.imm & INVERT == 0 => {
-                decoded.imm |= INVERT;
-                return self.register(name, operand.at, kind, &mut decoded.srcs);
-            }
-            (Value::Int(value), Kind::Pred) => return Ok(if *value == 0 { FALSE } else { TRUE }),
-            (Value::Name(name, offset), Kind::Narrow | Kind::Wide) => {
-                self.symbol(name, *offset, operand.at, wide)?
-            }
-            (Value::Int(value), Kind::Narrow) => Constant::Bits(value & 0xffff_ffff),
-            (Value::Int(value), Kind::Wide) => Constant::Bits(*value),
-            (Value::F32(bits), Kind::Narrow | Kind::F32) => Constant::Bits(u64::from(*bits)),
-            (Value::F64(bits), Kind::F32) => {
-                Constant::Bits(u64::from((f64::from_bits(*bits) as f32).to_bits()))
-            }
-            (Value::F64(bits), Kind::Wide | Kind::F64) => Constant::Bits(*bits),
-            _ => return Err(self.error(operand.at, "this operand does not fit the instruction")),
-        };
-        self.constant(bits, wide, operand.at)
-    }
-
-    /// The row of an operand that is written.
-    fn write(&mut self, operand: &Operand, kind: Kind, decoded: &mut Decoded) -> Result<u16> {
-        match &operand.value {
-            Value::Name(name, 0) if name.name == "_" => match kind {
-                Kind::Pred => Ok(SINK),
-                _ => Ok(self.names.sink(matches!(kind, Kind::Wide | Kind::F64))),
-            },
-            Value::Name(name, 0) => self.register(name, operand.at, kind, &mut decoded.dsts),
-            _ => Err(self.error(operand.at, "expected a register")),
-        }
-    }
-
-    fn register(&mut self, name: &Name, at: Place, kind: Kind, list: &mut Operands) -> Result<u16> {
-        if let Some((row, reg)) = self.names.register(name, kind) {
-            list.add(reg);
-            return Ok(row);
-        }
-        let what = match self.names.kind(name) {
-            None => format!("`{}` is not declared as a register", name.name),
-            Some(_) => {
-                let wanted = match kind {
-                    Kind::Pred => "a predicate",
-                    Kind::Wide | Kind::F64 => "a 64-bit",
-                    _ => "a 32-bit or smaller",
-                };
-                format!("`{}` stands where {wanted} register is needed", name.name)
-            }
-        };
-        Err(self.error(at, what))
-    }
-
-    /// The row of a constant.
-    fn constant(&mut self, value: Constant, wide: bool, at: Place) -> Result<u16> {
-        self.names.constant(value, wide).ok_or_else(|| {
-            self.error(at, "the entry names more than 65,535 registers and constants")
-        })
-    }
-
-    /// A special register, or the address of a variable.
-    fn symbol(&mut self, name: &Name, offset: i64, at: Place, wide: bool) -> Result<Constant> {
-        if name.name == "WARP_SZ" {
-            return Ok(Constant::Bits(32));
-        }
-        match self.names.variable(&name.name) {
-            Some((VarSpace::Global, index)) if wide => {
-                return Ok(Constant::Global { index: index as u32, offset: offset as u64 });
-            }
-            Some((VarSpace::Global, _)) => return Err(self.error(at, "an address has 64 bits")),
-            Some((VarSpace::Local, _)) if self.current > 0 && !wide => {
-                return Err(self.error(at, "an address has 64 bits"));
-            }
-            Some((VarSpace::Local, address)) if self.current > 0 => {
-                let offset = address.wrapping_add_signed(offset) as u32;
-                return Ok(Constant::Frame { function: self.current as u32 - 1, offset });
-            }
-            Some((_, address)) => return Ok(Constant::Bits(address.wrapping_add_signed(offset))),
-            None => {}
-        }
-        if name.part.is_none()
-            && wide
-            && let Some(number) = self.function_number(&name.name)
-        {
-            return Ok(Constant::Bits(function_address(number).wrapping_add_signed(offset)));
-        }
-        if let Some(special) = names::special(name)
-            && offset == 0
-        {
-            return Ok(Constant::Special(special));
-        }
-        let full = match &name.part {
-            Some(part) => format!("{}.{part}", name.name),
-            None => name.name.clone(),
-        };
-        let error = self.error(at, format!("`{full}` is not known here"));
-        Err(match self.layout.refusal(&name.name) {
-            Some(hint) => error.hint(hint),
-            None if names::clock(&name.name).is_some() => error.hint("read the clock with `mov`"),
-            None => error,
-        })
-    }
-
-    fn finish(mut self, entry: &Entry) -> Result<Program> {
-        if self.names.overflow {
-            return Err(self.error(entry.at, "the entry names more than 65,535 registers"));
-        }
-        let constants = self.names.constants();
-        for constant in &constants {
-            if let Constant::Frame { function, offset } = constant.value {
-                self.functions[function as usize].frame_rows.push((constant.row, offset));
-            }
-        }
-        let guarded: Vec<bool> =
-            self.micros.iter().map(|micro| micro.guard != TRUE || micro.guard_flip != 0).collect();
-        let (mut blocks, mut peaks): (Vec<Block>, Vec<u32>) = Default::default();
-        let mut first = 0;
-        for graph in &self.graphs {
-            let count = graph.block_of.len();
-            let (insts, guarded) = (&self.insts[first..][..count], &guarded[first..][..count]);
-            peaks.push(liveness::registers(graph, insts, guarded, &self.names.weights));
-            let moved = blocks.len() as u32;
-            blocks.extend(graph.blocks.iter().map(|block| Block {
-                start: block.start + first as u32,
-                end: block.end + first as u32,
-                reconverge: match block.reconverge {
-                    NO_BLOCK => NO_BLOCK,
-                    meet => meet + moved,
-                },
-            }));
-            first += count;
-        }
-        let graph = self.call_graph();
-        let frames: Vec<u64> = self.layout.frames.iter().map(|frame| frame.bytes).collect();
-        let (recursive, local_bytes) = calls::stack_bytes(&graph, &frames);
-        if local_bytes > variables::MAX_LOCAL {
-            let message = format!("calls need {local_bytes} bytes of local memory a thread");
-            return Err(self.error(entry.at, message));
-        }
-        Ok(Program {
-            name: entry.name.clone(),
-            insts: self.insts,
-            micros: self.micros,
-            accesses: self.accesses,
-            copies: self.copies,
-            barriers: self.barriers,
-            tables: self.tables,
-            calls: self.calls,
-            functions: self.functions,
-            recursive,
-            blocks,
-            constants,
-            narrow_rows: self.names.narrow_rows,
-            wide_rows: self.names.wide_rows,
-            pred_rows: self.names.pred_rows,
-            regs: self.names.weights.len() as u16,
-            registers_per_thread: calls::registers(&graph, &peaks),
-            params: self.layout.params,
-            shared_bytes: self.layout.shared_bytes,
-            local_bytes: local_bytes as u32,
-            consts: self.layout.consts,
-            param_start: self.layout.param_start,
-            globals: self.layout.globals,
-            patches: self.layout.patches,
-            max_threads: entry.max_threads,
-            required_threads: entry.required_threads,
-        })
     }
 }
 

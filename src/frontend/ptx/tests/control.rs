@@ -234,3 +234,22 @@ fn clocks_count_instructions() {
         cvt.u32.u64 %r4, %a4; mul.lo.u32 %r4, %r4, %r2; st.global.u32 [%a1], %r4; ret;";
     assert_eq!(run(body, 2, &[]).unwrap().1, [2, 2]);
 }
+
+#[test]
+fn generic_addresses_of_one_access_may_lie_in_several_spaces() {
+    let body = ".shared .align 4 .b8 s[128]; .local .align 4 .b8 l[4]; mov.u64 %a3, s;
+        shl.b32 %r1, %r0, 2; cvt.u64.u32 %a4, %r1; add.u64 %a3, %a3, %a4; st.shared.u32 [%a3], %r0;
+        cvta.shared.u64 %a3, %a3; mov.u64 %a5, l; st.local.u32 [%a5], 1000; cvta.local.u64 %a5, %a5;
+        st.global.u32 [%a0], 500; and.b32 %r2, %r0, 3; setp.eq.u32 %p1, %r2, 0;
+        selp.b64 %a6, %a3, %a0, %p1; setp.eq.u32 %p1, %r2, 1; selp.b64 %a6, %a5, %a6, %p1;
+        ld.u32 %r3, [%a6]; st.u32 [%a6], 7; ld.u32 %r4, [%a6]; add.u32 %r3, %r3, %r4;
+        isspacep.shared %p2, %a6; isspacep.local %p3, %a6; isspacep.global %p4, %a6;
+        selp.u32 %r5, 10000, 0, %p2; selp.u32 %r6, 20000, 0, %p3; selp.u32 %r7, 40000, 0, %p4;
+        add.u32 %r3, %r3, %r5; add.u32 %r3, %r3, %r6; add.u32 %r3, %r3, %r7;
+        st.global.u32 [%a1], %r3; ret;";
+    let (_, values) = run(body, 32, &[]).unwrap();
+    for (lane, value) in (0..32).zip(values) {
+        let expected = [lane + 10000, 21000, 40500, 40500][lane as usize & 3] + 7;
+        assert_eq!(value, expected, "lane {lane}");
+    }
+}

@@ -126,7 +126,7 @@ fn lanes_match_and_reduce() {
 }
 
 #[test]
-fn generic_addresses_of_one_access_may_lie_in_two_spaces() {
+fn a_pointer_may_point_to_shared_or_global_memory() {
     same("generic", |thread, input| input[thread] + (input[thread] & 1));
 }
 

@@ -1,0 +1,74 @@
+//! Asynchronous copies.
+//!
+//! Source: PTX ISA 9.0, section 9.7.9 "cp.async".
+
+use super::super::ast::{Instruction, Operand, Type, Value};
+use super::super::exec::Kind;
+use super::super::program::{AccessKind, AccessSpace, Copy, Step};
+use super::memory::Words;
+use super::{Decoded, Lowerer};
+use crate::error::Result;
+use crate::isa::{ArithClass, CacheOp, Op};
+
+impl Lowerer<'_> {
+    /// `cp.async`: a load from global memory whose data goes to shared memory. The machine sees the load;
+    /// waiting for all copies is a fence, and waiting for all but some is free.
+    pub(super) fn copy_async(&mut self, instruction: &Instruction) -> Result<Decoded> {
+        let words: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();
+        match (&words[1..], &instruction.operands[..]) {
+            (["commit_group"], []) => {
+                return Ok(Decoded::new(Step::Nothing, Op::Arith(ArithClass::Control)));
+            }
+            (["wait_all"], []) => return Ok(Decoded::new(Step::Nothing, Op::Fence)),
+            (["wait_group"], [Operand { value: Value::Int(left), .. }]) => {
+                let op = if *left == 0 { Op::Fence } else { Op::Arith(ArithClass::Control) };
+                return Ok(Decoded::new(Step::Nothing, op));
+            }
+            _ => {}
+        }
+        let cache = match words[1..] {
+            ["ca", "shared" | "shared::cta", "global", ..] => CacheOp::Default,
+            ["cg", "shared" | "shared::cta", "global", ..] => CacheOp::Global,
+            _ => return Err(self.unsupported(instruction)),
+        };
+        if !words[4..].iter().all(|word| word.starts_with("L2::")) {
+            return Err(self.unsupported(instruction));
+        }
+        let policy = words.contains(&"L2::cache_hint");
+        let (to, from, bytes, read) = match &instruction.operands[..] {
+            [to, from, bytes] => (to, from, bytes, bytes),
+            [to, from, bytes, _] if policy => (to, from, bytes, bytes),
+            [to, from, bytes, read] | [to, from, bytes, read, _] => (to, from, bytes, read),
+            _ => return Err(self.few(instruction)),
+        };
+        let size = match bytes.value {
+            Value::Int(size @ (4 | 8 | 16)) => size as u8,
+            _ => return Err(self.error(bytes.at, "`cp.async` copies 4, 8 or 16 bytes")),
+        };
+        if matches!(read.value, Value::Name(ref name, _) if self.names.kind(name) == Some(Kind::Pred))
+        {
+            return Err(self.unsupported(instruction));
+        }
+        let words = |space| Words {
+            space: Some(space),
+            param: false,
+            cache,
+            elements: size / 4,
+            atomic: None,
+            policy: false,
+            ty: Type::B32,
+        };
+        let target =
+            self.access(instruction, &words(AccessSpace::Shared), AccessKind::Store, to)?;
+        let mut decoded =
+            self.access(instruction, &words(AccessSpace::Global), AccessKind::Load, from)?;
+        target.srcs.as_slice().iter().for_each(|reg| decoded.srcs.add(*reg));
+        let read = self.read(Some(read), Kind::Narrow, instruction, &mut decoded)?;
+        let (from, to) = (self.accesses.pop(), self.accesses.pop());
+        if let (Some(from), Some(to)) = (from, to) {
+            decoded.step = Step::Copy(self.copies.len() as u32);
+            self.copies.push(Copy { to, from, bytes: size, read });
+        }
+        Ok(decoded)
+    }
+}
