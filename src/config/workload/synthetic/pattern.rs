@@ -155,7 +155,7 @@ impl Pattern {
             if !lanes.is_power_of_two() {
                 return Err(format!("pattern.run ({lanes}) is none of 1, 2, 4, 8, 16, 32"));
             }
-            if footprint % (lanes * width) != 0 {
+            if !footprint.is_multiple_of(lanes * width) {
                 return Err(format!(
                     "footprint ({footprint}) is not a multiple of pattern.run ({lanes}) x width ({width})"
                 ));

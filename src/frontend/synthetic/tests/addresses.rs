@@ -26,7 +26,7 @@ fn draw(counter: u64) -> u64 {
 }
 
 fn below(h: u64, count: u64) -> u64 {
-    (u128::from(h) * u128::from(count) >> 64) as u64
+    ((u128::from(h) * u128::from(count)) >> 64) as u64
 }
 
 #[test]
