@@ -6,7 +6,7 @@ mod stencil;
 use gsim::config::ElementType::{self, Char, Int, Short};
 use gsim::gpu::{Stepping, total};
 use gsim::report::Report;
-use stencil::{stencil, stencil_stepping};
+use stencil::{simulate_run, stencil};
 
 /// A size at which every SM has several CTAs and every kind of stall still happens.
 const SMALL: &str = "workload.elements=32768";
@@ -21,16 +21,31 @@ fn a_run_gives_the_same_bytes_every_time() {
 
 /// Skipping cycles in which nothing happens changes no byte of the report.
 #[track_caller]
-fn check_skipping(changes: &[&str]) {
+fn check_skipping_of(run: &str, changes: &[&str]) {
     for element in ElementType::ALL {
-        let changes = [&[SMALL], changes].concat();
-        let skipped = stencil_stepping(element, &changes, Stepping::SkipAhead);
-        let ticked = stencil_stepping(element, &changes, Stepping::EveryCycle);
+        let skipped = simulate_run(run, element, changes, Stepping::SkipAhead);
+        let ticked = simulate_run(run, element, changes, Stepping::EveryCycle);
         // Counters first: they say what differs.
-        assert_eq!(skipped.totals, ticked.totals, "{element:?} {changes:?}");
-        assert_eq!(skipped.ledgers, ticked.ledgers, "{element:?} {changes:?}");
-        assert_eq!(skipped.components, ticked.components, "{element:?} {changes:?}");
-        assert!(skipped.to_json() == ticked.to_json(), "{element:?} {changes:?}");
+        assert_eq!(skipped.totals, ticked.totals, "{run} {element:?} {changes:?}");
+        assert_eq!(skipped.ledgers, ticked.ledgers, "{run} {element:?} {changes:?}");
+        assert_eq!(skipped.components, ticked.components, "{run} {element:?} {changes:?}");
+        assert!(skipped.to_json() == ticked.to_json(), "{run} {element:?} {changes:?}");
+    }
+}
+
+#[track_caller]
+fn check_skipping(changes: &[&str]) {
+    check_skipping_of("stencil-char", &[&[SMALL], changes].concat());
+}
+
+/// Sets that conflict, many lines a load, few warps: what the stencil does not have.
+#[test]
+fn skipping_is_exact_for_every_workload() {
+    check_skipping_of("matmul", &["workload.size=45"]);
+    check_skipping_of("matmul", &["workload.size=64", "l1.mshr_mergers=2", "l1.miss_queue=1"]);
+    for layout in ["PixelMajor", "BoxMajor", "LabelMajor"] {
+        let layout = format!("workload.layout={layout}");
+        check_skipping_of("stereo", &["workload.width=13", "workload.height=9", &layout]);
     }
 }
 
@@ -109,27 +124,35 @@ fn golden(report: &Report) -> Golden {
     ]
 }
 
-/// Pinned, so that no change of the model goes unseen: element, elements, and what they come to. The small
-/// size stays in the L2, the large one does not.
+/// Pinned, so that no change of the model goes unseen: run, element, changes, and what they come to. The
+/// small stencil stays in the L2, the large one does not.
 ///
 /// After a change on purpose, run `cargo test --release --test determinism pinned`, which prints the lines
 /// to put here, and say in the commit why they moved.
 #[rustfmt::skip]
-const GOLDEN: [(ElementType, u64, Golden); 6] = [
-    (Int, 32768, [5775, 6183, 9185, 5112, 0, 400, 1024, 2048, 0, 2507464]),
-    (Short, 32768, [5551, 4296, 9024, 3064, 0, 0, 512, 1024, 0, 1858036]),
-    (Char, 32768, [7383, 6943, 5359, 2034, 56055, 0, 256, 512, 0, 1397774]),
-    (Int, 524288, [99455, 104483, 140949, 82248, 0, 159502, 65536, 131072, 124808, 93359096]),
-    (Short, 524288, [64688, 75783, 137475, 48886, 0, 0, 32768, 65536, 59380, 43796230]),
-    (Char, 524288, [108065, 120700, 77298, 31378, 1249125, 0, 16384, 32768, 26624, 28501870]),
+const GOLDEN: [(&str, ElementType, &[&str], Golden); 12] = [
+    ("stencil-char", Int, &["workload.elements=32768"], [5775, 6183, 9185, 5112, 0, 400, 1024, 2048, 0, 2507464]),
+    ("stencil-char", Short, &["workload.elements=32768"], [5551, 4296, 9024, 3064, 0, 0, 512, 1024, 0, 1858036]),
+    ("stencil-char", Char, &["workload.elements=32768"], [7383, 6943, 5359, 2034, 56055, 0, 256, 512, 0, 1397774]),
+    ("stencil-char", Int, &["workload.elements=524288"], [99455, 104483, 140949, 82248, 0, 159502, 65536, 131072, 124808, 93359096]),
+    ("stencil-char", Short, &["workload.elements=524288"], [64688, 75783, 137475, 48886, 0, 0, 32768, 65536, 59380, 43796230]),
+    ("stencil-char", Char, &["workload.elements=524288"], [108065, 120700, 77298, 31378, 1249125, 0, 16384, 32768, 26624, 28501870]),
+    ("matmul", Int, &["workload.size=100"], [31108, 88201, 19170, 8879, 202746, 1407, 626, 1252, 0, 8995522]),
+    ("matmul", Short, &["workload.size=100"], [28045, 90955, 14242, 5453, 189187, 1753, 314, 628, 0, 7319597]),
+    ("matmul", Char, &["workload.size=100"], [26778, 89854, 8322, 1890, 205098, 265, 158, 316, 0, 6102792]),
+    ("stereo", Int, &["workload.width=48", "workload.height=36"], [2051452, 78, 0, 232018, 0, 301931, 4320, 8640, 0, 51552610]),
+    ("stereo", Short, &["workload.width=48", "workload.height=36"], [1782594, 3232, 0, 173632, 0, 227196, 2160, 4320, 0, 34763947]),
+    ("stereo", Char, &["workload.width=48", "workload.height=36"], [1398882, 11274, 0, 89814, 0, 0, 1080, 2160, 0, 15585016]),
 ];
 
 #[test]
 fn cycles_and_counters_are_the_pinned_ones() {
-    let seen = GOLDEN.map(|(element, elements, _)| {
-        let size = format!("workload.elements={elements}");
-        (element, elements, golden(&stencil(element, &[&size])))
+    let seen = GOLDEN.map(|(run, element, changes, _)| {
+        let report = simulate_run(run, element, changes, Stepping::SkipAhead);
+        (run, element, changes, golden(&report))
     });
-    let lines = seen.map(|line| format!("    {line:?},")).join("\n");
-    assert!(seen == GOLDEN, "the numbers are now\n{lines}");
+    let lines = seen.map(|(run, element, changes, numbers)| {
+        format!("    ({run:?}, {element:?}, &{changes:?}, {numbers:?}),")
+    });
+    assert!(seen == GOLDEN, "the numbers are now\n{}", lines.join("\n"));
 }

@@ -87,13 +87,17 @@ pub struct StackPart {
 }
 
 /// Somebody else's values.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
     /// Whose.
     pub name: String,
-    /// By label of the point along x.
+    /// By label of the point along x, where it has one bar.
+    #[serde(default)]
     pub values: BTreeMap<String, f64>,
+    /// By label of the bar and then of the point along x, where the bars are the points of an axis.
+    #[serde(default)]
+    pub bars: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
 /// How values are written.

@@ -220,6 +220,7 @@ impl StudyFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::WorkloadSpec;
 
     fn study(text: &str) -> Result<StudyFile> {
         let run = r#"Run(name: "r", machine: "gtx480", workload: Stencil1d(element: Char))"#;
@@ -285,14 +286,47 @@ mod tests {
 
     #[test]
     fn the_studies_that_come_with_gsim_are_right() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/studies");
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_none_or(|extension| extension != "ron") {
-                continue;
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/studies")];
+        let mut studies = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "ron") {
+                    let study = StudyFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
+                    assert!(
+                        !study.points(&[]).unwrap_or_else(|error| panic!("{error}")).is_empty()
+                    );
+                    studies += 1;
+                }
             }
-            let study = StudyFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
-            assert!(!study.points(&[]).unwrap_or_else(|error| panic!("{error}")).is_empty());
         }
+        assert!(studies >= 3, "{studies}");
+    }
+
+    #[test]
+    fn an_axis_of_whole_workloads_goes_with_one_over_a_field_that_they_share() {
+        let study = study(
+            r#"Study(name: "s", run: "run.ron", axes: [
+                Together(name: "application", points: [
+                    (label: "product", set: {"workload": Matmul(element: Int, size: 64)}),
+                    (label: "stereo", set: {"workload": Stereo(element: Int), "workload.width": 64}),
+                ]),
+                Field(path: "workload.element", values: [Int, Char]),
+                Field(path: "machine", values: ["gtx480"]),
+            ])"#,
+        )
+        .unwrap();
+        let points = study.points(&[]).unwrap();
+        let specs: Vec<WorkloadSpec> =
+            points.into_iter().map(|point| point.run.config.workload).collect();
+        let wanted = [
+            "Matmul((element: Int, size: 64))",
+            "Matmul((element: Char, size: 64))",
+            "Stereo((element: Int, width: 64))",
+            "Stereo((element: Char, width: 64))",
+        ];
+        assert_eq!(specs, wanted.map(|text| ron::from_str(text).unwrap()));
     }
 }

@@ -1,8 +1,10 @@
 //! From a figure's description and the table of runs to a chart.
 
+use std::collections::BTreeMap;
+
 use super::table::Table;
 use crate::config::figure::{Bars, Figure, NumberFormat, Panel, Place, Reference};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::report::plot::{Axis, BarSeries, Body, Chart, Format, GroupedBars, StackedBars};
 
 /// The chart of a figure.
@@ -46,40 +48,74 @@ fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
             baseline: panel.relative_to.as_ref().map(|_| 1.0),
         })
     };
+    let none = Reference::default();
+    let known = panel.reference.as_ref().unwrap_or(&none);
     let body = match &panel.bars {
         Bars::One(metric) => {
             let bars = series("gsim", metric, &panel.at)?;
-            let marks = panel
-                .reference
-                .as_ref()
-                .map_or(Vec::new(), |reference| marks(reference, &categories));
+            let marks = marks(&panel.across, &categories, &known.values)?;
+            refuse_marks("bars", known.bars.is_empty())?;
             grouped(vec![bars.with_reference(marks)])
         }
         Bars::Axis { name, metric } => {
             let mut all = Vec::new();
-            for label in table.labels(name)? {
+            let labels = table.labels(name)?;
+            refuse_marks("values", known.values.is_empty())?;
+            known.bars.keys().try_for_each(|label| check_label(name, labels, label))?;
+            for label in labels {
                 let mut at = panel.at.clone();
                 at.insert(name.clone(), label.clone());
-                all.push(series(label, metric, &at)?);
+                let marks = match known.bars.get(label) {
+                    Some(values) => marks(&panel.across, &categories, values)?,
+                    None => Vec::new(),
+                };
+                all.push(series(label, metric, &at)?.with_reference(marks));
             }
             grouped(all)
         }
-        Bars::Stack(parts) => Body::StackedBars(StackedBars {
-            categories: categories.clone(),
-            parts: parts
-                .iter()
-                .map(|part| series(&part.name, &part.metric, &panel.at))
-                .collect::<Result<_>>()?,
-            y: y.clone(),
-            normalise: false,
-            sum_labels: true,
-        }),
+        Bars::Stack(parts) => {
+            refuse_marks("values", known.values.is_empty())?;
+            refuse_marks("bars", known.bars.is_empty())?;
+            Body::StackedBars(StackedBars {
+                categories: categories.clone(),
+                parts: parts
+                    .iter()
+                    .map(|part| series(&part.name, &part.metric, &panel.at))
+                    .collect::<Result<_>>()?,
+                y: y.clone(),
+                normalise: false,
+                sum_labels: true,
+            })
+        }
     };
     Ok(Chart { title: panel.title.clone(), body, ..Chart::default() })
 }
 
-fn marks(reference: &Reference, categories: &[String]) -> Vec<Option<f64>> {
-    categories.iter().map(|label| reference.values.get(label).copied()).collect()
+/// Somebody else's values, in the order of the categories.
+fn marks(
+    axis: &str,
+    categories: &[String],
+    values: &BTreeMap<String, f64>,
+) -> Result<Vec<Option<f64>>> {
+    values.keys().try_for_each(|label| check_label(axis, categories, label))?;
+    Ok(categories.iter().map(|label| values.get(label).copied()).collect())
+}
+
+fn check_label(axis: &str, labels: &[String], label: &String) -> Result<()> {
+    match labels.contains(label) {
+        true => Ok(()),
+        false => Err(Error::input(format!("reference: axis {axis:?} has no point {label:?}"))
+            .hint(format!("its points are: {}", labels.join(", ")))),
+    }
+}
+
+/// An error unless the field of a reference is empty: this kind of bars has no place for it.
+fn refuse_marks(field: &str, empty: bool) -> Result<()> {
+    match empty {
+        true => Ok(()),
+        false => Err(Error::input(format!("reference: {field} cannot be shown at these bars"))
+            .hint("values belong to One, bars to Axis")),
+    }
 }
 
 /// A metric at a place, divided and inverted as the panel asks.

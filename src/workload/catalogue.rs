@@ -71,7 +71,7 @@ pub const WORKLOADS: &[Description] = &[
             parameter("block", "32", "threads of a CTA [1..=1024]"),
             parameter(
                 "layout",
-                "PixelMajor",
+                "LabelMajor",
                 "order of the values in memory: PixelMajor [pixel][box][label], BoxMajor [box][pixel][label] \
                  or LabelMajor [box][label][pixel]",
             ),

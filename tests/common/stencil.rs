@@ -1,4 +1,4 @@
-//! The stencil run of the repository, changed from the outside as a user does it.
+//! The runs of the repository, changed from the outside as a user does it.
 
 use std::path::Path;
 
@@ -8,9 +8,14 @@ use gsim::gpu::Stepping;
 use gsim::report::Report;
 use gsim::simulate::simulate;
 
-/// Simulates `configs/runs/stencil-char.ron` with `path=value` changes.
-pub fn stencil_stepping(element: ElementType, changes: &[&str], stepping: Stepping) -> Report {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs/stencil-char.ron");
+/// Simulates `configs/runs/NAME.ron` with another element type and `path=value` changes.
+pub fn simulate_run(
+    name: &str,
+    element: ElementType,
+    changes: &[&str],
+    stepping: Stepping,
+) -> Report {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("configs/runs/{name}.ron"));
     let element = format!("workload.element={element:?}");
     let pairs = [element.as_str()]
         .iter()
@@ -19,6 +24,12 @@ pub fn stencil_stepping(element: ElementType, changes: &[&str], stepping: Steppi
         .collect::<Vec<_>>();
     let run = load_run(&file, &pairs).unwrap_or_else(|why| panic!("{why}"));
     simulate(&run, stepping, &mut |_| ()).unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// Simulates `configs/runs/stencil-char.ron`, changed.
+#[allow(dead_code)]
+pub fn stencil_stepping(element: ElementType, changes: &[&str], stepping: Stepping) -> Report {
+    simulate_run("stencil-char", element, changes, stepping)
 }
 
 /// The same with skip-ahead, as users run it.

@@ -35,11 +35,12 @@ pub struct StereoSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LabelLayout {
     /// `[pixel][box][label]`: an array of structures, all values of a pixel together.
-    #[default]
     PixelMajor,
     /// `[box][pixel][label]`: five arrays, in each of which a pixel's labels lie together.
     BoxMajor,
-    /// `[box][label][pixel]`: an image for every box and label.
+    /// `[box][label][pixel]`: an image for every box and label, as on GPUs usual: neighbouring threads of a
+    /// sweep over columns access neighbouring elements.
+    #[default]
     LabelMajor,
 }
 
