@@ -52,7 +52,8 @@
 //! **[`workload`]** holds what can be run: device memory with its buffers, the launches, the check of
 //! the result on the host, and the registry of the workloads that come with gsim. Imports `config`.
 //!
-//! **[`frontend`]** makes warp instructions of a launch. [`frontend::ptx`] parses PTX and executes it.
+//! **[`frontend`]** makes warp instructions of a launch. [`frontend::ptx`] parses PTX and executes it;
+//! [`frontend::synthetic`] generates patterns of accesses.
 //! Imports `isa` and `workload`; knows no machine.
 //!
 //! **[`parts`]** holds what the components share: accesses, packets, address maps, tag arrays, MSHR files.
