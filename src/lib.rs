@@ -54,7 +54,8 @@
 //! the result on the host, the registry of the workloads that come with gsim, and what makes a workload
 //! of a user's own kernel and files. Imports `config`.
 //!
-//! **[`frontend`]** makes warp instructions of a launch. [`frontend::ptx`] parses PTX and executes it.
+//! **[`frontend`]** makes warp instructions of a launch. [`frontend::ptx`] parses PTX and executes it;
+//! [`frontend::synthetic`] generates patterns of accesses.
 //! Imports `isa` and `workload`; knows no machine.
 //!
 //! **[`parts`]** holds what the components share: accesses, packets, address maps, tag arrays, sectors, MSHR files.

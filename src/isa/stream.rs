@@ -178,6 +178,16 @@ impl WarpStream {
     }
 
     fn push_scattered(&mut self, mask: LaneMask, addresses: &[u64; WARP]) {
+        // All lanes, the common case, and near each other: loops without a branch.
+        if mask == !0 {
+            let base = addresses.iter().copied().min().unwrap_or(0);
+            let widest = addresses.iter().fold(0, |widest, address| widest | (address - base));
+            if u32::try_from(widest).is_ok() {
+                self.push_header(DELTAS, mask, base);
+                self.words.extend(addresses.map(|address| (address - base) as u32));
+                return;
+            }
+        }
         let base = lanes(mask).map(|lane| addresses[lane]).min().unwrap_or(0);
         // Gathered on the stack first: one growth check for the whole record.
         let mut offsets = [0; WARP];

@@ -18,6 +18,8 @@ const SUMMED: u64 = 256;
 pub struct Zipf {
     /// Draws below this belong to the entry or to one before it.
     ends: Vec<u64>,
+    /// The entry of the least draw that begins with each byte, and the last entry.
+    guide: Box<[u16; 257]>,
     /// First rank of each entry, from 0, and one past the last rank.
     starts: Vec<u64>,
 }
@@ -46,13 +48,19 @@ impl Zipf {
             })
             .collect();
         *ends.last_mut().expect("there is a rank") = u64::MAX;
-        Zipf { ends, starts }
+        let mut guide = Box::new([(ends.len() - 1) as u16; 257]);
+        for (first, entry) in (0u64..256).zip(guide.iter_mut()) {
+            *entry = ends.partition_point(|&end| end <= first << 56) as u16;
+        }
+        Zipf { ends, guide, starts }
     }
 
     /// The rank of a draw, from 0, the most popular one.
     #[inline]
     pub fn rank(&self, h: u64) -> u64 {
-        let entry = self.ends.partition_point(|&end| end <= h).min(self.ends.len() - 1);
+        let byte = (h >> 56) as usize;
+        let (from, to) = (usize::from(self.guide[byte]), usize::from(self.guide[byte + 1]));
+        let entry = from + self.ends[from..to].partition_point(|&end| end <= h);
         let (start, end) = (self.starts[entry], self.starts[entry + 1]);
         start + below(again(h), end - start)
     }
