@@ -140,7 +140,25 @@ pub(super) fn change<T: Serialize + DeserializeOwned>(
         if !previous.insert(absolute) {
             return Err(refuse(Error::input("this field is set twice, with and without machine.")));
         }
-        text = put(&text, absolute, setting).map_err(refuse)?;
+        text = match put(&text, absolute, setting) {
+            Ok(text) => text,
+            Err(error) => match parse::diagnose::<T>(&text) {
+                // An override of a whole may leave out fields that have defaults: write them out.
+                Ok(whole) => put(&parse::to_text(&whole), absolute, setting).map_err(refuse)?,
+                // Wrong already, in an override of a whole that this one is a part of?
+                Err(problem) => {
+                    let holds = |path: &Vec<String>| {
+                        path != absolute
+                            && absolute.starts_with(path)
+                            && problem.path.starts_with(path)
+                    };
+                    return Err(match ordered.iter().any(|(path, ..)| holds(path)) {
+                        true => blame(&text, problem, &ordered),
+                        false => refuse(error),
+                    });
+                }
+            },
+        };
     }
     parse::diagnose(&text).map_err(|problem| blame(&text, problem, &ordered))
 }
@@ -313,6 +331,26 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(workload, spec("Stencil1d((element: Int, elements: 128))"));
+    }
+
+    #[test]
+    fn a_part_that_the_whole_leaves_to_its_default_changes_too() {
+        let whole = ("workload", "Matmul(element: Int)");
+        let (_, workload, _) =
+            apply_all(&[whole, ("workload.size", "64"), ("workload.element", "Char")]).unwrap();
+        assert_eq!(workload, spec("Matmul((element: Char, size: 64))"));
+        assert_eq!(
+            error(&[whole, ("workload.elements", "64")]),
+            "workload.elements=64: no field elements in workload (hint: did you mean element?)"
+        );
+        assert_eq!(
+            error(&[whole, ("workload.size", "0")]),
+            "workload.size=0: 0 is outside 1..=16384"
+        );
+        assert_eq!(
+            error(&[("workload", "Matmul(element: No)"), ("workload.size", "9")]),
+            "workload=Matmul(element: No): element: no variant No (hint: one of Int, Short, Char)"
+        );
     }
 
     #[test]
