@@ -2,7 +2,8 @@
 //!
 //! A *metric* is a path into a run's `report.json`: `totals.cycles`, `ledgers.lsu.parts.nomerger`. A
 //! list takes a place from 0 (`kernels.0.totals.cycles`) or a `*` for the sum over its entries
-//! (`components.sm.*.store_accesses`).
+//! (`components.sm.*.store_accesses`). A name at the end of a path may end in `*`, which sums all names that
+//! begin so (`ledgers.issue.parts.lsu_*`); several paths with ` + ` between them are summed.
 //!
 //! A *place* names points on axes by their labels: `{"workload.element": "Char"}`. Axes that a place
 //! leaves out have their first point.
@@ -40,6 +41,9 @@ pub struct Panel {
     pub y: String,
     /// The axis whose points stand along x.
     pub across: String,
+    /// Those of its points that do, in this order; all of them when empty.
+    #[serde(default)]
+    pub only: Vec<String>,
     /// The bars of each point along x.
     pub bars: Bars,
     /// Points of the other axes.
@@ -48,6 +52,9 @@ pub struct Panel {
     /// Divides each value by the one at this place; axes that it leaves out are as at the value's own.
     #[serde(default)]
     pub relative_to: Option<Place>,
+    /// Shows the parts of a stacked bar as shares of their sum.
+    #[serde(default)]
+    pub shares: bool,
     /// Shows the reciprocal: performance instead of time.
     #[serde(default)]
     pub inverse: bool,

@@ -20,7 +20,13 @@ pub fn chart(figure: &Figure, table: &Table) -> Result<Chart> {
 }
 
 fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
-    let categories = table.labels(&panel.across)?.to_vec();
+    let mut categories = table.labels(&panel.across)?.to_vec();
+    if !panel.only.is_empty() {
+        for label in &panel.only {
+            check_label("only", &panel.across, &categories, label)?;
+        }
+        categories = panel.only.clone();
+    }
     let series = |name: &str, metric: &str, at: &Place| -> Result<BarSeries> {
         let values = categories
             .iter()
@@ -61,7 +67,10 @@ fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
             let mut all = Vec::new();
             let labels = table.labels(name)?;
             refuse_marks("values", known.values.is_empty())?;
-            known.bars.keys().try_for_each(|label| check_label(name, labels, label))?;
+            known
+                .bars
+                .keys()
+                .try_for_each(|label| check_label("reference", name, labels, label))?;
             for label in labels {
                 let mut at = panel.at.clone();
                 at.insert(name.clone(), label.clone());
@@ -83,8 +92,8 @@ fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
                     .map(|part| series(&part.name, &part.metric, &panel.at))
                     .collect::<Result<_>>()?,
                 y: y.clone(),
-                normalise: false,
-                sum_labels: true,
+                normalise: panel.shares,
+                sum_labels: !panel.shares,
             })
         }
     };
@@ -97,14 +106,14 @@ fn marks(
     categories: &[String],
     values: &BTreeMap<String, f64>,
 ) -> Result<Vec<Option<f64>>> {
-    values.keys().try_for_each(|label| check_label(axis, categories, label))?;
+    values.keys().try_for_each(|label| check_label("reference", axis, categories, label))?;
     Ok(categories.iter().map(|label| values.get(label).copied()).collect())
 }
 
-fn check_label(axis: &str, labels: &[String], label: &String) -> Result<()> {
+fn check_label(what: &str, axis: &str, labels: &[String], label: &String) -> Result<()> {
     match labels.contains(label) {
         true => Ok(()),
-        false => Err(Error::input(format!("reference: axis {axis:?} has no point {label:?}"))
+        false => Err(Error::input(format!("{what}: axis {axis:?} has no point {label:?}"))
             .hint(format!("its points are: {}", labels.join(", ")))),
     }
 }

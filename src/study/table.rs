@@ -103,18 +103,31 @@ impl Table {
     }
 }
 
-/// The number at a path; a list takes a place, from 0, or `*` for the sum over its entries.
-fn lookup(value: &Value, path: &str) -> Option<f64> {
+/// The sum of the numbers at paths with ` + ` between them.
+fn lookup(value: &Value, paths: &str) -> Option<f64> {
+    paths.split(" + ").map(|path| number(value, path)).sum()
+}
+
+/// The number at a path; a list takes a place, from 0, or `*` for the sum over its entries. A name that ends
+/// in `*` is the sum over all names that begin so.
+fn number(value: &Value, path: &str) -> Option<f64> {
     let (first, rest) = match path.split_once('.') {
-        None => return value.get(path)?.as_f64(),
+        None => match (value.as_object(), path.strip_suffix('*')) {
+            (Some(fields), Some(start)) => {
+                let mut some = fields.iter().filter(|(name, _)| name.starts_with(start)).peekable();
+                some.peek()?;
+                return some.map(|(_, field)| field.as_f64()).sum();
+            }
+            _ => return value.get(path)?.as_f64(),
+        },
         Some(parts) => parts,
     };
     match value {
         Value::Array(entries) if first == "*" => {
-            entries.iter().map(|entry| lookup(entry, rest)).sum()
+            entries.iter().map(|entry| number(entry, rest)).sum()
         }
-        Value::Array(entries) => lookup(entries.get(first.parse::<usize>().ok()?)?, rest),
-        _ => lookup(value.get(first)?, rest),
+        Value::Array(entries) => number(entries.get(first.parse::<usize>().ok()?)?, rest),
+        _ => number(value.get(first)?, rest),
     }
 }
 
@@ -145,6 +158,15 @@ mod tests {
         let value = |labels| table().value(&place(labels), "totals.cycles").unwrap();
         assert_eq!(value(&[("b", "y")]), 11.0);
         assert_eq!(value(&[("a", "2"), ("b", "y")]), 21.0);
+    }
+
+    #[test]
+    fn a_plus_sums_paths_and_a_star_behind_a_name_all_that_begin_so() {
+        let report = json!({"parts": {"lsu_a": 1, "lsu_b": 2, "other": 4}});
+        assert_eq!(lookup(&report, "parts.lsu_*"), Some(3.0));
+        assert_eq!(lookup(&report, "parts.lsu_* + parts.other"), Some(7.0));
+        assert_eq!(lookup(&report, "parts.none_*"), None);
+        assert_eq!(lookup(&report, "parts.other + parts.none"), None);
     }
 
     #[test]
