@@ -114,7 +114,7 @@ fn an_unknown_machine_is_pointed_at() {
         "gtx480",
         "gtx48",
         "run.ron:4:14: machine: no preset is called \"gtx48\" (hint: did you mean gtx480? presets are \
-         gtx480; a file's name ends in .ron)",
+         gtx280, gtx480, gtx640, v100, h200; a file's name ends in .ron)",
     );
     check_with("gtx480", "mine.ron", "run.ron:4:14: machine: mine.ron: no such file");
 }

@@ -296,7 +296,7 @@ fn arguments_are_held_against_the_parameters() {
             "entry: \"scale\"",
             "entry: \"scal\"",
             "run.ron:13:24: workload.launches.0.entry: k.ptx: there is no entry `scal` (hint: the module has: \
-             scale, spin, odd, past, pair)",
+             scale, spin, odd, past, pair, quotient, unwritten)",
         ),
         (
             "U32(\"n\")",

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::SyntheticSource;
 use crate::config::{Checked, SyntheticSpec};
-use crate::isa::{AccessKind, Cta, LaneAddresses, MemoryOp, Op, WarpCursor, lanes};
+use crate::isa::{AccessKind, BarrierUse, Cta, LaneAddresses, MemoryOp, Op, WarpCursor, lanes};
 use crate::workload::{DeviceMemory, SyntheticLaunch};
 
 const BASE: u64 = DeviceMemory::BASE;
@@ -68,6 +68,9 @@ fn execute(source: &mut SyntheticSource, cta: u64, warp: usize) -> Vec<Executed>
         assert_eq!(mask, !0);
         let op = source.kernel().insts[pc as usize].op;
         let addresses = matches!(op, Op::Memory(_)).then(|| cursor.addresses(stream));
+        if op == Op::Barrier {
+            assert_eq!(cursor.barrier(stream), BarrierUse::ALL);
+        }
         executed.push(Executed { pc: pc as usize, op, addresses });
         cursor.advance(stream);
     }
