@@ -18,8 +18,8 @@ use gsim::workload::{Launch, registry};
 fn resolved(run: &str, element: ElementType, set: &[&str]) -> ResolvedRun {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("configs/runs/{run}.ron"));
     let element = format!("workload.element={element:?}");
-    let sets =
-        set.iter().chain([&element.as_str()]).map(|set| assignment(set).expect("path=value"));
+    let sets = set.iter().copied().chain([element.as_str()]);
+    let sets = sets.map(|set| assignment(set).expect("path=value"));
     load_run(&file, &sets.collect::<Vec<_>>()).expect("the run of the repository is valid")
 }
 

@@ -137,3 +137,83 @@ fn value(panel: &Panel, table: &Table, place: &Place, metric: &str) -> Result<f6
     }
     Ok(if panel.inverse { 1.0 / value } else { value })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::Setting;
+    use crate::config::study::Axis;
+
+    /// Cycles of two applications (a, b) with two types (x, y).
+    fn table() -> Table {
+        let axis = |path: &str, values: [&str; 2]| Axis::Field {
+            path: path.into(),
+            values: values.iter().map(Setting::new).collect(),
+        };
+        let report = |cycles: u64| json!({"totals": {"cycles": cycles}});
+        Table::new(
+            &[axis("app", ["a", "b"]), axis("type", ["x", "y"])],
+            [10, 5, 20, 30].map(report).to_vec(),
+        )
+    }
+
+    fn draw(bars: &str, reference: &str) -> Result<Chart> {
+        let text = format!(
+            r#"(file: "f", title: "t", panels: [(y: "time", across: "app", bars: {bars},
+                relative_to: Some({{"type": "x"}}), reference: Some((name: "paper", {reference})))])"#
+        );
+        chart(&ron::from_str(&text).unwrap(), &table())
+    }
+
+    const AXIS: &str = r#"Axis(name: "type", metric: "totals.cycles")"#;
+    const ONE: &str = r#"One("totals.cycles")"#;
+
+    #[test]
+    fn the_bars_of_an_axis_have_marks_of_their_own() {
+        let chart = draw(AXIS, r#"bars: {"y": {"b": 1.4}}"#).unwrap();
+        let Body::GroupedBars(bars) = chart.body else { panic!("grouped bars") };
+        let shown: Vec<_> = bars
+            .series
+            .into_iter()
+            .map(|series| (series.name, series.values, series.reference))
+            .collect();
+        let x = ("x".to_owned(), vec![Some(1.0), Some(1.0)], Vec::new());
+        let y = ("y".to_owned(), vec![Some(0.5), Some(1.5)], vec![None, Some(1.4)]);
+        assert_eq!(shown, [x, y]);
+    }
+
+    #[test]
+    fn a_reference_that_names_no_bar_is_refused() {
+        for (bars, reference, want) in [
+            (
+                AXIS,
+                r#"bars: {"z": {"a": 1.0}}"#,
+                "reference: axis \"type\" has no point \"z\" (hint: its points are: x, y)",
+            ),
+            (
+                AXIS,
+                r#"bars: {"y": {"c": 1.0}}"#,
+                "reference: axis \"app\" has no point \"c\" (hint: its points are: a, b)",
+            ),
+            (
+                ONE,
+                r#"values: {"c": 1.0}"#,
+                "reference: axis \"app\" has no point \"c\" (hint: its points are: a, b)",
+            ),
+            (
+                AXIS,
+                r#"values: {"a": 1.0}"#,
+                "reference: values cannot be shown at these bars (hint: values belong to One, bars to Axis)",
+            ),
+            (
+                ONE,
+                r#"bars: {"y": {"a": 1.0}}"#,
+                "reference: bars cannot be shown at these bars (hint: values belong to One, bars to Axis)",
+            ),
+        ] {
+            assert_eq!(draw(bars, reference).map(|_| ()).unwrap_err().to_string(), want);
+        }
+    }
+}
