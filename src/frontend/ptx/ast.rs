@@ -18,6 +18,9 @@ pub enum Type {
     B32,
     B64,
     F16,
+    F16x2,
+    Bf16,
+    Bf16x2,
     F32,
     F64,
     Pred,
@@ -41,6 +44,9 @@ impl Type {
             "b32" => B32,
             "b64" => B64,
             "f16" => F16,
+            "f16x2" => F16x2,
+            "bf16" => Bf16,
+            "bf16x2" => Bf16x2,
             "f32" => F32,
             "f64" => F64,
             "pred" => Pred,
@@ -53,8 +59,8 @@ impl Type {
         use Type::*;
         match self {
             U8 | S8 | B8 => 1,
-            U16 | S16 | B16 | F16 => 2,
-            U32 | S32 | B32 | F32 => 4,
+            U16 | S16 | B16 | F16 | Bf16 => 2,
+            U32 | S32 | B32 | F32 | F16x2 | Bf16x2 => 4,
             U64 | S64 | B64 | F64 => 8,
             Pred => 0,
         }
@@ -67,7 +73,12 @@ impl Type {
 
     /// Whether it is a floating-point number.
     pub fn float(self) -> bool {
-        matches!(self, Type::F16 | Type::F32 | Type::F64)
+        self.half() || matches!(self, Type::F32 | Type::F64)
+    }
+
+    /// Whether it is a floating-point number of 16 bits, or a pair of them.
+    pub fn half(self) -> bool {
+        matches!(self, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2)
     }
 }
 

@@ -96,9 +96,11 @@ pub fn load(block: &[u8], places: &Places, mask: LaneMask, access: &Access, regs
             match access.ty {
                 U8 | B8 => read_lanes!(u8, u64, block, places, mask, at, to),
                 S8 => read_lanes!(i8, u64, block, places, mask, at, to),
-                U16 | B16 | F16 => read_lanes!(u16, u64, block, places, mask, at, to),
+                U16 | B16 | F16 | Bf16 => read_lanes!(u16, u64, block, places, mask, at, to),
                 S16 => read_lanes!(i16, u64, block, places, mask, at, to),
-                U32 | B32 | F32 => read_lanes!(u32, u64, block, places, mask, at, to),
+                U32 | B32 | F32 | F16x2 | Bf16x2 => {
+                    read_lanes!(u32, u64, block, places, mask, at, to)
+                }
                 S32 => read_lanes!(i32, u64, block, places, mask, at, to),
                 U64 | S64 | B64 | F64 | Pred => {
                     read_lanes!(u64, u64, block, places, mask, at, to);
@@ -109,7 +111,7 @@ pub fn load(block: &[u8], places: &Places, mask: LaneMask, access: &Access, regs
             match access.ty {
                 U8 | B8 => read_lanes!(u8, u32, block, places, mask, at, to),
                 S8 => read_lanes!(i8, u32, block, places, mask, at, to),
-                U16 | B16 | F16 => read_lanes!(u16, u32, block, places, mask, at, to),
+                U16 | B16 | F16 | Bf16 => read_lanes!(u16, u32, block, places, mask, at, to),
                 S16 => read_lanes!(i16, u32, block, places, mask, at, to),
                 _ => read_lanes!(u32, u32, block, places, mask, at, to),
             }

@@ -386,5 +386,5 @@ fn words(instruction: &Instruction) -> Option<Words> {
             name => words.ty = Type::from_name(name)?,
         }
     }
-    (words.ty != Type::Pred && words.ty != Type::F16).then_some(words)
+    (words.ty != Type::Pred && !words.ty.half()).then_some(words)
 }

@@ -333,6 +333,18 @@ impl Lowerer<'_> {
                 Slot::OptionalPred => {
                     self.read(operands.next(), Kind::Pred, instruction, &mut decoded)?
                 }
+                Slot::CarryOut(false) => SINK,
+                Slot::CarryIn(false) => FALSE,
+                Slot::CarryOut(true) => {
+                    let (row, reg) = self.names.carry();
+                    decoded.dsts.add(reg);
+                    row
+                }
+                Slot::CarryIn(true) => {
+                    let (row, reg) = self.names.carry();
+                    decoded.srcs.add(reg);
+                    row
+                }
                 Slot::Src(kind) => self.read(operands.next(), *kind, instruction, &mut decoded)?,
                 Slot::Dst(kind) => {
                     let operand = operands.next().ok_or_else(|| self.few(instruction))?;

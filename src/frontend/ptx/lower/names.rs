@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::ast::{Name, RegDecl, VarSpace};
 use super::super::exec::Kind;
-use super::super::program::{Constant, ConstantRow, FIXED_PREDS, FrameSlot, Special};
+use super::super::program::{Constant, ConstantRow, FIXED_PREDS, FrameSlot, SINK, Special};
 use super::variables::Placed;
 use crate::isa::Reg;
 
@@ -208,6 +208,15 @@ impl Names {
             }
             _ => None,
         }
+    }
+
+    /// Row and number of the thread's carry, a predicate without a name in the text.
+    pub fn carry(&mut self) -> (u16, Reg) {
+        // No name of the text has a space.
+        let name = Name { name: "condition code".into(), part: None };
+        let declared = Symbol::Declared(Kind::Pred);
+        self.scopes[0].symbols.entry(name.name.clone()).or_insert(declared);
+        self.register(&name, Kind::Pred).unwrap_or((SINK, 0))
     }
 
     fn new_row(&mut self, kind: Kind) -> Option<u16> {

@@ -7,21 +7,24 @@
 use super::super::ast::Type;
 use super::super::exec::{Bits, Kind, Lane, Registers, flush, write};
 use super::super::program::Micro;
-use super::{Opcode, Rule, Slot, rule};
+use super::rounding::{Round, whole_to_odd};
+use super::{Opcode, Rule, Slot, half, rule};
 use crate::isa::{ArithClass, LaneMask, WARP};
 
-/// The direction of rounding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rounding {
-    Nearest,
-    Zero,
-    Down,
-    Up,
+const ROUNDINGS: [Round; 4] =
+    [Round::NearestTiesToEven, Round::TowardZero, Round::TowardNegative, Round::TowardPositive];
+
+fn rounding(word: &str) -> Option<Round> {
+    Some(match word {
+        "rn" | "rni" => Round::NearestTiesToEven,
+        "rz" | "rzi" => Round::TowardZero,
+        "rm" | "rmi" => Round::TowardNegative,
+        "rp" | "rpi" => Round::TowardPositive,
+        _ => return None,
+    })
 }
 
-const ROUNDINGS: [Rounding; 4] = [Rounding::Nearest, Rounding::Zero, Rounding::Down, Rounding::Up];
-
-const TYPES: [Type; 10] = [
+const TYPES: [Type; 12] = [
     Type::U8,
     Type::U16,
     Type::U32,
@@ -32,6 +35,8 @@ const TYPES: [Type; 10] = [
     Type::S64,
     Type::F32,
     Type::F64,
+    Type::F16,
+    Type::Bf16,
 ];
 
 /// A conversion.
@@ -39,21 +44,27 @@ const TYPES: [Type; 10] = [
 struct Conversion {
     to: Type,
     from: Type,
-    rounding: Rounding,
+    rounding: Round,
     /// Round to a whole number.
     whole: bool,
     saturate: bool,
     ftz: bool,
     wide_to: bool,
     wide_from: bool,
+    /// Negative results become zero.
+    relu: bool,
+    /// Results past the range become the greatest finite number.
+    finite: bool,
 }
 
 impl Conversion {
     fn encode(self) -> Option<u32> {
         let place = |ty| TYPES.iter().position(|known| *known == ty).map(|place| place as u32);
         let flags = [self.whole, self.saturate, self.ftz, self.wide_to, self.wide_from];
+        let flags = flags.into_iter().chain([self.relu, self.finite]).collect::<Vec<_>>();
         let flags = flags.iter().enumerate().map(|(bit, set)| u32::from(*set) << bit).sum::<u32>();
-        Some(place(self.to)? | place(self.from)? << 4 | (self.rounding as u32) << 8 | flags << 16)
+        let rounding = ROUNDINGS.iter().position(|known| *known == self.rounding)? as u32;
+        Some(place(self.to)? | place(self.from)? << 4 | rounding << 8 | flags << 16)
     }
 
     fn decode(code: u32) -> Conversion {
@@ -68,25 +79,52 @@ impl Conversion {
             ftz: flag(2),
             wide_to: flag(3),
             wide_from: flag(4),
+            relu: flag(5),
+            finite: flag(6),
         }
     }
 }
 
 /// The rule for `cvt`; `wide` tells whether destination and source register have 64 bits.
 pub fn select(opcode: &Opcode, wide: [bool; 2]) -> Option<Rule> {
+    if opcode.key == "cvt.pack.sat" {
+        return pack_whole(&opcode.types);
+    }
     let [to, from] = opcode.types[..] else { return None };
     let ftz = opcode.ftz;
-    let (mut rounding, mut whole, mut saturate) = (Rounding::Nearest, false, false);
+    let (mut round, mut whole, mut saturate) = (ROUNDINGS[0], false, false);
+    let (mut relu, mut finite) = (false, false);
     for word in opcode.key.split('.').skip(1) {
         match word {
-            "rn" | "rni" => rounding = Rounding::Nearest,
-            "rz" | "rzi" => rounding = Rounding::Zero,
-            "rm" | "rmi" => rounding = Rounding::Down,
-            "rp" | "rpi" => rounding = Rounding::Up,
             "sat" => saturate = true,
-            _ => return None,
+            "relu" if to.half() => relu = true,
+            "satfinite" if to.half() => finite = true,
+            _ => round = rounding(word)?,
         }
-        whole |= word.ends_with('i');
+        whole |= word.len() == 3 && word.ends_with('i');
+    }
+    let rounding = round;
+    if let (Type::F16x2 | Type::Bf16x2, Type::F32) = (to, from) {
+        let half = if to == Type::F16x2 { Type::F16 } else { Type::Bf16 };
+        let wide = (false, false);
+        let (wide_to, wide_from) = wide;
+        let to = half;
+        let each = Conversion {
+            to,
+            from,
+            rounding,
+            whole,
+            saturate,
+            ftz,
+            wide_to,
+            wide_from,
+            relu,
+            finite,
+        };
+        const SLOTS: &[Slot] =
+            &[Slot::Dst(Kind::Narrow), Slot::Src(Kind::F32), Slot::Src(Kind::F32)];
+        let (class, imm) = (ArithClass::FpAdd, each.encode()?);
+        return (!whole).then_some(Rule { exec: two_by_two, class, slots: SLOTS, imm });
     }
     let natural = wide == [to.bytes() == 8, from.bytes() == 8];
     if natural
@@ -97,7 +135,8 @@ pub fn select(opcode: &Opcode, wide: [bool; 2]) -> Option<Rule> {
         return Some(rule);
     }
     let [wide_to, wide_from] = wide;
-    let conversion = Conversion { to, from, rounding, whole, saturate, ftz, wide_to, wide_from };
+    let conversion =
+        Conversion { to, from, rounding, whole, saturate, ftz, wide_to, wide_from, relu, finite };
     let kind = |wide: bool, ty: Type| match (wide, ty) {
         (_, Type::F32) => Kind::F32,
         (_, Type::F64) => Kind::F64,
@@ -122,14 +161,14 @@ pub fn select(opcode: &Opcode, wide: [bool; 2]) -> Option<Rule> {
     };
     let class = match (to, from) {
         (Type::F64, _) | (_, Type::F64) => ArithClass::DpAdd,
-        (Type::F32, _) | (_, Type::F32) => ArithClass::FpAdd,
+        _ if to.float() || from.float() => ArithClass::FpAdd,
         _ => ArithClass::IntAdd,
     };
     Some(Rule { exec: one_by_one, class, slots, imm: conversion.encode()? })
 }
 
 /// Pairs with a loop of their own; values narrower than a register come out extended.
-fn vector(to: Type, from: Type, rounding: Rounding) -> Option<Rule> {
+fn vector(to: Type, from: Type, rounding: Round) -> Option<Rule> {
     use Type::*;
     Some(match (to, from) {
         (S64, S32) => rule!(IntAdd, i64 = |a: i32| a.into()),
@@ -146,12 +185,12 @@ fn vector(to: Type, from: Type, rounding: Rounding) -> Option<Rule> {
         (U16 | S16, U8) => rule!(IntAdd, u16 = |a: u8| a.into()),
         (U8, U16 | S16 | U32 | S32) => rule!(IntAdd, u8 = |a: u32| a as u8),
         (S8, U16 | S16 | U32 | S32) => rule!(IntAdd, i8 = |a: u32| a as i8),
-        (F64, F32) if rounding == Rounding::Nearest => rule!(DpAdd, f64 = |a: f32| a.into()),
-        (F32, F64) if rounding == Rounding::Nearest => rule!(DpAdd, f32 = |a: f64| a as f32),
-        (F32, S32) if rounding == Rounding::Nearest => rule!(FpAdd, f32 = |a: i32| a as f32),
-        (F32, U32) if rounding == Rounding::Nearest => rule!(FpAdd, f32 = |a: u32| a as f32),
-        (S32, F32) if rounding == Rounding::Zero => rule!(FpAdd, i32 = |a: f32| a as i32),
-        (U32, F32) if rounding == Rounding::Zero => rule!(FpAdd, u32 = |a: f32| a as u32),
+        (F64, F32) if rounding == Round::NearestTiesToEven => rule!(DpAdd, f64 = |a: f32| a.into()),
+        (F32, F64) if rounding == Round::NearestTiesToEven => rule!(DpAdd, f32 = |a: f64| a as f32),
+        (F32, S32) if rounding == Round::NearestTiesToEven => rule!(FpAdd, f32 = |a: i32| a as f32),
+        (F32, U32) if rounding == Round::NearestTiesToEven => rule!(FpAdd, f32 = |a: u32| a as f32),
+        (S32, F32) if rounding == Round::TowardZero => rule!(FpAdd, i32 = |a: f32| a as i32),
+        (U32, F32) if rounding == Round::TowardZero => rule!(FpAdd, u32 = |a: f32| a as u32),
         _ => return None,
     })
 }
@@ -178,7 +217,11 @@ fn scalar(conversion: Conversion, bits: u64) -> u64 {
     if !from.float() {
         let value = extend(bits, from);
         return if to.float() {
-            float_bits(from_whole(value, to, rounding), to, saturate)
+            let value = match half::format(to) {
+                Some(_) => whole_to_odd(value),
+                None => from_whole(value, to, rounding),
+            };
+            float_bits(value, conversion)
         } else if saturate {
             let (least, most) = range(to);
             value.clamp(least, most) as u64
@@ -188,22 +231,27 @@ fn scalar(conversion: Conversion, bits: u64) -> u64 {
     }
     let mut value = match from {
         Type::F32 => f64::from(f32::from_bits(bits as u32)),
-        _ => f64::from_bits(bits),
+        Type::F64 => f64::from_bits(bits),
+        _ => half::format(from).map_or(0.0, |format| format.widen(bits as u16)),
     };
     if ftz && from == Type::F32 {
         value = f64::from(flush(value as f32));
     }
     if whole || !to.float() {
         value = match rounding {
-            Rounding::Nearest => value.round_ties_even(),
-            Rounding::Zero => value.trunc(),
-            Rounding::Down => value.floor(),
-            Rounding::Up => value.ceil(),
+            Round::NearestTiesToEven => value.round_ties_even(),
+            Round::TowardZero => value.trunc(),
+            Round::TowardNegative => value.floor(),
+            _ => value.ceil(),
         };
     }
     if !to.float() {
-        // Out of range clamps and NaN gives 0, as Rust's `as` does.
         let (least, most) = range(to);
+        // NaN gives 0, but the top bit alone where a side has 64 bits.
+        if value.is_nan() && (from == Type::F64 || to.bytes() == 8) {
+            return if least < 0 { least as u64 } else { (most as u64 >> 1) + 1 };
+        }
+        // Out of range clamps, as Rust's `as` does.
         return (value as i128).clamp(least, most) as u64;
     }
     if to == Type::F32 {
@@ -212,7 +260,7 @@ fn scalar(conversion: Conversion, bits: u64) -> u64 {
             value = f64::from(flush(value as f32));
         }
     }
-    float_bits(value, to, saturate)
+    float_bits(value, conversion)
 }
 
 /// A whole number of `ty` from the low bits.
@@ -233,7 +281,7 @@ fn range(ty: Type) -> (i128, i128) {
 }
 
 /// The nearest number in the direction of rounding, as a double.
-fn from_whole(value: i128, to: Type, rounding: Rounding) -> f64 {
+fn from_whole(value: i128, to: Type, rounding: Round) -> f64 {
     // Each type's own nearest value: going through double precision would round twice.
     let single = to == Type::F32;
     let near = if single { f64::from(value as f32) } else { value as f64 };
@@ -241,7 +289,7 @@ fn from_whole(value: i128, to: Type, rounding: Rounding) -> f64 {
     step(near, error, single, rounding)
 }
 
-fn to_single(value: f64, rounding: Rounding) -> f32 {
+fn to_single(value: f64, rounding: Round) -> f32 {
     let near = f64::from(value as f32);
     match near.partial_cmp(&value) {
         Some(error) => step(near, error, true, rounding) as f32,
@@ -251,13 +299,13 @@ fn to_single(value: f64, rounding: Rounding) -> f32 {
 
 /// Moves the nearest value one place when the direction of rounding asks for the other neighbour;
 /// `error` tells how the nearest value compares with the exact one.
-fn step(near: f64, error: std::cmp::Ordering, single: bool, rounding: Rounding) -> f64 {
+fn step(near: f64, error: std::cmp::Ordering, single: bool, rounding: Round) -> f64 {
     let above = error.is_gt();
     let (down, up) = match rounding {
-        Rounding::Nearest => (false, false),
-        Rounding::Zero => (above && near > 0.0, error.is_lt() && near < 0.0),
-        Rounding::Down => (above, false),
-        Rounding::Up => (false, error.is_lt()),
+        Round::NearestTiesToEven => (false, false),
+        Round::TowardZero => (above && near > 0.0, error.is_lt() && near < 0.0),
+        Round::TowardNegative => (above, false),
+        _ => (false, error.is_lt()),
     };
     match (down, up, single) {
         (true, _, true) => f64::from((near as f32).next_down()),
@@ -268,14 +316,62 @@ fn step(near: f64, error: std::cmp::Ordering, single: bool, rounding: Rounding) 
     }
 }
 
-fn float_bits(value: f64, to: Type, saturate: bool) -> u64 {
-    let value = match saturate {
+/// The bits of a value that has been rounded, for formats of 16 bits only now.
+fn float_bits(value: f64, conversion: Conversion) -> u64 {
+    let Conversion { to, saturate, relu, finite, rounding, .. } = conversion;
+    let mut value = match saturate {
         true if value.is_nan() => 0.0,
-        true => value.clamp(0.0, 1.0),
+        // Also takes the sign from a zero.
+        true => value.clamp(0.0, 1.0) + 0.0,
         false => value,
     };
-    match to {
-        Type::F32 => u64::from(<f32 as Lane>::put(value as f32)),
+    if relu {
+        value = half::relu(value);
+    }
+    match (to, half::format(to)) {
+        (_, Some(format)) => {
+            if finite {
+                value = value.clamp(-format.most(), format.most());
+            }
+            format.narrow(value, rounding).into()
+        }
+        (Type::F32, _) => u64::from(<f32 as Lane>::put(value as f32)),
         _ => value.to_bits(),
     }
+}
+
+/// Two single-precision numbers to a pair of half precision; the first becomes the upper half.
+fn two_by_two(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let conversion = Conversion::decode(micro.imm);
+    let [high, low] = [1, 2].map(|place: usize| u32::row(regs, micro.ops[place]));
+    let part = |bits: u32| scalar(conversion, bits.into()) as u32;
+    let out = std::array::from_fn(|lane| part(high[lane]) << 16 | part(low[lane]));
+    write(u32::row_mut(regs, micro.ops[0]), mask, &out);
+}
+
+/// `cvt.pack`: two whole numbers, saturated, to one register; the first becomes the upper one. Bytes
+/// come below the low half of a third operand.
+fn pack_whole(types: &[Type]) -> Option<Rule> {
+    use Type::{B32, S8, S16, S32, U8, U16};
+    Some(match types {
+        [U16, S32] => {
+            rule!(IntAdd, u32 = |a: i32, b: i32| cut(a, U16) << 16 | cut(b, U16))
+        }
+        [S16, S32] => {
+            rule!(IntAdd, u32 = |a: i32, b: i32| cut(a, S16) << 16 | cut(b, S16))
+        }
+        [U8, S32, B32] => {
+            rule!(IntAdd, u32 = |a: i32, b: i32, c: u32| c << 16 | cut(a, U8) << 8 | cut(b, U8))
+        }
+        [S8, S32, B32] => {
+            rule!(IntAdd, u32 = |a: i32, b: i32, c: u32| c << 16 | cut(a, S8) << 8 | cut(b, S8))
+        }
+        _ => return None,
+    })
+}
+
+/// A number clamped to a type, in the bits of that type.
+fn cut(value: i32, ty: Type) -> u32 {
+    let (least, most) = range(ty);
+    i128::from(value).clamp(least, most) as u32 & ((1 << (8 * ty.bytes())) - 1)
 }

@@ -7,6 +7,7 @@
 
 use super::super::ast::Type;
 use super::super::exec::Flushed;
+use super::rounding::{Directed, Round};
 use super::{Opcode, Rule, rule};
 
 /// The lines that single precision, with and without `.ftz`, and double precision share.
@@ -29,58 +30,117 @@ macro_rules! table {
             "min" => rule!($add, $t = |a: $t, b: $t| lesser(a, b, a.is_sign_negative())),
             "max" => rule!($add, $t = |a: $t, b: $t| -lesser(-a, -b, a.is_sign_positive())),
             "copysign" => rule!($add, $t = |a: $t, b: $t| b.copysign(a)),
+            "min.NaN" => {
+                rule!($add, $t = |a: $t, b: $t| nan_or(a, b, lesser(a, b, a.is_sign_negative())))
+            }
+            "max.NaN" => {
+                rule!($add, $t = |a: $t, b: $t| nan_or(a, b, -lesser(-a, -b, a.is_sign_positive())))
+            }
             "rcp" => rule!($special, $t = |a: $t| 1.0 / a),
             "sqrt" => rule!($special, $t = |a: $t| a.sqrt()),
-            "rsqrt" => rule!($special, $t = |a: $t| 1.0 / a.sqrt()),
-            "ex2" => rule!($special, $t = |a: $t| a.exp2()),
-            "lg2" => rule!($special, $t = |a: $t| a.log2()),
-            "sin" => rule!($special, $t = |a: $t| a.sin()),
-            "cos" => rule!($special, $t = |a: $t| a.cos()),
-            "tanh" => rule!($special, $t = |a: $t| a.tanh()),
             _ => return None,
         }
     };
 }
 
-/// The lines of single precision that round in a direction: toward zero, down or up.
-macro_rules! directed {
+/// The lines of single precision alone. What has no exact value is computed as a double by `libm`,
+/// which gives the same on every host, and is right but for about one rounding in 2^28.
+macro_rules! single {
     ($key:expr, $t:ty) => {
         match $key {
-            "add.rz" => rule!(FpAdd, $t = |a: $t, b: $t| toward_zero(odd(a, 1.0, b))),
-            "add.rm" => rule!(FpAdd, $t = |a: $t, b: $t| downward(odd(a, 1.0, b))),
-            "add.rp" => rule!(FpAdd, $t = |a: $t, b: $t| -downward(-odd(a, 1.0, b))),
-            "sub.rz" => rule!(FpAdd, $t = |a: $t, b: $t| toward_zero(odd(b, -1.0, a))),
-            "sub.rm" => rule!(FpAdd, $t = |a: $t, b: $t| downward(odd(b, -1.0, a))),
-            "sub.rp" => rule!(FpAdd, $t = |a: $t, b: $t| -downward(-odd(b, -1.0, a))),
-            "mul.rz" => rule!(FpMul, $t = |a: $t, b: $t| toward_zero(f64::from(a) * f64::from(b))),
-            "mul.rm" => rule!(FpMul, $t = |a: $t, b: $t| downward(f64::from(a) * f64::from(b))),
-            "mul.rp" => rule!(FpMul, $t = |a: $t, b: $t| -downward(-f64::from(a) * f64::from(b))),
-            "fma.rz" => rule!(FpFma, $t = |a: $t, b: $t, c: $t| toward_zero(odd(a, b, c))),
-            "fma.rm" => rule!(FpFma, $t = |a: $t, b: $t, c: $t| downward(odd(a, b, c))),
-            "fma.rp" => rule!(FpFma, $t = |a: $t, b: $t, c: $t| -downward(-odd(a, b, c))),
+            "rsqrt" => rule!(Sfu, $t = |a: $t| (1.0 / f64::from(a).sqrt()) as f32),
+            "ex2" => rule!(Sfu, $t = |a: $t| libm::exp2(a.into()) as f32),
+            "lg2" => rule!(Sfu, $t = |a: $t| libm::log2(a.into()) as f32),
+            "sin" => rule!(Sfu, $t = |a: $t| libm::sin(a.into()) as f32),
+            "cos" => rule!(Sfu, $t = |a: $t| libm::cos(a.into()) as f32),
+            "tanh" => rule!(Sfu, $t = |a: $t| libm::tanh(a.into()) as f32),
+            "min.xorsign.abs" => {
+                rule!(FpAdd, $t = |a: $t, b: $t| xorsign(a, b, lesser(a.abs(), b.abs(), true)))
+            }
+            "max.xorsign.abs" => {
+                rule!(FpAdd, $t = |a: $t, b: $t| xorsign(a, b, -lesser(-a.abs(), -b.abs(), true)))
+            }
+            "min.NaN.xorsign.abs" => rule!(
+                FpAdd,
+                $t = |a: $t, b: $t| nan_or(a, b, xorsign(a, b, lesser(a.abs(), b.abs(), true)))
+            ),
+            "max.NaN.xorsign.abs" => rule!(
+                FpAdd,
+                $t = |a: $t, b: $t| nan_or(a, b, xorsign(a, b, -lesser(-a.abs(), -b.abs(), true)))
+            ),
+            key => table!(key, $t, fused, FpAdd, FpMul, FpFma, FpDiv, Sfu),
+        }
+    };
+}
+
+/// The lines that round in a direction, and those that then saturate.
+macro_rules! directed {
+    ($key:expr, $mode:ident, $t:ty, $add:ident, $mul:ident, $fma:ident, $div:ident, $special:ident) => {
+        match $key {
+            "add" => rule!($add, $t = |a: $t, b: $t| Directed::add(a, b, Round::$mode)),
+            "sub" => rule!($add, $t = |a: $t, b: $t| Directed::add(a, -b, Round::$mode)),
+            "mul" => rule!($mul, $t = |a: $t, b: $t| Directed::mul(a, b, Round::$mode)),
+            "fma" | "mad" => {
+                rule!($fma, $t = |a: $t, b: $t, c: $t| Directed::fma(a, b, c, Round::$mode))
+            }
+            "add.sat" => {
+                rule!($add, $t = |a: $t, b: $t| saturate(Directed::add(a, b, Round::$mode)))
+            }
+            "sub.sat" => {
+                rule!($add, $t = |a: $t, b: $t| saturate(Directed::add(a, -b, Round::$mode)))
+            }
+            "mul.sat" => {
+                rule!($mul, $t = |a: $t, b: $t| saturate(Directed::mul(a, b, Round::$mode)))
+            }
+            "fma.sat" | "mad.sat" => rule!(
+                $fma,
+                $t = |a: $t, b: $t, c: $t| saturate(Directed::fma(a, b, c, Round::$mode))
+            ),
+            "div" => rule!($div, $t = |a: $t, b: $t| Directed::div(a, b, Round::$mode)),
+            "rcp" => rule!($special, $t = |a: $t| Directed::div(1.0, a, Round::$mode)),
+            "sqrt" => rule!($special, $t = |a: $t| Directed::sqrt(a, Round::$mode)),
             _ => return None,
+        }
+    };
+}
+
+/// The same in each direction.
+macro_rules! directions {
+    ($key:expr, $mode:expr, $($rest:tt)*) => {
+        match $mode {
+            "rz" => directed!($key, TowardZero, $($rest)*),
+            "rm" => directed!($key, TowardNegative, $($rest)*),
+            _ => directed!($key, TowardPositive, $($rest)*),
         }
     };
 }
 
 /// The rule for a floating-point instruction.
 pub fn select(opcode: &Opcode) -> Option<Rule> {
-    let key = opcode.key.strip_suffix(".rn").unwrap_or(&opcode.key);
-    let key = if key.ends_with(".rn.sat") { key.replace(".rn.sat", ".sat") } else { key.into() };
-    Some(match (key.as_str(), opcode.ty()?, opcode.ftz) {
+    let (mut key, mut mode) = (String::new(), "rn");
+    for word in opcode.key.split('.') {
+        match word {
+            "rn" | "rz" | "rm" | "rp" => mode = word,
+            _ if key.is_empty() => key.push_str(word),
+            _ => key = key + "." + word,
+        }
+    }
+    let key = key.as_str();
+    Some(match (key, opcode.ty()?, opcode.ftz) {
+        (_, Type::F32, true) if mode != "rn" => {
+            directions!(key, mode, Flushed, FpAdd, FpMul, FpFma, FpDiv, Sfu)
+        }
+        (_, Type::F32, false) if mode != "rn" => {
+            directions!(key, mode, f32, FpAdd, FpMul, FpFma, FpDiv, Sfu)
+        }
+        (_, Type::F64, false) if mode != "rn" => {
+            directions!(key, mode, f64, DpAdd, DpMul, DpFma, DpDiv, DpDiv)
+        }
         ("mov", Type::F32, false) => rule!(Move, u32 = |a: u32| a),
         ("mov", Type::F64, false) => rule!(Move, u64 = |a: u64| a),
-        (key, Type::F32, ftz) if [".rz", ".rm", ".rp"].iter().any(|end| key.ends_with(end)) => {
-            if ftz {
-                directed!(key, Flushed)
-            } else {
-                directed!(key, f32)
-            }
-        }
-        (key, Type::F32, true) => {
-            table!(key, Flushed, fused, FpAdd, FpMul, FpFma, FpDiv, Sfu)
-        }
-        (key, Type::F32, false) => table!(key, f32, fused, FpAdd, FpMul, FpFma, FpDiv, Sfu),
+        (key, Type::F32, true) => single!(key, Flushed),
+        (key, Type::F32, false) => single!(key, f32),
+        ("rsqrt", Type::F64, false) => rule!(DpDiv, f64 = |a: f64| 1.0 / a.sqrt()),
         (key, Type::F64, false) => {
             table!(key, f64, f64::mul_add, DpAdd, DpMul, DpFma, DpDiv, DpDiv)
         }
@@ -99,7 +159,7 @@ fn upper(value: f64) -> f64 {
 }
 
 /// Clamped to 0 to 1; NaN gives 0.
-fn saturate<T: PartialOrd + From<bool>>(value: T) -> T {
+pub fn saturate<T: PartialOrd + From<bool>>(value: T) -> T {
     let (zero, one) = (T::from(false), T::from(true));
     if value > zero { if value < one { value } else { one } } else { zero }
 }
@@ -107,7 +167,7 @@ fn saturate<T: PartialOrd + From<bool>>(value: T) -> T {
 /// The lesser number: the other one when one is NaN, and `a` of two equal ones if `a_wins`.
 #[inline(always)]
 #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
-fn lesser<T: PartialOrd + Copy>(a: T, b: T, a_wins: bool) -> T {
+pub fn lesser<T: PartialOrd + Copy>(a: T, b: T, a_wins: bool) -> T {
     if a < b || b != b || (a == b && a_wins) { a } else { b }
 }
 
@@ -124,7 +184,7 @@ fn fused(a: f32, b: f32, c: f32) -> f32 {
 /// Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd",
 /// IEEE Transactions on Computers, 2008.
 #[inline(always)]
-fn odd(a: f32, b: f32, c: f32) -> f64 {
+pub fn odd(a: f32, b: f32, c: f32) -> f64 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
     let part = sum - product;
@@ -137,15 +197,16 @@ fn odd(a: f32, b: f32, c: f32) -> f64 {
     f64::from_bits(if inexact && bits & 1 == 0 { odd } else { bits })
 }
 
-/// Rounded down. An exact zero keeps the sign that rounding to nearest gives it.
-fn downward(value: f64) -> f32 {
-    let near = value as f32;
-    if f64::from(near) > value { near.next_down() } else { near }
+/// NaN where an operand is NaN.
+#[expect(clippy::eq_op, reason = "only NaN differs from itself")]
+fn nan_or<T: PartialOrd + Copy + std::ops::Add<Output = T>>(a: T, b: T, value: T) -> T {
+    if a != a || b != b { a + b } else { value }
 }
 
-/// Rounded toward zero.
-fn toward_zero(value: f64) -> f32 {
-    downward(value.abs()).copysign(value as f32)
+/// A magnitude with the sign that a product would have.
+fn xorsign(a: f32, b: f32, magnitude: f32) -> f32 {
+    let negative = a.is_sign_negative() != b.is_sign_negative();
+    magnitude.copysign(if negative { -1.0 } else { 1.0 })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use super::super::ast::Type;
 use super::super::exec::{CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW};
-use super::{Opcode, Rule, rule};
+use super::{Opcode, Rule, bits, rule};
 
 /// The lines that hold for every integer type `$t`, with its unsigned and doubled relatives.
 macro_rules! table {
@@ -129,9 +129,32 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         ("mul24.lo", Type::S32) => {
             rule!(IntMul, i32 = |a: i32, b: i32| (a << 8 >> 8).wrapping_mul(b << 8 >> 8))
         }
-        ("lop3", Type::B32) => {
-            rule!(IntAdd, u32 = |a: u32, b: u32, c: u32, table: u32| lop3(a, b, c, table))
+        ("mul24.hi", Type::U32) => rule!(IntMul, u32 = |a: u32, b: u32| product24(a, b, 0)),
+        ("mul24.hi", Type::S32) => rule!(IntMul, i32 = |a: i32, b: i32| signed24(a, b) as i32),
+        ("mad24.lo", Type::U32) => rule!(
+            IntMad,
+            u32 = |a: u32, b: u32, c: u32| (a << 8 >> 8).wrapping_mul(b << 8 >> 8).wrapping_add(c)
+        ),
+        ("mad24.lo", Type::S32) => rule!(
+            IntMad,
+            i32 = |a: i32, b: i32, c: i32| (a << 8 >> 8).wrapping_mul(b << 8 >> 8).wrapping_add(c)
+        ),
+        ("mad24.hi", Type::U32) => {
+            rule!(IntMad, u32 = |a: u32, b: u32, c: u32| product24(a, b, c))
         }
+        ("mad24.hi", Type::S32) => {
+            rule!(IntMad, i32 = |a: i32, b: i32, c: i32| (signed24(a, b) as i32).wrapping_add(c))
+        }
+        ("mad24.hi.sat", Type::S32) => {
+            rule!(IntMad, i32 = |a: i32, b: i32, c: i32| (signed24(a, b) as i32).saturating_add(c))
+        }
+        ("mad.hi.sat", Type::S32) => rule!(
+            IntMad,
+            i32 =
+                |a: i32, b: i32, c: i32| (high::<i64>(a.into(), b.into()) as i32).saturating_add(c)
+        ),
+        ("min.relu", Type::S32) => rule!(IntAdd, i32 = |a: i32, b: i32| a.min(b).max(0)),
+        ("max.relu", Type::S32) => rule!(IntAdd, i32 = |a: i32, b: i32| a.max(b).max(0)),
         ("shf.l.wrap", Type::B32) => {
             rule!(IntAdd, u32 = |a: u32, b: u32, n: u32| (join(a, b) << (n & 31) >> 32) as u32)
         }
@@ -143,15 +166,6 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         }
         ("shf.r.clamp", Type::B32) => {
             rule!(IntAdd, u32 = |a: u32, b: u32, n: u32| (join(a, b) >> n.min(32)) as u32)
-        }
-        ("prmt", Type::B32) => {
-            rule!(IntAdd, u32 = |a: u32, b: u32, selector: u32| permute(a, b, selector))
-        }
-        ("bmsk.clamp", Type::B32) => {
-            rule!(
-                IntAdd,
-                u32 = |start: u32, length: u32| field(start.min(255), length.min(255), 32) as u32
-            )
         }
         // Only shared and local memory have generic addresses of their own.
         (
@@ -172,7 +186,7 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         ("cvta.to.local", Type::U64) => {
             rule!(IntAdd, u64 = |a: u64| a.wrapping_sub(LOCAL_WINDOW))
         }
-        _ => return every(key, ty),
+        _ => return bits::select(key, ty).or_else(|| every(key, ty)),
     };
     Some(single)
 }
@@ -211,6 +225,19 @@ doubles!(u32, i32, u64, i64, u128, i128);
 #[inline(always)]
 fn high<D: Double>(a: D, b: D) -> D {
     a.high_half(b)
+}
+
+/// Bits 16 to 47 of the product of two numbers of 24 bits, plus a number.
+#[inline(always)]
+fn product24(a: u32, b: u32, c: u32) -> u32 {
+    let product = u64::from(a << 8 >> 8) * u64::from(b << 8 >> 8);
+    ((product >> 16) as u32).wrapping_add(c)
+}
+
+/// Bits 16 to 47 of the product of two signed numbers of 24 bits, and its sign.
+#[inline(always)]
+fn signed24(a: i32, b: i32) -> i64 {
+    i64::from(a << 8 >> 8) * i64::from(b << 8 >> 8) >> 16
 }
 
 /// Absolute value; the least number is its own.
@@ -264,30 +291,7 @@ fn extract(value: i128, start: u32, length: u32, bits: u32, signed: bool) -> i12
     if signed && low >> (length - 1) != 0 { low - (1 << length) } else { low }
 }
 
-/// Any function of three bits, given by its truth table.
-#[inline(always)]
-fn lop3(a: u32, b: u32, c: u32, table: u32) -> u32 {
-    let mut out = 0;
-    for row in 0..8 {
-        let chosen = 0u32.wrapping_sub(table >> row & 1);
-        let pick = |x: u32, bit: u32| if row >> bit & 1 == 1 { x } else { !x };
-        out |= chosen & pick(a, 2) & pick(b, 1) & pick(c, 0);
-    }
-    out
-}
-
 #[inline(always)]
 fn join(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
-}
-
-/// Picks four bytes out of eight; bit 3 of a selector asks for copies of the byte's sign.
-fn permute(a: u32, b: u32, selector: u32) -> u32 {
-    let bytes = join(a, b).to_le_bytes();
-    let pick = |place: u32| {
-        let nibble = selector >> (4 * place) & 15;
-        let byte = bytes[(nibble & 7) as usize];
-        if nibble & 8 == 0 { byte } else { ((byte as i8) >> 7) as u8 }
-    };
-    u32::from_le_bytes([pick(0), pick(1), pick(2), pick(3)])
 }

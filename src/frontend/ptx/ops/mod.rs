@@ -1,7 +1,9 @@
 //! What instructions compute: **a new opcode is one line in one of these tables.**
 //!
-//! * `integer` — integer arithmetic, shifts and bit fields;
-//! * `float` — single and double precision, special functions;
+//! * `integer` — integer arithmetic, shifts and bit fields; `bits` — those that PTX gives as programs;
+//! * `carry` — sums of more than one word;
+//! * `float` — single and double precision, special functions; `half` — half precision; `rounding` —
+//!   rounding in every direction;
 //! * `predicate` — comparison, selection and logic on predicates;
 //! * `convert` — `cvt`;
 //! * `warp` — what looks across lanes: shuffles and votes.
@@ -10,11 +12,15 @@
 //! with its modifiers, less the types and what [`Opcode::new`] takes out; the table is chosen by the
 //! last type. Memory and control instructions are decoded in `lower`.
 
+mod bits;
+mod carry;
 mod convert;
 mod float;
+mod half;
 mod integer;
 pub mod moves;
 mod predicate;
+mod rounding;
 mod warp;
 
 use super::ast::{Instruction, Type};
@@ -33,6 +39,10 @@ pub enum Slot {
     SecondPred,
     /// A predicate read when the operand is there; false otherwise.
     OptionalPred,
+    /// The thread's carry, if it is written.
+    CarryOut(bool),
+    /// The thread's carry, if it is read; false otherwise.
+    CarryIn(bool),
 }
 
 /// How an instruction executes and what it costs.
@@ -99,13 +109,17 @@ pub fn select(opcode: &Opcode, wide: [bool; 2]) -> Option<Rule> {
     let root = opcode.key.split('.').next().unwrap_or_default();
     match root {
         "cvt" => convert::select(opcode, wide),
-        "setp" | "set" | "selp" | "slct" => predicate::select(opcode, root),
+        "setp" | "set" | "selp" | "slct" | "testp" => predicate::select(opcode, root),
+        "addc" | "subc" | "madc" => carry::select(opcode),
+        _ if opcode.key.ends_with(".cc") => carry::select(opcode),
+        "dp4a" | "dp2a" => bits::dot(opcode),
         "shfl" | "vote" | "activemask" | "match" | "redux" | "elect" => warp::select(opcode),
         // The tables know one type an instruction; two would mean mixed precision.
         _ if opcode.types.len() > 1 => None,
         _ => match opcode.ty()? {
             Type::Pred => predicate::logic(opcode),
             Type::F32 | Type::F64 => float::select(opcode),
+            ty if ty.half() => half::select(opcode),
             _ => integer::select(opcode),
         },
     }

@@ -3,9 +3,9 @@
 //! Source: PTX ISA 9.0, section 9.7.6 "Comparison and Selection Instructions".
 
 use super::super::ast::Type;
-use super::super::exec::{Bits, Flushed, Kind, Lane, Registers, test2, write};
+use super::super::exec::{Bits, Flushed, Kind, Lane, Registers, pack, test2, write};
 use super::super::program::{INVERT, Micro};
-use super::{Opcode, Rule, Slot};
+use super::{Opcode, Rule, Slot, half};
 use crate::isa::{ArithClass, LaneMask};
 
 /// A comparison.
@@ -82,8 +82,16 @@ fn typed<U: Use>(name: &str, ty: Type, ftz: bool) -> Option<Rule> {
         Type::F32 if ftz => relation::<U, Flushed>(name, true),
         Type::F32 => relation::<U, f32>(name, true),
         Type::F64 => relation::<U, f64>(name, true),
+        Type::F16 if ftz => relation::<U, half::Single<false, true>>(name, true).map(as_float),
+        Type::F16 => relation::<U, half::Single<false, false>>(name, true).map(as_float),
+        Type::Bf16 if !ftz => relation::<U, half::Single<true, false>>(name, true).map(as_float),
         _ => None,
     }
+}
+
+/// Numbers of 16 bits share a kind of register with integers, but not their time.
+fn as_float(rule: Rule) -> Rule {
+    Rule { class: ArithClass::FpAdd, ..rule }
 }
 
 fn compare_class(kind: Kind) -> ArithClass {
@@ -110,16 +118,8 @@ impl Use for SetPredicate {
             mask: LaneMask,
         ) {
             let holds = test2::<L>(regs, micro, 2, R::holds);
-            let mut third = regs.preds[usize::from(micro.ops[4])];
-            if micro.imm & INVERT != 0 {
-                third = !third;
-            }
-            let combine = |value: LaneMask| match micro.imm & !INVERT {
-                AND => value & third,
-                OR => value | third,
-                XOR => value ^ third,
-                _ => value,
-            };
+            let third = regs.preds[usize::from(micro.ops[4])];
+            let combine = |value: LaneMask| combine(micro.imm, value, third);
             // The second predicate goes first: the sink may stand for it, never for the first.
             let values = [(micro.ops[1], combine(!holds)), (micro.ops[0], combine(holds))];
             for (row, value) in values {
@@ -140,7 +140,23 @@ impl Use for SetPredicate {
     }
 }
 
-/// `set`: writes a number, [`Micro::imm`], where the comparison holds, and zero elsewhere.
+/// How comparison and predicate are combined, in [`Micro::imm`].
+const COMBINE: u32 = 3;
+/// What `set` writes where the comparison holds: its place in [`TRUTHS`], in [`Micro::imm`].
+const TRUTH: u32 = 2;
+const TRUTHS: [u32; 5] = [!0, 0xffff, 0x3f80_0000, 0x3c00, 0x3f80];
+
+fn combine(how: u32, holds: LaneMask, third: LaneMask) -> LaneMask {
+    let third = if how & INVERT != 0 { !third } else { third };
+    match how & COMBINE {
+        AND => holds & third,
+        OR => holds | third,
+        XOR => holds ^ third,
+        _ => holds,
+    }
+}
+
+/// `set`: writes a number where the comparison holds, and zero elsewhere.
 struct SetNumber;
 
 impl Use for SetNumber {
@@ -150,14 +166,136 @@ impl Use for SetNumber {
             micro: &Micro,
             mask: LaneMask,
         ) {
-            let holds = test2::<L>(regs, micro, 1, R::holds);
-            let out =
-                std::array::from_fn(|lane| if holds >> lane & 1 == 1 { micro.imm } else { 0 });
+            let third = regs.preds[usize::from(micro.ops[3])];
+            let holds = combine(micro.imm, test2::<L>(regs, micro, 1, R::holds), third);
+            let truth = TRUTHS[((micro.imm & !INVERT) >> TRUTH) as usize % TRUTHS.len()];
+            let out = std::array::from_fn(|lane| if holds >> lane & 1 == 1 { truth } else { 0 });
             write(u32::row_mut(regs, micro.ops[0]), mask, &out);
         }
-        let slots = const { &[Slot::Dst(Kind::Narrow), Slot::Src(L::KIND), Slot::Src(L::KIND)] };
+        let slots = const {
+            &[Slot::Dst(Kind::Narrow), Slot::Src(L::KIND), Slot::Src(L::KIND), Slot::OptionalPred]
+        };
         Rule { exec: exec::<L, R>, class: compare_class(L::KIND), slots, imm: 0 }
     }
+}
+
+/// The comparisons of pairs, by name.
+const PAIRWISE: [(&str, fn(f64, f64) -> bool); 14] = [
+    ("eq", Eq::holds),
+    ("ne", Ne::holds),
+    ("lt", Lt::holds),
+    ("le", Le::holds),
+    ("gt", Gt::holds),
+    ("ge", Ge::holds),
+    ("equ", Equ::holds),
+    ("neu", Neu::holds),
+    ("ltu", Ltu::holds),
+    ("leu", Leu::holds),
+    ("gtu", Gtu::holds),
+    ("geu", Geu::holds),
+    ("num", Num::holds),
+    ("nan", Nan::holds),
+];
+/// Place of the comparison in [`PAIRWISE`], in [`Micro::imm`].
+const PAIR_RELATION: u32 = 8;
+const PAIR_BRAIN: u32 = 1 << 16;
+const PAIR_FTZ: u32 = 1 << 17;
+
+/// The lanes where a comparison of pairs holds: of the low numbers, and of the high ones.
+fn compare_pairs(regs: &Registers, micro: &Micro, first: usize, third: LaneMask) -> [LaneMask; 2] {
+    let format = half::format(if micro.imm & PAIR_BRAIN != 0 { Type::Bf16 } else { Type::F16 });
+    let Some(format) = format else { return [0; 2] };
+    let (_, holds) = PAIRWISE[(micro.imm >> PAIR_RELATION & 15) as usize % PAIRWISE.len()];
+    let [a, b] = [first, first + 1].map(|place| u32::row(regs, micro.ops[place]));
+    let value = |bits: u32| half::read(bits as u16, format, micro.imm & PAIR_FTZ != 0);
+    [0, 16].map(|shift| {
+        let truth =
+            std::array::from_fn(|lane| holds(value(a[lane] >> shift), value(b[lane] >> shift)));
+        combine(micro.imm, pack(&truth), third)
+    })
+}
+
+/// `setp` of pairs: a predicate for each half.
+fn set_pair_predicates(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let third = regs.preds[usize::from(micro.ops[4])];
+    let [low, high] = compare_pairs(regs, micro, 2, third);
+    for (row, value) in [(micro.ops[1], high), (micro.ops[0], low)] {
+        let row = &mut regs.preds[usize::from(row)];
+        *row = *row & !mask | value & mask;
+    }
+}
+
+/// `set` of pairs: a number for each half.
+fn set_pair_numbers(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let third = regs.preds[usize::from(micro.ops[3])];
+    let [low, high] = compare_pairs(regs, micro, 1, third);
+    let truth = TRUTHS[((micro.imm & 0xff) >> TRUTH) as usize % TRUTHS.len()] & 0xffff;
+    let part = |mask: LaneMask, lane: usize| if mask >> lane & 1 == 1 { truth } else { 0 };
+    let out = std::array::from_fn(|lane| part(high, lane) << 16 | part(low, lane));
+    write(u32::row_mut(regs, micro.ops[0]), mask, &out);
+}
+
+/// The rule for a comparison of pairs.
+fn pairs(name: &str, ty: Type, ftz: bool, predicates: bool) -> Option<Rule> {
+    const NARROW: Slot = Slot::Src(Kind::Narrow);
+    let place = PAIRWISE.iter().position(|(known, _)| *known == name)? as u32;
+    let brain = if ty == Type::Bf16x2 { PAIR_BRAIN } else { 0 };
+    let imm = place << PAIR_RELATION | brain | if ftz { PAIR_FTZ } else { 0 };
+    let (exec, slots): (super::Exec, &[Slot]) = if predicates {
+        let slots = &[Slot::Dst(Kind::Pred), Slot::SecondPred, NARROW, NARROW, Slot::OptionalPred];
+        (set_pair_predicates, slots)
+    } else {
+        (set_pair_numbers, &[Slot::Dst(Kind::Narrow), NARROW, NARROW, Slot::OptionalPred])
+    };
+    Some(Rule { exec, class: ArithClass::FpAdd, slots, imm })
+}
+
+/// `testp`: the kind of a number.
+fn test_kind(opcode: &Opcode) -> Option<Rule> {
+    fn exec<L: Lane, const TEST: usize>(regs: &mut Registers, micro: &Micro, mask: LaneMask)
+    where
+        L::Row: Into<u64>,
+    {
+        let (bits, places) = if L::KIND == Kind::F32 { (32, 23) } else { (64, 52) };
+        let row = L::Row::row(regs, micro.ops[1]);
+        let truth = std::array::from_fn(|lane| {
+            let bits_of: u64 = row[lane].into();
+            let magnitude = bits_of & (!0 >> (65 - bits));
+            let infinity = ((1u64 << (bits - 1 - places)) - 1) << places;
+            match TESTS[TEST] {
+                "finite" => magnitude < infinity,
+                "infinite" => magnitude == infinity,
+                "number" => magnitude <= infinity,
+                "notanumber" => magnitude > infinity,
+                "normal" => magnitude >> places != 0 && magnitude < infinity,
+                _ => magnitude >> places == 0 && magnitude != 0,
+            }
+        });
+        let row = &mut regs.preds[usize::from(micro.ops[0])];
+        *row = *row & !mask | pack(&truth) & mask;
+    }
+    const TESTS: [&str; 6] = ["finite", "infinite", "number", "notanumber", "normal", "subnormal"];
+    let name = opcode.key.strip_prefix("testp.")?;
+    macro_rules! of {
+        ($ty:ty, $($place:literal)*) => {
+            match TESTS.iter().position(|known| *known == name)? {
+                $($place => exec::<$ty, $place> as super::Exec,)*
+                _ => return None,
+            }
+        };
+    }
+    let (exec, slots, class): (_, &[Slot], _) = match opcode.types[..] {
+        [Type::F32] => {
+            let slots = &[Slot::Dst(Kind::Pred), Slot::Src(Kind::F32)];
+            (of!(f32, 0 1 2 3 4 5), slots, ArithClass::FpAdd)
+        }
+        [Type::F64] => {
+            let slots = &[Slot::Dst(Kind::Pred), Slot::Src(Kind::F64)];
+            (of!(f64, 0 1 2 3 4 5), slots, ArithClass::DpAdd)
+        }
+        _ => return None,
+    };
+    Some(Rule { exec, class, slots, imm: 0 })
 }
 
 /// `d = p ? a : b`.
@@ -196,31 +334,52 @@ fn choose_by_sign<L: Lane, C: Lane<Value: PartialOrd + Default>>() -> Rule {
     Rule { exec: exec::<L, C>, class: ArithClass::IntAdd, slots, imm: 0 }
 }
 
+fn combination(word: Option<&str>) -> Option<u32> {
+    match word {
+        None => Some(0),
+        Some("and") => Some(AND),
+        Some("or") => Some(OR),
+        Some("xor") => Some(XOR),
+        _ => None,
+    }
+}
+
 /// The rule for a comparison or selection.
 pub fn select(opcode: &Opcode, root: &str) -> Option<Rule> {
     let mut words = opcode.key.split('.').skip(1);
     let ty = opcode.ty()?;
     match root {
         "setp" => {
-            let rule = typed::<SetPredicate>(words.next()?, ty, opcode.ftz)?;
-            let combine = match words.next() {
-                None => 0,
-                Some("and") => AND,
-                Some("or") => OR,
-                Some("xor") => XOR,
-                _ => return None,
+            let name = words.next()?;
+            let rule = match ty {
+                Type::F16x2 | Type::Bf16x2 => pairs(name, ty, opcode.ftz, true)?,
+                _ => typed::<SetPredicate>(name, ty, opcode.ftz)?,
             };
-            words.next().is_none().then(|| rule.with(combine))
+            let how = combination(words.next())?;
+            words.next().is_none().then(|| rule.with(rule.imm | how))
         }
         "set" => {
-            let rule = typed::<SetNumber>(words.next()?, ty, opcode.ftz)?;
-            let truth = match opcode.types[..] {
-                [Type::U32 | Type::S32 | Type::B32, _] => !0,
-                [Type::F32, _] => 1f32.to_bits(),
+            let name = words.next()?;
+            let pair = matches!(ty, Type::F16x2 | Type::Bf16x2);
+            let rule = match pair {
+                true => pairs(name, ty, opcode.ftz, false)?,
+                false => typed::<SetNumber>(name, ty, opcode.ftz)?,
+            };
+            let &[to, _] = &opcode.types[..] else { return None };
+            let truth = match to {
+                Type::U32 | Type::S32 | Type::B32 => 0,
+                Type::U16 | Type::S16 | Type::B16 if !pair => 1,
+                Type::F32 if !pair => 2,
+                Type::F16 if !pair => 3,
+                Type::Bf16 if !pair => 4,
+                Type::F16x2 if ty == to => 3,
+                Type::Bf16x2 if ty == to => 4,
                 _ => return None,
             };
-            words.next().is_none().then(|| rule.with(truth))
+            let how = combination(words.next())? | truth << TRUTH;
+            words.next().is_none().then(|| rule.with(rule.imm | how))
         }
+        "testp" => test_kind(opcode),
         "selp" if opcode.key == "selp" => Some(match ty {
             Type::F32 => choose::<f32>(),
             Type::F64 => choose::<f64>(),
@@ -230,6 +389,8 @@ pub fn select(opcode: &Opcode, root: &str) -> Option<Rule> {
         }),
         "slct" if opcode.key == "slct" => Some(match (opcode.types[..].first()?.bytes(), ty) {
             (8, Type::S32) => choose_by_sign::<u64, i32>(),
+            (8, Type::F32) if opcode.ftz => choose_by_sign::<u64, Flushed>(),
+            (2 | 4, Type::F32) if opcode.ftz => choose_by_sign::<u32, Flushed>(),
             (8, Type::F32) => choose_by_sign::<u64, f32>(),
             (2 | 4, Type::S32) => choose_by_sign::<u32, i32>(),
             (2 | 4, Type::F32) => choose_by_sign::<u32, f32>(),

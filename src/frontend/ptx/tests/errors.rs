@@ -23,7 +23,7 @@ fn an_unknown_opcode_is_named_with_its_place() {
         &message("add.s32 %r1, %r1, 1; tex.1d.v4.f32 {%r1}, [%a0]; ret;"),
         &[&at(22), "`tex.1d.v4.f32`"],
     );
-    says(&message("  add.cc.u32 %r1, %r1, 1; ret;"), &[&at(3), "`add.cc.u32` is not supported"]);
+    says(&message("  add.cc.u16 %h1, %h1, 1; ret;"), &[&at(3), "`add.cc.u16` is not supported"]);
     says(&message("call foo; ret;"), &[&at(1), "`foo` has no body", "hint: compile the whole"]);
     says(&message("call malloc; ret;"), &["`malloc`", "hint: there is no heap in a kernel"]);
     says(

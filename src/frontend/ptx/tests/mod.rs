@@ -7,6 +7,9 @@ mod features;
 mod flow;
 mod hostile;
 mod semantics;
+mod semantics_float;
+mod semantics_half;
+mod semantics_integer;
 mod speed;
 mod stencil;
 
