@@ -1,7 +1,6 @@
 //! Floating-point instructions one by one: the text, its operands, and what PTX says they give.
 
 use super::semantics_integer::{each, table};
-use super::*;
 
 const fn s(value: f32) -> u64 {
     value.to_bits() as u64
