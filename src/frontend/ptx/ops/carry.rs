@@ -1,7 +1,9 @@
 //! Arithmetic of more than one word: addition, subtraction and multiply-add with a carry.
 //!
 //! The carry is a predicate of the thread: instructions with `.cc` write it, `addc`, `subc` and `madc`
-//! read it, and the machine sees both as it sees other registers. A borrow is a carry of one.
+//! read it, and the machine sees both as it sees other registers. A subtraction adds the complement, as
+//! the chips do: its carry is set when nothing was borrowed. PTX leaves open what `addc` reads after
+//! `sub.cc`, but the division of 128-bit integers that NVRTC 13 writes relies on it.
 //!
 //! Source: PTX ISA 9.0, section 9.7.2 "Extended-Precision Integer Arithmetic Instructions".
 
@@ -66,7 +68,7 @@ const HIGH: u8 = 3;
 const HIGH_SIGNED: u8 = 4;
 
 fn chain<W: Word, const OP: u8>(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
-    let carries = regs.preds[usize::from(micro.ops[2])];
+    let carries = regs.preds[usize::from(micro.ops[2])] ^ micro.imm;
     let (a, b) = (W::row(regs, micro.ops[3]), W::row(regs, micro.ops[4]));
     let c = if OP >= LOW { W::row(regs, micro.ops[5]) } else { b };
     let (mut out, mut carried) = ([W::default(); WARP], [false; WARP]);
@@ -74,7 +76,10 @@ fn chain<W: Word, const OP: u8>(regs: &mut Registers, micro: &Micro, mask: LaneM
         let carry = carries >> lane & 1 == 1;
         (out[lane], carried[lane]) = match OP {
             ADD => a[lane].add(b[lane], carry),
-            SUB => a[lane].sub(b[lane], carry),
+            SUB => {
+                let (rest, borrow) = a[lane].sub(b[lane], !carry);
+                (rest, !borrow)
+            }
             _ => a[lane].product(b[lane], OP).add(c[lane], carry),
         };
     }
@@ -104,7 +109,9 @@ fn rule<W: Word, const OP: u8>(carries: (bool, bool)) -> Option<Rule> {
         _ => return None,
     };
     let class = if OP < LOW { ArithClass::IntAdd } else { ArithClass::IntMad };
-    Some(Rule { exec: chain::<W, OP>, class, slots, imm: 0 })
+    // A subtraction that reads no carry borrows nothing.
+    let imm = if OP == SUB && !carries.1 { LaneMask::MAX } else { 0 };
+    Some(Rule { exec: chain::<W, OP>, class, slots, imm })
 }
 
 /// The rule of an instruction with a carry; `None` for every other one.

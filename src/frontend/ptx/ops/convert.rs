@@ -60,8 +60,15 @@ struct Conversion {
 impl Conversion {
     fn encode(self) -> Option<u32> {
         let place = |ty| TYPES.iter().position(|known| *known == ty).map(|place| place as u32);
-        let flags = [self.whole, self.saturate, self.ftz, self.wide_to, self.wide_from];
-        let flags = flags.into_iter().chain([self.relu, self.finite]).collect::<Vec<_>>();
+        let flags = [
+            self.whole,
+            self.saturate,
+            self.ftz,
+            self.wide_to,
+            self.wide_from,
+            self.relu,
+            self.finite,
+        ];
         let flags = flags.iter().enumerate().map(|(bit, set)| u32::from(*set) << bit).sum::<u32>();
         let rounding = ROUNDINGS.iter().position(|known| *known == self.rounding)? as u32;
         Some(place(self.to)? | place(self.from)? << 4 | rounding << 8 | flags << 16)
@@ -92,7 +99,7 @@ pub fn select(opcode: &Opcode, wide: [bool; 2]) -> Option<Rule> {
     }
     let [to, from] = opcode.types[..] else { return None };
     let ftz = opcode.ftz;
-    let (mut round, mut whole, mut saturate) = (ROUNDINGS[0], false, false);
+    let (mut round, mut whole, mut saturate) = (Round::NearestTiesToEven, false, false);
     let (mut relu, mut finite) = (false, false);
     for word in opcode.key.split('.').skip(1) {
         match word {
@@ -105,10 +112,8 @@ pub fn select(opcode: &Opcode, wide: [bool; 2]) -> Option<Rule> {
     }
     let rounding = round;
     if let (Type::F16x2 | Type::Bf16x2, Type::F32) = (to, from) {
-        let half = if to == Type::F16x2 { Type::F16 } else { Type::Bf16 };
-        let wide = (false, false);
-        let (wide_to, wide_from) = wide;
-        let to = half;
+        let to = if to == Type::F16x2 { Type::F16 } else { Type::Bf16 };
+        let (wide_to, wide_from) = (false, false);
         let each = Conversion {
             to,
             from,
@@ -316,7 +321,7 @@ fn step(near: f64, error: std::cmp::Ordering, single: bool, rounding: Round) -> 
     }
 }
 
-/// The bits of a value that has been rounded, for formats of 16 bits only now.
+/// The bits of a value; to 16 bits it is rounded here, to single precision it has been.
 fn float_bits(value: f64, conversion: Conversion) -> u64 {
     let Conversion { to, saturate, relu, finite, rounding, .. } = conversion;
     let mut value = match saturate {

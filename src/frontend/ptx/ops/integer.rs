@@ -237,7 +237,7 @@ fn product24(a: u32, b: u32, c: u32) -> u32 {
 /// Bits 16 to 47 of the product of two signed numbers of 24 bits, and its sign.
 #[inline(always)]
 fn signed24(a: i32, b: i32) -> i64 {
-    i64::from(a << 8 >> 8) * i64::from(b << 8 >> 8) >> 16
+    (i64::from(a << 8 >> 8) * i64::from(b << 8 >> 8)) >> 16
 }
 
 /// Absolute value; the least number is its own.

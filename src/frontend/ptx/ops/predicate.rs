@@ -179,8 +179,10 @@ impl Use for SetNumber {
     }
 }
 
+type Comparison = (&'static str, fn(f64, f64) -> bool);
+
 /// The comparisons of pairs, by name.
-const PAIRWISE: [(&str, fn(f64, f64) -> bool); 14] = [
+const PAIRWISE: [Comparison; 14] = [
     ("eq", Eq::holds),
     ("ne", Ne::holds),
     ("lt", Lt::holds),

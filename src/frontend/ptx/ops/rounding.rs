@@ -211,7 +211,7 @@ mod tests {
                         let near = round == Round::NearestTiesToEven;
                         let (up, down) = if near { (nearest, nearest) } else { (up, down) };
                         assert_eq!(format.narrow(inside, round), bits + up, "{inside:e} {round:?}");
-                        assert_eq!(format.narrow(-inside, round), bits + down | 0x8000);
+                        assert_eq!(format.narrow(-inside, round), (bits + down) | 0x8000);
                     }
                 }
             }

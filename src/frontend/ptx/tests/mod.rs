@@ -1,5 +1,6 @@
 //! Tests of the front end as a whole: text in, values and streams out.
 
+mod arithmetic;
 mod compiled;
 mod control;
 mod errors;
