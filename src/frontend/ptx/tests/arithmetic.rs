@@ -3,7 +3,7 @@
 use super::*;
 
 /// Runs one warp of a kernel; gives `out` words of each lane.
-fn warp(entry: &str, input: &[u8], out: usize, bytes: usize) -> Vec<u8> {
+pub(super) fn warp(entry: &str, input: &[u8], out: usize, bytes: usize) -> Vec<u8> {
     let mut memory = DeviceMemory::default();
     let from = memory.allocate("in", input.len() as u64);
     memory.of_mut(from).copy_from_slice(input);
