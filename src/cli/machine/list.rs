@@ -1,10 +1,9 @@
 //! `gsim machine list`.
 
 use comfy_table::{Table, presets::NOTHING};
-use serde_json::Value;
 
 use crate::config::Machine;
-use crate::config::machine::Calibration;
+use crate::config::machine::{Calibration, L2Mode, LoadsLook};
 use crate::config::presets::PRESETS;
 use crate::error::Result;
 
@@ -28,36 +27,34 @@ pub(super) fn list() -> Result<String> {
             machine.sm.count.get().to_string(),
             sizes.l1.map_or_else(absent, binary),
             sizes.l2.map_or_else(absent, binary),
-            sizes.peak.map_or_else(absent, |peak| format!("{:.1} GB/s", peak / 1e9)),
+            format!("{:.1} GB/s", sizes.peak / 1e9),
             calibration,
         ]);
     }
     Ok(format!("{}\n", table.trim_fmt()))
 }
 
-/// What the list says about a machine's memories. It reads the fields by name: a machine may lack a cache.
+/// What the list says about a machine's memories.
 struct Sizes {
-    /// One SM's `[bytes]`.
+    /// One SM's `[bytes]`; none where it serves constants only.
     l1: Option<u64>,
-    /// All slices together `[bytes]`.
+    /// All slices together `[bytes]`; none where they keep nothing.
     l2: Option<u64>,
     /// All channels together [bytes/s].
-    peak: Option<f64>,
+    peak: f64,
 }
 
 impl Sizes {
     fn of(machine: &Machine) -> Sizes {
-        let value = serde_json::to_value(machine).expect("a machine is plain data");
-        let number = |pointer: &str| value.pointer(pointer).and_then(Value::as_u64);
-        let product = |pointers: &[&str]| {
-            pointers.iter().try_fold(1, |all, pointer| Some(all * number(pointer)?))
-        };
-        let transfers =
-            ["/dram/channels", "/dram/bus_bytes", "/dram/data_rate", "/clocks/dram_khz"];
+        let (l1, l2, dram) = (&machine.l1, &machine.l2, &machine.dram);
+        let bypassed = [l1.global_loads, l1.local_loads] == [LoadsLook::Bypass; 2];
+        let slices = u64::from(l2.slices.get()) * u64::from(l2.size.get());
+        let bytes = [dram.channels.get(), dram.bus_bytes.get(), dram.data_rate.get()];
+        let bytes: f64 = bytes.into_iter().map(f64::from).product();
         Sizes {
-            l1: number("/l1/size"),
-            l2: product(&["/l2/slices", "/l2/size"]),
-            peak: product(&transfers).map(|bytes_per_ms| bytes_per_ms as f64 * 1e3),
+            l1: (!bypassed).then_some(u64::from(l1.size.get())),
+            l2: (l2.mode == L2Mode::Cache).then_some(slices),
+            peak: bytes * f64::from(machine.clocks.dram_khz.get()) * 1e3,
         }
     }
 }
@@ -89,7 +86,10 @@ mod tests {
         let machine = crate::config::presets::find("gtx480").unwrap().machine().unwrap();
         let sizes = Sizes::of(&machine);
         assert_eq!((sizes.l1, sizes.l2), (Some(16 << 10), Some(768 << 10)));
-        assert!((sizes.peak.unwrap() - 177.4e9).abs() < 0.1e9, "{:?}", sizes.peak);
+        assert!((sizes.peak - 177.4e9).abs() < 0.1e9, "{:?}", sizes.peak);
+        let machine = crate::config::presets::find("gtx280").unwrap().machine().unwrap();
+        let sizes = Sizes::of(&machine);
+        assert_eq!((sizes.l1, sizes.l2), (None, None));
         assert_eq!(binary(768 << 10), "768 KiB");
         assert_eq!(binary(6 << 20), "6 MiB");
     }
