@@ -44,11 +44,12 @@
 //! its first lane's address lies as far as the machine is concerned; values are right for each lane.
 //! Shuffles and votes see the lanes that execute together, see `ops::warp`.
 //!
-//! Arithmetic follows the ISA bit for bit in every type and direction of rounding, but for the payloads of
-//! NaN in double precision and the approximate instructions. Those give the rounded value of a double
-//! that `libm` computes: the same on every host, within the ISA's bounds, not the chips' bits. Refused are
-//! the formats of 8 bits and fewer, `tf32`, mixed precision in one instruction, packed 16-bit integers,
-//! the video instructions (`vadd`, ..), and atomics in half precision.
+//! Arithmetic follows the ISA bit for bit in every type and direction of rounding, but for the approximate
+//! instructions. Those give the rounded value of a double that `libm` computes: the same on every host,
+//! within the ISA's bounds, not the chips' bits. What the ISA leaves open, NaN's payload first of all, is what
+//! an H200 does; `tests/ptx_device.rs` compares the two. Refused are formats of fewer than 8 bits, mixed
+//! precision in one instruction, video instructions on single values (`vadd`, ..), comparisons among those on
+//! several (`vset4`, ..) and their masks and selectors, and atomics in half precision.
 //! Variables of the module in global memory become buffers at the first launch that uses them.
 
 mod ast;

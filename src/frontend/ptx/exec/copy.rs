@@ -98,7 +98,7 @@ pub fn load(block: &[u8], places: &Places, mask: LaneMask, access: &Access, regs
                 S8 => read_lanes!(i8, u64, block, places, mask, at, to),
                 U16 | B16 | F16 | Bf16 => read_lanes!(u16, u64, block, places, mask, at, to),
                 S16 => read_lanes!(i16, u64, block, places, mask, at, to),
-                U32 | B32 | F32 | F16x2 | Bf16x2 => {
+                U32 | B32 | F32 | U16x2 | S16x2 | F16x2 | Bf16x2 => {
                     read_lanes!(u32, u64, block, places, mask, at, to)
                 }
                 S32 => read_lanes!(i32, u64, block, places, mask, at, to),

@@ -7,8 +7,8 @@
 use super::super::ast::Type;
 use super::super::exec::{Bits, Kind, Lane, Registers, flush, write};
 use super::super::program::Micro;
-use super::rounding::{Round, whole_to_odd};
-use super::{Opcode, Rule, Slot, half, rule};
+use super::rounding::{Round, quiet, whole_to_odd};
+use super::{Opcode, Rule, Slot, half, rule, short};
 use crate::isa::{ArithClass, LaneMask, WARP};
 
 const ROUNDINGS: [Round; 4] =
@@ -96,6 +96,9 @@ impl Conversion {
 pub fn select(opcode: &Opcode, wide: [bool; 2]) -> Option<Rule> {
     if opcode.key == "cvt.pack.sat" {
         return pack_whole(&opcode.types);
+    }
+    if let Some(rule) = short::select(opcode) {
+        return Some(rule);
     }
     let [to, from] = opcode.types[..] else { return None };
     let ftz = opcode.ftz;
@@ -191,7 +194,9 @@ fn vector(to: Type, from: Type, rounding: Round) -> Option<Rule> {
         (U8, U16 | S16 | U32 | S32) => rule!(IntAdd, u8 = |a: u32| a as u8),
         (S8, U16 | S16 | U32 | S32) => rule!(IntAdd, i8 = |a: u32| a as i8),
         (F64, F32) if rounding == Round::NearestTiesToEven => rule!(DpAdd, f64 = |a: f32| a.into()),
-        (F32, F64) if rounding == Round::NearestTiesToEven => rule!(DpAdd, f32 = |a: f64| a as f32),
+        (F32, F64) if rounding == Round::NearestTiesToEven => {
+            rule!(DpAdd, u32 = |a: f64| shorten(a))
+        }
         (F32, S32) if rounding == Round::NearestTiesToEven => rule!(FpAdd, f32 = |a: i32| a as f32),
         (F32, U32) if rounding == Round::NearestTiesToEven => rule!(FpAdd, f32 = |a: u32| a as f32),
         (S32, F32) if rounding == Round::TowardZero => rule!(FpAdd, i32 = |a: f32| a as i32),
@@ -239,6 +244,9 @@ fn scalar(conversion: Conversion, bits: u64) -> u64 {
         Type::F64 => f64::from_bits(bits),
         _ => half::format(from).map_or(0.0, |format| format.widen(bits as u16)),
     };
+    if let Some(bits) = nan(conversion, value, extend(bits, from) as u64) {
+        return bits;
+    }
     if ftz && from == Type::F32 {
         value = f64::from(flush(value as f32));
     }
@@ -266,6 +274,41 @@ fn scalar(conversion: Conversion, bits: u64) -> u64 {
         }
     }
     float_bits(value, conversion)
+}
+
+/// The bits that NaN becomes where chips keep its payload; elsewhere it becomes the one NaN of its type. PTX
+/// leaves payloads open; these are an H200's.
+fn nan(conversion: Conversion, value: f64, bits: u64) -> Option<u64> {
+    let Conversion { to, from, whole, saturate, ftz, relu, .. } = conversion;
+    if !value.is_nan() || saturate || relu {
+        return None;
+    }
+    let payload = bits & ((1 << 52) - 1);
+    // Sign and quiet bit stay; the payload is cut.
+    let cut = |width: u32, places: u32| {
+        let exponent = (1u64 << (width - 1)) - (1 << (places - 1));
+        bits >> 63 << (width - 1) | exponent | payload >> (52 - places)
+    };
+    match (from, to) {
+        (Type::F64, Type::F64) if whole => Some(quiet(value).to_bits()),
+        (Type::F64, Type::F32) => Some(cut(32, 23)),
+        (Type::F64, Type::F16) => Some(cut(16, 10)),
+        (Type::F64, Type::Bf16) => Some(cut(16, 7)),
+        (Type::F16, Type::F64) => Some(bits >> 15 << 63 | 0x7ff8 << 48 | (bits & 0x3ff) << 42),
+        (Type::Bf16, Type::F64) => Some(bits >> 15 << 63 | 0x7ff8 << 48 | (bits & 0x7f) << 45),
+        (Type::Bf16, Type::F32) => Some(bits << 16 & 0xffff_ffff),
+        (Type::F32, Type::F64) if ftz => Some(f64::from(f32::from_bits(!0 >> 1)).to_bits()),
+        _ => None,
+    }
+}
+
+/// Double to single precision, to nearest.
+#[inline(always)]
+fn shorten(value: f64) -> u32 {
+    let bits = value.to_bits();
+    // See `nan`.
+    let nan = (bits >> 32) as u32 & 1 << 31 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x003f_ffff;
+    if value.is_nan() { nan } else { (value as f32).to_bits() }
 }
 
 /// A whole number of `ty` from the low bits.

@@ -3,41 +3,42 @@
 //! Approximate instructions (`.approx`, `.full`) compute the host's correctly rounded or libm value,
 //! which lies within the error bounds that PTX gives, but need not be the chip's bit pattern.
 //!
+//! A NaN in double precision has the bits that an H200 gives it, on every host.
+//!
 //! Source: PTX ISA 9.0, section 9.7.3 "Floating Point Instructions".
 
 use super::super::ast::Type;
 use super::super::exec::Flushed;
-use super::rounding::{Directed, Round};
+use super::rounding::{Directed, Invalid, Round, quiet};
 use super::{Opcode, Rule, rule};
 
 /// The lines that single precision, with and without `.ftz`, and double precision share.
 macro_rules! table {
     ($key:expr, $t:ty, $fused:expr, $add:ident, $mul:ident, $fma:ident, $div:ident, $special:ident) => {
         match $key {
-            "add" => rule!($add, $t = |a: $t, b: $t| a + b),
-            "sub" => rule!($add, $t = |a: $t, b: $t| a - b),
-            "mul" => rule!($mul, $t = |a: $t, b: $t| a * b),
-            "fma" | "mad" => rule!($fma, $t = |a: $t, b: $t, c: $t| $fused(a, b, c)),
+            "add" => rule!($add, $t = |a: $t, b: $t| (a + b).or_nan_of([a, b])),
+            "sub" => rule!($add, $t = |a: $t, b: $t| (a - b).or_nan_of([a, b])),
+            "mul" => rule!($mul, $t = |a: $t, b: $t| (a * b).or_nan_of([a, b])),
+            "fma" | "mad" => {
+                rule!($fma, $t = |a: $t, b: $t, c: $t| $fused(a, b, c).or_nan_of([a, b, c]))
+            }
             "add.sat" => rule!($add, $t = |a: $t, b: $t| saturate(a + b)),
             "sub.sat" => rule!($add, $t = |a: $t, b: $t| saturate(a - b)),
             "mul.sat" => rule!($mul, $t = |a: $t, b: $t| saturate(a * b)),
             "fma.sat" | "mad.sat" => {
                 rule!($fma, $t = |a: $t, b: $t, c: $t| saturate($fused(a, b, c)))
             }
-            "div" => rule!($div, $t = |a: $t, b: $t| a / b),
-            "neg" => rule!($add, $t = |a: $t| -a),
-            "abs" => rule!($add, $t = |a: $t| a.abs()),
+            "div" => rule!($div, $t = |a: $t, b: $t| (a / b).or_nan_of([a, b])),
             "min" => rule!($add, $t = |a: $t, b: $t| lesser(a, b, a.is_sign_negative())),
             "max" => rule!($add, $t = |a: $t, b: $t| -lesser(-a, -b, a.is_sign_positive())),
-            "copysign" => rule!($add, $t = |a: $t, b: $t| b.copysign(a)),
             "min.NaN" => {
                 rule!($add, $t = |a: $t, b: $t| nan_or(a, b, lesser(a, b, a.is_sign_negative())))
             }
             "max.NaN" => {
                 rule!($add, $t = |a: $t, b: $t| nan_or(a, b, -lesser(-a, -b, a.is_sign_positive())))
             }
-            "rcp" => rule!($special, $t = |a: $t| 1.0 / a),
-            "sqrt" => rule!($special, $t = |a: $t| a.sqrt()),
+            "rcp" => rule!($special, $t = |a: $t| (1.0 / a).or_nan_of([a])),
+            "sqrt" => rule!($special, $t = |a: $t| a.sqrt().or_nan_of([a])),
             _ => return None,
         }
     };
@@ -48,6 +49,8 @@ macro_rules! table {
 macro_rules! single {
     ($key:expr, $t:ty) => {
         match $key {
+            "neg" => rule!(FpAdd, $t = |a: $t| -a),
+            "abs" => rule!(FpAdd, $t = |a: $t| a.abs()),
             "rsqrt" => rule!(Sfu, $t = |a: $t| (1.0 / f64::from(a).sqrt()) as f32),
             "ex2" => rule!(Sfu, $t = |a: $t| libm::exp2(a.into()) as f32),
             "lg2" => rule!(Sfu, $t = |a: $t| libm::log2(a.into()) as f32),
@@ -78,7 +81,7 @@ macro_rules! directed {
     ($key:expr, $mode:ident, $t:ty, $add:ident, $mul:ident, $fma:ident, $div:ident, $special:ident) => {
         match $key {
             "add" => rule!($add, $t = |a: $t, b: $t| Directed::add(a, b, Round::$mode)),
-            "sub" => rule!($add, $t = |a: $t, b: $t| Directed::add(a, -b, Round::$mode)),
+            "sub" => rule!($add, $t = |a: $t, b: $t| Directed::sub(a, b, Round::$mode)),
             "mul" => rule!($mul, $t = |a: $t, b: $t| Directed::mul(a, b, Round::$mode)),
             "fma" | "mad" => {
                 rule!($fma, $t = |a: $t, b: $t, c: $t| Directed::fma(a, b, c, Round::$mode))
@@ -87,7 +90,7 @@ macro_rules! directed {
                 rule!($add, $t = |a: $t, b: $t| saturate(Directed::add(a, b, Round::$mode)))
             }
             "sub.sat" => {
-                rule!($add, $t = |a: $t, b: $t| saturate(Directed::add(a, -b, Round::$mode)))
+                rule!($add, $t = |a: $t, b: $t| saturate(Directed::sub(a, b, Round::$mode)))
             }
             "mul.sat" => {
                 rule!($mul, $t = |a: $t, b: $t| saturate(Directed::mul(a, b, Round::$mode)))
@@ -98,7 +101,9 @@ macro_rules! directed {
             ),
             "div" => rule!($div, $t = |a: $t, b: $t| Directed::div(a, b, Round::$mode)),
             "rcp" => rule!($special, $t = |a: $t| Directed::div(1.0, a, Round::$mode)),
-            "sqrt" => rule!($special, $t = |a: $t| Directed::sqrt(a, Round::$mode)),
+            "sqrt" => {
+                rule!($special, $t = |a: $t| Directed::sqrt(a, Round::$mode).or_nan_of([a]))
+            }
             _ => return None,
         }
     };
@@ -138,6 +143,20 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         }
         ("mov", Type::F32, false) => rule!(Move, u32 = |a: u32| a),
         ("mov", Type::F64, false) => rule!(Move, u64 = |a: u64| a),
+        // On bits: a NaN keeps its payload.
+        ("copysign", Type::F32, false) => {
+            rule!(FpAdd, u32 = |a: u32, b: u32| a & SIGN | b & !SIGN)
+        }
+        ("copysign", Type::F64, false) => {
+            rule!(DpAdd, u64 = |a: u64, b: u64| a & LONG_SIGN | b & !LONG_SIGN)
+        }
+        // NaN passes through with its sign.
+        ("neg", Type::F64, false) => {
+            rule!(DpAdd, f64 = |a: f64| if a.is_nan() { quiet(a) } else { -a })
+        }
+        ("abs", Type::F64, false) => {
+            rule!(DpAdd, f64 = |a: f64| if a.is_nan() { quiet(a) } else { a.abs() })
+        }
         (key, Type::F32, true) => single!(key, Flushed),
         (key, Type::F32, false) => single!(key, f32),
         ("rsqrt", Type::F64, false) => rule!(DpDiv, f64 = |a: f64| 1.0 / a.sqrt()),
@@ -149,6 +168,9 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         _ => return None,
     })
 }
+
+const SIGN: u32 = 1 << 31;
+const LONG_SIGN: u64 = 1 << 63;
 
 /// The upper 32 bits of a number, subnormal ones flushed: what the approximate instructions of
 /// double precision see and give.

@@ -80,7 +80,8 @@ macro_rules! table {
                 IntAdd,
                 $unsigned = |a: $unsigned, b: $unsigned, start: u32, length: u32| {
                     let field = field(start, length, <$t>::BITS) as $unsigned;
-                    let moved = if start & 255 < <$t>::BITS { a << (start & 255) } else { 0 };
+                    // Where the shift would wrap, the field is empty.
+                    let moved = a.wrapping_shl(extent(start, <$t>::BITS));
                     b & !field | moved & field
                 }
             ),
@@ -266,10 +267,17 @@ fn leading_bit(value: i128, bits: u32) -> u32 {
     if value == 0 || found >= bits { !0 } else { found }
 }
 
-/// The mask of a bit field in a number of `bits` bits; only the low bytes of place and length count.
+/// Place or length of a bit field. PTX restricts it to 255; of greater ones, chips see the low byte in
+/// numbers of 32 bits and all in longer ones.
+#[inline(always)]
+fn extent(value: u32, bits: u32) -> u32 {
+    if bits > 32 { value.min(255) } else { value & 255 }
+}
+
+/// The mask of a bit field in a number of `bits` bits.
 #[inline(always)]
 fn field(start: u32, length: u32, bits: u32) -> u64 {
-    let (start, length) = (start & 255, length & 255);
+    let (start, length) = (extent(start, bits), extent(length, bits));
     if start >= bits || length == 0 {
         return 0;
     }
@@ -279,7 +287,7 @@ fn field(start: u32, length: u32, bits: u32) -> u64 {
 
 /// A bit field; bits past the end of a signed number are copies of its sign.
 fn extract(value: i128, start: u32, length: u32, bits: u32, signed: bool) -> i128 {
-    let (start, length) = (start & 255, length & 255);
+    let (start, length) = (extent(start, bits), extent(length, bits));
     if length == 0 {
         return 0;
     }

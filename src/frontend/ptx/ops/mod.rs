@@ -1,11 +1,12 @@
 //! What instructions compute: **a new opcode is one line in one of these tables.**
 //!
 //! * `integer` — integer arithmetic, shifts and bit fields; `bits` — those that PTX gives as programs;
+//! * `packed` — several integers in one register;
 //! * `carry` — sums of more than one word;
 //! * `float` — single and double precision, special functions; `half` — half precision; `rounding` —
 //!   rounding in every direction;
 //! * `predicate` — comparison, selection and logic on predicates;
-//! * `convert` — `cvt`;
+//! * `convert` — `cvt`; `short` — `cvt` to and from formats that have no arithmetic;
 //! * `warp` — what looks across lanes: shuffles and votes.
 //!
 //! A line is `"key" => rule!(Class, result = |operand: type, ..| expression)`. The key is the opcode
@@ -19,8 +20,10 @@ mod float;
 mod half;
 mod integer;
 pub mod moves;
+mod packed;
 mod predicate;
 mod rounding;
+mod short;
 mod warp;
 
 use super::ast::{Instruction, Type};
@@ -114,12 +117,14 @@ pub fn select(opcode: &Opcode, wide: [bool; 2]) -> Option<Rule> {
         _ if opcode.key.ends_with(".cc") => carry::select(opcode),
         "dp4a" | "dp2a" => bits::dot(opcode),
         "shfl" | "vote" | "activemask" | "match" | "redux" | "elect" => warp::select(opcode),
+        _ if root.starts_with('v') && root.ends_with(['2', '4']) => packed::video(opcode),
         // The tables know one type an instruction; two would mean mixed precision.
         _ if opcode.types.len() > 1 => None,
         _ => match opcode.ty()? {
             Type::Pred => predicate::logic(opcode),
             Type::F32 | Type::F64 => float::select(opcode),
             ty if ty.half() => half::select(opcode),
+            ty @ (Type::U16x2 | Type::S16x2) => packed::select(&opcode.key, ty),
             _ => integer::select(opcode),
         },
     }

@@ -11,13 +11,14 @@ const TO_NARROW: Slot = Slot::Dst(Kind::Narrow);
 /// `mov {a, b, ..}, d`: the register's pieces, lowest first.
 pub fn split(bytes: u32, pieces: usize) -> Option<Rule> {
     let (exec, slots): (super::Exec, &[Slot]) = match (bytes, pieces) {
-        (8, 2) => (split_into::<u64, 2>, &[TO_NARROW, TO_NARROW, Slot::Src(Kind::Wide)]),
+        (8, 2) => (split_into::<u64, 2, 32>, &[TO_NARROW, TO_NARROW, Slot::Src(Kind::Wide)]),
         (8, 4) => (
-            split_into::<u64, 4>,
+            split_into::<u64, 4, 16>,
             &[TO_NARROW, TO_NARROW, TO_NARROW, TO_NARROW, Slot::Src(Kind::Wide)],
         ),
-        (4, 2) => (split_into::<u32, 2>, &[TO_NARROW, TO_NARROW, NARROW]),
-        (4, 4) => (split_into::<u32, 4>, &[TO_NARROW, TO_NARROW, TO_NARROW, TO_NARROW, NARROW]),
+        (4, 2) => (split_into::<u32, 2, 16>, &[TO_NARROW, TO_NARROW, NARROW]),
+        (2, 2) => (split_into::<u32, 2, 8>, &[TO_NARROW, TO_NARROW, NARROW]),
+        (4, 4) => (split_into::<u32, 4, 8>, &[TO_NARROW, TO_NARROW, TO_NARROW, TO_NARROW, NARROW]),
         _ => return None,
     };
     Some(Rule { exec, class: ArithClass::Move, slots, imm: 0 })
@@ -26,10 +27,13 @@ pub fn split(bytes: u32, pieces: usize) -> Option<Rule> {
 /// `mov d, {a, b, ..}`: pieces to one register, lowest first.
 pub fn join(bytes: u32, pieces: usize) -> Option<Rule> {
     let (exec, slots): (super::Exec, &[Slot]) = match (bytes, pieces) {
-        (8, 2) => (join_from::<u64, 2>, &[Slot::Dst(Kind::Wide), NARROW, NARROW]),
-        (8, 4) => (join_from::<u64, 4>, &[Slot::Dst(Kind::Wide), NARROW, NARROW, NARROW, NARROW]),
-        (4, 2) => (join_from::<u32, 2>, &[TO_NARROW, NARROW, NARROW]),
-        (4, 4) => (join_from::<u32, 4>, &[TO_NARROW, NARROW, NARROW, NARROW, NARROW]),
+        (8, 2) => (join_from::<u64, 2, 32>, &[Slot::Dst(Kind::Wide), NARROW, NARROW]),
+        (8, 4) => {
+            (join_from::<u64, 4, 16>, &[Slot::Dst(Kind::Wide), NARROW, NARROW, NARROW, NARROW])
+        }
+        (4, 2) => (join_from::<u32, 2, 16>, &[TO_NARROW, NARROW, NARROW]),
+        (2, 2) => (join_from::<u32, 2, 8>, &[TO_NARROW, NARROW, NARROW]),
+        (4, 4) => (join_from::<u32, 4, 8>, &[TO_NARROW, NARROW, NARROW, NARROW, NARROW]),
         _ => return None,
     };
     Some(Rule { exec, class: ArithClass::Move, slots, imm: 0 })
@@ -52,25 +56,32 @@ impl Word for u64 {
     }
 }
 
-fn split_into<R: Word, const N: usize>(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+/// `N` pieces of `BITS` bits.
+fn split_into<R: Word, const N: usize, const BITS: usize>(
+    regs: &mut Registers,
+    micro: &Micro,
+    mask: LaneMask,
+) {
     let whole = *R::row(regs, micro.ops[N]);
-    let bits = 8 * size_of::<R>() / N;
     for piece in 0..N {
         let out: [u32; WARP] = whole.map(|value| {
             let value: u64 = value.into();
-            (value >> (piece * bits) & ((1 << bits) - 1)) as u32
+            (value >> (piece * BITS) & ((1 << BITS) - 1)) as u32
         });
         write(u32::row_mut(regs, micro.ops[piece]), mask, &out);
     }
 }
 
-fn join_from<R: Word, const N: usize>(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
-    let bits = 8 * size_of::<R>() / N;
+fn join_from<R: Word, const N: usize, const BITS: usize>(
+    regs: &mut Registers,
+    micro: &Micro,
+    mask: LaneMask,
+) {
     let mut out = [0u64; WARP];
     for piece in 0..N {
         let row = u32::row(regs, micro.ops[1 + piece]);
         for lane in 0..WARP {
-            out[lane] |= (u64::from(row[lane]) & ((1 << bits) - 1)) << (piece * bits);
+            out[lane] |= (u64::from(row[lane]) & ((1 << BITS) - 1)) << (piece * BITS);
         }
     }
     write(R::row_mut(regs, micro.ops[0]), mask, &out.map(R::from_low));

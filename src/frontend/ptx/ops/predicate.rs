@@ -269,7 +269,8 @@ fn test_kind(opcode: &Opcode) -> Option<Rule> {
                 "infinite" => magnitude == infinity,
                 "number" => magnitude <= infinity,
                 "notanumber" => magnitude > infinity,
-                "normal" => magnitude >> places != 0 && magnitude < infinity,
+                // Zero counts as normal.
+                "normal" => magnitude == 0 || magnitude >> places != 0 && magnitude < infinity,
                 _ => magnitude >> places == 0 && magnitude != 0,
             }
         });

@@ -19,6 +19,10 @@ impl Format {
     pub const F16: Format = Format { precision: 11, least: -14 };
     /// `.bf16`: eight bits of exponent.
     pub const BF16: Format = Format { precision: 8, least: -126 };
+    /// `.e4m3`, in the low bits: of numbers up to 448 only.
+    pub const E4M3: Format = Format { precision: 4, least: -6 };
+    /// `.e5m2`, in the low bits: of numbers up to 57344 only.
+    pub const E5M2: Format = Format { precision: 3, least: -14 };
 
     /// Bits of infinity.
     fn infinity(self) -> u16 {
@@ -100,10 +104,44 @@ fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
+/// The NaN that double precision passes on for one that it gets.
+#[inline(always)]
+pub fn quiet(nan: f64) -> f64 {
+    f64::from_bits(nan.to_bits() | 1 << 51)
+}
+
+/// Which NaN a result is. Hosts differ in that.
+pub trait Invalid: Sized {
+    /// A result, or in place of NaN the first operand that is one, or the NaN that chips make.
+    fn or_nan_of<const N: usize>(self, operands: [Self; N]) -> Self;
+}
+
+impl Invalid for f64 {
+    #[inline(always)]
+    fn or_nan_of<const N: usize>(self, operands: [f64; N]) -> f64 {
+        // Choices instead of branches, so that it works on whole vectors.
+        let mut nan = f64::from_bits(0xfff8 << 48);
+        for operand in operands.into_iter().rev() {
+            nan = if operand.is_nan() { quiet(operand) } else { nan };
+        }
+        if self.is_nan() { nan } else { self }
+    }
+}
+
+impl Invalid for f32 {
+    #[inline(always)]
+    fn or_nan_of<const N: usize>(self, _: [f32; N]) -> f32 {
+        // Single precision knows one NaN, which registers are written with.
+        self
+    }
+}
+
 /// Arithmetic that rounds in a given direction.
 pub trait Directed: Sized {
     /// `a + b`
     fn add(a: Self, b: Self, round: Round) -> Self;
+    /// `a - b`
+    fn sub(a: Self, b: Self, round: Round) -> Self;
     /// `a * b`
     fn mul(a: Self, b: Self, round: Round) -> Self;
     /// `a * b + c`, rounded once
@@ -118,23 +156,33 @@ macro_rules! directed {
     ($($ty:ident as $soft:ident, |$near:ident, $root_of:ident| $excess:expr;)*) => {$(
         impl Directed for $ty {
             fn add(a: $ty, b: $ty, round: Round) -> $ty {
-                let [a, b] = [a, b].map(|x| $soft::from_bits(x.to_bits().into()));
-                $ty::from_bits(a.add_r(b, round).value.to_bits() as _)
+                let soft = [a, b].map(|x| $soft::from_bits(x.to_bits().into()));
+                let sum = soft[0].add_r(soft[1], round).value;
+                $ty::from_bits(sum.to_bits() as _).or_nan_of([a, b])
+            }
+
+            fn sub(a: $ty, b: $ty, round: Round) -> $ty {
+                let soft = [a, b].map(|x| $soft::from_bits(x.to_bits().into()));
+                let difference = soft[0].sub_r(soft[1], round).value;
+                $ty::from_bits(difference.to_bits() as _).or_nan_of([a, b])
             }
 
             fn mul(a: $ty, b: $ty, round: Round) -> $ty {
-                let [a, b] = [a, b].map(|x| $soft::from_bits(x.to_bits().into()));
-                $ty::from_bits(a.mul_r(b, round).value.to_bits() as _)
+                let soft = [a, b].map(|x| $soft::from_bits(x.to_bits().into()));
+                let product = soft[0].mul_r(soft[1], round).value;
+                $ty::from_bits(product.to_bits() as _).or_nan_of([a, b])
             }
 
             fn fma(a: $ty, b: $ty, c: $ty, round: Round) -> $ty {
-                let [a, b, c] = [a, b, c].map(|x| $soft::from_bits(x.to_bits().into()));
-                $ty::from_bits(a.mul_add_r(b, c, round).value.to_bits() as _)
+                let soft = [a, b, c].map(|x| $soft::from_bits(x.to_bits().into()));
+                let sum = soft[0].mul_add_r(soft[1], soft[2], round).value;
+                $ty::from_bits(sum.to_bits() as _).or_nan_of([a, b, c])
             }
 
             fn div(a: $ty, b: $ty, round: Round) -> $ty {
-                let [a, b] = [a, b].map(|x| $soft::from_bits(x.to_bits().into()));
-                $ty::from_bits(a.div_r(b, round).value.to_bits() as _)
+                let soft = [a, b].map(|x| $soft::from_bits(x.to_bits().into()));
+                let quotient = soft[0].div_r(soft[1], round).value;
+                $ty::from_bits(quotient.to_bits() as _).or_nan_of([a, b])
             }
 
             fn sqrt($root_of: $ty, round: Round) -> $ty {

@@ -12,6 +12,7 @@ mod semantics;
 mod semantics_float;
 mod semantics_half;
 mod semantics_integer;
+mod semantics_packed;
 mod speed;
 mod stencil;
 

@@ -232,7 +232,7 @@ fn numbers_are_tested_for_their_kind() {
         ("infinite", [0, 1, 0, 0, 0, 0, 1, 0, 0]),
         ("number", [1, 1, 0, 1, 1, 1, 1, 1, 1]),
         ("notanumber", [0, 0, 1, 0, 0, 0, 0, 0, 0]),
-        ("normal", [1, 0, 0, 0, 0, 0, 0, 1, 0]),
+        ("normal", [1, 0, 0, 0, 1, 1, 0, 1, 0]),
         ("subnormal", [0, 0, 0, 1, 0, 0, 0, 0, 1]),
     ] {
         let cases: Vec<&[u64]> = values.iter().map(std::slice::from_ref).collect();
