@@ -8,47 +8,42 @@
 //! Source: PTX ISA 9.0, section 9.7.3 "Floating Point Instructions".
 
 use super::super::ast::Type;
-use super::super::exec::Flushed;
+use super::super::exec::{Bits, Flushed, Kind, Registers, write};
+use super::super::program::Micro;
 use super::rounding::{Directed, Invalid, Round, quiet};
-use super::{Opcode, Rule, rule};
+use super::{Opcode, Rule, Slot, rule};
+use crate::isa::{ArithClass, LaneMask, WARP};
 
-/// The lines that single precision, with and without `.ftz`, and double precision share.
-macro_rules! table {
-    ($key:expr, $t:ty, $fused:expr, $add:ident, $mul:ident, $fma:ident, $div:ident, $special:ident) => {
-        match $key {
-            "add" => rule!($add, $t = |a: $t, b: $t| (a + b).or_nan_of([a, b])),
-            "sub" => rule!($add, $t = |a: $t, b: $t| (a - b).or_nan_of([a, b])),
-            "mul" => rule!($mul, $t = |a: $t, b: $t| (a * b).or_nan_of([a, b])),
-            "fma" | "mad" => {
-                rule!($fma, $t = |a: $t, b: $t, c: $t| $fused(a, b, c).or_nan_of([a, b, c]))
-            }
-            "add.sat" => rule!($add, $t = |a: $t, b: $t| saturate(a + b)),
-            "sub.sat" => rule!($add, $t = |a: $t, b: $t| saturate(a - b)),
-            "mul.sat" => rule!($mul, $t = |a: $t, b: $t| saturate(a * b)),
-            "fma.sat" | "mad.sat" => {
-                rule!($fma, $t = |a: $t, b: $t, c: $t| saturate($fused(a, b, c)))
-            }
-            "div" => rule!($div, $t = |a: $t, b: $t| (a / b).or_nan_of([a, b])),
-            "min" => rule!($add, $t = |a: $t, b: $t| lesser(a, b, a.is_sign_negative())),
-            "max" => rule!($add, $t = |a: $t, b: $t| -lesser(-a, -b, a.is_sign_positive())),
-            "min.NaN" => {
-                rule!($add, $t = |a: $t, b: $t| nan_or(a, b, lesser(a, b, a.is_sign_negative())))
-            }
-            "max.NaN" => {
-                rule!($add, $t = |a: $t, b: $t| nan_or(a, b, -lesser(-a, -b, a.is_sign_positive())))
-            }
-            "rcp" => rule!($special, $t = |a: $t| (1.0 / a).or_nan_of([a])),
-            "sqrt" => rule!($special, $t = |a: $t| a.sqrt().or_nan_of([a])),
-            _ => return None,
-        }
-    };
-}
-
-/// The lines of single precision alone. What has no exact value is computed as a double by `libm`,
-/// which gives the same on every host, and is right but for about one rounding in 2^28.
+/// The lines of single precision, with and without `.ftz`. What has no exact value is computed as a
+/// double by `libm`, which gives the same on every host, and is right but for about one rounding in
+/// 2^28.
 macro_rules! single {
     ($key:expr, $t:ty) => {
         match $key {
+            "add" => rule!(FpAdd, $t = |a: $t, b: $t| a + b),
+            "sub" => rule!(FpAdd, $t = |a: $t, b: $t| a - b),
+            "mul" => rule!(FpMul, $t = |a: $t, b: $t| a * b),
+            "fma" | "mad" => rule!(FpFma, $t = |a: $t, b: $t, c: $t| fused(a, b, c)),
+            "add.sat" => rule!(FpAdd, $t = |a: $t, b: $t| saturate(a + b)),
+            "sub.sat" => rule!(FpAdd, $t = |a: $t, b: $t| saturate(a - b)),
+            "mul.sat" => rule!(FpMul, $t = |a: $t, b: $t| saturate(a * b)),
+            "fma.sat" | "mad.sat" => {
+                rule!(FpFma, $t = |a: $t, b: $t, c: $t| saturate(fused(a, b, c)))
+            }
+            "div" => rule!(FpDiv, $t = |a: $t, b: $t| a / b),
+            "min" => rule!(FpAdd, $t = |a: $t, b: $t| lesser(a, b, a.is_sign_negative())),
+            "max" => rule!(FpAdd, $t = |a: $t, b: $t| -lesser(-a, -b, a.is_sign_positive())),
+            "min.NaN" => {
+                rule!(FpAdd, $t = |a: $t, b: $t| nan_or(a, b, lesser(a, b, a.is_sign_negative())))
+            }
+            "max.NaN" => {
+                rule!(
+                    FpAdd,
+                    $t = |a: $t, b: $t| nan_or(a, b, -lesser(-a, -b, a.is_sign_positive()))
+                )
+            }
+            "rcp" => rule!(Sfu, $t = |a: $t| 1.0 / a),
+            "sqrt" => rule!(Sfu, $t = |a: $t| a.sqrt()),
             "neg" => rule!(FpAdd, $t = |a: $t| -a),
             "abs" => rule!(FpAdd, $t = |a: $t| a.abs()),
             "rsqrt" => rule!(Sfu, $t = |a: $t| (1.0 / f64::from(a).sqrt()) as f32),
@@ -71,9 +66,66 @@ macro_rules! single {
                 FpAdd,
                 $t = |a: $t, b: $t| nan_or(a, b, xorsign(a, b, -lesser(-a.abs(), -b.abs(), true)))
             ),
-            key => table!(key, $t, fused, FpAdd, FpMul, FpFma, FpDiv, Sfu),
+            _ => return None,
         }
     };
+}
+
+/// A [`Rule`] of double precision whose NaN is set right.
+macro_rules! double {
+    ($class:ident, |$($a:ident),+| $f:expr) => {{
+        fn exec(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+            each_double(regs, micro, mask, |[$($a),+]| $f);
+        }
+        const SLOTS: &[Slot] =
+            &[Slot::Dst(Kind::F64), $({ stringify!($a); Slot::Src(Kind::F64) }),+];
+        Rule { exec, class: ArithClass::$class, slots: SLOTS, imm: 0 }
+    }};
+}
+
+/// The lines of double precision, to nearest.
+fn double(key: &str) -> Option<Rule> {
+    Some(match key {
+        "add" => double!(DpAdd, |a, b| a + b),
+        "sub" => double!(DpAdd, |a, b| a - b),
+        "mul" => double!(DpMul, |a, b| a * b),
+        "fma" | "mad" => double!(DpFma, |a, b, c| a.mul_add(b, c)),
+        "div" => double!(DpDiv, |a, b| a / b),
+        "rcp" => double!(DpDiv, |a| 1.0 / a),
+        "sqrt" => double!(DpDiv, |a| a.sqrt()),
+        "rsqrt" => double!(DpDiv, |a| 1.0 / a.sqrt()),
+        "min" => rule!(DpAdd, f64 = |a: f64, b: f64| lesser(a, b, a.is_sign_negative())),
+        "max" => rule!(DpAdd, f64 = |a: f64, b: f64| -lesser(-a, -b, a.is_sign_positive())),
+        // NaN passes through with its sign.
+        "neg" => rule!(DpAdd, f64 = |a: f64| if a.is_nan() { quiet(a) } else { -a }),
+        "abs" => rule!(DpAdd, f64 = |a: f64| if a.is_nan() { quiet(a) } else { a.abs() }),
+        _ => return None,
+    })
+}
+
+/// `dst = f(a, ..)` for every lane of `mask`. Only where there is a NaN are its bits looked after.
+#[inline(always)]
+fn each_double<const N: usize>(
+    regs: &mut Registers,
+    micro: &Micro,
+    mask: LaneMask,
+    f: impl Fn([f64; N]) -> f64,
+) {
+    let rows: [&[u64; WARP]; N] = std::array::from_fn(|place| u64::row(regs, micro.ops[1 + place]));
+    let operands = |lane: usize| rows.map(|row| f64::from_bits(row[lane]));
+    let mut out = [0; WARP];
+    let mut nan = false;
+    for (lane, place) in out.iter_mut().enumerate() {
+        let value = f(operands(lane));
+        nan |= value.is_nan();
+        *place = value.to_bits();
+    }
+    if nan {
+        for (lane, place) in out.iter_mut().enumerate() {
+            *place = f64::from_bits(*place).or_nan_of(operands(lane)).to_bits();
+        }
+    }
+    write(u64::row_mut(regs, micro.ops[0]), mask, &out);
 }
 
 /// The lines that round in a direction, and those that then saturate.
@@ -150,19 +202,9 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         ("copysign", Type::F64, false) => {
             rule!(DpAdd, u64 = |a: u64, b: u64| a & LONG_SIGN | b & !LONG_SIGN)
         }
-        // NaN passes through with its sign.
-        ("neg", Type::F64, false) => {
-            rule!(DpAdd, f64 = |a: f64| if a.is_nan() { quiet(a) } else { -a })
-        }
-        ("abs", Type::F64, false) => {
-            rule!(DpAdd, f64 = |a: f64| if a.is_nan() { quiet(a) } else { a.abs() })
-        }
         (key, Type::F32, true) => single!(key, Flushed),
         (key, Type::F32, false) => single!(key, f32),
-        ("rsqrt", Type::F64, false) => rule!(DpDiv, f64 = |a: f64| 1.0 / a.sqrt()),
-        (key, Type::F64, false) => {
-            table!(key, f64, f64::mul_add, DpAdd, DpMul, DpFma, DpDiv, DpDiv)
-        }
+        (key, Type::F64, false) => return double(key),
         ("rcp", Type::F64, true) => rule!(DpDiv, f64 = |a: f64| upper(1.0 / upper(a))),
         ("rsqrt", Type::F64, true) => rule!(DpDiv, f64 = |a: f64| upper(1.0 / upper(a).sqrt())),
         _ => return None,

@@ -119,12 +119,11 @@ pub trait Invalid: Sized {
 impl Invalid for f64 {
     #[inline(always)]
     fn or_nan_of<const N: usize>(self, operands: [f64; N]) -> f64 {
-        // Choices instead of branches, so that it works on whole vectors.
-        let mut nan = f64::from_bits(0xfff8 << 48);
-        for operand in operands.into_iter().rev() {
-            nan = if operand.is_nan() { quiet(operand) } else { nan };
+        if !self.is_nan() {
+            return self;
         }
-        if self.is_nan() { nan } else { self }
+        let made = f64::from_bits(0xfff8 << 48);
+        operands.into_iter().find(|operand| operand.is_nan()).map_or(made, quiet)
     }
 }
 
