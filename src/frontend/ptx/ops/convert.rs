@@ -297,7 +297,8 @@ fn nan(conversion: Conversion, value: f64, bits: u64) -> Option<u64> {
         (Type::F16, Type::F64) => Some(bits >> 15 << 63 | 0x7ff8 << 48 | (bits & 0x3ff) << 42),
         (Type::Bf16, Type::F64) => Some(bits >> 15 << 63 | 0x7ff8 << 48 | (bits & 0x7f) << 45),
         (Type::Bf16, Type::F32) => Some(bits << 16 & 0xffff_ffff),
-        (Type::F32, Type::F64) if ftz => Some(f64::from(f32::from_bits(!0 >> 1)).to_bits()),
+        // 0x7fff_ffff, widened.
+        (Type::F32, Type::F64) if ftz => Some(0x7fff_ffff_e000_0000),
         _ => None,
     }
 }
