@@ -6,27 +6,48 @@ use crate::units::Cycle;
 /// A clock beside the core's.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain {
-    khz: u128,
-    core_khz: u128,
+    /// Ticks in so many core cycles, in lowest terms.
+    ticks: u64,
+    core_cycles: u64,
 }
 
 impl Domain {
+    fn new(khz: u32, core_khz: u32) -> Self {
+        let (mut a, mut b) = (khz, core_khz);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        Domain { ticks: u64::from(khz / a), core_cycles: u64::from(core_khz / a) }
+    }
+
     /// Ticks of this clock before core cycle `core`: the number of its next tick.
     #[inline]
     pub fn ticks_before(&self, core: Cycle) -> Cycle {
-        if self.khz == self.core_khz {
+        if self.ticks == self.core_cycles || core == Cycle::NEVER {
             return core;
         }
-        Cycle((u128::from(core.0) * self.khz / self.core_khz) as u64)
+        // Narrow division is several times as fast, and far enough for any run.
+        Cycle(match core.0.checked_mul(self.ticks) {
+            Some(product) => product / self.core_cycles,
+            None => {
+                (u128::from(core.0) * u128::from(self.ticks) / u128::from(self.core_cycles)) as u64
+            }
+        })
     }
 
     /// The core cycle in which tick `tick` happens.
     #[inline]
     pub fn core_cycle_of(&self, tick: Cycle) -> Cycle {
-        if self.khz == self.core_khz || tick == Cycle::NEVER {
+        if self.ticks == self.core_cycles || tick == Cycle::NEVER {
             return tick;
         }
-        Cycle(((u128::from(tick.0) + 1) * self.core_khz).div_ceil(self.khz) as u64 - 1)
+        Cycle(match (tick.0 + 1).checked_mul(self.core_cycles) {
+            Some(product) => product.div_ceil(self.ticks) - 1,
+            None => {
+                let product = (u128::from(tick.0) + 1) * u128::from(self.core_cycles);
+                product.div_ceil(u128::from(self.ticks)) as u64 - 1
+            }
+        })
     }
 }
 
@@ -44,8 +65,7 @@ pub struct Clocks {
 impl Clocks {
     /// As configured.
     pub fn new(config: &Config) -> Self {
-        let core_khz = u128::from(config.core_khz.get());
-        let domain = |khz: u32| Domain { khz: u128::from(khz), core_khz };
+        let domain = |khz: u32| Domain::new(khz, config.core_khz.get());
         Clocks {
             noc: domain(config.noc_khz.get()),
             l2: domain(config.l2_khz.get()),
@@ -61,7 +81,7 @@ mod tests {
     #[test]
     fn every_tick_happens_in_exactly_one_core_cycle() {
         for (khz, core_khz) in [(924, 700), (700, 924), (700, 700), (1, 1000), (3, 2)] {
-            let domain = Domain { khz, core_khz };
+            let domain = Domain::new(khz, core_khz);
             let mut next = 0;
             for core in 0..5000 {
                 let after = domain.ticks_before(Cycle(core + 1)).0;
@@ -70,7 +90,7 @@ mod tests {
                 }
                 next = after;
             }
-            assert_eq!(u128::from(next), 5000 * khz / core_khz);
+            assert_eq!(next, 5000 * u64::from(khz) / u64::from(core_khz));
         }
     }
 }

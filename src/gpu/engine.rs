@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::clocks::Clocks;
 use super::memory::Memory;
+use super::node::{Bounds, Node};
+use super::requests::Requests;
 use super::statistics::{Components, KernelStatistics, Ledgers};
 use crate::config::Machine;
 use crate::error::{Error, Result};
 use crate::isa::{CtaSource, Kernel};
-use crate::l1::L1;
-use crate::sm::{Program, Residency, Sm};
+use crate::sm::{Program, Residency};
 use crate::units::Cycle;
 
 /// Core cycles between two looks at whether anything retires, and two calls of a progress observer.
@@ -43,8 +44,8 @@ pub struct Gpu {
     machine: Machine,
     stepping: Stepping,
     now: Cycle,
-    sms: Box<[Sm]>,
-    l1s: Box<[L1]>,
+    nodes: Box<[Node]>,
+    requests: Requests,
     memory: Memory,
     /// The SM that is asked first for the next CTA.
     turn: usize,
@@ -69,8 +70,8 @@ impl Gpu {
             machine: machine.clone(),
             stepping,
             now: Cycle(0),
-            sms: (0..sms).map(|_| Sm::new(machine)).collect(),
-            l1s: (0..sms).map(|sm| L1::new(&machine.l1, sm as u16)).collect(),
+            nodes: (0..sms).map(|sm| Node::new(machine, clocks.noc, sm)).collect(),
+            requests: Requests::new(machine, clocks, every_cycle),
             memory: Memory::new(machine, clocks, every_cycle),
             turn: 0,
             before: Snapshot::default(),
@@ -95,27 +96,19 @@ impl Gpu {
         let residency = Residency::new(&kernel, &self.machine)?;
         let program = Arc::new(Program::new(&kernel, &self.machine.sm.arithmetic));
         let start = self.now;
-        for (sm, l1) in self.sms.iter_mut().zip(&mut self.l1s) {
-            sm.prepare(start, program.clone(), residency);
-            l1.set_ways(residency.l1_ways);
+        for node in &mut self.nodes {
+            node.prepare(start, program.clone(), residency);
         }
-        let mut launch = Launch { started: 0, exhausted: kernel.ctas == 0 };
+        self.requests.prepare(start);
+        self.memory.prepare(start);
+        let mut launch = Launch { source, started: 0, ctas: kernel.ctas, end: start + 1 };
         let mut watch = Watch { next: start + WATCH_INTERVAL, last_progress: start, seen: 0 };
-        loop {
-            self.cycle(source, &mut launch)?;
-            let now = self.now;
-            self.now = now + 1;
-            if launch.exhausted && self.is_done() {
-                break;
+        while launch.has_more() || !self.nodes.iter().all(|node| node.sm.is_idle()) {
+            match self.stepping {
+                Stepping::EveryCycle => self.cycle(&mut launch)?,
+                Stepping::SkipAhead => self.window(&mut launch)?,
             }
-            let event = match self.stepping {
-                Stepping::EveryCycle => self.now,
-                Stepping::SkipAhead => self.next_event(now, &launch),
-            };
-            if event == Cycle::NEVER {
-                return Err(self.deadlock(&kernel, "nothing can happen any more"));
-            }
-            self.now = event;
+            self.now = self.nodes.iter().map(Node::clock).min().expect("there is an SM");
             if self.now >= watch.next {
                 watch.next = self.now + WATCH_INTERVAL;
                 self.check_progress(&kernel, &mut watch)?;
@@ -123,94 +116,168 @@ impl Gpu {
                 observe(Progress { ctas_started: launch.started, ctas: kernel.ctas, cycles });
             }
         }
+        self.now = self.nodes.iter().map(Node::busy_to).max().expect("an SM").max(launch.end);
+        self.memory.advance(self.now);
         self.settle(&kernel, residency, start)
     }
 
-    /// One core cycle.
-    fn cycle(&mut self, source: &mut dyn CtaSource, launch: &mut Launch) -> Result<()> {
-        let now = self.now;
-        self.memory.tick(now, &mut self.sms, &mut self.l1s);
-        for (number, (sm, l1)) in self.sms.iter_mut().zip(&mut self.l1s).enumerate() {
-            let reply = self.memory.take_arrival(now, number);
-            if reply.is_some() || sm.next_event() <= now || self.stepping == Stepping::EveryCycle {
-                sm.tick(now, reply, l1);
-            }
+    /// One core cycle, everywhere.
+    fn cycle(&mut self, launch: &mut Launch) -> Result<()> {
+        let now = self.memory.clock();
+        self.memory.advance(now + 1);
+        self.tell_replies();
+        self.requests.advance(now + 1, now + 1);
+        self.tell_arrivals();
+        let more_ctas = launch.has_more();
+        let bounds = Bounds { replies: now + 1, places: now + 1, more_ctas, every_cycle: true };
+        for node in &mut self.nodes {
+            node.advance(&bounds);
         }
-        if launch.exhausted { Ok(()) } else { self.launch_ctas(source, launch) }
+        self.start_ctas(launch, None)?;
+        self.tell_requests(launch.has_more());
+        Ok(())
     }
 
-    /// Hands at most one CTA to every SM that has room, in turn.
-    fn launch_ctas(&mut self, source: &mut dyn CtaSource, launch: &mut Launch) -> Result<()> {
-        let count = self.sms.len();
-        let first = self.turn;
-        for offset in 0..count {
-            let number = (first + offset) % count;
-            let sm = &mut self.sms[number];
-            if !sm.takes_cta(self.now) {
-                continue;
+    /// Every part as far as it can go: the memory, then the SMs, then the request network. See `gpu/mod.rs`.
+    fn window(&mut self, launch: &mut Launch) -> Result<()> {
+        let known = self.memory.needs_from(self.requests.clock());
+        self.memory.advance(known.min(self.busy_to_at_least(launch)));
+        self.tell_replies();
+        let bounds = Bounds {
+            replies: self.memory.replies_known_to(known),
+            places: self.requests.clock(),
+            more_ctas: launch.has_more(),
+            every_cycle: false,
+        };
+        for node in &mut self.nodes {
+            node.advance(&bounds);
+        }
+        self.start_ctas(launch, Some(bounds))?;
+        self.tell_requests(launch.has_more());
+        self.requests.advance(bounds.replies, self.memory.clock());
+        self.tell_arrivals();
+        Ok(())
+    }
+
+    /// The kernel does not end before this cycle, as far as is known: the memory must not count a cycle that
+    /// is the next kernel's.
+    fn busy_to_at_least(&self, launch: &Launch) -> Cycle {
+        let mut end = launch.end;
+        let mut least = Cycle::NEVER;
+        for node in &self.nodes {
+            least = least.min(node.clock());
+            if !node.sm.is_idle() {
+                end = end.max(node.clock() + 1);
             }
-            if !sm.start_cta(self.now, &mut self.l1s[number], |cta| source.next(cta))? {
-                launch.exhausted = true;
+        }
+        if launch.has_more() {
+            // One CTA an SM and cycle.
+            let left = (launch.ctas - launch.started).div_ceil(self.nodes.len() as u64);
+            end = end.max(least + (left - 1));
+        }
+        if !self.requests.is_empty() {
+            end = end.max(self.memory.needs_from(self.requests.clock()) + 1);
+        }
+        match self.requests.last_arrival() {
+            Some(arrival) => end.max(self.memory.needs_from(arrival) + 1),
+            None => end,
+        }
+    }
+
+    /// From the memory to the SMs and to the request network.
+    fn tell_replies(&mut self) {
+        for (sm, node) in self.nodes.iter_mut().enumerate() {
+            node.expect(self.memory.take_coming(sm));
+        }
+        for slice in 0..self.memory.slices().len() {
+            self.requests.note_leaves(slice, self.memory.take_left(slice));
+        }
+    }
+
+    /// From the SMs to the request network.
+    fn tell_requests(&mut self, more_ctas: bool) {
+        for (sm, node) in self.nodes.iter_mut().enumerate() {
+            node.export(|request| self.requests.note_request(sm, request));
+            self.requests.note_clock(sm, node.requests_known_to(more_ctas));
+        }
+    }
+
+    /// From the request network to the memory and to the SMs.
+    fn tell_arrivals(&mut self) {
+        for slice in 0..self.memory.slices().len() {
+            for (cycle, request) in self.requests.take_arrived(slice) {
+                self.memory.accept(slice, cycle, request);
+            }
+        }
+        for (sm, node) in self.nodes.iter_mut().enumerate() {
+            node.note_leaves(self.requests.take_left(sm));
+        }
+    }
+
+    /// Hands out CTAs, at most one an SM and cycle, to the SMs in turn; never before all SMs have come so far.
+    /// With `bounds`, an SM that got one advances again.
+    fn start_ctas(&mut self, launch: &mut Launch, bounds: Option<Bounds>) -> Result<()> {
+        let count = self.nodes.len();
+        while launch.has_more() {
+            let waiting = self.nodes.iter().filter_map(Node::waits_for_cta);
+            let Some(at) = waiting.min() else { return Ok(()) };
+            if self.nodes.iter().any(|node| node.clock() <= at) {
                 return Ok(());
             }
-            self.turn = (number + 1) % count;
-            launch.started += 1;
-            launch.exhausted = launch.started == source.kernel().ctas;
-            if launch.exhausted {
-                return Ok(());
+            let first = self.turn;
+            for offset in 0..count {
+                let number = (first + offset) % count;
+                let node = &mut self.nodes[number];
+                if node.waits_for_cta() != Some(at) || !launch.has_more() {
+                    continue;
+                }
+                if !node.start_cta(at, |cta| launch.source.next(cta))? {
+                    launch.ctas = launch.started;
+                    launch.end = at + 1;
+                    break;
+                }
+                self.turn = (number + 1) % count;
+                launch.started += 1;
+            }
+            let Some(bounds) = bounds else { continue };
+            let bounds = Bounds { more_ctas: launch.has_more(), ..bounds };
+            for node in &mut self.nodes {
+                if node.clock() < bounds.replies {
+                    node.advance(&bounds);
+                }
             }
         }
         Ok(())
     }
 
-    fn is_done(&self) -> bool {
-        self.sms.iter().all(Sm::is_idle) && self.memory.is_quiet()
-    }
-
-    /// The next cycle after `now` in which anything happens.
-    fn next_event(&self, now: Cycle, launch: &Launch) -> Cycle {
-        let next = now + 1;
-        let mut event = Cycle::NEVER;
-        for (number, (sm, l1)) in self.sms.iter().zip(&self.l1s).enumerate() {
-            let waits_for_cta = !launch.exhausted && sm.has_room();
-            if waits_for_cta || l1.next_request(next).is_some() {
-                return next;
-            }
-            event = event.min(sm.next_event()).min(self.memory.next_arrival(number));
-            if event <= next {
-                return next;
-            }
-        }
-        event.min(self.memory.next_event(now))
-    }
-
     fn check_progress(&self, kernel: &Kernel, watch: &mut Watch) -> Result<()> {
         let retired: u64 = self
-            .sms
+            .nodes
             .iter()
-            .map(|sm| {
-                let (_, _, _, accesses, stats) = sm.accounts();
+            .map(|node| {
+                let (_, _, _, accesses, stats) = node.sm.accounts();
                 stats.warp_instructions + accesses
             })
             .sum();
         if retired != watch.seen {
             (watch.seen, watch.last_progress) = (retired, self.now);
         } else if self.now.since(watch.last_progress) > PATIENCE {
-            let what = format!("nothing retired for {PATIENCE} cycles");
-            return Err(self.deadlock(kernel, &what));
+            return Err(self.deadlock(kernel));
         }
         Ok(())
     }
 
-    fn deadlock(&self, kernel: &Kernel, what: &str) -> Error {
-        let stuck = self.sms.iter().enumerate().find(|(_, sm)| !sm.is_idle());
-        let waiting = stuck.map_or(String::from("no SM holds a CTA"), |(number, sm)| {
-            format!("SM {number}: {}", sm.describe())
+    fn deadlock(&self, kernel: &Kernel) -> Error {
+        let stuck = self.nodes.iter().enumerate().find(|(_, node)| !node.sm.is_idle());
+        let waiting = stuck.map_or(String::from("no SM holds a CTA"), |(number, node)| {
+            format!("SM {number}: {}", node.sm.describe())
         });
         Error::run(format!(
-            "deadlock in kernel {} at core cycle {}: {what}; {waiting}; {}",
+            "deadlock in kernel {} at core cycle {}: nothing retired for {PATIENCE} cycles; \
+             {waiting}; request network {}, {}",
             kernel.name,
             self.now,
+            if self.requests.is_empty() { "empty" } else { "busy" },
             self.memory.describe()
         ))
     }
@@ -218,17 +285,17 @@ impl Gpu {
     fn snapshot(&self) -> Snapshot {
         let mut snapshot = Snapshot {
             components: Components {
-                l1: self.l1s.iter().map(|l1| l1.stats().clone()).collect(),
-                request_network: self.memory.requests.stats().clone(),
-                reply_network: self.memory.replies.stats().clone(),
-                l2: self.memory.slices.iter().map(|slice| slice.stats().clone()).collect(),
+                l1: self.nodes.iter().map(|node| node.l1.stats().clone()).collect(),
+                request_network: self.requests.stats().clone(),
+                reply_network: self.memory.network_stats().clone(),
+                l2: self.memory.slices().iter().map(|slice| slice.stats().clone()).collect(),
                 dram: self.memory.controllers().map(|one| one.stats().clone()).collect(),
                 ..Components::default()
             },
             ..Snapshot::default()
         };
-        for sm in &self.sms {
-            let (issue, lsu, latency, accesses, stats) = sm.accounts();
+        for node in &self.nodes {
+            let (issue, lsu, latency, accesses, stats) = node.sm.accounts();
             snapshot.ledgers.issue.merge(issue);
             snapshot.ledgers.lsu.merge(lsu);
             snapshot.ledgers.latency.merge(latency);
@@ -245,14 +312,14 @@ impl Gpu {
         residency: Residency,
         start: Cycle,
     ) -> Result<KernelStatistics> {
-        for (sm, l1) in self.sms.iter_mut().zip(&mut self.l1s) {
-            sm.finish(self.now, l1);
+        for node in &mut self.nodes {
+            node.finish(self.now);
         }
         self.memory.catch_up(self.now);
         let after = self.snapshot();
         let before = std::mem::replace(&mut self.before, after.clone());
         let cycles = self.now - start;
-        let sms = self.sms.len() as u64;
+        let sms = self.nodes.len() as u64;
         let mut ledgers = after.ledgers.since(&before.ledgers);
         ledgers.lsu.add_total(cycles * sms);
         ledgers.issue.add_total(cycles * sms * u64::from(self.machine.sm.schedulers.get()));
@@ -270,10 +337,19 @@ impl Gpu {
     }
 }
 
-/// How much of a launch has been handed out.
-struct Launch {
+/// A launch, and how much of it has been handed out.
+struct Launch<'a> {
+    source: &'a mut dyn CtaSource,
     started: u64,
-    exhausted: bool,
+    ctas: u64,
+    /// The kernel does not end before this cycle.
+    end: Cycle,
+}
+
+impl Launch<'_> {
+    fn has_more(&self) -> bool {
+        self.started < self.ctas
+    }
 }
 
 /// When something last retired.

@@ -1,13 +1,11 @@
-//! Everything behind the L1s: both networks, the L2 slices, the DRAM channels, each by its own clock.
+//! What answers requests: the L2 slices, the DRAM channels and the reply network, each by its own clock.
 
 use super::clocks::Clocks;
 use crate::config::Machine;
 use crate::dram::{self, Controller};
-use crate::l1::L1;
 use crate::l2::Slice;
-use crate::noc::Crossbar;
-use crate::parts::{AddressMap, Reply, Request};
-use crate::sm::Sm;
+use crate::noc::{Crossbar, NocStats};
+use crate::parts::{Reply, Request};
 use crate::units::Cycle;
 
 /// A DRAM channel and how far it has been advanced.
@@ -45,20 +43,30 @@ impl Tag {
     }
 }
 
-/// The memory system behind the L1s.
+/// A reply on its way, with the network cycle in which it can be taken.
+type Coming = (Cycle, Reply);
+
+/// The memory system from the doors of the L2 to those of the SMs.
 #[derive(Clone)]
 pub struct Memory {
     clocks: Clocks,
-    map: AddressMap,
     burst_bytes: u32,
     slices_per_channel: usize,
-    /// SMs to slices.
-    pub requests: Crossbar<Request>,
-    /// Slices to SMs.
-    pub replies: Crossbar<Reply>,
-    /// By number.
-    pub slices: Box<[Slice]>,
+    tag_latency: u64,
+    slices: Box<[Slice]>,
     channels: Box<[Channel]>,
+    /// Slices to SMs.
+    crossbar: Crossbar<Reply>,
+    /// By SM: replies to be told to it.
+    coming: Box<[Vec<Coming>]>,
+    /// By SM: the cycle in which it took its last reply.
+    taken: Box<[Cycle]>,
+    /// By slice: when requests left its input queue, to be told to the request network.
+    left: Box<[Vec<Cycle>]>,
+    /// Requests that were accepted and whose replies are not yet on their way.
+    unanswered: usize,
+    /// Cycles before this one are done.
+    clock: Cycle,
     /// Tick every component in every cycle, whether or not anything can happen.
     every_cycle: bool,
 }
@@ -71,27 +79,119 @@ impl Memory {
         let channel = Channel { controller: Controller::new(&machine.dram), clock: Cycle(0) };
         Memory {
             clocks,
-            map: AddressMap::new(machine),
             burst_bytes: machine.dram.burst_bytes(),
             slices_per_channel: slices / channels,
-            requests: Crossbar::new(&machine.noc, sms, slices),
-            replies: Crossbar::new(&machine.noc, slices, sms),
+            tag_latency: machine.l2.tag_latency.cycles(),
             slices: (0..slices).map(|number| Slice::new(machine, number)).collect(),
             channels: vec![channel; channels].into(),
+            crossbar: Crossbar::new(&machine.noc, slices, sms),
+            coming: vec![Vec::new(); sms].into(),
+            taken: vec![Cycle(0); sms].into(),
+            left: vec![Vec::new(); slices].into(),
+            unanswered: 0,
+            clock: Cycle(0),
             every_cycle,
         }
     }
 
+    /// The L2 slices, by number.
+    pub fn slices(&self) -> &[Slice] {
+        &self.slices
+    }
+
+    /// Counters of the reply network since construction.
+    pub fn network_stats(&self) -> &NocStats {
+        self.crossbar.stats()
+    }
+
+    /// Cycles before this one are done.
+    pub fn clock(&self) -> Cycle {
+        self.clock
+    }
+
+    /// Goes to cycle `now`, before which nothing happened.
+    pub fn prepare(&mut self, now: Cycle) {
+        debug_assert!(self.unanswered == 0 && self.clock == now);
+        self.taken.fill(Cycle(0));
+    }
+
+    /// Takes a request that the network brought to `slice` in cycle `core`.
+    pub fn accept(&mut self, slice: usize, core: Cycle, request: Request) {
+        let l2_now = self.clocks.l2.ticks_before(core + 1);
+        self.slices[slice].accept(l2_now, core, request);
+        self.unanswered += 1;
+    }
+
+    /// The first cycle that needs to know of requests that arrive in cycle `arrival` or later.
+    pub fn needs_from(&self, arrival: Cycle) -> Cycle {
+        let visible = self.clocks.l2.ticks_before(arrival + 1) + self.tag_latency;
+        self.clocks.l2.core_cycle_of(visible)
+    }
+
+    /// Every reply that an SM takes before this cycle is on its way, when all requests are known that matter
+    /// before `known`.
+    pub fn replies_known_to(&self, known: Cycle) -> Cycle {
+        // Who holds nothing to answer sends nothing before it has heard of something.
+        let silent_to = if self.unanswered == 0 { known.max(self.clock) } else { self.clock };
+        let tick = self.clocks.noc.ticks_before(silent_to);
+        self.clocks.noc.core_cycle_of(tick + self.crossbar.least_delay())
+    }
+
+    /// The replies that went on their way to `sm` since the last time.
+    pub fn take_coming(&mut self, sm: usize) -> impl Iterator<Item = Coming> {
+        self.coming[sm].drain(..)
+    }
+
+    /// When requests left the input queue of `slice`, since the last time.
+    pub fn take_left(&mut self, slice: usize) -> impl Iterator<Item = Cycle> {
+        self.left[slice].drain(..)
+    }
+
+    /// Advances to `end`.
+    pub fn advance(&mut self, end: Cycle) {
+        while self.clock < end {
+            let now = if self.every_cycle { self.clock } else { self.next_event() };
+            if now >= end {
+                self.clock = end;
+                return;
+            }
+            self.tick(now);
+            self.clock = now + 1;
+        }
+    }
+
     /// One core cycle: every tick of the other clocks that falls into it.
-    pub fn tick(&mut self, core: Cycle, sms: &mut [Sm], l1s: &mut [L1]) {
+    fn tick(&mut self, core: Cycle) {
         let Clocks { noc, l2, dram } = self.clocks;
         let next = core + 1;
+        self.note_taken(core);
         self.tick_dram(dram.ticks_before(core), dram.ticks_before(next), core);
         for tick in l2.ticks_before(core).0..l2.ticks_before(next).0 {
             self.tick_l2(Cycle(tick), core);
         }
         for tick in noc.ticks_before(core).0..noc.ticks_before(next).0 {
-            self.tick_noc(Cycle(tick), core, sms, l1s);
+            let coming = &mut self.coming;
+            self.crossbar.tick_observed(Cycle(tick), &mut |sm, visible, reply| {
+                coming[sm].push((visible, *reply));
+                self.unanswered -= 1;
+            });
+        }
+    }
+
+    /// Takes replies out of the network that the SMs took before cycle `now`: one a cycle.
+    fn note_taken(&mut self, now: Cycle) {
+        let mut next = 0;
+        while let Some(sm) = self.crossbar.next_landing(next) {
+            next = sm + 1;
+            loop {
+                let tick = self.crossbar.next_arrival(sm);
+                let taken = self.clocks.noc.core_cycle_of(tick).max(self.taken[sm] + 1);
+                if tick == Cycle::NEVER || taken >= now {
+                    break;
+                }
+                self.crossbar.pop(tick, sm);
+                self.taken[sm] = taken;
+            }
         }
     }
 
@@ -119,15 +219,15 @@ impl Memory {
     fn tick_l2(&mut self, now: Cycle, core: Cycle) {
         let dram_now = self.clocks.dram.ticks_before(core + 1);
         for (number, slice) in self.slices.iter_mut().enumerate() {
-            if self.every_cycle || slice.next_event(now) <= now {
-                slice.tick(now, core);
+            if (self.every_cycle || slice.next_event(now) <= now) && slice.tick(now, core) {
+                self.left[number].push(core);
             }
             if let Some(reply) = slice.next_reply(now)
-                && self.replies.has_room(number)
+                && self.crossbar.has_room(number)
             {
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
                 let reply = slice.take_reply(now, core).expect("seen above");
-                self.replies.push(number, sm, data, reply);
+                self.crossbar.push(number, sm, data, reply);
             }
             if let Some(request) = slice.next_dram_request() {
                 let channel = &mut self.channels[number / self.slices_per_channel];
@@ -147,66 +247,31 @@ impl Memory {
         }
     }
 
-    fn tick_noc(&mut self, now: Cycle, core: Cycle, sms: &mut [Sm], l1s: &mut [L1]) {
-        for (number, l1) in l1s.iter_mut().enumerate() {
-            if l1.next_request(core).is_some() && self.requests.has_room(number) {
-                let mut request = l1.take_request(core).expect("seen above");
-                request.stamps.injected = core;
-                let slice = self.map.slice(request.line);
-                self.requests.push(number, slice, request.data_bytes(), request);
-                sms[number].wake(core);
-            }
-        }
-        self.requests.tick(now);
-        self.replies.tick(now);
-        let l2_now = self.clocks.l2.ticks_before(core + 1);
-        for (number, slice) in self.slices.iter_mut().enumerate() {
-            if slice.has_room()
-                && let Some(request) = self.requests.pop(now, number)
-            {
-                slice.accept(l2_now, core, request);
-            }
-        }
-    }
-
-    /// The reply that has arrived at an SM, if any.
-    #[inline]
-    pub fn take_arrival(&mut self, core: Cycle, sm: usize) -> Option<Reply> {
-        let last_tick = Cycle(self.clocks.noc.ticks_before(core + 1).0.checked_sub(1)?);
-        self.replies.pop(last_tick, sm)
-    }
-
-    /// The next core cycle, after `core`, in which anything happens behind the L1s.
-    pub fn next_event(&self, core: Cycle) -> Cycle {
-        let next = core + 1;
-        if !self.requests.is_quiet() || !self.replies.is_quiet() {
+    /// The next core cycle, from the clock on, in which anything happens.
+    fn next_event(&self) -> Cycle {
+        let next = self.clock;
+        if !self.crossbar.is_quiet() {
             return next;
         }
-        let Clocks { noc, l2, dram } = self.clocks;
-        let mut event = Cycle::NEVER;
+        let Clocks { l2, dram, .. } = self.clocks;
         let l2_next = l2.ticks_before(next);
-        for (number, slice) in self.slices.iter().enumerate() {
+        let mut tick = Cycle::NEVER;
+        for slice in &self.slices {
             if slice.next_dram_request().is_some() {
                 return next;
             }
-            let tick = slice.next_event(l2_next).min(slice.reply_ready().max(l2_next));
-            event = event.min(l2.core_cycle_of(tick));
-            if slice.has_room() {
-                let arrival = self.requests.next_arrival(number);
-                event = event.min(noc.core_cycle_of(arrival));
-            }
+            tick = tick.min(slice.next_event(l2_next)).min(slice.reply_ready().max(l2_next));
+        }
+        let event = l2.core_cycle_of(tick);
+        if event <= next {
+            return next;
         }
         let dram_next = dram.ticks_before(next);
+        let mut tick = Cycle::NEVER;
         for channel in &self.channels {
-            let tick = channel.controller.next_event(channel.clock.max(dram_next));
-            event = event.min(dram.core_cycle_of(tick));
+            tick = tick.min(channel.controller.next_event(channel.clock.max(dram_next)));
         }
-        event.max(next)
-    }
-
-    /// The core cycle in which the next reply arrives at an SM.
-    pub fn next_arrival(&self, sm: usize) -> Cycle {
-        self.clocks.noc.core_cycle_of(self.replies.next_arrival(sm))
+        event.min(dram.core_cycle_of(tick)).max(next)
     }
 
     /// Counts every clock before core cycle `end`.
@@ -219,12 +284,6 @@ impl Memory {
         }
     }
 
-    /// True when no packet is in a network. A request that a slice holds keeps the SM busy that waits for
-    /// its answer; dirty lines may still be on their way to DRAM.
-    pub fn is_quiet(&self) -> bool {
-        self.requests.is_empty() && self.replies.is_empty()
-    }
-
     /// The DRAM controllers.
     pub fn controllers(&self) -> impl Iterator<Item = &Controller> {
         self.channels.iter().map(|channel| &channel.controller)
@@ -235,10 +294,8 @@ impl Memory {
         let busy = self.slices.iter().filter(|slice| !slice.is_idle()).count();
         let held: usize = self.controllers().map(Controller::held).sum();
         format!(
-            "request network {}, reply network {}, {busy} of {} slices busy, \
-             {held} requests in the DRAM controllers",
-            if self.requests.is_empty() { "empty" } else { "busy" },
-            if self.replies.is_empty() { "empty" } else { "busy" },
+            "reply network {}, {busy} of {} slices busy, {held} requests in the DRAM controllers",
+            if self.crossbar.is_empty() { "empty" } else { "busy" },
             self.slices.len(),
         )
     }

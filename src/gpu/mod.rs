@@ -7,6 +7,8 @@
 mod clocks;
 mod engine;
 mod memory;
+mod node;
+mod requests;
 mod statistics;
 
 pub use engine::{Gpu, Progress, Stepping};

@@ -51,7 +51,7 @@ impl Cta {
 ///
 /// CTAs come in launch order (x fastest, then y, then z), each executed as a whole before the next
 /// begins: values never depend on timing.
-pub trait CtaSource {
+pub trait CtaSource: Send {
     /// The launch.
     fn kernel(&self) -> &Kernel;
 

@@ -244,6 +244,17 @@ impl L1 {
         self.miss_queue.push(now, Request { line, bytes, kind, sm: self.sm, slot, stamps });
     }
 
+    /// Requests for the interconnect, oldest first.
+    pub fn requests(&self) -> impl Iterator<Item = &Request> {
+        self.miss_queue.iter()
+    }
+
+    /// True when a request would be refused.
+    #[inline]
+    pub fn is_miss_queue_full(&self) -> bool {
+        self.miss_queue.is_full()
+    }
+
     /// The oldest request for the interconnect.
     pub fn next_request(&self, now: Cycle) -> Option<&Request> {
         self.miss_queue.front(now)

@@ -2,7 +2,7 @@
 
 use super::stats::L2Stats;
 use crate::config::Machine;
-use crate::config::machine::{L2Mode, line_bits};
+use crate::config::machine::{L2Config, L2Mode, line_bits};
 use crate::parts::{
     AddressMap, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, TagArray, Way,
 };
@@ -115,7 +115,7 @@ impl Slice {
             tags,
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             releasing: Ring::new(entries * sectors.count()),
-            input: Ring::new(config.input_queue.size() + config.tag_latency.size()),
+            input: Ring::new(Slice::room(config)),
             replies: Ring::new(config.reply_queue.size() + config.data_latency.size()),
             to_dram: Ring::new(config.miss_queue.size()),
             stalled: None,
@@ -129,34 +129,42 @@ impl Slice {
         &self.stats
     }
 
+    /// Requests that it can hold that are not looked up yet.
+    pub fn room(config: &L2Config) -> usize {
+        config.input_queue.size() + config.tag_latency.size()
+    }
+
     /// True when [`Slice::accept`] may be called.
     #[inline]
     pub fn has_room(&self) -> bool {
         !self.input.is_full()
     }
 
-    /// Takes a request that has arrived from the network.
+    /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].
     pub fn accept(&mut self, now: Cycle, core: Cycle, mut request: Request) {
         request.stamps.at_slice = core;
         self.input.push(now + self.tag_latency, request);
     }
 
-    /// One cycle: releases one request whose line has arrived, and looks one up. Cycles without an event
-    /// may be left out.
-    pub fn tick(&mut self, now: Cycle, core: Cycle) {
+    /// One cycle: releases one request whose line has arrived, and looks one up; true when that one left
+    /// its queue. Cycles without an event may be left out.
+    pub fn tick(&mut self, now: Cycle, core: Cycle) -> bool {
         self.catch_up(now);
         self.release(now);
+        let mut taken = false;
         if self.stalled.is_none()
             && let Some(&request) = self.input.front(now)
         {
             match self.look_up(now, core, request) {
                 Ok(()) => {
                     self.input.pop(now);
+                    taken = true;
                 }
                 Err(refusal) => self.stalled = Some(refusal),
             }
         }
         self.catch_up(now + 1);
+        taken
     }
 
     /// Counts a standing refusal for the cycles before `now`.

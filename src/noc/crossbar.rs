@@ -79,8 +79,8 @@ pub struct Crossbar<P> {
     outputs: Box<[Output<P>]>,
     /// Outputs that any input wants.
     wanted: Ports,
-    /// Packets in pipes.
-    flying: usize,
+    /// Outputs whose pipe holds a packet.
+    landing: Ports,
     stats: NocStats,
 }
 
@@ -102,7 +102,7 @@ impl<P: Copy + Default> Crossbar<P> {
             inputs: vec![input; inputs].into(),
             outputs: vec![output; outputs].into(),
             wanted: Ports::default(),
-            flying: 0,
+            landing: Ports::default(),
             stats: NocStats::default(),
         }
     }
@@ -129,6 +129,13 @@ impl<P: Copy + Default> Crossbar<P> {
 
     /// One cycle: every free output takes a packet from the next free input that has one for it.
     pub fn tick(&mut self, now: Cycle) {
+        self.tick_observed(now, &mut |_, _, _| ());
+    }
+
+    /// As [`Crossbar::tick`]; tells `sent` of each packet that left its input: its output, when it can be taken
+    /// there, and itself.
+    #[inline]
+    pub fn tick_observed(&mut self, now: Cycle, sent: &mut impl FnMut(usize, Cycle, &P)) {
         if self.wanted.is_empty() {
             return;
         }
@@ -136,19 +143,19 @@ impl<P: Copy + Default> Crossbar<P> {
         let first = (now.0 % self.outputs.len() as u64) as usize;
         let mut next = first;
         while let Some(output) = self.wanted.next_from(next) {
-            self.serve(now, output);
+            self.serve(now, output, sent);
             next = output + 1;
         }
         next = 0;
         while let Some(output) = self.wanted.next_from(next)
             && output < first
         {
-            self.serve(now, output);
+            self.serve(now, output, sent);
             next = output + 1;
         }
     }
 
-    fn serve(&mut self, now: Cycle, port: usize) {
+    fn serve(&mut self, now: Cycle, port: usize, sent: &mut impl FnMut(usize, Cycle, &P)) {
         let output = &mut self.outputs[port];
         let waiting = u64::from(output.wanted_by.count());
         if output.busy_until > now || output.pipe.is_full() {
@@ -167,13 +174,14 @@ impl<P: Copy + Default> Crossbar<P> {
         let done = now + u64::from(flits);
         input.busy_until = done;
         output.busy_until = done;
+        sent(port, done + self.latency, &packet);
         output.pipe.push(done + self.latency, packet);
+        self.landing.set(port, true);
         output.turn = chosen + 1;
         if !input.waiting.iter().any(is_ours) {
             output.wanted_by.set(chosen, false);
             self.wanted.set(port, !output.wanted_by.is_empty());
         }
-        self.flying += 1;
         self.stats.packets += 1;
         self.stats.flits += u64::from(flits);
     }
@@ -196,9 +204,21 @@ impl<P: Copy + Default> Crossbar<P> {
     /// Takes the oldest packet that has arrived at `output`.
     #[inline]
     pub fn pop(&mut self, now: Cycle, output: usize) -> Option<P> {
-        let packet = self.outputs[output].pipe.pop(now)?;
-        self.flying -= 1;
+        let pipe = &mut self.outputs[output].pipe;
+        let packet = pipe.pop(now)?;
+        self.landing.set(output, !pipe.is_empty());
         Some(packet)
+    }
+
+    /// The outputs, from `from` on, to which a packet is on its way.
+    #[inline]
+    pub fn next_landing(&self, from: usize) -> Option<usize> {
+        self.landing.next_from(from)
+    }
+
+    /// Cycles from the tick that sends a packet until it can be taken, at least.
+    pub fn least_delay(&self) -> u64 {
+        u64::from(self.header_bytes.div_ceil(self.flit_bytes)) + self.latency
     }
 
     /// When the next packet arrives at `output`.
@@ -215,7 +235,7 @@ impl<P: Copy + Default> Crossbar<P> {
 
     /// True when it holds no packet at all.
     pub fn is_empty(&self) -> bool {
-        self.wanted.is_empty() && self.flying == 0
+        self.wanted.is_empty() && self.landing.is_empty()
     }
 }
 

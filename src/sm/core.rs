@@ -141,12 +141,6 @@ impl Sm {
         self.slots.fill(Slot::Idle(IssueReason::NoWarp));
     }
 
-    /// True when a CTA can start at `now`.
-    #[inline]
-    pub fn takes_cta(&self, now: Cycle) -> bool {
-        self.ctas.has_room() && now >= self.next_cta_launch
-    }
-
     /// True when a CTA could start, now or after the launch interval.
     #[inline]
     pub fn has_room(&self) -> bool {
@@ -187,13 +181,22 @@ impl Sm {
         self.next_event
     }
 
-    /// A place in the miss queue became free: an access that was refused for want of one is tried again
-    /// at `now`.
+    /// True when an access stands refused: it is tried again when a place in the miss queue becomes free.
     #[inline]
-    pub fn wake(&mut self, now: Cycle) {
-        if self.lsu.refused.is_some() {
-            self.next_event = self.next_event.min(now);
-        }
+    pub fn is_refused(&self) -> bool {
+        self.lsu.refused.is_some()
+    }
+
+    /// True when the next tick may offer the cache an access.
+    #[inline]
+    pub fn may_access(&self) -> bool {
+        !self.lsu.is_empty()
+    }
+
+    /// The first cycle in which a CTA can start, if there is room.
+    #[inline]
+    pub fn next_cta_launch(&self) -> Cycle {
+        self.next_cta_launch
     }
 
     /// One cycle.

@@ -113,7 +113,7 @@ fn lanes_of(addresses: &[u64]) -> (LaneMask, [u64; WARP]) {
     (mask, lanes)
 }
 
-impl<F: Fn(u64, usize) -> Vec<Step>> CtaSource for Script<F> {
+impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
     fn kernel(&self) -> &Kernel {
         &self.kernel
     }

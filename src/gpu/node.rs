@@ -1,0 +1,209 @@
+//! A node: an SM with its L1, and what it knows of the networks. It advances on its own, as far as that goes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::clocks::Domain;
+use crate::config::Machine;
+use crate::error::Result;
+use crate::isa::Cta;
+use crate::l1::L1;
+use crate::parts::{Reply, Request};
+use crate::sm::{Program, Residency, Sm};
+use crate::units::Cycle;
+
+/// How far a node may advance.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Every reply that arrives before this cycle is known.
+    pub replies: Cycle,
+    /// Every place that becomes free in the miss queue before this cycle is known.
+    pub places: Cycle,
+    /// The launch has CTAs left: a node with room for one waits for it.
+    pub more_ctas: bool,
+    /// Tick in every cycle, whether or not anything can happen.
+    pub every_cycle: bool,
+}
+
+/// An SM with its L1.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub sm: Sm,
+    pub l1: L1,
+    noc: Domain,
+    /// Replies on their way here, with the network cycle in which each can be taken.
+    inbox: VecDeque<(Cycle, Reply)>,
+    /// When requests at the front of the miss queue leave it for the network, as far as known.
+    leaves: VecDeque<Cycle>,
+    /// Requests at the front of the miss queue that the request network knows of.
+    exported: usize,
+    /// Cycles before this one are done.
+    clock: Cycle,
+    /// The first cycle at whose end a CTA can start, if there is room.
+    room_since: Cycle,
+    /// The SM was busy in the cycle before this one, and in none from it on.
+    busy_to: Cycle,
+}
+
+impl Node {
+    /// An idle node.
+    pub fn new(machine: &Machine, noc: Domain, number: usize) -> Self {
+        Node {
+            sm: Sm::new(machine),
+            l1: L1::new(&machine.l1, number as u16),
+            noc,
+            inbox: VecDeque::new(),
+            leaves: VecDeque::new(),
+            exported: 0,
+            clock: Cycle(0),
+            room_since: Cycle(0),
+            busy_to: Cycle(0),
+        }
+    }
+
+    /// Makes ready for a kernel that starts at `now`.
+    pub fn prepare(&mut self, now: Cycle, program: Arc<Program>, residency: Residency) {
+        self.sm.prepare(now, program, residency);
+        self.l1.set_ways(residency.l1_ways);
+        (self.clock, self.room_since, self.busy_to) = (now, now, now);
+    }
+
+    /// Cycles before this one are done.
+    #[inline]
+    pub fn clock(&self) -> Cycle {
+        self.clock
+    }
+
+    /// The cycle at whose end the node waits for a CTA; it goes no further without one.
+    #[inline]
+    pub fn waits_for_cta(&self) -> Option<Cycle> {
+        let at = self.cta_due();
+        (self.sm.has_room() && self.clock > at).then_some(at)
+    }
+
+    /// The first cycle at whose end a CTA can start.
+    fn cta_due(&self) -> Cycle {
+        self.room_since.max(self.sm.next_cta_launch())
+    }
+
+    /// The first cycle in which the SM is no longer busy, when it is idle.
+    pub fn busy_to(&self) -> Cycle {
+        self.busy_to
+    }
+
+    /// Cycles of the request network before this one need to know of no other request from here.
+    pub fn requests_known_to(&self, more_ctas: bool) -> Cycle {
+        if self.sm.is_idle() && !more_ctas { Cycle::NEVER } else { self.clock + 1 }
+    }
+
+    /// Advances until a bound is reached.
+    pub fn advance(&mut self, bounds: &Bounds) {
+        loop {
+            let mut end = bounds.replies;
+            if bounds.more_ctas && self.sm.has_room() {
+                end = end.min(self.cta_due() + 1);
+            }
+            // A refused access is tried again when a place becomes free, which may not be known yet.
+            let is_stuck = self.sm.is_refused();
+            if is_stuck && self.leaves.is_empty() && self.l1.is_miss_queue_full() {
+                end = end.min(bounds.places);
+            }
+            let mut event = self.clock;
+            if !bounds.every_cycle {
+                event = event.max(self.next_event(is_stuck));
+            }
+            if event >= end {
+                self.clock = self.clock.max(end);
+                return;
+            }
+            self.free_places(event);
+            if event >= bounds.places && self.sm.may_access() && self.l1.is_miss_queue_full() {
+                self.clock = event;
+                return;
+            }
+            self.tick(event);
+        }
+    }
+
+    /// The next cycle in which anything happens, as far as known. An idle SM does nothing that matters before
+    /// it gets a CTA or the kernel ends.
+    fn next_event(&self, is_stuck: bool) -> Cycle {
+        let mut event = match self.inbox.front() {
+            Some(&(tick, _)) => self.noc.core_cycle_of(tick),
+            None if self.sm.is_idle() => return Cycle::NEVER,
+            None => Cycle::NEVER,
+        };
+        event = event.min(self.sm.next_event());
+        match self.leaves.front() {
+            Some(&leave) if is_stuck => event.min(leave),
+            _ => event,
+        }
+    }
+
+    /// Takes requests out of the miss queue that have left it by `now`.
+    fn free_places(&mut self, now: Cycle) {
+        while self.leaves.front().is_some_and(|&leave| leave <= now) {
+            self.leaves.pop_front();
+            self.l1.take_request(now);
+            self.exported -= 1;
+        }
+    }
+
+    fn tick(&mut self, now: Cycle) {
+        let arrived = |&mut (tick, _): &mut (Cycle, Reply)| self.noc.core_cycle_of(tick) <= now;
+        let reply = self.inbox.pop_front_if(arrived).map(|(_, reply)| reply);
+        let had_room = self.sm.has_room();
+        if !self.sm.is_idle() {
+            self.busy_to = now + 1;
+        }
+        self.sm.tick(now, reply, &mut self.l1);
+        if !had_room && self.sm.has_room() {
+            self.room_since = now;
+        }
+        self.clock = self.clock.max(now + 1);
+    }
+
+    /// What an idle SM had left to do before `end`.
+    fn finish_idling(&mut self, end: Cycle) {
+        while self.sm.next_event() < end {
+            self.tick(self.sm.next_event());
+        }
+    }
+
+    /// Starts a CTA at the end of cycle `at`, which `fill` writes; false when there is none left.
+    pub fn start_cta(
+        &mut self,
+        at: Cycle,
+        fill: impl FnOnce(&mut Cta) -> Result<bool>,
+    ) -> Result<bool> {
+        self.finish_idling(at + 1);
+        (self.room_since, self.busy_to) = (at + 1, at + 1);
+        self.sm.start_cta(at, &mut self.l1, fill)
+    }
+
+    /// The kernel has ended before cycle `end`.
+    pub fn finish(&mut self, end: Cycle) {
+        self.free_places(end);
+        self.finish_idling(end);
+        self.sm.finish(end, &mut self.l1);
+        self.clock = end;
+    }
+
+    /// Tells `note` of every request in the miss queue that it has not been told of.
+    pub fn export(&mut self, mut note: impl FnMut(Request)) {
+        for request in self.l1.requests().skip(self.exported) {
+            note(*request);
+            self.exported += 1;
+        }
+    }
+
+    /// Hears of replies on their way here, in order.
+    pub fn expect(&mut self, replies: impl Iterator<Item = (Cycle, Reply)>) {
+        self.inbox.extend(replies);
+    }
+
+    /// Hears when the next requests leave the miss queue, in order.
+    pub fn note_leaves(&mut self, leaves: impl Iterator<Item = Cycle>) {
+        self.leaves.extend(leaves);
+    }
+}
