@@ -35,6 +35,9 @@ pub struct RunArgs {
     /// Write the numbers only, no pictures.
     #[arg(long)]
     no_plots: bool,
+    /// Threads that simulate [1..=256]. The results are the same with any number.
+    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    threads: u32,
     /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
     #[arg(long, value_name = "PATH")]
     nvrtc: Option<PathBuf>,
@@ -45,7 +48,8 @@ pub(super) fn run(args: RunArgs) -> Result<()> {
     let mut run = load_run(&args.file, &args.set.pairs()?)?;
     run.nvrtc = args.nvrtc;
     let started = Instant::now();
-    let Outcome { report, outputs, prints } = simulate_with_progress(&run, args.quiet)?;
+    let Outcome { report, outputs, prints } =
+        simulate_with_progress(&run, Stepping::threads(args.threads), args.quiet)?;
     let simulated = started.elapsed();
     let pictures = if args.no_plots { Pictures::None } else { Pictures::All };
     let folder = report
@@ -77,11 +81,11 @@ fn use_colour() -> bool {
 }
 
 /// Simulates behind a progress bar, which goes to the standard error and only to a terminal.
-fn simulate_with_progress(run: &ResolvedRun, quiet: bool) -> Result<Outcome> {
+fn simulate_with_progress(run: &ResolvedRun, stepping: Stepping, quiet: bool) -> Result<Outcome> {
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
     let style = "{msg} {wide_bar} {percent}% {elapsed}";
     bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
-    let outcome = simulate_with_outputs(run, Stepping::SkipAhead, &mut |step: Step| {
+    let outcome = simulate_with_outputs(run, stepping, &mut |step: Step| {
         let Step { launch, launches, progress } = step;
         bar.set_length(launches as u64 * progress.ctas);
         bar.set_position(launch as u64 * progress.ctas + progress.ctas_started);

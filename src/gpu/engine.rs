@@ -1,15 +1,19 @@
 //! The engine: owns every component, advances time, hands CTAs to SMs.
 
-use std::sync::Arc;
+use std::num::NonZeroU32;
+use std::ops::DerefMut;
+use std::sync::{Arc, Mutex};
 
 use super::clocks::Clocks;
+use super::crew::Crew;
+use super::floor::{Floor, Launch};
 use super::memory::Memory;
-use super::node::{Bounds, Node};
+use super::node::Node;
 use super::requests::Requests;
 use super::statistics::{Components, KernelStatistics, Ledgers};
 use crate::config::Machine;
 use crate::error::{Error, Result};
-use crate::isa::{CtaSource, Kernel};
+use crate::isa::{Cta, CtaSource, Kernel};
 use crate::sm::{Program, Residency};
 use crate::units::Cycle;
 
@@ -24,8 +28,20 @@ pub enum Stepping {
     /// Cycles in which nothing can happen are skipped.
     #[default]
     SkipAhead,
+    /// As [`Stepping::SkipAhead`], by so many threads.
+    Threads(NonZeroU32),
     /// Every component is ticked in every cycle.
     EveryCycle,
+}
+
+impl Stepping {
+    /// By `threads` threads; 0 counts as 1.
+    pub fn threads(threads: u32) -> Self {
+        match NonZeroU32::new(threads) {
+            Some(threads) if threads.get() > 1 => Stepping::Threads(threads),
+            _ => Stepping::SkipAhead,
+        }
+    }
 }
 
 /// How far a kernel has come.
@@ -44,9 +60,9 @@ pub struct Gpu {
     machine: Machine,
     stepping: Stepping,
     now: Cycle,
-    nodes: Box<[Node]>,
-    requests: Requests,
-    memory: Memory,
+    nodes: Box<[Mutex<Node>]>,
+    requests: Mutex<Requests>,
+    memory: Mutex<Memory>,
     /// The SM that is asked first for the next CTA.
     turn: usize,
     /// Everything counted before the kernel that runs.
@@ -70,9 +86,9 @@ impl Gpu {
             machine: machine.clone(),
             stepping,
             now: Cycle(0),
-            nodes: (0..sms).map(|sm| Node::new(machine, clocks.noc, sm)).collect(),
-            requests: Requests::new(machine, clocks, every_cycle),
-            memory: Memory::new(machine, clocks, every_cycle),
+            nodes: (0..sms).map(|sm| Mutex::new(Node::new(machine, clocks.noc, sm))).collect(),
+            requests: Mutex::new(Requests::new(machine, clocks, every_cycle)),
+            memory: Mutex::new(Memory::new(machine, clocks, every_cycle)),
             turn: 0,
             before: Snapshot::default(),
         };
@@ -96,205 +112,97 @@ impl Gpu {
         let residency = Residency::new(&kernel, &self.machine)?;
         let program = Arc::new(Program::new(&kernel, &self.machine.sm.arithmetic));
         let start = self.now;
-        for node in &mut self.nodes {
+        let Lent { nodes, requests, memory } = self.lend();
+        for node in nodes {
             node.prepare(start, program.clone(), residency);
         }
-        self.requests.prepare(start);
-        self.memory.prepare(start);
-        let mut launch = Launch { source, started: 0, ctas: kernel.ctas, end: start + 1 };
-        let mut watch = Watch { next: start + WATCH_INTERVAL, last_progress: start, seen: 0 };
-        while launch.has_more() || !self.nodes.iter().all(|node| node.sm.is_idle()) {
-            match self.stepping {
-                Stepping::EveryCycle => self.cycle(&mut launch)?,
-                Stepping::SkipAhead => self.window(&mut launch)?,
-            }
-            self.now = self.nodes.iter().map(Node::clock).min().expect("there is an SM");
-            if self.now >= watch.next {
-                watch.next = self.now + WATCH_INTERVAL;
-                self.check_progress(&kernel, &mut watch)?;
-                let cycles = self.now - start;
-                observe(Progress { ctas_started: launch.started, ctas: kernel.ctas, cycles });
-            }
-        }
-        self.now = self.nodes.iter().map(Node::busy_to).max().expect("an SM").max(launch.end);
-        self.memory.advance(self.now);
+        requests.prepare(start);
+        memory.prepare(start);
+        let watch = Watch::new(&kernel, start, observe);
+        let end = match self.stepping {
+            Stepping::Threads(threads) => self.run_team(source, threads, watch)?,
+            _ => self.run_alone(source, watch)?,
+        };
+        self.now = end;
+        self.lend().memory.advance(end);
         self.settle(&kernel, residency, start)
     }
 
-    /// One core cycle, everywhere.
-    fn cycle(&mut self, launch: &mut Launch) -> Result<()> {
-        let now = self.memory.clock();
-        self.memory.advance(now + 1);
-        self.tell_replies();
-        self.requests.advance(now + 1, now + 1);
-        self.tell_arrivals();
-        let more_ctas = launch.has_more();
-        let bounds = Bounds { replies: now + 1, places: now + 1, more_ctas, every_cycle: true };
-        for node in &mut self.nodes {
-            node.advance(&bounds);
+    /// Every part, with nobody else at work.
+    fn lend(&mut self) -> Lent<'_> {
+        const NO_PANIC: &str = "no thread failed";
+        Lent {
+            nodes: self.nodes.iter_mut().map(|node| node.get_mut().expect(NO_PANIC)).collect(),
+            requests: self.requests.get_mut().expect(NO_PANIC),
+            memory: self.memory.get_mut().expect(NO_PANIC),
         }
-        self.start_ctas(launch, None)?;
-        self.tell_requests(launch.has_more());
-        Ok(())
     }
 
-    /// Every part as far as it can go: the memory, then the SMs, then the request network. See `gpu/mod.rs`.
-    fn window(&mut self, launch: &mut Launch) -> Result<()> {
-        let known = self.memory.needs_from(self.requests.clock());
-        self.memory.advance(known.min(self.busy_to_at_least(launch)));
-        self.tell_replies();
-        let bounds = Bounds {
-            replies: self.memory.replies_known_to(known),
-            places: self.requests.clock(),
-            more_ctas: launch.has_more(),
-            every_cycle: false,
-        };
-        for node in &mut self.nodes {
-            node.advance(&bounds);
+    /// Runs a kernel on this thread; gives the cycle in which it has ended.
+    fn run_alone(&mut self, source: &mut dyn CtaSource, mut watch: Watch) -> Result<Cycle> {
+        let every_cycle = self.stepping == Stepping::EveryCycle;
+        let mut turn = self.turn;
+        let Lent { mut nodes, requests, memory } = self.lend();
+        let mut floor = Floor { nodes: &mut nodes, requests, memory, turn: &mut turn };
+        let mut next = |cta: &mut Cta| source.next(cta);
+        let mut launch = watch.launch(&mut next);
+        while launch.has_more() || !floor.is_idle() {
+            if every_cycle { floor.cycle(&mut launch) } else { floor.window(&mut launch) }?;
+            watch.look(&floor, launch.started)?;
         }
-        self.start_ctas(launch, Some(bounds))?;
-        self.tell_requests(launch.has_more());
-        self.requests.advance(bounds.replies, self.memory.clock());
-        self.tell_arrivals();
-        Ok(())
+        let end = floor.end(&launch);
+        self.turn = turn;
+        Ok(end)
     }
 
-    /// The kernel does not end before this cycle, as far as is known: the memory must not count a cycle that
-    /// is the next kernel's.
-    fn busy_to_at_least(&self, launch: &Launch) -> Cycle {
-        let mut end = launch.end;
-        let mut least = Cycle::NEVER;
-        for node in &self.nodes {
-            least = least.min(node.clock());
-            if !node.sm.is_idle() {
-                end = end.max(node.clock() + 1);
+    /// As [`Gpu::run_alone`], by `threads` threads.
+    fn run_team(
+        &mut self,
+        source: &mut dyn CtaSource,
+        threads: NonZeroU32,
+        mut watch: Watch,
+    ) -> Result<Cycle> {
+        let crew = Crew::new(&self.nodes, &self.requests, &self.memory, source);
+        let mut turn = self.turn;
+        let end = std::thread::scope(|scope| {
+            let _dismissal = crew.team.dismissal();
+            for _ in 1..threads.get() {
+                scope.spawn(|| crew.help());
             }
-        }
-        if launch.has_more() {
-            // One CTA an SM and cycle.
-            let left = (launch.ctas - launch.started).div_ceil(self.nodes.len() as u64);
-            end = end.max(least + (left - 1));
-        }
-        if !self.requests.is_empty() {
-            end = end.max(self.memory.needs_from(self.requests.clock()) + 1);
-        }
-        match self.requests.last_arrival() {
-            Some(arrival) => end.max(self.memory.needs_from(arrival) + 1),
-            None => end,
-        }
-    }
-
-    /// From the memory to the SMs and to the request network.
-    fn tell_replies(&mut self) {
-        for (sm, node) in self.nodes.iter_mut().enumerate() {
-            node.expect(self.memory.take_coming(sm));
-        }
-        for slice in 0..self.memory.slices().len() {
-            self.requests.note_leaves(slice, self.memory.take_left(slice));
-        }
-    }
-
-    /// From the SMs to the request network.
-    fn tell_requests(&mut self, more_ctas: bool) {
-        for (sm, node) in self.nodes.iter_mut().enumerate() {
-            node.export(|request| self.requests.note_request(sm, request));
-            self.requests.note_clock(sm, node.requests_known_to(more_ctas));
-        }
-    }
-
-    /// From the request network to the memory and to the SMs.
-    fn tell_arrivals(&mut self) {
-        for slice in 0..self.memory.slices().len() {
-            for (cycle, request) in self.requests.take_arrived(slice) {
-                self.memory.accept(slice, cycle, request);
+            let mut next = |cta: &mut Cta| crew.ahead.next(cta);
+            let mut launch = watch.launch(&mut next);
+            loop {
+                let plan = {
+                    let mut all = crew.lock();
+                    let mut floor = all.floor(&mut turn);
+                    floor.settle_phase(&mut launch)?;
+                    watch.look(&floor, launch.started)?;
+                    if !launch.has_more() && floor.is_idle() {
+                        return Ok(floor.end(&launch));
+                    }
+                    floor.plan(&launch)
+                };
+                crew.phase(&plan);
             }
-        }
-        for (sm, node) in self.nodes.iter_mut().enumerate() {
-            node.note_leaves(self.requests.take_left(sm));
-        }
+        })?;
+        self.turn = turn;
+        Ok(end)
     }
 
-    /// Hands out CTAs, at most one an SM and cycle, to the SMs in turn; never before all SMs have come so far.
-    /// With `bounds`, an SM that got one advances again.
-    fn start_ctas(&mut self, launch: &mut Launch, bounds: Option<Bounds>) -> Result<()> {
-        let count = self.nodes.len();
-        while launch.has_more() {
-            let waiting = self.nodes.iter().filter_map(Node::waits_for_cta);
-            let Some(at) = waiting.min() else { return Ok(()) };
-            if self.nodes.iter().any(|node| node.clock() <= at) {
-                return Ok(());
-            }
-            let first = self.turn;
-            for offset in 0..count {
-                let number = (first + offset) % count;
-                let node = &mut self.nodes[number];
-                if node.waits_for_cta() != Some(at) || !launch.has_more() {
-                    continue;
-                }
-                if !node.start_cta(at, |cta| launch.source.next(cta))? {
-                    launch.ctas = launch.started;
-                    launch.end = at + 1;
-                    break;
-                }
-                self.turn = (number + 1) % count;
-                launch.started += 1;
-            }
-            let Some(bounds) = bounds else { continue };
-            let bounds = Bounds { more_ctas: launch.has_more(), ..bounds };
-            for node in &mut self.nodes {
-                if node.clock() < bounds.replies {
-                    node.advance(&bounds);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn check_progress(&self, kernel: &Kernel, watch: &mut Watch) -> Result<()> {
-        let retired: u64 = self
-            .nodes
-            .iter()
-            .map(|node| {
-                let (_, _, _, accesses, stats) = node.sm.accounts();
-                stats.warp_instructions + accesses
-            })
-            .sum();
-        if retired != watch.seen {
-            (watch.seen, watch.last_progress) = (retired, self.now);
-        } else if self.now.since(watch.last_progress) > PATIENCE {
-            return Err(self.deadlock(kernel));
-        }
-        Ok(())
-    }
-
-    fn deadlock(&self, kernel: &Kernel) -> Error {
-        let stuck = self.nodes.iter().enumerate().find(|(_, node)| !node.sm.is_idle());
-        let waiting = stuck.map_or(String::from("no SM holds a CTA"), |(number, node)| {
-            format!("SM {number}: {}", node.sm.describe())
-        });
-        Error::run(format!(
-            "deadlock in kernel {} at core cycle {}: nothing retired for {PATIENCE} cycles; \
-             {waiting}; request network {}, {}",
-            kernel.name,
-            self.now,
-            if self.requests.is_empty() { "empty" } else { "busy" },
-            self.memory.describe()
-        ))
-    }
-
-    fn snapshot(&self) -> Snapshot {
+    fn snapshot(&mut self) -> Snapshot {
+        let Lent { nodes, requests, memory } = self.lend();
         let mut snapshot = Snapshot {
             components: Components {
-                l1: self.nodes.iter().map(|node| node.l1.stats().clone()).collect(),
-                request_network: self.requests.stats().clone(),
-                reply_network: self.memory.network_stats().clone(),
-                l2: self.memory.slices().iter().map(|slice| slice.stats().clone()).collect(),
-                dram: self.memory.controllers().map(|one| one.stats().clone()).collect(),
+                l1: nodes.iter().map(|node| node.l1.stats().clone()).collect(),
+                request_network: requests.stats().clone(),
+                reply_network: memory.network_stats().clone(),
+                l2: memory.slices().iter().map(|slice| slice.stats().clone()).collect(),
+                dram: memory.controllers().map(|one| one.stats().clone()).collect(),
                 ..Components::default()
             },
             ..Snapshot::default()
         };
-        for node in &self.nodes {
+        for node in &nodes {
             let (issue, lsu, latency, accesses, stats) = node.sm.accounts();
             snapshot.ledgers.issue.merge(issue);
             snapshot.ledgers.lsu.merge(lsu);
@@ -312,10 +220,12 @@ impl Gpu {
         residency: Residency,
         start: Cycle,
     ) -> Result<KernelStatistics> {
-        for node in &mut self.nodes {
-            node.finish(self.now);
+        let now = self.now;
+        let Lent { nodes, memory, .. } = self.lend();
+        for node in nodes {
+            node.finish(now);
         }
-        self.memory.catch_up(self.now);
+        memory.catch_up(now);
         let after = self.snapshot();
         let before = std::mem::replace(&mut self.before, after.clone());
         let cycles = self.now - start;
@@ -337,24 +247,70 @@ impl Gpu {
     }
 }
 
-/// A launch, and how much of it has been handed out.
-struct Launch<'a> {
-    source: &'a mut dyn CtaSource,
-    started: u64,
-    ctas: u64,
-    /// The kernel does not end before this cycle.
-    end: Cycle,
+/// Every part of a GPU.
+struct Lent<'a> {
+    nodes: Vec<&'a mut Node>,
+    requests: &'a mut Requests,
+    memory: &'a mut Memory,
 }
 
-impl Launch<'_> {
-    fn has_more(&self) -> bool {
-        self.started < self.ctas
-    }
-}
-
-/// When something last retired.
-struct Watch {
+/// Tells an observer how a kernel comes on, and sees to it that it does.
+struct Watch<'a> {
+    kernel: &'a Kernel,
+    start: Cycle,
     next: Cycle,
     last_progress: Cycle,
     seen: u64,
+    observe: &'a mut dyn FnMut(Progress),
+}
+
+impl<'a> Watch<'a> {
+    fn new(kernel: &'a Kernel, start: Cycle, observe: &'a mut dyn FnMut(Progress)) -> Self {
+        let next = start + WATCH_INTERVAL;
+        Watch { kernel, start, next, last_progress: start, seen: 0, observe }
+    }
+
+    /// The launch that is watched.
+    fn launch<'n>(&self, next: &'n mut dyn FnMut(&mut Cta) -> Result<bool>) -> Launch<'n> {
+        Launch { next, started: 0, ctas: self.kernel.ctas, end: self.start + 1 }
+    }
+
+    /// Looks whether anything has retired, every few thousand cycles.
+    fn look<N>(&mut self, floor: &Floor<N>, started: u64) -> Result<()>
+    where
+        N: DerefMut<Target = Node>,
+    {
+        let now = floor.clock();
+        if now < self.next {
+            return Ok(());
+        }
+        self.next = now + WATCH_INTERVAL;
+        let retired = |node: &N| {
+            let (_, _, _, accesses, stats) = node.sm.accounts();
+            stats.warp_instructions + accesses
+        };
+        let retired: u64 = floor.nodes.iter().map(retired).sum();
+        if retired != self.seen {
+            (self.seen, self.last_progress) = (retired, now);
+        } else if now.since(self.last_progress) > PATIENCE {
+            return Err(self.deadlock(floor, now));
+        }
+        let cycles = now - self.start;
+        (self.observe)(Progress { ctas_started: started, ctas: self.kernel.ctas, cycles });
+        Ok(())
+    }
+
+    fn deadlock<N: DerefMut<Target = Node>>(&self, floor: &Floor<N>, now: Cycle) -> Error {
+        let stuck = floor.nodes.iter().enumerate().find(|(_, node)| !node.sm.is_idle());
+        let waiting = stuck.map_or(String::from("no SM holds a CTA"), |(number, node)| {
+            format!("SM {number}: {}", node.sm.describe())
+        });
+        Error::run(format!(
+            "deadlock in kernel {} at core cycle {now}: nothing retired for {PATIENCE} cycles; \
+             {waiting}; request network {}, {}",
+            self.kernel.name,
+            if floor.requests.is_empty() { "empty" } else { "busy" },
+            floor.memory.describe()
+        ))
+    }
 }

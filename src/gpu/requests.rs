@@ -136,7 +136,8 @@ impl Requests {
                 self.clock = end;
                 return;
             }
-            let ticks = self.clocks.noc.ticks_before(now).0..self.clocks.noc.ticks_before(now + 1).0;
+            let ticks =
+                self.clocks.noc.ticks_before(now).0..self.clocks.noc.ticks_before(now + 1).0;
             let most = (ticks.end - ticks.start) as usize;
             let is_full = |door: &Door| door.held - door.leaves.len() + most > self.room;
             if now >= slices && self.doors.iter().any(is_full) {

@@ -1,0 +1,229 @@
+//! The parts of the GPU together: how far each may go, and what they tell each other.
+//!
+//! Three kinds of parts advance on their own, each with a clock: the nodes (an SM with its L1), the request
+//! network and the memory (slices, DRAM, reply network). What one tells another takes time to matter there:
+//!
+//! - a reply that leaves a slice reaches its SM after the network's latency;
+//! - a request that arrives at a slice is looked up after the slice's tag latency;
+//! - a request in a miss queue is seen by the network in the next cycle.
+//!
+//! So a part whose clock is behind can go on without knowing what the others do meanwhile, up to a bound that
+//! these latencies give. Places in a queue become free without a delay: there a part stops only when it depends
+//! on a place that may or may not be free. The order in which parts advance, and how far at a time, changes
+//! nothing in what they do.
+
+use std::ops::DerefMut;
+
+use super::memory::Memory;
+use super::node::{Bounds, Node};
+use super::requests::Requests;
+use crate::error::Result;
+use crate::isa::Cta;
+use crate::units::Cycle;
+
+/// A launch, and how much of it has been handed out.
+pub struct Launch<'a> {
+    /// Writes the next CTA; false after the last one.
+    pub next: &'a mut dyn FnMut(&mut Cta) -> Result<bool>,
+    /// CTAs handed out.
+    pub started: u64,
+    /// CTAs of the launch.
+    pub ctas: u64,
+    /// The kernel does not end before this cycle.
+    pub end: Cycle,
+}
+
+impl Launch<'_> {
+    /// True when CTAs are left.
+    pub fn has_more(&self) -> bool {
+        self.started < self.ctas
+    }
+}
+
+/// How far each part may go in a phase.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The memory, to this cycle.
+    pub memory: Cycle,
+    /// The request network, to this cycle.
+    pub requests: Cycle,
+    /// When requests leave the slices' input queues is known before this cycle.
+    pub slices: Cycle,
+    /// The nodes.
+    pub nodes: Bounds,
+}
+
+/// Every part, lent for a while.
+pub struct Floor<'a, N> {
+    pub nodes: &'a mut [N],
+    pub requests: &'a mut Requests,
+    pub memory: &'a mut Memory,
+    /// The SM that is asked first for the next CTA.
+    pub turn: &'a mut usize,
+}
+
+impl<N: DerefMut<Target = Node>> Floor<'_, N> {
+    /// True when every CTA that was started has ended.
+    pub fn is_idle(&self) -> bool {
+        self.nodes.iter().all(|node| node.sm.is_idle())
+    }
+
+    /// Cycles before this one are done in every SM.
+    pub fn clock(&self) -> Cycle {
+        self.nodes.iter().map(|node| node.clock()).min().expect("there is an SM")
+    }
+
+    /// The first cycle in which nothing is left to do, when all is idle.
+    pub fn end(&self, launch: &Launch) -> Cycle {
+        self.nodes.iter().fold(launch.end, |end, node| end.max(node.busy_to()))
+    }
+
+    /// How far each part may go with what it knows now.
+    pub fn plan(&self, launch: &Launch) -> Plan {
+        let known = self.memory.needs_from(self.requests.clock());
+        let replies = self.memory.replies_known_to(known);
+        Plan {
+            memory: known.min(self.busy_to_at_least(launch)),
+            requests: replies,
+            slices: self.memory.clock(),
+            nodes: Bounds {
+                replies,
+                places: self.requests.clock(),
+                more_ctas: launch.has_more(),
+                every_cycle: false,
+            },
+        }
+    }
+
+    /// The kernel does not end before this cycle, as far as is known: the memory must not count a cycle that
+    /// is the next kernel's.
+    fn busy_to_at_least(&self, launch: &Launch) -> Cycle {
+        let mut end = launch.end;
+        let mut least = Cycle::NEVER;
+        for node in self.nodes.iter() {
+            least = least.min(node.clock());
+            if !node.sm.is_idle() {
+                end = end.max(node.clock() + 1);
+            }
+        }
+        if launch.has_more() {
+            // One CTA an SM and cycle.
+            let left = (launch.ctas - launch.started).div_ceil(self.nodes.len() as u64);
+            end = end.max(least + (left - 1));
+        }
+        if !self.requests.is_empty() {
+            end = end.max(self.memory.needs_from(self.requests.clock()) + 1);
+        }
+        match self.requests.last_arrival() {
+            Some(arrival) => end.max(self.memory.needs_from(arrival) + 1),
+            None => end,
+        }
+    }
+
+    /// Every part as far as it can go, one after the other, each with the news of the one before.
+    pub fn window(&mut self, launch: &mut Launch) -> Result<()> {
+        self.memory.advance(self.plan(launch).memory);
+        self.tell_replies();
+        let plan = self.plan(launch);
+        for node in self.nodes.iter_mut() {
+            node.advance(&plan.nodes);
+        }
+        self.start_ctas(launch, Some(plan.nodes))?;
+        self.tell_requests(launch.has_more());
+        self.requests.advance(plan.requests, plan.slices);
+        self.tell_arrivals();
+        Ok(())
+    }
+
+    /// One core cycle of every part, whether or not anything can happen.
+    pub fn cycle(&mut self, launch: &mut Launch) -> Result<()> {
+        let now = self.memory.clock();
+        self.memory.advance(now + 1);
+        self.tell_replies();
+        self.requests.advance(now + 1, now + 1);
+        self.tell_arrivals();
+        let more_ctas = launch.has_more();
+        let bounds = Bounds { replies: now + 1, places: now + 1, more_ctas, every_cycle: true };
+        for node in self.nodes.iter_mut() {
+            node.advance(&bounds);
+        }
+        self.start_ctas(launch, None)?;
+        self.tell_requests(launch.has_more());
+        Ok(())
+    }
+
+    /// After a phase in which every part advanced: all the news, and CTAs for those who wait for one.
+    pub fn settle_phase(&mut self, launch: &mut Launch) -> Result<()> {
+        self.tell_replies();
+        self.tell_arrivals();
+        self.start_ctas(launch, None)?;
+        self.tell_requests(launch.has_more());
+        Ok(())
+    }
+
+    /// From the memory to the SMs and to the request network.
+    fn tell_replies(&mut self) {
+        for (sm, node) in self.nodes.iter_mut().enumerate() {
+            node.expect(self.memory.take_coming(sm));
+        }
+        for slice in 0..self.memory.slices().len() {
+            self.requests.note_leaves(slice, self.memory.take_left(slice));
+        }
+    }
+
+    /// From the SMs to the request network.
+    fn tell_requests(&mut self, more_ctas: bool) {
+        for (sm, node) in self.nodes.iter_mut().enumerate() {
+            node.export(|request| self.requests.note_request(sm, request));
+            self.requests.note_clock(sm, node.requests_known_to(more_ctas));
+        }
+    }
+
+    /// From the request network to the memory and to the SMs.
+    fn tell_arrivals(&mut self) {
+        for slice in 0..self.memory.slices().len() {
+            for (cycle, request) in self.requests.take_arrived(slice) {
+                self.memory.accept(slice, cycle, request);
+            }
+        }
+        for (sm, node) in self.nodes.iter_mut().enumerate() {
+            node.note_leaves(self.requests.take_left(sm));
+        }
+    }
+
+    /// Hands out CTAs, at most one an SM and cycle, to the SMs in turn; never before all SMs have come so far.
+    /// With `bounds`, an SM that got one advances again.
+    fn start_ctas(&mut self, launch: &mut Launch, bounds: Option<Bounds>) -> Result<()> {
+        let count = self.nodes.len();
+        while launch.has_more() {
+            let waiting = self.nodes.iter().filter_map(|node| node.waits_for_cta());
+            let Some(at) = waiting.min() else { return Ok(()) };
+            if self.nodes.iter().any(|node| node.clock() <= at) {
+                return Ok(());
+            }
+            let first = *self.turn;
+            for offset in 0..count {
+                let number = (first + offset) % count;
+                let node = &mut self.nodes[number];
+                if node.waits_for_cta() != Some(at) || !launch.has_more() {
+                    continue;
+                }
+                if !node.start_cta(at, &mut launch.next)? {
+                    launch.ctas = launch.started;
+                    launch.end = at + 1;
+                    break;
+                }
+                *self.turn = (number + 1) % count;
+                launch.started += 1;
+            }
+            let Some(bounds) = bounds else { continue };
+            let bounds = Bounds { more_ctas: launch.has_more(), ..bounds };
+            for node in self.nodes.iter_mut() {
+                if node.clock() < bounds.replies {
+                    node.advance(&bounds);
+                }
+            }
+        }
+        Ok(())
+    }
+}
