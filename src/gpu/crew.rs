@@ -58,8 +58,18 @@ impl<'a> Crew<'a> {
     }
 
     /// A helper's life; what is left of its time goes into CTAs to come.
-    pub fn help(&self) {
-        self.team.help(|number| self.task(number), || self.ahead.try_fill());
+    pub fn help(&self, first: usize) {
+        self.team.help(first, |number| self.task(number), || self.ahead.try_fill());
+    }
+
+    /// The task that each of `threads` helpers and the leader begins with, the leader's left out.
+    pub fn beginnings(&self, threads: usize) -> impl Iterator<Item = usize> {
+        // The memory is about as much work as this many nodes.
+        let nodes = self.nodes.len();
+        let memory = nodes / 4;
+        let all = nodes + memory;
+        (1..threads)
+            .map(move |thread| BEFORE_NODES + (thread * all / threads).saturating_sub(memory))
     }
 
     /// Lets every part advance as planned.

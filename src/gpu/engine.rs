@@ -166,8 +166,9 @@ impl Gpu {
         let mut turn = self.turn;
         let end = std::thread::scope(|scope| {
             let _dismissal = crew.team.dismissal();
-            for _ in 1..threads.get() {
-                scope.spawn(|| crew.help());
+            for first in crew.beginnings(threads.get() as usize) {
+                let crew = &crew;
+                scope.spawn(move || crew.help(first));
             }
             let mut next = |cta: &mut Cta| crew.ahead.next(cta);
             let mut launch = watch.launch(&mut next);

@@ -1,19 +1,19 @@
 //! Threads that share the tasks of a phase.
 //!
-//! A phase is a number of tasks that do not depend on each other; it ends when all are done. Whoever is free
-//! takes the next one, so that a thread that the system holds up holds up nobody else. Between phases the leader
-//! is alone.
+//! A phase is a number of tasks that do not depend on each other; it ends when all are done. A thread begins with
+//! tasks that it did in the phase before, whose data is near it, and then takes what the others have left: a thread
+//! that the system holds up holds up nobody else. Between phases the leader is alone.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Looks for work before a waiting thread lets others run.
 const PATIENCE: u32 = 1 << 10;
 
 /// What the threads have in common.
 pub struct Team {
-    tasks: usize,
-    /// The next task to take; all are taken from `tasks` on.
-    next: AtomicUsize,
+    /// By task: the last phase in which it was taken.
+    taken: Box<[AtomicU64]>,
+    phase: AtomicU64,
     done: AtomicUsize,
     over: AtomicBool,
     failed: AtomicBool,
@@ -34,21 +34,25 @@ impl Team {
     /// A team for phases of so many tasks.
     pub fn new(tasks: usize) -> Self {
         Team {
-            tasks,
-            next: AtomicUsize::new(tasks),
+            taken: (0..tasks).map(|_| AtomicU64::new(0)).collect(),
+            phase: AtomicU64::new(0),
             done: AtomicUsize::new(0),
             over: AtomicBool::new(false),
             failed: AtomicBool::new(false),
         }
     }
 
-    /// A helper's life: takes part in every phase, and calls `idle` between them, which says whether it found
-    /// something to do.
-    pub fn help(&self, task: impl Fn(usize), idle: impl Fn() -> bool) {
+    /// A helper's life: takes part in every phase, beginning with task `first`, and calls `idle` between them,
+    /// which says whether it found something to do.
+    pub fn help(&self, first: usize, task: impl Fn(usize), idle: impl Fn() -> bool) {
         let _guard = Guard(&self.failed);
-        let mut waits = 0;
+        let (mut waits, mut seen) = (0, 0);
         while !self.over.load(Ordering::Acquire) {
-            if self.take_part(&task) || idle() {
+            let phase = self.phase.load(Ordering::Acquire);
+            if phase != seen {
+                self.take_part(phase, first, &task);
+                (waits, seen) = (0, phase);
+            } else if idle() {
                 waits = 0;
             } else {
                 waits += 1;
@@ -57,32 +61,36 @@ impl Team {
         }
     }
 
-    /// Runs a phase; what was written before is seen by every task.
+    /// Runs a phase, beginning with the first task; what was written before is seen by every task.
     pub fn phase(&self, task: impl Fn(usize)) {
         self.done.store(0, Ordering::Relaxed);
-        self.next.store(0, Ordering::Release);
-        self.take_part(&task);
+        let phase = self.phase.load(Ordering::Relaxed) + 1;
+        self.phase.store(phase, Ordering::Release);
+        self.take_part(phase, 0, &task);
         let mut waits = 0;
-        while self.done.load(Ordering::Acquire) < self.tasks {
+        while self.done.load(Ordering::Acquire) < self.taken.len() {
             assert!(!self.failed.load(Ordering::Acquire), "a thread of the simulation failed");
             waits += 1;
             wait(waits);
         }
     }
 
-    /// Takes tasks until none is left; true if there was one.
-    fn take_part(&self, task: &impl Fn(usize)) -> bool {
-        let mut any = false;
-        while self.next.load(Ordering::Relaxed) < self.tasks {
-            let number = self.next.fetch_add(1, Ordering::AcqRel);
-            if number >= self.tasks {
-                break;
+    /// Takes the tasks of `phase` that nobody has taken, from `first` on and round.
+    fn take_part(&self, phase: u64, first: usize, task: &impl Fn(usize)) {
+        let count = self.taken.len();
+        for offset in 0..count {
+            let number = (first + offset) % count;
+            let place = &self.taken[number];
+            // Late for the phase, the exchange fails for every task.
+            if place.load(Ordering::Relaxed) < phase
+                && place
+                    .compare_exchange(phase - 1, phase, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+            {
+                task(number);
+                self.done.fetch_add(1, Ordering::AcqRel);
             }
-            task(number);
-            self.done.fetch_add(1, Ordering::AcqRel);
-            any = true;
         }
-        any
     }
 
     /// Sends the helpers home when it is dropped, by a panic too.
@@ -115,8 +123,9 @@ mod tests {
         };
         std::thread::scope(|scope| {
             let _dismissal = team.dismissal();
-            for _ in 0..3 {
-                scope.spawn(|| team.help(task, || false));
+            for first in [2, 4, 6] {
+                let team = &team;
+                scope.spawn(move || team.help(first, task, || false));
             }
             for phase in 1..=2000 {
                 team.phase(task);
