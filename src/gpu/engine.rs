@@ -172,19 +172,16 @@ impl Gpu {
             }
             let mut next = |cta: &mut Cta| crew.ahead.next(cta);
             let mut launch = watch.launch(&mut next);
-            loop {
-                let plan = {
-                    let mut all = crew.lock();
-                    let mut floor = all.floor(&mut turn);
-                    floor.settle_phase(&mut launch)?;
-                    watch.look(&floor, launch.started)?;
-                    if !launch.has_more() && floor.is_idle() {
-                        return Ok(floor.end(&launch));
-                    }
-                    floor.plan(&launch)
-                };
+            let mut plan = crew.lock().floor(&mut turn).plan(&launch);
+            while launch.has_more() || !crew.lock().floor(&mut turn).is_idle() {
                 crew.phase(&plan);
+                let mut all = crew.lock();
+                let mut floor = all.floor(&mut turn);
+                floor.settle_phase(&mut launch, plan.nodes)?;
+                watch.look(&floor, launch.started)?;
+                plan = floor.plan(&launch);
             }
+            Ok(crew.lock().floor(&mut turn).end(&launch))
         })?;
         self.turn = turn;
         Ok(end)

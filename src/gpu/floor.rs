@@ -53,6 +53,17 @@ pub struct Plan {
     pub nodes: Bounds,
 }
 
+/// What an SM does that has got a CTA.
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    /// It waits for the next cycle.
+    Wait,
+    /// It advances within the bounds.
+    GoOn(Bounds),
+    /// It advances within the bounds, but no further than it takes to know who gets the next CTA.
+    CatchUp(Bounds),
+}
+
 /// Every part, lent for a while.
 pub struct Floor<'a, N> {
     pub nodes: &'a mut [N],
@@ -128,7 +139,7 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
         for node in self.nodes.iter_mut() {
             node.advance(&plan.nodes);
         }
-        self.start_ctas(launch, Some(plan.nodes))?;
+        self.start_ctas(launch, Then::GoOn(plan.nodes))?;
         self.tell_requests(launch.has_more());
         self.requests.advance(plan.requests, plan.slices);
         self.tell_arrivals();
@@ -147,16 +158,17 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
         for node in self.nodes.iter_mut() {
             node.advance(&bounds);
         }
-        self.start_ctas(launch, None)?;
+        self.start_ctas(launch, Then::Wait)?;
         self.tell_requests(launch.has_more());
         Ok(())
     }
 
-    /// After a phase in which every part advanced: all the news, and CTAs for those who wait for one.
-    pub fn settle_phase(&mut self, launch: &mut Launch) -> Result<()> {
+    /// After a phase in which the nodes advanced within `bounds`, and everything else: all the news, and CTAs for
+    /// those who wait for one.
+    pub fn settle_phase(&mut self, launch: &mut Launch, bounds: Bounds) -> Result<()> {
+        self.start_ctas(launch, Then::CatchUp(bounds))?;
         self.tell_replies();
         self.tell_arrivals();
-        self.start_ctas(launch, None)?;
         self.tell_requests(launch.has_more());
         Ok(())
     }
@@ -192,36 +204,52 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
     }
 
     /// Hands out CTAs, at most one an SM and cycle, to the SMs in turn; never before all SMs have come so far.
-    /// With `bounds`, an SM that got one advances again.
-    fn start_ctas(&mut self, launch: &mut Launch, bounds: Option<Bounds>) -> Result<()> {
-        let count = self.nodes.len();
+    /// SMs that got one advance again, as `then` says.
+    fn start_ctas(&mut self, launch: &mut Launch, then: Then) -> Result<()> {
         while launch.has_more() {
-            let waiting = self.nodes.iter().filter_map(|node| node.waits_for_cta());
-            let Some(at) = waiting.min() else { return Ok(()) };
+            let Some(at) = self.next_wait() else { return Ok(()) };
             if self.nodes.iter().any(|node| node.clock() <= at) {
                 return Ok(());
             }
-            let first = *self.turn;
-            for offset in 0..count {
-                let number = (first + offset) % count;
-                let node = &mut self.nodes[number];
-                if node.waits_for_cta() != Some(at) || !launch.has_more() {
-                    continue;
-                }
-                if !node.start_cta(at, &mut launch.next)? {
-                    launch.ctas = launch.started;
-                    launch.end = at + 1;
-                    break;
-                }
-                *self.turn = (number + 1) % count;
-                launch.started += 1;
+            self.start_ctas_at(at, launch)?;
+            let (Then::GoOn(bounds) | Then::CatchUp(bounds)) = then else { continue };
+            let end = match (then, self.next_wait()) {
+                // Others wait for CTAs of later cycles: whether they are the next is soon known.
+                (Then::CatchUp(_), Some(wait)) => bounds.replies.min(wait + 1),
+                (Then::CatchUp(_), None) => return Ok(()),
+                _ => bounds.replies,
+            };
+            let bounds = Bounds { replies: end, more_ctas: launch.has_more(), ..bounds };
+            for node in self.nodes.iter_mut().filter(|node| node.clock() < end) {
+                node.advance(&bounds);
             }
-            let Some(bounds) = bounds else { continue };
-            let bounds = Bounds { more_ctas: launch.has_more(), ..bounds };
-            for node in self.nodes.iter_mut() {
-                if node.clock() < bounds.replies {
-                    node.advance(&bounds);
-                }
+        }
+        Ok(())
+    }
+
+    /// The first cycle at whose end an SM waits for a CTA.
+    fn next_wait(&self) -> Option<Cycle> {
+        self.nodes.iter().filter_map(|node| node.waits_for_cta()).min()
+    }
+
+    /// Gives a CTA to every SM that waits for one at the end of cycle `at`.
+    fn start_ctas_at(&mut self, at: Cycle, launch: &mut Launch) -> Result<()> {
+        let (first, count) = (*self.turn, self.nodes.len());
+        for offset in 0..count {
+            let number = (first + offset) % count;
+            let node = &mut self.nodes[number];
+            if node.waits_for_cta() != Some(at) {
+                continue;
+            }
+            if !node.start_cta(at, &mut launch.next)? {
+                launch.ctas = launch.started;
+                launch.end = at + 1;
+                return Ok(());
+            }
+            *self.turn = (number + 1) % count;
+            launch.started += 1;
+            if !launch.has_more() {
+                return Ok(());
             }
         }
         Ok(())

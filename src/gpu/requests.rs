@@ -93,6 +93,9 @@ impl Requests {
     pub fn prepare(&mut self, now: Cycle) {
         debug_assert!(self.is_empty());
         self.clock = now;
+        for port in &mut self.ports {
+            port.known_to = now;
+        }
     }
 
     /// Hears of a request in the miss queue of `sm`.
