@@ -19,17 +19,41 @@ fn a_run_gives_the_same_bytes_every_time() {
     }
 }
 
-/// Skipping cycles in which nothing happens changes no byte of the report.
+/// Neither skipping cycles in which nothing happens nor threads change a byte of the report.
 #[track_caller]
 fn check_skipping_of(run: &str, changes: &[&str]) {
     for element in ElementType::ALL {
-        let skipped = simulate_run(run, element, changes, Stepping::SkipAhead);
         let ticked = simulate_run(run, element, changes, Stepping::EveryCycle);
-        // Counters first: they say what differs.
-        assert_eq!(skipped.totals, ticked.totals, "{run} {element:?} {changes:?}");
-        assert_eq!(skipped.ledgers, ticked.ledgers, "{run} {element:?} {changes:?}");
-        assert_eq!(skipped.components, ticked.components, "{run} {element:?} {changes:?}");
-        assert!(skipped.to_json() == ticked.to_json(), "{run} {element:?} {changes:?}");
+        for stepping in [Stepping::SkipAhead, Stepping::threads(3)] {
+            let report = simulate_run(run, element, changes, stepping);
+            check_equal(&report, &ticked, &format!("{run} {element:?} {changes:?} {stepping:?}"));
+        }
+    }
+}
+
+#[track_caller]
+fn check_equal(report: &Report, other: &Report, what: &str) {
+    // Counters first: they say what differs.
+    assert_eq!(report.totals, other.totals, "{what}");
+    assert_eq!(report.ledgers, other.ledgers, "{what}");
+    assert_eq!(report.components, other.components, "{what}");
+    assert!(report.to_json() == other.to_json(), "{what}");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    let runs: [(&str, &[&str]); 4] = [
+        ("stencil-char", &[SMALL]),
+        ("stencil-char", &[SMALL, "machine=h200"]),
+        ("matmul", &["workload.size=64"]),
+        ("stereo", &["workload.width=13", "workload.height=9"]),
+    ];
+    for (run, changes) in runs {
+        let alone = simulate_run(run, Char, changes, Stepping::threads(1));
+        for threads in [2, 4, 8, 16] {
+            let report = simulate_run(run, Char, changes, Stepping::threads(threads));
+            check_equal(&report, &alone, &format!("{run} {changes:?}, {threads} threads"));
+        }
     }
 }
 

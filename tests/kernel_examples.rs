@@ -256,7 +256,9 @@ fn skipping_cycles_changes_nothing_and_a_stored_report_is_read_back() {
         let run = gsim::config::load_run(&runs().join(format!("{name}.ron")), &sets).unwrap();
         let report = |stepping| gsim::simulate::simulate(&run, stepping, &mut |_| ()).unwrap();
         let skipped = report(gsim::gpu::Stepping::SkipAhead);
-        assert!(skipped == report(gsim::gpu::Stepping::EveryCycle), "{name}");
+        for stepping in [gsim::gpu::Stepping::EveryCycle, gsim::gpu::Stepping::threads(3)] {
+            assert!(skipped == report(stepping), "{name} {stepping:?}");
+        }
         let out = TempDir::new().unwrap();
         let folder = skipped.save(out.path(), gsim::report::Pictures::None).unwrap();
         assert!(gsim::report::Report::read(&folder).unwrap() == skipped, "{name}");

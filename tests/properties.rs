@@ -301,5 +301,6 @@ proptest! {
             check_books(&machine, &ctas, kernel)?;
         }
         prop_assert_eq!(&seen, &run_twice(&machine, &ctas, Stepping::EveryCycle));
+        prop_assert_eq!(&seen, &run_twice(&machine, &ctas, Stepping::threads(2)));
     }
 }

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Counts the processor instructions of small runs, which do not depend on the machine's load, and compares them
+# with the stored budget. A count more than 5 % above it is a regression and fails; one more than 5 % below asks
+# for a new budget.
+#
+#   benches/instructions.sh            compare with results/performance/instructions.csv
+#   benches/instructions.sh --update   write it anew
+#
+# Needs valgrind, and the release binary.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+budget=results/performance/instructions.csv
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+runs=(
+    "stencil-int|configs/runs/stencil-char.ron --set workload.elements=32768 --set workload.element=Int"
+    "stencil-short|configs/runs/stencil-char.ron --set workload.elements=32768 --set workload.element=Short"
+    "stencil-char|configs/runs/stencil-char.ron --set workload.elements=32768"
+    "stencil-char-h200|configs/runs/stencil-char.ron --set workload.elements=32768 --set machine=h200"
+    "matmul|configs/runs/matmul.ron --set workload.size=64"
+    "stereo|configs/runs/stereo.ron --set workload.width=13 --set workload.height=9"
+    "stream|configs/runs/stream.ron --set workload.ctas=100"
+    "gather|configs/runs/gather.ron --set workload.ctas=20"
+    "spmv|configs/runs/spmv.ron"
+    "heat|configs/runs/heat.ron"
+)
+
+count() {
+    # shellcheck disable=SC2086 # The arguments are words.
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+        target/release/gsim run $1 --no-plots --quiet --out "$out" 2>&1 |
+        sed -n 's/.*Collected *: *\([0-9]*\).*/\1/p'
+}
+
+fresh="$out/instructions.csv"
+echo "run,instructions" > "$fresh"
+for run in "${runs[@]}"; do
+    echo "${run%%|*},$(count "${run#*|}")" | tee -a "$fresh"
+done
+
+if [ "${1-}" = --update ]; then
+    mv "$fresh" "$budget"
+    exit
+fi
+awk -F, '
+    FNR == 1 { next }
+    NR == FNR { stored[$1] = $2; next }
+    { change = 100 * ($2 / stored[$1] - 1)
+      printf "%-24s %+6.2f %%\n", $1, change
+      if (change > 5) { bad = 1; print "  more than the budget: find out why, or run benches/instructions.sh --update" }
+      if (change < -5) print "  faster: run benches/instructions.sh --update" }
+    END { exit bad }' "$budget" "$fresh"

@@ -1,0 +1,63 @@
+//! The simulation allocates nothing once it is under way.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gsim::config::load_run;
+use gsim::config::overrides::assignment;
+use gsim::gpu::Stepping;
+use gsim::simulate::{Step, simulate};
+
+/// Counts what the system's allocator is asked for.
+struct Counting;
+
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: everything is handed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        REQUESTS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        REQUESTS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations while the middle half of a launch's CTAs start.
+fn allocations(run: &str, changes: &[&str]) -> u64 {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("configs/runs/{run}.ron"));
+    let changes: Vec<_> = changes.iter().map(|change| assignment(change).unwrap()).collect();
+    let run = load_run(&file, &changes).unwrap_or_else(|why| panic!("{why}"));
+    let mut counts = Vec::with_capacity(1 << 16);
+    let mut observe = |Step { launch, progress, .. }: Step| {
+        let share = progress.ctas_started as f64 / progress.ctas as f64;
+        if launch == 0 && (0.25..0.9).contains(&share) {
+            counts.push(REQUESTS.load(Ordering::Relaxed));
+        }
+    };
+    simulate(&run, Stepping::SkipAhead, &mut observe).unwrap_or_else(|why| panic!("{why}"));
+    assert!(counts.len() >= 3, "the launch is too short to look at its middle");
+    counts[counts.len() - 1] - counts[0]
+}
+
+/// One test, so that nothing else allocates meanwhile.
+#[test]
+fn nothing_is_allocated_once_a_launch_is_under_way() {
+    let large = "workload.elements=2097152";
+    let stencil = |element| allocations("stencil-char", &[large, element]);
+    assert_eq!(stencil("workload.element=Int"), 0);
+    assert_eq!(stencil("workload.element=Char"), 0);
+    assert_eq!(allocations("matmul", &["workload.size=300"]), 0);
+    assert_eq!(allocations("stream", &["workload.ctas=4000"]), 0);
+}
