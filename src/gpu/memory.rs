@@ -14,6 +14,8 @@ struct Channel {
     controller: Controller,
     /// The first command clock that was neither ticked nor skipped.
     clock: Cycle,
+    /// The next command clock in which it does anything.
+    due: Cycle,
 }
 
 impl Channel {
@@ -23,6 +25,10 @@ impl Channel {
             self.controller.skip(self.clock, to);
             self.clock = to;
         }
+    }
+
+    fn look_ahead(&mut self) {
+        self.due = self.controller.next_event(self.clock);
     }
 }
 
@@ -43,6 +49,9 @@ impl Tag {
     }
 }
 
+/// Events to begin with: as many as come in one window on most machines.
+const AT_FIRST: usize = 256;
+
 /// A reply on its way, with the network cycle in which it can be taken.
 type Coming = (Cycle, Reply);
 
@@ -55,6 +64,12 @@ pub struct Memory {
     tag_latency: u64,
     slices: Box<[Slice]>,
     channels: Box<[Channel]>,
+    /// By slice: the next L2 cycle in which it does anything, or has something to hand on.
+    due: Box<[Cycle]>,
+    /// The least of `due`, or less.
+    l2_due: Cycle,
+    /// The least `due` of the channels, or less.
+    dram_due: Cycle,
     /// Slices to SMs.
     crossbar: Crossbar<Reply>,
     /// By SM: replies to be told to it.
@@ -76,7 +91,8 @@ impl Memory {
     pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
         let channels = machine.dram.channels.size();
-        let channel = Channel { controller: Controller::new(&machine.dram), clock: Cycle(0) };
+        let channel =
+            Channel { controller: Controller::new(&machine.dram), clock: Cycle(0), due: Cycle(0) };
         Memory {
             clocks,
             burst_bytes: machine.dram.burst_bytes(),
@@ -84,10 +100,13 @@ impl Memory {
             tag_latency: machine.l2.tag_latency.cycles(),
             slices: (0..slices).map(|number| Slice::new(machine, number)).collect(),
             channels: vec![channel; channels].into(),
+            due: vec![Cycle(0); slices].into(),
+            l2_due: Cycle(0),
+            dram_due: Cycle(0),
             crossbar: Crossbar::new(&machine.noc, slices, sms),
-            coming: vec![Vec::new(); sms].into(),
+            coming: (0..sms).map(|_| Vec::with_capacity(AT_FIRST)).collect(),
             taken: vec![Cycle(0); sms].into(),
-            left: vec![Vec::new(); slices].into(),
+            left: (0..slices).map(|_| Vec::with_capacity(AT_FIRST)).collect(),
             unanswered: 0,
             clock: Cycle(0),
             every_cycle,
@@ -119,6 +138,7 @@ impl Memory {
     pub fn accept(&mut self, slice: usize, core: Cycle, request: Request) {
         let l2_now = self.clocks.l2.ticks_before(core + 1);
         self.slices[slice].accept(l2_now, core, request);
+        self.wake(slice, l2_now + self.tag_latency);
         self.unanswered += 1;
     }
 
@@ -145,6 +165,13 @@ impl Memory {
     /// When requests left the input queue of `slice`, since the last time.
     pub fn take_left(&mut self, slice: usize) -> impl Iterator<Item = Cycle> {
         self.left[slice].drain(..)
+    }
+
+    /// `slice` does something in L2 cycle `tick`.
+    #[inline]
+    fn wake(&mut self, slice: usize, tick: Cycle) {
+        self.due[slice] = self.due[slice].min(tick);
+        self.l2_due = self.l2_due.min(tick);
     }
 
     /// Advances to `end`.
@@ -196,29 +223,45 @@ impl Memory {
     }
 
     fn tick_dram(&mut self, from: Cycle, to: Cycle, core: Cycle) {
+        if self.dram_due >= to && !self.every_cycle {
+            return;
+        }
         let l2_now = self.clocks.l2.ticks_before(core);
-        for (number, channel) in self.channels.iter_mut().enumerate() {
+        self.dram_due = Cycle::NEVER;
+        for number in 0..self.channels.len() {
             loop {
-                let event = channel.controller.next_event(channel.clock.max(from));
-                let tick = if self.every_cycle { channel.clock.max(from) } else { event };
+                let channel = &mut self.channels[number];
+                let clock = channel.clock.max(from);
+                let tick = if self.every_cycle { clock } else { channel.due.max(clock) };
                 if tick >= to {
                     break;
                 }
                 channel.skip_to(tick);
                 channel.controller.tick(tick, core);
                 channel.clock = tick + 1;
-                while let Some(done) = channel.controller.pop_completion(tick) {
+                while let Some(done) = self.channels[number].controller.pop_completion(tick) {
                     let Tag { part, piece, slot } = Tag::unpack(done.tag);
                     let slice = number * self.slices_per_channel + usize::from(part);
                     self.slices[slice].fill(l2_now, core, slot, piece, done.first_command);
+                    self.wake(slice, l2_now);
                 }
+                self.channels[number].look_ahead();
             }
+            self.dram_due = self.dram_due.min(self.channels[number].due);
         }
     }
 
     fn tick_l2(&mut self, now: Cycle, core: Cycle) {
+        if self.l2_due > now && !self.every_cycle {
+            return;
+        }
         let dram_now = self.clocks.dram.ticks_before(core + 1);
+        self.l2_due = Cycle::NEVER;
         for (number, slice) in self.slices.iter_mut().enumerate() {
+            if self.due[number] > now && !self.every_cycle {
+                self.l2_due = self.l2_due.min(self.due[number]);
+                continue;
+            }
             if (self.every_cycle || slice.next_event(now) <= now) && slice.tick(now, core) {
                 self.left[number].push(core);
             }
@@ -242,36 +285,27 @@ impl Memory {
                 channel.skip_to(dram_now);
                 if channel.controller.try_push(dram_now, request).is_ok() {
                     slice.take_dram_request(now);
+                    channel.look_ahead();
+                    self.dram_due = self.dram_due.min(channel.due);
                 }
             }
+            let next = now + 1;
+            let hands_on = match slice.next_dram_request() {
+                Some(_) => next,
+                None => slice.reply_ready().max(next),
+            };
+            self.due[number] = slice.next_event(next).min(hands_on);
+            self.l2_due = self.l2_due.min(self.due[number]);
         }
     }
 
     /// The next core cycle, from the clock on, in which anything happens.
     fn next_event(&self) -> Cycle {
-        let next = self.clock;
         if !self.crossbar.is_quiet() {
-            return next;
+            return self.clock;
         }
         let Clocks { l2, dram, .. } = self.clocks;
-        let l2_next = l2.ticks_before(next);
-        let mut tick = Cycle::NEVER;
-        for slice in &self.slices {
-            if slice.next_dram_request().is_some() {
-                return next;
-            }
-            tick = tick.min(slice.next_event(l2_next)).min(slice.reply_ready().max(l2_next));
-        }
-        let event = l2.core_cycle_of(tick);
-        if event <= next {
-            return next;
-        }
-        let dram_next = dram.ticks_before(next);
-        let mut tick = Cycle::NEVER;
-        for channel in &self.channels {
-            tick = tick.min(channel.controller.next_event(channel.clock.max(dram_next)));
-        }
-        event.min(dram.core_cycle_of(tick)).max(next)
+        l2.core_cycle_of(self.l2_due).min(dram.core_cycle_of(self.dram_due)).max(self.clock)
     }
 
     /// Counts every clock before core cycle `end`.

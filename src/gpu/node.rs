@@ -12,6 +12,9 @@ use crate::parts::{Reply, Request};
 use crate::sm::{Program, Residency, Sm};
 use crate::units::Cycle;
 
+/// Replies and places to begin with: as many as come in one window on most machines.
+const AT_FIRST: usize = 512;
+
 /// How far a node may advance.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
@@ -52,8 +55,8 @@ impl Node {
             sm: Sm::new(machine),
             l1: L1::new(&machine.l1, number as u16),
             noc,
-            inbox: VecDeque::new(),
-            leaves: VecDeque::new(),
+            inbox: VecDeque::with_capacity(AT_FIRST),
+            leaves: VecDeque::with_capacity(AT_FIRST),
             exported: 0,
             clock: Cycle(0),
             room_since: Cycle(0),

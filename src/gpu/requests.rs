@@ -5,12 +5,15 @@ use std::collections::VecDeque;
 use super::clocks::Clocks;
 use crate::config::Machine;
 use crate::l2::Slice;
-use crate::noc::{Crossbar, NocStats};
+use crate::noc::{Crossbar, NocStats, Ports};
 use crate::parts::{AddressMap, Request};
 use crate::units::Cycle;
 
+/// Events to begin with: as many as come in one window on most machines.
+const AT_FIRST: usize = 256;
+
 /// What is known of one SM.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Port {
     /// Requests in its miss queue, oldest first.
     waiting: VecDeque<Request>,
@@ -21,7 +24,7 @@ struct Port {
 }
 
 /// What is known of one slice.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Door {
     /// Requests in its input queue, as far as known.
     held: usize,
@@ -29,6 +32,28 @@ struct Door {
     leaves: VecDeque<Cycle>,
     /// Requests that arrived, to be told to the slice.
     arrived: Vec<(Cycle, Request)>,
+}
+
+impl Port {
+    /// Of an SM whose miss queue has so many places.
+    fn new(room: usize) -> Self {
+        Port {
+            waiting: VecDeque::with_capacity(room),
+            known_to: Cycle(0),
+            left: Vec::with_capacity(AT_FIRST),
+        }
+    }
+}
+
+impl Door {
+    /// Of a slice whose input queue has so many places.
+    fn new(room: usize) -> Self {
+        Door {
+            held: 0,
+            leaves: VecDeque::with_capacity(room),
+            arrived: Vec::with_capacity(AT_FIRST),
+        }
+    }
 }
 
 /// The request network with its ends.
@@ -39,7 +64,7 @@ pub struct Requests {
     crossbar: Crossbar<Request>,
     ports: Box<[Port]>,
     /// SMs with a request in the miss queue.
-    asking: usize,
+    asking: Ports,
     doors: Box<[Door]>,
     /// Requests that a slice's input queue holds.
     room: usize,
@@ -59,9 +84,9 @@ impl Requests {
             clocks,
             map: AddressMap::new(machine),
             crossbar: Crossbar::new(&machine.noc, sms, slices),
-            ports: vec![Port::default(); sms].into(),
-            asking: 0,
-            doors: vec![Door::default(); slices].into(),
+            ports: (0..sms).map(|_| Port::new(machine.l1.miss_queue.size())).collect(),
+            asking: Ports::default(),
+            doors: (0..slices).map(|_| Door::new(Slice::room(&machine.l2))).collect(),
             room: Slice::room(&machine.l2),
             clock: Cycle(0),
             last_arrival: None,
@@ -86,7 +111,7 @@ impl Requests {
 
     /// True when no request is in a miss queue or in the network.
     pub fn is_empty(&self) -> bool {
-        self.asking == 0 && self.crossbar.is_empty()
+        self.asking.is_empty() && self.crossbar.is_empty()
     }
 
     /// Goes to cycle `now`, before which nothing happened.
@@ -101,8 +126,8 @@ impl Requests {
     /// Hears of a request in the miss queue of `sm`.
     pub fn note_request(&mut self, sm: usize, request: Request) {
         let waiting = &mut self.ports[sm].waiting;
-        self.asking += usize::from(waiting.is_empty());
         waiting.push_back(request);
+        self.asking.set(sm, true);
     }
 
     /// Hears that cycles of the network before `cycle` need to know of no other request of `sm`.
@@ -164,7 +189,7 @@ impl Requests {
 
     /// The next cycle, from the clock on, in which anything happens, as far as known.
     fn next_event(&self) -> Cycle {
-        if self.every_cycle || self.asking > 0 || !self.crossbar.is_quiet() {
+        if self.every_cycle || !self.asking.is_empty() || !self.crossbar.is_quiet() {
             return self.clock;
         }
         let mut event = Cycle::NEVER;
@@ -177,19 +202,20 @@ impl Requests {
     }
 
     fn tick(&mut self, tick: Cycle, now: Cycle) {
-        if self.asking > 0 {
-            for (number, port) in self.ports.iter_mut().enumerate() {
-                let Some(&(mut request)) = port.waiting.front() else { continue };
-                if request.stamps.accepted >= now || !self.crossbar.has_room(number) {
-                    continue;
-                }
-                port.waiting.pop_front();
-                self.asking -= usize::from(port.waiting.is_empty());
-                port.left.push(now);
-                request.stamps.injected = now;
-                let slice = self.map.slice(request.line);
-                self.crossbar.push(number, slice, request.data_bytes(), request);
+        let mut next = 0;
+        while let Some(number) = self.asking.next_from(next) {
+            next = number + 1;
+            let port = &mut self.ports[number];
+            let Some(&(mut request)) = port.waiting.front() else { continue };
+            if request.stamps.accepted >= now || !self.crossbar.has_room(number) {
+                continue;
             }
+            port.waiting.pop_front();
+            self.asking.set(number, !port.waiting.is_empty());
+            port.left.push(now);
+            request.stamps.injected = now;
+            let slice = self.map.slice(request.line);
+            self.crossbar.push(number, slice, request.data_bytes(), request);
         }
         self.crossbar.tick(tick);
         let mut next = 0;

@@ -16,15 +16,19 @@ const WORDS: usize = MAX_PORTS / 64;
 
 /// A set of ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Ports([u64; WORDS]);
+pub struct Ports([u64; WORDS]);
 
 impl Ports {
-    fn set(&mut self, port: usize, member: bool) {
+    /// Makes `port` a member, or not.
+    #[inline]
+    pub fn set(&mut self, port: usize, member: bool) {
         let (word, bit) = (port / 64, 1u64 << (port % 64));
         if member { self.0[word] |= bit } else { self.0[word] &= !bit }
     }
 
-    fn is_empty(&self) -> bool {
+    /// True when it has no member.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
         self.0 == [0; WORDS]
     }
 
@@ -33,7 +37,8 @@ impl Ports {
     }
 
     /// The lowest member from `from` on.
-    fn next_from(&self, from: usize) -> Option<usize> {
+    #[inline]
+    pub fn next_from(&self, from: usize) -> Option<usize> {
         let mut word = from / 64;
         let mut bits = *self.0.get(word)? & (!0 << (from % 64));
         while bits == 0 {

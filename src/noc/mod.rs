@@ -3,5 +3,5 @@
 mod crossbar;
 mod stats;
 
-pub use crossbar::Crossbar;
+pub use crossbar::{Crossbar, Ports};
 pub use stats::NocStats;

@@ -56,7 +56,7 @@ impl<W: Copy> MshrFile<W> {
             mergers: mergers as u16,
             entries: vec![entry; entries].into(),
             free: (0..entries as u16).rev().map(MshrId).collect(),
-            pool: Vec::new(),
+            pool: Vec::with_capacity((entries * mergers).min(1 << 12)),
             unused: NONE,
             outstanding: 0,
         }

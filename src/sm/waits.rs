@@ -12,6 +12,9 @@ use crate::isa::Operands;
 use crate::stats::IssueLedger;
 use crate::units::Cycle;
 
+/// Places to begin with: as many as most kernels need.
+const AT_FIRST: usize = 512;
+
 /// One outstanding load instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Tracker {
@@ -48,10 +51,15 @@ impl Outstanding {
     /// None, for so many schedulers.
     pub fn new(schedulers: usize) -> Self {
         Outstanding {
-            trackers: Vec::new(),
-            free: Vec::new(),
+            trackers: Vec::with_capacity(AT_FIRST),
+            free: Vec::with_capacity(AT_FIRST),
             sequence: 0,
-            waits: vec![Waits::default(); schedulers].into(),
+            waits: (0..schedulers)
+                .map(|_| Waits {
+                    outstanding: VecDeque::with_capacity(AT_FIRST),
+                    spans: Vec::with_capacity(AT_FIRST),
+                })
+                .collect(),
         }
     }
 
