@@ -164,17 +164,26 @@
 //! # Skip-ahead
 //!
 //! Every component says when it next does anything if nobody interferes: `next_event`. A component with
-//! nothing to do is not called, and when none has anything to do time jumps to the earliest event.
-//! Whoever is called again first charges the cycles since its last call to what it then did: a
-//! standing refusal, a wait, idleness. [`gpu::Stepping::EveryCycle`] calls everything in every cycle;
-//! tests run both ways, and the statistics must be equal. `next_event` may be too early, which costs
-//! time; too late is a bug.
+//! nothing to do is not called: its time jumps to its next event. Whoever is called again first charges the
+//! cycles since its last call to what it then did: a standing refusal, a wait, idleness.
+//! [`gpu::Stepping::EveryCycle`] calls everything in every cycle; tests run both ways, and the statistics
+//! must be equal. `next_event` may be too early, which costs time; too late is a bug.
+//!
+//! # Clocks of their own, and threads
+//!
+//! The order above is what happens, not the order in which it is computed. Three kinds of parts have a clock of
+//! their own: an SM with its L1, the request network, and the memory behind it. Latencies say how far each can
+//! go without news of the others: a reply is known a network latency before it arrives, a request is known the
+//! slice's tag latency before it is looked up. `gpu/floor.rs` computes these bounds. So an SM runs for a hundred
+//! cycles at a time, with its state near the processor, and all parts can run at the same time on threads
+//! ([`gpu::Stepping::Threads`]). Where a part depends on a place in a queue that may or may not have become free,
+//! it stops until that is known. What is computed is the same in any order: reports are equal byte by byte.
 //!
 //! # Where to start reading
 //!
 //! 1. `configs/gpus/gtx480.ron`: what a machine is, each value with its source;
 //! 2. [`simulate::simulate`]: a run from file to report, on one page;
-//! 3. `gpu/engine.rs`, `cycle` and `next_event`: the heart;
+//! 3. `gpu/floor.rs`, `cycle` and `window`, then `gpu/node.rs`: the heart;
 //! 4. `sm/core.rs`, `tick`, then `sm/issue.rs` and `sm/lsu/unit.rs`;
 //! 5. `l1/cache.rs`: the access path with its refusals;
 //! 6. `sm/waits.rs` and `sm/journey.rs`;

@@ -1,8 +1,9 @@
 //! The whole GPU: owns every component and every queue between them, the clocks, and the launches.
 //!
 //! A core cycle goes from the memory to the SMs: DRAM clocks that fall into it, then L2 cycles, then
-//! network cycles, then the SMs in order, then CTAs that start. A component with nothing to do is not
-//! called; when none has anything to do, time jumps to the next event.
+//! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs a kernel, `floor.rs` says how far
+//! each part may go and carries the news between them, `node.rs`, `requests.rs` and `memory.rs` are the parts.
+//! `crew.rs`, `team.rs` and `ahead.rs` are for threads.
 
 mod ahead;
 mod clocks;
