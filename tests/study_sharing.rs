@@ -176,7 +176,7 @@ fn an_error_of_one_machine_does_not_stop_the_simulations_before_it() {
     let study = Study::new(&kernel(3, ""), &machines, &[("k.ptx", PTX)]);
     check_error(
         &study,
-        "the run at two: kernel fill: a CTA of 256 threads needs 256 threads, but an SM of the GTX 480 has 128 \
+        "the run at two: kernel fill: a CTA of 256 threads needs 256 threads, but an SM of the GeForce GTX 480 has 128 \
          (hint: use a smaller block, or a machine with larger SMs)",
     );
     for options in OPTIONS {
@@ -193,7 +193,7 @@ fn a_study_whose_simulations_all_fail_ends() {
     let study = Study::new(&kernel(3, ""), &machines, &[("k.ptx", PTX)]);
     check_error(
         &study,
-        "the run at one: kernel fill: a CTA of 256 threads needs 256 threads, but an SM of the GTX 480 has 128 \
+        "the run at one: kernel fill: a CTA of 256 threads needs 256 threads, but an SM of the GeForce GTX 480 has 128 \
          (hint: use a smaller block, or a machine with larger SMs)",
     );
 }
