@@ -1,18 +1,20 @@
 //! One simulation from a resolved run to its report: the only place that knows every part.
+//!
+//! A simulation has two halves, which meet in [`crate::isa::CtaSource`] only. [`Functional`] executes the workload and
+//! knows no machine; [`Timing`] is the machine and sees no value. Simulations of one workload on several
+//! machines can so share one functional half, as those of a study do.
 
 mod arguments;
+mod functional;
+mod timing;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+pub use functional::{Executed, Facts, Functional};
+pub use timing::Timing;
 
 use crate::config::ResolvedRun;
-use crate::config::kernel::ChecksSpec;
 use crate::error::Result;
-use crate::frontend::ptx::{Checks, Module};
-use crate::frontend::synthetic::SyntheticSource;
-use crate::gpu::{Gpu, Progress, Stepping};
-use crate::report::{Inputs, Report};
-use crate::workload::{Launch, Outputs, Work, Workload, ptx_header, registry};
+use crate::gpu::{Progress, Stepping};
+use crate::report::Report;
 
 /// How far a simulation has come.
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +32,8 @@ pub struct Step {
 pub struct Outcome {
     /// The report.
     pub report: Report,
-    /// The buffers that the run asks for.
-    pub outputs: Outputs,
-    /// How often a warp called `printf`, which prints nothing here.
-    pub prints: u64,
+    /// What the functional part leaves behind.
+    pub executed: Executed,
 }
 
 /// Simulates `run` and checks the result. `observe` is called now and then.
@@ -55,86 +55,16 @@ pub fn simulate_with_outputs(
     stepping: Stepping,
     observe: &mut dyn FnMut(Step),
 ) -> Result<Outcome> {
-    let mut workload = registry::build(run)?;
-    let mut modules = Modules::default();
     // Everything that can be known to be wrong is said before the first cycle.
-    let mut checked = BTreeSet::new();
-    let launches = workload.launches.distinct().iter().filter_map(Work::ptx);
-    for (launch, place) in launches.zip(&workload.own.places) {
-        // The rounds of a loop differ in values only.
-        if checked.insert(place) {
-            arguments::check(modules.of(launch)?, launch, place, &run.origin)?;
-        }
-    }
-    let versions = versions(&workload);
-    let mut gpu = Gpu::new(&run.machine, stepping);
-    let launches = workload.launches.len();
-    let mut kernels = Vec::with_capacity(launches);
-    let mut prints = 0;
-    for (number, work) in workload.launches.iter().enumerate() {
-        let mut report = |progress| observe(Step { launch: number, launches, progress });
-        kernels.push(match work {
-            Work::Ptx(launch) => {
-                let module = modules.of(launch)?;
-                let mut source = module.launch(launch, &mut workload.memory)?;
-                source.limit = workload.own.limit.unwrap_or(source.limit);
-                let ChecksSpec { uninitialised_shared, division } = workload.own.checks;
-                source.check(Checks { uninitialised_shared, division });
-                let kernel = gpu.run(&mut source, &mut report)?;
-                prints += source.prints();
-                kernel
-            }
-            Work::Synthetic(launch) => gpu.run(&mut SyntheticSource::new(launch), &mut report)?,
-        });
-    }
-    let verdict = (workload.check)(&workload.memory)?;
-    let inputs = Inputs {
-        machine: run.machine.clone(),
-        workload: run.config.workload.clone(),
-        seed: run.config.seed,
-        set: run
-            .config
-            .set
-            .iter()
-            .map(|(path, value)| (path.clone(), value.text().into()))
-            .collect(),
-        versions,
-    };
-    let report = Report::new(&run.config.name, inputs, kernels, verdict)?;
-    let outputs = Outputs { memory: workload.memory, files: workload.own.outputs };
-    Ok(Outcome { report, outputs, prints })
-}
-
-/// The modules of a workload, each parsed once.
-#[derive(Default)]
-struct Modules(Vec<(PathBuf, Module)>);
-
-impl Modules {
-    fn of(&mut self, launch: &Launch) -> Result<&Module> {
-        let path = &launch.ptx.path;
-        let place = match self.0.iter().position(|(known, _)| known == path) {
-            Some(place) => place,
-            None => {
-                self.0.push((path.clone(), Module::parse(&launch.ptx)?));
-                self.0.len() - 1
-            }
-        };
-        Ok(&self.0[place].1)
-    }
-}
-
-/// Compiler and digest of every file of a workload.
-fn versions(workload: &Workload) -> BTreeMap<String, String> {
-    if !workload.own.digests.is_empty() {
-        return workload.own.digests.clone();
-    }
-    let mut versions = BTreeMap::new();
-    for launch in workload.launches.distinct().iter().filter_map(Work::ptx) {
-        let name = launch.ptx.path.display();
-        if let Some(compiler) = ptx_header::compiler(&launch.ptx.text) {
-            versions.insert(format!("{name}: compiler"), compiler.to_owned());
-        }
-        versions.insert(format!("{name}: sha256"), ptx_header::sha256(&launch.ptx.text));
-    }
-    versions
+    let functional = Functional::new(run)?;
+    let launches = functional.launches();
+    let mut timing = Timing::new(run, stepping);
+    let mut launch = 0;
+    let executed = functional.execute(&mut |source| {
+        timing.launch(source, &mut |progress| observe(Step { launch, launches, progress }))?;
+        launch += 1;
+        Ok(())
+    })?;
+    let report = timing.report(&executed.facts)?;
+    Ok(Outcome { report, executed })
 }

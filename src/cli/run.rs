@@ -48,12 +48,13 @@ pub(super) fn run(args: RunArgs) -> Result<()> {
     let mut run = load_run(&args.file, &args.set.pairs()?)?;
     run.nvrtc = args.nvrtc;
     let started = Instant::now();
-    let Outcome { report, outputs, prints } =
+    let Outcome { report, executed } =
         simulate_with_progress(&run, Stepping::threads(args.threads), args.quiet)?;
     let simulated = started.elapsed();
     let pictures = if args.no_plots { Pictures::None } else { Pictures::All };
-    let folder = report
-        .save_with(&args.out, pictures, |folder| outputs.write(&folder.join(report::OUTPUTS)))?;
+    let folder = report.save_with(&args.out, pictures, |folder| {
+        executed.outputs.write(&folder.join(report::OUTPUTS))
+    })?;
     if args.quiet {
         return Ok(());
     }
@@ -61,10 +62,10 @@ pub(super) fn run(args: RunArgs) -> Result<()> {
     let style = if use_colour() { Style::Coloured } else { Style::Plain };
     terminal::summary(&report, style, &mut text).expect("writing to memory does not fail");
     print(&String::from_utf8(text).expect("the summary is text"))?;
-    if prints > 0 {
+    if executed.prints > 0 {
         print(&format!(
             "note: warps called printf {} times; gsim prints nothing of it\n",
-            number::thousands(prints)
+            number::thousands(executed.prints)
         ))?;
     }
     let instructions = report.totals.warp_instructions;

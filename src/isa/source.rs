@@ -45,6 +45,19 @@ impl Cta {
             warp.clear();
         }
     }
+
+    /// Becomes equal to `other`, keeping the storage.
+    pub fn copy_from(&mut self, other: &Cta) {
+        self.warps.resize_with(other.warps.len(), WarpStream::default);
+        for (to, from) in self.warps.iter_mut().zip(&other.warps) {
+            to.copy_from(from);
+        }
+    }
+
+    /// Bytes of storage in use.
+    pub fn bytes(&self) -> usize {
+        self.warps.iter().map(|warp| size_of::<WarpStream>() + warp.bytes()).sum()
+    }
 }
 
 /// A launch, handed out CTA by CTA.

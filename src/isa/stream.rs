@@ -81,6 +81,13 @@ impl WarpStream {
         self.instructions = 0;
     }
 
+    /// Becomes equal to `other`, keeping the storage.
+    pub fn copy_from(&mut self, other: &WarpStream) {
+        self.runs.clone_from(&other.runs);
+        self.words.clone_from(&other.words);
+        self.instructions = other.instructions;
+    }
+
     /// Instructions executed.
     pub fn instructions(&self) -> u64 {
         self.instructions

@@ -1,0 +1,52 @@
+//! The timing part of a run: a machine that takes the launches one after another.
+
+use super::Facts;
+use crate::config::ResolvedRun;
+use crate::error::Result;
+use crate::gpu::{Gpu, KernelStatistics, Progress, Stepping};
+use crate::isa::CtaSource;
+use crate::report::{Inputs, Report};
+
+/// The machine of a run, and what it has measured so far.
+pub struct Timing<'r> {
+    run: &'r ResolvedRun,
+    gpu: Gpu,
+    kernels: Vec<KernelStatistics>,
+}
+
+impl<'r> Timing<'r> {
+    /// The machine of `run`, idle.
+    pub fn new(run: &'r ResolvedRun, stepping: Stepping) -> Self {
+        Timing { run, gpu: Gpu::new(&run.machine, stepping), kernels: Vec::new() }
+    }
+
+    /// Runs the next launch. `observe` is called now and then.
+    ///
+    /// # Errors
+    /// As [`Gpu::run`].
+    pub fn launch(
+        &mut self,
+        source: &mut dyn CtaSource,
+        observe: &mut dyn FnMut(Progress),
+    ) -> Result<()> {
+        self.kernels.push(self.gpu.run(source, observe)?);
+        Ok(())
+    }
+
+    /// The report on the launches so far.
+    ///
+    /// # Errors
+    /// A ledger that does not sum.
+    pub fn report(self, facts: &Facts) -> Result<Report> {
+        let config = &self.run.config;
+        let set = config.set.iter().map(|(path, value)| (path.clone(), value.text().into()));
+        let inputs = Inputs {
+            machine: self.run.machine.clone(),
+            workload: config.workload.clone(),
+            seed: config.seed,
+            set: set.collect(),
+            versions: facts.versions.clone(),
+        };
+        Report::new(&config.name, inputs, self.kernels, facts.verdict.clone())
+    }
+}
