@@ -78,8 +78,10 @@
 //! **[`report`]** turns statistics into files and text. It reads the components' statistics types and
 //! never a component, so a stored report can be shown again at any time.
 //!
-//! **[`simulate`]** takes one resolved run to its report: it alone knows front end, GPU and report.
-//! **[`study`]** makes many runs of a study file, and figures and tables of their reports.
+//! **[`simulate`]** takes one resolved run to its report: it alone knows front end, GPU and report. It has a
+//! functional half, which knows no machine, and a timing half.
+//! **[`study`]** makes many runs of a study file, and figures and tables of their reports. Points with
+//! the same workload share one functional half.
 //! [`cli`] is one file a subcommand, and `main.rs` prints the error.
 //!
 //! # What holds, and what is deliberately absent
@@ -108,7 +110,8 @@
 //! A front end hands out CTAs through [`isa::CtaSource`], in launch order, one when the GPU has room for
 //! it, into storage that is used again. It executes a CTA as a whole before the next. Memory is so
 //! bounded by the resident CTAs, whatever the size of the grid. The stream is what was executed: the
-//! timing model takes no branch and evaluates no predicate.
+//! timing model takes no branch and evaluates no predicate. So one stream serves any number of machines: a study
+//! executes each workload once, and its simulations read the stream through a window of bounded size.
 //!
 //! # Time
 //!

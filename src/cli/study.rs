@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{SetArgs, print};
 use crate::config::StudyFile;
 use crate::error::Result;
-use crate::study;
+use crate::study::{self, Event, Options};
 
 /// Arguments of `gsim study`.
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,12 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
     bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
     bar.tick();
     let jobs = args.jobs.map_or(0, |jobs| jobs as usize);
-    let table = study::run(&study, &points, jobs, &|| bar.inc(1));
+    let options = Options { jobs, ..Options::default() };
+    let table = study::run(&study, &points, &options, &|event| {
+        if event == Event::Simulated {
+            bar.inc(1);
+        }
+    });
     bar.finish_and_clear();
     let folder = study::save(&study, &table?, &args.out)?;
     if args.quiet {

@@ -1,55 +1,75 @@
 //! Studies: many runs from one file, and what they show together.
 //!
-//! [`run`] simulates every point on a pool of threads; [`Table`] holds the reports by the labels of
+//! [`run`] simulates every point, many at a time; [`Table`] holds the reports by the labels of
 //! their points; `figures` and `page` turn it into pictures, tables and a page in one result folder.
+//!
+//! What a kernel computes does not depend on the machine. So the points that differ in their machine
+//! only are a group (`groups`), whose workload is executed once. A thread executes it and writes the
+//! CTAs into a window of bounded size (`window`), from which the simulations of the group read, each at
+//! its own pace. Whoever waits for another lets others run (`permits`).
 
 mod figures;
+mod groups;
 mod page;
+mod permits;
 mod table;
+mod window;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use rayon::prelude::*;
 
 pub use table::Table;
 
 use crate::config::study::StudyPoint;
 use crate::config::{StudyFile, parse};
 use crate::error::{Error, Result};
-use crate::gpu::Stepping;
 use crate::report::{write_file, write_folder};
-use crate::simulate::simulate;
 
 /// The file that marks a study's result folder.
 pub const TABLE_FILE: &str = "runs.csv";
 
-/// Simulates every point, `jobs` at a time (0 for one a core). `observe` is called after each, from
-/// any thread. The order of the results is that of the points, whatever the order of the runs.
+/// How a study is simulated. The results are the same with any of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Simulations and executions at a time; 0 for one a core.
+    pub jobs: usize,
+    /// What is kept of the executed instructions of a workload until every simulation has read it `[bytes]`.
+    /// One CTA is kept, however large.
+    pub window: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { jobs: 0, window: 64 << 20 }
+    }
+}
+
+/// What has happened in a study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The workload of one or several points has been executed.
+    Executed {
+        /// CTAs, of all its launches.
+        ctas: u64,
+    },
+    /// The simulation of a point is over.
+    Simulated,
+}
+
+/// Simulates every point. `observe` is called from any thread. The order of the results is that of the
+/// points, whatever the order of the runs.
+///
+/// Points of the same workload, seed and files share one execution; in a study of thousands of machines, 64
+/// points do.
 ///
 /// # Errors
-/// The first point, in order, that failed; the points not yet begun by then are left out.
+/// The first point, in order, that fails; points behind it may have been left out.
 pub fn run(
     study: &StudyFile,
     points: &[StudyPoint],
-    jobs: usize,
-    observe: &(dyn Fn() + Sync),
+    options: &Options,
+    observe: &(dyn Fn(Event) + Sync),
 ) -> Result<Table> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .map_err(|cause| Error::run(format!("threads cannot be started: {cause}")))?;
-    let failed = AtomicBool::new(false);
-    let one = |point: &StudyPoint| {
-        if failed.load(Ordering::Relaxed) {
-            return None;
-        }
-        let report = simulate(&point.run, Stepping::SkipAhead, &mut |_| ());
-        failed.fetch_or(report.is_err(), Ordering::Relaxed);
-        observe();
-        Some(report.map(|report| serde_json::to_value(report).expect("a report is plain data")))
-    };
-    let outcomes: Vec<_> = pool.install(|| points.par_iter().map(one).collect());
+    let outcomes = groups::simulate_all(points, options, observe)?;
     let mut reports = Vec::with_capacity(points.len());
     for (point, outcome) in points.iter().zip(outcomes) {
         // A point that was left out comes with the failure of another.

@@ -22,6 +22,11 @@ impl Table {
         Table { axes, reports }
     }
 
+    /// Every report as JSON, in the order of the points.
+    pub fn reports(&self) -> &[Value] {
+        &self.reports
+    }
+
     /// The labels of an axis.
     pub fn labels(&self, axis: &str) -> Result<&[String]> {
         match self.axes.iter().find(|(name, _)| name == axis) {

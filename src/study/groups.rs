@@ -1,0 +1,204 @@
+//! Points of a study whose workload is the same, simulated together: it is executed once for all of them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Scope};
+
+use serde_json::Value;
+
+use super::permits::{Permits, Worker};
+use super::window::{Reader, Writer, stream};
+use super::{Event, Options};
+use crate::config::ResolvedRun;
+use crate::config::study::StudyPoint;
+use crate::error::{Error, Result};
+use crate::gpu::Stepping;
+use crate::report::Report;
+use crate::simulate::{Functional, Outcome, Timing, simulate_with_outputs};
+
+/// The most simulations that share one execution: each has a thread, and its machine in memory.
+const MOST_TOGETHER: usize = 64;
+
+/// The points, by number, in groups whose workload, seed and files are the same, each in order. The groups are in the
+/// order of their first points.
+fn groups(points: &[StudyPoint]) -> Vec<Vec<usize>> {
+    let mut known = BTreeMap::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (number, point) in points.iter().enumerate() {
+        let ResolvedRun { config, origin, nvrtc, .. } = &point.run;
+        // As a report has it, which holds all that decides the outcome.
+        let workload = serde_json::to_string(&config.workload).expect("a workload is plain data");
+        let key = (workload, config.seed, origin.folder(), nvrtc);
+        let group = known.entry(key).or_insert(groups.len());
+        match groups.get_mut(*group) {
+            Some(members) if members.len() < MOST_TOGETHER => members.push(number),
+            _ => {
+                *group = groups.len();
+                groups.push(vec![number]);
+            }
+        }
+    }
+    groups
+}
+
+/// What every thread of a study sees.
+struct Study<'s> {
+    points: &'s [StudyPoint],
+    observe: &'s (dyn Fn(Event) + Sync),
+    permits: Permits,
+    /// The first point that has failed so far. Those behind it need not begin; those before it might
+    /// fail, too.
+    failed: AtomicUsize,
+    reports: Mutex<Vec<Option<Result<Value>>>>,
+}
+
+/// Simulates every point. A point that was left out, as one before it has failed, has no report.
+///
+/// # Errors
+/// When a thread cannot be started.
+pub fn simulate_all(
+    points: &[StudyPoint],
+    options: &Options,
+    observe: &(dyn Fn(Event) + Sync),
+) -> Result<Vec<Option<Result<Value>>>> {
+    let jobs = match options.jobs {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        jobs => jobs,
+    };
+    let study = Study {
+        points,
+        observe,
+        permits: Permits::new(jobs),
+        failed: AtomicUsize::new(usize::MAX),
+        reports: Mutex::new(points.iter().map(|_| None).collect()),
+    };
+    thread::scope(|scope| {
+        groups(points).iter().enumerate().try_for_each(|(number, members)| {
+            study.permits.wait_for_room();
+            if study.is_needed(members[0]) {
+                study.start(scope, number, members, options.window)?;
+            }
+            Ok(())
+        })
+    })?;
+    Ok(study.reports.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl Study<'_> {
+    /// Starts the threads of a group.
+    fn start<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        group: usize,
+        members: &[usize],
+        window: usize,
+    ) -> Result<()> {
+        if let [point] = *members {
+            let worker = self.permits.worker((group, 0));
+            return spawn(scope, move || self.simulate_alone(point, worker));
+        }
+        // The execution has the least rank: the simulations wait for it.
+        let writer = self.permits.worker((group, 0));
+        let readers = (1..=members.len()).map(|rank| self.permits.worker((group, rank)));
+        let (writer, readers) = stream(window, writer, readers.collect());
+        let first = members[0];
+        spawn(scope, move || self.execute(first, writer))?;
+        for (&point, reader) in members.iter().zip(readers) {
+            spawn(scope, move || self.simulate_shared(point, reader))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a point must begin: no earlier one has failed.
+    fn is_needed(&self, point: usize) -> bool {
+        point <= self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Executes the workload of a group, as its first point has it.
+    fn execute(&self, point: usize, mut writer: Writer) {
+        writer.start();
+        let executed = Functional::new(&self.points[point].run)
+            .and_then(|functional| functional.execute(&mut |source| writer.launch(source)));
+        if let Ok(executed) = &executed {
+            (self.observe)(Event::Executed { ctas: executed.ctas });
+        }
+        writer.end(executed.map(|executed| executed.facts));
+    }
+
+    fn simulate_shared(&self, point: usize, mut reader: Reader) {
+        reader.start();
+        self.record(point, || {
+            let mut timing = Timing::new(&self.points[point].run, Stepping::SkipAhead);
+            while reader.launch()? {
+                timing.launch(&mut reader, &mut |_| ())?;
+            }
+            let facts = reader.facts()?;
+            timing.report(&facts)
+        });
+    }
+
+    fn simulate_alone(&self, point: usize, mut worker: Worker) {
+        worker.start();
+        self.record(point, || {
+            let run = &self.points[point].run;
+            let Outcome { report, executed } =
+                simulate_with_outputs(run, Stepping::SkipAhead, &mut |_| ())?;
+            (self.observe)(Event::Executed { ctas: executed.ctas });
+            Ok(report)
+        });
+    }
+
+    /// Keeps what a simulation gives, unless it need not begin.
+    fn record(&self, point: usize, simulate: impl FnOnce() -> Result<Report>) {
+        if !self.is_needed(point) {
+            return;
+        }
+        let report =
+            simulate().map(|report| serde_json::to_value(report).expect("a report is plain data"));
+        if report.is_err() {
+            self.failed.fetch_min(point, Ordering::Relaxed);
+        }
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)[point] = Some(report);
+        (self.observe)(Event::Simulated);
+    }
+}
+
+fn spawn<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    thread: impl FnOnce() + Send + 'scope,
+) -> Result<()> {
+    let spawned = thread::Builder::new().spawn_scoped(scope, thread);
+    let cannot = |cause| Error::run(format!("threads cannot be started: {cause}"));
+    spawned.map(drop).map_err(cannot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load_run;
+    use std::path::Path;
+
+    #[test]
+    fn points_that_differ_in_the_machine_only_are_a_group() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs/stencil-char.ron");
+        let point = |sets: &[&str]| {
+            let pair = |set: &&str| crate::config::overrides::assignment(set).unwrap();
+            let sets: Vec<_> = sets.iter().map(pair).collect();
+            StudyPoint { labels: Vec::new(), run: load_run(&file, &sets).unwrap() }
+        };
+        let mut points = vec![
+            point(&[]),
+            point(&["workload.element=Int"]),
+            point(&["l1.mshr_entries=16"]),
+            point(&["seed=2"]),
+            point(&["machine=v100", "workload.element=Char"]),
+            point(&["workload.element=Int", "l1.mshr_entries=16"]),
+        ];
+        assert_eq!(groups(&points), [vec![0, 2, 4], vec![1, 5], vec![3]]);
+        points.truncate(1);
+        let many = vec![points.remove(0); 2 * MOST_TOGETHER + 1];
+        let sizes: Vec<usize> = groups(&many).iter().map(Vec::len).collect();
+        assert_eq!(sizes, [MOST_TOGETHER, MOST_TOGETHER, 1]);
+    }
+}
