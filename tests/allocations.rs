@@ -16,17 +16,23 @@ static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: everything is handed on to the system's allocator as it came.
 unsafe impl GlobalAlloc for Counting {
+    // SAFETY: as the system's.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         REQUESTS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
         unsafe { System.alloc(layout) }
     }
 
+    // SAFETY: as the system's.
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as above.
         unsafe { System.dealloc(place, layout) }
     }
 
+    // SAFETY: as the system's.
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         REQUESTS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
         unsafe { System.realloc(place, layout, size) }
     }
 }

@@ -31,8 +31,6 @@ pub struct Crew<'a> {
 #[derive(Default)]
 struct Shared {
     memory: AtomicU64,
-    requests: AtomicU64,
-    slices: AtomicU64,
     replies: AtomicU64,
     places: AtomicU64,
     more_ctas: AtomicBool,
@@ -40,9 +38,8 @@ struct Shared {
 
 /// The memory is the longest task and comes first.
 const MEMORY: usize = 0;
-const REQUESTS: usize = 1;
 /// Tasks before those of the nodes.
-const BEFORE_NODES: usize = 2;
+const BEFORE_NODES: usize = 1;
 
 impl<'a> Crew<'a> {
     /// For a launch of `source`.
@@ -74,16 +71,12 @@ impl<'a> Crew<'a> {
 
     /// Lets every part advance as planned.
     pub fn phase(&self, plan: &Plan) {
-        let Plan { memory, requests, slices, nodes } = *plan;
+        let Plan { memory, nodes, .. } = *plan;
         let Bounds { replies, places, more_ctas, .. } = nodes;
         let shared = &self.plan;
-        for (place, cycle) in [
-            (&shared.memory, memory),
-            (&shared.requests, requests),
-            (&shared.slices, slices),
-            (&shared.replies, replies),
-            (&shared.places, places),
-        ] {
+        for (place, cycle) in
+            [(&shared.memory, memory), (&shared.replies, replies), (&shared.places, places)]
+        {
             place.store(cycle.0, Ordering::Relaxed);
         }
         shared.more_ctas.store(more_ctas, Ordering::Relaxed);
@@ -95,10 +88,6 @@ impl<'a> Crew<'a> {
         let cycle = |place: &AtomicU64| Cycle(place.load(Ordering::Relaxed));
         match number {
             MEMORY => self.memory.lock().expect(NO_PANIC).advance(cycle(&plan.memory)),
-            REQUESTS => {
-                let mut requests = self.requests.lock().expect(NO_PANIC);
-                requests.advance(cycle(&plan.requests), cycle(&plan.slices));
-            }
             _ => {
                 let bounds = Bounds {
                     replies: cycle(&plan.replies),

@@ -177,7 +177,7 @@ impl Gpu {
                 crew.phase(&plan);
                 let mut all = crew.lock();
                 let mut floor = all.floor(&mut turn);
-                floor.settle_phase(&mut launch, plan.nodes)?;
+                floor.settle_phase(&mut launch, &plan)?;
                 watch.look(&floor, launch.started)?;
                 plan = floor.plan(&launch);
             }

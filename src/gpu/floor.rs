@@ -47,8 +47,6 @@ pub struct Plan {
     pub memory: Cycle,
     /// The request network, to this cycle.
     pub requests: Cycle,
-    /// When requests leave the slices' input queues is known before this cycle.
-    pub slices: Cycle,
     /// The nodes.
     pub nodes: Bounds,
 }
@@ -96,7 +94,6 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
         Plan {
             memory: known.min(self.busy_to_at_least(launch)),
             requests: replies,
-            slices: self.memory.clock(),
             nodes: Bounds {
                 replies,
                 places: self.requests.clock(),
@@ -141,7 +138,7 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
         }
         self.start_ctas(launch, Then::GoOn(plan.nodes))?;
         self.tell_requests(launch.has_more());
-        self.requests.advance(plan.requests, plan.slices);
+        self.requests.advance(plan.requests, self.memory.clock());
         self.tell_arrivals();
         Ok(())
     }
@@ -163,13 +160,14 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
         Ok(())
     }
 
-    /// After a phase in which the nodes advanced within `bounds`, and everything else: all the news, and CTAs for
-    /// those who wait for one.
-    pub fn settle_phase(&mut self, launch: &mut Launch, bounds: Bounds) -> Result<()> {
-        self.start_ctas(launch, Then::CatchUp(bounds))?;
+    /// After a phase in which the nodes and the memory advanced as `plan` says: all the news, CTAs for those who
+    /// wait for one, and the request network, from which SMs hear soonest of free places in their miss queues.
+    pub fn settle_phase(&mut self, launch: &mut Launch, plan: &Plan) -> Result<()> {
+        self.start_ctas(launch, Then::CatchUp(plan.nodes))?;
         self.tell_replies();
-        self.tell_arrivals();
         self.tell_requests(launch.has_more());
+        self.requests.advance(plan.requests, self.memory.clock());
+        self.tell_arrivals();
         Ok(())
     }
 

@@ -153,8 +153,11 @@ impl Node {
     }
 
     fn tick(&mut self, now: Cycle) {
-        let arrived = |&mut (tick, _): &mut (Cycle, Reply)| self.noc.core_cycle_of(tick) <= now;
-        let reply = self.inbox.pop_front_if(arrived).map(|(_, reply)| reply);
+        let arrived = |&(tick, _): &(Cycle, Reply)| self.noc.core_cycle_of(tick) <= now;
+        let reply = match self.inbox.front() {
+            Some(front) if arrived(front) => self.inbox.pop_front().map(|(_, reply)| reply),
+            _ => None,
+        };
         let had_room = self.sm.has_room();
         if !self.sm.is_idle() {
             self.busy_to = now + 1;

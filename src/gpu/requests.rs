@@ -181,7 +181,10 @@ impl Requests {
 
     /// Whether all is known that `now` needs: an SM that is behind has a request to take.
     fn is_known(&self, now: Cycle) -> bool {
-        let ticks = self.clocks.noc.ticks_before(now + 1) - self.clocks.noc.ticks_before(now);
+        // An SM of which nothing is known has no request to take, so nothing is known of "never" either.
+        let next = now.0.saturating_add(1);
+        let ticks =
+            self.clocks.noc.ticks_before(Cycle(next)).since(self.clocks.noc.ticks_before(now));
         self.ports
             .iter()
             .all(|port| port.known_to > now || port.waiting.len() as u64 >= ticks.max(1))
