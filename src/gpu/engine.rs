@@ -174,10 +174,17 @@ impl Gpu {
             let mut launch = watch.launch(&mut next);
             let mut plan = crew.lock().floor(&mut turn).plan(&launch);
             while launch.has_more() || !crew.lock().floor(&mut turn).is_idle() {
-                crew.phase(&plan);
+                let is_shared = crew.lock().floor(&mut turn).is_worth_sharing(&plan);
+                if is_shared {
+                    crew.phase(&plan);
+                }
                 let mut all = crew.lock();
                 let mut floor = all.floor(&mut turn);
-                floor.settle_phase(&mut launch, &plan)?;
+                if is_shared {
+                    floor.settle_phase(&mut launch, &plan)?;
+                } else {
+                    floor.window(&mut launch)?;
+                }
                 watch.look(&floor, launch.started)?;
                 plan = floor.plan(&launch);
             }

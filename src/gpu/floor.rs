@@ -21,6 +21,10 @@ use crate::error::Result;
 use crate::isa::Cta;
 use crate::units::Cycle;
 
+/// SMs with something to do from which on a phase is shared between threads: with fewer, handing it out costs
+/// more than doing it.
+const WORTH_SHARING: usize = 3;
+
 /// A launch, and how much of it has been handed out.
 pub struct Launch<'a> {
     /// Writes the next CTA; false after the last one.
@@ -126,6 +130,12 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
             Some(arrival) => end.max(self.memory.needs_from(arrival) + 1),
             None => end,
         }
+    }
+
+    /// Whether the work that `plan` allows is worth other threads' while.
+    pub fn is_worth_sharing(&self, plan: &Plan) -> bool {
+        let end = plan.nodes.replies;
+        self.nodes.iter().filter(|node| node.has_work(end)).nth(WORTH_SHARING - 1).is_some()
     }
 
     /// Every part as far as it can go, one after the other, each with the news of the one before.

@@ -99,6 +99,11 @@ impl Node {
         if self.sm.is_idle() && !more_ctas { Cycle::NEVER } else { self.clock + 1 }
     }
 
+    /// Whether anything happens here before cycle `end`, as far as known.
+    pub fn has_work(&self, end: Cycle) -> bool {
+        self.next_event(self.sm.is_refused()) < end
+    }
+
     /// Advances until a bound is reached.
     pub fn advance(&mut self, bounds: &Bounds) {
         loop {

@@ -175,7 +175,7 @@ impl Sm {
         Ok(true)
     }
 
-    /// The next cycle in which something happens unless a reply arrives or [`Sm::wake`] is called.
+    /// The next cycle in which something happens unless a reply arrives or a place in the miss queue becomes free.
     #[inline]
     pub fn next_event(&self) -> Cycle {
         self.next_event
