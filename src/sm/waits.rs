@@ -130,6 +130,12 @@ impl Outstanding {
                 journey.explain(from, to, |reason, cycles| ledger.charge(reason, cycles));
             }
             waits.outstanding.pop_front();
+            // Those behind it that are done already: without a wait nobody else would drop them.
+            while let Some(&front) = waits.outstanding.front()
+                && !Self::is_outstanding(&self.trackers, front)
+            {
+                waits.outstanding.pop_front();
+            }
         }
         self.free.push(place);
         Some(tracker)
