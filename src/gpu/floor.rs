@@ -147,9 +147,7 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
             node.advance(&plan.nodes);
         }
         self.start_ctas(launch, Then::GoOn(plan.nodes))?;
-        self.tell_requests(launch.has_more());
-        self.requests.advance(plan.requests, self.memory.clock());
-        self.tell_arrivals();
+        self.advance_requests(launch, &plan);
         Ok(())
     }
 
@@ -175,10 +173,15 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
     pub fn settle_phase(&mut self, launch: &mut Launch, plan: &Plan) -> Result<()> {
         self.start_ctas(launch, Then::CatchUp(plan.nodes))?;
         self.tell_replies();
+        self.advance_requests(launch, plan);
+        Ok(())
+    }
+
+    /// The request network, with the SMs' news, as far as planned.
+    fn advance_requests(&mut self, launch: &Launch, plan: &Plan) {
         self.tell_requests(launch.has_more());
         self.requests.advance(plan.requests, self.memory.clock());
         self.tell_arrivals();
-        Ok(())
     }
 
     /// From the memory to the SMs and to the request network.

@@ -255,11 +255,6 @@ impl L1 {
         self.miss_queue.is_full()
     }
 
-    /// The oldest request for the interconnect.
-    pub fn next_request(&self, now: Cycle) -> Option<&Request> {
-        self.miss_queue.front(now)
-    }
-
     /// Takes the oldest request for the interconnect.
     pub fn take_request(&mut self, now: Cycle) -> Option<Request> {
         self.miss_queue.pop(now)

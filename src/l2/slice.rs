@@ -134,12 +134,6 @@ impl Slice {
         config.input_queue.size() + config.tag_latency.size()
     }
 
-    /// True when [`Slice::accept`] may be called.
-    #[inline]
-    pub fn has_room(&self) -> bool {
-        !self.input.is_full()
-    }
-
     /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].
     pub fn accept(&mut self, now: Cycle, core: Cycle, mut request: Request) {
         request.stamps.at_slice = core;
@@ -295,6 +289,11 @@ impl Slice {
 
 #[cfg(test)]
 impl Slice {
+    /// True when [`Slice::accept`] may be called.
+    pub(super) fn has_room(&self) -> bool {
+        !self.input.is_full()
+    }
+
     /// All that decides how later requests are served, to show that a refusal changed nothing; the
     /// refusals counted so far; and the replies queued.
     pub(super) fn state(&self) -> (impl PartialEq + use<>, u64, usize) {

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use super::arguments;
 use crate::config::ResolvedRun;
-use crate::config::kernel::ChecksSpec;
 use crate::error::Result;
-use crate::frontend::ptx::{Checks, Module};
+use crate::frontend::ptx::Module;
 use crate::frontend::synthetic::SyntheticSource;
 use crate::isa::CtaSource;
 use crate::workload::{Launch, Outputs, Verdict, Work, Workload, ptx_header, registry};
@@ -82,8 +81,7 @@ impl Functional {
                     let module = self.modules.of(launch)?;
                     let mut source = module.launch(launch, &mut self.workload.memory)?;
                     source.limit = self.workload.own.limit.unwrap_or(source.limit);
-                    let ChecksSpec { uninitialised_shared, division } = self.workload.own.checks;
-                    source.check(Checks { uninitialised_shared, division });
+                    source.check(self.workload.own.checks);
                     take(&mut source)?;
                     prints += source.prints();
                     ctas += source.kernel().ctas;

@@ -70,7 +70,7 @@ impl Sm {
     }
 
     /// Whether the next instruction of a warp that has just issued can issue in the same cycle.
-    fn can_pair(&mut self, now: Cycle, scheduler: usize, warp: usize, memory_taken: bool) -> bool {
+    fn can_pair(&self, now: Cycle, scheduler: usize, warp: usize, memory_taken: bool) -> bool {
         let bit = 1u64 << warp;
         if self.warps.ready & bit == 0 {
             return false;

@@ -1,5 +1,7 @@
 //! The arithmetic pipelines: of the whole SM, or of each sub-core.
 
+use std::ops::Range;
+
 use super::program::Port;
 use crate::config::machine::{Arithmetic, Pipelining};
 use crate::units::Cycle;
@@ -37,23 +39,24 @@ impl Pipelines {
 
     /// The pipelines of `port` that `scheduler` issues to.
     #[inline]
-    fn of(&mut self, scheduler: usize, port: Port) -> &mut [Cycle] {
+    fn of(&self, scheduler: usize, port: Port) -> Range<usize> {
         let size = usize::from(self.bounds[Port::ARITHMETIC.len()]);
         let first = if self.sub_cores == 1 { 0 } else { scheduler * size };
         let [from, to] = [port as usize, port as usize + 1].map(|at| usize::from(self.bounds[at]));
-        &mut self.free[first + from..first + to]
+        first + from..first + to
     }
 
     /// True when a pipeline takes an instruction of `scheduler` at `now`.
     #[inline]
-    pub fn is_free(&mut self, scheduler: usize, port: Port, now: Cycle) -> bool {
-        self.of(scheduler, port).iter().any(|&free| free <= now)
+    pub fn is_free(&self, scheduler: usize, port: Port, now: Cycle) -> bool {
+        self.free[self.of(scheduler, port)].iter().any(|&free| free <= now)
     }
 
     /// Gives an instruction to a free pipeline, which takes the next one after `interval` cycles.
     #[inline]
     pub fn take(&mut self, now: Cycle, scheduler: usize, port: Port, interval: u64) {
-        let free = self.of(scheduler, port).iter_mut().find(|free| **free <= now);
+        let pipelines = self.of(scheduler, port);
+        let free = self.free[pipelines].iter_mut().find(|free| **free <= now);
         *free.expect("an eligible warp has a pipeline") = now + interval;
     }
 }

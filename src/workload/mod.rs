@@ -21,7 +21,7 @@ pub use launch::{Arg, Launch, Launches, PtxSource, SyntheticLaunch, Work};
 pub use memory::{Buffer, DeviceMemory};
 pub use output::{Output, Outputs};
 
-use crate::config::kernel::ChecksSpec;
+use crate::config::kernel::Checks;
 use crate::error::Result;
 
 /// Something to run: buffers filled, launches in order, and the host's opinion of the result.
@@ -46,7 +46,7 @@ pub struct Own {
     /// Warp instructions that a launch may execute, where it is not the default.
     pub limit: Option<u64>,
     /// What ends a launch, where it is not the default.
-    pub checks: ChecksSpec,
+    pub checks: Checks,
     /// Buffers that are written to files after the last launch.
     pub outputs: Vec<Output>,
     /// SHA-256 of every file that took part, and the compiler, by the names that the run file has.

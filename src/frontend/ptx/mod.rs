@@ -69,4 +69,4 @@ mod tests;
 
 pub use describe::{Description, Parameter, ParameterKind};
 pub use exec::Checks;
-pub use source::{DEFAULT_LIMIT, Module, PtxLaunch};
+pub use source::{Module, PtxLaunch};

@@ -8,15 +8,13 @@ use super::exec::{Checks, CtaState, Fault, Place};
 use super::lower::{lower, read_value};
 use super::parser::parse;
 use super::program::{Constant, ConstantRow, Global, Program, Special};
+use crate::config::kernel::DEFAULT_LIMIT;
 use crate::error::{Error, Result};
 use crate::isa::{Cta, CtaSource, Kernel, WARP};
 use crate::workload::{Arg, Buffer, DeviceMemory, Launch, PtxSource};
 
 /// Threads that a CTA may have. Source: CUDA C++ Programming Guide, compute capabilities.
 const MAX_THREADS: u64 = 1024;
-
-/// Warp instructions that a launch may execute unless [`PtxLaunch::limit`] says otherwise.
-pub const DEFAULT_LIMIT: u64 = 1 << 32;
 
 /// A parsed module. Its entries are decoded when they are first launched, and only once.
 #[derive(Debug)]

@@ -46,12 +46,6 @@ impl AccessList {
         self.len += 1;
     }
 
-    /// Takes the last access away.
-    pub(super) fn pop(&mut self) -> (LineAddr, u128) {
-        self.len -= 1;
-        self.get(self.len())
-    }
-
     /// Fills the list with the accesses of a warp whose lanes each access `bytes` bytes, aligned to
     /// their size. Lines have `1 << line_bits` bytes (at most 128), segments `1 << segment_bits`,
     /// no more than a line.

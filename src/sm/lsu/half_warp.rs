@@ -85,14 +85,21 @@ impl AccessList {
                 let whole = HALF as u64 * size;
                 let bits = (whole.trailing_zeros()).min(line_bits);
                 for start in (block..block + whole).step_by(1 << bits) {
-                    self.push_segment(start, bits, line_bits);
-                    if exact {
-                        self.keep_only(half, addresses, bytes, line_bits);
+                    if !exact {
+                        self.push_segment(start, bits, line_bits);
+                        continue;
+                    }
+                    let inside =
+                        lanes(half).filter(|&lane| addresses.of(lane) >> bits == start >> bits);
+                    let wanted = inside
+                        .fold(0, |all, lane| all | byte_mask(addresses.of(lane), size, line_bits));
+                    if wanted != 0 {
+                        self.push(LineAddr::of_byte(start, line_bits), wanted);
                     }
                 }
             } else {
                 for lane in lanes(half) {
-                    let (address, size) = (addresses.of(lane), u64::from(bytes));
+                    let address = addresses.of(lane);
                     if exact {
                         let line = LineAddr::of_byte(address, line_bits);
                         self.push(line, byte_mask(address, size, line_bits));
@@ -101,18 +108,6 @@ impl AccessList {
                     }
                 }
             }
-        }
-    }
-
-    /// Takes from the last access the bytes that no lane of `half` has.
-    fn keep_only(&mut self, half: LaneMask, addresses: &LaneAddresses, bytes: u32, line_bits: u32) {
-        let (line, segment) = self.pop();
-        let own = |lane: &usize| LineAddr::of_byte(addresses.of(*lane), line_bits) == line;
-        let wanted = lanes(half)
-            .filter(own)
-            .fold(0, |all, lane| all | byte_mask(addresses.of(lane), u64::from(bytes), line_bits));
-        if segment & wanted != 0 {
-            self.push(line, segment & wanted);
         }
     }
 

@@ -42,28 +42,30 @@ pub struct KernelSpec {
     pub instruction_limit: u64,
     /// What ends the run, besides accesses outside of buffers, which always do.
     #[serde(default)]
-    pub checks: ChecksSpec,
+    pub checks: Checks,
 }
 
 /// Mistakes of a kernel that PTX leaves without a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct ChecksSpec {
+pub struct Checks {
     /// Reading bytes of shared memory that nothing was written to.
     pub uninitialised_shared: bool,
     /// Dividing a whole number by zero.
     pub division: bool,
 }
 
-impl Default for ChecksSpec {
+impl Default for Checks {
     fn default() -> Self {
-        ChecksSpec { uninitialised_shared: true, division: true }
+        Checks { uninitialised_shared: true, division: true }
     }
 }
 
-/// As a launch has it that says nothing else.
+/// Warp instructions that a launch may execute which says nothing else.
+pub const DEFAULT_LIMIT: u64 = 1 << 32;
+
 fn default_limit() -> u64 {
-    1 << 32
+    DEFAULT_LIMIT
 }
 
 impl KernelSpec {

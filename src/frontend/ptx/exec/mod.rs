@@ -25,6 +25,7 @@ pub use registers::{
     Bits, Flushed, Kind, Lane, Registers, flush, map1, map2, map3, map4, pack, test2, write,
 };
 
+pub use crate::config::kernel::Checks;
 pub use crate::isa::SHARED_WINDOW;
 
 /// Generic address of a thread's first byte of local memory.
@@ -42,21 +43,6 @@ pub fn function_address(number: u32) -> u64 {
 /// Where the threads' local memories lie, as the timing model sees them. Words of the lanes of a
 /// warp lie side by side, as chips interleave them; every warp of the launch has its own range.
 pub const LOCAL_BASE: u64 = 1 << 52;
-
-/// What stops a launch beside what no memory allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Checks {
-    /// Reading shared memory that nothing was written to.
-    pub uninitialised_shared: bool,
-    /// Dividing a whole number by zero, of which PTX does not say what it gives.
-    pub division: bool,
-}
-
-impl Default for Checks {
-    fn default() -> Self {
-        Checks { uninitialised_shared: true, division: true }
-    }
-}
 
 /// Why execution stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -67,6 +67,13 @@ fn dot_product(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
     write(u32::row_mut(regs, micro.ops[0]), mask, &out);
 }
 
+/// A mode of `prmt`: the two low bits of the last operand choose one of four selectors.
+macro_rules! permute_by {
+    ($($selector:literal),*) => {
+        rule!(IntAdd, u32 = |a: u32, b: u32, c: u32| permute(a, b, [$($selector),*][c as usize & 3]))
+    };
+}
+
 /// The rule of an instruction on 32 bits.
 pub fn select(key: &str, ty: Type) -> Option<Rule> {
     Some(match (key, ty) {
@@ -78,50 +85,12 @@ pub fn select(key: &str, ty: Type) -> Option<Rule> {
         ("prmt", Type::B32) => {
             rule!(IntAdd, u32 = |a: u32, b: u32, selector: u32| permute(a, b, selector))
         }
-        // The two low bits of the last operand choose a selector.
-        ("prmt.f4e", Type::B32) => {
-            rule!(
-                IntAdd,
-                u32 = |a: u32, b: u32, c: u32| {
-                    permute(a, b, [0x3210, 0x4321, 0x5432, 0x6543][c as usize & 3])
-                }
-            )
-        }
-        ("prmt.b4e", Type::B32) => {
-            rule!(
-                IntAdd,
-                u32 = |a: u32, b: u32, c: u32| {
-                    permute(a, b, [0x5670, 0x6701, 0x7012, 0x0123][c as usize & 3])
-                }
-            )
-        }
-        ("prmt.rc8", Type::B32) => {
-            rule!(IntAdd, u32 = |a: u32, b: u32, c: u32| permute(a, b, 0x1111 * (c & 3)))
-        }
-        ("prmt.ecl", Type::B32) => {
-            rule!(
-                IntAdd,
-                u32 = |a: u32, b: u32, c: u32| {
-                    permute(a, b, [0x3210, 0x3211, 0x3222, 0x3333][c as usize & 3])
-                }
-            )
-        }
-        ("prmt.ecr", Type::B32) => {
-            rule!(
-                IntAdd,
-                u32 = |a: u32, b: u32, c: u32| {
-                    permute(a, b, [0x0000, 0x1110, 0x2210, 0x3210][c as usize & 3])
-                }
-            )
-        }
-        ("prmt.rc16", Type::B32) => {
-            rule!(
-                IntAdd,
-                u32 = |a: u32, b: u32, c: u32| {
-                    permute(a, b, if c & 1 == 0 { 0x1010 } else { 0x3232 })
-                }
-            )
-        }
+        ("prmt.f4e", Type::B32) => permute_by!(0x3210, 0x4321, 0x5432, 0x6543),
+        ("prmt.b4e", Type::B32) => permute_by!(0x5670, 0x6701, 0x7012, 0x0123),
+        ("prmt.rc8", Type::B32) => permute_by!(0x0000, 0x1111, 0x2222, 0x3333),
+        ("prmt.ecl", Type::B32) => permute_by!(0x3210, 0x3211, 0x3222, 0x3333),
+        ("prmt.ecr", Type::B32) => permute_by!(0x0000, 0x1110, 0x2210, 0x3210),
+        ("prmt.rc16", Type::B32) => permute_by!(0x1010, 0x3232, 0x1010, 0x3232),
         ("bmsk.clamp", Type::B32) => {
             rule!(IntAdd, u32 = |start: u32, length: u32| ones(start, length))
         }
