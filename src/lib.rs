@@ -40,7 +40,7 @@
 //! bounded queue; each item carries the cycle from which it is visible, so that it is a fixed-latency
 //! pipe as well. [`error`] is the one error type: a line that says what and where, a hint, and an exit code.
 //! [`stats`] declares counters and ledgers; the doc comment of a counter or of a reason is also its
-//! entry in the glossary of every report. [`native`] loads NVIDIA's run-time compiler where it is
+//! entry in the glossary of every report. [`nvrtc`] loads NVIDIA's run-time compiler where it is
 //! installed, for kernels that come as CUDA C++. They import nothing but each other.
 //!
 //! **[`config`]** holds the machine, run and study files as types. Ranges and rules between fields are
@@ -194,6 +194,7 @@
 //!
 //! `CONTRIBUTING.md` says how to add things, with the files to touch for each.
 
+pub mod calibrate;
 pub mod cli;
 pub mod config;
 pub mod dram;
@@ -205,6 +206,7 @@ pub mod l1;
 pub mod l2;
 pub mod native;
 pub mod noc;
+pub mod nvrtc;
 pub mod parts;
 pub mod report;
 pub mod ring;

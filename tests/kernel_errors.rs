@@ -598,7 +598,7 @@ fn cuda_without_nvrtc_says_what_to_do() {
 
 #[test]
 fn cuda_is_compiled_where_nvrtc_is_installed_and_its_errors_have_their_place() {
-    if gsim::native::nvrtc::Nvrtc::load(None).is_err() {
+    if gsim::nvrtc::Nvrtc::load(None).is_err() {
         println!("skipped: NVRTC is not installed");
         return;
     }

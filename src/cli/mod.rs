@@ -1,7 +1,10 @@
 //! The command line: one file a subcommand.
 
+mod calibrate;
 mod machine;
+mod native;
 mod run;
+mod runs;
 mod study;
 mod workload;
 
@@ -38,6 +41,12 @@ enum Command {
     Run(RunArgs),
     /// Simulate every combination of a study's axes.
     Study(StudyArgs),
+    /// Run workloads on a GPU: verify, measure.
+    #[command(subcommand)]
+    Native(native::NativeCommand),
+    /// Hold the simulator against what a GPU was measured to do.
+    #[command(subcommand)]
+    Calibrate(calibrate::CalibrateCommand),
     /// List, show and check machines.
     #[command(subcommand)]
     Machine(machine::MachineCommand),
@@ -53,6 +62,8 @@ impl Cli {
             None => print(&Cli::command().render_help().to_string()),
             Some(Command::Run(args)) => run::run(args),
             Some(Command::Study(args)) => study::run(args),
+            Some(Command::Native(command)) => native::run(command),
+            Some(Command::Calibrate(command)) => calibrate::run(command),
             Some(Command::Machine(command)) => machine::run(command),
             Some(Command::Workload(command)) => workload::run(command),
         }

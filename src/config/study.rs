@@ -114,6 +114,29 @@ impl Axis {
     }
 }
 
+/// Labels and overrides of every combination of the axes' points, which come after `fixed`; the last axis varies
+/// fastest.
+pub(super) fn combinations(axes: &[Axis], fixed: Vec<(String, Setting)>) -> Vec<Combination> {
+    let mut combinations = vec![(Vec::new(), fixed)];
+    for axis in axes {
+        let points = axis.points();
+        combinations = combinations
+            .into_iter()
+            .flat_map(|(labels, set)| {
+                points.iter().map(move |(label, more)| {
+                    let labels: Vec<String> = labels.iter().chain([label]).cloned().collect();
+                    let set: Vec<(String, Setting)> = set.iter().chain(more).cloned().collect();
+                    (labels, set)
+                })
+            })
+            .collect();
+    }
+    combinations
+}
+
+/// The label of a point on each axis, and the overrides that make it.
+pub(super) type Combination = (Vec<String>, Vec<(String, Setting)>);
+
 /// The most runs of a study.
 const MOST_RUNS: usize = 100_000;
 
@@ -190,21 +213,7 @@ impl StudyFile {
         }
         let fixed: Vec<(String, Setting)> =
             self.config.set.clone().into_iter().chain(sets.iter().cloned()).collect();
-        let mut combinations = vec![(Vec::new(), fixed)];
-        for axis in &self.config.axes {
-            let points = axis.points();
-            combinations = combinations
-                .into_iter()
-                .flat_map(|(labels, set)| {
-                    points.iter().map(move |(label, more)| {
-                        let labels: Vec<String> = labels.iter().chain([label]).cloned().collect();
-                        let set: Vec<(String, Setting)> = set.iter().chain(more).cloned().collect();
-                        (labels, set)
-                    })
-                })
-                .collect();
-        }
-        combinations
+        combinations(&self.config.axes, fixed)
             .into_iter()
             .map(|(labels, set)| {
                 let run = self.run.resolve_for("", folder, &set).map_err(|error: Error| {

@@ -1,3 +1,18 @@
-//! NVIDIA's libraries, loaded at run time where they are installed: gsim builds and runs without them.
+//! The same kernels on a GPU: run, held against the simulator's functional execution, timed.
+//!
+//! The CUDA driver is loaded at run time, so that gsim builds and runs where there is none.
 
-pub mod nvrtc;
+mod approximate;
+mod device;
+mod micro;
+mod prepare;
+mod report;
+mod run;
+mod timing;
+mod verify;
+
+pub use device::{Device, DeviceFacts};
+pub use micro::{Answer, MicroReport, micro};
+pub use report::{Clock, LaunchTimes, NATIVE_FILE, NativeReport, Times};
+pub use run::{Options, launch, run};
+pub use verify::{Agreement, BufferAgreement};

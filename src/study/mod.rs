@@ -17,6 +17,7 @@ mod window;
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 pub use table::Table;
 
 use crate::config::study::StudyPoint;
@@ -69,6 +70,19 @@ pub fn run(
     options: &Options,
     observe: &(dyn Fn(Event) + Sync),
 ) -> Result<Table> {
+    let reports = simulate(points, options, observe)?;
+    Ok(Table::new(&study.config.axes, reports))
+}
+
+/// As [`run`], of points that need not be those of one study; gives the reports as JSON.
+///
+/// # Errors
+/// As [`run`].
+pub fn simulate(
+    points: &[StudyPoint],
+    options: &Options,
+    observe: &(dyn Fn(Event) + Sync),
+) -> Result<Vec<Value>> {
     let outcomes = groups::simulate_all(points, options, observe)?;
     let mut reports = Vec::with_capacity(points.len());
     for (point, outcome) in points.iter().zip(outcomes) {
@@ -80,7 +94,7 @@ pub fn run(
             Error { message, ..error }
         })?);
     }
-    Ok(Table::new(&study.config.axes, reports))
+    Ok(reports)
 }
 
 /// Writes the result folder `ROOT/NAME`: `README.md`, `runs.csv`, and the figures.

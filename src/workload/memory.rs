@@ -19,6 +19,8 @@ pub struct Buffer {
 pub struct DeviceMemory {
     bytes: Vec<u8>,
     buffers: Vec<(String, Buffer)>,
+    /// Buffers with addresses in every so many bytes from their start on.
+    addresses: Vec<(Buffer, usize)>,
 }
 
 impl DeviceMemory {
@@ -47,9 +49,46 @@ impl DeviceMemory {
         &self.buffers
     }
 
+    /// Says that every `step` bytes, from its start on, `buffer` holds a 64-bit address of this memory.
+    pub fn mark_addresses(&mut self, buffer: Buffer, step: usize) {
+        self.addresses.push((buffer, step));
+    }
+
+    /// Every byte from [`DeviceMemory::BASE`] on, as it is in a memory whose first byte has address `base`.
+    pub fn bytes_at(&self, base: u64) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        self.move_addresses(&mut bytes, base.wrapping_sub(Self::BASE));
+        bytes
+    }
+
+    /// Takes every byte from a memory whose first byte has address `base`.
+    ///
+    /// # Panics
+    /// When they are not as many as [`DeviceMemory::size`].
+    pub fn set_from(&mut self, base: u64, bytes: &[u8]) {
+        let mut bytes = bytes.to_vec();
+        self.move_addresses(&mut bytes, Self::BASE.wrapping_sub(base));
+        self.bytes.copy_from_slice(&bytes);
+    }
+
+    fn move_addresses(&self, bytes: &mut [u8], by: u64) {
+        for &(buffer, step) in &self.addresses {
+            for place in bytes[Self::range(buffer)].chunks_mut(step) {
+                if let Some(word) = place.first_chunk_mut::<8>() {
+                    *word = u64::from_le_bytes(*word).wrapping_add(by).to_le_bytes();
+                }
+            }
+        }
+    }
+
     fn range(buffer: Buffer) -> Range<usize> {
         let start = (buffer.address - Self::BASE) as usize;
         start..start + buffer.bytes as usize
+    }
+
+    /// How many bytes [`DeviceMemory::bytes_at`] gives.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
     }
 
     /// The content of a buffer.
@@ -93,5 +132,22 @@ mod tests {
         assert_eq!(memory.find(0, 1), None);
         memory.of_mut(second)[7] = 9;
         assert_eq!(memory.of(second), [0, 0, 0, 0, 0, 0, 0, 9]);
+    }
+
+    #[test]
+    fn addresses_follow_the_memory_to_another_place() {
+        let mut memory = DeviceMemory::default();
+        let (numbers, ring) = (memory.allocate("numbers", 8), memory.allocate("ring", 16));
+        memory.of_mut(numbers).copy_from_slice(&ring.address.to_le_bytes());
+        memory.of_mut(ring)[..8].copy_from_slice(&ring.address.to_le_bytes());
+        memory.mark_addresses(ring, 16);
+        let moved = memory.bytes_at(0x7000_0000);
+        assert_eq!(moved[..8], ring.address.to_le_bytes());
+        let at = (ring.address - DeviceMemory::BASE) as usize;
+        assert_eq!(moved[at..][..8], (0x7000_0000 + at as u64).to_le_bytes());
+        assert_eq!(moved[at + 8..], [0; 8]);
+        let mut back = memory.clone();
+        back.set_from(0x7000_0000, &moved);
+        assert_eq!(back.of(ring), memory.of(ring));
     }
 }

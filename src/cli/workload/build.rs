@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::super::print;
 use crate::config::parse::{read_text, suggest};
 use crate::error::{Error, Result};
-use crate::native::nvrtc::Nvrtc;
+use crate::nvrtc::Nvrtc;
 use crate::report::write_file;
 use crate::workload::ptx_header;
 use crate::workload::registry::{KERNELS, Kernel};

@@ -131,6 +131,8 @@ pub struct LineSeries {
     pub points: Vec<(f64, f64)>,
     /// Whether it is dashed: a model, a bound, somebody else's numbers.
     pub dashed: bool,
+    /// Whether there are dots only: points without an order.
+    pub scattered: bool,
     /// Its colour; `None` for the next one of the palette.
     pub colour: Option<Colour>,
 }

@@ -20,7 +20,7 @@ fn colour(series: &LineSeries, index: usize) -> Colour {
 }
 
 fn has_dots(series: &LineSeries) -> bool {
-    !series.dashed && series.points.len() <= MOST_DOTS
+    !series.dashed && (series.scattered || series.points.len() <= MOST_DOTS)
 }
 
 impl Lines {
@@ -55,7 +55,9 @@ impl Lines {
                 frame.draw(DashedLineSeries::new(points, units(7.0), units(5.0), style));
                 continue;
             }
-            frame.draw(plotters::series::LineSeries::new(points.iter().copied(), style));
+            if !series.scattered {
+                frame.draw(plotters::series::LineSeries::new(points.iter().copied(), style));
+            }
             if has_dots(series) {
                 let circle = |(radius, fill): (f64, Option<Colour>)| {
                     let fill = ink(fill.unwrap_or(colour)).filled();

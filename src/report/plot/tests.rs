@@ -119,6 +119,7 @@ fn sweep() -> Chart {
         name: name.to_owned(),
         points: [2.0, 4.0, 8.0, 16.0, 32.0].into_iter().zip(values).collect(),
         dashed,
+        scattered: false,
         colour: None,
     };
     Chart {
@@ -200,6 +201,7 @@ fn curve() -> Chart {
         name: name.to_owned(),
         points,
         dashed,
+        scattered: false,
         colour: None,
     };
     Chart {

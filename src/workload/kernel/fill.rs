@@ -22,9 +22,18 @@ fn below(random: &mut ChaCha8Rng, limit: u128) -> u128 {
     (u128::from(random.next_u64()) * limit) >> 64
 }
 
-/// Fills a buffer that no file fills. The specification has been checked.
+/// Brings `count` things into a random order, all orders equally likely.
+fn shuffle(count: usize, random: &mut ChaCha8Rng, swap: &mut dyn FnMut(usize, usize)) {
+    // Fisher and Yates, from the end.
+    for last in (1..count).rev() {
+        swap(last, below(random, last as u128 + 1) as usize);
+    }
+}
+
+/// Fills a buffer at `address` that no file fills. The specification has been checked.
 pub fn fill(
     place: &mut [u8],
+    address: u64,
     element: Scalar,
     fill: &Fill,
     scope: &Scope,
@@ -46,6 +55,19 @@ pub fn fill(
         Fill::Values(values) => {
             for (place, value) in place.chunks_exact_mut(size).zip(values) {
                 place.copy_from_slice(&of_amount(element, value, scope)?[..size]);
+            }
+        }
+        Fill::Ring { step, shuffled } => {
+            let step = step.whole(scope)? as usize;
+            let mut nodes: Vec<usize> = (0..place.len() / size).step_by(step).collect();
+            if *shuffled {
+                let random = &mut random(seed, name);
+                shuffle(nodes.len(), random, &mut |one, other| nodes.swap(one, other));
+            }
+            let next = nodes.iter().cycle().skip(1);
+            for (node, next) in nodes.iter().zip(next) {
+                let next = address + (next * size) as u64;
+                place[node * size..][..size].copy_from_slice(&next.to_le_bytes());
             }
         }
         Fill::Iota { start, step } if element.is_float() => {
@@ -73,14 +95,11 @@ pub fn fill(
         Fill::Permutation { start } => {
             let start = start.whole(scope)?;
             each(place, &mut |index| of_whole(element, start + index));
-            let mut random = random(seed, name);
-            // Fisher and Yates, from the end.
-            for last in (1..place.len() / size).rev() {
-                let other = below(&mut random, last as u128 + 1) as usize;
+            shuffle(place.len() / size, &mut random(seed, name), &mut |one, other| {
                 for byte in 0..size {
-                    place.swap(last * size + byte, other * size + byte);
+                    place.swap(one * size + byte, other * size + byte);
                 }
-            }
+            });
         }
     }
     Ok(())
@@ -90,11 +109,12 @@ pub fn fill(
 mod tests {
     use super::super::element::Value;
     use super::*;
+    use crate::config::kernel::Amount;
 
     fn values(element: Scalar, count: usize, text: &str) -> Vec<Value> {
         let mut bytes = vec![0; count * element.bytes() as usize];
         let spec: Fill = ron::from_str(text).unwrap();
-        fill(&mut bytes, element, &spec, &Scope::new(), 1, "x").unwrap();
+        fill(&mut bytes, 0, element, &spec, &Scope::new(), 1, "x").unwrap();
         bytes.chunks_exact(element.bytes() as usize).map(|one| Value::of(element, one)).collect()
     }
 
@@ -127,6 +147,28 @@ mod tests {
     }
 
     #[test]
+    fn a_ring_visits_every_node_once() {
+        for (shuffled, nodes) in [(false, 7), (true, 7)] {
+            let (count, step, address) = (20, 3, 0x1000);
+            let spec = Fill::Ring { step: Amount::Whole(step), shuffled };
+            let mut bytes = vec![0; count * 8];
+            fill(&mut bytes, address, Scalar::U64, &spec, &Scope::new(), 1, "x").unwrap();
+            let word = |index: usize| {
+                u64::from_le_bytes(bytes[index * 8..][..8].try_into().expect("eight bytes"))
+            };
+            let mut visited = Vec::new();
+            let mut place = 0;
+            while !visited.contains(&place) {
+                visited.push(place);
+                place = (word(place) - address) as usize / 8;
+            }
+            assert_eq!((place, visited.len()), (0, nodes));
+            assert_eq!(visited.is_sorted(), !shuffled, "{visited:?}");
+            assert!((0..count).all(|index| visited.contains(&index) || word(index) == 0));
+        }
+    }
+
+    #[test]
     fn uniform_numbers_fill_their_range() {
         let dice = whole(Scalar::I8, 6000, "Uniform(low: -3, high: 2)");
         assert_eq!(dice[..4], DICE);
@@ -151,7 +193,7 @@ mod tests {
         let of = |seed, name| {
             let mut bytes = vec![0; 64];
             let spec = ron::from_str("Uniform(low: 0, high: 255)").unwrap();
-            fill(&mut bytes, Scalar::U8, &spec, &Scope::new(), seed, name).unwrap();
+            fill(&mut bytes, 0, Scalar::U8, &spec, &Scope::new(), seed, name).unwrap();
             bytes
         };
         assert_eq!(of(1, "x"), of(1, "x"));

@@ -19,7 +19,7 @@ use crate::config::kernel::{Amount, BufferSpec, Expect, Fill, MAX_BYTES, Scalar,
 use crate::config::parse::read_text;
 use crate::config::{KernelSpec, Origin};
 use crate::error::{Error, Result};
-use crate::native::nvrtc::Nvrtc;
+use crate::nvrtc::Nvrtc;
 
 /// Where a workload's files are, and what makes PTX of CUDA C++.
 pub(super) struct Surroundings<'a> {
@@ -243,10 +243,23 @@ fn fill_one(
     digests: &mut BTreeMap<String, String>,
 ) -> Result<()> {
     let path = format!("workload.buffers.{}.fill", one.name);
-    let (element, place) = (one.element(), memory.of_mut(buffer));
+    let element = one.element();
+    if let Fill::Ring { step, .. } = &one.spec.fill {
+        let step = step.whole(scope).expect("checked") as usize;
+        memory.mark_addresses(buffer, step * element.bytes() as usize);
+    }
+    let place = memory.of_mut(buffer);
     let Some((file, written, elements)) = one.file else {
-        return fill::fill(place, element, &one.spec.fill, scope, around.seed, one.name)
-            .map_err(|why| around.origin.point(&path, Error::input(why)));
+        return fill::fill(
+            place,
+            buffer.address,
+            element,
+            &one.spec.fill,
+            scope,
+            around.seed,
+            one.name,
+        )
+        .map_err(|why| around.origin.point(&path, Error::input(why)));
     };
     let digest = elements
         .read(&file, element.bytes(), place)

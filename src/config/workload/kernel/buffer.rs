@@ -67,6 +67,16 @@ pub enum Fill {
         #[serde(default = "zero")]
         start: Amount,
     },
+    /// Addresses within the buffer itself: every `step`-th element holds the address of another such element, and
+    /// following them visits all of them in a circle. The others are zero. For 64-bit whole numbers.
+    Ring {
+        /// From one element of the circle to the next in memory [elements, 1..].
+        #[serde(default = "one")]
+        step: Amount,
+        /// Whether the order is random, and not that of memory.
+        #[serde(default)]
+        shuffled: bool,
+    },
     /// These numbers.
     Values(Vec<Amount>),
     /// A NumPy file, relative to the run file, with elements of this type.
@@ -179,6 +189,13 @@ impl BufferSpec {
         };
         match &self.fill {
             Fill::Zero | Fill::Values(_) | Fill::Npy(_) | Fill::Raw(_) => Ok(()),
+            Fill::Ring { .. } if !matches!(element, Scalar::U64 | Scalar::I64) => {
+                Err("a ring of addresses needs elements of type U64".to_owned())
+            }
+            Fill::Ring { step, .. } => step
+                .within(scope, 1, count.into())
+                .map(|_| ())
+                .map_err(|why| format!("step: {why}")),
             Fill::Constant(value) => check_element(element, value, scope),
             Fill::Iota { start, step } if element.is_float() => {
                 start.real(scope).and(step.real(scope)).map(|_| ())

@@ -1,0 +1,60 @@
+// Pointer chases: each load gives the address of the next one. The time of a hop is the latency of a load.
+typedef unsigned long long u64;
+
+// One thread of CTA `cta` follows the ring from `start` for `hops` hops, a multiple of 16.
+#define CHASE(NAME, LOAD)                                                             \
+    extern "C" __global__ void NAME(const u64* start, int hops, int cta, u64* out) {  \
+        if (blockIdx.x != cta) return;                                                \
+        u64 place = (u64)start;                                                       \
+        for (int i = 0; i < hops; i += 16) {                                          \
+            _Pragma("unroll") for (int j = 0; j < 16; ++j)                            \
+                asm volatile(LOAD " %0, [%0];" : "+l"(place) : : "memory");           \
+        }                                                                             \
+        *out = place - (u64)start;                                                    \
+    }
+CHASE(chase_ca, "ld.global.ca.u64")
+CHASE(chase_cg, "ld.global.cg.u64")
+
+// Each thread follows the ring from an element of its own, `spacing` elements behind its neighbour's.
+extern "C" __global__ void chase_threads(const u64* ring, int hops, int spacing, u64* out) {
+    int thread = blockIdx.x * blockDim.x + threadIdx.x;
+    u64 place = (u64)(ring + (u64)thread * spacing);
+    for (int i = 0; i < hops; i += 16) {
+        #pragma unroll
+        for (int j = 0; j < 16; ++j)
+            asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(place) : : "memory");
+    }
+    out[thread] = place - (u64)ring;
+}
+
+// As chase_ca, and stores beside each pointer: does the store take the line out of the L1?
+extern "C" __global__ void chase_store(const u64* start, int hops, u64* out) {
+    u64 place = (u64)start;
+    for (int i = 0; i < hops; i += 16) {
+        #pragma unroll
+        for (int j = 0; j < 16; ++j) {
+            u64 next;
+            asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(next) : "l"(place) : "memory");
+            asm volatile("st.global.u32 [%0 + 8], %1;" : : "l"(place), "r"(i) : "memory");
+            place = next;
+        }
+    }
+    *out = place - (u64)start;
+}
+
+// Each lane reads a word of shared memory that holds its own address, `stride` words from its neighbour's.
+extern "C" __global__ void chase_shared(int hops, int stride, int* out) {
+    __shared__ unsigned ring[32 * 32];
+    unsigned place;
+    asm volatile("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }"
+                 : "=r"(place) : "l"(&ring[threadIdx.x * stride]));
+    ring[threadIdx.x * stride] = place;
+    __syncthreads();
+    unsigned first = place;
+    for (int i = 0; i < hops; i += 16) {
+        #pragma unroll
+        for (int j = 0; j < 16; ++j)
+            asm volatile("ld.shared.u32 %0, [%0];" : "+r"(place) : : "memory");
+    }
+    out[threadIdx.x] = place - first;
+}

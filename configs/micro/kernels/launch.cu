@@ -1,0 +1,2 @@
+// Launches of kernels that do nothing.
+extern "C" __global__ void nothing() {}

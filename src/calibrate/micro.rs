@@ -1,0 +1,221 @@
+//! Micro-benchmarks in the simulator, beside a GPU's answers.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use super::Agreement;
+use crate::config::ResolvedRun;
+use crate::config::micro::{MicroFile, MicroPoint};
+use crate::config::study::{Axis, StudyPoint};
+use crate::error::{Error, Result};
+use crate::native::MicroReport;
+use crate::report::plot::{self, Body, Chart, LineSeries, Lines};
+use crate::report::{number, write_file, write_folder};
+use crate::study::{self, Event, Options};
+
+/// The file that marks the result folder.
+pub const TABLE_FILE: &str = "micro.csv";
+
+/// One question with both answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// The benchmark's place in its file.
+    pub benchmark: usize,
+    /// The label of its point on each axis.
+    pub labels: Vec<String>,
+    /// Unit of the values.
+    pub unit: String,
+    /// The simulator's answer.
+    pub simulated: f64,
+    /// The GPU's, with its spread; none where it was not asked.
+    pub measured: Option<[f64; 3]>,
+}
+
+impl Compared {
+    /// (simulated - measured) / measured.
+    pub fn error(&self) -> Option<f64> {
+        self.measured.map(|[_, measured, _]| self.simulated / measured - 1.0)
+    }
+}
+
+/// Simulates every question and puts the answers beside those of `device`, where it has them.
+///
+/// # Errors
+/// The first simulation that fails.
+pub fn compare(
+    file: &MicroFile,
+    points: &[MicroPoint],
+    device: Option<&MicroReport>,
+    options: &Options,
+    observe: &(dyn Fn(Event) + Sync),
+) -> Result<Vec<Compared>> {
+    let runs: Vec<StudyPoint> = points
+        .iter()
+        .flat_map(|point| {
+            let of =
+                |run: &ResolvedRun| StudyPoint { labels: point.labels.clone(), run: run.clone() };
+            point.runs.each_ref().map(of)
+        })
+        .collect();
+    let reports = study::simulate(&runs, options, observe)?;
+    let cycles = |report: &serde_json::Value| {
+        let cycles = report.pointer("/totals/cycles").and_then(serde_json::Value::as_f64);
+        cycles.ok_or_else(|| Error::internal("a report without cycles"))
+    };
+    let (pairs, _) = reports.as_chunks::<2>();
+    let compared = points.iter().zip(pairs).map(|(point, [less, more])| {
+        let benchmark = &file.config.benchmarks[point.benchmark];
+        let answer = device.and_then(|device| device.answer(&benchmark.name, &point.labels));
+        Ok(Compared {
+            benchmark: point.benchmark,
+            labels: point.labels.clone(),
+            unit: benchmark.asks.unit(),
+            simulated: benchmark.asks.answer(cycles(more)? - cycles(less)?, point.work),
+            measured: answer.map(|answer| [answer.low, answer.value, answer.high]),
+        })
+    });
+    compared.collect()
+}
+
+/// Writes `ROOT/NAME` with a table, a page and a picture of every benchmark that has an axis of numbers.
+pub fn save(
+    file: &MicroFile,
+    compared: &[Compared],
+    device: Option<&MicroReport>,
+    root: &Path,
+) -> Result<PathBuf> {
+    let pictures: Vec<(String, plot::Picture)> = (0..file.config.benchmarks.len())
+        .filter_map(|place| {
+            Some((picture_name(file, place), chart(file, compared, place)?.picture()))
+        })
+        .collect();
+    write_folder(root, &file.config.name, TABLE_FILE, |folder| {
+        for (name, picture) in &pictures {
+            picture.write(&folder.join(name))?;
+        }
+        write_file(&folder.join(TABLE_FILE), &csv(file, compared)?)?;
+        let names: Vec<&str> = pictures.iter().map(|(name, _)| name.as_str()).collect();
+        let page = page(file, compared, device, &names);
+        write_file(&folder.join("README.md"), page.as_bytes())
+    })
+}
+
+/// A file's name made of a benchmark's.
+fn picture_name(file: &MicroFile, place: usize) -> String {
+    let name = &file.config.benchmarks[place].name;
+    name.chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+        .collect()
+}
+
+/// Both answers over the first axis, where its points are numbers.
+fn chart(file: &MicroFile, compared: &[Compared], place: usize) -> Option<Chart> {
+    let benchmark = &file.config.benchmarks[place];
+    let [axis @ Axis::Field { .. }] = benchmark.axes.as_slice() else { return None };
+    let of_this: Vec<&Compared> = compared.iter().filter(|one| one.benchmark == place).collect();
+    let x: Option<Vec<f64>> =
+        of_this.iter().map(|one| one.labels[0].replace('_', "").parse().ok()).collect();
+    let x = x.filter(|x| x.len() > 3)?;
+    let line = |name: &str, dashed: bool, of: &dyn Fn(&Compared) -> f64| LineSeries {
+        name: name.to_owned(),
+        points: x.iter().zip(&of_this).map(|(x, one)| (*x, of(one))).collect(),
+        dashed,
+        ..LineSeries::default()
+    };
+    let mut series = vec![line("gsim", false, &|one| one.simulated)];
+    if of_this.iter().all(|one| one.measured.is_some()) {
+        series
+            .push(line("GPU", false, &|one| one.measured.map_or(f64::NAN, |[_, value, _]| value)));
+    }
+    let field = axis.name().rsplit('.').next().unwrap_or_default();
+    let growing = x.iter().all(|x| *x > 0.0) && x[x.len() - 1] > 16.0 * x[0];
+    let x_axis = if growing { plot::Axis::log2(field) } else { plot::Axis::new(field) };
+    let x_axis = plot::Axis { format: plot::Format::Prefixed, ..x_axis };
+    let y = plot::Axis::new(benchmark.asks.unit()).from_zero();
+    Some(Chart {
+        title: benchmark.name.clone(),
+        body: Body::Lines(Lines { x: x_axis, y, series }),
+        ..Chart::default()
+    })
+}
+
+fn csv(file: &MicroFile, compared: &[Compared]) -> Result<Vec<u8>> {
+    let failed = |why: csv::Error| Error::internal(format!("a table cannot be written: {why}"));
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let head = ["benchmark", "point", "unit", "gpu", "gpu_low", "gpu_high", "gsim", "error"];
+    table.write_record(head).map_err(failed)?;
+    for one in compared {
+        let benchmark = &file.config.benchmarks[one.benchmark];
+        let [low, value, high] = match one.measured {
+            Some(values) => values.map(|value| format!("{value:.6}")),
+            None => Default::default(),
+        };
+        let error = one.error().map(|error| format!("{error:.5}")).unwrap_or_default();
+        let simulated = format!("{:.6}", one.simulated);
+        let labels = one.labels.join(" ");
+        let cells = [&benchmark.name, &labels, &one.unit, &value, &low, &high, &simulated, &error];
+        table.write_record(cells).map_err(failed)?;
+    }
+    table.into_inner().map_err(|why| Error::internal(format!("a table cannot be written: {why}")))
+}
+
+fn page(
+    file: &MicroFile,
+    compared: &[Compared],
+    device: Option<&MicroReport>,
+    pictures: &[&str],
+) -> String {
+    let config = &file.config;
+    let mut page = format!("# {}\n\n", config.name);
+    let _ = writeln!(
+        page,
+        "Made by `gsim calibrate micro {}` with gsim {}. Each value is a slope: the difference of two runs' times over \
+         the difference of their work.\n",
+        file.path.display(),
+        env!("CARGO_PKG_VERSION"),
+    );
+    if let Some(device) = device {
+        let facts = &device.device;
+        let _ = writeln!(
+            page,
+            "GPU: {}, driver {}, CUDA {}; measured with gsim {}.\n",
+            facts.name, facts.driver, facts.cuda, device.gsim
+        );
+    }
+    for (what, is_latency) in [("latencies", true), ("throughputs", false)] {
+        let pairs: Vec<(f64, f64)> = compared
+            .iter()
+            .filter(|one| one.unit.starts_with("cycles/") == is_latency)
+            .filter_map(|one| Some((one.simulated, one.measured?[1])))
+            .collect();
+        if let Some(sum) = Agreement::of(&pairs) {
+            let _ = writeln!(
+                page,
+                "- {} {what}: mean absolute error {:.1} %, geometric mean of gsim/GPU {:.3}",
+                sum.pairs,
+                100.0 * sum.mape,
+                sum.ratio
+            );
+        }
+    }
+    let _ = writeln!(
+        page,
+        "\n| benchmark | point | unit | GPU | gsim | error |\n| --- | --- | --- | --- | --- | --- |"
+    );
+    for one in compared {
+        let measured = one.measured.map(|[_, value, _]| number::short(value)).unwrap_or_default();
+        let error = one.error().map(|error| format!("{:+.1} %", 100.0 * error)).unwrap_or_default();
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {measured} | {} | {error} |",
+            config.benchmarks[one.benchmark].name,
+            one.labels.join(", "),
+            one.unit,
+            number::short(one.simulated),
+        );
+    }
+    for name in pictures {
+        let _ = write!(page, "\n![{name}]({name}.png)\n");
+    }
+    page
+}

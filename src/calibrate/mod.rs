@@ -1,0 +1,6 @@
+//! The simulator against a GPU: the same questions, the same kernels, and how far apart the answers are.
+
+mod errors;
+pub mod micro;
+
+pub use errors::Agreement;

@@ -1,0 +1,47 @@
+//! `gsim native micro`: micro-benchmarks on the GPU.
+
+use std::path::PathBuf;
+
+use crate::cli::{SetArgs, print};
+use crate::config::MicroFile;
+use crate::error::Result;
+use crate::native::{self, Device, Options};
+use crate::report::number;
+
+/// Arguments of `gsim native micro`.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct MicroArgs {
+    /// The micro-benchmark file.
+    #[arg(value_name = "MICRO.ron")]
+    file: PathBuf,
+    #[command(flatten)]
+    set: SetArgs,
+    /// Timed passes of each run, at most [1..=10000].
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeats: u32,
+    /// The file that gets the answers.
+    #[arg(long, value_name = "FILE", default_value = "results/micro.json")]
+    out: PathBuf,
+    /// Print nothing but errors.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Asks all questions and writes the answers.
+pub(super) fn run(args: &MicroArgs) -> Result<()> {
+    let file = MicroFile::read(&args.file)?;
+    let points = file.points(&args.set.pairs()?)?;
+    let device = Device::open()?;
+    let options = Options { repeats: args.repeats };
+    let report = native::micro(&device, &file, &points, options, &mut |answer| {
+        if !args.quiet {
+            let place = [std::slice::from_ref(&answer.benchmark), &answer.labels].concat();
+            println!("{}: {} {}", place.join(", "), number::short(answer.value), answer.unit);
+        }
+    })?;
+    report.write(&args.out)?;
+    match args.quiet {
+        true => Ok(()),
+        false => print(&format!("Answers in {}\n", args.out.display())),
+    }
+}

@@ -1,0 +1,90 @@
+//! The runs that a command line names: run files, and every point of study files.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::config::{ResolvedRun, Setting, StudyFile, load_run, parse};
+use crate::error::{Error, Result};
+
+/// Where the run files that come with gsim are, from the root of its source tree.
+pub(super) const RUN_FOLDER: &str = "configs/runs";
+
+/// The run files of a folder, by name.
+pub(super) fn run_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let cannot =
+        |cause: std::io::Error| Error::input(format!("cannot be read: {cause}")).in_file(folder);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(cannot)? {
+        let path = entry.map_err(cannot)?.path();
+        if path.extension().is_some_and(|extension| extension == "ron") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Every run of the files, all of them checked, each with a name of its own.
+///
+/// A study's runs are called by the study's name and the labels of their points.
+pub(super) fn expand(
+    files: &[PathBuf],
+    sets: &[(String, Setting)],
+    nvrtc: Option<&Path>,
+) -> Result<Vec<ResolvedRun>> {
+    let mut runs = Vec::new();
+    for file in files {
+        if is_study(file)? {
+            let study = StudyFile::read(file)?;
+            for point in study.points(sets)? {
+                let mut run = point.run;
+                run.config.name = name_of(&study.config.name, &point.labels);
+                runs.push(run);
+            }
+        } else {
+            runs.push(load_run(file, sets)?);
+        }
+    }
+    let mut names = BTreeSet::new();
+    for run in &mut runs {
+        run.nvrtc = nvrtc.map(Path::to_owned);
+        if !names.insert(run.config.name.clone()) {
+            let message = format!("two runs are called {:?}", run.config.name);
+            return Err(Error::input(message).in_file(&run.path));
+        }
+    }
+    Ok(runs)
+}
+
+/// Whether a file holds a study, which begins with that word.
+fn is_study(file: &Path) -> Result<bool> {
+    let text = parse::read_text(file)?;
+    let code = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("//"));
+    Ok(code.is_some_and(|line| line.starts_with("Study")))
+}
+
+/// A folder's name made of labels: what a name may not hold becomes `-`.
+fn name_of(study: &str, labels: &[String]) -> String {
+    let parts = std::iter::once(study).chain(labels.iter().map(String::as_str));
+    let name = parts.collect::<Vec<_>>().join("-");
+    name.chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_point_of_a_study_has_a_name_of_its_own() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let runs = expand(&[root.join("configs/studies/generations.ron")], &[], None).unwrap();
+        assert_eq!(runs[0].config.name, "generations-stencil-int-gtx280");
+        let all = run_files(&root.join(RUN_FOLDER)).unwrap();
+        assert!(expand(&all, &[], None).unwrap().len() >= 9);
+        let twice = [all[0].clone(), all[0].clone()];
+        let error = expand(&twice, &[], None).unwrap_err();
+        assert!(error.message.starts_with("two runs are called"), "{error}");
+    }
+}

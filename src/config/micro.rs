@@ -1,0 +1,169 @@
+//! Micro-benchmark files: questions to a machine, each the slope of a run's time over its work.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::kernel::Amount;
+use super::load::{ResolvedRun, RunFile};
+use super::overrides::{Setting, Settings};
+use super::parse;
+use super::run::check_name;
+use super::study::{Axis, combinations};
+use super::workload::WorkloadSpec;
+use super::{Check, Checked};
+use crate::error::{Error, Result};
+
+/// Micro-benchmarks, in the order in which tables show them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename = "Micro")]
+pub struct MicroFields {
+    /// What the result folder is called.
+    pub name: String,
+    /// The machine that they ask about; it wins over that of the run files.
+    pub machine: String,
+    /// The questions.
+    pub benchmarks: Vec<Benchmark>,
+}
+
+/// A micro-benchmark file whose names do not repeat.
+pub type MicroConfig = Checked<MicroFields>;
+
+/// One question: a run made twice with different amounts of work. What does not depend on the work, such as the
+/// launch, cancels out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Benchmark {
+    /// Its name.
+    pub name: String,
+    /// The run file, relative to this file; its workload is a `Kernel`.
+    pub run: String,
+    /// Fields that it changes, by path.
+    #[serde(default)]
+    pub set: Settings,
+    /// What is varied; each combination is a question of its own.
+    #[serde(default)]
+    pub axes: Vec<Axis>,
+    /// The parameter of the kernel that makes the difference, and its two values.
+    pub over: (String, Setting, Setting),
+    /// How much work a run does: an expression over the kernel's parameters.
+    pub work: Amount,
+    /// What is asked.
+    pub asks: Asks,
+}
+
+/// What a micro-benchmark asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Asks {
+    /// Core cycles for a unit of work, which has this name.
+    CyclesPer(String),
+    /// Units of work in a core cycle.
+    PerCycle(String),
+}
+
+impl Asks {
+    /// The unit of the answer.
+    pub fn unit(&self) -> String {
+        match self {
+            Asks::CyclesPer(what) => format!("cycles/{what}"),
+            Asks::PerCycle(what) => format!("{what}s/cycle"),
+        }
+    }
+
+    /// The answer, of the difference of two runs' cycles and work.
+    pub fn answer(&self, cycles: f64, work: f64) -> f64 {
+        match self {
+            Asks::CyclesPer(_) => cycles / work,
+            Asks::PerCycle(_) => work / cycles,
+        }
+    }
+}
+
+impl Check for MicroFields {
+    fn check(&self) -> std::result::Result<(), String> {
+        check_name(&self.name)?;
+        let mut names: Vec<&str> = Vec::new();
+        for (place, benchmark) in self.benchmarks.iter().enumerate() {
+            if names.contains(&benchmark.name.as_str()) {
+                return Err(format!(
+                    "benchmarks.{place}.name: {:?} is there twice",
+                    benchmark.name
+                ));
+            }
+            names.push(&benchmark.name);
+            if benchmark.over.1 == benchmark.over.2 {
+                return Err(format!("benchmarks.{place}.over: both values are the same"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A micro-benchmark file.
+#[derive(Clone, Debug)]
+pub struct MicroFile {
+    /// The file, as the user named it.
+    pub path: PathBuf,
+    /// What it says.
+    pub config: MicroConfig,
+}
+
+/// One combination of a benchmark's axes.
+#[derive(Clone, Debug)]
+pub struct MicroPoint {
+    /// The benchmark's place in the file.
+    pub benchmark: usize,
+    /// The label of its point on each axis.
+    pub labels: Vec<String>,
+    /// The run with less and with more work, or the other way round.
+    pub runs: [ResolvedRun; 2],
+    /// How much more work the second does.
+    pub work: f64,
+}
+
+impl MicroFile {
+    /// Reads a micro-benchmark file.
+    pub fn read(path: &Path) -> Result<Self> {
+        Ok(MicroFile { path: path.to_owned(), config: parse::read(path)? })
+    }
+
+    /// Every question, all runs checked. `sets` win over what the file says.
+    pub fn points(&self, sets: &[(String, Setting)]) -> Result<Vec<MicroPoint>> {
+        let mut points = Vec::new();
+        for (place, benchmark) in self.config.benchmarks.iter().enumerate() {
+            let refuse = |why: String| {
+                Error::input(format!("benchmark {:?}: {why}", benchmark.name)).in_file(&self.path)
+            };
+            let folder = self.path.parent().unwrap_or(Path::new(""));
+            let file = RunFile::read(&folder.join(&benchmark.run))?;
+            let machine = ("machine".to_owned(), Setting::new(&self.config.machine));
+            let set = std::iter::once(machine).chain(benchmark.set.clone());
+            for (labels, set) in combinations(&benchmark.axes, set.collect()) {
+                let (parameter, less, more) = &benchmark.over;
+                let path = format!("workload.parameters.{parameter}");
+                let run = |value: &Setting| -> Result<ResolvedRun> {
+                    let mut all = set.clone();
+                    all.push((path.clone(), value.clone()));
+                    all.extend(sets.iter().cloned());
+                    file.resolve_for("", folder, &all).map_err(|error| {
+                        if error.location.is_some() { error } else { refuse(error.to_string()) }
+                    })
+                };
+                let work = |run: &ResolvedRun| -> Result<f64> {
+                    let WorkloadSpec::Kernel(spec) = &run.config.workload else {
+                        return Err(refuse("the run's workload is no Kernel".to_owned()));
+                    };
+                    let amount = spec.scope().and_then(|scope| benchmark.work.whole(&scope));
+                    amount.map(|amount| amount as f64).map_err(|why| refuse(format!("work: {why}")))
+                };
+                let runs = [run(less)?, run(more)?];
+                let work = work(&runs[1])? - work(&runs[0])?;
+                if work == 0.0 {
+                    return Err(refuse("work: both runs do the same".to_owned()));
+                }
+                points.push(MicroPoint { benchmark: place, labels, runs, work });
+            }
+        }
+        Ok(points)
+    }
+}

@@ -1,0 +1,103 @@
+//! A run on the GPU: executed, verified, timed.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::approximate;
+use super::device::Device;
+use super::prepare::{Modules, Prepared};
+use super::report::{Clock, LaunchTimes, NativeReport};
+use super::timing::{Caches, Helpers, Passes, Stopwatch};
+use super::verify;
+use crate::config::ResolvedRun;
+use crate::error::Result;
+use crate::isa::Cta;
+use crate::simulate::Functional;
+use crate::workload::{Launch, Work, registry};
+
+/// How a native run is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Timed passes, at most; there are fewer, but three, when they take more than two seconds.
+    pub repeats: u32,
+}
+
+/// Passes before the first that counts: clocks rise and code is loaded.
+const WARM_UP: u32 = 3;
+const TIME: Duration = Duration::from_secs(2);
+/// An empty launch takes no time to measure.
+const EMPTY_REPEATS: u32 = 200;
+
+/// Launches `run` once, caches cold, for a profiler to watch. Nothing is verified.
+///
+/// # Errors
+/// What the workload or the GPU refuses.
+pub fn launch(device: &Device, run: &ResolvedRun) -> Result<()> {
+    let workload = registry::build(run)?;
+    let modules = Modules::load(device, &workload)?;
+    let mut prepared = Prepared::new(device, &modules, &workload)?;
+    let helpers = Helpers::load(device)?;
+    Stopwatch::new(device, &helpers, device.facts()?.l2_bytes)?.once(&mut prepared)
+}
+
+/// Executes `run` in gsim and on the GPU, compares the results, and times the GPU.
+///
+/// # Errors
+/// What [`Functional`] refuses, what the GPU refuses, and a result that differs from the host reference or from gsim's.
+pub fn run(device: &Device, run: &ResolvedRun, options: Options) -> Result<NativeReport> {
+    let executed = Functional::new(run)?.execute(&mut |source| {
+        let mut cta = Cta::default();
+        while source.next(&mut cta)? {}
+        Ok(())
+    })?;
+    let workload = registry::build(run)?;
+    let facts = device.facts()?;
+    let modules = Modules::load(device, &workload)?;
+    let mut prepared = Prepared::new(device, &modules, &workload)?;
+
+    prepared.restore()?;
+    for number in 0..prepared.len() {
+        prepared.launch(number)?;
+    }
+    device.synchronize()?;
+    let mut result = workload.memory.clone();
+    prepared.read(&mut result)?;
+    let check = (workload.check)(&result)?;
+    let launches: Vec<&Launch> = workload.launches.ptx().collect();
+    let mut open = BTreeSet::new();
+    for launch in workload.launches.distinct().iter().filter_map(Work::ptx) {
+        open.extend(approximate::opcodes(&launch.ptx.text));
+    }
+    let agreement = verify::compare(&result, &executed.outputs.memory, open)?;
+
+    let helpers = Helpers::load(device)?;
+    let watch = Stopwatch::new(device, &helpers, facts.l2_bytes)?;
+    let passes = Passes { warm_up: WARM_UP, repeats: options.repeats, time: TIME };
+    let empty = watch.empty(Passes { repeats: EMPTY_REPEATS, ..passes })?;
+    let before_mhz = watch.clock_mhz()?;
+    let cold = watch.workload(&mut prepared, Caches::Cold, passes)?;
+    let warm = watch.workload(&mut prepared, Caches::Warm, passes)?;
+    let clock = Clock { before_mhz, after_mhz: watch.clock_mhz()? };
+    let launches = launches.iter().zip(cold.iter().zip(&warm)).enumerate();
+    let launches = launches.map(|(number, (launch, (&cold, &warm)))| {
+        let (registers, local_bytes) = prepared.resources(number)?;
+        let (entry, grid, block) = (launch.entry.clone(), launch.grid, launch.block);
+        Ok(LaunchTimes { entry, grid, block, registers, local_bytes, cold, warm })
+    });
+    let set = run.config.set.iter().map(|(path, value)| (path.clone(), value.text().into()));
+    Ok(NativeReport {
+        schema: NativeReport::SCHEMA,
+        gsim: env!("CARGO_PKG_VERSION").to_owned(),
+        name: run.config.name.clone(),
+        device: facts,
+        clock,
+        workload: run.config.workload.clone(),
+        seed: run.config.seed,
+        set: set.collect(),
+        versions: executed.facts.versions,
+        check,
+        agreement,
+        empty,
+        launches: launches.collect::<Result<_>>()?,
+    })
+}
