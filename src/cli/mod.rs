@@ -108,6 +108,11 @@ impl SetArgs {
             .collect()
     }
 
+    /// The same arguments for a child process.
+    fn arguments(&self) -> Vec<String> {
+        self.set.iter().flat_map(|text| ["--set".to_owned(), text.clone()]).collect()
+    }
+
     /// The pairs by path; of several for one path the last.
     fn settings(&self) -> Result<Settings> {
         Ok(self.pairs()?.into_iter().collect())

@@ -3,14 +3,43 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::SetArgs;
 use crate::config::{ResolvedRun, Setting, StudyFile, load_run, parse};
 use crate::error::{Error, Result};
 
 /// Where the run files that come with gsim are, from the root of its source tree.
-pub(super) const RUN_FOLDER: &str = "configs/runs";
+const RUN_FOLDER: &str = "configs/runs";
+
+/// Which runs, on the command line.
+#[derive(Debug, clap::Args)]
+pub(super) struct Selection {
+    /// Run files, and study files, of which every point is run.
+    #[arg(value_name = "FILE.ron", required_unless_present = "all")]
+    files: Vec<PathBuf>,
+    /// Every run file of configs/runs.
+    #[arg(long, conflicts_with = "files")]
+    all: bool,
+    /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
+    #[arg(long, value_name = "PATH")]
+    nvrtc: Option<PathBuf>,
+}
+
+impl Selection {
+    /// The runs, each with the file that it is from.
+    pub fn runs(&self, set: &SetArgs) -> Result<Vec<(PathBuf, ResolvedRun)>> {
+        let files = if self.all { run_files(Path::new(RUN_FOLDER))? } else { self.files.clone() };
+        expand(&files, &set.pairs()?, self.nvrtc.as_deref())
+    }
+
+    /// What a child process needs to find NVRTC.
+    pub fn nvrtc_arguments(&self) -> Vec<String> {
+        let path = self.nvrtc.iter().map(|path| path.display().to_string());
+        path.flat_map(|path| ["--nvrtc".to_owned(), path]).collect()
+    }
+}
 
 /// The run files of a folder, by name.
-pub(super) fn run_files(folder: &Path) -> Result<Vec<PathBuf>> {
+fn run_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let cannot =
         |cause: std::io::Error| Error::input(format!("cannot be read: {cause}")).in_file(folder);
     let mut files = Vec::new();
@@ -31,7 +60,7 @@ pub(super) fn expand(
     files: &[PathBuf],
     sets: &[(String, Setting)],
     nvrtc: Option<&Path>,
-) -> Result<Vec<ResolvedRun>> {
+) -> Result<Vec<(PathBuf, ResolvedRun)>> {
     let mut runs = Vec::new();
     for file in files {
         if is_study(file)? {
@@ -39,14 +68,14 @@ pub(super) fn expand(
             for point in study.points(sets)? {
                 let mut run = point.run;
                 run.config.name = name_of(&study.config.name, &point.labels);
-                runs.push(run);
+                runs.push((file.clone(), run));
             }
         } else {
-            runs.push(load_run(file, sets)?);
+            runs.push((file.clone(), load_run(file, sets)?));
         }
     }
     let mut names = BTreeSet::new();
-    for run in &mut runs {
+    for (_, run) in &mut runs {
         run.nvrtc = nvrtc.map(Path::to_owned);
         if !names.insert(run.config.name.clone()) {
             let message = format!("two runs are called {:?}", run.config.name);
@@ -80,7 +109,7 @@ mod tests {
     fn every_point_of_a_study_has_a_name_of_its_own() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let runs = expand(&[root.join("configs/studies/generations.ron")], &[], None).unwrap();
-        assert_eq!(runs[0].config.name, "generations-stencil-int-gtx280");
+        assert_eq!(runs[0].1.config.name, "generations-stencil-int-gtx280");
         let all = run_files(&root.join(RUN_FOLDER)).unwrap();
         assert!(expand(&all, &[], None).unwrap().len() >= 9);
         let twice = [all[0].clone(), all[0].clone()];

@@ -3,6 +3,7 @@
 //! The CUDA driver is loaded at run time, so that gsim builds and runs where there is none.
 
 mod approximate;
+pub mod counters;
 mod device;
 mod micro;
 mod prepare;

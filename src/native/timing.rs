@@ -83,9 +83,9 @@ impl<'d, 'h> Stopwatch<'d, 'h> {
         let function = |name| helpers.module.function(name, 0);
         Ok(Stopwatch {
             device,
-            empty: function("empty")?,
-            spin: function("spin")?,
-            flush: function("flush")?,
+            empty: function("gsim_empty")?,
+            spin: function("gsim_spin")?,
+            flush: function("gsim_flush")?,
             spun: device.allocate(16)?,
             zeros,
             zero_bytes,

@@ -58,3 +58,21 @@ extern "C" __global__ void chase_shared(int hops, int stride, int* out) {
     }
     out[threadIdx.x] = place - first;
 }
+
+// As chase_shared, in every warp of the CTA.
+extern "C" __global__ void chase_shared_many(int hops, int stride, int* out) {
+    __shared__ unsigned ring[32 * 32];
+    int lane = threadIdx.x % 32;
+    unsigned place;
+    asm volatile("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }"
+                 : "=r"(place) : "l"(&ring[lane * stride]));
+    ring[lane * stride] = place;
+    __syncthreads();
+    unsigned first = place;
+    for (int i = 0; i < hops; i += 16) {
+        #pragma unroll
+        for (int j = 0; j < 16; ++j)
+            asm volatile("ld.shared.u32 %0, [%0];" : "+r"(place) : : "memory");
+    }
+    out[threadIdx.x] = place - first;
+}

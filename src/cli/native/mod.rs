@@ -1,16 +1,13 @@
 //! `gsim native`: the same kernels on a GPU.
 
+mod counters;
 mod micro;
 mod run;
 
-use std::path::PathBuf;
-
 use clap::Subcommand;
 
-use super::SetArgs;
-use crate::config::load_run;
 use crate::error::Result;
-use crate::native::{self, Device};
+use counters::{CountersArgs, LaunchArgs};
 use micro::MicroArgs;
 use run::RunArgs;
 
@@ -34,28 +31,21 @@ pub(super) enum NativeCommand {
         after_help = "Example:\n  gsim native micro configs/micro/h200.ron --out results/h200/micro.json"
     )]
     Micro(MicroArgs),
+    /// Read the GPU's hardware counters for each launch, with NVIDIA's profiler `ncu`.
+    #[command(after_help = "Examples:\n  \
+        gsim native counters configs/runs/stencil-char.ron\n  \
+        gsim native counters configs/studies/h200.ron --out results/h200/native")]
+    Counters(CountersArgs),
     /// Launch a run once, for a profiler.
     #[command(hide = true)]
     Launch(LaunchArgs),
-}
-
-/// Arguments of `gsim native launch`.
-#[derive(Debug, clap::Args)]
-pub(super) struct LaunchArgs {
-    /// The run file.
-    #[arg(value_name = "RUN.ron")]
-    file: PathBuf,
-    #[command(flatten)]
-    set: SetArgs,
 }
 
 pub(super) fn run(command: NativeCommand) -> Result<()> {
     match command {
         NativeCommand::Run(args) => run::run(&args),
         NativeCommand::Micro(args) => micro::run(&args),
-        NativeCommand::Launch(args) => {
-            let run = load_run(&args.file, &args.set.pairs()?)?;
-            native::launch(&Device::open()?, &run)
-        }
+        NativeCommand::Counters(args) => counters::run(&args),
+        NativeCommand::Launch(args) => counters::launch(&args),
     }
 }

@@ -1,10 +1,10 @@
 //! `gsim native run`: workloads on the GPU, verified and timed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 
-use crate::cli::runs::{RUN_FOLDER, expand, run_files};
+use crate::cli::runs::Selection;
 use crate::cli::{SetArgs, print};
 use crate::error::Result;
 use crate::native::{self, Device, NativeReport, Options};
@@ -12,12 +12,8 @@ use crate::native::{self, Device, NativeReport, Options};
 /// Arguments of `gsim native run`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct RunArgs {
-    /// Run files, and study files, of which every point is run.
-    #[arg(value_name = "FILE.ron", required_unless_present = "all")]
-    files: Vec<PathBuf>,
-    /// Every run file of configs/runs.
-    #[arg(long, conflicts_with = "files")]
-    all: bool,
+    #[command(flatten)]
+    selection: Selection,
     #[command(flatten)]
     set: SetArgs,
     /// Timed passes over the launches of a workload, at most [1..=10000].
@@ -29,16 +25,12 @@ pub(in crate::cli) struct RunArgs {
     /// Print nothing but errors.
     #[arg(long, short)]
     quiet: bool,
-    /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
-    #[arg(long, value_name = "PATH")]
-    nvrtc: Option<PathBuf>,
 }
 
 /// Runs all of them; what fails is said at the end of the others.
 pub(super) fn run(args: &RunArgs) -> Result<()> {
     // Mistakes of the files are said before the GPU is asked for.
-    let files = if args.all { run_files(Path::new(RUN_FOLDER))? } else { args.files.clone() };
-    let runs = expand(&files, &args.set.pairs()?, args.nvrtc.as_deref())?;
+    let runs = args.selection.runs(&args.set)?;
     let device = Device::open()?;
     let mut table = Table::new();
     table.load_preset(NOTHING);
@@ -56,7 +48,7 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let mut first_error = None;
-    for run in &runs {
+    for (_, run) in &runs {
         let done = native::run(&device, run, Options { repeats: args.repeats })
             .and_then(|report| report.save(&args.out).map(|_| report));
         match done {
