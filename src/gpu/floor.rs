@@ -204,13 +204,17 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
 
     /// From the request network to the memory and to the SMs.
     fn tell_arrivals(&mut self) {
-        for slice in 0..self.memory.slices().len() {
+        let mut next = 0;
+        while let Some(slice) = self.requests.next_arrived(next) {
             for (cycle, request) in self.requests.take_arrived(slice) {
                 self.memory.accept(slice, cycle, request);
             }
+            next = slice + 1;
         }
-        for (sm, node) in self.nodes.iter_mut().enumerate() {
-            node.note_leaves(self.requests.take_left(sm));
+        next = 0;
+        while let Some(sm) = self.requests.next_left(next) {
+            self.nodes[sm].note_leaves(self.requests.take_left(sm));
+            next = sm + 1;
         }
     }
 

@@ -4,7 +4,7 @@ use super::clocks::Clocks;
 use crate::config::Machine;
 use crate::dram::{self, Controller};
 use crate::l2::Slice;
-use crate::noc::{Crossbar, NocStats};
+use crate::noc::{Crossbar, NocStats, Ports, Sent};
 use crate::parts::{Reply, Request};
 use crate::units::Cycle;
 
@@ -66,6 +66,10 @@ pub struct Memory {
     channels: Box<[Channel]>,
     /// By slice: the next L2 cycle in which it does anything, or has something to hand on.
     due: Box<[Cycle]>,
+    /// Slices whose next reply finds no room in the network: they are woken when there is.
+    wait_for_network: Ports,
+    /// Slices whose next request finds no room in the DRAM's queue: they are woken when there is.
+    wait_for_dram: Ports,
     /// The least of `due`, or less.
     l2_due: Cycle,
     /// The least `due` of the channels, or less.
@@ -101,6 +105,8 @@ impl Memory {
             slices: (0..slices).map(|number| Slice::new(machine, number)).collect(),
             channels: vec![channel; channels].into(),
             due: vec![Cycle(0); slices].into(),
+            wait_for_network: Ports::default(),
+            wait_for_dram: Ports::default(),
             l2_due: Cycle(0),
             dram_due: Cycle(0),
             crossbar: Crossbar::new(&machine.noc, slices, sms),
@@ -191,24 +197,22 @@ impl Memory {
     fn tick(&mut self, core: Cycle) {
         let Clocks { noc, l2, dram } = self.clocks;
         let next = core + 1;
-        self.note_taken(core);
+        let (noc_now, l2_next) = (noc.ticks_before(core), l2.ticks_before(next));
         self.tick_dram(dram.ticks_before(core), dram.ticks_before(next), core);
-        for tick in l2.ticks_before(core).0..l2.ticks_before(next).0 {
-            self.tick_l2(Cycle(tick), core);
+        for tick in l2.ticks_before(core).0..l2_next.0 {
+            self.tick_l2(Cycle(tick), core, noc_now);
         }
-        for tick in noc.ticks_before(core).0..noc.ticks_before(next).0 {
-            let coming = &mut self.coming;
-            self.crossbar.tick_observed(Cycle(tick), &mut |sm, visible, reply| {
-                coming[sm].push((visible, *reply));
-                self.unanswered -= 1;
-            });
+        for tick in noc_now.0..noc.ticks_before(next).0 {
+            self.note_taken(core);
+            self.tick_network(Cycle(tick), l2_next);
         }
     }
 
-    /// Takes replies out of the network that the SMs took before cycle `now`: one a cycle.
+    /// Takes replies out of the network that the SMs took before cycle `now`, one a cycle, where they keep others
+    /// from following.
     fn note_taken(&mut self, now: Cycle) {
         let mut next = 0;
-        while let Some(sm) = self.crossbar.next_landing(next) {
+        while let Some(sm) = self.crossbar.blocked().next_from(next) {
             next = sm + 1;
             loop {
                 let tick = self.crossbar.next_arrival(sm);
@@ -222,6 +226,19 @@ impl Memory {
         }
     }
 
+    fn tick_network(&mut self, tick: Cycle, l2_next: Cycle) {
+        let Memory { crossbar, coming, unanswered, wait_for_network, due, l2_due, .. } = self;
+        crossbar.tick_observed(tick, &mut |sent: Sent<'_, Reply>| {
+            coming[sent.output].push((sent.arrives, *sent.packet));
+            *unanswered -= 1;
+            if wait_for_network.contains(sent.input) {
+                wait_for_network.set(sent.input, false);
+                due[sent.input] = due[sent.input].min(l2_next);
+                *l2_due = l2_next.min(*l2_due);
+            }
+        });
+    }
+
     fn tick_dram(&mut self, from: Cycle, to: Cycle, core: Cycle) {
         if self.dram_due >= to && !self.every_cycle {
             return;
@@ -229,6 +246,7 @@ impl Memory {
         let l2_now = self.clocks.l2.ticks_before(core);
         self.dram_due = Cycle::NEVER;
         for number in 0..self.channels.len() {
+            let first = number * self.slices_per_channel;
             loop {
                 let channel = &mut self.channels[number];
                 let clock = channel.clock.max(from);
@@ -236,44 +254,64 @@ impl Memory {
                 if tick >= to {
                     break;
                 }
+                let had_room = channel.controller.can_accept();
                 channel.skip_to(tick);
                 channel.controller.tick(tick, core);
                 channel.clock = tick + 1;
+                let has_room = channel.controller.can_accept();
                 while let Some(done) = self.channels[number].controller.pop_completion(tick) {
                     let Tag { part, piece, slot } = Tag::unpack(done.tag);
-                    let slice = number * self.slices_per_channel + usize::from(part);
+                    let slice = first + usize::from(part);
                     self.slices[slice].fill(l2_now, core, slot, piece, done.first_command);
                     self.wake(slice, l2_now);
                 }
                 self.channels[number].look_ahead();
+                if has_room && !had_room {
+                    self.wake_for_dram(first, l2_now);
+                }
             }
             self.dram_due = self.dram_due.min(self.channels[number].due);
         }
     }
 
-    fn tick_l2(&mut self, now: Cycle, core: Cycle) {
+    /// The channel of the slices from `first` on has room again.
+    fn wake_for_dram(&mut self, first: usize, l2_now: Cycle) {
+        for slice in first..first + self.slices_per_channel {
+            if self.wait_for_dram.contains(slice) {
+                self.wait_for_dram.set(slice, false);
+                self.wake(slice, l2_now);
+            }
+        }
+    }
+
+    fn tick_l2(&mut self, now: Cycle, core: Cycle, noc_now: Cycle) {
         if self.l2_due > now && !self.every_cycle {
             return;
         }
-        let dram_now = self.clocks.dram.ticks_before(core + 1);
         self.l2_due = Cycle::NEVER;
-        for (number, slice) in self.slices.iter_mut().enumerate() {
-            if self.due[number] > now && !self.every_cycle {
-                self.l2_due = self.l2_due.min(self.due[number]);
-                continue;
+        for number in 0..self.slices.len() {
+            if self.due[number] <= now || self.every_cycle {
+                self.due[number] = self.tick_slice(number, now, core, noc_now);
             }
-            if (self.every_cycle || slice.next_event(now) <= now) && slice.tick(now, core) {
-                self.left[number].push(core);
-            }
-            if let Some(reply) = slice.next_reply(now)
-                && self.crossbar.has_room(number)
-            {
-                let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
-                let reply = slice.take_reply(now, core).expect("seen above");
-                self.crossbar.push(number, sm, data, reply);
-            }
-            if let Some(request) = slice.next_dram_request() {
-                let channel = &mut self.channels[number / self.slices_per_channel];
+            self.l2_due = self.l2_due.min(self.due[number]);
+        }
+    }
+
+    /// One L2 cycle of a slice and of what it hands on; gives the next in which it does anything.
+    fn tick_slice(&mut self, number: usize, now: Cycle, core: Cycle, noc_now: Cycle) -> Cycle {
+        let slice = &mut self.slices[number];
+        if (self.every_cycle || slice.next_event(now) <= now) && slice.tick(now, core) {
+            self.left[number].push(core);
+        }
+        let next = now + 1;
+        if slice.reply_ready() <= now && self.crossbar.has_room(number) {
+            let reply = slice.take_reply(now, core).expect("it is ready");
+            let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
+            self.crossbar.push(noc_now, number, sm, data, reply);
+        }
+        if let Some(request) = slice.next_dram_request() {
+            let channel = &mut self.channels[number / self.slices_per_channel];
+            if channel.controller.can_accept() {
                 let part = (number % self.slices_per_channel) as u8;
                 let tag = Tag { part, piece: request.piece, slot: request.slot };
                 let request = dram::Request {
@@ -282,30 +320,40 @@ impl Memory {
                     write: request.write,
                     tag: tag.pack(),
                 };
+                let dram_now = self.clocks.dram.ticks_before(core + 1);
                 channel.skip_to(dram_now);
-                if channel.controller.try_push(dram_now, request).is_ok() {
-                    slice.take_dram_request(now);
-                    channel.look_ahead();
-                    self.dram_due = self.dram_due.min(channel.due);
-                }
+                channel.controller.try_push(dram_now, request).expect("it has room");
+                slice.take_dram_request(now);
+                channel.look_ahead();
+                self.dram_due = self.dram_due.min(channel.due);
             }
-            let next = now + 1;
-            let hands_on = match slice.next_dram_request() {
-                Some(_) => next,
-                None => slice.reply_ready().max(next),
-            };
-            self.due[number] = slice.next_event(next).min(hands_on);
-            self.l2_due = self.l2_due.min(self.due[number]);
         }
+        let mut due = slice.next_event(next);
+        if self.crossbar.has_room(number) {
+            due = due.min(slice.reply_ready().max(next));
+        } else {
+            self.wait_for_network.set(number, true);
+        }
+        if slice.next_dram_request().is_some() {
+            if self.channels[number / self.slices_per_channel].controller.can_accept() {
+                due = due.min(next);
+            } else {
+                self.wait_for_dram.set(number, true);
+            }
+        }
+        due
     }
 
     /// The next core cycle, from the clock on, in which anything happens.
     fn next_event(&self) -> Cycle {
-        if !self.crossbar.is_quiet() {
+        if !self.crossbar.blocked().is_empty() {
             return self.clock;
         }
-        let Clocks { l2, dram, .. } = self.clocks;
-        l2.core_cycle_of(self.l2_due).min(dram.core_cycle_of(self.dram_due)).max(self.clock)
+        let Clocks { noc, l2, dram } = self.clocks;
+        l2.core_cycle_of(self.l2_due)
+            .min(dram.core_cycle_of(self.dram_due))
+            .min(noc.core_cycle_of(self.crossbar.next_event()))
+            .max(self.clock)
     }
 
     /// Counts every clock before core cycle `end`.
