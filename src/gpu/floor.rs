@@ -186,18 +186,24 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
 
     /// From the memory to the SMs and to the request network.
     fn tell_replies(&mut self) {
-        for (sm, node) in self.nodes.iter_mut().enumerate() {
-            node.expect(self.memory.take_coming(sm));
+        let mut next = 0;
+        while let Some(sm) = self.memory.next_replied(next) {
+            self.nodes[sm].expect(self.memory.take_coming(sm));
+            next = sm + 1;
         }
-        for slice in 0..self.memory.slices().len() {
+        next = 0;
+        while let Some(slice) = self.memory.next_freed(next) {
             self.requests.note_leaves(slice, self.memory.take_left(slice));
+            next = slice + 1;
         }
     }
 
     /// From the SMs to the request network.
     fn tell_requests(&mut self, more_ctas: bool) {
         for (sm, node) in self.nodes.iter_mut().enumerate() {
-            node.export(|request| self.requests.note_request(sm, request));
+            if node.has_requests() {
+                node.export(|request| self.requests.note_request(sm, request));
+            }
             self.requests.note_clock(sm, node.requests_known_to(more_ctas));
         }
     }

@@ -78,10 +78,14 @@ pub struct Memory {
     crossbar: Crossbar<Reply>,
     /// By SM: replies to be told to it.
     coming: Box<[Vec<Coming>]>,
+    /// SMs with replies to be told of.
+    replied: Ports,
     /// By SM: the cycle in which it took its last reply.
     taken: Box<[Cycle]>,
     /// By slice: when requests left its input queue, to be told to the request network.
     left: Box<[Vec<Cycle>]>,
+    /// Slices with such news.
+    freed: Ports,
     /// Requests that were accepted and whose replies are not yet on their way.
     unanswered: usize,
     /// Cycles before this one are done.
@@ -111,8 +115,10 @@ impl Memory {
             dram_due: Cycle(0),
             crossbar: Crossbar::new(&machine.noc, slices, sms),
             coming: (0..sms).map(|_| Vec::with_capacity(AT_FIRST)).collect(),
+            replied: Ports::default(),
             taken: vec![Cycle(0); sms].into(),
             left: (0..slices).map(|_| Vec::with_capacity(AT_FIRST)).collect(),
+            freed: Ports::default(),
             unanswered: 0,
             clock: Cycle(0),
             every_cycle,
@@ -157,19 +163,52 @@ impl Memory {
     /// Every reply that an SM takes before this cycle is on its way, when all requests are known that matter
     /// before `known`.
     pub fn replies_known_to(&self, known: Cycle) -> Cycle {
-        // Who holds nothing to answer sends nothing before it has heard of something.
-        let silent_to = if self.unanswered == 0 { known.max(self.clock) } else { self.clock };
+        let silent_to = self.silent_to().min(known).max(self.clock);
         let tick = self.clocks.noc.ticks_before(silent_to);
         self.clocks.noc.core_cycle_of(tick + self.crossbar.least_delay())
     }
 
+    /// No reply goes on its way before this cycle, unless a request arrives.
+    fn silent_to(&self) -> Cycle {
+        if self.unanswered == 0 {
+            // Who holds nothing to answer sends nothing before it has heard of something.
+            return Cycle::NEVER;
+        }
+        if !self.crossbar.blocked().is_empty() {
+            return self.clock;
+        }
+        let Clocks { noc, l2, dram } = self.clocks;
+        let silent =
+            l2.core_cycle_of(self.l2_due).min(noc.core_cycle_of(self.crossbar.next_event()));
+        if silent <= self.clock {
+            return silent;
+        }
+        let data = |channel: &Channel| channel.controller.next_data(channel.due);
+        let data = self.channels.iter().map(data).min().unwrap_or(Cycle::NEVER);
+        dram.core_cycle_of(data).min(silent)
+    }
+
+    /// The next SM, from `from` on, to be told of replies.
+    #[inline]
+    pub fn next_replied(&self, from: usize) -> Option<usize> {
+        self.replied.next_from(from)
+    }
+
     /// The replies that went on their way to `sm` since the last time.
     pub fn take_coming(&mut self, sm: usize) -> impl Iterator<Item = Coming> {
+        self.replied.set(sm, false);
         self.coming[sm].drain(..)
+    }
+
+    /// The next slice, from `from` on, whose input queue requests left since the last time.
+    #[inline]
+    pub fn next_freed(&self, from: usize) -> Option<usize> {
+        self.freed.next_from(from)
     }
 
     /// When requests left the input queue of `slice`, since the last time.
     pub fn take_left(&mut self, slice: usize) -> impl Iterator<Item = Cycle> {
+        self.freed.set(slice, false);
         self.left[slice].drain(..)
     }
 
@@ -227,9 +266,12 @@ impl Memory {
     }
 
     fn tick_network(&mut self, tick: Cycle, l2_next: Cycle) {
-        let Memory { crossbar, coming, unanswered, wait_for_network, due, l2_due, .. } = self;
+        let Memory {
+            crossbar, coming, replied, unanswered, wait_for_network, due, l2_due, ..
+        } = self;
         crossbar.tick_observed(tick, &mut |sent: Sent<'_, Reply>| {
             coming[sent.output].push((sent.arrives, *sent.packet));
+            replied.set(sent.output, true);
             *unanswered -= 1;
             if wait_for_network.contains(sent.input) {
                 wait_for_network.set(sent.input, false);
@@ -302,6 +344,7 @@ impl Memory {
         let slice = &mut self.slices[number];
         if (self.every_cycle || slice.next_event(now) <= now) && slice.tick(now, core) {
             self.left[number].push(core);
+            self.freed.set(number, true);
         }
         let next = now + 1;
         if slice.reply_ready() <= now && self.crossbar.has_room(number) {

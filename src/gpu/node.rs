@@ -200,6 +200,12 @@ impl Node {
         self.clock = end;
     }
 
+    /// True when the request network does not know of every request in the miss queue.
+    #[inline]
+    pub fn has_requests(&self) -> bool {
+        self.l1.queued_requests() > self.exported
+    }
+
     /// Tells `note` of every request in the miss queue that it has not been told of.
     pub fn export(&mut self, mut note: impl FnMut(Request)) {
         for request in self.l1.requests().skip(self.exported) {

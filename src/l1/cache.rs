@@ -255,6 +255,12 @@ impl L1 {
         self.miss_queue.iter()
     }
 
+    /// How many there are.
+    #[inline]
+    pub fn queued_requests(&self) -> usize {
+        self.miss_queue.len()
+    }
+
     /// True when a request would be refused.
     #[inline]
     pub fn is_miss_queue_full(&self) -> bool {
