@@ -128,6 +128,12 @@ impl Lsu {
         self.tag_latency > 0 && self.pipe.is_full()
     }
 
+    /// A cycle without anything to do, in place of a tick.
+    #[inline]
+    pub fn rest(&mut self) {
+        (self.refused, self.state) = (None, LsuReason::Idle);
+    }
+
     /// One cycle. Says what was served whose data follows after a fixed latency: of the accesses at the
     /// tags, and of those that go there without a pipe or to shared memory.
     pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) -> [Option<Served>; 2] {
