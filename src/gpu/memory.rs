@@ -250,9 +250,7 @@ impl Memory {
     /// Takes replies out of the network that the SMs took before cycle `now`, one a cycle, where they keep others
     /// from following.
     fn note_taken(&mut self, now: Cycle) {
-        let mut next = 0;
-        while let Some(sm) = self.crossbar.blocked().next_from(next) {
-            next = sm + 1;
+        for sm in self.crossbar.blocked().iter() {
             loop {
                 let tick = self.crossbar.next_arrival(sm);
                 let taken = self.clocks.noc.core_cycle_of(tick).max(self.taken[sm] + 1);

@@ -235,12 +235,9 @@ impl Requests {
             let door = &self.doors[number];
             door.held - door.leaves.len() + most > self.room
         };
-        let mut next = 0;
-        while let Some(number) = self.crossbar.next_landing(next) {
-            if self.crossbar.next_arrival(number).0 < ticks.end && may_be_full(number) {
-                return true;
-            }
-            next = number + 1;
+        let lands = |number: &usize| self.crossbar.next_arrival(*number).0 < ticks.end;
+        if self.crossbar.landing().iter().filter(lands).any(may_be_full) {
+            return true;
         }
         sent_in_time && (0..self.doors.len()).any(may_be_full)
     }
@@ -249,16 +246,11 @@ impl Requests {
     fn look_ahead(&mut self, now: Cycle, slices: Cycle) {
         let noc = &self.clocks.noc;
         let mut due = noc.core_cycle_of(self.crossbar.next_event());
-        let mut next = 0;
-        while let Some(number) = self.asking.next_from(next) {
-            if !self.crossbar.full().contains(number) {
-                due = due.min(self.may_leave[number]);
-            }
-            next = number + 1;
+        for number in self.asking.without(self.crossbar.full()).iter() {
+            due = due.min(self.may_leave[number]);
         }
         let mut arrival = Cycle::NEVER;
-        next = 0;
-        while let Some(number) = self.crossbar.next_landing(next) {
+        for number in self.crossbar.landing().iter() {
             let door = &self.doors[number];
             if door.held < self.room {
                 arrival = arrival.min(self.crossbar.next_arrival(number));
@@ -266,16 +258,13 @@ impl Requests {
                 // A place becomes free then, or nothing is known of it.
                 due = due.min(door.leaves.front().copied().unwrap_or(slices));
             }
-            next = number + 1;
         }
         self.due = due.min(noc.core_cycle_of(arrival)).max(now + 1);
     }
 
     fn tick(&mut self, tick: Cycle, now: Cycle) {
-        let mut next = 0;
-        while let Some(number) = self.asking.next_from(next) {
-            next = number + 1;
-            if self.may_leave[number] > now || !self.crossbar.has_room(number) {
+        for number in self.asking.without(self.crossbar.full()).iter() {
+            if self.may_leave[number] > now {
                 continue;
             }
             let port = &mut self.ports[number];
@@ -291,9 +280,7 @@ impl Requests {
             self.crossbar.push(tick, number, slice, request.data_bytes(), request);
         }
         self.crossbar.tick(tick);
-        let mut next = 0;
-        while let Some(number) = self.crossbar.next_landing(next) {
-            next = number + 1;
+        for number in self.crossbar.landing().iter() {
             if self.crossbar.next_arrival(number) > tick {
                 continue;
             }

@@ -52,6 +52,39 @@ impl Ports {
         }
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
+
+    /// The members, lowest first, as they are now.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = usize> + use<> {
+        let Ports(words) = *self;
+        let (mut word, mut bits) = (0, words[0]);
+        std::iter::from_fn(move || {
+            while bits == 0 {
+                word += 1;
+                bits = *words.get(word)?;
+            }
+            let port = word * 64 + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            Some(port)
+        })
+    }
+
+    /// The members that are not in `other`.
+    #[inline]
+    pub fn without(&self, other: &Ports) -> Ports {
+        Ports(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+
+    /// The members below `port`, and the others.
+    #[inline]
+    fn split(&self, port: usize) -> (Ports, Ports) {
+        let below = Ports(std::array::from_fn(|word| match port.saturating_sub(word * 64) {
+            0 => 0,
+            bits @ 1..64 => self.0[word] & !(!0 << bits),
+            _ => self.0[word],
+        }));
+        (below, self.without(&below))
+    }
 }
 
 /// A packet at an input; the packet itself stays in its place until it leaves.
@@ -99,6 +132,9 @@ pub struct Crossbar<P> {
     counts: Box<[u16]>,
     /// By input: when it can send again.
     free_at: Box<[Cycle]>,
+    /// Inputs that may still be sending, and when the first of them has done.
+    busy: Ports,
+    next_free: Cycle,
     /// Inputs without room.
     full: Ports,
     outputs: Box<[Output<P>]>,
@@ -138,6 +174,8 @@ impl<P: Copy + Default> Crossbar<P> {
             packets: vec![P::default(); inputs * room].into(),
             counts: vec![0; inputs].into(),
             free_at: vec![Cycle(0); inputs].into(),
+            busy: Ports::default(),
+            next_free: Cycle::NEVER,
             full: Ports::default(),
             outputs: vec![output; outputs].into(),
             due: vec![Cycle(0); outputs].into(),
@@ -222,30 +260,25 @@ impl<P: Copy + Default> Crossbar<P> {
         }
         self.count_to(now + 1);
         self.next_due = Cycle::NEVER;
+        self.next_free = Cycle::NEVER;
+        for input in self.busy.iter() {
+            let free_at = self.free_at[input];
+            if free_at <= now {
+                self.busy.set(input, false);
+            } else {
+                self.next_free = self.next_free.min(free_at);
+            }
+        }
         // The first choice rotates, so that no output is always matched last.
         let first = (now.0 % self.outputs.len() as u64) as usize;
-        self.serve_from(first, self.outputs.len(), now, sent);
-        self.serve_from(0, first, now, sent);
-    }
-
-    /// Serves the outputs from `first` to before `end`.
-    #[inline]
-    fn serve_from(
-        &mut self,
-        first: usize,
-        end: usize,
-        now: Cycle,
-        sent: &mut impl FnMut(Sent<'_, P>),
-    ) {
-        let mut next = first;
-        while let Some(output) = self.wanted.next_from(next)
-            && output < end
-        {
-            if self.due[output] <= now {
-                self.serve(now, output, sent);
+        let (later, sooner) = self.wanted.split(first);
+        for outputs in [sooner, later] {
+            for output in outputs.iter() {
+                if self.due[output] <= now {
+                    self.serve(now, output, sent);
+                }
+                self.next_due = self.next_due.min(self.due[output]);
             }
-            self.next_due = self.next_due.min(self.due[output]);
-            next = output + 1;
         }
     }
 
@@ -255,12 +288,10 @@ impl<P: Copy + Default> Crossbar<P> {
             self.due[port] = Cycle::NEVER;
             return;
         }
-        let chosen = match Self::choose(&self.free_at, output, now) {
-            Ok(chosen) => chosen,
-            Err(due) => {
-                self.due[port] = due;
-                return;
-            }
+        let free = output.wanted_by.without(&self.busy);
+        let Some(chosen) = free.next_from(output.turn).or_else(|| free.next_from(0)) else {
+            self.due[port] = self.next_free;
+            return;
         };
         let count = usize::from(self.counts[chosen]);
         let waiting = &mut self.waiting[chosen * self.room..][..count];
@@ -280,6 +311,8 @@ impl<P: Copy + Default> Crossbar<P> {
         let done = now + u64::from(flits);
         let arrives = done + self.latency;
         self.free_at[chosen] = done;
+        self.busy.set(chosen, true);
+        self.next_free = self.next_free.min(done);
         output.busy_until = done;
         sent(Sent { input: chosen, output: port, arrives, packet });
         output.pipe.push(arrives, *packet);
@@ -301,26 +334,6 @@ impl<P: Copy + Default> Crossbar<P> {
         self.stats.flits += u64::from(flits);
     }
 
-    /// The first free input, in turn, that wants `output`; else when one of them is free.
-    #[inline]
-    fn choose(free_at: &[Cycle], output: &Output<P>, now: Cycle) -> Result<usize, Cycle> {
-        let mut due = Cycle::NEVER;
-        let mut from = output.turn;
-        let mut wrapped = false;
-        loop {
-            match output.wanted_by.next_from(from) {
-                Some(input) if wrapped && input >= output.turn => return Err(due),
-                Some(input) if free_at[input] <= now => return Ok(input),
-                Some(input) => {
-                    due = due.min(free_at[input]);
-                    from = input + 1;
-                }
-                None if wrapped => return Err(due),
-                None => (wrapped, from) = (true, 0),
-            }
-        }
-    }
-
     /// Takes the oldest packet that has arrived at `output`.
     #[inline]
     pub fn pop(&mut self, now: Cycle, output: usize) -> Option<P> {
@@ -338,10 +351,10 @@ impl<P: Copy + Default> Crossbar<P> {
         Some(packet)
     }
 
-    /// The outputs, from `from` on, to which a packet is on its way.
+    /// The outputs to which a packet is on its way.
     #[inline]
-    pub fn next_landing(&self, from: usize) -> Option<usize> {
-        self.landing.next_from(from)
+    pub fn landing(&self) -> &Ports {
+        &self.landing
     }
 
     /// The outputs that send nothing more until a packet is taken.
