@@ -153,20 +153,19 @@ impl Requests {
         self.ports[sm].known_to = cycle;
     }
 
-    /// Hears when requests leave the input queue of `slice`, in order.
-    pub fn note_leaves(&mut self, slice: usize, leaves: impl Iterator<Item = Cycle>) {
-        let door = &mut self.doors[slice];
-        let was_known = !door.leaves.is_empty();
-        door.leaves.extend(leaves);
-        if !was_known && let Some(&leave) = door.leaves.front() {
+    /// Hears when the next request leaves the input queue of `slice`.
+    pub fn note_leave(&mut self, slice: usize, leave: Cycle) {
+        let leaves = &mut self.doors[slice].leaves;
+        if leaves.is_empty() {
             self.due = self.due.min(leave);
         }
+        leaves.push_back(leave);
     }
 
-    /// The next SM, from `from` on, whose requests left its miss queue since it was told.
+    /// The SMs to be told of requests that left their miss queue.
     #[inline]
-    pub fn next_left(&self, from: usize) -> Option<usize> {
-        self.left.next_from(from)
+    pub fn left(&self) -> &Ports {
+        &self.left
     }
 
     /// When requests left the miss queue of `sm`, since the last time.
@@ -175,10 +174,10 @@ impl Requests {
         self.ports[sm].left.drain(..)
     }
 
-    /// The next slice, from `from` on, at which requests arrived since it was told.
+    /// The slices to be told of requests that arrived.
     #[inline]
-    pub fn next_arrived(&self, from: usize) -> Option<usize> {
-        self.arrived.next_from(from)
+    pub fn arrived(&self) -> &Ports {
+        &self.arrived
     }
 
     /// The requests that arrived at `slice`, and when, since the last time.
