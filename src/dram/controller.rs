@@ -139,6 +139,13 @@ impl Controller {
         self.wake.min(self.next_arrival()).min(self.completions.next_visible()).max(now)
     }
 
+    /// No completion can be taken before this clock, if no command goes before `command`.
+    #[inline]
+    pub fn next_data(&self, command: Cycle) -> Cycle {
+        let delay = self.read_latency + self.burst_clocks + self.latency_out;
+        self.completions.next_visible().min(Cycle(command.0.saturating_add(delay)))
+    }
+
     /// Passes the clocks from `from` to before `to`, none of them later than
     /// [`Controller::next_event`] allows, exactly as ticking them would.
     #[inline]

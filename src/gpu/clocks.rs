@@ -35,6 +35,11 @@ impl Domain {
         })
     }
 
+    /// Ticks in one core cycle, at most.
+    pub fn most_ticks(&self) -> u64 {
+        self.ticks.div_ceil(self.core_cycles)
+    }
+
     /// The core cycle in which tick `tick` happens.
     #[inline]
     pub fn core_cycle_of(&self, tick: Cycle) -> Cycle {

@@ -5,8 +5,10 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::ahead::Ahead;
 use super::floor::{Floor, Plan};
-use super::memory::Memory;
+use super::memory::{Delays, Memory};
 use super::node::{Bounds, Node};
+use super::partition::Partition;
+use super::replies::Replies;
 use super::requests::Requests;
 use super::team::Team;
 use crate::isa::CtaSource;
@@ -19,7 +21,9 @@ const NO_PANIC: &str = "no thread failed";
 pub struct Crew<'a> {
     nodes: &'a [Mutex<Node>],
     requests: &'a Mutex<Requests>,
-    memory: &'a Mutex<Memory>,
+    partitions: &'a [Mutex<Partition>],
+    replies: &'a Mutex<Replies>,
+    delays: Delays,
     /// The CTAs of the launch.
     pub ahead: Ahead<'a>,
     /// Who does what.
@@ -31,27 +35,24 @@ pub struct Crew<'a> {
 #[derive(Default)]
 struct Shared {
     memory: AtomicU64,
+    network: AtomicU64,
     replies: AtomicU64,
     places: AtomicU64,
     more_ctas: AtomicBool,
 }
-
-/// The memory is the longest task and comes first.
-const MEMORY: usize = 0;
-/// Tasks before those of the nodes.
-const BEFORE_NODES: usize = 1;
 
 impl<'a> Crew<'a> {
     /// For a launch of `source`.
     pub fn new(
         nodes: &'a [Mutex<Node>],
         requests: &'a Mutex<Requests>,
-        memory: &'a Mutex<Memory>,
+        (partitions, replies, delays): (&'a [Mutex<Partition>], &'a Mutex<Replies>, Delays),
         source: &'a mut dyn CtaSource,
     ) -> Self {
         let ahead = Ahead::new(source, nodes.len());
-        let team = Team::new(BEFORE_NODES + nodes.len());
-        Crew { nodes, requests, memory, ahead, team, plan: Shared::default() }
+        let team = Team::new(partitions.len() + nodes.len());
+        let plan = Shared::default();
+        Crew { nodes, requests, partitions, replies, delays, ahead, team, plan }
     }
 
     /// A helper's life; what is left of its time goes into CTAs to come.
@@ -61,12 +62,8 @@ impl<'a> Crew<'a> {
 
     /// The task that each of `threads` helpers and the leader begins with, the leader's left out.
     pub fn beginnings(&self, threads: usize) -> impl Iterator<Item = usize> {
-        // The memory is about as much work as this many nodes.
-        let nodes = self.nodes.len();
-        let memory = nodes / 4;
-        let all = nodes + memory;
-        (1..threads)
-            .map(move |thread| BEFORE_NODES + (thread * all / threads).saturating_sub(memory))
+        let tasks = self.partitions.len() + self.nodes.len();
+        (1..threads).map(move |thread| thread * tasks / threads)
     }
 
     /// Lets every part advance as planned.
@@ -74,9 +71,13 @@ impl<'a> Crew<'a> {
         let Plan { memory, nodes, .. } = *plan;
         let Bounds { replies, places, more_ctas, .. } = nodes;
         let shared = &self.plan;
-        for (place, cycle) in
-            [(&shared.memory, memory), (&shared.replies, replies), (&shared.places, places)]
-        {
+        let network = self.replies.lock().expect(NO_PANIC).clock();
+        for (place, cycle) in [
+            (&shared.memory, memory),
+            (&shared.network, network),
+            (&shared.replies, replies),
+            (&shared.places, places),
+        ] {
             place.store(cycle.0, Ordering::Relaxed);
         }
         shared.more_ctas.store(more_ctas, Ordering::Relaxed);
@@ -86,18 +87,18 @@ impl<'a> Crew<'a> {
     fn task(&self, number: usize) {
         let plan = &self.plan;
         let cycle = |place: &AtomicU64| Cycle(place.load(Ordering::Relaxed));
-        match number {
-            MEMORY => self.memory.lock().expect(NO_PANIC).advance(cycle(&plan.memory)),
-            _ => {
-                let bounds = Bounds {
-                    replies: cycle(&plan.replies),
-                    places: cycle(&plan.places),
-                    more_ctas: plan.more_ctas.load(Ordering::Relaxed),
-                    every_cycle: false,
-                };
-                self.nodes[number - BEFORE_NODES].lock().expect(NO_PANIC).advance(&bounds);
-            }
+        if let Some(partition) = self.partitions.get(number) {
+            let mut partition = partition.lock().expect(NO_PANIC);
+            return partition.advance(cycle(&plan.memory), cycle(&plan.network));
         }
+        let bounds = Bounds {
+            replies: cycle(&plan.replies),
+            places: cycle(&plan.places),
+            more_ctas: plan.more_ctas.load(Ordering::Relaxed),
+            every_cycle: false,
+        };
+        let node = &self.nodes[number - self.partitions.len()];
+        node.lock().expect(NO_PANIC).advance(&bounds);
     }
 
     /// Every part, for the one thread that settles a phase.
@@ -105,7 +106,9 @@ impl<'a> Crew<'a> {
         Locked {
             nodes: self.nodes.iter().map(|node| node.lock().expect(NO_PANIC)).collect(),
             requests: self.requests.lock().expect(NO_PANIC),
-            memory: self.memory.lock().expect(NO_PANIC),
+            partitions: self.partitions.iter().map(|one| one.lock().expect(NO_PANIC)).collect(),
+            replies: self.replies.lock().expect(NO_PANIC),
+            delays: self.delays,
         }
     }
 }
@@ -114,13 +117,19 @@ impl<'a> Crew<'a> {
 pub struct Locked<'a> {
     nodes: Vec<MutexGuard<'a, Node>>,
     requests: MutexGuard<'a, Requests>,
-    memory: MutexGuard<'a, Memory>,
+    partitions: Vec<MutexGuard<'a, Partition>>,
+    replies: MutexGuard<'a, Replies>,
+    delays: Delays,
 }
 
 impl<'a> Locked<'a> {
     /// As a floor, on which `turn` is asked first for the next CTA.
-    pub fn floor<'s>(&'s mut self, turn: &'s mut usize) -> Floor<'s, MutexGuard<'a, Node>> {
-        let Locked { nodes, requests, memory } = self;
+    pub fn floor<'s>(
+        &'s mut self,
+        turn: &'s mut usize,
+    ) -> Floor<'s, MutexGuard<'a, Node>, MutexGuard<'a, Partition>> {
+        let Locked { nodes, requests, partitions, replies, delays } = self;
+        let memory = Memory { partitions, replies, delays: *delays };
         Floor { nodes, requests, memory, turn }
     }
 }

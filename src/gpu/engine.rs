@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex};
 use super::clocks::Clocks;
 use super::crew::Crew;
 use super::floor::{Floor, Launch};
-use super::memory::Memory;
+use super::memory::{Delays, Memory};
 use super::node::Node;
+use super::partition::Partition;
+use super::replies::Replies;
 use super::requests::Requests;
 use super::statistics::{Components, KernelStatistics, Ledgers};
 use crate::config::Machine;
@@ -62,7 +64,9 @@ pub struct Gpu {
     now: Cycle,
     nodes: Box<[Mutex<Node>]>,
     requests: Mutex<Requests>,
-    memory: Mutex<Memory>,
+    partitions: Box<[Mutex<Partition>]>,
+    replies: Mutex<Replies>,
+    delays: Delays,
     /// The SM that is asked first for the next CTA.
     turn: usize,
     /// Everything counted before the kernel that runs.
@@ -88,7 +92,11 @@ impl Gpu {
             now: Cycle(0),
             nodes: (0..sms).map(|sm| Mutex::new(Node::new(machine, clocks.noc, sm))).collect(),
             requests: Mutex::new(Requests::new(machine, clocks, every_cycle)),
-            memory: Mutex::new(Memory::new(machine, clocks, every_cycle)),
+            partitions: (0..machine.dram.channels.size())
+                .map(|number| Mutex::new(Partition::new(machine, clocks, number, every_cycle)))
+                .collect(),
+            replies: Mutex::new(Replies::new(machine, clocks, every_cycle)),
+            delays: Delays::new(machine, clocks),
             turn: 0,
             before: Snapshot::default(),
         };
@@ -112,19 +120,19 @@ impl Gpu {
         let residency = Residency::new(&kernel, &self.machine)?;
         let program = Arc::new(Program::new(&kernel, &self.machine.sm.arithmetic));
         let start = self.now;
-        let Lent { nodes, requests, memory } = self.lend();
-        for node in nodes {
+        let mut lent = self.lend();
+        for node in &mut lent.nodes {
             node.prepare(start, program.clone(), residency);
         }
-        requests.prepare(start);
-        memory.prepare(start);
+        lent.requests.prepare(start);
+        lent.memory().prepare(start);
         let watch = Watch::new(&kernel, start, observe);
         let end = match self.stepping {
             Stepping::Threads(threads) => self.run_team(source, threads, watch)?,
             _ => self.run_alone(source, watch)?,
         };
         self.now = end;
-        self.lend().memory.advance(end);
+        self.lend().memory().advance(end);
         self.settle(&kernel, residency, start)
     }
 
@@ -134,7 +142,13 @@ impl Gpu {
         Lent {
             nodes: self.nodes.iter_mut().map(|node| node.get_mut().expect(NO_PANIC)).collect(),
             requests: self.requests.get_mut().expect(NO_PANIC),
-            memory: self.memory.get_mut().expect(NO_PANIC),
+            partitions: self
+                .partitions
+                .iter_mut()
+                .map(|one| one.get_mut().expect(NO_PANIC))
+                .collect(),
+            replies: self.replies.get_mut().expect(NO_PANIC),
+            delays: self.delays,
         }
     }
 
@@ -142,7 +156,8 @@ impl Gpu {
     fn run_alone(&mut self, source: &mut dyn CtaSource, mut watch: Watch) -> Result<Cycle> {
         let every_cycle = self.stepping == Stepping::EveryCycle;
         let mut turn = self.turn;
-        let Lent { mut nodes, requests, memory } = self.lend();
+        let Lent { mut nodes, requests, mut partitions, replies, delays } = self.lend();
+        let memory = Memory { partitions: &mut partitions, replies, delays };
         let mut floor = Floor { nodes: &mut nodes, requests, memory, turn: &mut turn };
         let mut next = |cta: &mut Cta| source.next(cta);
         let mut launch = watch.launch(&mut next);
@@ -162,7 +177,8 @@ impl Gpu {
         threads: NonZeroU32,
         mut watch: Watch,
     ) -> Result<Cycle> {
-        let crew = Crew::new(&self.nodes, &self.requests, &self.memory, source);
+        let memory = (&self.partitions[..], &self.replies, self.delays);
+        let crew = Crew::new(&self.nodes, &self.requests, memory, source);
         let mut turn = self.turn;
         let end = std::thread::scope(|scope| {
             let _dismissal = crew.team.dismissal();
@@ -195,14 +211,21 @@ impl Gpu {
     }
 
     fn snapshot(&mut self) -> Snapshot {
-        let Lent { nodes, requests, memory } = self.lend();
+        let mut lent = self.lend();
+        let reply_network = lent.replies.stats().clone();
+        let memory = lent.memory();
+        let (l2, dram) = (
+            memory.slices().map(|slice| slice.stats().clone()).collect(),
+            memory.controllers().map(|one| one.stats().clone()).collect(),
+        );
+        let Lent { nodes, requests, .. } = lent;
         let mut snapshot = Snapshot {
             components: Components {
                 l1: nodes.iter().map(|node| node.l1.stats().clone()).collect(),
                 request_network: requests.stats().clone(),
-                reply_network: memory.network_stats().clone(),
-                l2: memory.slices().iter().map(|slice| slice.stats().clone()).collect(),
-                dram: memory.controllers().map(|one| one.stats().clone()).collect(),
+                reply_network,
+                l2,
+                dram,
                 ..Components::default()
             },
             ..Snapshot::default()
@@ -226,11 +249,11 @@ impl Gpu {
         start: Cycle,
     ) -> Result<KernelStatistics> {
         let now = self.now;
-        let Lent { nodes, memory, .. } = self.lend();
-        for node in nodes {
+        let mut lent = self.lend();
+        for node in &mut lent.nodes {
             node.finish(now);
         }
-        memory.catch_up(now);
+        lent.memory().catch_up(now);
         let after = self.snapshot();
         let before = std::mem::replace(&mut self.before, after.clone());
         let cycles = self.now - start;
@@ -256,7 +279,17 @@ impl Gpu {
 struct Lent<'a> {
     nodes: Vec<&'a mut Node>,
     requests: &'a mut Requests,
-    memory: &'a mut Memory,
+    partitions: Vec<&'a mut Partition>,
+    replies: &'a mut Replies,
+    delays: Delays,
+}
+
+impl<'a> Lent<'a> {
+    /// The partitions and the reply network together.
+    fn memory(&mut self) -> Memory<'_, &'a mut Partition> {
+        let Lent { partitions, replies, delays, .. } = self;
+        Memory { partitions, replies, delays: *delays }
+    }
 }
 
 /// Tells an observer how a kernel comes on, and sees to it that it does.
@@ -281,9 +314,10 @@ impl<'a> Watch<'a> {
     }
 
     /// Looks whether anything has retired, every few thousand cycles.
-    fn look<N>(&mut self, floor: &Floor<N>, started: u64) -> Result<()>
+    fn look<N, P>(&mut self, floor: &Floor<N, P>, started: u64) -> Result<()>
     where
         N: DerefMut<Target = Node>,
+        P: DerefMut<Target = Partition>,
     {
         let now = floor.clock();
         if now < self.next {
@@ -305,7 +339,11 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    fn deadlock<N: DerefMut<Target = Node>>(&self, floor: &Floor<N>, now: Cycle) -> Error {
+    fn deadlock<N, P>(&self, floor: &Floor<N, P>, now: Cycle) -> Error
+    where
+        N: DerefMut<Target = Node>,
+        P: DerefMut<Target = Partition>,
+    {
         let stuck = floor.nodes.iter().enumerate().find(|(_, node)| !node.sm.is_idle());
         let waiting = stuck.map_or(String::from("no SM holds a CTA"), |(number, node)| {
             format!("SM {number}: {}", node.sm.describe())

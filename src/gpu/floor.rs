@@ -1,7 +1,8 @@
 //! The parts of the GPU together: how far each may go, and what they tell each other.
 //!
-//! Three kinds of parts advance on their own, each with a clock: the nodes (an SM with its L1), the request
-//! network and the memory (slices, DRAM, reply network). What one tells another takes time to matter there:
+//! Four kinds of parts advance on their own, each with a clock: the nodes (an SM with its L1), the request
+//! network, the partitions (a DRAM channel with its slices) and the reply network. What one tells another takes
+//! time to matter there:
 //!
 //! - a reply that leaves a slice reaches its SM after the network's latency;
 //! - a request that arrives at a slice is looked up after the slice's tag latency;
@@ -16,6 +17,7 @@ use std::ops::DerefMut;
 
 use super::memory::Memory;
 use super::node::{Bounds, Node};
+use super::partition::Partition;
 use super::requests::Requests;
 use crate::error::Result;
 use crate::isa::Cta;
@@ -67,15 +69,15 @@ enum Then {
 }
 
 /// Every part, lent for a while.
-pub struct Floor<'a, N> {
+pub struct Floor<'a, N, P> {
     pub nodes: &'a mut [N],
     pub requests: &'a mut Requests,
-    pub memory: &'a mut Memory,
+    pub memory: Memory<'a, P>,
     /// The SM that is asked first for the next CTA.
     pub turn: &'a mut usize,
 }
 
-impl<N: DerefMut<Target = Node>> Floor<'_, N> {
+impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P> {
     /// True when every CTA that was started has ended.
     pub fn is_idle(&self) -> bool {
         self.nodes.iter().all(|node| node.sm.is_idle())
@@ -93,7 +95,7 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
 
     /// How far each part may go with what it knows now.
     pub fn plan(&self, launch: &Launch) -> Plan {
-        let known = self.memory.needs_from(self.requests.clock());
+        let known = self.memory.delays.needs_from(self.requests.clock());
         let replies = self.memory.replies_known_to(known);
         Plan {
             memory: known.min(self.busy_to_at_least(launch)),
@@ -124,10 +126,10 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
             end = end.max(least + (left - 1));
         }
         if !self.requests.is_empty() {
-            end = end.max(self.memory.needs_from(self.requests.clock()) + 1);
+            end = end.max(self.memory.delays.needs_from(self.requests.clock()) + 1);
         }
         match self.requests.last_arrival() {
-            Some(arrival) => end.max(self.memory.needs_from(arrival) + 1),
+            Some(arrival) => end.max(self.memory.delays.needs_from(arrival) + 1),
             None => end,
         }
     }
@@ -172,6 +174,9 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
     /// wait for one, and the request network, from which SMs hear soonest of free places in their miss queues.
     pub fn settle_phase(&mut self, launch: &mut Launch, plan: &Plan) -> Result<()> {
         self.start_ctas(launch, Then::CatchUp(plan.nodes))?;
+        self.memory.advance_replies();
+        // Where an input of the reply network was full, a partition has stopped.
+        self.memory.advance(plan.memory);
         self.tell_replies();
         self.advance_requests(launch, plan);
         Ok(())
@@ -180,37 +185,37 @@ impl<N: DerefMut<Target = Node>> Floor<'_, N> {
     /// The request network, with the SMs' news, as far as planned.
     fn advance_requests(&mut self, launch: &Launch, plan: &Plan) {
         self.tell_requests(launch.has_more());
-        self.requests.advance(plan.requests, self.memory.clock());
+        self.requests.advance(plan.requests, self.memory.slices_clock());
         self.tell_arrivals();
     }
 
     /// From the memory to the SMs and to the request network.
     fn tell_replies(&mut self) {
-        for (sm, node) in self.nodes.iter_mut().enumerate() {
-            node.expect(self.memory.take_coming(sm));
+        for sm in self.memory.replies.replied().iter() {
+            self.nodes[sm].expect(self.memory.replies.take_coming(sm));
         }
-        for slice in 0..self.memory.slices().len() {
-            self.requests.note_leaves(slice, self.memory.take_left(slice));
-        }
+        self.memory.take_left(|slice, cycle| self.requests.note_leave(slice, cycle));
     }
 
     /// From the SMs to the request network.
     fn tell_requests(&mut self, more_ctas: bool) {
         for (sm, node) in self.nodes.iter_mut().enumerate() {
-            node.export(|request| self.requests.note_request(sm, request));
+            if node.has_requests() {
+                node.export(|request| self.requests.note_request(sm, request));
+            }
             self.requests.note_clock(sm, node.requests_known_to(more_ctas));
         }
     }
 
     /// From the request network to the memory and to the SMs.
     fn tell_arrivals(&mut self) {
-        for slice in 0..self.memory.slices().len() {
+        for slice in self.requests.arrived().iter() {
             for (cycle, request) in self.requests.take_arrived(slice) {
                 self.memory.accept(slice, cycle, request);
             }
         }
-        for (sm, node) in self.nodes.iter_mut().enumerate() {
-            node.note_leaves(self.requests.take_left(sm));
+        for sm in self.requests.left().iter() {
+            self.nodes[sm].note_leaves(self.requests.take_left(sm));
         }
     }
 

@@ -1,145 +1,30 @@
-//! What answers requests: the L2 slices, the DRAM channels and the reply network, each by its own clock.
+//! What answers requests: the partitions and the reply network together.
+//!
+//! A partition depends on the network only where an input of it is full: it stops there until the network has come
+//! as far, and the network never goes beyond the partitions.
+
+use std::ops::DerefMut;
 
 use super::clocks::Clocks;
+use super::partition::Partition;
+use super::replies::Replies;
 use crate::config::Machine;
-use crate::dram::{self, Controller};
+use crate::dram::Controller;
 use crate::l2::Slice;
-use crate::noc::{Crossbar, NocStats};
-use crate::parts::{Reply, Request};
+use crate::parts::Request;
 use crate::units::Cycle;
 
-/// A DRAM channel and how far it has been advanced.
-#[derive(Clone)]
-struct Channel {
-    controller: Controller,
-    /// The first command clock that was neither ticked nor skipped.
-    clock: Cycle,
-    /// The next command clock in which it does anything.
-    due: Cycle,
-}
-
-impl Channel {
-    /// Skips to `to`; nothing may happen before.
-    fn skip_to(&mut self, to: Cycle) {
-        if self.clock < to {
-            self.controller.skip(self.clock, to);
-            self.clock = to;
-        }
-    }
-
-    fn look_ahead(&mut self) {
-        self.due = self.controller.next_event(self.clock);
-    }
-}
-
-/// Whose a DRAM request is: the slice among those of the channel, and the slice's name for it.
-struct Tag {
-    part: u8,
-    piece: u8,
-    slot: u16,
-}
-
-impl Tag {
-    fn pack(&self) -> u32 {
-        u32::from(self.part) << 24 | u32::from(self.piece) << 16 | u32::from(self.slot)
-    }
-
-    fn unpack(tag: u32) -> Self {
-        Tag { part: (tag >> 24) as u8, piece: (tag >> 16) as u8, slot: tag as u16 }
-    }
-}
-
-/// Events to begin with: as many as come in one window on most machines.
-const AT_FIRST: usize = 256;
-
-/// A reply on its way, with the network cycle in which it can be taken.
-type Coming = (Cycle, Reply);
-
-/// The memory system from the doors of the L2 to those of the SMs.
-#[derive(Clone)]
-pub struct Memory {
+/// The times that matter to those who send requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Delays {
     clocks: Clocks,
-    burst_bytes: u32,
-    slices_per_channel: usize,
     tag_latency: u64,
-    slices: Box<[Slice]>,
-    channels: Box<[Channel]>,
-    /// By slice: the next L2 cycle in which it does anything, or has something to hand on.
-    due: Box<[Cycle]>,
-    /// The least of `due`, or less.
-    l2_due: Cycle,
-    /// The least `due` of the channels, or less.
-    dram_due: Cycle,
-    /// Slices to SMs.
-    crossbar: Crossbar<Reply>,
-    /// By SM: replies to be told to it.
-    coming: Box<[Vec<Coming>]>,
-    /// By SM: the cycle in which it took its last reply.
-    taken: Box<[Cycle]>,
-    /// By slice: when requests left its input queue, to be told to the request network.
-    left: Box<[Vec<Cycle>]>,
-    /// Requests that were accepted and whose replies are not yet on their way.
-    unanswered: usize,
-    /// Cycles before this one are done.
-    clock: Cycle,
-    /// Tick every component in every cycle, whether or not anything can happen.
-    every_cycle: bool,
 }
 
-impl Memory {
-    /// An empty memory system.
-    pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
-        let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
-        let channels = machine.dram.channels.size();
-        let channel =
-            Channel { controller: Controller::new(&machine.dram), clock: Cycle(0), due: Cycle(0) };
-        Memory {
-            clocks,
-            burst_bytes: machine.dram.burst_bytes(),
-            slices_per_channel: slices / channels,
-            tag_latency: machine.l2.tag_latency.cycles(),
-            slices: (0..slices).map(|number| Slice::new(machine, number)).collect(),
-            channels: vec![channel; channels].into(),
-            due: vec![Cycle(0); slices].into(),
-            l2_due: Cycle(0),
-            dram_due: Cycle(0),
-            crossbar: Crossbar::new(&machine.noc, slices, sms),
-            coming: (0..sms).map(|_| Vec::with_capacity(AT_FIRST)).collect(),
-            taken: vec![Cycle(0); sms].into(),
-            left: (0..slices).map(|_| Vec::with_capacity(AT_FIRST)).collect(),
-            unanswered: 0,
-            clock: Cycle(0),
-            every_cycle,
-        }
-    }
-
-    /// The L2 slices, by number.
-    pub fn slices(&self) -> &[Slice] {
-        &self.slices
-    }
-
-    /// Counters of the reply network since construction.
-    pub fn network_stats(&self) -> &NocStats {
-        self.crossbar.stats()
-    }
-
-    /// Cycles before this one are done.
-    pub fn clock(&self) -> Cycle {
-        self.clock
-    }
-
-    /// Goes to cycle `now`, before which nothing happened.
-    pub fn prepare(&mut self, now: Cycle) {
-        debug_assert!(self.unanswered == 0 && self.clock == now);
-        self.taken.fill(Cycle(0));
-    }
-
-    /// Takes a request that the network brought to `slice` in cycle `core`.
-    pub fn accept(&mut self, slice: usize, core: Cycle, request: Request) {
-        let l2_now = self.clocks.l2.ticks_before(core + 1);
-        self.slices[slice].accept(l2_now, core, request);
-        self.wake(slice, l2_now + self.tag_latency);
-        self.unanswered += 1;
+impl Delays {
+    /// Of a machine.
+    pub fn new(machine: &Machine, clocks: Clocks) -> Self {
+        Delays { clocks, tag_latency: machine.l2.tag_latency.cycles() }
     }
 
     /// The first cycle that needs to know of requests that arrive in cycle `arrival` or later.
@@ -147,190 +32,104 @@ impl Memory {
         let visible = self.clocks.l2.ticks_before(arrival + 1) + self.tag_latency;
         self.clocks.l2.core_cycle_of(visible)
     }
+}
+
+/// The memory system from the doors of the L2 to those of the SMs, lent for a while.
+pub struct Memory<'a, P> {
+    pub partitions: &'a mut [P],
+    pub replies: &'a mut Replies,
+    pub delays: Delays,
+}
+
+impl<P: DerefMut<Target = Partition>> Memory<'_, P> {
+    /// Cycles before this one are done.
+    pub fn clock(&self) -> Cycle {
+        self.replies.clock().min(self.slices_clock())
+    }
+
+    /// Cycles before this one are done in every slice.
+    pub fn slices_clock(&self) -> Cycle {
+        self.partitions.iter().map(|partition| partition.clock()).min().unwrap_or(Cycle::NEVER)
+    }
+
+    /// Makes ready for a kernel that starts at `now`.
+    pub fn prepare(&mut self, now: Cycle) {
+        debug_assert!(self.partitions.iter().all(|partition| partition.is_idle()));
+        debug_assert_eq!(self.clock(), now);
+        self.replies.prepare();
+    }
+
+    /// Takes a request that the network brought to `slice` in cycle `core`.
+    pub fn accept(&mut self, slice: usize, core: Cycle, request: Request) {
+        let sharing = self.partitions[0].slices().len();
+        self.partitions[slice / sharing].accept(slice % sharing, core, request);
+    }
 
     /// Every reply that an SM takes before this cycle is on its way, when all requests are known that matter
     /// before `known`.
     pub fn replies_known_to(&self, known: Cycle) -> Cycle {
-        // Who holds nothing to answer sends nothing before it has heard of something.
-        let silent_to = if self.unanswered == 0 { known.max(self.clock) } else { self.clock };
-        let tick = self.clocks.noc.ticks_before(silent_to);
-        self.clocks.noc.core_cycle_of(tick + self.crossbar.least_delay())
-    }
-
-    /// The replies that went on their way to `sm` since the last time.
-    pub fn take_coming(&mut self, sm: usize) -> impl Iterator<Item = Coming> {
-        self.coming[sm].drain(..)
-    }
-
-    /// When requests left the input queue of `slice`, since the last time.
-    pub fn take_left(&mut self, slice: usize) -> impl Iterator<Item = Cycle> {
-        self.left[slice].drain(..)
-    }
-
-    /// `slice` does something in L2 cycle `tick`.
-    #[inline]
-    fn wake(&mut self, slice: usize, tick: Cycle) {
-        self.due[slice] = self.due[slice].min(tick);
-        self.l2_due = self.l2_due.min(tick);
+        let silent = self.partitions.iter().map(|partition| partition.silent_to()).min();
+        self.replies.known_to(silent.map_or(known, |silent| silent.min(known)))
     }
 
     /// Advances to `end`.
     pub fn advance(&mut self, end: Cycle) {
-        while self.clock < end {
-            let now = if self.every_cycle { self.clock } else { self.next_event() };
-            if now >= end {
-                self.clock = end;
-                return;
+        while self.clock() < end {
+            for partition in self.partitions.iter_mut() {
+                partition.advance(end, self.replies.clock());
             }
-            self.tick(now);
-            self.clock = now + 1;
+            self.advance_replies();
         }
     }
 
-    /// One core cycle: every tick of the other clocks that falls into it.
-    fn tick(&mut self, core: Cycle) {
-        let Clocks { noc, l2, dram } = self.clocks;
-        let next = core + 1;
-        self.note_taken(core);
-        self.tick_dram(dram.ticks_before(core), dram.ticks_before(next), core);
-        for tick in l2.ticks_before(core).0..l2.ticks_before(next).0 {
-            self.tick_l2(Cycle(tick), core);
+    /// The reply network as far as the partitions have come, with their news; they hear of the places that become
+    /// free.
+    pub fn advance_replies(&mut self) {
+        for (number, partition) in self.partitions.iter_mut().enumerate() {
+            self.replies.note_departures(number, partition.departures());
         }
-        for tick in noc.ticks_before(core).0..noc.ticks_before(next).0 {
-            let coming = &mut self.coming;
-            self.crossbar.tick_observed(Cycle(tick), &mut |sm, visible, reply| {
-                coming[sm].push((visible, *reply));
-                self.unanswered -= 1;
-            });
+        self.replies.advance(self.slices_clock());
+        let sharing = self.partitions[0].slices().len();
+        for (slice, cycle) in self.replies.take_left() {
+            self.partitions[slice / sharing].note_leave(slice % sharing, cycle);
         }
     }
 
-    /// Takes replies out of the network that the SMs took before cycle `now`: one a cycle.
-    fn note_taken(&mut self, now: Cycle) {
-        let mut next = 0;
-        while let Some(sm) = self.crossbar.next_landing(next) {
-            next = sm + 1;
-            loop {
-                let tick = self.crossbar.next_arrival(sm);
-                let taken = self.clocks.noc.core_cycle_of(tick).max(self.taken[sm] + 1);
-                if tick == Cycle::NEVER || taken >= now {
-                    break;
-                }
-                self.crossbar.pop(tick, sm);
-                self.taken[sm] = taken;
+    /// Tells `note` when requests left the input queue of a slice, since the last time.
+    pub fn take_left(&mut self, mut note: impl FnMut(usize, Cycle)) {
+        for (number, partition) in self.partitions.iter_mut().enumerate() {
+            let first = number * partition.slices().len();
+            for (part, cycle) in partition.left().drain(..) {
+                note(first + part, cycle);
             }
         }
-    }
-
-    fn tick_dram(&mut self, from: Cycle, to: Cycle, core: Cycle) {
-        if self.dram_due >= to && !self.every_cycle {
-            return;
-        }
-        let l2_now = self.clocks.l2.ticks_before(core);
-        self.dram_due = Cycle::NEVER;
-        for number in 0..self.channels.len() {
-            loop {
-                let channel = &mut self.channels[number];
-                let clock = channel.clock.max(from);
-                let tick = if self.every_cycle { clock } else { channel.due.max(clock) };
-                if tick >= to {
-                    break;
-                }
-                channel.skip_to(tick);
-                channel.controller.tick(tick, core);
-                channel.clock = tick + 1;
-                while let Some(done) = self.channels[number].controller.pop_completion(tick) {
-                    let Tag { part, piece, slot } = Tag::unpack(done.tag);
-                    let slice = number * self.slices_per_channel + usize::from(part);
-                    self.slices[slice].fill(l2_now, core, slot, piece, done.first_command);
-                    self.wake(slice, l2_now);
-                }
-                self.channels[number].look_ahead();
-            }
-            self.dram_due = self.dram_due.min(self.channels[number].due);
-        }
-    }
-
-    fn tick_l2(&mut self, now: Cycle, core: Cycle) {
-        if self.l2_due > now && !self.every_cycle {
-            return;
-        }
-        let dram_now = self.clocks.dram.ticks_before(core + 1);
-        self.l2_due = Cycle::NEVER;
-        for (number, slice) in self.slices.iter_mut().enumerate() {
-            if self.due[number] > now && !self.every_cycle {
-                self.l2_due = self.l2_due.min(self.due[number]);
-                continue;
-            }
-            if (self.every_cycle || slice.next_event(now) <= now) && slice.tick(now, core) {
-                self.left[number].push(core);
-            }
-            if let Some(reply) = slice.next_reply(now)
-                && self.crossbar.has_room(number)
-            {
-                let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
-                let reply = slice.take_reply(now, core).expect("seen above");
-                self.crossbar.push(number, sm, data, reply);
-            }
-            if let Some(request) = slice.next_dram_request() {
-                let channel = &mut self.channels[number / self.slices_per_channel];
-                let part = (number % self.slices_per_channel) as u8;
-                let tag = Tag { part, piece: request.piece, slot: request.slot };
-                let request = dram::Request {
-                    address: request.address,
-                    bursts: (request.bytes / self.burst_bytes) as u16,
-                    write: request.write,
-                    tag: tag.pack(),
-                };
-                channel.skip_to(dram_now);
-                if channel.controller.try_push(dram_now, request).is_ok() {
-                    slice.take_dram_request(now);
-                    channel.look_ahead();
-                    self.dram_due = self.dram_due.min(channel.due);
-                }
-            }
-            let next = now + 1;
-            let hands_on = match slice.next_dram_request() {
-                Some(_) => next,
-                None => slice.reply_ready().max(next),
-            };
-            self.due[number] = slice.next_event(next).min(hands_on);
-            self.l2_due = self.l2_due.min(self.due[number]);
-        }
-    }
-
-    /// The next core cycle, from the clock on, in which anything happens.
-    fn next_event(&self) -> Cycle {
-        if !self.crossbar.is_quiet() {
-            return self.clock;
-        }
-        let Clocks { l2, dram, .. } = self.clocks;
-        l2.core_cycle_of(self.l2_due).min(dram.core_cycle_of(self.dram_due)).max(self.clock)
     }
 
     /// Counts every clock before core cycle `end`.
     pub fn catch_up(&mut self, end: Cycle) {
-        for slice in &mut self.slices {
-            slice.catch_up(self.clocks.l2.ticks_before(end));
+        for partition in self.partitions.iter_mut() {
+            partition.catch_up(end);
         }
-        for channel in &mut self.channels {
-            channel.skip_to(self.clocks.dram.ticks_before(end));
-        }
+    }
+
+    /// The L2 slices, by number.
+    pub fn slices(&self) -> impl Iterator<Item = &Slice> {
+        self.partitions.iter().flat_map(|partition| partition.slices())
     }
 
     /// The DRAM controllers.
     pub fn controllers(&self) -> impl Iterator<Item = &Controller> {
-        self.channels.iter().map(|channel| &channel.controller)
+        self.partitions.iter().map(|partition| partition.controller())
     }
 
     /// What holds requests, in words, for a deadlock report.
     pub fn describe(&self) -> String {
-        let busy = self.slices.iter().filter(|slice| !slice.is_idle()).count();
+        let busy = self.slices().filter(|slice| !slice.is_idle()).count();
         let held: usize = self.controllers().map(Controller::held).sum();
         format!(
             "reply network {}, {busy} of {} slices busy, {held} requests in the DRAM controllers",
-            if self.crossbar.is_empty() { "empty" } else { "busy" },
-            self.slices.len(),
+            if self.replies.is_empty() { "empty" } else { "busy" },
+            self.slices().count(),
         )
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A core cycle goes from the memory to the SMs: DRAM clocks that fall into it, then L2 cycles, then
 //! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs a kernel, `floor.rs` says how far
-//! each part may go and carries the news between them, `node.rs`, `requests.rs` and `memory.rs` are the parts.
+//! each part may go and carries the news between them, `node.rs`, `requests.rs`, `partition.rs` and `replies.rs` are
+//! the parts; `memory.rs` puts the last two together.
 //! `crew.rs`, `team.rs` and `ahead.rs` are for threads.
 
 mod ahead;
@@ -12,6 +13,8 @@ mod engine;
 mod floor;
 mod memory;
 mod node;
+mod partition;
+mod replies;
 mod requests;
 mod statistics;
 mod team;

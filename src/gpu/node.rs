@@ -34,7 +34,7 @@ pub struct Node {
     pub sm: Sm,
     pub l1: L1,
     noc: Domain,
-    /// Replies on their way here, with the network cycle in which each can be taken.
+    /// Replies on their way here, with the core cycle from which each can be taken.
     inbox: VecDeque<(Cycle, Reply)>,
     /// When requests at the front of the miss queue leave it for the network, as far as known.
     leaves: VecDeque<Cycle>,
@@ -137,7 +137,7 @@ impl Node {
     /// it gets a CTA or the kernel ends.
     fn next_event(&self, is_stuck: bool) -> Cycle {
         let mut event = match self.inbox.front() {
-            Some(&(tick, _)) => self.noc.core_cycle_of(tick),
+            Some(&(cycle, _)) => cycle,
             None if self.sm.is_idle() => return Cycle::NEVER,
             None => Cycle::NEVER,
         };
@@ -158,9 +158,11 @@ impl Node {
     }
 
     fn tick(&mut self, now: Cycle) {
-        let arrived = |&(tick, _): &(Cycle, Reply)| self.noc.core_cycle_of(tick) <= now;
         let reply = match self.inbox.front() {
-            Some(front) if arrived(front) => self.inbox.pop_front().map(|(_, reply)| reply),
+            Some(&(cycle, reply)) if cycle <= now => {
+                self.inbox.pop_front();
+                Some(reply)
+            }
             _ => None,
         };
         let had_room = self.sm.has_room();
@@ -200,6 +202,12 @@ impl Node {
         self.clock = end;
     }
 
+    /// True when the request network does not know of every request in the miss queue.
+    #[inline]
+    pub fn has_requests(&self) -> bool {
+        self.l1.queued_requests() > self.exported
+    }
+
     /// Tells `note` of every request in the miss queue that it has not been told of.
     pub fn export(&mut self, mut note: impl FnMut(Request)) {
         for request in self.l1.requests().skip(self.exported) {
@@ -208,9 +216,10 @@ impl Node {
         }
     }
 
-    /// Hears of replies on their way here, in order.
+    /// Hears of replies on their way here, in order, with the network cycle in which each can be taken.
     pub fn expect(&mut self, replies: impl Iterator<Item = (Cycle, Reply)>) {
-        self.inbox.extend(replies);
+        let noc = self.noc;
+        self.inbox.extend(replies.map(|(tick, reply)| (noc.core_cycle_of(tick), reply)));
     }
 
     /// Hears when the next requests leave the miss queue, in order.

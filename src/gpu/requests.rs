@@ -1,6 +1,7 @@
 //! The way from the L1s' miss queues to the L2 slices.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::clocks::Clocks;
 use crate::config::Machine;
@@ -65,11 +66,19 @@ pub struct Requests {
     ports: Box<[Port]>,
     /// SMs with a request in the miss queue.
     asking: Ports,
+    /// By SM: the first cycle in which the request at the front of that queue may leave it.
+    may_leave: Box<[Cycle]>,
+    /// SMs to be told of requests that left.
+    left: Ports,
     doors: Box<[Door]>,
+    /// Slices to be told of requests that arrived.
+    arrived: Ports,
     /// Requests that a slice's input queue holds.
     room: usize,
     /// Cycles before this one are done.
     clock: Cycle,
+    /// The next cycle in which anything happens, as far as known, or less.
+    due: Cycle,
     /// The cycle of the last arrival at a slice.
     last_arrival: Option<Cycle>,
     /// Tick in every cycle, whether or not anything can happen.
@@ -86,9 +95,13 @@ impl Requests {
             crossbar: Crossbar::new(&machine.noc, sms, slices),
             ports: (0..sms).map(|_| Port::new(machine.l1.miss_queue.size())).collect(),
             asking: Ports::default(),
+            may_leave: vec![Cycle(0); sms].into(),
+            left: Ports::default(),
+            arrived: Ports::default(),
             doors: (0..slices).map(|_| Door::new(Slice::room(&machine.l2))).collect(),
             room: Slice::room(&machine.l2),
             clock: Cycle(0),
+            due: Cycle(0),
             last_arrival: None,
             every_cycle,
         }
@@ -126,8 +139,13 @@ impl Requests {
     /// Hears of a request in the miss queue of `sm`.
     pub fn note_request(&mut self, sm: usize, request: Request) {
         let waiting = &mut self.ports[sm].waiting;
+        if waiting.is_empty() {
+            let may_leave = request.stamps.accepted + 1;
+            self.asking.set(sm, true);
+            self.may_leave[sm] = may_leave;
+            self.due = self.due.min(may_leave);
+        }
         waiting.push_back(request);
-        self.asking.set(sm, true);
     }
 
     /// Hears that cycles of the network before `cycle` need to know of no other request of `sm`.
@@ -135,18 +153,36 @@ impl Requests {
         self.ports[sm].known_to = cycle;
     }
 
-    /// Hears when requests leave the input queue of `slice`, in order.
-    pub fn note_leaves(&mut self, slice: usize, leaves: impl Iterator<Item = Cycle>) {
-        self.doors[slice].leaves.extend(leaves);
+    /// Hears when the next request leaves the input queue of `slice`.
+    pub fn note_leave(&mut self, slice: usize, leave: Cycle) {
+        let leaves = &mut self.doors[slice].leaves;
+        if leaves.is_empty() {
+            self.due = self.due.min(leave);
+        }
+        leaves.push_back(leave);
+    }
+
+    /// The SMs to be told of requests that left their miss queue.
+    #[inline]
+    pub fn left(&self) -> &Ports {
+        &self.left
     }
 
     /// When requests left the miss queue of `sm`, since the last time.
     pub fn take_left(&mut self, sm: usize) -> impl Iterator<Item = Cycle> {
+        self.left.set(sm, false);
         self.ports[sm].left.drain(..)
+    }
+
+    /// The slices to be told of requests that arrived.
+    #[inline]
+    pub fn arrived(&self) -> &Ports {
+        &self.arrived
     }
 
     /// The requests that arrived at `slice`, and when, since the last time.
     pub fn take_arrived(&mut self, slice: usize) -> impl Iterator<Item = (Cycle, Request)> {
+        self.arrived.set(slice, false);
         self.doors[slice].arrived.drain(..)
     }
 
@@ -155,7 +191,7 @@ impl Requests {
     pub fn advance(&mut self, end: Cycle, slices: Cycle) {
         let known_to = self.ports.iter().map(|port| port.known_to).min().unwrap_or(Cycle::NEVER);
         while self.clock < end {
-            let now = self.next_event();
+            let now = if self.every_cycle { self.clock } else { self.due.max(self.clock) };
             if now >= end.min(known_to) && !self.is_known(now) {
                 self.clock = self.clock.max(known_to.min(now));
                 return;
@@ -166,15 +202,15 @@ impl Requests {
             }
             let ticks =
                 self.clocks.noc.ticks_before(now).0..self.clocks.noc.ticks_before(now + 1).0;
-            let most = (ticks.end - ticks.start) as usize;
-            let is_full = |door: &Door| door.held - door.leaves.len() + most > self.room;
-            if now >= slices && self.doors.iter().any(is_full) {
+            if now >= slices && self.may_find_no_place(&ticks) {
                 self.clock = now;
                 return;
             }
+            self.due = Cycle::NEVER;
             for tick in ticks {
                 self.tick(Cycle(tick), now);
             }
+            self.look_ahead(now, slices);
             self.clock = now + 1;
         }
     }
@@ -190,40 +226,63 @@ impl Requests {
             .all(|port| port.known_to > now || port.waiting.len() as u64 >= ticks.max(1))
     }
 
-    /// The next cycle, from the clock on, in which anything happens, as far as known.
-    fn next_event(&self) -> Cycle {
-        if self.every_cycle || !self.asking.is_empty() || !self.crossbar.is_quiet() {
-            return self.clock;
+    /// Whether a request may come to a slice in these ticks that may have no place for it, as far as known.
+    fn may_find_no_place(&self, ticks: &Range<u64>) -> bool {
+        let most = (ticks.end - ticks.start) as usize;
+        let sent_in_time = self.crossbar.least_delay() < ticks.end - ticks.start;
+        let may_be_full = |number: usize| {
+            let door = &self.doors[number];
+            door.held - door.leaves.len() + most > self.room
+        };
+        let lands = |number: &usize| self.crossbar.next_arrival(*number).0 < ticks.end;
+        if self.crossbar.landing().iter().filter(lands).any(may_be_full) {
+            return true;
         }
-        let mut event = Cycle::NEVER;
-        let mut next = 0;
-        while let Some(output) = self.crossbar.next_landing(next) {
-            event = event.min(self.crossbar.next_arrival(output));
-            next = output + 1;
+        sent_in_time && (0..self.doors.len()).any(may_be_full)
+    }
+
+    /// Finds the next cycle after `now` in which anything happens.
+    fn look_ahead(&mut self, now: Cycle, slices: Cycle) {
+        let noc = &self.clocks.noc;
+        let mut due = noc.core_cycle_of(self.crossbar.next_event());
+        for number in self.asking.without(self.crossbar.full()).iter() {
+            due = due.min(self.may_leave[number]);
         }
-        self.clocks.noc.core_cycle_of(event).max(self.clock)
+        let mut arrival = Cycle::NEVER;
+        for number in self.crossbar.landing().iter() {
+            let door = &self.doors[number];
+            if door.held < self.room {
+                arrival = arrival.min(self.crossbar.next_arrival(number));
+            } else {
+                // A place becomes free then, or nothing is known of it.
+                due = due.min(door.leaves.front().copied().unwrap_or(slices));
+            }
+        }
+        self.due = due.min(noc.core_cycle_of(arrival)).max(now + 1);
     }
 
     fn tick(&mut self, tick: Cycle, now: Cycle) {
-        let mut next = 0;
-        while let Some(number) = self.asking.next_from(next) {
-            next = number + 1;
-            let port = &mut self.ports[number];
-            let Some(&(mut request)) = port.waiting.front() else { continue };
-            if request.stamps.accepted >= now || !self.crossbar.has_room(number) {
+        for number in self.asking.without(self.crossbar.full()).iter() {
+            if self.may_leave[number] > now {
                 continue;
             }
-            port.waiting.pop_front();
-            self.asking.set(number, !port.waiting.is_empty());
+            let port = &mut self.ports[number];
+            let mut request = port.waiting.pop_front().expect("it asks");
+            match port.waiting.front() {
+                Some(front) => self.may_leave[number] = front.stamps.accepted + 1,
+                None => self.asking.set(number, false),
+            }
             port.left.push(now);
+            self.left.set(number, true);
             request.stamps.injected = now;
             let slice = self.map.slice(request.line);
-            self.crossbar.push(number, slice, request.data_bytes(), request);
+            self.crossbar.push(tick, number, slice, request.data_bytes(), request);
         }
         self.crossbar.tick(tick);
-        let mut next = 0;
-        while let Some(number) = self.crossbar.next_landing(next) {
-            next = number + 1;
+        for number in self.crossbar.landing().iter() {
+            if self.crossbar.next_arrival(number) > tick {
+                continue;
+            }
             let door = &mut self.doors[number];
             while door.leaves.front().is_some_and(|&leave| leave <= now) {
                 door.leaves.pop_front();
@@ -234,6 +293,7 @@ impl Requests {
             {
                 door.held += 1;
                 door.arrived.push((now, request));
+                self.arrived.set(number, true);
                 self.last_arrival = Some(now);
             }
         }

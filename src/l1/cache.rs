@@ -36,6 +36,10 @@ pub struct L1 {
     /// Loads and atomics that went past the tags, by slot.
     bypasses: Vec<Waiter>,
     free_bypasses: Vec<u16>,
+    /// Entries that became free.
+    entries_freed: u64,
+    /// Requests that left the miss queue.
+    requests_taken: u64,
     stats: L1Stats,
 }
 
@@ -83,6 +87,8 @@ impl L1 {
             miss_queue: Ring::new(config.miss_queue.size()),
             bypasses: Vec::new(),
             free_bypasses: Vec::new(),
+            entries_freed: 0,
+            requests_taken: 0,
             stats: L1Stats::default(),
         };
         l1.set_ways(config.ways.size());
@@ -249,6 +255,12 @@ impl L1 {
         self.miss_queue.iter()
     }
 
+    /// How many there are.
+    #[inline]
+    pub fn queued_requests(&self) -> usize {
+        self.miss_queue.len()
+    }
+
     /// True when a request would be refused.
     #[inline]
     pub fn is_miss_queue_full(&self) -> bool {
@@ -257,6 +269,7 @@ impl L1 {
 
     /// Takes the oldest request for the interconnect.
     pub fn take_request(&mut self, now: Cycle) -> Option<Request> {
+        self.requests_taken += 1;
         self.miss_queue.pop(now)
     }
 
@@ -304,6 +317,15 @@ impl DataCache for L1 {
         } += cycles;
     }
 
+    fn changes(&self, refusal: Refusal) -> u64 {
+        match refusal {
+            Refusal::NoMshrLine => self.entries_freed,
+            Refusal::NoMerger | Refusal::NoCacheLine => self.stats.fills,
+            // What would have fetched its line may find it here.
+            Refusal::MissQueue => self.requests_taken + self.stats.fills,
+        }
+    }
+
     fn fill(&mut self, now: Cycle, reply: &Reply) {
         let entry = MshrId(reply.slot);
         let outstanding = &mut self.outstanding[entry.index()];
@@ -334,7 +356,8 @@ impl DataCache for L1 {
         if accesses == 0 {
             self.releasing.pop(now);
         }
-        let (Waiting { waiter, fetched, .. }, _) = self.mshrs.release(entry);
+        let (Waiting { waiter, fetched, .. }, last) = self.mshrs.release(entry);
+        self.entries_freed += u64::from(last);
         let merged = fetched & bytes == 0;
         Some(Released { waiter, merged, arrived, stamps })
     }

@@ -4,6 +4,9 @@
 //! another output may pass it (virtual output queues). An output takes from the waiting inputs in
 //! turn. A packet keeps its input and its output for as many cycles as it has flits, and arrives
 //! `latency` cycles after its last flit left. An output whose receiver does not take packets stops.
+//!
+//! Each output keeps the earliest cycle in which it can take a packet, and is not looked at before: most
+//! packets have several flits, and most outputs are busy. Who waits meanwhile is counted by the cycle.
 
 use super::stats::NocStats;
 use crate::config::machine::NocConfig;
@@ -32,8 +35,10 @@ impl Ports {
         self.0 == [0; WORDS]
     }
 
-    fn count(&self) -> u32 {
-        self.0.iter().map(|word| word.count_ones()).sum()
+    /// True when `port` is a member.
+    #[inline]
+    pub fn contains(&self, port: usize) -> bool {
+        self.0[port / 64] >> (port % 64) & 1 == 1
     }
 
     /// The lowest member from `from` on.
@@ -47,20 +52,47 @@ impl Ports {
         }
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
+
+    /// The members, lowest first, as they are now.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = usize> + use<> {
+        let Ports(words) = *self;
+        let (mut word, mut bits) = (0, words[0]);
+        std::iter::from_fn(move || {
+            while bits == 0 {
+                word += 1;
+                bits = *words.get(word)?;
+            }
+            let port = word * 64 + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            Some(port)
+        })
+    }
+
+    /// The members that are not in `other`.
+    #[inline]
+    pub fn without(&self, other: &Ports) -> Ports {
+        Ports(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+
+    /// The members below `port`, and the others.
+    #[inline]
+    fn split(&self, port: usize) -> (Ports, Ports) {
+        let below = Ports(std::array::from_fn(|word| match port.saturating_sub(word * 64) {
+            0 => 0,
+            bits @ 1..64 => self.0[word] & !(!0 << bits),
+            _ => self.0[word],
+        }));
+        (below, self.without(&below))
+    }
 }
 
-#[derive(Clone, Debug)]
-struct Waiting<P> {
+/// A packet at an input; the packet itself stays in its place until it leaves.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
     output: u16,
     flits: u16,
-    packet: P,
-}
-
-#[derive(Clone, Debug)]
-struct Input<P> {
-    /// Oldest first; never more than the configured room.
-    waiting: Vec<Waiting<P>>,
-    busy_until: Cycle,
+    place: u16,
 }
 
 #[derive(Clone, Debug)]
@@ -73,6 +105,19 @@ struct Output<P> {
     pipe: Ring<P>,
 }
 
+/// A packet that leaves its input.
+#[derive(Debug)]
+pub struct Sent<'a, P> {
+    /// Where it waited.
+    pub input: usize,
+    /// Where it goes.
+    pub output: usize,
+    /// When it can be taken there.
+    pub arrives: Cycle,
+    /// Itself.
+    pub packet: &'a P,
+}
+
 /// A crossbar from `inputs` to `outputs`.
 #[derive(Clone, Debug)]
 pub struct Crossbar<P> {
@@ -80,12 +125,33 @@ pub struct Crossbar<P> {
     header_bytes: u32,
     latency: u64,
     room: usize,
-    inputs: Box<[Input<P>]>,
+    /// By input, `room` places each: what waits there, oldest first, then the places that are free.
+    waiting: Box<[Waiting]>,
+    packets: Box<[P]>,
+    /// By input: how many packets wait.
+    counts: Box<[u16]>,
+    /// By input: when it can send again.
+    free_at: Box<[Cycle]>,
+    /// Inputs that may still be sending, and when the first of them has done.
+    busy: Ports,
+    next_free: Cycle,
+    /// Inputs without room.
+    full: Ports,
     outputs: Box<[Output<P>]>,
+    /// By output: no packet can go there before; never, while its pipe is full.
+    due: Box<[Cycle]>,
+    /// The least `due` of an output that is wanted, or less.
+    next_due: Cycle,
     /// Outputs that any input wants.
     wanted: Ports,
     /// Outputs whose pipe holds a packet.
     landing: Ports,
+    /// Outputs whose pipe is full.
+    blocked: Ports,
+    /// Pairs of an input and an output that it wants.
+    pairs: u64,
+    /// Contention in cycles before this one is counted.
+    counted_to: Cycle,
     stats: NocStats,
 }
 
@@ -97,22 +163,33 @@ impl<P: Copy + Default> Crossbar<P> {
         let latency = config.latency.cycles();
         // One packet can enter an output's pipe each cycle and stays for the latency.
         let pipe = Ring::new(latency as usize + 2);
-        let input = Input { waiting: Vec::with_capacity(room), busy_until: Cycle(0) };
         let output = Output { wanted_by: Ports::default(), turn: 0, busy_until: Cycle(0), pipe };
+        let empty = |place| Waiting { place: place as u16, ..Waiting::default() };
         Crossbar {
             flit_bytes: config.flit_bytes.get(),
             header_bytes: config.header_bytes.get(),
             latency,
             room,
-            inputs: vec![input; inputs].into(),
+            waiting: (0..inputs).flat_map(|_| (0..room).map(empty)).collect(),
+            packets: vec![P::default(); inputs * room].into(),
+            counts: vec![0; inputs].into(),
+            free_at: vec![Cycle(0); inputs].into(),
+            busy: Ports::default(),
+            next_free: Cycle::NEVER,
+            full: Ports::default(),
             outputs: vec![output; outputs].into(),
+            due: vec![Cycle(0); outputs].into(),
+            next_due: Cycle::NEVER,
             wanted: Ports::default(),
             landing: Ports::default(),
+            blocked: Ports::default(),
+            pairs: 0,
+            counted_to: Cycle(0),
             stats: NocStats::default(),
         }
     }
 
-    /// Counters since construction.
+    /// Counters since construction; contention up to the last tick or push.
     pub fn stats(&self) -> &NocStats {
         &self.stats
     }
@@ -120,90 +197,141 @@ impl<P: Copy + Default> Crossbar<P> {
     /// True when `input` takes another packet.
     #[inline]
     pub fn has_room(&self, input: usize) -> bool {
-        self.inputs[input].waiting.len() < self.room
+        usize::from(self.counts[input]) < self.room
     }
 
-    /// Queues a packet of `data_bytes` besides the header. The caller has asked [`Crossbar::has_room`].
-    pub fn push(&mut self, input: usize, output: usize, data_bytes: u32, packet: P) {
+    /// The inputs that take no other packet.
+    #[inline]
+    pub fn full(&self) -> &Ports {
+        &self.full
+    }
+
+    /// Queues a packet of `data_bytes` besides the header, before the tick of `now`. The caller has asked
+    /// [`Crossbar::has_room`].
+    pub fn push(&mut self, now: Cycle, input: usize, output: usize, data_bytes: u32, packet: P) {
         assert!(self.has_room(input), "a packet was pushed into a full input");
         let flits = (self.header_bytes + data_bytes).div_ceil(self.flit_bytes) as u16;
-        self.inputs[input].waiting.push(Waiting { output: output as u16, flits, packet });
-        self.outputs[output].wanted_by.set(input, true);
-        self.wanted.set(output, true);
-    }
-
-    /// One cycle: every free output takes a packet from the next free input that has one for it.
-    pub fn tick(&mut self, now: Cycle) {
-        self.tick_observed(now, &mut |_, _, _| ());
-    }
-
-    /// As [`Crossbar::tick`]; tells `sent` of each packet that left its input: its output, when it can be taken
-    /// there, and itself.
-    #[inline]
-    pub fn tick_observed(&mut self, now: Cycle, sent: &mut impl FnMut(usize, Cycle, &P)) {
-        if self.wanted.is_empty() {
+        let count = usize::from(self.counts[input]);
+        let entry = &mut self.waiting[input * self.room + count];
+        (entry.output, entry.flits) = (output as u16, flits);
+        self.packets[input * self.room + usize::from(entry.place)] = packet;
+        self.counts[input] += 1;
+        self.full.set(input, count + 1 == self.room);
+        let wanted_by = &mut self.outputs[output].wanted_by;
+        if wanted_by.contains(input) {
             return;
+        }
+        wanted_by.set(input, true);
+        self.count_to(now);
+        self.pairs += 1;
+        self.wanted.set(output, true);
+        if !self.blocked.contains(output) {
+            let due = self.free_at[input].max(self.outputs[output].busy_until);
+            self.due[output] = self.due[output].min(due);
+            self.next_due = self.next_due.min(due);
+        }
+    }
+
+    /// Counts who waited in the cycles before `now`.
+    #[inline]
+    fn count_to(&mut self, now: Cycle) {
+        self.stats.contention += self.pairs * now.since(self.counted_to);
+        self.counted_to = now;
+    }
+
+    /// The earliest cycle in which a tick can do anything, unless a packet is pushed or taken; it may do
+    /// nothing then.
+    #[inline]
+    pub fn next_event(&self) -> Cycle {
+        self.next_due
+    }
+
+    /// One cycle: every free output takes a packet from the next free input that has one for it. Cycles
+    /// before [`Crossbar::next_event`] may be left out.
+    pub fn tick(&mut self, now: Cycle) {
+        self.tick_observed(now, &mut |_| ());
+    }
+
+    /// As [`Crossbar::tick`]; tells `sent` of each packet that left its input.
+    #[inline]
+    pub fn tick_observed(&mut self, now: Cycle, sent: &mut impl FnMut(Sent<'_, P>)) {
+        if self.next_due > now {
+            return;
+        }
+        self.count_to(now + 1);
+        self.next_due = Cycle::NEVER;
+        self.next_free = Cycle::NEVER;
+        for input in self.busy.iter() {
+            let free_at = self.free_at[input];
+            if free_at <= now {
+                self.busy.set(input, false);
+            } else {
+                self.next_free = self.next_free.min(free_at);
+            }
         }
         // The first choice rotates, so that no output is always matched last.
         let first = (now.0 % self.outputs.len() as u64) as usize;
-        let mut next = first;
-        while let Some(output) = self.wanted.next_from(next) {
-            self.serve(now, output, sent);
-            next = output + 1;
-        }
-        next = 0;
-        while let Some(output) = self.wanted.next_from(next)
-            && output < first
-        {
-            self.serve(now, output, sent);
-            next = output + 1;
+        let (later, sooner) = self.wanted.split(first);
+        for outputs in [sooner, later] {
+            for output in outputs.iter() {
+                if self.due[output] <= now {
+                    self.serve(now, output, sent);
+                }
+                self.next_due = self.next_due.min(self.due[output]);
+            }
         }
     }
 
-    fn serve(&mut self, now: Cycle, port: usize, sent: &mut impl FnMut(usize, Cycle, &P)) {
+    fn serve(&mut self, now: Cycle, port: usize, sent: &mut impl FnMut(Sent<'_, P>)) {
         let output = &mut self.outputs[port];
-        let waiting = u64::from(output.wanted_by.count());
-        if output.busy_until > now || output.pipe.is_full() {
-            self.stats.contention += waiting;
+        if output.pipe.is_full() {
+            self.due[port] = Cycle::NEVER;
             return;
         }
-        let Some(chosen) = Self::choose(&self.inputs, output, now) else {
-            self.stats.contention += waiting;
+        let free = output.wanted_by.without(&self.busy);
+        let Some(chosen) = free.next_from(output.turn).or_else(|| free.next_from(0)) else {
+            self.due[port] = self.next_free;
             return;
         };
-        self.stats.contention += waiting - 1;
-        let input = &mut self.inputs[chosen];
-        let is_ours = |waiting: &Waiting<P>| usize::from(waiting.output) == port;
-        let place = input.waiting.iter().position(is_ours).expect("the input wants this output");
-        let Waiting { flits, packet, .. } = input.waiting.remove(place);
+        let count = usize::from(self.counts[chosen]);
+        let waiting = &mut self.waiting[chosen * self.room..][..count];
+        let is_ours = |waiting: &Waiting| usize::from(waiting.output) == port;
+        let at = waiting.iter().position(is_ours).expect("the input wants this output");
+        let gone @ Waiting { flits, place, .. } = waiting[at];
+        let mut more = false;
+        for next in at + 1..count {
+            more |= is_ours(&waiting[next]);
+            waiting[next - 1] = waiting[next];
+        }
+        // Its place comes first among the free ones.
+        waiting[count - 1] = gone;
+        self.counts[chosen] -= 1;
+        self.full.set(chosen, false);
+        let packet = &self.packets[chosen * self.room + usize::from(place)];
         let done = now + u64::from(flits);
-        input.busy_until = done;
+        let arrives = done + self.latency;
+        self.free_at[chosen] = done;
+        self.busy.set(chosen, true);
+        self.next_free = self.next_free.min(done);
         output.busy_until = done;
-        sent(port, done + self.latency, &packet);
-        output.pipe.push(done + self.latency, packet);
-        self.landing.set(port, true);
+        sent(Sent { input: chosen, output: port, arrives, packet });
+        output.pipe.push(arrives, *packet);
         output.turn = chosen + 1;
-        if !input.waiting.iter().any(is_ours) {
+        self.landing.set(port, true);
+        self.blocked.set(port, output.pipe.is_full());
+        self.due[port] = if output.pipe.is_full() { Cycle::NEVER } else { done };
+        // It is this cycle's; one that waits no longer is taken off the next ones' count.
+        self.stats.contention -= 1;
+        if !more {
             output.wanted_by.set(chosen, false);
-            self.wanted.set(port, !output.wanted_by.is_empty());
+            self.pairs -= 1;
+            if output.wanted_by.is_empty() {
+                self.wanted.set(port, false);
+                self.due[port] = Cycle::NEVER;
+            }
         }
         self.stats.packets += 1;
         self.stats.flits += u64::from(flits);
-    }
-
-    /// The first free input, in turn, that wants `output`.
-    fn choose(inputs: &[Input<P>], output: &Output<P>, now: Cycle) -> Option<usize> {
-        let mut from = output.turn;
-        let mut wrapped = false;
-        loop {
-            match output.wanted_by.next_from(from) {
-                Some(input) if wrapped && input >= output.turn => return None,
-                Some(input) if inputs[input].busy_until <= now => return Some(input),
-                Some(input) => from = input + 1,
-                None if wrapped => return None,
-                None => (wrapped, from) = (true, 0),
-            }
-        }
     }
 
     /// Takes the oldest packet that has arrived at `output`.
@@ -212,13 +340,27 @@ impl<P: Copy + Default> Crossbar<P> {
         let pipe = &mut self.outputs[output].pipe;
         let packet = pipe.pop(now)?;
         self.landing.set(output, !pipe.is_empty());
+        if self.blocked.contains(output) {
+            self.blocked.set(output, false);
+            if self.wanted.contains(output) {
+                let due = self.outputs[output].busy_until;
+                self.due[output] = due;
+                self.next_due = self.next_due.min(due);
+            }
+        }
         Some(packet)
     }
 
-    /// The outputs, from `from` on, to which a packet is on its way.
+    /// The outputs to which a packet is on its way.
     #[inline]
-    pub fn next_landing(&self, from: usize) -> Option<usize> {
-        self.landing.next_from(from)
+    pub fn landing(&self) -> &Ports {
+        &self.landing
+    }
+
+    /// The outputs that send nothing more until a packet is taken.
+    #[inline]
+    pub fn blocked(&self) -> &Ports {
+        &self.blocked
     }
 
     /// Cycles from the tick that sends a packet until it can be taken, at least.
@@ -230,12 +372,6 @@ impl<P: Copy + Default> Crossbar<P> {
     #[inline]
     pub fn next_arrival(&self, output: usize) -> Cycle {
         self.outputs[output].pipe.next_visible()
-    }
-
-    /// True when no packet waits at an input: a tick would do nothing.
-    #[inline]
-    pub fn is_quiet(&self) -> bool {
-        self.wanted.is_empty()
     }
 
     /// True when it holds no packet at all.
@@ -259,7 +395,7 @@ mod tests {
     fn a_packet_arrives_after_its_flits_and_the_latency_and_not_before() {
         let mut noc = crossbar(2, 2);
         // 8 + 128 bytes are five flits of 32.
-        noc.push(0, 1, 128, 7);
+        noc.push(Cycle(10), 0, 1, 128, 7);
         noc.tick(Cycle(10));
         assert_eq!(noc.pop(Cycle(19), 1), None);
         assert_eq!(noc.pop(Cycle(20), 1), Some(7));
@@ -271,8 +407,8 @@ mod tests {
     fn two_inputs_share_an_output_in_turn() {
         let mut noc = crossbar(2, 1);
         for packet in [0, 1] {
-            noc.push(0, 0, 0, packet);
-            noc.push(1, 0, 0, 10 + packet);
+            noc.push(Cycle(0), 0, 0, 0, packet);
+            noc.push(Cycle(0), 1, 0, 0, 10 + packet);
         }
         let mut seen = Vec::new();
         for now in 0..20 {
@@ -286,10 +422,10 @@ mod tests {
     #[test]
     fn a_packet_passes_one_that_waits_for_another_output() {
         let mut noc = crossbar(2, 2);
-        noc.push(1, 0, 128, 1);
+        noc.push(Cycle(0), 1, 0, 128, 1);
         noc.tick(Cycle(0));
-        noc.push(0, 0, 0, 2);
-        noc.push(0, 1, 0, 3);
+        noc.push(Cycle(1), 0, 0, 0, 2);
+        noc.push(Cycle(1), 0, 1, 0, 3);
         noc.tick(Cycle(1));
         assert_eq!(noc.pop(Cycle(7), 1), Some(3));
         assert_eq!(noc.next_arrival(0), Cycle(10));
@@ -301,7 +437,7 @@ mod tests {
         let mut sent = 0;
         for now in 0..100 {
             if noc.has_room(0) {
-                noc.push(0, 0, 0, sent);
+                noc.push(Cycle(now), 0, 0, 0, sent);
                 sent += 1;
             }
             noc.tick(Cycle(now));
@@ -320,7 +456,7 @@ mod tests {
             let mut seen = vec![Vec::new(); 3];
             for now in 0..20_000 {
                 if let Some(&(id, &(input, output, bytes))) = to_send.peek() && noc.has_room(input) {
-                    noc.push(input, output, bytes, id as u32);
+                    noc.push(Cycle(now), input, output, bytes, id as u32);
                     to_send.next();
                 }
                 noc.tick(Cycle(now));

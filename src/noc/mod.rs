@@ -3,5 +3,5 @@
 mod crossbar;
 mod stats;
 
-pub use crossbar::{Crossbar, Ports};
+pub use crossbar::{Crossbar, Ports, Sent};
 pub use stats::NocStats;

@@ -90,6 +90,9 @@ pub trait DataCache {
     /// Counts `cycles` in which an access stood refused for the same reason.
     fn count_refusals(&mut self, refusal: Refusal, cycles: u64);
 
+    /// While this number stays the same, an access that was refused for this reason would be again.
+    fn changes(&self, refusal: Refusal) -> u64;
+
     /// The line of a [`ReplyKind::Fill`](super::ReplyKind::Fill) reply has arrived.
     fn fill(&mut self, now: Cycle, reply: &Reply);
 

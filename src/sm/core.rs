@@ -49,8 +49,8 @@ pub struct Sm {
     pub(super) schedulers: Box<[Scheduler]>,
     /// The warp slots of each scheduler.
     pub(super) scheduler_masks: Box<[u64]>,
-    /// What each scheduler did last.
-    pub(super) slots: Box<[Slot]>,
+    /// What each scheduler did last, and from which cycle on.
+    slots: Box<[(Slot, Cycle)]>,
     pub(super) pipelines: Pipelines,
     pub(super) issue_width: u32,
     pub(super) control_latency: u64,
@@ -69,7 +69,7 @@ pub struct Sm {
     next_cta_launch: Cycle,
     next_age: u64,
     pub(super) stores_in_flight: u64,
-    /// Cycles before this one are charged.
+    /// Cycles before this one are charged, but for those of the schedulers.
     charged_to: Cycle,
     next_event: Cycle,
     pub(super) issue_ledger: IssueLedger,
@@ -96,7 +96,7 @@ impl Sm {
             warps: Warps::new(),
             schedulers: vec![Scheduler::new(config.policy); schedulers].into(),
             scheduler_masks: (0..schedulers).map(mask_of).collect(),
-            slots: vec![Slot::Idle(IssueReason::NoWarp); schedulers].into(),
+            slots: vec![(Slot::Idle(IssueReason::NoWarp), Cycle(0)); schedulers].into(),
             pipelines: Pipelines::new(&config.arithmetic, schedulers),
             issue_width: config.issue_width.get(),
             control_latency: config.arithmetic.control.latency.cycles(),
@@ -138,7 +138,7 @@ impl Sm {
         self.charged_to = now;
         self.next_cta_launch = now;
         self.next_event = Cycle::NEVER;
-        self.slots.fill(Slot::Idle(IssueReason::NoWarp));
+        self.slots.fill((Slot::Idle(IssueReason::NoWarp), now));
     }
 
     /// True when a CTA could start, now or after the launch interval.
@@ -206,6 +206,9 @@ impl Sm {
             self.receive(now, &reply, cache);
         }
         for _ in 0..self.releases_per_cycle {
+            if cache.next_release() > now {
+                break;
+            }
             let Some(released) = cache.release(now) else { break };
             let journey = Journey::filled(&released, now);
             self.access_done(now, released.waiter.tracker, &journey);
@@ -216,18 +219,28 @@ impl Sm {
         if let Some(waiter) = self.shared.pop(now) {
             self.finish_access(now, waiter.tracker, &Journey::shared(&waiter, now));
         }
+        if self.lsu.is_empty() {
+            self.lsu.rest();
+        } else {
+            self.tick_lsu(now, cache);
+        }
+        self.warps.wake(now);
+        let alive = self.warps.alive;
+        let active = self.ctas.resident() > 0;
+        let issued = self.issue(now);
+        self.lsu_ledger.charge(self.lsu.state, 1);
+        self.count_residency(1, alive, active);
+        self.charged_to = now + 1;
+        self.next_event = self.find_next_event(now, issued, cache);
+    }
+
+    fn tick_lsu(&mut self, now: Cycle, cache: &mut impl DataCache) {
         for served in self.lsu.tick(now, cache).into_iter().flatten() {
             match served {
                 Served::Hit(waiter) => self.hits.push(now + self.hit_latency, waiter),
                 Served::Shared(waiter) => self.shared.push(now + self.shared_latency, waiter),
             }
         }
-        self.warps.wake(now);
-        let alive = self.warps.alive;
-        let active = self.ctas.resident() > 0;
-        let issued = self.issue(now);
-        self.charge_cycle(now, alive, active);
-        self.next_event = self.find_next_event(now, issued, cache);
     }
 
     fn receive(&mut self, now: Cycle, reply: &Reply, cache: &mut impl DataCache) {
@@ -258,7 +271,8 @@ impl Sm {
     fn finish_access(&mut self, now: Cycle, place: u16, journey: &Journey) {
         let schedulers = self.schedulers.len();
         let ledger = &mut self.issue_ledger;
-        let Some(done) = self.outstanding.access_done(place, journey, schedulers, ledger) else {
+        let done = self.outstanding.access_done(now, place, journey, schedulers, ledger);
+        let Some(done) = done else {
             return;
         };
         let warp = usize::from(done.warp);
@@ -304,9 +318,6 @@ impl Sm {
         if let Some(refusal) = self.lsu.refused {
             cache.count_refusals(refusal, cycles);
         }
-        for scheduler in 0..self.slots.len() {
-            self.charge_slot(scheduler, self.charged_to, until);
-        }
         self.lsu_ledger.charge(self.standing_lsu_state(), cycles);
         let (alive, active) = (self.warps.alive, self.ctas.resident() > 0);
         self.count_residency(cycles, alive, active);
@@ -320,20 +331,26 @@ impl Sm {
         }
     }
 
-    fn charge_cycle(&mut self, now: Cycle, alive: u64, active: bool) {
-        for scheduler in 0..self.slots.len() {
-            self.charge_slot(scheduler, now, now + 1);
+    /// `scheduler` does `slot` from `now` on; what it did before is charged.
+    #[inline]
+    pub(super) fn set_slot(&mut self, now: Cycle, scheduler: usize, slot: Slot) {
+        if self.slots[scheduler].0 != slot {
+            self.charge_slot(scheduler, now);
+            self.slots[scheduler].0 = slot;
+            if slot == Slot::Memory {
+                self.outstanding.begin_wait(scheduler, now);
+            }
         }
-        self.lsu_ledger.charge(self.lsu.state, 1);
-        self.count_residency(1, alive, active);
-        self.charged_to = now + 1;
     }
 
-    fn charge_slot(&mut self, scheduler: usize, from: Cycle, to: Cycle) {
-        match self.slots[scheduler] {
-            Slot::Issued => self.issue_ledger.charge(IssueReason::Issued, to - from),
-            Slot::Idle(reason) => self.issue_ledger.charge(reason, to - from),
-            Slot::Memory => self.outstanding.wait(scheduler, from, to),
+    /// Charges what `scheduler` has done, up to `now`.
+    fn charge_slot(&mut self, scheduler: usize, now: Cycle) {
+        let (slot, since) = self.slots[scheduler];
+        self.slots[scheduler].1 = now;
+        match slot {
+            Slot::Issued => self.issue_ledger.charge(IssueReason::Issued, now - since),
+            Slot::Idle(reason) => self.issue_ledger.charge(reason, now - since),
+            Slot::Memory => self.outstanding.end_wait(scheduler, now),
         }
     }
 
@@ -357,6 +374,9 @@ impl Sm {
     /// Charges everything before `end`, the end of a kernel.
     pub fn finish(&mut self, end: Cycle, cache: &mut impl DataCache) {
         self.charge_until(end, cache);
+        for scheduler in 0..self.slots.len() {
+            self.charge_slot(scheduler, end);
+        }
     }
 
     /// Issue ledger (parts only: the total is the owner's), load/store ledger (likewise), latency ledger

@@ -17,15 +17,22 @@ impl Sm {
     /// Lets every scheduler issue; true when one did.
     pub(super) fn issue(&mut self, now: Cycle) -> bool {
         let count = self.schedulers.len();
+        if self.warps.ready == 0 {
+            for scheduler in 0..count {
+                let slot = self.idle_slot(self.scheduler_masks[scheduler]);
+                self.set_slot(now, scheduler, slot);
+            }
+            return false;
+        }
         // The first choice alternates, so that no scheduler always has the load/store unit first.
-        let first = (now.0 % count as u64) as usize;
+        let mut scheduler = (now.0 % count as u64) as usize;
         let mut memory_taken = false;
         let mut issued = false;
-        for turn in 0..count {
-            let scheduler = (first + turn) % count;
+        for _ in 0..count {
             let slot = self.issue_one(now, scheduler, &mut memory_taken);
             issued |= slot == Slot::Issued;
-            self.slots[scheduler] = slot;
+            self.set_slot(now, scheduler, slot);
+            scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
         }
         issued
     }

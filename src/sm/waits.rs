@@ -35,6 +35,8 @@ struct Waits {
     outstanding: VecDeque<(u16, u64)>,
     /// Cycles waited for the front one.
     spans: Vec<(Cycle, Cycle)>,
+    /// The wait that has not ended; a span for each front one.
+    since: Option<Cycle>,
 }
 
 /// Every outstanding load instruction of an SM.
@@ -58,6 +60,7 @@ impl Outstanding {
                 .map(|_| Waits {
                     outstanding: VecDeque::with_capacity(AT_FIRST),
                     spans: Vec::with_capacity(AT_FIRST),
+                    since: None,
                 })
                 .collect(),
         }
@@ -92,25 +95,28 @@ impl Outstanding {
         tracker.sequence == sequence && tracker.remaining > 0
     }
 
-    /// `scheduler` waited for its oldest outstanding instruction in the cycles `from..to`.
-    pub fn wait(&mut self, scheduler: usize, from: Cycle, to: Cycle) {
+    /// `scheduler` waits for its oldest outstanding instruction from cycle `from` on.
+    pub fn begin_wait(&mut self, scheduler: usize, from: Cycle) {
         let waits = &mut self.waits[scheduler];
-        while let Some(&front) = waits.outstanding.front()
-            && !Self::is_outstanding(&self.trackers, front)
-        {
-            waits.outstanding.pop_front();
-        }
         debug_assert!(!waits.outstanding.is_empty(), "a wait for memory with nothing outstanding");
-        match waits.spans.last_mut() {
-            Some(last) if last.1 == from => last.1 = to,
-            _ => waits.spans.push((from, to)),
+        waits.since = Some(from);
+    }
+
+    /// That wait has ended before cycle `to`.
+    pub fn end_wait(&mut self, scheduler: usize, to: Cycle) {
+        let waits = &mut self.waits[scheduler];
+        if let Some(from) = waits.since.take()
+            && from < to
+        {
+            waits.spans.push((from, to));
         }
     }
 
-    /// One access of the instruction at `place` has its data. Gives the instruction when it was the last;
+    /// One access of the instruction at `place` has its data at `now`. Gives the instruction when it was the last;
     /// waits for it are then explained by this access's journey.
     pub fn access_done(
         &mut self,
+        now: Cycle,
         place: u16,
         journey: &Journey,
         schedulers: usize,
@@ -126,9 +132,11 @@ impl Outstanding {
         let is_front =
             |waits: &Waits| waits.outstanding.front() == Some(&(place, tracker.sequence));
         if is_front(waits) {
-            for (from, to) in waits.spans.drain(..) {
+            let last = waits.since.filter(|&since| since < now).map(|since| (since, now));
+            for (from, to) in waits.spans.drain(..).chain(last) {
                 journey.explain(from, to, |reason, cycles| ledger.charge(reason, cycles));
             }
+            waits.since = waits.since.map(|_| now);
             waits.outstanding.pop_front();
             // Those behind it that are done already: without a wait nobody else would drop them.
             while let Some(&front) = waits.outstanding.front()

@@ -56,6 +56,8 @@ pub struct Lsu {
     pub state: LsuReason,
     /// The refusal that stands, when the last tick ended with one.
     pub refused: Option<Refusal>,
+    /// The last refusal, and what must change in the cache before the same access is worth another try.
+    standing: Option<(Refusal, u64)>,
 }
 
 impl Lsu {
@@ -80,6 +82,7 @@ impl Lsu {
             pipe: Ring::new(tag_latency.max(1) as usize),
             state: LsuReason::Idle,
             refused: None,
+            standing: None,
         }
     }
 
@@ -125,6 +128,12 @@ impl Lsu {
         self.tag_latency > 0 && self.pipe.is_full()
     }
 
+    /// A cycle without anything to do, in place of a tick.
+    #[inline]
+    pub fn rest(&mut self) {
+        (self.refused, self.state) = (None, LsuReason::Idle);
+    }
+
     /// One cycle. Says what was served whose data follows after a fixed latency: of the accesses at the
     /// tags, and of those that go there without a pipe or to shared memory.
     pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) -> [Option<Served>; 2] {
@@ -143,10 +152,35 @@ impl Lsu {
         [from_pipe, from_queue]
     }
 
+    /// Offers the cache an access. Where a refusal holds up the whole unit, the same one stands until the cache
+    /// changes.
+    fn offer(
+        standing: &mut Option<(Refusal, u64)>,
+        blocks: RefusalBlocks,
+        now: Cycle,
+        access: Access,
+        cache: &mut impl DataCache,
+    ) -> Result<Outcome, Refusal> {
+        if let Some((refusal, changes)) = *standing
+            && changes == cache.changes(refusal)
+        {
+            cache.count_refusals(refusal, 1);
+            return Err(refusal);
+        }
+        let outcome = cache.access(now, access);
+        *standing = match outcome {
+            Err(refusal) if blocks == RefusalBlocks::Unit => {
+                Some((refusal, cache.changes(refusal)))
+            }
+            _ => None,
+        };
+        outcome
+    }
+
     /// Serves the access at the end of the pipe to the tags.
     fn tick_pipe(&mut self, now: Cycle, cache: &mut impl DataCache) -> Option<Served> {
         let access = *self.pipe.front(now)?;
-        match cache.access(now, access) {
+        match Self::offer(&mut self.standing, self.refusal_blocks, now, access, cache) {
             Ok(outcome) => {
                 self.pipe.pop(now);
                 self.state = LsuReason::Serving;
@@ -168,6 +202,7 @@ impl Lsu {
         if self.queued == 0 {
             return None;
         }
+        let blocks = self.refusal_blocks;
         let entry = &mut self.entries[self.order[0]];
         if entry.visible > now {
             return None;
@@ -188,7 +223,7 @@ impl Lsu {
                     self.pipe.try_push(now + self.tag_latency, access).ok()?;
                     (None, total)
                 } else {
-                    match cache.access(now, access) {
+                    match Self::offer(&mut self.standing, blocks, now, access, cache) {
                         Ok(outcome) => (hit(outcome, access.waiter, now), total),
                         Err(refusal) => {
                             self.refused = Some(refusal);

@@ -1,0 +1,337 @@
+//! A partition: a DRAM channel with its L2 slices. It advances on its own, as far as that goes.
+
+use std::collections::VecDeque;
+
+use super::clocks::Clocks;
+use crate::config::Machine;
+use crate::dram::{self, Controller};
+use crate::l2::Slice;
+use crate::parts::{Reply, Request};
+use crate::units::Cycle;
+
+/// Whose a DRAM request is: the slice among those of the partition, and the slice's name for it.
+struct Tag {
+    part: u8,
+    piece: u8,
+    slot: u16,
+}
+
+impl Tag {
+    fn pack(&self) -> u32 {
+        u32::from(self.part) << 24 | u32::from(self.piece) << 16 | u32::from(self.slot)
+    }
+
+    fn unpack(tag: u32) -> Self {
+        Tag { part: (tag >> 24) as u8, piece: (tag >> 16) as u8, slot: tag as u16 }
+    }
+}
+
+/// Events to begin with: as many as come in one window on most machines.
+const AT_FIRST: usize = 256;
+
+/// A reply that left a slice for the reply network.
+pub struct Departure {
+    /// The slice, among those of the partition.
+    pub part: usize,
+    /// When.
+    pub cycle: Cycle,
+    /// The reply.
+    pub reply: Reply,
+}
+
+/// What a slice knows of its input of the reply network.
+#[derive(Clone, Debug)]
+struct Port {
+    /// Replies there, as far as known.
+    held: usize,
+    /// When some of them leave, as far as known.
+    leaves: VecDeque<Cycle>,
+}
+
+/// A DRAM channel with its slices.
+pub struct Partition {
+    clocks: Clocks,
+    burst_bytes: u32,
+    tag_latency: u64,
+    controller: Controller,
+    /// The first command clock that was neither ticked nor skipped.
+    dram_clock: Cycle,
+    /// The next command clock in which the DRAM does anything.
+    dram_due: Cycle,
+    slices: Box<[Slice]>,
+    /// By slice: the next L2 cycle in which it does anything, or has something to hand on.
+    due: Box<[Cycle]>,
+    ports: Box<[Port]>,
+    /// Replies that an input of the network holds.
+    port_room: usize,
+    /// L2 cycles in a core cycle, at most.
+    most_ticks: usize,
+    /// Slices that may find no room in the network, as far as known, a bit each.
+    blocked: u64,
+    /// Slices whose next request finds no room in the DRAM's queue, a bit each: they are woken when there is.
+    wait_for_dram: u64,
+    /// Replies to be told to the network, in order.
+    departures: Vec<Departure>,
+    /// When requests left the input queue of a slice, to be told to the request network.
+    left: Vec<(usize, Cycle)>,
+    /// Requests that were accepted and whose replies have not departed.
+    unanswered: usize,
+    /// Cycles before this one are done.
+    clock: Cycle,
+    /// Tick every component in every cycle, whether or not anything can happen.
+    every_cycle: bool,
+}
+
+impl Partition {
+    /// Partition `number` of `machine`, empty.
+    pub fn new(machine: &Machine, clocks: Clocks, number: usize, every_cycle: bool) -> Self {
+        let count = machine.l2.slices.size() / machine.dram.channels.size();
+        let port_room = machine.noc.input_queue.size();
+        let port = Port { held: 0, leaves: VecDeque::with_capacity(port_room) };
+        Partition {
+            clocks,
+            burst_bytes: machine.dram.burst_bytes(),
+            tag_latency: machine.l2.tag_latency.cycles(),
+            controller: Controller::new(&machine.dram),
+            dram_clock: Cycle(0),
+            dram_due: Cycle(0),
+            slices: (0..count).map(|part| Slice::new(machine, number * count + part)).collect(),
+            due: vec![Cycle(0); count].into(),
+            ports: vec![port; count].into(),
+            port_room,
+            most_ticks: clocks.l2.most_ticks() as usize,
+            blocked: 0,
+            wait_for_dram: 0,
+            departures: Vec::with_capacity(AT_FIRST),
+            left: Vec::with_capacity(AT_FIRST),
+            unanswered: 0,
+            clock: Cycle(0),
+            every_cycle,
+        }
+    }
+
+    /// The L2 slices.
+    pub fn slices(&self) -> &[Slice] {
+        &self.slices
+    }
+
+    /// The DRAM controller.
+    pub fn controller(&self) -> &Controller {
+        &self.controller
+    }
+
+    /// Cycles before this one are done.
+    #[inline]
+    pub fn clock(&self) -> Cycle {
+        self.clock
+    }
+
+    /// Takes a request that the network brought to slice `part` in cycle `core`.
+    pub fn accept(&mut self, part: usize, core: Cycle, request: Request) {
+        let l2_now = self.clocks.l2.ticks_before(core + 1);
+        self.slices[part].accept(l2_now, core, request);
+        self.wake(part, l2_now + self.tag_latency);
+        self.unanswered += 1;
+    }
+
+    /// Hears that a reply of slice `part` left its input of the network in cycle `core`.
+    pub fn note_leave(&mut self, part: usize, core: Cycle) {
+        self.ports[part].leaves.push_back(core);
+        if self.blocked >> part & 1 == 1 {
+            self.look_for_room(part);
+            self.wake(part, self.clocks.l2.ticks_before(core + 1));
+        }
+    }
+
+    /// Notes whether a slice may find no room in the network in a cycle to come.
+    fn look_for_room(&mut self, part: usize) {
+        let port = &self.ports[part];
+        let may_block = port.held - port.leaves.len() + self.most_ticks > self.port_room;
+        self.blocked = self.blocked & !(1 << part) | u64::from(may_block) << part;
+    }
+
+    /// No reply departs before this cycle, unless a request arrives.
+    pub fn silent_to(&self) -> Cycle {
+        if self.unanswered == 0 {
+            // Who holds nothing to answer sends nothing before it has heard of something.
+            return Cycle::NEVER;
+        }
+        if self.blocked != 0 {
+            return self.clock;
+        }
+        let Clocks { l2, dram, .. } = &self.clocks;
+        let silent = l2.core_cycle_of(self.l2_due()).max(self.clock);
+        if silent == self.clock {
+            return silent;
+        }
+        dram.core_cycle_of(self.controller.next_data(self.dram_due)).min(silent).max(self.clock)
+    }
+
+    /// The replies that departed since the last time.
+    #[inline]
+    pub fn departures(&mut self) -> &mut Vec<Departure> {
+        &mut self.departures
+    }
+
+    /// When requests left the input queue of a slice, since the last time.
+    #[inline]
+    pub fn left(&mut self) -> &mut Vec<(usize, Cycle)> {
+        &mut self.left
+    }
+
+    /// Slice `part` does something in L2 cycle `tick`.
+    #[inline]
+    fn wake(&mut self, part: usize, tick: Cycle) {
+        self.due[part] = self.due[part].min(tick);
+    }
+
+    #[inline]
+    fn l2_due(&self) -> Cycle {
+        self.due.iter().copied().min().unwrap_or(Cycle::NEVER)
+    }
+
+    /// Advances to `end`, or as far as what is known of the reply network allows: all before its clock `network`.
+    pub fn advance(&mut self, end: Cycle, network: Cycle) {
+        loop {
+            // A place that becomes free in one cycle is taken in the next.
+            let end = if self.blocked == 0 { end } else { end.min(network + 1) };
+            if self.clock >= end {
+                return;
+            }
+            let now = if self.every_cycle { self.clock } else { self.next_event() };
+            if now >= end {
+                self.clock = end;
+                return;
+            }
+            self.tick(now);
+            self.clock = now + 1;
+        }
+    }
+
+    /// The next core cycle, from the clock on, in which anything happens.
+    #[inline]
+    fn next_event(&self) -> Cycle {
+        let Clocks { l2, dram, .. } = &self.clocks;
+        let slices = l2.core_cycle_of(self.l2_due());
+        if slices <= self.clock {
+            return self.clock;
+        }
+        slices.min(dram.core_cycle_of(self.dram_due)).max(self.clock)
+    }
+
+    /// One core cycle: every tick of the other clocks that falls into it.
+    fn tick(&mut self, core: Cycle) {
+        let Clocks { l2, dram, .. } = self.clocks;
+        let (l2_now, l2_next) = (l2.ticks_before(core), l2.ticks_before(core + 1));
+        let dram_next = dram.ticks_before(core + 1);
+        if self.dram_due < dram_next || self.every_cycle {
+            self.tick_dram(dram.ticks_before(core), dram_next, core, l2_now);
+        }
+        for tick in l2_now.0..l2_next.0 {
+            for part in 0..self.slices.len() {
+                if self.due[part].0 <= tick || self.every_cycle {
+                    self.due[part] = self.tick_slice(part, Cycle(tick), core, dram_next);
+                }
+            }
+        }
+    }
+
+    fn tick_dram(&mut self, from: Cycle, to: Cycle, core: Cycle, l2_now: Cycle) {
+        loop {
+            let clock = self.dram_clock.max(from);
+            let tick = if self.every_cycle { clock } else { self.dram_due.max(clock) };
+            if tick >= to {
+                return;
+            }
+            self.skip_to(tick);
+            self.controller.tick(tick, core);
+            self.dram_clock = tick + 1;
+            while let Some(done) = self.controller.pop_completion(tick) {
+                let Tag { part, piece, slot } = Tag::unpack(done.tag);
+                let part = usize::from(part);
+                self.slices[part].fill(l2_now, core, slot, piece, done.first_command);
+                self.wake(part, l2_now);
+            }
+            self.dram_due = self.controller.next_event(self.dram_clock);
+            if self.wait_for_dram != 0 && self.controller.can_accept() {
+                let mut rest = std::mem::take(&mut self.wait_for_dram);
+                while rest != 0 {
+                    self.wake(rest.trailing_zeros() as usize, l2_now);
+                    rest &= rest - 1;
+                }
+            }
+        }
+    }
+
+    /// Skips command clocks to `to`; nothing may happen before.
+    #[inline]
+    fn skip_to(&mut self, to: Cycle) {
+        if self.dram_clock < to {
+            self.controller.skip(self.dram_clock, to);
+            self.dram_clock = to;
+        }
+    }
+
+    /// One L2 cycle of a slice and of what it hands on; gives the next in which it does anything.
+    fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle, dram_now: Cycle) -> Cycle {
+        let slice = &mut self.slices[part];
+        if (self.every_cycle || slice.next_event(now) <= now) && slice.tick(now, core) {
+            self.left.push((part, core));
+        }
+        let next = now + 1;
+        let port = &mut self.ports[part];
+        while port.leaves.front().is_some_and(|&leave| leave < core) {
+            port.leaves.pop_front();
+            port.held -= 1;
+        }
+        if port.held < self.port_room
+            && let Some(reply) = slice.take_reply(now, core)
+        {
+            port.held += 1;
+            self.unanswered -= 1;
+            self.departures.push(Departure { part, cycle: core, reply });
+        }
+        let mut due = slice.next_event(next);
+        if port.held < self.port_room {
+            due = due.min(slice.reply_ready().max(next));
+        } else if let Some(&leave) = port.leaves.front() {
+            due = due.min(self.clocks.l2.ticks_before(leave + 1).max(next));
+        }
+        if let Some(request) = slice.next_dram_request() {
+            if self.controller.can_accept() {
+                let tag = Tag { part: part as u8, piece: request.piece, slot: request.slot };
+                let request = dram::Request {
+                    address: request.address,
+                    bursts: (request.bytes / self.burst_bytes) as u16,
+                    write: request.write,
+                    tag: tag.pack(),
+                };
+                slice.take_dram_request(now);
+                if slice.next_dram_request().is_some() {
+                    due = next;
+                }
+                due = due.min(slice.next_event(next));
+                self.skip_to(dram_now);
+                self.controller.try_push(dram_now, request).expect("it has room");
+                self.dram_due = self.controller.next_event(self.dram_clock);
+            } else {
+                self.wait_for_dram |= 1 << part;
+            }
+        }
+        self.look_for_room(part);
+        due
+    }
+
+    /// Counts every clock before core cycle `end`.
+    pub fn catch_up(&mut self, end: Cycle) {
+        for slice in &mut self.slices {
+            slice.catch_up(self.clocks.l2.ticks_before(end));
+        }
+        self.skip_to(self.clocks.dram.ticks_before(end));
+    }
+
+    /// True when no reply is owed.
+    pub fn is_idle(&self) -> bool {
+        self.unanswered == 0
+    }
+}

@@ -1,0 +1,185 @@
+//! The way from the L2 slices to the SMs.
+
+use std::collections::VecDeque;
+
+use super::clocks::Clocks;
+use super::partition::Departure;
+use crate::config::Machine;
+use crate::noc::{Crossbar, NocStats, Ports, Sent};
+use crate::parts::Reply;
+use crate::units::Cycle;
+
+/// Events to begin with: as many as come in one window on most machines.
+const AT_FIRST: usize = 256;
+
+/// A reply on its way, with the network cycle in which it can be taken.
+type Coming = (Cycle, Reply);
+
+/// The reply network with its ends.
+pub struct Replies {
+    clocks: Clocks,
+    crossbar: Crossbar<Reply>,
+    /// Slices of a partition.
+    sharing: usize,
+    /// By partition: replies that departed from its slices, as far as known, oldest first.
+    departures: Box<[VecDeque<Departure>]>,
+    /// The cycle of the first of them all.
+    next_departure: Cycle,
+    /// By SM: replies to be told to it.
+    coming: Box<[Vec<Coming>]>,
+    /// SMs with such news.
+    replied: Ports,
+    /// By SM: the cycle in which it took its last reply.
+    taken: Box<[Cycle]>,
+    /// The slices whose replies left their input, and when, to be told to them.
+    left: Vec<(usize, Cycle)>,
+    /// Cycles before this one are done.
+    clock: Cycle,
+    /// Tick in every cycle, whether or not anything can happen.
+    every_cycle: bool,
+}
+
+impl Replies {
+    /// An empty network.
+    pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
+        let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
+        let partitions = machine.dram.channels.size();
+        Replies {
+            clocks,
+            crossbar: Crossbar::new(&machine.noc, slices, sms),
+            sharing: slices / partitions,
+            departures: (0..partitions).map(|_| VecDeque::with_capacity(AT_FIRST)).collect(),
+            next_departure: Cycle::NEVER,
+            coming: (0..sms).map(|_| Vec::with_capacity(AT_FIRST)).collect(),
+            replied: Ports::default(),
+            taken: vec![Cycle(0); sms].into(),
+            left: Vec::with_capacity(AT_FIRST),
+            clock: Cycle(0),
+            every_cycle,
+        }
+    }
+
+    /// Counters since construction.
+    pub fn stats(&self) -> &NocStats {
+        self.crossbar.stats()
+    }
+
+    /// Cycles before this one are done.
+    #[inline]
+    pub fn clock(&self) -> Cycle {
+        self.clock
+    }
+
+    /// True when no reply is in the network.
+    pub fn is_empty(&self) -> bool {
+        self.crossbar.is_empty()
+    }
+
+    /// Goes to the first cycle of a kernel.
+    pub fn prepare(&mut self) {
+        self.taken.fill(Cycle(0));
+    }
+
+    /// Hears of replies that departed from the slices of a partition, in order.
+    pub fn note_departures(&mut self, partition: usize, departures: &mut Vec<Departure>) {
+        if let Some(first) = departures.first() {
+            self.next_departure = self.next_departure.min(first.cycle);
+            self.departures[partition].extend(departures.drain(..));
+        }
+    }
+
+    /// Every reply that an SM takes before this cycle is on its way, when no slice is to send one before `silent_to`.
+    pub fn known_to(&self, silent_to: Cycle) -> Cycle {
+        let silent_to = silent_to.min(self.next_event()).max(self.clock);
+        let tick = self.clocks.noc.ticks_before(silent_to);
+        self.clocks.noc.core_cycle_of(tick + self.crossbar.least_delay())
+    }
+
+    /// The SMs to be told of replies.
+    #[inline]
+    pub fn replied(&self) -> &Ports {
+        &self.replied
+    }
+
+    /// The replies that went on their way to `sm` since the last time.
+    pub fn take_coming(&mut self, sm: usize) -> impl Iterator<Item = Coming> {
+        self.replied.set(sm, false);
+        self.coming[sm].drain(..)
+    }
+
+    /// The slices whose replies left their input of the network, and when, since the last time.
+    pub fn take_left(&mut self) -> impl Iterator<Item = (usize, Cycle)> {
+        self.left.drain(..)
+    }
+
+    /// Advances to `end`; every reply is known that departs before.
+    pub fn advance(&mut self, end: Cycle) {
+        while self.clock < end {
+            let now = if self.every_cycle { self.clock } else { self.next_event() };
+            if now >= end {
+                self.clock = end;
+                return;
+            }
+            self.tick(now);
+            self.clock = now + 1;
+        }
+    }
+
+    /// The next core cycle, from the clock on, in which anything happens.
+    fn next_event(&self) -> Cycle {
+        if !self.crossbar.blocked().is_empty() {
+            return self.clock;
+        }
+        let crossbar = self.clocks.noc.core_cycle_of(self.crossbar.next_event());
+        crossbar.min(self.next_departure).max(self.clock)
+    }
+
+    fn tick(&mut self, now: Cycle) {
+        let noc = self.clocks.noc;
+        let ticks = noc.ticks_before(now).0..noc.ticks_before(now + 1).0;
+        if self.next_departure <= now {
+            self.take_in(now, Cycle(ticks.start));
+        }
+        for tick in ticks {
+            self.note_taken(now);
+            let Replies { crossbar, coming, replied, left, .. } = self;
+            crossbar.tick_observed(Cycle(tick), &mut |sent: Sent<'_, Reply>| {
+                coming[sent.output].push((sent.arrives, *sent.packet));
+                replied.set(sent.output, true);
+                left.push((sent.input, now));
+            });
+        }
+    }
+
+    /// Takes in what departed by `now`, before network cycle `tick`.
+    fn take_in(&mut self, now: Cycle, tick: Cycle) {
+        self.next_departure = Cycle::NEVER;
+        for (number, departures) in self.departures.iter_mut().enumerate() {
+            while let Some(&Departure { part, cycle, ref reply }) = departures.front() {
+                if cycle > now {
+                    self.next_departure = self.next_departure.min(cycle);
+                    break;
+                }
+                let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
+                self.crossbar.push(tick, number * self.sharing + part, sm, data, *reply);
+                departures.pop_front();
+            }
+        }
+    }
+
+    /// Takes replies out of the network that the SMs took before cycle `now`, one a cycle, where they keep others
+    /// from following.
+    fn note_taken(&mut self, now: Cycle) {
+        for sm in self.crossbar.blocked().iter() {
+            loop {
+                let tick = self.crossbar.next_arrival(sm);
+                let taken = self.clocks.noc.core_cycle_of(tick).max(self.taken[sm] + 1);
+                if tick == Cycle::NEVER || taken >= now {
+                    break;
+                }
+                self.crossbar.pop(tick, sm);
+                self.taken[sm] = taken;
+            }
+        }
+    }
+}
