@@ -81,7 +81,8 @@ def disassemble(args, text):
 
 
 def machine_code(listing):
-    """For each kernel its machine instructions, each with the line of PTX that it stems from."""
+    """For each kernel its machine instructions, each with the line of PTX that it stems from. Subroutines that every
+    number takes (64-bit division) count; those behind a check (`_slowpath`) do not."""
     code, kernel, line = collections.defaultdict(list), None, 0
     for row in listing.splitlines():
         match = re.match(r"\.text\.(\w+):", row)

@@ -136,7 +136,11 @@ pub fn bases(code: &mut Code) {
                 code.remove(pc);
                 readers.iter().for_each(|reader| code.set(*reader, &[IntMad]));
             }
-            "mul" if code.fates[pc] == Fate::Into(vec![IntMad; 4]) && !many => {
+            "mul"
+                if code.fates[pc] == Fate::Into(vec![IntMad; 4])
+                    && !many
+                    && code.block_of[pc] == code.block_of[readers[0]] =>
+            {
                 code.remove(pc);
                 code.set(readers[0], &[IntMad; 4]);
             }

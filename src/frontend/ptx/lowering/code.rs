@@ -36,6 +36,8 @@ pub struct Line<'a> {
 pub enum Fate {
     /// One instruction of its own class.
     Same,
+    /// Nothing, and nobody reads it.
+    Dead,
     /// Nothing: its readers depend on what it reads.
     Gone,
     /// These, one after the other, each depending on the one before; the last is the result.
@@ -104,12 +106,12 @@ impl<'a> Code<'a> {
         code
     }
 
-    /// Counts definitions and uses anew, of what is not gone.
+    /// Counts definitions and uses anew, of what is not dead.
     pub fn index(&mut self) {
         self.defs = vec![Defs::default(); self.weights.len()];
         self.users = vec![Vec::new(); self.weights.len()];
         for pc in 0..self.insts.len() {
-            if self.is_gone(pc) {
+            if self.fates[pc] == Fate::Dead {
                 continue;
             }
             for &reg in self.insts[pc].dsts.as_slice() {
@@ -127,7 +129,11 @@ impl<'a> Code<'a> {
     }
 
     pub fn is_gone(&self, pc: usize) -> bool {
-        self.fates[pc] == Fate::Gone
+        matches!(self.fates[pc], Fate::Gone | Fate::Dead)
+    }
+
+    fn is_dead(&self, pc: usize) -> bool {
+        self.fates[pc] == Fate::Dead
     }
 
     pub fn opcode(&self, pc: usize) -> &'a str {
@@ -177,12 +183,12 @@ impl<'a> Code<'a> {
         count == 1 && !self.is_guarded(last as usize)
     }
 
-    /// The instructions that read what `pc` writes and are not gone.
+    /// The instructions that read what `pc` writes, for themselves or, where they are gone, for their readers.
     pub fn readers(&self, pc: usize) -> impl Iterator<Item = usize> {
         let dsts = self.insts[pc].dsts.as_slice().iter();
         dsts.flat_map(|reg| &self.users[usize::from(*reg)])
             .map(|user| *user as usize)
-            .filter(|user| !self.is_gone(*user))
+            .filter(|user| !self.is_dead(*user))
     }
 
     /// The only reader of what `pc` writes.
@@ -190,6 +196,11 @@ impl<'a> Code<'a> {
         let mut readers = self.readers(pc);
         let first = readers.next()?;
         readers.next().is_none().then_some(first)
+    }
+
+    /// Takes out what nobody reads.
+    pub fn kill(&mut self, pc: usize) {
+        self.fates[pc] = Fate::Dead;
     }
 
     /// Lets readers of `pc` depend on what it reads.

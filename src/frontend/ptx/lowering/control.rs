@@ -7,8 +7,9 @@ use crate::isa::{AccessKind, ArithClass, Op, Space};
 
 const MOVE: Op = Op::Arith(ArithClass::Move);
 
-/// Instructions of a block that is predicated rather than jumped over, at most. Measured with `ptxas` 13.0.
-const MOST_PREDICATED: usize = 7;
+/// Instructions of a block that is predicated rather than jumped over, at most, where lanes may part and where all go
+/// the same way. Measured with `ptxas` 13.0: blocks of 1 to 13 instructions under both kinds of predicates.
+const MOST_PREDICATED: [usize; 2] = [8, 6];
 
 /// Applies all rules.
 pub fn control(code: &mut Code) {
@@ -18,8 +19,9 @@ pub fn control(code: &mut Code) {
     prologue(code);
     exits(code);
     jumps(code);
-    predicate(code);
-    converge(code);
+    let varying = varying(code);
+    predicate(code, &varying);
+    converge(code, &varying);
 }
 
 /// The stack pointer; the descriptor of global memory; the window of shared memory, which on `sm_90` depends on the
@@ -120,7 +122,7 @@ fn jumps(code: &mut Code) {
 }
 
 /// Short blocks that are jumped over are predicated; the jump is gone.
-fn predicate(code: &mut Code) {
+fn predicate(code: &mut Code, varying: &[bool]) {
     for block in 0..code.blocks.len().saturating_sub(1) {
         let (pc, body) = (last(code, block), block + 1);
         let Some(join) = branch(code, block) else { continue };
@@ -139,7 +141,7 @@ fn predicate(code: &mut Code) {
         let mut plain = true;
         for at in range.clone() {
             issued += match &code.fates[at] {
-                Fate::Gone => 0,
+                Fate::Gone | Fate::Dead => 0,
                 Fate::Same => 1,
                 Fate::Into(classes) => classes.len(),
             };
@@ -149,7 +151,9 @@ fn predicate(code: &mut Code) {
         }
         let end = range.end - 1;
         let jumps = usize::from(code.opcode(end) == "bra" && !code.is_gone(end));
-        if plain && issued - jumps <= MOST_PREDICATED && code.tails[body].is_empty() {
+        let parts = code.insts[pc].srcs.as_slice().iter().any(|reg| varying[usize::from(*reg)]);
+        let most = MOST_PREDICATED[usize::from(!parts)];
+        if plain && issued - jumps <= most && code.tails[body].is_empty() {
             code.remove(pc);
             if code.opcode(end) == "bra" {
                 code.remove(end);
@@ -160,8 +164,7 @@ fn predicate(code: &mut Code) {
 }
 
 /// Where lanes that part meet again, and one of the block's branches: `BSSY` before it, `BSYNC` there.
-fn converge(code: &mut Code) {
-    let varying = varying(code);
+fn converge(code: &mut Code, varying: &[bool]) {
     let mut met = vec![false; code.blocks.len()];
     for block in 0..code.blocks.len() {
         let pc = last(code, block);

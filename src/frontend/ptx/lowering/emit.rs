@@ -56,7 +56,7 @@ fn instruction(code: &Code, pc: usize, makers: &[Option<u32>], to: &mut Vec<Inst
         to.extend(std::iter::repeat_n(number, expand::stored_numbers(code, pc)));
     }
     match &code.fates[pc] {
-        Fate::Gone => {}
+        Fate::Gone | Fate::Dead => {}
         Fate::Same => to.push(Inst { srcs, ..inst.clone() }),
         Fate::Into(classes) => {
             for (place, class) in classes.iter().enumerate() {

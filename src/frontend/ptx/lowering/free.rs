@@ -12,11 +12,11 @@ pub fn dead(code: &mut Code) {
     while let Some(pc) = open.pop() {
         let effect = !matches!(code.insts[pc].op, Op::Arith(class) if class != ArithClass::Control);
         let writes = !code.insts[pc].dsts.as_slice().is_empty();
-        if effect || !writes || code.is_gone(pc) || code.opcode(pc) == "call" {
+        if effect || !writes || code.fates[pc] == Fate::Dead || code.opcode(pc) == "call" {
             continue;
         }
         if code.readers(pc).all(|reader| reader == pc) {
-            code.remove(pc);
+            code.kill(pc);
             let srcs = code.insts[pc].srcs;
             open.extend(srcs.as_slice().iter().filter_map(|reg| code.maker(Arg::Reg(*reg))));
         }
@@ -42,7 +42,7 @@ pub fn copies(code: &mut Code) {
                     .as_ref()
                     .is_some_and(|live| live[usize::from(from) / 64] >> (from % 64) & 1 == 0);
                 if (same || ends && !code.is_guarded(pc)) && !code.is_gone(pc) {
-                    code.remove(pc);
+                    code.kill(pc);
                     let (to, from) = (find(&names, to), find(&names, from));
                     names[usize::from(to)] = from;
                 }
@@ -181,7 +181,7 @@ pub fn signs(code: &mut Code) {
 /// Two neighbouring words of parameters or constants that a block loads are one `LDC.64`.
 pub fn pairs(code: &mut Code) {
     for block in code.blocks {
-        let mut words: Vec<u64> = Vec::new();
+        let mut words: Vec<(u64, Option<u32>)> = Vec::new();
         for pc in block.start as usize..block.end as usize {
             let fixed = code.insts[pc].op == Op::Arith(ArithClass::Move);
             if !fixed || code.opcode(pc) != "ld" || code.fates[pc] != Fate::Same {
@@ -191,12 +191,14 @@ pub fn pairs(code: &mut Code) {
             if code.bytes(pc) != 4 || code.lines[pc].args.len() != 2 {
                 continue;
             }
-            match words.iter().position(|word| *word == place ^ 4) {
+            // Loads are made where they are needed.
+            let needed = code.readers(pc).map(|reader| code.block_of[reader]).min();
+            match words.iter().position(|word| *word == (place ^ 4, needed)) {
                 Some(other) => {
                     words.swap_remove(other);
                     code.remove(pc);
                 }
-                None => words.push(place),
+                None => words.push((place, needed)),
             }
         }
     }

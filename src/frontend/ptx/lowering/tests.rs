@@ -7,8 +7,7 @@ use std::path::Path;
 use super::super::Module;
 use super::super::tests::source;
 use crate::config::load_run;
-use crate::config::machine::InstructionSet;
-use crate::isa::{AccessKind, ArithClass, Cta, CtaSource, Inst, Op, Space, WarpCursor};
+use crate::isa::{ArithClass, Cta, Inst, Op, WarpCursor};
 use crate::simulate::Functional;
 
 /// Columns of the tables: kinds of instructions that both sides tell apart.
