@@ -89,10 +89,12 @@ def machine_code(listing):
         if match:
             kernel, line, slow = match[1], 0, False
             continue
-        if re.match(r"\s*\.(type|size)\s+\$", row) or re.match(r"\$\w+\$", row):
-            slow = True
-        match = re.search(r'//## File "[^"]*", line (\d+)', row)
+        match = re.match(r"\$\w+\$(\w+):", row)
         if match:
+            division = re.search(r"(div|rem)_([su])(64|16)", match[1])
+            slow, line = not division, f"{division[1]}.{division[2]}{division[3]}" if division else 0
+        match = re.search(r'//## File "[^"]*", line (\d+)', row)
+        if match and isinstance(line, int):
             line = int(match[1])
             continue
         match = re.match(r"\s*/\*[0-9a-f]+\*/\s+(@!?U?P\w+\s+)?([A-Z][^;]*?)\s*;", row)
@@ -120,6 +122,17 @@ def copies(rows, blocks, opcodes):
         counts = [count for line, count in lines.items() if line in anchors]
         result[block] = max(1, statistics.median_high(counts)) if counts else 1
     return result
+
+
+def called(rows, opcodes):
+    """Machine instructions by line; those of subroutines once for each line that calls them."""
+    for line, text in rows:
+        if isinstance(line, int):
+            yield line, text
+        else:
+            for caller, opcode in opcodes.items():
+                if line in opcode:
+                    yield caller, text
 
 
 def main():
@@ -155,7 +168,7 @@ def main():
                     continue
                 weight = {line: sum(kinds.values()) for line, kinds in ptx.items()}
                 machine = collections.defaultdict(collections.Counter)
-                for line, instruction in code[kernel]:
+                for line, instruction in called(code[kernel], opcodes):
                     line = line if line in blocks else first
                     machine[line][kind_of(instruction)] += weight.get(line, 0) / repeats.get(blocks[line], 1)
                 for name, counts in [("ptx", ptx), ("lowered", sass), ("ptxas", machine)]:
@@ -166,7 +179,7 @@ def main():
                                 + [round(total[kind]) for kind in KINDS])
                 if args.detail == kernel:
                     listing = collections.defaultdict(list)
-                    for line, instruction in code[kernel]:
+                    for line, instruction in called(code[kernel], opcodes):
                         listing[line].append(instruction.split()[0])
                     for line in sorted(blocks):
                         print(f"{line:5} b{blocks[line]:<3} x{repeats.get(blocks[line], 1)} {weight.get(line, 0):8} "

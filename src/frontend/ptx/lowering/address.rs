@@ -53,7 +53,9 @@ pub fn narrow(code: &mut Code) {
             matches!(code.opcode(pc), "add" | "sub" | "shl" | "mul" | "mad" | "cvt" | "and");
         let wide =
             code.insts[pc].dsts.as_slice().iter().any(|reg| code.weights[usize::from(*reg)] == 2);
-        if !plain || !wide || code.has(pc, "hi") || code.is_gone(pc) || code.is_pinned(pc) {
+        let whole = code.types(pc).all(|ty| !ty.float());
+        if !plain || !wide || !whole || code.has(pc, "hi") || code.is_gone(pc) || code.is_pinned(pc)
+        {
             continue;
         }
         let mut any = false;
@@ -86,7 +88,10 @@ fn reads_low_half(code: &Code, pc: usize, reader: usize) -> bool {
                     && code.bytes(reader) == 8
                     && !code.has(reader, "wide")
             }
-            "cvt" => code.weights[usize::from(code.insts[reader].dsts.as_slice()[0])] == 1,
+            "cvt" => {
+                code.types(reader).all(|ty| !ty.float() && ty.bytes() > 0)
+                    && code.bytes(reader) <= 4
+            }
             _ => false,
         },
     }
@@ -146,12 +151,6 @@ pub fn bases(code: &mut Code) {
             }
             "shl" if code.shift_left(pc).is_some() && !many => {
                 code.remove(pc);
-                if let Some(index) = code.maker(code.arg(pc, 1))
-                    && code.opcode(index) == "cvt"
-                    && code.only_reader(index) == Some(pc)
-                {
-                    code.remove(index);
-                }
             }
             "cvt" if !many => code.remove(pc),
             _ => {}

@@ -191,13 +191,6 @@ impl<'a> Code<'a> {
             .filter(|user| !self.is_dead(*user))
     }
 
-    /// The only reader of what `pc` writes.
-    pub fn only_reader(&self, pc: usize) -> Option<usize> {
-        let mut readers = self.readers(pc);
-        let first = readers.next()?;
-        readers.next().is_none().then_some(first)
-    }
-
     /// Takes out what nobody reads.
     pub fn kill(&mut self, pc: usize) {
         self.fates[pc] = Fate::Dead;

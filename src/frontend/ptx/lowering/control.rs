@@ -45,9 +45,14 @@ fn prologue(code: &mut Code) {
         .collect();
     windows.sort_unstable();
     windows.dedup();
-    if !windows.is_empty() {
-        head.extend([Op::Arith(ArithClass::Sfu), MOVE, Op::Arith(ArithClass::IntAdd)]);
+    let add = Op::Arith(ArithClass::IntAdd);
+    for place in 0..windows.len() {
+        // Further variables: IADD3, LEA.
+        let window =
+            if place == 0 { vec![Op::Arith(ArithClass::Sfu), MOVE, add] } else { vec![add; 2] };
+        head.extend(window);
     }
+    head.append(&mut code.heads[0]);
     code.heads[0] = head;
 }
 

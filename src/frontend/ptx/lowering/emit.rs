@@ -46,15 +46,13 @@ fn instruction(code: &Code, pc: usize, makers: &[Option<u32>], to: &mut Vec<Inst
     }
     let inst = &code.insts[pc];
     let srcs = sources(code, inst.srcs, makers);
-    if let Op::Memory(_) = inst.op {
-        let number = Inst {
-            op: Op::Arith(ArithClass::Move),
-            dsts: Operands::NONE,
-            srcs: Operands::NONE,
-            line: inst.line,
-        };
-        to.extend(std::iter::repeat_n(number, expand::stored_numbers(code, pc)));
-    }
+    let number = Inst {
+        op: Op::Arith(ArithClass::Move),
+        dsts: Operands::NONE,
+        srcs: Operands::NONE,
+        line: inst.line,
+    };
+    to.extend(std::iter::repeat_n(number, expand::numbers_in_registers(code, pc)));
     match &code.fates[pc] {
         Fate::Gone | Fate::Dead => {}
         Fate::Same => to.push(Inst { srcs, ..inst.clone() }),

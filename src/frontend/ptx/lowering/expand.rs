@@ -66,6 +66,15 @@ fn sequence(code: &Code, pc: usize) -> Option<&'static str> {
         ("mul" | "mad", S64 | U64 | B64) => "xxxx",
         ("mul24" | "mad24", _) => "iix",
         ("add" | "sub" | "addc" | "subc" | "neg", S64 | U64) => "ii",
+        ("and", B64) if is_high_half(code.arg(pc, 2)) => "i",
+        ("setp", S64 | U64 | B64)
+            if code
+                .maker(code.arg(pc, 1))
+                .is_some_and(|and| code.opcode(and) == "and" && is_high_half(code.arg(and, 2))) =>
+        {
+            "i"
+        }
+        ("bfi", B64) if [3, 4].map(|place| code.arg(pc, place)) == [Arg::Number(32); 2] => "",
         ("and" | "or" | "xor" | "not" | "shl" | "shr", B64 | U64 | S64) => "ii",
         ("abs", S64) => "iiiii",
         ("min" | "max", S64 | U64) => "iiii",
@@ -160,8 +169,23 @@ fn is_unsigned_narrow(code: &Code, arg: Arg) -> bool {
     }
 }
 
-/// Registers that the data of a memory instruction needs besides those of the text: numbers that it stores.
-pub fn stored_numbers(code: &Code, pc: usize) -> usize {
-    let args = code.lines[pc].args.iter();
-    args.filter(|arg| matches!(arg, Arg::Number(number) if *number != 0)).count()
+/// A mask of the high half of 64 bits, with which compilers ask whether a division is one of 32 bits.
+fn is_high_half(arg: Arg) -> bool {
+    arg == Arg::Number(!0 << 32)
+}
+
+/// Moves that bring numbers into registers before an instruction: those that a memory instruction stores, and the halves
+/// of numbers of 64 bits whose low half is not zero.
+pub fn numbers_in_registers(code: &Code, pc: usize) -> usize {
+    let numbers = code.lines[pc].args.iter().filter_map(|arg| match arg {
+        Arg::Number(number) => Some(*number),
+        _ => None,
+    });
+    match code.insts[pc].op {
+        Op::Memory(_) => numbers.filter(|number| *number != 0).count(),
+        Op::Arith(ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma) => {
+            2 * numbers.filter(|number| *number as u32 != 0).count()
+        }
+        _ => 0,
+    }
 }

@@ -21,6 +21,19 @@ pub fn fuse(code: &mut Code) {
         if readers.is_empty() {
             continue;
         }
+        // LOP3 with a predicate that says whether the result is zero.
+        if is_logic(code, pc) && code.bytes(pc) == 4 {
+            for &reader in &readers {
+                let zero = code.arg(reader, 2) == Arg::Number(0) && code.bytes(reader) == 4;
+                if code.opcode(reader) == "setp"
+                    && zero
+                    && (code.has(reader, "eq") || code.has(reader, "ne"))
+                    && code.lines[reader].args.len() == 3
+                {
+                    code.remove(reader);
+                }
+            }
+        }
         let takes = |reader: &usize| !full[*reader] && takes(code, pc, *reader, readers.len());
         if !readers.iter().all(takes) {
             continue;

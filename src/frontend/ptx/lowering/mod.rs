@@ -12,6 +12,7 @@
 //! | offsets of addresses; products and shifts that are added to a base | `address` |
 //! | pairs that one instruction computes: `IADD3`, `IMAD`, `LEA`, `LOP3`, `FFMA`, `ISETP.AND` | `fuse` |
 //! | sequences: 64-bit integers, division, square roots, .. | `expand` |
+//! | loads of parameters, copies of pointers in loops | `loops` |
 //! | exits, branches, predicated code, convergence barriers, the start of a kernel | `control` |
 //! | the order within a block: loads as early as their addresses allow | `schedule` |
 //!
@@ -28,6 +29,7 @@ mod emit;
 mod expand;
 mod free;
 mod fuse;
+mod loops;
 mod pattern;
 mod schedule;
 #[cfg(test)]
@@ -90,6 +92,8 @@ pub fn machine_code(
     address::bases(&mut code);
     fuse::fuse(&mut code);
     free::pairs(&mut code);
+    loops::parameters(&mut code);
+    loops::pointers(&mut code);
     control::control(&mut code);
     emit::emit(&code)
 }
