@@ -110,6 +110,9 @@ impl WarpStream {
     /// Appends `len` consecutive instructions from `pc` on, all executed by the lanes of `mask`.
     #[inline]
     pub fn push_run(&mut self, pc: u32, len: u32, mask: LaneMask) {
+        if len == 0 {
+            return;
+        }
         self.instructions += u64::from(len);
         if let Some(run) = self.runs.last_mut()
             && run.mask == mask

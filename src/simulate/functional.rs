@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::arguments;
 use crate::config::ResolvedRun;
+use crate::config::machine::InstructionSet;
 use crate::error::Result;
 use crate::frontend::ptx::Module;
 use crate::frontend::synthetic::SyntheticSource;
@@ -13,10 +14,12 @@ use crate::workload::{Launch, Outputs, Verdict, Work, Workload, ptx_header, regi
 
 /// A workload that is ready to be executed: its buffers are filled and its kernels understood.
 ///
-/// It depends on the run's workload and seed, and on nothing of its machine.
+/// It depends on the run's workload and seed, and of its machine on the instruction set only, which decides what
+/// the streams hold and no value.
 pub struct Functional {
     workload: Workload,
     modules: Modules,
+    instructions: InstructionSet,
 }
 
 /// What a report says of the functional part.
@@ -57,7 +60,7 @@ impl Functional {
                 arguments::check(modules.of(launch)?, launch, place, &run.origin)?;
             }
         }
-        Ok(Functional { workload, modules })
+        Ok(Functional { workload, modules, instructions: run.machine.sm.instructions })
     }
 
     /// Launches in all.
@@ -82,6 +85,7 @@ impl Functional {
                     let mut source = module.launch(launch, &mut self.workload.memory)?;
                     source.limit = self.workload.own.limit.unwrap_or(source.limit);
                     source.check(self.workload.own.checks);
+                    source.issue(self.instructions);
                     take(&mut source)?;
                     prints += source.prints();
                     ctas += source.kernel().ctas;

@@ -20,7 +20,7 @@ use crate::simulate::{Functional, Outcome, Timing, simulate_with_outputs};
 /// The most simulations that share one execution: each has a thread, and its machine in memory.
 const MOST_TOGETHER: usize = 64;
 
-/// The points, by number, in groups whose workload, seed and files are the same, each in order. The groups are in the
+/// The points, by number, in groups whose workload, seed, files and instruction set are the same, each in order. The groups are in the
 /// order of their first points.
 fn groups(points: &[StudyPoint]) -> Vec<Vec<usize>> {
     let mut known = BTreeMap::new();
@@ -29,7 +29,8 @@ fn groups(points: &[StudyPoint]) -> Vec<Vec<usize>> {
         let ResolvedRun { config, origin, nvrtc, .. } = &point.run;
         // As a report has it, which holds all that decides the outcome.
         let workload = serde_json::to_string(&config.workload).expect("a workload is plain data");
-        let key = (workload, config.seed, origin.folder(), nvrtc);
+        let instructions = point.run.machine.sm.instructions;
+        let key = (workload, config.seed, origin.folder(), nvrtc, instructions);
         let group = known.entry(key).or_insert(groups.len());
         match groups.get_mut(*group) {
             Some(members) if members.len() < MOST_TOGETHER => members.push(number),

@@ -17,8 +17,8 @@ pub use cache::{
 pub use dram::{DramConfig, DramScheduler, DramTiming, GroupBits, RowPolicy, WriteDrain};
 pub use noc::NocConfig;
 pub use sm::{
-    Arithmetic, CarveOut, CtaRelease, LsuConfig, OpTiming, Pipelining, Policy, RefusalBlocks,
-    Segment, SharedMemoryConfig, SmConfig,
+    Arithmetic, CarveOut, CtaRelease, InstructionSet, LsuConfig, OpTiming, Pipelining, Policy,
+    RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
 };
 
 use super::bounded::{Bounded, Check, Checked};

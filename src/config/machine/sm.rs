@@ -12,6 +12,8 @@ pub struct SmConfig {
     pub count: Bounded<1, 256>,
     /// Warp schedulers of an SM; each issues to one warp a cycle [count, 1..=8].
     pub schedulers: Bounded<1, 8>,
+    /// What a warp issues for an instruction of PTX.
+    pub instructions: InstructionSet,
     /// Which ready warp a scheduler picks.
     pub policy: Policy,
     /// Instructions of one warp that a scheduler issues in a cycle, the second when it depends on neither the
@@ -33,6 +35,15 @@ pub struct SmConfig {
     pub cta_release: CtaRelease,
     /// The arithmetic pipelines.
     pub arithmetic: Arithmetic,
+}
+
+/// What a warp issues for an instruction of PTX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum InstructionSet {
+    /// One instruction of its class.
+    Ptx,
+    /// What `ptxas` makes of it for compute capability 9.0: none, one or several, in the order of its blocks.
+    Sass,
 }
 
 /// What a CTA that has run out of instructions still waits for before another takes its place.

@@ -6,6 +6,7 @@
 //! aligns pairs, or less, because it computes values again and keeps uniform ones elsewhere.
 
 use super::cfg::Graph;
+use super::program::Block;
 use crate::isa::Inst;
 
 /// The least that is reported.
@@ -38,21 +39,23 @@ fn walk(insts: &[Inst], guarded: &[bool], live: &mut Set, mut at: impl FnMut(&Se
     }
 }
 
-/// The most 32-bit registers that are live at once; `weights` gives those that each register fills.
-///
-/// At least 8, at most 255: more would be spilled to local memory. A kernel too large to look at
-/// gets 255.
-pub fn registers(graph: &Graph, insts: &[Inst], guarded: &[bool], weights: &[u8]) -> u32 {
-    let words = weights.len().div_ceil(64);
-    let count = graph.blocks.len();
+/// What is live at the end of each block, a bit for each of `registers`; `None` for a kernel too large to look at.
+pub fn live_out(
+    (blocks, successors): (&[Block], &[Vec<u32>]),
+    insts: &[Inst],
+    guarded: &[bool],
+    registers: usize,
+) -> Option<Vec<Set>> {
+    let words = registers.div_ceil(64);
+    let count = blocks.len();
     if count.saturating_mul(words) > MAX_WORDS {
-        return MOST;
+        return None;
     }
     let mut live_in: Vec<Set> = vec![vec![0; words]; count];
-    let range = |block: usize| graph.blocks[block].start as usize..graph.blocks[block].end as usize;
+    let range = |block: usize| blocks[block].start as usize..blocks[block].end as usize;
     let live_out = |live_in: &[Set], block: usize| {
         let mut live = vec![0; words];
-        for &next in &graph.successors[block] {
+        for &next in &successors[block] {
             for (word, more) in live.iter_mut().zip(&live_in[next as usize]) {
                 *word |= more;
             }
@@ -71,9 +74,19 @@ pub fn registers(graph: &Graph, insts: &[Inst], guarded: &[bool], weights: &[u8]
             }
         }
     }
+    Some((0..count).map(|block| live_out(&live_in, block)).collect())
+}
+
+/// The most 32-bit registers that are live at once; `weights` gives those that each register fills.
+///
+/// At least 8, at most 255: more would be spilled to local memory. A kernel too large to look at
+/// gets 255.
+pub fn registers(graph: &Graph, insts: &[Inst], guarded: &[bool], weights: &[u8]) -> u32 {
+    let lists = (&graph.blocks[..], &graph.successors[..]);
+    let Some(live_out) = live_out(lists, insts, guarded, weights.len()) else { return MOST };
+    let range = |block: usize| graph.blocks[block].start as usize..graph.blocks[block].end as usize;
     let mut peak = LEAST;
-    for block in 0..count {
-        let mut live = live_out(&live_in, block);
+    for (block, mut live) in live_out.into_iter().enumerate() {
         walk(&insts[range(block)], &guarded[range(block)], &mut live, |live| {
             let bits = live.iter().enumerate().flat_map(|(word, bits)| {
                 (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word * 64 + bit)

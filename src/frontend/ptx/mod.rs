@@ -11,7 +11,8 @@
 //! `lower::memory`, control instructions in `lower::control`.
 //!
 //! What holds:
-//! * one [`crate::isa::Inst`] for each PTX instruction, in the order of the text;
+//! * one [`crate::isa::Inst`] for each PTX instruction, in the order of the text, or what `lowering` makes of it,
+//!   as the machine has it;
 //! * an instruction is recorded for the lanes that run together, whatever its guard; the mask of
 //!   its addresses is what the guard leaves;
 //! * CTAs execute in launch order, warps of a CTA in turn up to a barrier, lanes in order: values are
@@ -59,6 +60,7 @@ mod exec;
 mod lexer;
 mod liveness;
 mod lower;
+mod lowering;
 mod ops;
 mod parser;
 mod parts;

@@ -9,6 +9,7 @@ use super::lower::{lower, read_value};
 use super::parser::parse;
 use super::program::{Constant, ConstantRow, Global, Program, Special};
 use crate::config::kernel::DEFAULT_LIMIT;
+use crate::config::machine::InstructionSet;
 use crate::error::{Error, Result};
 use crate::isa::{Cta, CtaSource, Kernel, WARP};
 use crate::workload::{Arg, Buffer, DeviceMemory, Launch, PtxSource};
@@ -73,7 +74,7 @@ impl Module {
         let [gx, gy, gz] = launch.grid.map(u64::from);
         let kernel = Kernel {
             name: program.name.clone(),
-            insts: program.insts.clone(),
+            insts: program.ptx.insts.clone(),
             regs: program.regs,
             registers_per_thread: program.registers_per_thread,
             shared_bytes,
@@ -108,6 +109,7 @@ impl Module {
         let state = CtaState::new(&program, threads, shared_bytes, consts, value, axis);
         Ok(PtxLaunch {
             limit: DEFAULT_LIMIT,
+            issue: InstructionSet::Ptx,
             path: self.path.clone(),
             state,
             program,
@@ -249,6 +251,7 @@ pub struct PtxLaunch<'m> {
     /// Warp instructions that the launch may execute; reaching it is an error, so that a kernel
     /// that never ends does.
     pub limit: u64,
+    issue: InstructionSet,
     path: PathBuf,
     program: Arc<Program>,
     kernel: Kernel,
@@ -270,6 +273,13 @@ impl PtxLaunch<'_> {
     /// called before the first CTA.
     pub fn check(&mut self, checks: Checks) {
         self.state.set_checks(checks);
+    }
+
+    /// Decides which instructions the streams hold; those of the text unless this says otherwise. To be called
+    /// before the first CTA.
+    pub fn issue(&mut self, instructions: InstructionSet) {
+        self.issue = instructions;
+        self.kernel.insts.clone_from(&self.program.issued(instructions).insts);
     }
 
     /// How often a warp has called `printf` so far. Nothing is printed.
@@ -312,8 +322,9 @@ impl CtaSource for PtxLaunch<'_> {
         let place = self.next;
         let limit = self.limit.saturating_sub(self.executed);
         let mut budget = limit;
+        let issued = self.program.issued(self.issue);
         self.state
-            .run(&self.program, place, self.memory, &mut budget, cta)
+            .run((&self.program, issued), place, self.memory, &mut budget, cta)
             .map_err(|fault| self.error(place, &fault))?;
         self.executed += limit - budget;
         self.next.number += 1;

@@ -1,5 +1,6 @@
 //! What control instructions need to look at, and what is said when a CTA cannot go on.
 
+use super::super::lowering::Issued;
 use super::super::program::{DivisorBits, Micro, Program, Step};
 use super::Fault;
 use super::barrier;
@@ -118,12 +119,12 @@ pub fn meeting(
 }
 
 /// The lines of the loop that a warp was in last, if it was in one.
-fn loop_lines(program: &Program, stream: &WarpStream) -> Option<(u32, u32)> {
+fn loop_lines(issued: &Issued, stream: &WarpStream) -> Option<(u32, u32)> {
     let mut runs = stream.recent().take(LOOP_RUNS);
     let (first, _) = runs.next()?;
     let (mut least, mut most) = (u32::MAX, 0);
     let mut add = |pc: u32, length: u32| {
-        for inst in &program.insts[pc as usize..(pc + length) as usize] {
+        for inst in &issued.insts[pc as usize..(pc + length) as usize] {
             least = least.min(inst.line);
             most = most.max(inst.line);
         }
@@ -137,8 +138,8 @@ fn loop_lines(program: &Program, stream: &WarpStream) -> Option<(u32, u32)> {
     None
 }
 
-fn where_it_loops(program: &Program, stream: &WarpStream, warp: usize) -> String {
-    match loop_lines(program, stream) {
+fn where_it_loops(issued: &Issued, stream: &WarpStream, warp: usize) -> String {
+    match loop_lines(issued, stream) {
         Some((first, last)) => format!("warp {warp} loops in lines {first} to {last}"),
         None => format!("warp {warp} is in no loop"),
     }
@@ -147,21 +148,21 @@ fn where_it_loops(program: &Program, stream: &WarpStream, warp: usize) -> String
 /// The launch has executed all that it may.
 #[cold]
 pub fn limit_reached(
-    program: &Program,
+    issued: &Issued,
     stream: &WarpStream,
     pc: u32,
     warp: usize,
     lane: usize,
 ) -> Fault {
-    let place = where_it_loops(program, stream, warp);
+    let place = where_it_loops(issued, stream, warp);
     let message = format!("the launch executed more warp instructions than its limit; {place}");
     Fault { pc, warp: warp as u32, lane: lane as u32, message }
 }
 
 /// A CTA has executed more than can be recorded.
 #[cold]
-pub fn too_long(program: &Program, stream: &WarpStream, pc: u32, warp: usize) -> Fault {
-    let place = where_it_loops(program, stream, warp);
+pub fn too_long(issued: &Issued, stream: &WarpStream, pc: u32, warp: usize) -> Fault {
+    let place = where_it_loops(issued, stream, warp);
     let message =
         format!("the CTA executed so much that its record takes more than 1 GiB; {place}");
     Fault { pc, warp: warp as u32, lane: 0, message }

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::super::program::{ConstantRow, Program, Step};
+use super::super::lowering::Issued;
+use super::super::program::{ConstantRow, NO_BLOCK, Program, Step};
 use super::barrier::{self, Barriers, Reduction};
 use super::calls::Calls;
 use super::control::{
@@ -13,7 +14,7 @@ use super::registers::Registers;
 use super::shared::SharedMemory;
 use super::stack::Stack;
 use super::{Checks, Fault};
-use crate::isa::{BarrierKind, BarrierUse, Cta, LaneMask, WARP, WarpStream};
+use crate::isa::{BarrierKind, BarrierUse, Cta, LaneMask, Op, WARP, WarpStream};
 use crate::workload::DeviceMemory;
 
 /// Warp instructions after which the size of the streams is looked at.
@@ -57,6 +58,8 @@ pub struct CtaState {
     pub(super) checks: Checks,
     /// Calls of `printf`, by warps.
     pub(super) prints: u64,
+    /// Instructions of the text that each warp has executed.
+    pub(super) executed: Vec<u64>,
     /// Bytes of the CTA's streams when they were last counted, and instructions since.
     pub(super) stream_bytes: usize,
     pub(super) uncounted: u64,
@@ -67,7 +70,7 @@ impl CtaState {
     /// executed; running out of it is a fault.
     pub fn run(
         &mut self,
-        program: &Program,
+        (program, issued): (&Program, &Issued),
         place: Place,
         global: &mut DeviceMemory,
         budget: &mut u64,
@@ -86,8 +89,8 @@ impl CtaState {
                 }
                 moved = true;
                 let before = *budget;
-                self.run_warp(program, place, warp, global, budget, cta, alive as u16)?;
-                self.count_bytes(before - *budget, cta, program, warp)?;
+                self.run_warp((program, issued), place, warp, global, budget, cta, alive as u16)?;
+                self.count_bytes(before - *budget, cta, issued, warp)?;
                 if self.stacks[warp].is_done() {
                     alive -= 1;
                     self.barriers.end_warp(alive as u16);
@@ -126,7 +129,7 @@ impl CtaState {
         &mut self,
         executed: u64,
         cta: &Cta,
-        program: &Program,
+        issued: &Issued,
         warp: usize,
     ) -> Result<(), Fault> {
         self.uncounted += executed;
@@ -139,14 +142,15 @@ impl CtaState {
             return Ok(());
         }
         let pc = cta.warps[warp].recent().next().map_or(0, |(pc, _)| pc);
-        Err(too_long(program, &cta.warps[warp], pc, warp))
+        let first = issued.blocks.partition_point(|block| block.start <= pc).saturating_sub(1);
+        Err(too_long(issued, &cta.warps[warp], first as u32, warp))
     }
 
     /// Runs a warp until all of its lanes wait or have ended.
     #[expect(clippy::too_many_arguments, reason = "parts of the CTA that are lent for the call")]
     fn run_warp(
         &mut self,
-        program: &Program,
+        (program, issued): (&Program, &Issued),
         place: Place,
         warp: usize,
         global: &mut DeviceMemory,
@@ -168,6 +172,7 @@ impl CtaState {
         let stack = &mut self.stacks[warp];
         let calls = &mut self.calls[warp];
         let stream = &mut cta.warps[warp];
+        let executed = &mut self.executed[warp];
         let fault = |pc: usize, lane: usize, message: String| Fault {
             pc: pc as u32,
             warp: warp as u32,
@@ -182,17 +187,19 @@ impl CtaState {
             let lane = mask.trailing_zeros() as usize;
             let left = budget.checked_sub(u64::from(length));
             let Some(left) = left else {
-                return Err(limit_reached(program, stream, block.start, warp, lane));
+                return Err(limit_reached(issued, stream, block.start, warp, lane));
             };
             *budget = left;
             slice = slice.saturating_sub(u64::from(length));
             if slice == 0 {
                 slice = SLICE;
                 if self.stream_bytes + stream.bytes() > MAX_STREAM_BYTES {
-                    return Err(too_long(program, stream, block.start, warp));
+                    return Err(too_long(issued, stream, block.start, warp));
                 }
             }
-            stream.push_run(block.start, length, mask);
+            *executed += u64::from(length);
+            let seen = issued.blocks[frame.block as usize];
+            stream.push_run(seen.start, seen.len, mask);
             let mut last = (Step::Nothing, 0);
             for pc in block.start as usize..block.end as usize {
                 let micro = &program.micros[pc];
@@ -218,7 +225,7 @@ impl CtaState {
                         .map_err(|(lane, message)| fault(pc, lane, message))?,
                     Step::Clock => {
                         let rest = u64::from(block.end) - pc as u64;
-                        read_clock(&mut regs, micro, active, stream.instructions() - rest);
+                        read_clock(&mut regs, micro, active, *executed - rest);
                     }
                     Step::Print => self.prints += u64::from(active != 0),
                     Step::Trap if active != 0 => {
@@ -238,6 +245,9 @@ impl CtaState {
             let pc = block.end as usize - 1;
             match last {
                 (Step::Branch(target), taken) => {
+                    if seen.predicated != NO_BLOCK && taken == mask {
+                        skip(issued, seen.predicated, mask, stream);
+                    }
                     stack.branch(taken, target, next, block.reconverge);
                 }
                 (Step::Exit, lanes) => {
@@ -335,6 +345,18 @@ impl CtaState {
             }
         }
         Ok(())
+    }
+}
+
+/// Records a block that is predicated and that no lane executes.
+fn skip(issued: &Issued, block: u32, mask: LaneMask, stream: &mut WarpStream) {
+    let seen = issued.blocks[block as usize];
+    stream.push_run(seen.start, seen.len, mask);
+    let insts = &issued.insts[seen.start as usize..(seen.start + seen.len) as usize];
+    for inst in insts {
+        if let Op::Memory(_) = inst.op {
+            stream.push_affine(0, 0, 0);
+        }
     }
 }
 

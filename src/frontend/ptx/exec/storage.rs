@@ -74,6 +74,7 @@ impl CtaState {
             last_buffer: 0..0,
             checks: Checks::default(),
             prints: 0,
+            executed: vec![0; warps],
             stream_bytes: 0,
             uncounted: 0,
         }
@@ -89,6 +90,7 @@ impl CtaState {
         self.passed.fill(None);
         self.calls.iter_mut().for_each(Calls::start);
         (self.stream_bytes, self.uncounted) = (0, 0);
+        self.executed.fill(0);
         self.local.fill(0);
         for preds in self.preds.chunks_exact_mut(usize::from(program.pred_rows)) {
             preds[usize::from(TRUE)] = !0;

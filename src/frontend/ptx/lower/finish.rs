@@ -2,6 +2,7 @@
 
 use super::super::ast::Entry;
 use super::super::liveness;
+use super::super::lowering::{self, Issued};
 use super::super::program::{Block, Constant, NO_BLOCK, Program, TRUE};
 use super::{Lowerer, calls, variables};
 use crate::error::Result;
@@ -36,6 +37,15 @@ impl Lowerer<'_> {
             }));
             first += count;
         }
+        let mut successors = Vec::with_capacity(blocks.len());
+        for graph in &self.graphs {
+            let moved = successors.len() as u32;
+            let next = |next: &Vec<u32>| next.iter().map(|next| next + moved).collect();
+            successors.extend(graph.successors.iter().map(next).collect::<Vec<Vec<u32>>>());
+        }
+        let lines = std::mem::take(&mut self.lines);
+        let weights = &self.names.weights;
+        let sass = lowering::machine_code(lines, &self.insts, (&blocks, &successors), weights);
         let graph = self.call_graph();
         let frames: Vec<u64> = self.layout.frames.iter().map(|frame| frame.bytes).collect();
         let (recursive, local_bytes) = calls::stack_bytes(&graph, &frames);
@@ -45,6 +55,8 @@ impl Lowerer<'_> {
         }
         Ok(Program {
             name: entry.name.clone(),
+            ptx: Issued::text(&self.insts, &blocks),
+            sass,
             insts: self.insts,
             micros: self.micros,
             accesses: self.accesses,

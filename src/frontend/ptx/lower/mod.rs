@@ -25,6 +25,7 @@ use super::ast::{Ast, Entry, Instruction, Name, Operand, Statement, Type, Value,
 use super::cfg::{self, Flow, Graph};
 use super::exec::{CONST_WINDOW, Kind};
 use super::lexer::Place;
+use super::lowering::Line;
 use super::ops::{Opcode, Rule, Slot, select};
 use super::program::*;
 use crate::error::{Error, Result};
@@ -34,10 +35,10 @@ use crate::isa::{ArithClass, Inst, Op, Operands};
 const MAX_INSTRUCTIONS: usize = 1 << 20;
 
 /// Decodes an entry and the functions that it may call.
-pub fn lower(entry: &Entry, ast: &Ast, path: &Path) -> Result<Program> {
+pub fn lower<'a>(entry: &'a Entry, ast: &'a Ast, path: &'a Path) -> Result<Program> {
     let numbers = calls::reachable(entry, ast);
     let functions = numbers.iter().map(|number| &ast.functions[*number as usize]);
-    let bodies: Vec<&Entry> = std::iter::once(entry).chain(functions).collect();
+    let bodies: Vec<&'a Entry> = std::iter::once(entry).chain(functions).collect();
     let layout = Layout::new(&bodies, ast, path)?;
     let mut lowerer = Lowerer {
         path,
@@ -51,6 +52,7 @@ pub fn lower(entry: &Entry, ast: &Ast, path: &Path) -> Result<Program> {
         first_pc: 0,
         targets: HashMap::new(),
         insts: Vec::new(),
+        lines: Vec::new(),
         micros: Vec::new(),
         accesses: Vec::new(),
         copies: Vec::new(),
@@ -110,6 +112,7 @@ struct Lowerer<'a> {
     /// Tables of indirect branches of the body, by name, with the labels' instructions.
     targets: HashMap<String, Vec<u32>>,
     insts: Vec<Inst>,
+    lines: Vec<Line<'a>>,
     micros: Vec<Micro>,
     accesses: Vec<Access>,
     copies: Vec<Copy>,
@@ -121,9 +124,9 @@ struct Lowerer<'a> {
     graphs: Vec<Graph>,
 }
 
-impl Lowerer<'_> {
+impl<'a> Lowerer<'a> {
     /// Decodes one body; the first is the entry.
-    fn body(&mut self, number: usize, body: &Entry) -> Result<()> {
+    fn body(&mut self, number: usize, body: &'a Entry) -> Result<()> {
         self.current = number;
         self.first_pc = self.insts.len();
         self.targets.clear();
@@ -270,7 +273,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn instruction(&mut self, instruction: &Instruction) -> Result<()> {
+    fn instruction(&mut self, instruction: &'a Instruction) -> Result<()> {
         let mut decoded = match self.control(instruction)? {
             Some(decoded) => decoded,
             None => match self.memory(instruction)? {
@@ -294,6 +297,8 @@ impl Lowerer<'_> {
             decoded.srcs.add(reg);
         }
         let Decoded { step, op, flow, ops, imm, dsts, srcs } = decoded;
+        let args = self.args(instruction);
+        self.lines.push(Line { text: instruction, args });
         self.micros.push(Micro { step, guard, guard_flip, ops, imm });
         self.insts.push(Inst { op, dsts, srcs, line: instruction.at.line });
         self.flow.push(flow);

@@ -3,6 +3,7 @@
 use super::super::ast::{Instruction, Name, Operand, Value, VarSpace};
 use super::super::exec::{Kind, function_address};
 use super::super::lexer::Place;
+use super::super::lowering::Arg;
 use super::super::program::{Constant, FALSE, INVERT, SINK, TRUE};
 use super::{Decoded, Lowerer, names};
 use crate::error::Result;
@@ -139,5 +140,48 @@ impl Lowerer<'_> {
             None if names::clock(&name.name).is_some() => error.hint("read the clock with `mov`"),
             None => error,
         })
+    }
+
+    /// The operands of a decoded instruction, for [`super::super::lowering`]; vectors and pairs one by one.
+    pub(super) fn args(&mut self, instruction: &Instruction) -> Vec<Arg> {
+        let mut args = Vec::with_capacity(instruction.operands.len());
+        for operand in &instruction.operands {
+            match &operand.value {
+                Value::Vector(elements) => {
+                    args.extend(elements.iter().map(|element| self.arg(element)));
+                }
+                Value::Pair(first, second) => {
+                    let pair = [first, second].map(|name| self.named(name, 0));
+                    args.extend(pair);
+                }
+                value => args.push(self.arg(value)),
+            }
+        }
+        args
+    }
+
+    fn arg(&mut self, value: &Value) -> Arg {
+        match value {
+            Value::Name(name, offset) => self.named(name, *offset),
+            Value::Not(name) => self.named(name, 0),
+            Value::Int(bits) | Value::F64(bits) => Arg::Number(*bits),
+            Value::F32(bits) => Arg::Number(u64::from(*bits)),
+            Value::Address(Some(name), offset) => match self.named(name, *offset) {
+                Arg::Reg(reg) => Arg::Address(reg, *offset),
+                arg => arg,
+            },
+            _ => Arg::Other,
+        }
+    }
+
+    fn named(&mut self, name: &Name, offset: i64) -> Arg {
+        if let Some(kind) = self.names.kind(name) {
+            // An operand that does not fit has been refused before.
+            return self.names.register(name, kind).map_or(Arg::Other, |(_, reg)| Arg::Reg(reg));
+        }
+        match self.names.variable(&name.name) {
+            Some((space, address)) => Arg::Symbol(space, address.wrapping_add_signed(offset)),
+            None => names::special(name).map_or(Arg::Other, Arg::Special),
+        }
     }
 }

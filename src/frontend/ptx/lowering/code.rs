@@ -1,0 +1,245 @@
+//! A kernel as the rules see it: instructions with operands, definitions and uses.
+
+use super::super::ast::{Instruction, Type, VarSpace};
+use super::super::liveness;
+use super::super::program::{Block, Special};
+use crate::isa::{ArithClass, Inst, Op, Operands, Reg};
+
+/// An operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arg {
+    /// A register, or the predicate of a register.
+    Reg(Reg),
+    /// A number, as bits.
+    Number(u64),
+    /// A special register that is read as one.
+    Special(Special),
+    /// An address in a variable; for `[symbol+offset]` too. In global memory it is not known yet.
+    Symbol(VarSpace, u64),
+    /// A register with an offset in bytes.
+    Address(Reg, i64),
+    /// A clock, a label, `_`.
+    Other,
+}
+
+/// An instruction of the text, with the registers that its operands name.
+#[derive(Clone, Debug)]
+pub struct Line<'a> {
+    /// As it is written.
+    pub text: &'a Instruction,
+    /// Operands in order, vectors and pairs one by one.
+    pub args: Vec<Arg>,
+}
+
+/// What becomes of an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// One instruction of its own class.
+    Same,
+    /// Nothing, and nobody reads it.
+    Dead,
+    /// Nothing: its readers depend on what it reads.
+    Gone,
+    /// These, one after the other, each depending on the one before; the last is the result.
+    Into(Vec<ArithClass>),
+}
+
+/// Definitions of a register.
+#[derive(Clone, Copy, Debug, Default)]
+struct Defs {
+    count: u32,
+    last: u32,
+}
+
+/// A kernel under way.
+pub struct Code<'a> {
+    /// Instructions as they are written.
+    pub lines: Vec<Line<'a>>,
+    /// As the timing model would see them one by one; registers change as copies are removed.
+    pub insts: Vec<Inst>,
+    /// What becomes of each.
+    pub fates: Vec<Fate>,
+    /// Basic blocks.
+    pub blocks: &'a [Block],
+    /// Blocks that may follow each.
+    pub successors: &'a [Vec<u32>],
+    /// The block of each instruction.
+    pub block_of: Vec<u32>,
+    /// 32-bit registers that each register fills; 0 for predicates.
+    pub weights: &'a [u8],
+    /// Instructions at the start of each block that the text does not have.
+    pub heads: Vec<Vec<Op>>,
+    /// The same before a block's branch, or at its end.
+    pub tails: Vec<Vec<Op>>,
+    /// For each block the one behind it that is predicated instead of jumped over.
+    pub predicated: Vec<Option<u32>>,
+    defs: Vec<Defs>,
+    users: Vec<Vec<u32>>,
+}
+
+impl<'a> Code<'a> {
+    pub fn new(
+        lines: Vec<Line<'a>>,
+        insts: &[Inst],
+        (blocks, successors): (&'a [Block], &'a [Vec<u32>]),
+        weights: &'a [u8],
+    ) -> Code<'a> {
+        let mut block_of = vec![0; insts.len()];
+        for (number, block) in blocks.iter().enumerate() {
+            block_of[block.start as usize..block.end as usize].fill(number as u32);
+        }
+        let mut code = Code {
+            fates: vec![Fate::Same; lines.len()],
+            lines,
+            insts: insts.to_vec(),
+            blocks,
+            successors,
+            block_of,
+            weights,
+            heads: vec![Vec::new(); blocks.len()],
+            tails: vec![Vec::new(); blocks.len()],
+            predicated: vec![None; blocks.len()],
+            defs: Vec::new(),
+            users: Vec::new(),
+        };
+        code.index();
+        code
+    }
+
+    /// Counts definitions and uses anew, of what is not dead.
+    pub fn index(&mut self) {
+        self.defs = vec![Defs::default(); self.weights.len()];
+        self.users = vec![Vec::new(); self.weights.len()];
+        for pc in 0..self.insts.len() {
+            if self.fates[pc] == Fate::Dead {
+                continue;
+            }
+            for &reg in self.insts[pc].dsts.as_slice() {
+                let defs = &mut self.defs[usize::from(reg)];
+                *defs = Defs { count: defs.count + 1, last: pc as u32 };
+            }
+            for &reg in self.insts[pc].srcs.as_slice() {
+                self.users[usize::from(reg)].push(pc as u32);
+            }
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub fn is_gone(&self, pc: usize) -> bool {
+        matches!(self.fates[pc], Fate::Gone | Fate::Dead)
+    }
+
+    fn is_dead(&self, pc: usize) -> bool {
+        self.fates[pc] == Fate::Dead
+    }
+
+    pub fn opcode(&self, pc: usize) -> &'a str {
+        self.lines[pc].text.opcode.as_str()
+    }
+
+    /// Whether the instruction has that modifier.
+    pub fn has(&self, pc: usize, word: &str) -> bool {
+        self.lines[pc].text.modifiers.iter().any(|known| known == word)
+    }
+
+    pub fn is_guarded(&self, pc: usize) -> bool {
+        self.lines[pc].text.guard.is_some()
+    }
+
+    /// The types that an instruction names, in order.
+    pub fn types(&self, pc: usize) -> impl Iterator<Item = Type> + use<'a> {
+        self.lines[pc].text.modifiers.iter().filter_map(|word| Type::from_name(word))
+    }
+
+    /// Bytes of the first type; 0 without one.
+    pub fn bytes(&self, pc: usize) -> u32 {
+        self.types(pc).next().map_or(0, Type::bytes)
+    }
+
+    pub fn arg(&self, pc: usize, place: usize) -> Arg {
+        self.lines[pc].args.get(place).copied().unwrap_or(Arg::Other)
+    }
+
+    /// Whether it accesses memory or waits at a barrier: it stays, and so does its place among those.
+    pub fn is_pinned(&self, pc: usize) -> bool {
+        matches!(self.insts[pc].op, Op::Memory(_) | Op::Barrier | Op::Fence | Op::Exit)
+    }
+
+    /// The only instruction that writes a register, if there is one, it has no guard and writes nothing else.
+    pub fn maker(&self, arg: Arg) -> Option<usize> {
+        let (Arg::Reg(reg) | Arg::Address(reg, _)) = arg else { return None };
+        let Defs { count: 1, last } = self.defs[usize::from(reg)] else { return None };
+        let pc = last as usize;
+        let alone = self.insts[pc].dsts.as_slice().len() == 1;
+        (alone && !self.is_guarded(pc) && !self.is_gone(pc)).then_some(pc)
+    }
+
+    /// Whether a register is written once, and not under a guard.
+    pub fn is_single(&self, reg: Reg) -> bool {
+        let Defs { count, last } = self.defs[usize::from(reg)];
+        count == 1 && !self.is_guarded(last as usize)
+    }
+
+    /// The instructions that read what `pc` writes, for themselves or, where they are gone, for their readers.
+    pub fn readers(&self, pc: usize) -> impl Iterator<Item = usize> {
+        let dsts = self.insts[pc].dsts.as_slice().iter();
+        dsts.flat_map(|reg| &self.users[usize::from(*reg)])
+            .map(|user| *user as usize)
+            .filter(|user| !self.is_dead(*user))
+    }
+
+    /// Takes out what nobody reads.
+    pub fn kill(&mut self, pc: usize) {
+        self.fates[pc] = Fate::Dead;
+    }
+
+    /// Lets readers of `pc` depend on what it reads.
+    pub fn remove(&mut self, pc: usize) {
+        self.fates[pc] = Fate::Gone;
+    }
+
+    pub fn set(&mut self, pc: usize, classes: &[ArithClass]) {
+        self.fates[pc] = Fate::Into(classes.to_vec());
+    }
+
+    /// Gives every register the name that `names` has for it.
+    pub fn rename(&mut self, names: &[Reg]) {
+        let name = |reg: Reg| names[usize::from(reg)];
+        let all = |list: Operands| {
+            let mut new = Operands::NONE;
+            list.as_slice().iter().for_each(|reg| new.add(name(*reg)));
+            new
+        };
+        for inst in &mut self.insts {
+            inst.dsts = all(inst.dsts);
+            inst.srcs = all(inst.srcs);
+        }
+        for arg in self.lines.iter_mut().flat_map(|line| &mut line.args) {
+            if let Arg::Reg(reg) | Arg::Address(reg, _) = arg {
+                *reg = name(*reg);
+            }
+        }
+        self.index();
+    }
+
+    /// Replaces a register that `pc` reads.
+    pub fn replace(&mut self, pc: usize, old: Reg, new: Reg) {
+        let mut srcs = Operands::NONE;
+        for &reg in self.insts[pc].srcs.as_slice() {
+            srcs.add(if reg == old { new } else { reg });
+        }
+        self.insts[pc].srcs = srcs;
+        self.users[usize::from(old)].retain(|user| *user as usize != pc);
+        self.users[usize::from(new)].push(pc as u32);
+    }
+
+    /// The registers that live on behind each block; `None` for a kernel too large to look at.
+    pub fn live_out(&self) -> Option<Vec<Vec<u64>>> {
+        let guarded: Vec<bool> = (0..self.len()).map(|pc| self.is_guarded(pc)).collect();
+        let registers = self.weights.len();
+        liveness::live_out((self.blocks, self.successors), &self.insts, &guarded, registers)
+    }
+}

@@ -1,0 +1,205 @@
+//! What the machine does not issue: dead code, copies, addresses that are the same in every space, numbers that are
+//! operands of others, signs.
+
+use super::super::ast::{Type, VarSpace};
+use super::super::program::Special;
+use super::code::{Arg, Code, Fate};
+use crate::isa::{AccessKind, ArithClass, Op, Reg};
+
+/// Removes instructions whose results nobody reads.
+pub fn dead(code: &mut Code) {
+    let mut open: Vec<usize> = (0..code.len()).rev().collect();
+    while let Some(pc) = open.pop() {
+        let effect = !matches!(code.insts[pc].op, Op::Arith(class) if class != ArithClass::Control);
+        let writes = !code.insts[pc].dsts.as_slice().is_empty();
+        if effect || !writes || code.fates[pc] == Fate::Dead || code.opcode(pc) == "call" {
+            continue;
+        }
+        if code.readers(pc).all(|reader| reader == pc) {
+            code.kill(pc);
+            let srcs = code.insts[pc].srcs;
+            open.extend(srcs.as_slice().iter().filter_map(|reg| code.maker(Arg::Reg(*reg))));
+        }
+    }
+    code.index();
+}
+
+/// Gives both sides of a copy one register where that register can be the same.
+///
+/// A value that is written once and copied is the same value. Other copies join the values of several paths; they
+/// need no instruction when what is copied is not used afterwards, so that both can share a register.
+pub fn copies(code: &mut Code) {
+    let live_out = code.live_out();
+    let mut names: Vec<Reg> = (0..code.weights.len()).map(|reg| reg as Reg).collect();
+    for block in 0..code.blocks.len() {
+        let mut live = live_out.as_ref().map(|all| all[block].clone());
+        let range = code.blocks[block].start as usize..code.blocks[block].end as usize;
+        for pc in range.rev() {
+            let (dsts, srcs) = (code.insts[pc].dsts, code.insts[pc].srcs);
+            if let Some((to, from)) = copy(code, pc) {
+                let same = code.is_single(to) && code.is_single(from);
+                let ends = live
+                    .as_ref()
+                    .is_some_and(|live| live[usize::from(from) / 64] >> (from % 64) & 1 == 0);
+                if (same || ends && !code.is_guarded(pc)) && !code.is_gone(pc) {
+                    code.kill(pc);
+                    let (to, from) = (find(&names, to), find(&names, from));
+                    names[usize::from(to)] = from;
+                }
+            }
+            let Some(live) = &mut live else { continue };
+            if !code.is_guarded(pc) {
+                for reg in dsts.as_slice() {
+                    live[usize::from(*reg) / 64] &= !(1 << (reg % 64));
+                }
+            }
+            for reg in srcs.as_slice() {
+                live[usize::from(*reg) / 64] |= 1 << (reg % 64);
+            }
+        }
+    }
+    let names: Vec<Reg> = (0..names.len()).map(|reg| find(&names, reg as Reg)).collect();
+    code.rename(&names);
+}
+
+fn find(names: &[Reg], mut reg: Reg) -> Reg {
+    while names[usize::from(reg)] != reg {
+        reg = names[usize::from(reg)];
+    }
+    reg
+}
+
+/// The registers of a copy: `mov`, or `cvta`, as all windows but those of shared and local memory start at 0.
+fn copy(code: &Code, pc: usize) -> Option<(Reg, Reg)> {
+    let is_copy = match code.opcode(pc) {
+        "mov" => true,
+        "cvta" => code.has(pc, "global") || code.has(pc, "const") || code.has(pc, "param"),
+        _ => false,
+    };
+    let [Arg::Reg(to), Arg::Reg(from)] = code.lines[pc].args[..] else { return None };
+    let is_same = code.weights[usize::from(to)] == code.weights[usize::from(from)];
+    (is_copy && is_same && to != from).then_some((to, from))
+}
+
+/// Numbers, conversions that keep the bits, and vectors of registers.
+pub fn constants(code: &mut Code) {
+    for pc in 0..code.len() {
+        if code.is_gone(pc) || code.is_guarded(pc) {
+            continue;
+        }
+        let args = &code.lines[pc].args;
+        let single = matches!(args.first(), Some(Arg::Reg(to)) if code.is_single(*to));
+        match (code.opcode(pc), &args[..]) {
+            ("mov", [_, Arg::Number(number)]) if single => {
+                // The low half of a number of 64 bits is no operand: both halves go to registers.
+                let doubles = code.types(pc).next() == Some(Type::F64) && *number as u32 != 0;
+                let stored = *number != 0 && code.readers(pc).any(|reader| stores(code, reader));
+                if doubles {
+                    code.set(pc, &[ArithClass::Move; 2]);
+                } else if !stored {
+                    code.remove(pc);
+                }
+            }
+            ("mov", [_, Arg::Symbol(VarSpace::Shared, _)]) if single => code.remove(pc),
+            // Packs and unpacks halves of a pair of registers.
+            ("mov", [_, _, _]) if code.bytes(pc) == 8 => code.remove(pc),
+            ("mov", [_, Arg::Special(special)]) => special_register(code, pc, *special),
+            ("cvta", _) if !code.has(pc, "global") => code.set(pc, &[ArithClass::IntAdd; 3]),
+            ("cvt", _) if is_free_conversion(code, pc) => code.remove(pc),
+            _ => {}
+        }
+    }
+    code.index();
+}
+
+/// Stores a register as it is: a number would have to be in one.
+fn stores(code: &Code, pc: usize) -> bool {
+    matches!(code.insts[pc].op, Op::Memory(op) if op.kind != AccessKind::Load)
+}
+
+/// Sizes of the launch lie in constant memory (`LDC`, `ULDC`); the others are read by `S2R`, which takes the time of a
+/// special function.
+fn special_register(code: &mut Code, pc: usize, special: Special) {
+    use Special::*;
+    match special {
+        Ntid(_) | Nctaid(_) | WarpCount | SharedBytes { .. } => {}
+        _ => code.set(pc, &[ArithClass::Sfu]),
+    }
+}
+
+/// Conversions between whole numbers that keep the bits: to fewer, from unsigned ones, and from a load that has
+/// extended them already.
+fn is_free_conversion(code: &Code, pc: usize) -> bool {
+    let mut types = code.types(pc);
+    let (Some(to), Some(from)) = (types.next(), types.next()) else { return false };
+    if to.float() || from.float() || code.has(pc, "sat") {
+        return false;
+    }
+    let (to_bytes, from_bytes) = (to.bytes(), from.bytes());
+    if to_bytes >= from_bytes && from_bytes < 4 {
+        let loaded = code.maker(code.arg(pc, 1)).is_some_and(|maker| {
+            code.opcode(maker) == "ld"
+                && code
+                    .types(maker)
+                    .next()
+                    .is_some_and(|ty| ty.bytes() <= from_bytes && (ty.signed() == from.signed()))
+        });
+        return loaded || from_bytes == 2 && !from.signed();
+    }
+    // Half a register is the rest of it, too, unless it is stored as one byte.
+    to_bytes <= from_bytes && to_bytes != 1 || from_bytes == 4 && !from.signed()
+}
+
+/// Signs are modifiers of operands.
+///
+/// Source: CUDA Binary Utilities; `FADD`, `FMUL`, `FFMA`, `FSETP`, `FMNMX` and their likes in double precision take
+/// `-x`, all but `FFMA` and `DFMA` take `|x|`.
+pub fn signs(code: &mut Code) {
+    for pc in 0..code.len() {
+        let float = matches!(code.types(pc).next(), Some(Type::F32 | Type::F64));
+        if code.is_gone(pc) || code.is_guarded(pc) {
+            continue;
+        }
+        let takes = |reader: usize| match code.opcode(reader) {
+            "add" | "sub" | "mul" | "setp" | "min" | "max" => true,
+            "fma" | "mad" => code.opcode(pc) == "neg",
+            _ => false,
+        };
+        let free = match code.opcode(pc) {
+            "neg" | "abs" if float => code.readers(pc).all(takes),
+            // `IADD3` takes `-x`.
+            "neg" => code.bytes(pc) == 4 && code.readers(pc).all(|reader| code.is_sum(reader)),
+            "not" => code.has(pc, "pred"),
+            _ => false,
+        };
+        if free {
+            code.remove(pc);
+        }
+    }
+}
+
+/// Two neighbouring words of parameters or constants that a block loads are one `LDC.64`.
+pub fn pairs(code: &mut Code) {
+    for block in code.blocks {
+        let mut words: Vec<(u64, Option<u32>)> = Vec::new();
+        for pc in block.start as usize..block.end as usize {
+            let fixed = code.insts[pc].op == Op::Arith(ArithClass::Move);
+            if !fixed || code.opcode(pc) != "ld" || code.fates[pc] != Fate::Same {
+                continue;
+            }
+            let Arg::Symbol(_, place) = code.arg(pc, 1) else { continue };
+            if code.bytes(pc) != 4 || code.lines[pc].args.len() != 2 {
+                continue;
+            }
+            // Loads are made where they are needed.
+            let needed = code.readers(pc).map(|reader| code.block_of[reader]).min();
+            match words.iter().position(|word| *word == (place ^ 4, needed)) {
+                Some(other) => {
+                    words.swap_remove(other);
+                    code.remove(pc);
+                }
+                None => words.push((place, needed)),
+            }
+        }
+    }
+}

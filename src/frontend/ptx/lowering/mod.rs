@@ -1,0 +1,99 @@
+//! From PTX to what a machine issues.
+//!
+//! PTX is what the compiler hands to the assembler, not what a GPU executes: `ptxas` removes moves and address
+//! arithmetic, fuses pairs of instructions into one, and writes others as sequences. This pass says for every PTX
+//! instruction how many machine instructions of which class it becomes: none, whose readers then depend on what it
+//! read; one; or several. It looks at the kernel as text, once, and never at its name; what a kernel computes does
+//! not change, only the stream that the timing model sees.
+//!
+//! | Rules | File |
+//! |---|---|
+//! | dead code, moves, conversions of addresses, constants, signs: nothing is issued | `free` |
+//! | offsets of addresses; products and shifts that are added to a base | `address` |
+//! | pairs that one instruction computes: `IADD3`, `IMAD`, `LEA`, `LOP3`, `FFMA`, `ISETP.AND` | `fuse` |
+//! | sequences: 64-bit integers, division, square roots, .. | `expand` |
+//! | loads of parameters, copies of pointers in loops | `loops` |
+//! | exits, branches, predicated code, convergence barriers, the start of a kernel | `control` |
+//! | the order within a block: loads as early as their addresses allow | `schedule` |
+//!
+//! The rules are those of `ptxas` 13.0 for `sm_90`, found by holding its code (`nvdisasm`) against PTX, instruction by
+//! instruction; names of machine instructions are those of "CUDA Binary Utilities", section "Instruction Set
+//! Reference". What they reach is in `results/h200/lowering.md`, with the command that measures it.
+//!
+//! Memory instructions and barriers keep their number and order: what they did lies beside the stream in that order.
+
+mod address;
+mod code;
+mod control;
+mod emit;
+mod expand;
+mod free;
+mod fuse;
+mod loops;
+mod pattern;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+pub use code::{Arg, Line};
+
+use super::program::{Block, NO_BLOCK};
+use crate::isa::Inst;
+
+/// What the machine sees of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Issued {
+    /// Its instructions; streams refer to them by place.
+    pub insts: Vec<Inst>,
+    /// The part of them that each basic block is.
+    pub blocks: Vec<IssuedBlock>,
+}
+
+/// A basic block as it is issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssuedBlock {
+    /// First instruction.
+    pub start: u32,
+    /// Instructions; there may be none.
+    pub len: u32,
+    /// The block that is issued without effect when all lanes jump over it, as its instructions are predicated;
+    /// [`NO_BLOCK`] for none.
+    pub predicated: u32,
+}
+
+impl Issued {
+    /// One instruction for each of the text.
+    pub fn text(insts: &[Inst], blocks: &[Block]) -> Issued {
+        let block = |block: &Block| IssuedBlock {
+            start: block.start,
+            len: block.end - block.start,
+            predicated: NO_BLOCK,
+        };
+        Issued { insts: insts.to_vec(), blocks: blocks.iter().map(block).collect() }
+    }
+}
+
+/// What `ptxas` makes of a kernel. `weights` has the 32-bit registers that each register of the kernel fills.
+pub fn machine_code(
+    lines: Vec<Line>,
+    insts: &[Inst],
+    graph: (&[Block], &[Vec<u32>]),
+    weights: &[u8],
+) -> Issued {
+    let mut code = code::Code::new(lines, insts, graph, weights);
+    free::dead(&mut code);
+    free::copies(&mut code);
+    free::constants(&mut code);
+    address::offsets(&mut code);
+    free::dead(&mut code);
+    free::signs(&mut code);
+    expand::sequences(&mut code);
+    address::narrow(&mut code);
+    address::bases(&mut code);
+    fuse::fuse(&mut code);
+    free::pairs(&mut code);
+    loops::parameters(&mut code);
+    loops::pointers(&mut code);
+    control::control(&mut code);
+    emit::emit(&code)
+}

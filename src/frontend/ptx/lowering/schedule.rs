@@ -1,0 +1,64 @@
+//! The order of instructions in a block.
+//!
+//! The text computes each value where it is used. `ptxas` starts loads as early as it can, so that they are under way
+//! together; a machine that issues in order depends on it. Here every memory instruction goes before everything that it
+//! does not depend on; memory instructions keep their order.
+
+use super::code::Code;
+use crate::isa::Reg;
+
+/// The instructions of a block as they are issued, those that are gone among them.
+pub fn order(
+    code: &Code,
+    block: usize,
+    last_writer: &mut [u32],
+    readers: &mut [Vec<u32>],
+) -> Vec<usize> {
+    let (start, end) = (code.blocks[block].start as usize, code.blocks[block].end as usize);
+    let mut needs: Vec<Vec<u32>> = vec![Vec::new(); end - start];
+    let mut touched: Vec<Reg> = Vec::new();
+    for pc in start..end {
+        let mine = &mut needs[pc - start];
+        for &reg in code.insts[pc].srcs.as_slice() {
+            let at = usize::from(reg);
+            touched.push(reg);
+            if last_writer[at] != u32::MAX {
+                mine.push(last_writer[at]);
+            }
+            readers[at].push(pc as u32);
+        }
+        for &reg in code.insts[pc].dsts.as_slice() {
+            let at = usize::from(reg);
+            touched.push(reg);
+            if last_writer[at] != u32::MAX {
+                mine.push(last_writer[at]);
+            }
+            mine.extend(readers[at].drain(..).filter(|reader| *reader as usize != pc));
+            last_writer[at] = pc as u32;
+        }
+    }
+    for reg in touched {
+        last_writer[usize::from(reg)] = u32::MAX;
+        readers[usize::from(reg)].clear();
+    }
+    let mut done = vec![false; end - start];
+    let mut order = Vec::with_capacity(end - start);
+    let mut wanted: Vec<usize> = Vec::new();
+    // The last instruction may be a branch: everything comes before it.
+    for pinned in (start..end).filter(|pc| code.is_pinned(*pc) || pc + 1 == end) {
+        let first = order.len();
+        if pinned + 1 == end {
+            order.extend((start..end).filter(|pc| !done[pc - start]));
+            break;
+        }
+        wanted.push(pinned);
+        while let Some(pc) = wanted.pop() {
+            if !std::mem::replace(&mut done[pc - start], true) {
+                order.push(pc);
+                wanted.extend(needs[pc - start].iter().map(|need| *need as usize));
+            }
+        }
+        order[first..].sort_unstable();
+    }
+    order
+}
