@@ -151,7 +151,7 @@ fn crossbar(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(CYCLES));
     group.bench_function("tick, all ports busy", |bencher| {
         bencher.iter_batched_ref(
-            || Crossbar::<u32>::new(&machine.noc, sms, slices),
+            || Crossbar::<u32>::to_slices(&machine.noc, sms, slices),
             |noc| {
                 let mut sent = 0;
                 for now in (0..CYCLES).map(Cycle) {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::clocks::Clocks;
 use super::crew::Crew;
+use super::dispatch::Dispatch;
 use super::floor::{Floor, Launch};
 use super::memory::{Delays, Memory};
 use super::node::Node;
@@ -126,7 +127,8 @@ impl Gpu {
         }
         lent.requests.prepare(start);
         lent.memory().prepare(start);
-        let watch = Watch::new(&kernel, start, observe);
+        let dispatch = Dispatch::new(&self.machine.launch, start);
+        let watch = Watch::new(&kernel, start, dispatch, observe);
         let end = match self.stepping {
             Stepping::Threads(threads) => self.run_team(source, threads, watch)?,
             _ => self.run_alone(source, watch)?,
@@ -299,18 +301,25 @@ struct Watch<'a> {
     next: Cycle,
     last_progress: Cycle,
     seen: u64,
+    dispatch: Dispatch,
     observe: &'a mut dyn FnMut(Progress),
 }
 
 impl<'a> Watch<'a> {
-    fn new(kernel: &'a Kernel, start: Cycle, observe: &'a mut dyn FnMut(Progress)) -> Self {
+    fn new(
+        kernel: &'a Kernel,
+        start: Cycle,
+        dispatch: Dispatch,
+        observe: &'a mut dyn FnMut(Progress),
+    ) -> Self {
         let next = start + WATCH_INTERVAL;
-        Watch { kernel, start, next, last_progress: start, seen: 0, observe }
+        Watch { kernel, start, next, last_progress: start, seen: 0, dispatch, observe }
     }
 
     /// The launch that is watched.
     fn launch<'n>(&self, next: &'n mut dyn FnMut(&mut Cta) -> Result<bool>) -> Launch<'n> {
-        Launch { next, started: 0, ctas: self.kernel.ctas, end: self.start + 1 }
+        let (ctas, end) = (self.kernel.ctas, self.start + 1);
+        Launch { next, started: 0, ctas, end, dispatch: self.dispatch.clone() }
     }
 
     /// Looks whether anything has retired, every few thousand cycles.

@@ -15,6 +15,7 @@
 
 use std::ops::DerefMut;
 
+use super::dispatch::Dispatch;
 use super::memory::Memory;
 use super::node::{Bounds, Node};
 use super::partition::Partition;
@@ -37,6 +38,8 @@ pub struct Launch<'a> {
     pub ctas: u64,
     /// The kernel does not end before this cycle.
     pub end: Cycle,
+    /// When CTAs may start.
+    pub dispatch: Dispatch,
 }
 
 impl Launch<'_> {
@@ -248,7 +251,7 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
         self.nodes.iter().filter_map(|node| node.waits_for_cta()).min()
     }
 
-    /// Gives a CTA to every SM that waits for one at the end of cycle `at`.
+    /// Gives a CTA to every SM that waits for one at the end of cycle `at`, or the promise of one.
     fn start_ctas_at(&mut self, at: Cycle, launch: &mut Launch) -> Result<()> {
         let (first, count) = (*self.turn, self.nodes.len());
         for offset in 0..count {
@@ -256,6 +259,20 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
             let node = &mut self.nodes[number];
             if node.waits_for_cta() != Some(at) {
                 continue;
+            }
+            if node.is_promised() {
+                launch.dispatch.use_grant();
+            } else if launch.started + launch.dispatch.granted() >= launch.ctas {
+                node.refuse_cta();
+                continue;
+            } else {
+                let slot = launch.dispatch.slot(at);
+                if slot > at {
+                    launch.dispatch.grant();
+                    node.promise_cta(slot);
+                    *self.turn = (number + 1) % count;
+                    continue;
+                }
             }
             if !node.start_cta(at, &mut launch.next)? {
                 launch.ctas = launch.started;

@@ -9,6 +9,7 @@
 mod ahead;
 mod clocks;
 mod crew;
+mod dispatch;
 mod engine;
 mod floor;
 mod memory;

@@ -44,6 +44,8 @@ pub struct Node {
     clock: Cycle,
     /// The first cycle at whose end a CTA can start, if there is room.
     room_since: Cycle,
+    /// A CTA is promised for that cycle.
+    is_promised: bool,
     /// The SM was busy in the cycle before this one, and in none from it on.
     busy_to: Cycle,
 }
@@ -60,6 +62,7 @@ impl Node {
             exported: 0,
             clock: Cycle(0),
             room_since: Cycle(0),
+            is_promised: false,
             busy_to: Cycle(0),
         }
     }
@@ -69,6 +72,7 @@ impl Node {
         self.sm.prepare(now, program, residency);
         self.l1.set_ways(residency.l1_ways);
         (self.clock, self.room_since, self.busy_to) = (now, now, now);
+        self.is_promised = false;
     }
 
     /// Cycles before this one are done.
@@ -87,6 +91,21 @@ impl Node {
     /// The first cycle at whose end a CTA can start.
     fn cta_due(&self) -> Cycle {
         self.room_since.max(self.sm.next_cta_launch())
+    }
+
+    /// Promises the next CTA for the end of cycle `at`; the node goes on meanwhile.
+    pub fn promise_cta(&mut self, at: Cycle) {
+        (self.room_since, self.is_promised) = (at, true);
+    }
+
+    /// There is no CTA left for this node, unless it asks again.
+    pub fn refuse_cta(&mut self) {
+        self.room_since = Cycle::NEVER;
+    }
+
+    /// True when the CTA that it waits for was promised.
+    pub fn is_promised(&self) -> bool {
+        self.is_promised
     }
 
     /// The first cycle in which the SM is no longer busy, when it is idle.
@@ -109,7 +128,7 @@ impl Node {
         loop {
             let mut end = bounds.replies;
             if bounds.more_ctas && self.sm.has_room() {
-                end = end.min(self.cta_due() + 1);
+                end = end.min(Cycle(self.cta_due().0.saturating_add(1)));
             }
             // A refused access is tried again when a place becomes free, which may not be known yet.
             let is_stuck = self.sm.is_refused();
@@ -191,6 +210,7 @@ impl Node {
     ) -> Result<bool> {
         self.finish_idling(at + 1);
         (self.room_since, self.busy_to) = (at + 1, at + 1);
+        self.is_promised = false;
         self.sm.start_cta(at, &mut self.l1, fill)
     }
 

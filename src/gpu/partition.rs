@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use super::clocks::Clocks;
 use crate::config::Machine;
 use crate::dram::{self, Controller};
-use crate::l2::Slice;
+use crate::l2::{Role, Slice};
 use crate::parts::{Reply, Request};
+use crate::ring::Ring;
 use crate::units::Cycle;
 
 /// Whose a DRAM request is: the slice among those of the partition, and the slice's name for it.
@@ -48,6 +49,15 @@ struct Port {
     leaves: VecDeque<Cycle>,
 }
 
+/// What a home slice brings to the slice of copies.
+#[derive(Clone, Copy, Debug, Default)]
+struct Brought {
+    slot: u16,
+    piece: u8,
+    /// When the DRAM began with it, or the home slice found it.
+    started: Cycle,
+}
+
 /// A DRAM channel with its slices.
 pub struct Partition {
     clocks: Clocks,
@@ -70,6 +80,8 @@ pub struct Partition {
     blocked: u64,
     /// Slices whose next request finds no room in the DRAM's queue, a bit each: they are woken when there is.
     wait_for_dram: u64,
+    /// On its way from the home slice to that of copies.
+    brought: Ring<Brought>,
     /// Replies to be told to the network, in order.
     departures: Vec<Departure>,
     /// When requests left the input queue of a slice, to be told to the request network.
@@ -102,6 +114,7 @@ impl Partition {
             most_ticks: clocks.l2.most_ticks() as usize,
             blocked: 0,
             wait_for_dram: 0,
+            brought: Ring::new(machine.l2.mshr_entries.size() * 4),
             departures: Vec::with_capacity(AT_FIRST),
             left: Vec::with_capacity(AT_FIRST),
             unanswered: 0,
@@ -272,19 +285,75 @@ impl Partition {
         }
     }
 
+    /// The slice of the other partition's SMs.
+    const fn other(part: usize) -> usize {
+        1 - part
+    }
+
+    /// What a home slice has to do with that of copies, before it hands a reply to the network: it brings what it was
+    /// asked for, and makes copies go of what has changed. `asked` are the requests that it had before its tick.
+    fn tick_home(&mut self, part: usize, now: Cycle, core: Cycle, asked: usize) {
+        let other = Self::other(part);
+        let slice = &mut self.slices[part];
+        let changed = slice.take_change();
+        let mut wake = if slice.asked() < asked { now } else { Cycle::NEVER };
+        if slice.is_reply_for_slice()
+            && let Some(reply) = slice.take_reply(now, core)
+        {
+            let at = now + slice.far_latency();
+            let (slot, piece) = (reply.slot, slice.piece(reply.bytes));
+            self.brought.push(at, Brought { slot, piece, started: reply.stamps.dram_started });
+            wake = wake.min(at);
+        }
+        if let Some(line) = changed {
+            self.slices[other].forget(line);
+        }
+        if wake != Cycle::NEVER {
+            self.wake(other, wake.max(now + u64::from(other < part)));
+        }
+    }
+
+    /// What a slice of copies asks and passes on; gives the next cycle in which it does so again.
+    fn ask_home(&mut self, part: usize, now: Cycle) -> Cycle {
+        let home = Self::other(part);
+        while self.slices[part].next_for_home() {
+            if !self.slices[home].can_be_asked() {
+                // The home slice wakes this one.
+                return Cycle::NEVER;
+            }
+            let request = self.slices[part].take_for_home(now).expect("there is one");
+            let at = self.slices[home].ask(now, request);
+            self.wake(home, at);
+        }
+        self.slices[part].next_event(now + 1)
+    }
+
     /// One L2 cycle of a slice and of what it hands on; gives the next in which it does anything.
     fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle, dram_now: Cycle) -> Cycle {
         let slice = &mut self.slices[part];
+        let role = slice.role();
+        if role == Role::Copies {
+            while let Some(Brought { slot, piece, started }) = self.brought.pop(now) {
+                slice.fill(now, core, slot, piece, started);
+            }
+        }
+        let asked = slice.asked();
         if (self.every_cycle || slice.next_event(now) <= now) && slice.tick(now, core) {
             self.left.push((part, core));
         }
+        if role == Role::Home {
+            self.tick_home(part, now, core, asked);
+        }
+        let slice = &mut self.slices[part];
         let next = now + 1;
         let port = &mut self.ports[part];
         while port.leaves.front().is_some_and(|&leave| leave < core) {
             port.leaves.pop_front();
             port.held -= 1;
         }
+        let is_for_slice = slice.is_reply_for_slice();
         if port.held < self.port_room
+            && !is_for_slice
             && let Some(reply) = slice.take_reply(now, core)
         {
             port.held += 1;
@@ -292,12 +361,14 @@ impl Partition {
             self.departures.push(Departure { part, cycle: core, reply });
         }
         let mut due = slice.next_event(next);
-        if port.held < self.port_room {
+        if port.held < self.port_room || slice.is_reply_for_slice() {
             due = due.min(slice.reply_ready().max(next));
         } else if let Some(&leave) = port.leaves.front() {
             due = due.min(self.clocks.l2.ticks_before(leave + 1).max(next));
         }
-        if let Some(request) = slice.next_dram_request() {
+        if role == Role::Copies {
+            due = due.min(self.ask_home(part, now)).min(self.brought.next_visible());
+        } else if let Some(request) = slice.next_dram_request() {
             if self.controller.can_accept() {
                 let tag = Tag { part: part as u8, piece: request.piece, slot: request.slot };
                 let request = dram::Request {

@@ -46,7 +46,7 @@ impl Replies {
         let partitions = machine.dram.channels.size();
         Replies {
             clocks,
-            crossbar: Crossbar::new(&machine.noc, slices, sms),
+            crossbar: Crossbar::to_sms(&machine.noc, slices, sms),
             sharing: slices / partitions,
             departures: (0..partitions).map(|_| VecDeque::with_capacity(AT_FIRST)).collect(),
             next_departure: Cycle::NEVER,

@@ -92,7 +92,7 @@ impl Requests {
         Requests {
             clocks,
             map: AddressMap::new(machine),
-            crossbar: Crossbar::new(&machine.noc, sms, slices),
+            crossbar: Crossbar::to_slices(&machine.noc, sms, slices),
             ports: (0..sms).map(|_| Port::new(machine.l1.miss_queue.size())).collect(),
             asking: Ports::default(),
             may_leave: vec![Cycle(0); sms].into(),
@@ -275,7 +275,7 @@ impl Requests {
             port.left.push(now);
             self.left.set(number, true);
             request.stamps.injected = now;
-            let slice = self.map.slice(request.line);
+            let slice = self.map.slice(request.line, request.sm);
             self.crossbar.push(tick, number, slice, request.data_bytes(), request);
         }
         self.crossbar.tick(tick);

@@ -4,7 +4,7 @@ use super::stats::L1Stats;
 use crate::config::machine::{L1Config, StorePolicy};
 use crate::parts::{
     Access, AccessKind, DataCache, Lookup, MshrFile, MshrId, Outcome, Refusal, Released, Reply,
-    Request, RequestKind, Sectors, Stamps, TagArray, Waiter, Way,
+    Request, RequestKind, Sectors, Stamps, TagArray, Waiter, Way, sectors_of,
 };
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
@@ -119,6 +119,7 @@ impl L1 {
                 if self.valid[way.index()] & wanted == wanted =>
             {
                 self.tags.touch(way);
+                self.count_sectors(wanted, 0);
                 return Ok(Outcome::Hit);
             }
             Lookup::Reserved(way) => return self.join(now, access, way, wanted),
@@ -144,6 +145,7 @@ impl L1 {
         self.tags.reserve(way, access.line);
         self.entry_of_way[way.index()] = entry;
         self.outstanding[entry.index()] = Outstanding { way, bytes: fetched };
+        self.count_sectors(wanted, fetched);
         self.send(now, Access { bytes: fetched, ..access }, RequestKind::Fetch, entry.0);
         Ok(Outcome::Miss)
     }
@@ -168,6 +170,7 @@ impl L1 {
         let waiter = Waiter { accepted: now, ..access.waiter };
         let merged = self.mshrs.merge(entry, Waiting { waiter, wanted, fetched });
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
+        self.count_sectors(wanted, fetched);
         if fetched == 0 {
             return Ok(Outcome::Merged);
         }
@@ -175,6 +178,13 @@ impl L1 {
         self.outstanding[entry.index()].bytes |= fetched;
         self.send(now, Access { bytes: fetched, ..access }, RequestKind::Fetch, entry.0);
         Ok(Outcome::Miss)
+    }
+
+    /// Counts what a load wanted, of which it had to fetch some.
+    fn count_sectors(&mut self, wanted: u128, fetched: u128) {
+        let sectors = u64::from(sectors_of(wanted));
+        self.stats.load_sectors += sectors;
+        self.stats.load_sector_hits += sectors - u64::from(sectors_of(wanted & fetched));
     }
 
     fn bypass(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
@@ -187,6 +197,9 @@ impl L1 {
         };
         if kind == RequestKind::Atomic {
             self.drop_line(access.line);
+        }
+        if kind == RequestKind::Load {
+            self.stats.load_sectors += u64::from(sectors_of(access.bytes));
         }
         let waiter = Waiter { accepted: now, ..access.waiter };
         let slot = self.free_bypasses.pop().unwrap_or_else(|| {
@@ -215,6 +228,7 @@ impl L1 {
             }
             StorePolicy::Validate => self.validate(access.line, access.bytes),
         }
+        self.stats.store_sectors += u64::from(sectors_of(access.bytes));
         self.send(now, access, RequestKind::Store, access.waiter.tracker);
         Ok(Outcome::Sent)
     }

@@ -13,6 +13,12 @@ crate::counters! {
         load_misses,
         /// Of these, loads whose line was present or outstanding without the sectors they want [accesses].
         sector_misses,
+        /// Sectors that loads looked up [sectors].
+        load_sectors,
+        /// Of these, sectors that were present or on their way [sectors].
+        load_sector_hits,
+        /// Sectors that stores touched [sectors].
+        store_sectors,
         /// Loads that went past the L1 to the L2 [accesses].
         load_bypasses,
         /// Stores sent on to the L2 [accesses].

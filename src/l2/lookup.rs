@@ -1,9 +1,12 @@
 //! What a slice does with a request: the tags, the fetches, the way to DRAM.
 
+use super::far::Role;
 use super::slice::{Refusal, SectorFetch, Slice, Waiting};
 use super::stats::L2Stats;
 use crate::config::machine::L2Mode;
-use crate::parts::{DramRequest, Lookup, MshrId, Request, RequestKind, Way};
+use crate::parts::{
+    DramRequest, FROM_SLICE, Lookup, MshrId, Request, RequestKind, Way, sectors_of,
+};
 use crate::units::{Cycle, LineAddr};
 
 impl Slice {
@@ -17,15 +20,29 @@ impl Slice {
         let stamps = &mut request.stamps;
         (stamps.looked_up, stamps.dram_started, stamps.filled) = (core, core, core);
         let line = self.map.within_slice(request.line);
+        let is_change = matches!(request.kind, RequestKind::Store | RequestKind::Atomic);
         match (self.mode, request.kind) {
+            _ if is_change && self.role() == Role::Copies => self.pass_on(now, line, request),
             (L2Mode::Cache, RequestKind::Store) => self.write(now, line, request),
             (L2Mode::Cache, _) => self.read(now, line, request),
             (L2Mode::PassThrough, RequestKind::Store) => self.pass_write(now, line, request),
             (L2Mode::PassThrough, _) => self.pass_read(now, line, request),
+        }?;
+        if is_change {
+            self.note_change(line);
         }
+        if request.kind == RequestKind::Store {
+            self.stats.write_sectors += u64::from(sectors_of(request.bytes));
+        }
+        Ok(())
     }
 
-    fn read(&mut self, now: Cycle, line: LineAddr, request: Request) -> Result<(), Refusal> {
+    pub(super) fn read(
+        &mut self,
+        now: Cycle,
+        line: LineAddr,
+        request: Request,
+    ) -> Result<(), Refusal> {
         let wanted = request.bytes;
         let way = match self.tags.lookup(line) {
             Lookup::Present(way) | Lookup::Reserved(way)
@@ -36,7 +53,7 @@ impl Slice {
                 }
                 self.tags.touch(way);
                 self.modify(way, &request);
-                self.count_read(&request, |stats| &mut stats.read_hits);
+                self.count_read(&request, 0, |stats| &mut stats.read_hits);
                 self.reply(now, &request);
                 return Ok(());
             }
@@ -62,7 +79,7 @@ impl Slice {
         self.fetches[entry.index()].way = Some(way);
         self.modify(way, &request);
         self.fetch(now, line, entry, fetched);
-        self.count_read(&request, |stats| &mut stats.read_misses);
+        self.count_read(&request, fetched, |stats| &mut stats.read_misses);
         Ok(())
     }
 
@@ -85,10 +102,10 @@ impl Slice {
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
         self.modify(way, &request);
         if fetched == 0 {
-            self.count_read(&request, |stats| &mut stats.read_merged);
+            self.count_read(&request, 0, |stats| &mut stats.read_merged);
         } else {
             self.fetch(now, line, entry, fetched);
-            self.count_read(&request, |stats| &mut stats.read_misses);
+            self.count_read(&request, fetched, |stats| &mut stats.read_misses);
         }
         Ok(())
     }
@@ -126,9 +143,23 @@ impl Slice {
         }
     }
 
-    fn count_read(&mut self, request: &Request, counter: fn(&mut L2Stats) -> &mut u64) {
-        if request.kind == RequestKind::Atomic {
-            self.stats.atomics += 1;
+    /// Counts a read that had to fetch these bytes.
+    fn count_read(
+        &mut self,
+        request: &Request,
+        fetched: u128,
+        counter: fn(&mut L2Stats) -> &mut u64,
+    ) {
+        let sectors = u64::from(sectors_of(request.bytes));
+        let stats = &mut self.stats;
+        match request.kind {
+            RequestKind::Atomic => stats.atomics += 1,
+            _ if request.sm == FROM_SLICE => stats.far_read_sectors += sectors,
+            _ => {
+                stats.read_sectors += sectors;
+                let missed = u64::from(sectors_of(request.bytes & fetched));
+                stats.read_sector_hits += sectors - missed;
+            }
         }
         *counter(&mut self.stats) += 1;
     }
@@ -150,7 +181,12 @@ impl Slice {
         if self.to_dram.free() < requests { Err(Refusal::DramQueue) } else { Ok(()) }
     }
 
-    fn write(&mut self, now: Cycle, line: LineAddr, request: Request) -> Result<(), Refusal> {
+    pub(super) fn write(
+        &mut self,
+        now: Cycle,
+        line: LineAddr,
+        request: Request,
+    ) -> Result<(), Refusal> {
         if self.replies.is_full() {
             return Err(Refusal::ReplyQueue);
         }
@@ -210,7 +246,7 @@ impl Slice {
         if is_atomic {
             self.write_bytes(now, line, request.bytes);
         }
-        self.count_read(&request, |stats| &mut stats.read_misses);
+        self.count_read(&request, bytes, |stats| &mut stats.read_misses);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! One slice: its queues and its time. What it does with a request is in `lookup.rs`.
 
+use super::far::Far;
 use super::stats::L2Stats;
 use crate::config::Machine;
 use crate::config::machine::{L2Config, L2Mode, line_bits};
@@ -47,6 +48,8 @@ pub struct Slice {
     pub(super) to_dram: Ring<DramRequest>,
     /// The head of `input` was refused and nothing has happened since that could change that.
     stalled: Option<Refusal>,
+    /// What it has to do with the other partition, where there is one.
+    pub(super) far: Far,
     /// Cycles before this one are counted.
     counted_to: Cycle,
     pub(super) stats: L2Stats,
@@ -119,6 +122,7 @@ impl Slice {
             replies: Ring::new(config.reply_queue.size() + config.data_latency.size()),
             to_dram: Ring::new(config.miss_queue.size()),
             stalled: None,
+            far: Far::new(config, number),
             counted_to: Cycle(0),
             stats: L2Stats::default(),
         }
@@ -157,6 +161,7 @@ impl Slice {
                 Err(refusal) => self.stalled = Some(refusal),
             }
         }
+        self.tick_far(now, core);
         self.catch_up(now + 1);
         taken
     }
@@ -186,7 +191,14 @@ impl Slice {
         } else {
             self.releasing.next_visible().max(now)
         };
-        lookup.min(release)
+        lookup.min(release).min(self.far.next_lookup().max(now))
+    }
+
+    /// Something happened that may let a refused request go on.
+    #[inline]
+    pub(super) fn go_on(&mut self) {
+        self.stalled = None;
+        self.far.is_stalled = false;
     }
 
     fn release(&mut self, now: Cycle) {
@@ -201,7 +213,7 @@ impl Slice {
         }
         let (Waiting { mut request, fetched }, last) = self.mshrs.release(entry);
         if last {
-            self.stalled = None;
+            self.go_on();
         }
         let merged = fetched & bytes == 0;
         request.stamps.dram_started = if merged { request.stamps.looked_up } else { dram_started };
@@ -241,7 +253,7 @@ impl Slice {
             let arrival = Arrival { entry, requests, bytes, dram_started, filled: core };
             self.releasing.push(now, arrival);
         }
-        self.stalled = None;
+        self.go_on();
     }
 
     /// The oldest request for DRAM.
@@ -253,7 +265,7 @@ impl Slice {
     /// Takes the oldest request for DRAM, after the tick of `now`.
     pub fn take_dram_request(&mut self, now: Cycle) -> Option<DramRequest> {
         self.catch_up(now + 1);
-        self.stalled = None;
+        self.go_on();
         self.to_dram.pop(Cycle::NEVER)
     }
 
@@ -273,7 +285,7 @@ impl Slice {
     pub fn take_reply(&mut self, now: Cycle, core: Cycle) -> Option<Reply> {
         let mut reply = self.replies.pop(now)?;
         self.catch_up(now + 1);
-        self.stalled = None;
+        self.go_on();
         reply.stamps.replied = core;
         Some(reply)
     }
@@ -284,6 +296,7 @@ impl Slice {
             && self.mshrs.in_use() == 0
             && self.replies.is_empty()
             && self.to_dram.is_empty()
+            && self.far.is_idle()
     }
 }
 

@@ -11,6 +11,16 @@ crate::counters! {
         read_merged,
         /// Reads that fetched their line, or sectors of it, from DRAM [requests].
         read_misses,
+        /// Sectors of 32 bytes that L1s asked for [sectors].
+        read_sectors,
+        /// Of these, sectors that were present or on their way [sectors].
+        read_sector_hits,
+        /// Sectors of 32 bytes that L1s wrote [sectors].
+        write_sectors,
+        /// Sectors of 32 bytes that the other partition's slice asked for [sectors].
+        far_read_sectors,
+        /// Sectors of 32 bytes that the other partition's slice passed on [sectors].
+        far_write_sectors,
         /// Requests of these fetches to the DRAM [requests].
         fetches,
         /// Writes to a line that was present or outstanding [requests].

@@ -2,7 +2,7 @@
 //!
 //! Packets wait at their input, which has room for a fixed number of them; a packet behind one for
 //! another output may pass it (virtual output queues). An output takes from the waiting inputs in
-//! turn. A packet keeps its input and its output for as many cycles as it has flits, and arrives
+//! turn. A packet keeps its input and its output for as many cycles as it has flits of their width, and arrives
 //! `latency` cycles after its last flit left. An output whose receiver does not take packets stops.
 //!
 //! Each output keeps the earliest cycle in which it can take a packet, and is not looked at before: most
@@ -91,7 +91,8 @@ impl Ports {
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     output: u16,
-    flits: u16,
+    /// Cycles that it takes to leave its input, and to go in at its output.
+    flits: (u16, u16),
     place: u16,
 }
 
@@ -102,6 +103,8 @@ struct Output<P> {
     /// The input to ask first.
     turn: usize,
     busy_until: Cycle,
+    /// When the last packet that was sent arrives: none overtakes another.
+    last_arrival: Cycle,
     pipe: Ring<P>,
 }
 
@@ -121,7 +124,8 @@ pub struct Sent<'a, P> {
 /// A crossbar from `inputs` to `outputs`.
 #[derive(Clone, Debug)]
 pub struct Crossbar<P> {
-    flit_bytes: u32,
+    /// What an input and what an output moves in one cycle [bytes].
+    port_bytes: (u32, u32),
     header_bytes: u32,
     latency: u64,
     room: usize,
@@ -156,17 +160,34 @@ pub struct Crossbar<P> {
 }
 
 impl<P: Copy + Default> Crossbar<P> {
-    /// An empty crossbar; at most 256 ports a side.
-    pub fn new(config: &NocConfig, inputs: usize, outputs: usize) -> Self {
+    /// An empty crossbar from slices to SMs; at most 256 ports a side.
+    pub fn to_sms(config: &NocConfig, slices: usize, sms: usize) -> Self {
+        let port_bytes = (config.flit_bytes.get(), config.sm_port_bytes.get());
+        Crossbar::new(config, slices, sms, port_bytes)
+    }
+
+    /// An empty crossbar from SMs to slices; at most 256 ports a side.
+    pub fn to_slices(config: &NocConfig, sms: usize, slices: usize) -> Self {
+        let port_bytes = (config.sm_port_bytes.get(), config.slice_in_bytes.get());
+        Crossbar::new(config, sms, slices, port_bytes)
+    }
+
+    fn new(config: &NocConfig, inputs: usize, outputs: usize, port_bytes: (u32, u32)) -> Self {
         assert!(inputs <= MAX_PORTS && outputs <= MAX_PORTS, "a crossbar has at most 256 ports");
         let room = config.input_queue.size();
         let latency = config.latency.cycles();
         // One packet can enter an output's pipe each cycle and stays for the latency.
         let pipe = Ring::new(latency as usize + 2);
-        let output = Output { wanted_by: Ports::default(), turn: 0, busy_until: Cycle(0), pipe };
+        let output = Output {
+            wanted_by: Ports::default(),
+            turn: 0,
+            busy_until: Cycle(0),
+            last_arrival: Cycle(0),
+            pipe,
+        };
         let empty = |place| Waiting { place: place as u16, ..Waiting::default() };
         Crossbar {
-            flit_bytes: config.flit_bytes.get(),
+            port_bytes,
             header_bytes: config.header_bytes.get(),
             latency,
             room,
@@ -210,7 +231,8 @@ impl<P: Copy + Default> Crossbar<P> {
     /// [`Crossbar::has_room`].
     pub fn push(&mut self, now: Cycle, input: usize, output: usize, data_bytes: u32, packet: P) {
         assert!(self.has_room(input), "a packet was pushed into a full input");
-        let flits = (self.header_bytes + data_bytes).div_ceil(self.flit_bytes) as u16;
+        let flits = |width: u32| (self.header_bytes + data_bytes).div_ceil(width) as u16;
+        let flits = (flits(self.port_bytes.0), flits(self.port_bytes.1));
         let count = usize::from(self.counts[input]);
         let entry = &mut self.waiting[input * self.room + count];
         (entry.output, entry.flits) = (output as u16, flits);
@@ -308,18 +330,20 @@ impl<P: Copy + Default> Crossbar<P> {
         self.counts[chosen] -= 1;
         self.full.set(chosen, false);
         let packet = &self.packets[chosen * self.room + usize::from(place)];
-        let done = now + u64::from(flits);
-        let arrives = done + self.latency;
+        let done = now + u64::from(flits.0);
+        let most = flits.0.max(flits.1);
+        let arrives = (now + u64::from(most) + self.latency).max(output.last_arrival);
         self.free_at[chosen] = done;
         self.busy.set(chosen, true);
         self.next_free = self.next_free.min(done);
-        output.busy_until = done;
+        output.busy_until = now + u64::from(flits.1);
+        output.last_arrival = arrives;
         sent(Sent { input: chosen, output: port, arrives, packet });
         output.pipe.push(arrives, *packet);
         output.turn = chosen + 1;
         self.landing.set(port, true);
         self.blocked.set(port, output.pipe.is_full());
-        self.due[port] = if output.pipe.is_full() { Cycle::NEVER } else { done };
+        self.due[port] = if output.pipe.is_full() { Cycle::NEVER } else { output.busy_until };
         // It is this cycle's; one that waits no longer is taken off the next ones' count.
         self.stats.contention -= 1;
         if !more {
@@ -331,7 +355,7 @@ impl<P: Copy + Default> Crossbar<P> {
             }
         }
         self.stats.packets += 1;
-        self.stats.flits += u64::from(flits);
+        self.stats.flits += u64::from(most);
     }
 
     /// Takes the oldest packet that has arrived at `output`.
@@ -365,7 +389,8 @@ impl<P: Copy + Default> Crossbar<P> {
 
     /// Cycles from the tick that sends a packet until it can be taken, at least.
     pub fn least_delay(&self) -> u64 {
-        u64::from(self.header_bytes.div_ceil(self.flit_bytes)) + self.latency
+        let narrow = self.port_bytes.0.min(self.port_bytes.1);
+        u64::from(self.header_bytes.div_ceil(narrow)) + self.latency
     }
 
     /// When the next packet arrives at `output`.
@@ -387,8 +412,9 @@ mod tests {
     use super::*;
 
     fn crossbar(inputs: usize, outputs: usize) -> Crossbar<u32> {
-        let text = "(flit_bytes: 32, header_bytes: 8, latency: 5, input_queue: 4)";
-        Crossbar::new(&ron::from_str(text).unwrap(), inputs, outputs)
+        let text =
+            "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, header_bytes: 8, latency: 5, input_queue: 4)";
+        Crossbar::to_sms(&ron::from_str(text).unwrap(), inputs, outputs)
     }
 
     #[test]

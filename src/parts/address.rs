@@ -1,14 +1,15 @@
 //! Which slice and which channel a line belongs to, and where it lies inside them.
 
 use crate::config::Machine;
-use crate::config::machine::SliceHash;
+use crate::config::machine::{L2Partitions, SliceHash};
 use crate::units::LineAddr;
 
 /// How addresses spread over L2 slices and DRAM channels.
 ///
 /// `interleave` consecutive bytes belong to one slice, the next to the next slice, round and round; where
 /// slices are hashed, each round starts at another one.
-/// Neighbouring slices share a channel, in whose address space their blocks alternate.
+/// Neighbouring slices share a channel, in whose address space their blocks alternate. With two partitions, both
+/// slices of a channel have the same blocks, and the SM decides which of them it asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressMap {
     /// Consecutive lines in one slice.
@@ -17,22 +18,30 @@ pub struct AddressMap {
     /// Slices of one channel.
     sharing: u64,
     hash: SliceHash,
+    /// SMs of the lower partition, where there are two.
+    lower_sms: Option<usize>,
 }
 
 impl AddressMap {
     /// The map of a machine.
     pub fn new(machine: &Machine) -> Self {
+        let (slices, channels) = (machine.l2.slices.get(), machine.dram.channels.get());
+        let (slices, lower_sms) = match machine.l2.partitions {
+            L2Partitions::One => (slices, None),
+            L2Partitions::Two { .. } => (channels, Some(machine.sm.count.size().div_ceil(2))),
+        };
         AddressMap {
             block: u64::from(machine.l2.interleave.get() / machine.l2.line.get()),
-            slices: u64::from(machine.l2.slices.get()),
-            sharing: u64::from(machine.l2.slices.get() / machine.dram.channels.get()),
+            slices: u64::from(slices),
+            sharing: u64::from(slices / channels),
             hash: machine.l2.slice_hash,
+            lower_sms,
         }
     }
 
-    /// The slice of a line.
+    /// The slice that SM `sm` asks for a line.
     #[inline]
-    pub fn slice(&self, line: LineAddr) -> usize {
+    pub fn slice(&self, line: LineAddr, sm: u16) -> usize {
         let block = line.0 / self.block;
         let slice = match self.hash {
             SliceHash::RoundRobin => block % self.slices,
@@ -43,19 +52,16 @@ impl AddressMap {
                 (block % self.slices + start) % self.slices
             }
         };
-        slice as usize
+        match self.lower_sms {
+            None => slice as usize,
+            Some(lower) => 2 * slice as usize + usize::from(usize::from(sm) >= lower),
+        }
     }
 
     /// The line's number within its slice: without gaps.
     #[inline]
     pub fn within_slice(&self, line: LineAddr) -> LineAddr {
         LineAddr(line.0 / (self.block * self.slices) * self.block + line.0 % self.block)
-    }
-
-    /// The channel of a slice.
-    #[inline]
-    pub fn channel(&self, slice: usize) -> usize {
-        slice / self.sharing as usize
     }
 
     /// The number within its channel of the line that slice `slice` numbers `local`: without gaps.
@@ -80,15 +86,15 @@ mod tests {
     }
 
     fn check_places(hash: SliceHash) {
-        let map = AddressMap { block: 2, slices: 12, sharing: 2, hash };
+        let map = AddressMap { block: 2, slices: 12, sharing: 2, hash, lower_sms: None };
         let lines = 2 * 12 * 50;
         let place = |line| {
-            let slice = map.slice(LineAddr(line));
+            let slice = map.slice(LineAddr(line), 0);
             (slice, map.within_slice(LineAddr(line)))
         };
         let in_channel = |line| {
             let (slice, local) = place(line);
-            (map.channel(slice), map.within_channel(slice, local))
+            (slice / 2, map.within_channel(slice, local))
         };
         let places: BTreeSet<_> = (0..lines).map(place).collect();
         assert_eq!(places.len() as u64, lines);
@@ -101,18 +107,33 @@ mod tests {
     #[test]
     fn neighbouring_blocks_go_to_neighbouring_slices() {
         let hash = SliceHash::RoundRobin;
-        let map = AddressMap { block: 2, slices: 12, sharing: 2, hash };
-        let slices: Vec<_> = (0..6).map(|line| map.slice(LineAddr(line))).collect();
+        let map = AddressMap { block: 2, slices: 12, sharing: 2, hash, lower_sms: None };
+        let slices: Vec<_> = (0..6).map(|line| map.slice(LineAddr(line), 0)).collect();
         assert_eq!(slices, [0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn with_two_partitions_the_sm_decides_which_slice_of_the_channel() {
+        let hash = SliceHash::RoundRobin;
+        let map = AddressMap { block: 2, slices: 6, sharing: 1, hash, lower_sms: Some(4) };
+        for line in (0..48).map(LineAddr) {
+            assert_eq!(map.slice(line, 3) + 1, map.slice(line, 4));
+            assert_eq!(map.slice(line, 0) / 2, (line.0 / 2 % 6) as usize);
+            // Both know it by the same number.
+            assert_eq!(
+                map.within_channel(map.slice(line, 7), map.within_slice(line)).0,
+                line.0 / 12 * 2 + line.0 % 2
+            );
+        }
     }
 
     #[test]
     fn a_hash_spreads_a_stride_that_round_robin_leaves_in_one_slice() {
         let used = |hash| {
-            let map = AddressMap { block: 2, slices: 12, sharing: 2, hash };
+            let map = AddressMap { block: 2, slices: 12, sharing: 2, hash, lower_sms: None };
             let lines = (0..1200).map(|step| LineAddr(step * 24));
             let mut counts = [0; 12];
-            lines.for_each(|line| counts[map.slice(line)] += 1);
+            lines.for_each(|line| counts[map.slice(line, 0)] += 1);
             (counts.into_iter().min().unwrap(), counts.into_iter().max().unwrap())
         };
         assert_eq!(used(SliceHash::RoundRobin), (0, 1200));

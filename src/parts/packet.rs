@@ -16,6 +16,9 @@ pub enum RequestKind {
     Atomic,
 }
 
+/// In place of an SM, in what one L2 slice asks of another.
+pub const FROM_SLICE: u16 = u16::MAX;
+
 /// From an SM to an L2 slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {

@@ -1,5 +1,12 @@
 //! Sectors: the parts of a line that are fetched on their own.
 
+/// How many of a line's parts of 32 bytes hold any of `bytes`: what GPUs count as sectors.
+#[inline]
+pub fn sectors_of(bytes: u128) -> u32 {
+    const SECTOR: u128 = u32::MAX as u128;
+    (0..4).map(|number| u32::from(bytes >> (32 * number) & SECTOR != 0)).sum()
+}
+
 /// The sectors of a line. A line of one sector is a line that is fetched as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sectors {

@@ -40,6 +40,9 @@ pub(super) struct Coalescing {
     pub local_loads: LoadsLook,
 }
 
+/// Passes over the banks that an instruction takes, at most: 32 lanes of 16 bytes, all in one bank.
+const MOST_PASSES: u64 = 128;
+
 /// One streaming multiprocessor.
 #[derive(Clone, Debug)]
 pub struct Sm {
@@ -64,6 +67,8 @@ pub struct Sm {
     /// Shared-memory instructions that were served, until their data is there.
     shared: Ring<Waiter>,
     shared_latency: u64,
+    /// What each pass after the first adds to it.
+    shared_pass_latency: u64,
     releases_per_cycle: u32,
     cta_launch_interval: u64,
     next_cta_launch: Cycle,
@@ -90,6 +95,7 @@ impl Sm {
         };
         let hit_latency = machine.l1.hit_latency.cycles();
         let shared_latency = machine.shared_memory.latency.cycles();
+        let shared_pass_latency = machine.shared_memory.pass_latency.cycles();
         Sm {
             program: Arc::default(),
             ctas: Ctas::new(config.cta_release),
@@ -112,8 +118,9 @@ impl Sm {
             outstanding: Outstanding::new(schedulers),
             hits: Ring::new(hit_latency as usize + 1),
             hit_latency,
-            shared: Ring::new(shared_latency as usize + 1),
+            shared: Ring::new((shared_latency + MOST_PASSES * shared_pass_latency) as usize + 1),
             shared_latency,
+            shared_pass_latency,
             releases_per_cycle: machine.l1.releases_per_cycle.get(),
             cta_launch_interval: config.cta_launch_interval.cycles(),
             next_cta_launch: Cycle(0),
@@ -238,7 +245,11 @@ impl Sm {
         for served in self.lsu.tick(now, cache).into_iter().flatten() {
             match served {
                 Served::Hit(waiter) => self.hits.push(now + self.hit_latency, waiter),
-                Served::Shared(waiter) => self.shared.push(now + self.shared_latency, waiter),
+                Served::Shared(waiter, passes) => {
+                    let latency =
+                        self.shared_latency + self.shared_pass_latency * u64::from(passes - 1);
+                    self.shared.push(now + latency, waiter);
+                }
             }
         }
     }

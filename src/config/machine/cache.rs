@@ -115,6 +115,23 @@ pub enum SliceHash {
     Hashed,
 }
 
+/// Whether SMs share all slices, or half of them serve half of the SMs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum L2Partitions {
+    /// Every slice serves every SM.
+    One,
+    /// SMs of the lower half of the numbers belong to one partition, the others to the other one. Each channel has a
+    /// slice in either. Its lines have their home in one of them, turn by turn; the other one keeps copies for the
+    /// SMs of its partition, asks the home slice for what it lacks, and passes stores and atomics on.
+    Two {
+        /// From one partition's slice to the other's, each way [L2 cycles, 1..=1023].
+        latency: Bounded<1, 1023>,
+        /// Requests on their way at once, of one channel [requests, 1..=1024].
+        queue: Bounded<1, 1024>,
+    },
+}
+
 /// The L2: `slices` of them, each as described.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -127,6 +144,8 @@ pub struct L2Config {
     pub interleave: Bounded<32, 65_536>,
     /// How an address chooses its slice.
     pub slice_hash: SliceHash,
+    /// Whether SMs share all slices.
+    pub partitions: L2Partitions,
     /// Capacity of one slice; equals sets x ways x line [bytes, 32..=16777216].
     pub size: Bounded<32, 16_777_216>,
     /// Sets of one slice; a power of two [count, 1..=65536].

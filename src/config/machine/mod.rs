@@ -5,16 +5,18 @@
 
 mod cache;
 mod dram;
+mod launch;
 mod noc;
 mod sm;
 
 use serde::{Deserialize, Serialize};
 
 pub use cache::{
-    L1Config, L2Config, L2Mode, LoadsLook, Replacement, SetIndex, SliceHash, StorePolicy,
-    line_bits, sets_index_check,
+    L1Config, L2Config, L2Mode, L2Partitions, LoadsLook, Replacement, SetIndex, SliceHash,
+    StorePolicy, line_bits, sets_index_check,
 };
 pub use dram::{DramConfig, DramScheduler, DramTiming, GroupBits, RowPolicy, WriteDrain};
+pub use launch::{DispatchRate, LaunchConfig};
 pub use noc::NocConfig;
 pub use sm::{
     Arithmetic, CarveOut, CtaRelease, InstructionSet, LsuConfig, OpTiming, Pipelining, Policy,
@@ -35,6 +37,8 @@ pub struct MachineFields {
     pub calibration: Calibration,
     /// The four clock domains.
     pub clocks: Clocks,
+    /// From a launch to its CTAs.
+    pub launch: LaunchConfig,
     /// The streaming multiprocessors.
     pub sm: Checked<SmConfig>,
     /// Load/store unit and coalescer of every SM.
@@ -107,6 +111,17 @@ impl Check for MachineFields {
             return Err(format!(
                 "l2.slices ({slices}) is not a multiple of dram.channels ({channels})"
             ));
+        }
+        if let L2Partitions::Two { .. } = self.l2.partitions {
+            if slices != 2 * channels {
+                return Err(format!(
+                    "l2.partitions is Two, which needs two slices a channel: l2.slices ({slices}) is not twice \
+                     dram.channels ({channels})"
+                ));
+            }
+            if self.l2.mode != L2Mode::Cache {
+                return Err("l2.partitions is Two, which needs l2.mode Cache".to_owned());
+            }
         }
         let (l1, l2) = (self.l1.line.get(), self.l2.line.get());
         if l1 != l2 {

@@ -8,8 +8,12 @@ use crate::config::bounded::Bounded;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NocConfig {
-    /// What a port moves in one cycle [bytes, 1..=1024].
+    /// What a slice sends in one cycle [bytes, 1..=1024].
     pub flit_bytes: Bounded<1, 1024>,
+    /// What a slice takes in one cycle [bytes, 1..=1024].
+    pub slice_in_bytes: Bounded<1, 1024>,
+    /// What an SM sends, and what it takes, in one cycle [bytes, 1..=1024].
+    pub sm_port_bytes: Bounded<1, 1024>,
     /// Bytes of a packet besides its data [bytes, 1..=64].
     pub header_bytes: Bounded<1, 64>,
     /// From the last flit's departure to its arrival [NoC cycles, 1..=1023].

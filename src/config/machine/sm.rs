@@ -196,6 +196,10 @@ pub struct SharedMemoryConfig {
     pub bank_bytes: Bounded<4, 8>,
     /// From the last pass of an access until its data can be used [core cycles, 1..=256].
     pub latency: Bounded<1, 256>,
+    /// What each pass after the first adds to that [core cycles, 0..=16].
+    ///
+    /// Passes of one instruction follow each other from cycle to cycle; data comes back in order.
+    pub pass_latency: Bounded<0, 16>,
 }
 
 /// Whether shared memory has bytes of its own.

@@ -35,8 +35,9 @@ struct Entry {
 pub enum Served {
     /// A load hit; its data comes after the hit latency.
     Hit(Waiter),
-    /// The last pass of a shared-memory instruction is done; its data comes after the latency.
-    Shared(Waiter),
+    /// The last pass of a shared-memory instruction is done; its data comes after the latency, and later the more
+    /// passes there were.
+    Shared(Waiter, u32),
 }
 
 /// The load/store unit of an SM.
@@ -213,7 +214,7 @@ impl Lsu {
             Target::Shared { passes } => {
                 let last = entry.served + 1 == passes;
                 let waiter = Waiter { accepted: now, ..entry.waiter };
-                (last.then_some(Served::Shared(waiter)), passes)
+                (last.then_some(Served::Shared(waiter, passes)), passes)
             }
             Target::Cache(kind) => {
                 let (line, bytes) = entry.accesses.get(entry.served as usize);

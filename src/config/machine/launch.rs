@@ -1,0 +1,30 @@
+//! From a launch to the first instructions of its CTAs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::bounded::Bounded;
+
+/// How a kernel starts and how fast its CTAs are handed out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchConfig {
+    /// From the start of a kernel to its first CTA [core cycles, 0..=1000000].
+    pub latency: Bounded<0, 1_000_000>,
+    /// How fast CTAs are handed out.
+    pub rate: DispatchRate,
+}
+
+/// How fast the GPU hands out CTAs, besides what each SM takes (`sm.cta_launch_interval`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum DispatchRate {
+    /// One to every SM in every cycle.
+    Unlimited,
+    /// So many CTAs in so many cycles, to the SMs in turn.
+    Limited {
+        /// CTAs [count, 1..=256].
+        ctas: Bounded<1, 256>,
+        /// Cycles [core cycles, 1..=1024].
+        cycles: Bounded<1, 1024>,
+    },
+}
