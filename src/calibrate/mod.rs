@@ -1,5 +1,6 @@
 //! The simulator against a GPU: the same questions, the same kernels, and how far apart the answers are.
 
+pub mod correlate;
 mod errors;
 pub mod micro;
 

@@ -31,6 +31,18 @@ impl Selection {
         expand(&files, &set.pairs()?, self.nvrtc.as_deref())
     }
 
+    /// The files, as they were named.
+    pub fn words(&self) -> String {
+        match self.all {
+            true => "--all".to_owned(),
+            false => {
+                let files: Vec<String> =
+                    self.files.iter().map(|file| file.display().to_string()).collect();
+                files.join(" ")
+            }
+        }
+    }
+
     /// What a child process needs to find NVRTC.
     pub fn nvrtc_arguments(&self) -> Vec<String> {
         let path = self.nvrtc.iter().map(|path| path.display().to_string());

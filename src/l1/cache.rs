@@ -27,6 +27,8 @@ pub struct L1 {
     valid: Box<[u128]>,
     /// The MSHR entry of each way; meaningful for reserved ways.
     entry_of_way: Box<[MshrId]>,
+    /// Lines that are dropped when they have arrived, by way.
+    doomed: Box<[bool]>,
     mshrs: MshrFile<Waiting>,
     /// The way that each entry fills, and the bytes that are on their way to it.
     outstanding: Box<[Outstanding]>,
@@ -81,6 +83,7 @@ impl L1 {
             tags: TagArray::new(1, 1, config.index, config.replacement),
             valid: Box::default(),
             entry_of_way: Box::default(),
+            doomed: Box::default(),
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             outstanding: vec![Outstanding::default(); entries].into(),
             releasing: Ring::new(entries * sectors.count()),
@@ -103,6 +106,7 @@ impl L1 {
             self.tags = TagArray::new(sets.size(), ways, index, replacement);
             self.valid = vec![0; self.tags.len()].into();
             self.entry_of_way = vec![MshrId::default(); self.tags.len()].into();
+            self.doomed = vec![false; self.tags.len()].into();
         }
         self.tags.invalidate_all();
     }
@@ -221,6 +225,12 @@ impl L1 {
         }
         match self.config.stores {
             StorePolicy::Evict => self.drop_line(access.line),
+            StorePolicy::Drop => {
+                if let Lookup::Reserved(way) = self.tags.lookup(access.line) {
+                    self.doomed[way.index()] = true;
+                }
+                self.drop_line(access.line);
+            }
             StorePolicy::Update => {
                 if let Lookup::Present(way) = self.tags.lookup(access.line) {
                     self.tags.touch(way);
@@ -348,6 +358,10 @@ impl DataCache for L1 {
         self.valid[way.index()] |= reply.bytes;
         if left == 0 {
             self.tags.fill(way);
+            if std::mem::take(&mut self.doomed[way.index()]) {
+                self.tags.invalidate(way);
+                self.stats.store_evictions += 1;
+            }
         }
         let (accesses, _) = self.mshrs.arrive(entry, |waiting| waiting.wanted & left == 0);
         if accesses > 0 {

@@ -114,12 +114,6 @@ metrics![
         "bytes; what stays in the L2 at the end is written in neither"
     ),
     (
-        "shared-memory passes",
-        "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
-        Some("components.sm.*.shared_passes"),
-        "wavefronts"
-    ),
-    (
         "stall: long scoreboard",
         "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio",
         None,

@@ -412,8 +412,7 @@ mod tests {
     use super::*;
 
     fn crossbar(inputs: usize, outputs: usize) -> Crossbar<u32> {
-        let text =
-            "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, header_bytes: 8, latency: 5, input_queue: 4)";
+        let text = "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, header_bytes: 8, latency: 5, input_queue: 4)";
         Crossbar::to_sms(&ron::from_str(text).unwrap(), inputs, outputs)
     }
 

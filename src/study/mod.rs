@@ -18,7 +18,7 @@ mod window;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-pub use table::Table;
+pub use table::{Table, metric};
 
 use crate::config::study::StudyPoint;
 use crate::config::{StudyFile, parse};

@@ -60,10 +60,7 @@ impl Table {
 
     /// A metric at a place.
     pub fn value(&self, place: &Place, metric: &str) -> Result<f64> {
-        lookup(self.report(place)?, metric).ok_or_else(|| {
-            Error::input(format!("no report has a number {metric:?}"))
-                .hint("a metric is a path into report.json, such as totals.cycles")
-        })
+        self::metric(self.report(place)?, metric)
     }
 
     /// Every point with its place, in order.
@@ -106,6 +103,17 @@ impl Table {
         let bytes = writer.into_inner().expect("memory can be flushed");
         Ok(String::from_utf8(bytes).expect("labels and numbers are text"))
     }
+}
+
+/// A metric of a report.
+///
+/// # Errors
+/// A path that leads to no number.
+pub fn metric(report: &Value, metric: &str) -> Result<f64> {
+    lookup(report, metric).ok_or_else(|| {
+        Error::input(format!("no report has a number {metric:?}"))
+            .hint("a metric is a path into report.json, such as totals.cycles")
+    })
 }
 
 /// The sum of the numbers at paths with ` + ` between them.

@@ -1,10 +1,12 @@
 //! `gsim calibrate`: the simulator against a GPU.
 
+mod correlate;
 mod micro;
 
 use clap::Subcommand;
 
 use crate::error::Result;
+use correlate::CorrelateArgs;
 use micro::MicroArgs;
 
 /// Subcommands of `gsim calibrate`.
@@ -14,10 +16,18 @@ pub(super) enum CalibrateCommand {
     #[command(after_help = "Example:\n  \
         gsim calibrate micro configs/micro/h200.ron --native results/h200/micro.json --out results/h200")]
     Micro(MicroArgs),
+    /// Simulate runs that a GPU has made, and compare the times and every counter.
+    ///
+    /// Times are those of kernels alone: what an empty launch costs is taken off the measured ones, and the machine's
+    /// launch latency off the simulated ones.
+    #[command(after_help = "Example:\n  \
+        gsim calibrate correlate configs/studies/h200.ron --native results/h200/native --out results/h200")]
+    Correlate(CorrelateArgs),
 }
 
 pub(super) fn run(command: CalibrateCommand) -> Result<()> {
     match command {
         CalibrateCommand::Micro(args) => micro::run(&args),
+        CalibrateCommand::Correlate(args) => correlate::run(&args),
     }
 }

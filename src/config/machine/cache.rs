@@ -88,6 +88,8 @@ pub enum LoadsLook {
 pub enum StorePolicy {
     /// A line that is present is dropped.
     Evict,
+    /// As `Evict`; a line that is on its way serves the loads that wait for it and is dropped then.
+    Drop,
     /// A line that is present is updated and stays; none is allocated.
     Update,
     /// A line is allocated, unless every way of its set is reserved. A mask says which bytes are valid, so

@@ -1,0 +1,327 @@
+//! The simulator against a GPU, kernel by kernel: times, counters, and how far apart they are.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::Agreement;
+use crate::config::ResolvedRun;
+use crate::config::study::StudyPoint;
+use crate::error::{Error, Result};
+use crate::native::counters::{COUNTERS_FILE, CounterReport, METRICS, Metric};
+use crate::native::{NATIVE_FILE, NativeReport};
+use crate::report::plot::{Axis, Body, Chart, Format, LineSeries, Lines};
+use crate::report::{number, write_file, write_folder};
+use crate::study::{self, Event, Options, metric};
+
+/// The file that marks the result folder.
+pub const TABLE_FILE: &str = "correlation.csv";
+
+/// Runs that take at least this long on the GPU count in the sum of the cycles [us].
+pub const LONG: f64 = 10.0;
+
+/// A run, what a GPU was measured to do with it, and what the simulator says.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// Name of the run.
+    pub name: String,
+    /// What the GPU did.
+    pub native: NativeReport,
+    /// The GPU's counters, where they were read.
+    pub counters: Option<CounterReport>,
+    /// The simulator's report.
+    pub report: Value,
+}
+
+impl Pair {
+    /// Microseconds on the GPU, caches cold, without what an empty launch costs.
+    pub fn measured_us(&self) -> f64 {
+        self.native.cold_us()
+    }
+
+    /// Core cycles on the GPU in that time.
+    pub fn measured_cycles(&self) -> f64 {
+        self.measured_us() * self.native.clock.mhz()
+    }
+
+    /// Core cycles in the simulator, without the latency of the launches.
+    pub fn simulated_cycles(&self) -> Result<f64> {
+        let latency = metric(&self.report, "inputs.machine.launch.latency")?;
+        let launches = self.native.launches.len() as f64;
+        Ok(metric(&self.report, "totals.cycles")? - latency * launches)
+    }
+
+    /// The simulator's and the GPU's value of a metric; none where one has none.
+    pub fn values(&self, which: &Metric) -> Result<Option<(f64, f64)>> {
+        let measured = self.counters.as_ref().and_then(|counters| counters.sum(which.counter));
+        match (which.path, measured) {
+            (Some(path), Some(measured)) => Ok(Some((metric(&self.report, path)?, measured))),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Reads what the GPU did from the folders in `native`, and simulates the same runs.
+///
+/// # Errors
+/// A run without a recording, and the first simulation that fails.
+pub fn correlate(
+    runs: Vec<ResolvedRun>,
+    native: &Path,
+    options: &Options,
+    observe: &(dyn Fn(Event) + Sync),
+) -> Result<Vec<Pair>> {
+    let mut recordings = Vec::new();
+    for run in &runs {
+        let folder = native.join(&run.config.name);
+        let hint = "gsim native run makes it, on a machine with a GPU";
+        let report =
+            NativeReport::read(&folder.join(NATIVE_FILE)).map_err(|error| error.hint(hint))?;
+        if report.workload != run.config.workload || report.seed != run.config.seed {
+            let message = "was measured with another workload or seed than the run has now";
+            return Err(Error::input(message).in_file(&folder.join(NATIVE_FILE)).hint(hint));
+        }
+        let counters = folder.join(COUNTERS_FILE);
+        let counters = counters.is_file().then(|| CounterReport::read(&counters)).transpose()?;
+        recordings.push((report, counters));
+    }
+    let points: Vec<StudyPoint> = runs
+        .into_iter()
+        .map(|run| StudyPoint { labels: vec![run.config.name.clone()], run })
+        .collect();
+    let reports = study::simulate(&points, options, observe)?;
+    let all = points.into_iter().zip(recordings).zip(reports);
+    let pairs = all.map(|((point, (native, counters)), report)| Pair {
+        name: point.run.config.name,
+        native,
+        counters,
+        report,
+    });
+    Ok(pairs.collect())
+}
+
+/// One row of the table: a quantity of a run.
+struct Row<'a> {
+    run: &'a str,
+    what: &'a str,
+    simulated: f64,
+    measured: f64,
+}
+
+fn rows(pairs: &[Pair]) -> Result<Vec<Row<'_>>> {
+    let mut rows = Vec::new();
+    for pair in pairs {
+        let (simulated, measured) = (pair.simulated_cycles()?, pair.measured_cycles());
+        rows.push(Row { run: &pair.name, what: TIME, simulated, measured });
+        for which in METRICS.iter().filter(|which| which.name != "cycles") {
+            if let Some((simulated, measured)) = pair.values(which)? {
+                rows.push(Row { run: &pair.name, what: which.name, simulated, measured });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The first row of every run.
+const TIME: &str = "time in core cycles";
+
+/// Writes `ROOT/NAME` with every value, the sums, scatter plots and a page.
+pub fn save(
+    name: &str,
+    files: &str,
+    findings: &str,
+    pairs: &[Pair],
+    root: &Path,
+) -> Result<PathBuf> {
+    let rows = rows(pairs)?;
+    let mut kinds: Vec<&str> = Vec::new();
+    for row in &rows {
+        if !kinds.contains(&row.what) {
+            kinds.push(row.what);
+        }
+    }
+    let mut pictures = Vec::new();
+    for what in &kinds {
+        let points: Vec<(f64, f64)> = rows
+            .iter()
+            .filter(|row| row.what == *what)
+            .filter(|row| row.simulated > 0.0 && row.measured > 0.0)
+            .map(|row| (row.measured, row.simulated))
+            .collect();
+        if points.len() > 1 {
+            let stem = what.to_lowercase().replace([' ', ':'], "-");
+            pictures.push((stem, scatter(what, points).picture()));
+        }
+    }
+    let page = page(files, findings, pairs, &rows, &kinds, &pictures_of(&pictures))?;
+    write_folder(root, name, TABLE_FILE, |folder| {
+        for (stem, picture) in &pictures {
+            picture.write(&folder.join(stem))?;
+        }
+        write_file(&folder.join(TABLE_FILE), &csv(&rows)?)?;
+        write_file(&folder.join("README.md"), page.as_bytes())
+    })
+}
+
+fn pictures_of<T>(pictures: &[(String, T)]) -> Vec<&str> {
+    pictures.iter().map(|(stem, _)| stem.as_str()).collect()
+}
+
+/// Simulated over measured, with the diagonal and the band of ten per cent.
+fn scatter(what: &str, points: Vec<(f64, f64)>) -> Chart {
+    let all = || points.iter().flat_map(|&(x, y)| [x, y]);
+    let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    let line = |name: &str, factor: f64| LineSeries {
+        name: name.to_owned(),
+        points: vec![(least, least * factor), (most, most * factor)],
+        dashed: true,
+        colour: Some(crate::report::Colour::GREY),
+        ..LineSeries::default()
+    };
+    let axis = |label: &str| Axis { format: Format::Prefixed, ..Axis::log2(label) };
+    let dots = LineSeries {
+        name: "runs".to_owned(),
+        points: points.clone(),
+        scattered: true,
+        ..LineSeries::default()
+    };
+    Chart {
+        title: what.to_owned(),
+        subtitle: "Dashed: equal, and 10 % more and less.".to_owned(),
+        body: Body::Lines(Lines {
+            x: axis("GPU"),
+            y: axis("gsim"),
+            series: vec![dots, line("", 1.0), line("", 1.1), line("", 0.9)],
+        }),
+        ..Chart::default()
+    }
+}
+
+fn csv(rows: &[Row]) -> Result<Vec<u8>> {
+    let failed =
+        |why: &dyn std::fmt::Display| Error::internal(format!("a table cannot be written: {why}"));
+    let mut table = csv::Writer::from_writer(Vec::new());
+    table.write_record(["run", "quantity", "gpu", "gsim", "ratio"]).map_err(|why| failed(&why))?;
+    for row in rows {
+        let numbers = [row.measured, row.simulated].map(|value| format!("{value:.1}"));
+        let ratio = format!("{:.4}", row.simulated / row.measured);
+        let cells = [row.run, row.what, &numbers[0], &numbers[1], &ratio];
+        table.write_record(cells).map_err(|why| failed(&why))?;
+    }
+    table.into_inner().map_err(|why| failed(&why))
+}
+
+fn page(
+    files: &str,
+    findings: &str,
+    pairs: &[Pair],
+    rows: &[Row],
+    kinds: &[&str],
+    pictures: &[&str],
+) -> Result<String> {
+    let mut page = "# The simulator against the GPU\n\n".to_owned();
+    let _ = writeln!(
+        page,
+        "Made by `gsim calibrate correlate {files}` with gsim {}.\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    if let Some(Pair { native, .. }) = pairs.first() {
+        let facts = &native.device;
+        let _ = writeln!(
+            page,
+            "GPU: {}, driver {}, CUDA {}, {:.0} MHz while it was measured.\n",
+            facts.name,
+            facts.driver,
+            facts.cuda,
+            native.clock.mhz()
+        );
+    }
+    if !findings.is_empty() {
+        let _ = writeln!(page, "{}\n", findings.trim());
+    }
+    let _ = writeln!(
+        page,
+        "## How far apart\n\nMAPE is the mean of |gsim - GPU| / GPU, ratio the geometric mean of gsim / GPU, r Pearson's \
+         correlation, NRMSE the root mean square difference over the mean. No run is left out but where the first line \
+         says so.\n\n| quantity | runs | MAPE | ratio | r | NRMSE |\n| --- | --- | --- | --- | --- | --- |"
+    );
+    let long: Vec<(f64, f64)> = pairs
+        .iter()
+        .filter(|pair| pair.measured_us() >= LONG)
+        .map(|pair| Ok((pair.simulated_cycles()?, pair.measured_cycles())))
+        .collect::<Result<_>>()?;
+    push_agreement(&mut page, &format!("{TIME}, runs of {LONG:.0} us and more"), &long);
+    for what in kinds {
+        let values: Vec<(f64, f64)> = rows
+            .iter()
+            .filter(|row| row.what == *what)
+            .map(|row| (row.simulated, row.measured))
+            .collect();
+        push_agreement(&mut page, what, &values);
+    }
+    let _ = writeln!(
+        page,
+        "\n## Time\n\n| run | GPU [us] | spread [us] | gsim [us] | gsim / GPU |\n| --- | --- | --- | --- | --- |"
+    );
+    for pair in pairs {
+        let (measured, mhz) = (pair.measured_us(), pair.native.clock.mhz());
+        let simulated = pair.simulated_cycles()? / mhz;
+        let launches = pair.native.launches.iter();
+        let spread: f64 = launches.map(|one| one.cold.three_quarters - one.cold.quarter).sum();
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} | {:.2} |",
+            pair.name,
+            number::short(measured),
+            number::short(spread),
+            number::short(simulated),
+            simulated / measured
+        );
+    }
+    let _ = writeln!(page, "\n## Every counter, gsim / GPU\n");
+    let others: Vec<&str> = kinds.iter().copied().filter(|what| *what != TIME).collect();
+    let _ = writeln!(
+        page,
+        "| run | {} |\n| --- |{}",
+        others.join(" | "),
+        " --- |".repeat(others.len())
+    );
+    for pair in pairs {
+        let cell = |what: &&str| {
+            let row = rows.iter().find(|row| row.run == pair.name && row.what == *what);
+            row.map_or(String::new(), |row| match row.measured {
+                0.0 => format!("{} / 0", number::short(row.simulated)),
+                measured => format!("{:.2}", row.simulated / measured),
+            })
+        };
+        let cells: Vec<String> = others.iter().map(cell).collect();
+        let _ = writeln!(page, "| {} | {} |", pair.name, cells.join(" | "));
+    }
+    let _ = writeln!(
+        page,
+        "\n## What is compared\n\n| quantity | ncu | gsim | note |\n| --- | --- | --- | --- |"
+    );
+    for which in METRICS {
+        let path = which.path.map_or(String::new(), |path| format!("`{path}`"));
+        let _ =
+            writeln!(page, "| {} | `{}` | {path} | {} |", which.name, which.counter, which.note);
+    }
+    for stem in pictures {
+        let _ = write!(page, "\n![{stem}]({stem}.png)\n");
+    }
+    Ok(page)
+}
+
+fn push_agreement(page: &mut String, what: &str, values: &[(f64, f64)]) {
+    let Some(sum) = Agreement::of(values) else { return };
+    let _ = writeln!(
+        page,
+        "| {what} | {} | {:.1} % | {:.3} | {:.4} | {:.3} |",
+        sum.pairs,
+        100.0 * sum.mape,
+        sum.ratio,
+        sum.pearson,
+        sum.nrmse
+    );
+}
