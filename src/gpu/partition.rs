@@ -177,7 +177,12 @@ impl Partition {
         if silent == self.clock {
             return silent;
         }
-        dram.core_cycle_of(self.controller.next_data(self.dram_due)).min(silent).max(self.clock)
+        // A slice that waits for room in the DRAM's queue may answer a write as soon as a command makes some.
+        let data = match self.wait_for_dram {
+            0 => self.controller.next_data(self.dram_due),
+            _ => self.dram_due,
+        };
+        dram.core_cycle_of(data).min(silent).max(self.clock)
     }
 
     /// The replies that departed since the last time.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::clocks::Clocks;
 use crate::config::Machine;
 use crate::l2::Slice;
-use crate::noc::{Crossbar, NocStats, Ports};
+use crate::noc::{Crossbar, NocStats, Ports, Sent};
 use crate::parts::{AddressMap, Request};
 use crate::units::Cycle;
 
@@ -68,11 +68,17 @@ pub struct Requests {
     asking: Ports,
     /// By SM: the first cycle in which the request at the front of that queue may leave it.
     may_leave: Box<[Cycle]>,
+    /// The least of these where there is room in the network, or less.
+    next_leave: Cycle,
     /// SMs to be told of requests that left.
     left: Ports,
     doors: Box<[Door]>,
     /// Slices to be told of requests that arrived.
     arrived: Ports,
+    /// Slices to which a request has come that have no place for it.
+    full: Ports,
+    /// The network cycle in which the next request comes to one of the others, or an earlier one.
+    next_arrival: Cycle,
     /// Requests that a slice's input queue holds.
     room: usize,
     /// Cycles before this one are done.
@@ -96,8 +102,11 @@ impl Requests {
             ports: (0..sms).map(|_| Port::new(machine.l1.miss_queue.size())).collect(),
             asking: Ports::default(),
             may_leave: vec![Cycle(0); sms].into(),
+            next_leave: Cycle::NEVER,
             left: Ports::default(),
             arrived: Ports::default(),
+            full: Ports::default(),
+            next_arrival: Cycle::NEVER,
             doors: (0..slices).map(|_| Door::new(Slice::room(&machine.l2))).collect(),
             room: Slice::room(&machine.l2),
             clock: Cycle(0),
@@ -143,6 +152,7 @@ impl Requests {
             let may_leave = request.stamps.accepted + 1;
             self.asking.set(sm, true);
             self.may_leave[sm] = may_leave;
+            self.next_leave = self.next_leave.min(may_leave);
             self.due = self.due.min(may_leave);
         }
         waiting.push_back(request);
@@ -243,44 +253,63 @@ impl Requests {
 
     /// Finds the next cycle after `now` in which anything happens.
     fn look_ahead(&mut self, now: Cycle, slices: Cycle) {
-        let noc = &self.clocks.noc;
-        let mut due = noc.core_cycle_of(self.crossbar.next_event());
-        for number in self.asking.without(self.crossbar.full()).iter() {
-            due = due.min(self.may_leave[number]);
+        let tick = self.crossbar.next_event().min(self.next_arrival);
+        let mut due = self.clocks.noc.core_cycle_of(tick).min(self.next_leave);
+        for number in self.full.iter() {
+            // A place becomes free then, or nothing is known of it.
+            due = due.min(self.doors[number].leaves.front().copied().unwrap_or(slices));
         }
-        let mut arrival = Cycle::NEVER;
-        for number in self.crossbar.landing().iter() {
-            let door = &self.doors[number];
-            if door.held < self.room {
-                arrival = arrival.min(self.crossbar.next_arrival(number));
-            } else {
-                // A place becomes free then, or nothing is known of it.
-                due = due.min(door.leaves.front().copied().unwrap_or(slices));
-            }
-        }
-        self.due = due.min(noc.core_cycle_of(arrival)).max(now + 1);
+        self.due = due.max(now + 1);
     }
 
     fn tick(&mut self, tick: Cycle, now: Cycle) {
-        for number in self.asking.without(self.crossbar.full()).iter() {
-            if self.may_leave[number] > now {
-                continue;
-            }
-            let port = &mut self.ports[number];
-            let mut request = port.waiting.pop_front().expect("it asks");
-            match port.waiting.front() {
-                Some(front) => self.may_leave[number] = front.stamps.accepted + 1,
-                None => self.asking.set(number, false),
-            }
-            port.left.push(now);
-            self.left.set(number, true);
-            request.stamps.injected = now;
-            let slice = self.map.slice(request.line, request.sm);
-            self.crossbar.push(tick, number, slice, request.data_bytes(), request);
+        if self.next_leave <= now {
+            self.take_in(tick, now);
         }
-        self.crossbar.tick(tick);
+        let Requests { crossbar, asking, may_leave, next_leave, next_arrival, .. } = self;
+        crossbar.tick_observed(tick, &mut |sent: Sent<'_, Request>| {
+            *next_arrival = sent.arrives.min(*next_arrival);
+            if asking.contains(sent.input) {
+                *next_leave = may_leave[sent.input].min(*next_leave);
+            }
+        });
+        if self.next_arrival <= tick || !self.full.is_empty() {
+            self.hand_out(tick, now);
+        }
+    }
+
+    /// Takes a request of each SM into the network, where there is one and room for it.
+    fn take_in(&mut self, tick: Cycle, now: Cycle) {
+        self.next_leave = Cycle::NEVER;
+        for number in self.asking.without(self.crossbar.full()).iter() {
+            if self.may_leave[number] <= now {
+                let port = &mut self.ports[number];
+                let mut request = port.waiting.pop_front().expect("it asks");
+                self.may_leave[number] = match port.waiting.front() {
+                    Some(front) => front.stamps.accepted + 1,
+                    None => Cycle::NEVER,
+                };
+                self.asking.set(number, !port.waiting.is_empty());
+                port.left.push(now);
+                self.left.set(number, true);
+                request.stamps.injected = now;
+                let slice = self.map.slice(request.line, request.sm);
+                self.crossbar.push(tick, number, slice, request.data_bytes(), request);
+                if !self.crossbar.has_room(number) {
+                    continue;
+                }
+            }
+            self.next_leave = self.next_leave.min(self.may_leave[number]);
+        }
+    }
+
+    /// Gives the slices the requests that have come to them, as far as they have places.
+    fn hand_out(&mut self, tick: Cycle, now: Cycle) {
+        self.next_arrival = Cycle::NEVER;
         for number in self.crossbar.landing().iter() {
-            if self.crossbar.next_arrival(number) > tick {
+            let arrival = self.crossbar.next_arrival(number);
+            if arrival > tick {
+                self.next_arrival = self.next_arrival.min(arrival);
                 continue;
             }
             let door = &mut self.doors[number];
@@ -288,13 +317,15 @@ impl Requests {
                 door.leaves.pop_front();
                 door.held -= 1;
             }
-            if door.held < self.room
-                && let Some(request) = self.crossbar.pop(tick, number)
-            {
+            let has_place = door.held < self.room;
+            self.full.set(number, !has_place);
+            if has_place {
+                let request = self.crossbar.pop(tick, number).expect("it has arrived");
                 door.held += 1;
                 door.arrived.push((now, request));
                 self.arrived.set(number, true);
                 self.last_arrival = Some(now);
+                self.next_arrival = self.next_arrival.min(self.crossbar.next_arrival(number));
             }
         }
     }
