@@ -147,7 +147,7 @@ def main():
     args = parser.parse_args()
     environment = dict(os.environ, GSIM_PTX=",".join(map(os.path.abspath, args.ptx)),
                        GSIM_RUNS=",".join(map(os.path.abspath, args.runs)))
-    command = ["cargo", "test", *args.cargo.split(), "--lib", "-q", "--", "--ignored", "--nocapture", "lowering::tests::table"]
+    command = ["cargo", "test", *args.cargo.split(), "--lib", "-q", "--", "--ignored", "--nocapture", "lowering::measure::table"]
     text = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
     # (set, kernel) -> line -> kind -> count
     gsim = collections.defaultdict(lambda: collections.defaultdict(collections.Counter))
