@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::super::Module;
 use super::super::tests::source;
 use crate::config::load_run;
-use crate::isa::{ArithClass, Cta, Inst, Op, WarpCursor};
-use crate::simulate::Functional;
+use crate::isa::{ArithClass, Cta, CtaSource, Inst, Op, WarpCursor};
+use crate::workload::{Work, registry};
 
 /// Columns of the tables: kinds of instructions that both sides tell apart.
 pub fn kind(inst: &Inst) -> &'static str {
@@ -96,28 +96,30 @@ fn table() {
                 sets.iter().map(|set| crate::config::overrides::assignment(set).unwrap()).collect();
             let run = load_run(Path::new(path), &sets).unwrap();
             let mut counts: BTreeMap<(String, u32, &str), u64> = BTreeMap::new();
-            let functional = Functional::new(&run).unwrap();
+            let mut workload = registry::build(&run).unwrap();
+            let mut modules: BTreeMap<PathBuf, Module> = BTreeMap::new();
             let mut cta = Cta::default();
-            functional
-                .execute(&mut |source| {
-                    let kernel = source.kernel().clone();
-                    let mut executed = vec![0u64; kernel.insts.len()];
-                    while source.next(&mut cta)? {
-                        for warp in &cta.warps {
-                            let mut cursor = WarpCursor::default();
-                            while let Some((pc, _)) = cursor.peek(warp) {
-                                executed[pc as usize] += 1;
-                                cursor.advance(warp);
-                            }
+            for launch in workload.launches.iter().filter_map(Work::ptx) {
+                let parse = || Module::parse(&launch.ptx).unwrap();
+                let module = modules.entry(launch.ptx.path.clone()).or_insert_with(parse);
+                let mut source = module.launch(launch, &mut workload.memory).unwrap();
+                source.issue(run.machine.sm.instructions);
+                let mut executed = vec![0u64; source.kernel().insts.len()];
+                while source.next(&mut cta).unwrap() {
+                    for warp in &cta.warps {
+                        let mut cursor = WarpCursor::default();
+                        while let Some((pc, _)) = cursor.peek(warp) {
+                            executed[pc as usize] += 1;
+                            cursor.advance(warp);
                         }
                     }
-                    for (inst, executed) in kernel.insts.iter().zip(executed) {
-                        let key = (kernel.name.clone(), inst.line, kind(inst));
-                        *counts.entry(key).or_default() += executed;
-                    }
-                    Ok(())
-                })
-                .unwrap();
+                }
+                let kernel = source.kernel();
+                for (inst, executed) in kernel.insts.iter().zip(executed) {
+                    let key = (kernel.name.clone(), inst.line, kind(inst));
+                    *counts.entry(key).or_default() += executed;
+                }
+            }
             let mut text = String::new();
             for ((kernel, line, kind), executed) in counts {
                 let _ = writeln!(text, "{set},{kernel},{line},{kind},{executed}");
