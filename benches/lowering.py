@@ -135,6 +135,19 @@ def called(rows, opcodes):
                     yield caller, text
 
 
+def table(args, ptx, runs):
+    """What gsim says of a file and of runs: (set, kernel) -> line -> kind -> count."""
+    environment = dict(os.environ, GSIM_PTX=os.path.abspath(ptx) if ptx else "",
+                       GSIM_RUNS=",".join(map(os.path.abspath, runs)))
+    command = ["cargo", "test", *args.cargo.split(), "--lib", "-q", "--", "--ignored", "--nocapture", "lowering::measure::table"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+    counts = collections.defaultdict(lambda: collections.defaultdict(collections.Counter))
+    for row in csv.reader(text.splitlines()):
+        if len(row) == 5 and row[4].isdigit():
+            counts[row[0], row[1]][int(row[2])][row[3]] += int(row[4])
+    return counts
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptxas", default="ptxas")
@@ -145,17 +158,11 @@ def main():
     parser.add_argument("--detail", help="a kernel to show line by line")
     parser.add_argument("ptx", nargs="+")
     args = parser.parse_args()
-    environment = dict(os.environ, GSIM_PTX=",".join(map(os.path.abspath, args.ptx)),
-                       GSIM_RUNS=",".join(map(os.path.abspath, args.runs)))
-    command = ["cargo", "test", *args.cargo.split(), "--lib", "-q", "--", "--ignored", "--nocapture", "lowering::tests::table"]
-    text = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
-    # (set, kernel) -> line -> kind -> count
-    gsim = collections.defaultdict(lambda: collections.defaultdict(collections.Counter))
-    for row in csv.reader(text.splitlines()):
-        if len(row) == 5 and row[4].isdigit():
-            gsim[row[0], row[1]][int(row[2])][row[3]] += int(row[4])
+    runs = table(args, "", args.runs)
     rows = []
     for path in args.ptx:
+        # Files may have kernels of the same name; runs name theirs by kernel only.
+        gsim = {**runs, **table(args, path, [])}
         annotated, all_blocks, all_opcodes = annotate(path)
         code = machine_code(disassemble(args, annotated))
         for kernel, blocks in all_blocks.items():

@@ -181,7 +181,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn points_that_differ_in_the_machine_only_are_a_group() {
+    fn points_that_differ_in_the_machine_only_are_a_group_unless_in_its_instructions() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs/stencil-char.ron");
         let point = |sets: &[&str]| {
             let pair = |set: &&str| crate::config::overrides::assignment(set).unwrap();
@@ -195,8 +195,9 @@ mod tests {
             point(&["seed=2"]),
             point(&["machine=v100", "workload.element=Char"]),
             point(&["workload.element=Int", "l1.mshr_entries=16"]),
+            point(&["sm.instructions=Sass"]),
         ];
-        assert_eq!(groups(&points), [vec![0, 2, 4], vec![1, 5], vec![3]]);
+        assert_eq!(groups(&points), [vec![0, 2, 4], vec![1, 5], vec![3], vec![6]]);
         points.truncate(1);
         let many = vec![points.remove(0); 2 * MOST_TOGETHER + 1];
         let sizes: Vec<usize> = groups(&many).iter().map(Vec::len).collect();

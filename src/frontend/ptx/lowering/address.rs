@@ -152,7 +152,7 @@ pub fn bases(code: &mut Code) {
             "shl" if code.shift_left(pc).is_some() && !many => {
                 code.remove(pc);
             }
-            "cvt" if !many => code.remove(pc),
+            "cvt" if !many && code.types(pc).all(|ty| !ty.float()) => code.remove(pc),
             _ => {}
         }
     }

@@ -76,17 +76,27 @@ fn branch(code: &Code, block: usize) -> Option<u32> {
     }
 }
 
+/// The blocks that each may follow.
+fn predecessors(code: &Code) -> Vec<Vec<u32>> {
+    let mut predecessors = vec![Vec::new(); code.blocks.len()];
+    for (block, next) in code.successors.iter().enumerate() {
+        for target in next {
+            predecessors[*target as usize].push(block as u32);
+        }
+    }
+    predecessors
+}
+
 /// A block that does nothing but exit is copied to where it is jumped to: `@P0 EXIT`.
 fn exits(code: &mut Code) {
+    let predecessors = predecessors(code);
     for end in 1..code.blocks.len() {
         let pc = last(code, end);
         let alone = code.blocks[end].start as usize == pc;
         if !alone || code.insts[pc].op != Op::Exit || code.is_guarded(pc) {
             continue;
         }
-        let before: Vec<usize> = (0..code.blocks.len())
-            .filter(|block| code.successors[*block].contains(&(end as u32)))
-            .collect();
+        let before: Vec<usize> = predecessors[end].iter().map(|block| *block as usize).collect();
         let jumps = |block: &usize| branch(code, *block) == Some(end as u32);
         let falls = |block: &usize| *block + 1 == end && code.successors[*block].len() == 1;
         if !before.iter().all(|block| jumps(block) || falls(block)) {
@@ -128,6 +138,7 @@ fn jumps(code: &mut Code) {
 
 /// Short blocks that are jumped over are predicated; the jump is gone.
 fn predicate(code: &mut Code, varying: &[bool]) {
+    let predecessors = predecessors(code);
     for block in 0..code.blocks.len().saturating_sub(1) {
         let (pc, body) = (last(code, block), block + 1);
         let Some(join) = branch(code, block) else { continue };
@@ -136,8 +147,7 @@ fn predicate(code: &mut Code, varying: &[bool]) {
             && join as usize > body
             && code.successors[body] == [join]
             && code.blocks[block].reconverge == join;
-        let entered =
-            code.successors.iter().flatten().filter(|next| **next as usize == body).count();
+        let entered = predecessors[body].len();
         if !is_if || entered != 1 {
             continue;
         }

@@ -54,6 +54,8 @@ fn sequence(code: &Code, pc: usize) -> Option<&'static str> {
         ("cvt", to) => return conversion(code, pc, to, types.next()?),
         ("mul" | "mad", S32 | U32 | S16 | U16) if code.has(pc, "wide") => "x",
         ("mul" | "mad", S32 | U32) if code.has(pc, "hi") => "x",
+        // Half of the corrections for negative operands fall away.
+        ("mul", S64) if code.has(pc, "hi") && code.numbers(pc) > 0 => "xxxxxiiiiim",
         ("mul" | "mad", S64) if code.has(pc, "hi") => "xxxxxxxiiiiiiiiii",
         ("mul" | "mad", U64) if code.has(pc, "hi") => "xxxxiiiim",
         ("mul", S64 | U64 | B64) if is_unsigned_narrow(code, code.arg(pc, 2)) => {

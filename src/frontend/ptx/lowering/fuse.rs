@@ -134,12 +134,12 @@ fn fills(code: &Code, pc: usize, reader: usize) -> bool {
     }
 }
 
-/// Operands of both but for the result of `pc`; numbers count as one each.
+/// Operands of both but for the result of `pc`; numbers count as one each, and what `LOP3` reads twice once.
 fn inputs_together(code: &Code, pc: usize, reader: usize) -> usize {
     let mut inputs = code.inputs(reader);
     inputs.retain(|arg| *arg != code.arg(pc, 0));
     for arg in code.inputs(pc) {
-        if !inputs.contains(&arg) {
+        if !is_logic(code, pc) || !inputs.contains(&arg) {
             inputs.push(arg);
         }
     }

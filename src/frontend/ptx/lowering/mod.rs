@@ -30,6 +30,8 @@ mod expand;
 mod free;
 mod fuse;
 mod loops;
+#[cfg(test)]
+mod measure;
 mod pattern;
 mod schedule;
 #[cfg(test)]

@@ -31,15 +31,10 @@ impl Code<'_> {
         matches!(arg, Arg::Number(number) if number.is_power_of_two())
     }
 
-    /// Operands that are not numbers, each once.
+    /// Operands that are not numbers.
     pub fn inputs(&self, pc: usize) -> Vec<Arg> {
-        let mut inputs: Vec<Arg> = Vec::new();
-        for &arg in self.lines[pc].args.iter().skip(1) {
-            if !matches!(arg, Arg::Number(_)) && !inputs.contains(&arg) {
-                inputs.push(arg);
-            }
-        }
-        inputs
+        let args = self.lines[pc].args.iter().skip(1);
+        args.filter(|arg| !matches!(arg, Arg::Number(_))).copied().collect()
     }
 
     /// How many operands are numbers.

@@ -1,97 +1,227 @@
-//! Rules on small kernels, and what the pass reaches on whole ones.
-
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::path::Path;
+//! Rules on small kernels.
 
 use super::super::Module;
-use super::super::tests::source;
-use crate::config::load_run;
-use crate::isa::{ArithClass, Cta, Inst, Op, WarpCursor};
-use crate::simulate::Functional;
+use super::super::tests::{BODY_LINE, kernel, source};
+use super::measure::kind;
+use crate::config::machine::InstructionSet;
+use crate::isa::{Cta, CtaSource, Inst, Op, WarpCursor};
+use crate::workload::{Arg, DeviceMemory, Launch};
 
-/// Columns of the tables: kinds of instructions that both sides tell apart.
-fn kind(inst: &Inst) -> &'static str {
-    match inst.op {
-        Op::Arith(class) => match class {
-            ArithClass::Move => "move",
-            ArithClass::IntAdd | ArithClass::IntMul | ArithClass::IntMad | ArithClass::IntDiv => {
-                "integer"
-            }
-            ArithClass::FpAdd | ArithClass::FpMul | ArithClass::FpFma | ArithClass::FpDiv => {
-                "float"
-            }
-            ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma | ArithClass::DpDiv => {
-                "double"
-            }
-            ArithClass::Sfu => "special",
-            ArithClass::Control => "control",
-        },
-        Op::Memory(_) => "memory",
-        Op::Barrier | Op::Fence | Op::Exit => "control",
+/// What each line of a body becomes: a letter an instruction. `m`ove, `i`nteger, `f`loat, `d`ouble, `s`pecial, `M`emory,
+/// `c`ontrol.
+fn lowered(body: &str) -> Vec<String> {
+    let module = Module::parse(&source(kernel(body))).unwrap();
+    let program = module.program("k").unwrap();
+    let mut lines = vec![String::new(); body.lines().count()];
+    for inst in program.sass.insts.iter().filter(|inst| inst.line >= BODY_LINE) {
+        let letter = match kind(inst) {
+            "memory" => "M",
+            kind => &kind[..1],
+        };
+        lines[(inst.line - BODY_LINE) as usize].push_str(letter);
     }
+    lines
 }
 
-/// Prints what every kernel of the files in `GSIM_PTX` becomes, and how often the runs in `GSIM_RUNS` execute it; both
-/// are lists of paths with commas. `benches/lowering.py` holds it against `ptxas`.
 #[test]
-#[ignore = "prints tables"]
-fn table() {
-    let list = |name| std::env::var(name).unwrap_or_default();
-    println!("set,kernel,line,kind,executed");
-    for path in list("GSIM_PTX").split(',').filter(|path| !path.is_empty()) {
-        let text = std::fs::read_to_string(path).unwrap();
-        let module = Module::parse(&source(text)).unwrap();
-        let entries: Vec<String> = module.entries().map(str::to_owned).collect();
-        for entry in entries {
-            let program = match module.program(&entry) {
-                Ok(program) => program,
-                Err(error) => {
-                    eprintln!("{error}");
-                    continue;
-                }
-            };
-            for (set, issued) in [("ptx", &program.ptx), ("sass", &program.sass)] {
-                for inst in &issued.insts {
-                    println!("{set},{entry},{},{},1", inst.line, kind(inst));
-                }
-            }
-        }
+fn copies_and_numbers_are_free() {
+    let body = "mov.u32 %r1, 5;\nmov.u32 %r2, %r0;\nadd.s32 %r3, %r2, %r1;\nst.global.u32 [%a1], %r3;\nret;";
+    assert_eq!(lowered(body), ["", "", "i", "M", "c"]);
+    // A number that is stored needs a register, zero has one.
+    let body = "mov.u32 %r1, 5;\nst.global.u32 [%a1], %r1;\nmov.u32 %r2, 0;\nst.global.u32 [%a1], %r2;\nret;";
+    assert_eq!(lowered(body), ["m", "M", "", "M", "c"]);
+}
+
+#[test]
+fn what_nobody_reads_is_not_issued() {
+    let body = "add.s32 %r1, %r0, 1;\nmul.lo.s32 %r2, %r1, %r1;\nret;";
+    assert_eq!(lowered(body), ["", "", "c"]);
+    // What is gone still reads: the sum becomes part of the product's reader.
+    let body = "ld.global.u64 %a3, [%a0];\ncvt.u32.u64 %r1, %a3;\nst.global.u32 [%a1], %r1;\nret;";
+    assert_eq!(lowered(body), ["M", "", "M", "c"]);
+}
+
+#[test]
+fn a_signed_index_is_one_instruction_for_each_base() {
+    let body = "mul.wide.s32 %a3, %r0, 4;\nadd.s64 %a4, %a0, %a3;\nadd.s64 %a5, %a1, %a3;\n\
+                ld.global.u32 %r1, [%a4];\nst.global.u32 [%a5], %r1;\nret;";
+    assert_eq!(lowered(body), ["", "i", "i", "M", "M", "c"]);
+    // IMAD.SHL, IMAD.HI and two sums of two.
+    let body = body.replace("s32", "u32");
+    assert_eq!(lowered(&body), ["ii", "ii", "ii", "M", "M", "c"]);
+}
+
+#[test]
+fn constants_that_are_added_to_addresses_are_offsets() {
+    let body = "mul.wide.s32 %a3, %r0, 4;\nadd.s64 %a4, %a1, %a3;\nadd.s64 %a5, %a4, 1024;\n\
+                st.global.u32 [%a5+4], %r0;\nret;";
+    assert_eq!(lowered(body), ["", "i", "", "M", "c"]);
+}
+
+#[test]
+fn shared_addresses_have_32_bits() {
+    let body = ".shared .align 4 .b8 tile[4096];\nmul.wide.s32 %a3, %r0, 4;\nmov.u64 %a4, tile;\n\
+                add.s64 %a5, %a4, %a3;\nst.shared.u32 [%a5], %r0;\nret;";
+    assert_eq!(lowered(body), ["", "", "", "i", "M", "c"]);
+}
+
+#[test]
+fn pairs_are_fused() {
+    let line = |body: &str| {
+        let text = format!(
+            "ld.global.v2.u32 {{%r1, %r2}}, [%a0];\n{body}\nst.global.u32 [%a1], %r4;\nret;"
+        );
+        let lines = lowered(&text);
+        lines[1..lines.len() - 2].join(" ")
+    };
+    // IADD3, LEA, LEA.HI, IMAD, LOP3, VIADDMNMX.
+    assert_eq!(line("add.s32 %r3, %r1, %r2;\nadd.s32 %r4, %r3, %r0;"), " i");
+    assert_eq!(line("shl.b32 %r3, %r1, 8;\nadd.s32 %r4, %r3, %r0;"), " i");
+    assert_eq!(line("shr.u32 %r3, %r1, 31;\nadd.s32 %r4, %r3, %r1;"), " i");
+    assert_eq!(line("mul.lo.s32 %r3, %r1, %r2;\nadd.s32 %r4, %r3, %r0;"), " i");
+    assert_eq!(line("and.b32 %r3, %r1, 7;\nxor.b32 %r4, %r3, %r2;"), " i");
+    assert_eq!(line("add.s32 %r3, %r1, 1;\nmax.s32 %r4, %r3, %r2;"), " i");
+    // Four inputs do not fit.
+    let four = "add.s32 %r3, %r1, %r2;\nadd.s32 %r5, %r3, %r0;\nadd.s32 %r4, %r5, %r1;";
+    assert_eq!(line(four), " i i");
+    // A sum that is read twice stays.
+    assert_eq!(
+        line("add.s32 %r3, %r1, %r2;\nadd.s32 %r5, %r3, %r0;\nmul.lo.s32 %r4, %r5, %r3;"),
+        "i i i"
+    );
+}
+
+#[test]
+fn comparisons_take_a_predicate() {
+    let body = "setp.lt.s32 %p1, %r0, 7;\nsetp.gt.s32 %p2, %r0, 2;\nand.pred %p3, %p1, %p2;\n\
+                selp.u32 %r1, 1, 2, %p3;\nst.global.u32 [%a1], %r1;\nret;";
+    assert_eq!(lowered(body).concat(), "iiiMc");
+}
+
+#[test]
+fn signs_are_operands() {
+    let body = "ld.global.f32 %f1, [%a0];\nneg.f32 %f2, %f1;\nfma.rn.f32 %f3, %f1, %f2, %f1;\n\
+                abs.f32 %f4, %f3;\nadd.f32 %f5, %f4, %f1;\nst.global.f32 [%a1], %f5;\nret;";
+    assert_eq!(lowered(body), ["M", "", "f", "", "f", "M", "c"]);
+}
+
+#[test]
+fn wide_integers_and_functions_are_sequences() {
+    let count = |body: &str, ty: &str, reg: &str| {
+        let text = format!(
+            "ld.global.{ty} %{reg}3, [%a0];\nld.global.{ty} %{reg}4, [%a0+8];\n{body}\n\
+             st.global.{ty} [%a1], %{reg}5;\nret;"
+        );
+        lowered(&text)[2].len()
+    };
+    for (body, expected) in [
+        ("add.s64 %a5, %a3, %a4;", 2),
+        ("mul.lo.s64 %a5, %a3, %a4;", 4),
+        ("min.s64 %a5, %a3, %a4;", 4),
+        ("div.s64 %a5, %a3, %a4;", 70),
+    ] {
+        assert_eq!(count(body, "u64", "a"), expected, "{body}");
     }
-    for path in list("GSIM_RUNS").split(',').filter(|path| !path.is_empty()) {
-        for (set, name) in [("ptx-run", "Ptx"), ("sass-run", "Sass")] {
-            let sets = [format!("sm.instructions={name}")];
-            let sets: Vec<_> =
-                sets.iter().map(|set| crate::config::overrides::assignment(set).unwrap()).collect();
-            let run = load_run(Path::new(path), &sets).unwrap();
-            let mut counts: BTreeMap<(String, u32, &str), u64> = BTreeMap::new();
-            let functional = Functional::new(&run).unwrap();
-            let mut cta = Cta::default();
-            functional
-                .execute(&mut |source| {
-                    let kernel = source.kernel().clone();
-                    let mut executed = vec![0u64; kernel.insts.len()];
-                    while source.next(&mut cta)? {
-                        for warp in &cta.warps {
-                            let mut cursor = WarpCursor::default();
-                            while let Some((pc, _)) = cursor.peek(warp) {
-                                executed[pc as usize] += 1;
-                                cursor.advance(warp);
-                            }
-                        }
-                    }
-                    for (inst, executed) in kernel.insts.iter().zip(executed) {
-                        let key = (kernel.name.clone(), inst.line, kind(inst));
-                        *counts.entry(key).or_default() += executed;
-                    }
-                    Ok(())
-                })
-                .unwrap();
-            let mut text = String::new();
-            for ((kernel, line, kind), executed) in counts {
-                let _ = writeln!(text, "{set},{kernel},{line},{kind},{executed}");
-            }
-            print!("{text}");
-        }
+    for (body, expected) in [
+        ("div.rn.f32 %f5, %f3, %f4;", 10),
+        ("div.full.f32 %f5, %f3, %f4;", 8),
+        ("sqrt.approx.ftz.f32 %f5, %f3;", 1),
+        ("ex2.approx.f32 %f5, %f3;", 4),
+    ] {
+        assert_eq!(count(body, "f32", "f"), expected, "{body}");
     }
+    assert_eq!(count("div.s32 %r5, %r3, %r4;", "u32", "r"), 22);
+    assert_eq!(count("fma.rn.f64 %d5, %d3, %d4, %d4;", "f64", "d"), 1);
+}
+
+#[test]
+fn exits_are_copied_to_the_branches_that_lead_there() {
+    let body = "setp.gt.s32 %p1, %r0, 7;\n@%p1 bra END;\nst.global.u32 [%a1], %r0;\nEND:\nret;";
+    // The store's block ends with the exit of its lanes.
+    let lines = lowered(body);
+    assert_eq!(lines.concat().matches('c').count(), 2);
+    let module = Module::parse(&source(kernel(body))).unwrap();
+    let program = module.program("k").unwrap();
+    assert_eq!(program.sass.blocks.last().unwrap().len, 0);
+    let exits = program.sass.insts.iter().filter(|inst| inst.op == Op::Exit);
+    assert_eq!(exits.count(), 2);
+}
+
+#[test]
+fn short_blocks_are_predicated_and_long_ones_converge() {
+    let body = |adds: usize| {
+        format!(
+            "ld.global.f32 %f1, [%a0];\nsetp.gt.s32 %p1, %r0, 7;\n@%p1 bra L;\n{}\nL:\n\
+             st.global.f32 [%a1], %f1;\nret;",
+            "fma.rn.f32 %f1, %f1, %f1, %f1;".repeat(adds)
+        )
+    };
+    let predicated = |adds| {
+        let module = Module::parse(&source(kernel(&body(adds)))).unwrap();
+        let program = module.program("k").unwrap();
+        program.sass.blocks[0].predicated == 1
+    };
+    assert!(predicated(8) && !predicated(9));
+    assert_eq!(lowered(&body(8))[2], "");
+    // BRA and BSYNC; BSSY has the line of its block's start, before the body.
+    assert_eq!(lowered(&body(9))[2..], ["c", "fffffffff", "", "cM", "c"].map(str::to_owned));
+}
+
+#[test]
+fn a_predicated_block_is_issued_by_warps_that_jump_over_it() {
+    let body = "mov.u32 %r1, 0;\nsetp.lt.u32 %p1, %r0, 64;\n@%p1 bra L;\nld.global.u32 %r1, [%a0];\nL:\n\
+                st.global.u32 [%a1], %r1;\nret;";
+    let mut memory = DeviceMemory::default();
+    let [input, output] = ["in", "out"].map(|name| memory.allocate(name, 96 * 8));
+    let launch = Launch {
+        ptx: source(kernel(body)),
+        entry: "k".into(),
+        grid: [1; 3],
+        block: [96, 1, 1],
+        dynamic_shared: 0,
+        args: vec![Arg::Buffer(input), Arg::Buffer(output)],
+    };
+    let module = Module::parse(&launch.ptx).unwrap();
+    let mut running = module.launch(&launch, &mut memory).unwrap();
+    running.issue(InstructionSet::Sass);
+    let mut cta = Cta::default();
+    assert!(running.next(&mut cta).unwrap());
+    let loads = |warp: usize| {
+        let stream = &cta.warps[warp];
+        let mut cursor = WarpCursor::default();
+        let mut masks = Vec::new();
+        while let Some((pc, _)) = cursor.peek(stream) {
+            if let Op::Memory(_) = running.kernel().insts[pc as usize].op {
+                masks.push(cursor.addresses(stream).mask);
+            }
+            cursor.advance(stream);
+        }
+        masks
+    };
+    assert_eq!([loads(0), loads(2)], [[0, !0], [!0, !0]]);
+    assert_eq!(cta.warps[0].instructions(), cta.warps[2].instructions());
+}
+
+#[test]
+fn readers_depend_on_what_is_gone_reads() {
+    let body = "ld.global.s32 %r1, [%a0];\nmul.wide.s32 %a3, %r1, 4;\nadd.s64 %a4, %a1, %a3;\n\
+                st.global.u32 [%a4], %r0;\nret;";
+    let module = Module::parse(&source(kernel(body))).unwrap();
+    let program = module.program("k").unwrap();
+    let of = |line: u32| {
+        let at = |inst: &&Inst| inst.line == BODY_LINE + line;
+        program.sass.insts.iter().find(at).unwrap()
+    };
+    let loaded = of(0).dsts.as_slice()[0];
+    assert!(of(2).srcs.as_slice().contains(&loaded));
+}
+
+#[test]
+fn loads_go_before_what_does_not_lead_to_them() {
+    let body = "ld.global.f32 %f1, [%a0];\nadd.f32 %f2, %f1, %f1;\nld.global.f32 %f3, [%a0+4];\n\
+                add.f32 %f4, %f2, %f3;\nst.global.f32 [%a1], %f4;\nret;";
+    let module = Module::parse(&source(kernel(body))).unwrap();
+    let program = module.program("k").unwrap();
+    let lines = program.sass.insts.iter().map(|inst| inst.line).filter(|line| *line >= BODY_LINE);
+    assert_eq!(lines.collect::<Vec<_>>(), [0, 2, 1, 3, 4, 5].map(|line| BODY_LINE + line));
 }
