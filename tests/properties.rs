@@ -6,6 +6,7 @@ mod common;
 
 use common::{Script, Step, gtx480};
 use gsim::config::Machine;
+use gsim::config::machine::L2Partitions;
 use gsim::gpu::{Gpu, KernelStatistics, Stepping, total};
 use gsim::stats::{IssueReason, LsuReason};
 use proptest::prelude::*;
@@ -123,7 +124,7 @@ fn l1() -> impl Strategy<Value = Changes> {
     let replacement = prop_oneof![Just("Lru"), Just("Fifo")];
     let loads = prop_oneof![4 => Just("Cached"), 1 => Just("Bypass")];
     let sector = prop_oneof![Just(32u32), Just(64), Just(128)];
-    let stores = prop_oneof![Just("Evict"), Just("Update"), Just("Validate")];
+    let stores = prop_oneof![Just("Evict"), Just("Drop"), Just("Update"), Just("Validate")];
     let tag_latency = prop_oneof![Just(0u32), 1u32..=12];
     let limits = (1u32..=3, 1u32..=4, 1u32..=3, tag_latency, 1u32..=2);
     (sets, 1u32..=3, index, replacement, loads, limits, (sector, stores)).prop_map(
@@ -157,14 +158,23 @@ fn l2() -> impl Strategy<Value = Changes> {
     let hash = prop_oneof![Just("RoundRobin"), Just("Hashed")];
     let sizes = (0u32..=2, 1u32..=2, 1u32..=3, 1u32..=2);
     let queues = (1u32..=2, 0u32..=5, 1u32..=2);
-    let kind = (mode, hash);
+    let partitions = prop_oneof![
+        1 => Just(json!("One")),
+        2 => (1u32..=9, 1u32..=3).prop_map(|(latency, queue)| json!({"Two": {"latency": latency, "queue": queue}})),
+    ];
+    let kind = (mode, hash, partitions);
     (slices, fetch, sizes, queues, kind).prop_map(|(slices, fetch, sizes, queues, kind)| {
-        let ((slices, channels), (sector, fetch), (mode, hash)) = (slices, fetch, kind);
+        let ((slices, channels), (sector, fetch)) = (slices, fetch);
+        let (mode, hash, partitions) = kind;
+        // They need two slices a channel, and a cache.
+        let can_be_two = slices == 2 * channels && mode == "Cache";
+        let partitions = if can_be_two { partitions } else { json!("One") };
         let (set_bits, ways, entries, mergers) = sizes;
         let (input, tag_latency, reply) = queues;
         vec![
             ("l2.mode", json!(mode)),
             ("l2.slice_hash", json!(hash)),
+            ("l2.partitions", partitions),
             ("l2.sector", json!(sector)),
             ("l2.slices", json!(slices)),
             ("dram.channels", json!(channels)),
@@ -188,9 +198,11 @@ fn memory() -> impl Strategy<Value = Changes> {
         prop_oneof![Just(json!("Mixed")), Just(json!({"Batched": {"high": 2, "low": 1}})),];
     let rows = prop_oneof![Just("Open"), Just("Closed")];
     let khz = || prop_oneof![2 => Just(700_000u32), 1 => 200_000u32..2_000_000];
-    let noc = (1u32..=3, 1u32..=2, prop_oneof![Just(8u32), Just(40)]);
+    let width = || prop_oneof![Just(8u32), Just(40)];
+    let noc = (1u32..=3, 1u32..=2, (width(), width(), width()));
     (scheduler, writes, rows, 2u32..=6, noc, (khz(), khz(), khz())).prop_map(
-        |(scheduler, writes, rows, queue, (latency, input, flit), (noc, l2, dram))| {
+        |(scheduler, writes, rows, queue, (latency, input, widths), (noc, l2, dram))| {
+            let (flit, slice_in, sm_port) = widths;
             vec![
                 ("dram.scheduler", scheduler),
                 ("dram.writes", writes),
@@ -200,6 +212,8 @@ fn memory() -> impl Strategy<Value = Changes> {
                 ("noc.latency", json!(latency)),
                 ("noc.input_queue", json!(input)),
                 ("noc.flit_bytes", json!(flit)),
+                ("noc.slice_in_bytes", json!(slice_in)),
+                ("noc.sm_port_bytes", json!(sm_port)),
                 ("clocks.noc_khz", json!(noc)),
                 ("clocks.l2_khz", json!(l2)),
                 ("clocks.dram_khz", json!(dram)),
@@ -208,9 +222,24 @@ fn memory() -> impl Strategy<Value = Changes> {
     )
 }
 
+fn launch() -> impl Strategy<Value = Changes> {
+    let rate = prop_oneof![
+        1 => Just(json!("Unlimited")),
+        2 => (1u32..=5, 1u32..=40).prop_map(|(ctas, cycles)| json!({"Limited": {"ctas": ctas, "cycles": cycles}})),
+    ];
+    (0u32..=30, rate, 0u32..=2).prop_map(|(latency, rate, pass_latency)| {
+        vec![
+            ("launch.latency", json!(latency)),
+            ("launch.rate", rate),
+            ("shared_memory.pass_latency", json!(pass_latency)),
+        ]
+    })
+}
+
 /// The changes that make a small machine; printed when a case fails.
 fn small_machine() -> impl Strategy<Value = Changes> {
-    (sm(), l1(), l2(), memory()).prop_map(|(sm, l1, l2, memory)| [sm, l1, l2, memory].concat())
+    let parts = (sm(), l1(), l2(), memory(), launch());
+    parts.prop_map(|(sm, l1, l2, memory, launch)| [sm, l1, l2, memory, launch].concat())
 }
 
 fn script(ctas: &Ctas) -> Script<impl Fn(u64, usize) -> Vec<Step>> {
@@ -272,12 +301,16 @@ fn check_books(
 
     // What leaves one level arrives at the next, and every request is answered.
     let reads = l1.load_misses + l1.load_bypasses + l1.atomics;
-    prop_assert_eq!(l2.reads(), reads);
+    let is_one = machine.l2.partitions == L2Partitions::One;
+    let balances = if is_one { l2.reads() == reads } else { l2.reads() >= reads };
+    prop_assert!(balances, "{} reads of {reads}", l2.reads());
     prop_assert_eq!(l2.atomics, l1.atomics);
     prop_assert_eq!(l2.write_hits + l2.write_misses, l1.stores);
     prop_assert_eq!(seen.components.request_network.packets, reads + l1.stores);
     prop_assert_eq!(seen.components.reply_network.packets, reads + l1.stores);
-    prop_assert_eq!(dram.reads, l2.fetches);
+    // What a slice fetches from the other partition's, that one has already or fetches itself.
+    let balances = if is_one { dram.reads == l2.fetches } else { dram.reads <= l2.fetches };
+    prop_assert!(balances, "{} reads of {} fetches", dram.reads, l2.fetches);
     let most = l2.read_misses * u64::from(machine.l2.line.get() / machine.l2.fetch.get());
     let least = l2.read_misses * u64::from(machine.l2.sector.get() / machine.l2.fetch.get());
     prop_assert!((least..=most).contains(&l2.fetches), "{} fetches", l2.fetches);

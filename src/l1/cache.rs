@@ -27,8 +27,8 @@ pub struct L1 {
     valid: Box<[u128]>,
     /// The MSHR entry of each way; meaningful for reserved ways.
     entry_of_way: Box<[MshrId]>,
-    /// Lines that are dropped when they have arrived, by way.
-    doomed: Box<[bool]>,
+    /// Bytes that are dropped when the line has arrived, by way.
+    doomed: Box<[u128]>,
     mshrs: MshrFile<Waiting>,
     /// The way that each entry fills, and the bytes that are on their way to it.
     outstanding: Box<[Outstanding]>,
@@ -106,7 +106,7 @@ impl L1 {
             self.tags = TagArray::new(sets.size(), ways, index, replacement);
             self.valid = vec![0; self.tags.len()].into();
             self.entry_of_way = vec![MshrId::default(); self.tags.len()].into();
-            self.doomed = vec![false; self.tags.len()].into();
+            self.doomed = vec![0; self.tags.len()].into();
         }
         self.tags.invalidate_all();
     }
@@ -226,10 +226,12 @@ impl L1 {
         match self.config.stores {
             StorePolicy::Evict => self.drop_line(access.line),
             StorePolicy::Drop => {
-                if let Lookup::Reserved(way) = self.tags.lookup(access.line) {
-                    self.doomed[way.index()] = true;
+                let sectors = self.sectors.around(access.bytes);
+                match self.tags.lookup(access.line) {
+                    Lookup::Reserved(way) => self.doomed[way.index()] |= sectors,
+                    Lookup::Present(way) => self.drop_sectors(way, sectors),
+                    Lookup::Absent => {}
                 }
-                self.drop_line(access.line);
             }
             StorePolicy::Update => {
                 if let Lookup::Present(way) = self.tags.lookup(access.line) {
@@ -265,6 +267,18 @@ impl L1 {
         if let Lookup::Present(way) = self.tags.lookup(line) {
             self.tags.invalidate(way);
             self.stats.store_evictions += 1;
+        }
+    }
+
+    /// Sectors that the L2 is about to change do not stay here.
+    fn drop_sectors(&mut self, way: Way, sectors: u128) {
+        let valid = &mut self.valid[way.index()];
+        if *valid & sectors != 0 {
+            *valid &= !sectors;
+            self.stats.store_evictions += 1;
+        }
+        if *valid == 0 {
+            self.tags.invalidate(way);
         }
     }
 
@@ -358,9 +372,9 @@ impl DataCache for L1 {
         self.valid[way.index()] |= reply.bytes;
         if left == 0 {
             self.tags.fill(way);
-            if std::mem::take(&mut self.doomed[way.index()]) {
-                self.tags.invalidate(way);
-                self.stats.store_evictions += 1;
+            let doomed = std::mem::take(&mut self.doomed[way.index()]);
+            if doomed != 0 {
+                self.drop_sectors(way, doomed);
             }
         }
         let (accesses, _) = self.mshrs.arrive(entry, |waiting| waiting.wanted & left == 0);

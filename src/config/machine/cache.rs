@@ -88,7 +88,8 @@ pub enum LoadsLook {
 pub enum StorePolicy {
     /// A line that is present is dropped.
     Evict,
-    /// As `Evict`; a line that is on its way serves the loads that wait for it and is dropped then.
+    /// The sectors that are written are dropped. Those that are on their way serve the loads that wait for them and
+    /// are dropped then.
     Drop,
     /// A line that is present is updated and stays; none is allocated.
     Update,
