@@ -82,10 +82,10 @@ impl Functional {
             match work {
                 Work::Ptx(launch) => {
                     let module = self.modules.of(launch)?;
-                    let mut source = module.launch(launch, &mut self.workload.memory)?;
+                    let memory = &mut self.workload.memory;
+                    let mut source = module.launch_for(launch, memory, self.instructions)?;
                     source.limit = self.workload.own.limit.unwrap_or(source.limit);
                     source.check(self.workload.own.checks);
-                    source.issue(self.instructions);
                     take(&mut source)?;
                     prints += source.prints();
                     ctas += source.kernel().ctas;

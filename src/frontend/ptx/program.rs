@@ -4,7 +4,6 @@ use super::ast::Type;
 use super::exec::Registers;
 use super::lowering::Issued;
 pub use super::parts::*;
-use crate::config::machine::InstructionSet;
 use crate::isa::{Inst, LaneMask};
 
 /// Executes a register-to-register instruction for the lanes of a mask.
@@ -297,10 +296,8 @@ pub struct Program {
     pub name: String,
     /// What each instruction reads and writes, and its line.
     pub insts: Vec<Inst>,
-    /// For a machine that issues the text.
-    pub ptx: Issued,
-    /// For a machine that issues machine code.
-    pub sass: Issued,
+    /// What the machine sees.
+    pub issued: Issued,
     /// For execution, one for each instruction.
     pub micros: Vec<Micro>,
     /// Memory accesses.
@@ -349,14 +346,4 @@ pub struct Program {
     pub max_threads: Option<u64>,
     /// `.reqntid`
     pub required_threads: Option<[u64; 3]>,
-}
-
-impl Program {
-    /// What a machine of that instruction set sees.
-    pub fn issued(&self, instructions: InstructionSet) -> &Issued {
-        match instructions {
-            InstructionSet::Ptx => &self.ptx,
-            InstructionSet::Sass => &self.sass,
-        }
-    }
 }

@@ -22,14 +22,15 @@ const MAX_THREADS: u64 = 1024;
 pub struct Module {
     pub(super) path: PathBuf,
     pub(super) ast: Ast,
-    programs: Vec<OnceLock<Result<Arc<Program>>>>,
+    /// For each entry, as it is for machines that issue the text, and for those that issue machine code.
+    programs: Vec<[OnceLock<Result<Arc<Program>>>; 2]>,
 }
 
 impl Module {
     /// Parses a module. Entries that gsim cannot execute are no error until they are launched.
     pub fn parse(source: &PtxSource) -> Result<Module> {
         let ast = parse(&source.text, &source.path)?;
-        let programs = ast.entries.iter().map(|_| OnceLock::new()).collect();
+        let programs = ast.entries.iter().map(|_| [const { OnceLock::new() }; 2]).collect();
         Ok(Module { path: source.path.clone(), ast, programs })
     }
 
@@ -43,27 +44,48 @@ impl Module {
         Ok(self.program(name)?.params.len())
     }
 
-    /// The decoded entry of that name.
+    /// The decoded entry of that name, for machines that issue the text.
     pub(super) fn program(&self, name: &str) -> Result<Arc<Program>> {
+        self.program_for(name, InstructionSet::Ptx)
+    }
+
+    /// The decoded entry of that name.
+    pub(super) fn program_for(&self, name: &str, set: InstructionSet) -> Result<Arc<Program>> {
         let Some(index) = self.ast.entries.iter().position(|entry| entry.name == name) else {
             let known: Vec<&str> = self.entries().take(8).collect();
             return Err(Error::input(format!("there is no entry `{name}`"))
                 .in_file(&self.path)
                 .hint(format!("the module has: {}", known.join(", "))));
         };
-        self.programs[index]
-            .get_or_init(|| lower(&self.ast.entries[index], &self.ast, &self.path).map(Arc::new))
+        let place = match set {
+            InstructionSet::Ptx => 0,
+            InstructionSet::Sass => 1,
+        };
+        self.programs[index][place]
+            .get_or_init(|| {
+                lower(&self.ast.entries[index], &self.ast, &self.path, set).map(Arc::new)
+            })
             .clone()
     }
 
     /// Prepares a launch; nothing executes before the first CTA is asked for. Buffers of `memory`
-    /// hold the launch's results when its last CTA has been handed out.
+    /// hold the launch's results when its last CTA has been handed out. Streams hold the instructions of the text.
     pub fn launch<'m>(
         &self,
         launch: &Launch,
         memory: &'m mut DeviceMemory,
     ) -> Result<PtxLaunch<'m>> {
-        let program = self.program(&launch.entry)?;
+        self.launch_for(launch, memory, InstructionSet::Ptx)
+    }
+
+    /// As [`Module::launch`], with streams of the instructions that a machine of that set issues.
+    pub fn launch_for<'m>(
+        &self,
+        launch: &Launch,
+        memory: &'m mut DeviceMemory,
+        set: InstructionSet,
+    ) -> Result<PtxLaunch<'m>> {
+        let program = self.program_for(&launch.entry, set)?;
         let threads = self.check_shape(&program, launch)?;
         let params = self.params(&program, &launch.args)?;
         let shared_bytes = program
@@ -74,7 +96,7 @@ impl Module {
         let [gx, gy, gz] = launch.grid.map(u64::from);
         let kernel = Kernel {
             name: program.name.clone(),
-            insts: program.ptx.insts.clone(),
+            insts: program.issued.insts.clone(),
             regs: program.regs,
             registers_per_thread: program.registers_per_thread,
             shared_bytes,
@@ -109,7 +131,6 @@ impl Module {
         let state = CtaState::new(&program, threads, shared_bytes, consts, value, axis);
         Ok(PtxLaunch {
             limit: DEFAULT_LIMIT,
-            issue: InstructionSet::Ptx,
             path: self.path.clone(),
             state,
             program,
@@ -251,7 +272,6 @@ pub struct PtxLaunch<'m> {
     /// Warp instructions that the launch may execute; reaching it is an error, so that a kernel
     /// that never ends does.
     pub limit: u64,
-    issue: InstructionSet,
     path: PathBuf,
     program: Arc<Program>,
     kernel: Kernel,
@@ -273,13 +293,6 @@ impl PtxLaunch<'_> {
     /// called before the first CTA.
     pub fn check(&mut self, checks: Checks) {
         self.state.set_checks(checks);
-    }
-
-    /// Decides which instructions the streams hold; those of the text unless this says otherwise. To be called
-    /// before the first CTA.
-    pub fn issue(&mut self, instructions: InstructionSet) {
-        self.issue = instructions;
-        self.kernel.insts.clone_from(&self.program.issued(instructions).insts);
     }
 
     /// How often a warp has called `printf` so far. Nothing is printed.
@@ -322,9 +335,8 @@ impl CtaSource for PtxLaunch<'_> {
         let place = self.next;
         let limit = self.limit.saturating_sub(self.executed);
         let mut budget = limit;
-        let issued = self.program.issued(self.issue);
         self.state
-            .run((&self.program, issued), place, self.memory, &mut budget, cta)
+            .run(&self.program, place, self.memory, &mut budget, cta)
             .map_err(|fault| self.error(place, &fault))?;
         self.executed += limit - budget;
         self.next.number += 1;

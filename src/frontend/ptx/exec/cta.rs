@@ -70,7 +70,7 @@ impl CtaState {
     /// executed; running out of it is a fault.
     pub fn run(
         &mut self,
-        (program, issued): (&Program, &Issued),
+        program: &Program,
         place: Place,
         global: &mut DeviceMemory,
         budget: &mut u64,
@@ -89,8 +89,8 @@ impl CtaState {
                 }
                 moved = true;
                 let before = *budget;
-                self.run_warp((program, issued), place, warp, global, budget, cta, alive as u16)?;
-                self.count_bytes(before - *budget, cta, issued, warp)?;
+                self.run_warp(program, place, warp, global, budget, cta, alive as u16)?;
+                self.count_bytes(before - *budget, cta, &program.issued, warp)?;
                 if self.stacks[warp].is_done() {
                     alive -= 1;
                     self.barriers.end_warp(alive as u16);
@@ -150,7 +150,7 @@ impl CtaState {
     #[expect(clippy::too_many_arguments, reason = "parts of the CTA that are lent for the call")]
     fn run_warp(
         &mut self,
-        (program, issued): (&Program, &Issued),
+        program: &Program,
         place: Place,
         warp: usize,
         global: &mut DeviceMemory,
@@ -169,6 +169,7 @@ impl CtaState {
             warp_of_launch: place.number * self.stacks.len() as u64 + warp as u64,
             consts: &self.consts,
         };
+        let issued = &program.issued;
         let stack = &mut self.stacks[warp];
         let calls = &mut self.calls[warp];
         let stream = &mut cta.warps[warp];

@@ -5,6 +5,7 @@ use super::super::liveness;
 use super::super::lowering::{self, Issued};
 use super::super::program::{Block, Constant, NO_BLOCK, Program, TRUE};
 use super::{Lowerer, calls, variables};
+use crate::config::machine::InstructionSet;
 use crate::error::Result;
 
 impl Lowerer<'_> {
@@ -37,15 +38,7 @@ impl Lowerer<'_> {
             }));
             first += count;
         }
-        let mut successors = Vec::with_capacity(blocks.len());
-        for graph in &self.graphs {
-            let moved = successors.len() as u32;
-            let next = |next: &Vec<u32>| next.iter().map(|next| next + moved).collect();
-            successors.extend(graph.successors.iter().map(next).collect::<Vec<Vec<u32>>>());
-        }
-        let lines = std::mem::take(&mut self.lines);
-        let weights = &self.names.weights;
-        let sass = lowering::machine_code(lines, &self.insts, (&blocks, &successors), weights);
+        let issued = self.issued(&blocks);
         let graph = self.call_graph();
         let frames: Vec<u64> = self.layout.frames.iter().map(|frame| frame.bytes).collect();
         let (recursive, local_bytes) = calls::stack_bytes(&graph, &frames);
@@ -55,8 +48,7 @@ impl Lowerer<'_> {
         }
         Ok(Program {
             name: entry.name.clone(),
-            ptx: Issued::text(&self.insts, &blocks),
-            sass,
+            issued,
             insts: self.insts,
             micros: self.micros,
             accesses: self.accesses,
@@ -83,5 +75,20 @@ impl Lowerer<'_> {
             max_threads: entry.max_threads,
             required_threads: entry.required_threads,
         })
+    }
+
+    /// What the machine sees of the blocks.
+    fn issued(&mut self, blocks: &[Block]) -> Issued {
+        if self.set == InstructionSet::Ptx {
+            return Issued::text(&self.insts, blocks);
+        }
+        let mut successors: Vec<Vec<u32>> = Vec::with_capacity(blocks.len());
+        for graph in &self.graphs {
+            let moved = successors.len() as u32;
+            let next = |next: &Vec<u32>| next.iter().map(|next| next + moved).collect();
+            successors.extend(graph.successors.iter().map(next));
+        }
+        let lines = std::mem::take(&mut self.lines);
+        lowering::machine_code(lines, &self.insts, (blocks, &successors), &self.names.weights)
     }
 }

@@ -28,19 +28,26 @@ use super::lexer::Place;
 use super::lowering::Line;
 use super::ops::{Opcode, Rule, Slot, select};
 use super::program::*;
+use crate::config::machine::InstructionSet;
 use crate::error::{Error, Result};
 use crate::isa::{ArithClass, Inst, Op, Operands};
 
 /// Instructions that an entry may have.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
 
-/// Decodes an entry and the functions that it may call.
-pub fn lower<'a>(entry: &'a Entry, ast: &'a Ast, path: &'a Path) -> Result<Program> {
+/// Decodes an entry and the functions that it may call, for machines of an instruction set.
+pub fn lower<'a>(
+    entry: &'a Entry,
+    ast: &'a Ast,
+    path: &'a Path,
+    set: InstructionSet,
+) -> Result<Program> {
     let numbers = calls::reachable(entry, ast);
     let functions = numbers.iter().map(|number| &ast.functions[*number as usize]);
     let bodies: Vec<&'a Entry> = std::iter::once(entry).chain(functions).collect();
     let layout = Layout::new(&bodies, ast, path)?;
     let mut lowerer = Lowerer {
+        set,
         path,
         ast,
         numbers: &numbers,
@@ -96,6 +103,8 @@ impl Decoded {
 }
 
 struct Lowerer<'a> {
+    /// Which instructions the machine issues.
+    set: InstructionSet,
     path: &'a Path,
     ast: &'a Ast,
     /// Places in the module of the functions, in the order in which they are decoded.
@@ -297,8 +306,10 @@ impl<'a> Lowerer<'a> {
             decoded.srcs.add(reg);
         }
         let Decoded { step, op, flow, ops, imm, dsts, srcs } = decoded;
-        let args = self.args(instruction);
-        self.lines.push(Line { text: instruction, args });
+        if self.set == InstructionSet::Sass {
+            let args = self.args(instruction);
+            self.lines.push(Line { text: instruction, args });
+        }
         self.micros.push(Micro { step, guard, guard_flip, ops, imm });
         self.insts.push(Inst { op, dsts, srcs, line: instruction.at.line });
         self.flow.push(flow);

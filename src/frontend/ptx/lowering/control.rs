@@ -89,14 +89,13 @@ fn predecessors(code: &Code) -> Vec<Vec<u32>> {
 
 /// A block that does nothing but exit is copied to where it is jumped to: `@P0 EXIT`.
 fn exits(code: &mut Code) {
-    let predecessors = predecessors(code);
-    for end in 1..code.blocks.len() {
+    for (end, before) in predecessors(code).into_iter().enumerate().skip(1) {
         let pc = last(code, end);
         let alone = code.blocks[end].start as usize == pc;
         if !alone || code.insts[pc].op != Op::Exit || code.is_guarded(pc) {
             continue;
         }
-        let before: Vec<usize> = predecessors[end].iter().map(|block| *block as usize).collect();
+        let before: Vec<usize> = before.into_iter().map(|block| block as usize).collect();
         let jumps = |block: &usize| branch(code, *block) == Some(end as u32);
         let falls = |block: &usize| *block + 1 == end && code.successors[*block].len() == 1;
         if !before.iter().all(|block| jumps(block) || falls(block)) {

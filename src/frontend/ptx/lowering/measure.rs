@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::super::Module;
 use super::super::tests::source;
 use crate::config::load_run;
+use crate::config::machine::InstructionSet;
 use crate::isa::{ArithClass, Cta, CtaSource, Inst, Op, WarpCursor};
 use crate::workload::{Work, registry};
 
@@ -44,14 +45,14 @@ fn samples_have_as_many_instructions_as_ptxas_gives_them() {
     let mut by_kind = vec![(0.0, 0.0); kinds.len()];
     for row in rows.filter(|row| row.contains(",static,ptxas,")) {
         let cells: Vec<&str> = row.split(',').collect();
-        let program = module.program(cells[0]).unwrap();
+        let program = module.program_for(cells[0], InstructionSet::Sass).unwrap();
         let real = |place: usize| cells[place].parse::<f64>().unwrap();
-        let ours = program.sass.insts.len() as f64;
+        let ours = program.issued.insts.len() as f64;
         let error = (ours / real(3) - 1.0).abs();
         assert!(error < 0.25, "{}: {ours} instructions for {}", cells[0], cells[3]);
         (kernels, errors) = (kernels + 1, errors + error);
         for (place, name) in kinds.iter().enumerate() {
-            let ours = program.sass.insts.iter().filter(|inst| kind(inst) == *name).count();
+            let ours = program.issued.insts.iter().filter(|inst| kind(inst) == *name).count();
             by_kind[place].0 += (ours as f64 - real(4 + place)).abs();
             by_kind[place].1 += real(4 + place);
         }
@@ -75,16 +76,14 @@ fn table() {
         let module = Module::parse(&source(text)).unwrap();
         let entries: Vec<String> = module.entries().map(str::to_owned).collect();
         for entry in entries {
-            let program = match module.program(&entry) {
-                Ok(program) => program,
-                Err(error) => {
-                    eprintln!("{error}");
-                    continue;
-                }
-            };
-            for (set, issued) in [("ptx", &program.ptx), ("sass", &program.sass)] {
-                for inst in &issued.insts {
-                    println!("{set},{entry},{},{},1", inst.line, kind(inst));
+            for (name, set) in [("ptx", InstructionSet::Ptx), ("sass", InstructionSet::Sass)] {
+                match module.program_for(&entry, set) {
+                    Ok(program) => {
+                        for inst in &program.issued.insts {
+                            println!("{name},{entry},{},{},1", inst.line, kind(inst));
+                        }
+                    }
+                    Err(error) => eprintln!("{error}"),
                 }
             }
         }
@@ -102,8 +101,8 @@ fn table() {
             for launch in workload.launches.iter().filter_map(Work::ptx) {
                 let parse = || Module::parse(&launch.ptx).unwrap();
                 let module = modules.entry(launch.ptx.path.clone()).or_insert_with(parse);
-                let mut source = module.launch(launch, &mut workload.memory).unwrap();
-                source.issue(run.machine.sm.instructions);
+                let (memory, issued) = (&mut workload.memory, run.machine.sm.instructions);
+                let mut source = module.launch_for(launch, memory, issued).unwrap();
                 let mut executed = vec![0u64; source.kernel().insts.len()];
                 while source.next(&mut cta).unwrap() {
                     for warp in &cta.warps {

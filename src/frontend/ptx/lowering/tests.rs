@@ -1,19 +1,22 @@
 //! Rules on small kernels.
 
+use std::path::Path;
+
 use super::super::Module;
 use super::super::tests::{BODY_LINE, kernel, source};
 use super::measure::kind;
 use crate::config::machine::InstructionSet;
-use crate::isa::{Cta, CtaSource, Inst, Op, WarpCursor};
-use crate::workload::{Arg, DeviceMemory, Launch};
+use crate::config::{load_run, overrides};
+use crate::isa::{Cta, CtaSource, Inst, LaneAddresses, Op, WarpCursor};
+use crate::workload::{Arg, DeviceMemory, Launch, Work, registry};
 
 /// What each line of a body becomes: a letter an instruction. `m`ove, `i`nteger, `f`loat, `d`ouble, `s`pecial, `M`emory,
 /// `c`ontrol.
 fn lowered(body: &str) -> Vec<String> {
     let module = Module::parse(&source(kernel(body))).unwrap();
-    let program = module.program("k").unwrap();
+    let program = module.program_for("k", InstructionSet::Sass).unwrap();
     let mut lines = vec![String::new(); body.lines().count()];
-    for inst in program.sass.insts.iter().filter(|inst| inst.line >= BODY_LINE) {
+    for inst in program.issued.insts.iter().filter(|inst| inst.line >= BODY_LINE) {
         let letter = match kind(inst) {
             "memory" => "M",
             kind => &kind[..1],
@@ -141,9 +144,9 @@ fn exits_are_copied_to_the_branches_that_lead_there() {
     let lines = lowered(body);
     assert_eq!(lines.concat().matches('c').count(), 2);
     let module = Module::parse(&source(kernel(body))).unwrap();
-    let program = module.program("k").unwrap();
-    assert_eq!(program.sass.blocks.last().unwrap().len, 0);
-    let exits = program.sass.insts.iter().filter(|inst| inst.op == Op::Exit);
+    let program = module.program_for("k", InstructionSet::Sass).unwrap();
+    assert_eq!(program.issued.blocks.last().unwrap().len, 0);
+    let exits = program.issued.insts.iter().filter(|inst| inst.op == Op::Exit);
     assert_eq!(exits.count(), 2);
 }
 
@@ -158,8 +161,8 @@ fn short_blocks_are_predicated_and_long_ones_converge() {
     };
     let predicated = |adds| {
         let module = Module::parse(&source(kernel(&body(adds)))).unwrap();
-        let program = module.program("k").unwrap();
-        program.sass.blocks[0].predicated == 1
+        let program = module.program_for("k", InstructionSet::Sass).unwrap();
+        program.issued.blocks[0].predicated == 1
     };
     assert!(predicated(8) && !predicated(9));
     assert_eq!(lowered(&body(8))[2], "");
@@ -182,8 +185,7 @@ fn a_predicated_block_is_issued_by_warps_that_jump_over_it() {
         args: vec![Arg::Buffer(input), Arg::Buffer(output)],
     };
     let module = Module::parse(&launch.ptx).unwrap();
-    let mut running = module.launch(&launch, &mut memory).unwrap();
-    running.issue(InstructionSet::Sass);
+    let mut running = module.launch_for(&launch, &mut memory, InstructionSet::Sass).unwrap();
     let mut cta = Cta::default();
     assert!(running.next(&mut cta).unwrap());
     let loads = |warp: usize| {
@@ -207,10 +209,10 @@ fn readers_depend_on_what_is_gone_reads() {
     let body = "ld.global.s32 %r1, [%a0];\nmul.wide.s32 %a3, %r1, 4;\nadd.s64 %a4, %a1, %a3;\n\
                 st.global.u32 [%a4], %r0;\nret;";
     let module = Module::parse(&source(kernel(body))).unwrap();
-    let program = module.program("k").unwrap();
+    let program = module.program_for("k", InstructionSet::Sass).unwrap();
     let of = |line: u32| {
         let at = |inst: &&Inst| inst.line == BODY_LINE + line;
-        program.sass.insts.iter().find(at).unwrap()
+        program.issued.insts.iter().find(at).unwrap()
     };
     let loaded = of(0).dsts.as_slice()[0];
     assert!(of(2).srcs.as_slice().contains(&loaded));
@@ -221,7 +223,44 @@ fn loads_go_before_what_does_not_lead_to_them() {
     let body = "ld.global.f32 %f1, [%a0];\nadd.f32 %f2, %f1, %f1;\nld.global.f32 %f3, [%a0+4];\n\
                 add.f32 %f4, %f2, %f3;\nst.global.f32 [%a1], %f4;\nret;";
     let module = Module::parse(&source(kernel(body))).unwrap();
-    let program = module.program("k").unwrap();
-    let lines = program.sass.insts.iter().map(|inst| inst.line).filter(|line| *line >= BODY_LINE);
+    let program = module.program_for("k", InstructionSet::Sass).unwrap();
+    let lines = program.issued.insts.iter().map(|inst| inst.line).filter(|line| *line >= BODY_LINE);
     assert_eq!(lines.collect::<Vec<_>>(), [0, 2, 1, 3, 4, 5].map(|line| BODY_LINE + line));
+}
+
+/// What a run leaves in memory, and the accesses of all of its warps in order, less those without a lane.
+fn execution(run: &str, set: &str) -> (Vec<Vec<u8>>, Vec<LaneAddresses>) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs").join(run);
+    let set = overrides::assignment(&format!("sm.instructions={set}")).unwrap();
+    let run = load_run(&file, &[set]).unwrap();
+    let mut workload = registry::build(&run).unwrap();
+    let mut accesses = Vec::new();
+    let mut cta = Cta::default();
+    for launch in workload.launches.iter().filter_map(Work::ptx) {
+        let module = Module::parse(&launch.ptx).unwrap();
+        let (memory, issued) = (&mut workload.memory, run.machine.sm.instructions);
+        let mut source = module.launch_for(launch, memory, issued).unwrap();
+        while source.next(&mut cta).unwrap() {
+            for warp in &cta.warps {
+                let mut cursor = WarpCursor::default();
+                while let Some((pc, _)) = cursor.peek(warp) {
+                    if let Op::Memory(_) = source.kernel().insts[pc as usize].op {
+                        accesses.push(cursor.addresses(warp));
+                    }
+                    cursor.advance(warp);
+                }
+            }
+        }
+    }
+    accesses.retain(|access| access.mask != 0);
+    let memory = &workload.memory;
+    (memory.buffers().iter().map(|(_, buffer)| memory.of(*buffer).to_vec()).collect(), accesses)
+}
+
+#[test]
+fn values_and_accesses_are_those_of_the_text() {
+    for run in ["heat.ron", "spmv.ron"] {
+        let [(text, accesses), (machine, others)] = ["Ptx", "Sass"].map(|set| execution(run, set));
+        assert!(text == machine && !accesses.is_empty() && accesses == others, "{run}");
+    }
 }

@@ -1,6 +1,7 @@
 //! No text may make the front end panic, recurse without bound, or run for ever.
 
 use super::*;
+use crate::config::machine::InstructionSet;
 use proptest::prelude::*;
 
 const RICH: &str = "
@@ -32,9 +33,11 @@ fn survive(text: &str) {
             dynamic_shared: 16,
             args: args.clone(),
         };
-        if let Ok(mut running) = module.launch(&launch, &mut memory) {
-            running.limit = 2000;
-            let _ = drain(&mut running);
+        for set in [InstructionSet::Ptx, InstructionSet::Sass] {
+            if let Ok(mut running) = module.launch_for(&launch, &mut memory, set) {
+                running.limit = 2000;
+                let _ = drain(&mut running);
+            }
         }
     }
 }
