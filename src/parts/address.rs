@@ -2,7 +2,7 @@
 
 use crate::config::Machine;
 use crate::config::machine::SliceHash;
-use crate::units::LineAddr;
+use crate::units::{Divisor, LineAddr};
 
 /// How addresses spread over L2 slices and DRAM channels.
 ///
@@ -12,8 +12,10 @@ use crate::units::LineAddr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressMap {
     /// Consecutive lines in one slice.
-    block: u64,
-    slices: u64,
+    block: Divisor,
+    slices: Divisor,
+    /// Lines in one round over the slices.
+    round: Divisor,
     /// Slices of one channel.
     sharing: u64,
     hash: SliceHash,
@@ -22,25 +24,32 @@ pub struct AddressMap {
 impl AddressMap {
     /// The map of a machine.
     pub fn new(machine: &Machine) -> Self {
+        let block = u64::from(machine.l2.interleave.get() / machine.l2.line.get());
+        let slices = u64::from(machine.l2.slices.get());
+        let sharing = slices / u64::from(machine.dram.channels.get());
+        AddressMap::of(block, slices, sharing, machine.l2.slice_hash)
+    }
+
+    fn of(block: u64, slices: u64, sharing: u64, hash: SliceHash) -> Self {
         AddressMap {
-            block: u64::from(machine.l2.interleave.get() / machine.l2.line.get()),
-            slices: u64::from(machine.l2.slices.get()),
-            sharing: u64::from(machine.l2.slices.get() / machine.dram.channels.get()),
-            hash: machine.l2.slice_hash,
+            block: Divisor::new(block),
+            slices: Divisor::new(slices),
+            round: Divisor::new(block * slices),
+            sharing,
+            hash,
         }
     }
 
     /// The slice of a line.
     #[inline]
     pub fn slice(&self, line: LineAddr) -> usize {
-        let block = line.0 / self.block;
+        let (round, slice) = self.slices.divide(self.block.divide(line.0).0);
         let slice = match self.hash {
-            SliceHash::RoundRobin => block % self.slices,
+            SliceHash::RoundRobin => slice,
             SliceHash::Hashed => {
-                let round = block / self.slices;
                 // Fibonacci hashing: the golden ratio's upper bits.
                 let start = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-                (block % self.slices + start) % self.slices
+                self.slices.divide(slice + start).1
             }
         };
         slice as usize
@@ -49,7 +58,7 @@ impl AddressMap {
     /// The line's number within its slice: without gaps.
     #[inline]
     pub fn within_slice(&self, line: LineAddr) -> LineAddr {
-        LineAddr(line.0 / (self.block * self.slices) * self.block + line.0 % self.block)
+        LineAddr(self.round.divide(line.0).0 * self.block.get() + self.block.divide(line.0).1)
     }
 
     /// The channel of a slice.
@@ -62,7 +71,8 @@ impl AddressMap {
     #[inline]
     pub fn within_channel(&self, slice: usize, local: LineAddr) -> LineAddr {
         let part = slice as u64 % self.sharing;
-        LineAddr((local.0 / self.block * self.sharing + part) * self.block + local.0 % self.block)
+        let (block, line) = self.block.divide(local.0);
+        LineAddr((block * self.sharing + part) * self.block.get() + line)
     }
 }
 
@@ -80,7 +90,7 @@ mod tests {
     }
 
     fn check_places(hash: SliceHash) {
-        let map = AddressMap { block: 2, slices: 12, sharing: 2, hash };
+        let map = AddressMap::of(2, 12, 2, hash);
         let lines = 2 * 12 * 50;
         let place = |line| {
             let slice = map.slice(LineAddr(line));
@@ -101,7 +111,7 @@ mod tests {
     #[test]
     fn neighbouring_blocks_go_to_neighbouring_slices() {
         let hash = SliceHash::RoundRobin;
-        let map = AddressMap { block: 2, slices: 12, sharing: 2, hash };
+        let map = AddressMap::of(2, 12, 2, hash);
         let slices: Vec<_> = (0..6).map(|line| map.slice(LineAddr(line))).collect();
         assert_eq!(slices, [0, 0, 1, 1, 2, 2]);
     }
@@ -109,7 +119,7 @@ mod tests {
     #[test]
     fn a_hash_spreads_a_stride_that_round_robin_leaves_in_one_slice() {
         let used = |hash| {
-            let map = AddressMap { block: 2, slices: 12, sharing: 2, hash };
+            let map = AddressMap::of(2, 12, 2, hash);
             let lines = (0..1200).map(|step| LineAddr(step * 24));
             let mut counts = [0; 12];
             lines.for_each(|line| counts[map.slice(line)] += 1);
