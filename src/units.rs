@@ -72,3 +72,52 @@ impl fmt::LowerHex for LineAddr {
         fmt::LowerHex::fmt(&self.0, f)
     }
 }
+
+/// A number to divide by, again and again: a multiplication by its reciprocal is several times as fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Divisor {
+    by: u64,
+    reciprocal: u64,
+}
+
+impl Divisor {
+    /// Not zero.
+    pub fn new(by: u64) -> Self {
+        Divisor { by, reciprocal: u64::MAX / by }
+    }
+
+    /// The number itself.
+    #[inline]
+    pub fn get(self) -> u64 {
+        self.by
+    }
+
+    /// Quotient and remainder of `number`.
+    #[inline]
+    pub fn divide(self, number: u64) -> (u64, u64) {
+        // The reciprocal is too small by at most 1, so the product by less than 1: so is the quotient, or it is right.
+        let quotient = ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64;
+        let remainder = number - quotient * self.by;
+        if remainder >= self.by {
+            (quotient + 1, remainder - self.by)
+        } else {
+            (quotient, remainder)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_divisor_divides() {
+        for by in [1, 2, 3, 7, 12, 231, 175, 1 << 32, (1 << 32) + 1, u64::MAX - 1, u64::MAX] {
+            let divisor = Divisor::new(by);
+            let numbers = (0..1000).chain((0..1000).map(|i| u64::MAX - i));
+            for number in numbers.chain((1..1000u64).map(|i| i.wrapping_mul(by).wrapping_sub(1))) {
+                assert_eq!(divisor.divide(number), (number / by, number % by), "{number} / {by}");
+            }
+        }
+    }
+}

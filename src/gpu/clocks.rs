@@ -1,14 +1,14 @@
 //! The four clock domains. Time advances by core cycles; the other clocks follow by exact ratios.
 
 use crate::config::machine::Clocks as Config;
-use crate::units::Cycle;
+use crate::units::{Cycle, Divisor};
 
 /// A clock beside the core's.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain {
     /// Ticks in so many core cycles, in lowest terms.
-    ticks: u64,
-    core_cycles: u64,
+    ticks: Divisor,
+    core_cycles: Divisor,
 }
 
 impl Domain {
@@ -17,7 +17,10 @@ impl Domain {
         while b != 0 {
             (a, b) = (b, a % b);
         }
-        Domain { ticks: u64::from(khz / a), core_cycles: u64::from(core_khz / a) }
+        Domain {
+            ticks: Divisor::new(u64::from(khz / a)),
+            core_cycles: Divisor::new(u64::from(core_khz / a)),
+        }
     }
 
     /// Ticks of this clock before core cycle `core`: the number of its next tick.
@@ -26,18 +29,19 @@ impl Domain {
         if self.ticks == self.core_cycles || core == Cycle::NEVER {
             return core;
         }
-        // Narrow division is several times as fast, and far enough for any run.
-        Cycle(match core.0.checked_mul(self.ticks) {
-            Some(product) => product / self.core_cycles,
+        // Narrow numbers are several times as fast, and far enough for any run.
+        Cycle(match core.0.checked_mul(self.ticks.get()) {
+            Some(product) => self.core_cycles.divide(product).0,
             None => {
-                (u128::from(core.0) * u128::from(self.ticks) / u128::from(self.core_cycles)) as u64
+                let product = u128::from(core.0) * u128::from(self.ticks.get());
+                (product / u128::from(self.core_cycles.get())) as u64
             }
         })
     }
 
     /// Ticks in one core cycle, at most.
     pub fn most_ticks(&self) -> u64 {
-        self.ticks.div_ceil(self.core_cycles)
+        self.ticks.get().div_ceil(self.core_cycles.get())
     }
 
     /// The core cycle in which tick `tick` happens.
@@ -46,11 +50,12 @@ impl Domain {
         if self.ticks == self.core_cycles || tick == Cycle::NEVER {
             return tick;
         }
-        Cycle(match (tick.0 + 1).checked_mul(self.core_cycles) {
-            Some(product) => product.div_ceil(self.ticks) - 1,
+        // One less than the next tick's time, rounded up.
+        Cycle(match (tick.0 + 1).checked_mul(self.core_cycles.get()) {
+            Some(product) => self.ticks.divide(product - 1).0,
             None => {
-                let product = (u128::from(tick.0) + 1) * u128::from(self.core_cycles);
-                product.div_ceil(u128::from(self.ticks)) as u64 - 1
+                let product = (u128::from(tick.0) + 1) * u128::from(self.core_cycles.get());
+                ((product - 1) / u128::from(self.ticks.get())) as u64
             }
         })
     }

@@ -61,8 +61,8 @@ impl<P: DerefMut<Target = Partition>> Memory<'_, P> {
 
     /// Takes a request that the network brought to `slice` in cycle `core`.
     pub fn accept(&mut self, slice: usize, core: Cycle, request: Request) {
-        let sharing = self.partitions[0].slices().len();
-        self.partitions[slice / sharing].accept(slice % sharing, core, request);
+        let (partition, part) = self.replies.home(slice);
+        self.partitions[partition].accept(part, core, request);
     }
 
     /// Every reply that an SM takes before this cycle is on its way, when all requests are known that matter
@@ -85,13 +85,14 @@ impl<P: DerefMut<Target = Partition>> Memory<'_, P> {
     /// The reply network as far as the partitions have come, with their news; they hear of the places that become
     /// free.
     pub fn advance_replies(&mut self) {
+        let mut end = Cycle::NEVER;
         for (number, partition) in self.partitions.iter_mut().enumerate() {
             self.replies.note_departures(number, partition.departures());
+            end = end.min(partition.clock());
         }
-        self.replies.advance(self.slices_clock());
-        let sharing = self.partitions[0].slices().len();
-        for (slice, cycle) in self.replies.take_left() {
-            self.partitions[slice / sharing].note_leave(slice % sharing, cycle);
+        self.replies.advance(end);
+        for ((partition, part), cycle) in self.replies.take_left() {
+            self.partitions[partition].note_leave(part, cycle);
         }
     }
 

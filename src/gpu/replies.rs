@@ -21,6 +21,8 @@ pub struct Replies {
     crossbar: Crossbar<Reply>,
     /// Slices of a partition.
     sharing: usize,
+    /// By slice: its partition, and its place there.
+    homes: Box<[(u16, u16)]>,
     /// By partition: replies that departed from its slices, as far as known, oldest first.
     departures: Box<[VecDeque<Departure>]>,
     /// The cycle of the first of them all.
@@ -48,6 +50,10 @@ impl Replies {
             clocks,
             crossbar: Crossbar::to_sms(&machine.noc, slices, sms),
             sharing: slices / partitions,
+            homes: (0..slices)
+                .map(|slice| (slice / (slices / partitions), slice % (slices / partitions)))
+                .map(|(partition, part)| (partition as u16, part as u16))
+                .collect(),
             departures: (0..partitions).map(|_| VecDeque::with_capacity(AT_FIRST)).collect(),
             next_departure: Cycle::NEVER,
             coming: (0..sms).map(|_| Vec::with_capacity(AT_FIRST)).collect(),
@@ -80,6 +86,13 @@ impl Replies {
         self.taken.fill(Cycle(0));
     }
 
+    /// The partition of a slice, and the slice's place there.
+    #[inline]
+    pub fn home(&self, slice: usize) -> (usize, usize) {
+        let (partition, part) = self.homes[slice];
+        (usize::from(partition), usize::from(part))
+    }
+
     /// Hears of replies that departed from the slices of a partition, in order.
     pub fn note_departures(&mut self, partition: usize, departures: &mut Vec<Departure>) {
         if let Some(first) = departures.first() {
@@ -107,9 +120,14 @@ impl Replies {
         self.coming[sm].drain(..)
     }
 
-    /// The slices whose replies left their input of the network, and when, since the last time.
-    pub fn take_left(&mut self) -> impl Iterator<Item = (usize, Cycle)> {
-        self.left.drain(..)
+    /// The slices whose replies left their input of the network, as [`Replies::home`] says, and when, since the
+    /// last time.
+    pub fn take_left(&mut self) -> impl Iterator<Item = ((usize, usize), Cycle)> {
+        let homes = &self.homes;
+        self.left.drain(..).map(|(slice, cycle)| {
+            let (partition, part) = homes[slice];
+            ((usize::from(partition), usize::from(part)), cycle)
+        })
     }
 
     /// Advances to `end`; every reply is known that departs before.

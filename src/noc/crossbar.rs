@@ -11,7 +11,7 @@
 use super::stats::NocStats;
 use crate::config::machine::NocConfig;
 use crate::ring::Ring;
-use crate::units::Cycle;
+use crate::units::{Cycle, Divisor};
 
 /// Inputs and outputs each: enough for a bit set.
 const MAX_PORTS: usize = 256;
@@ -142,6 +142,7 @@ pub struct Crossbar<P> {
     /// Inputs without room.
     full: Ports,
     outputs: Box<[Output<P>]>,
+    output_count: Divisor,
     /// By output: no packet can go there before; never, while its pipe is full.
     due: Box<[Cycle]>,
     /// The least `due` of an output that is wanted, or less.
@@ -199,6 +200,7 @@ impl<P: Copy + Default> Crossbar<P> {
             next_free: Cycle::NEVER,
             full: Ports::default(),
             outputs: vec![output; outputs].into(),
+            output_count: Divisor::new(outputs as u64),
             due: vec![Cycle(0); outputs].into(),
             next_due: Cycle::NEVER,
             wanted: Ports::default(),
@@ -292,7 +294,7 @@ impl<P: Copy + Default> Crossbar<P> {
             }
         }
         // The first choice rotates, so that no output is always matched last.
-        let first = (now.0 % self.outputs.len() as u64) as usize;
+        let first = self.output_count.divide(now.0).1 as usize;
         let (later, sooner) = self.wanted.split(first);
         for outputs in [sooner, later] {
             for output in outputs.iter() {

@@ -2,7 +2,7 @@
 
 use crate::config::Machine;
 use crate::config::machine::{L2Partitions, SliceHash};
-use crate::units::LineAddr;
+use crate::units::{Divisor, LineAddr};
 
 /// How addresses spread over L2 slices and DRAM channels.
 ///
@@ -13,8 +13,10 @@ use crate::units::LineAddr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressMap {
     /// Consecutive lines in one slice.
-    block: u64,
-    slices: u64,
+    block: Divisor,
+    slices: Divisor,
+    /// Lines in one round over the slices.
+    round: Divisor,
     /// Slices of one channel.
     sharing: u64,
     hash: SliceHash,
@@ -25,31 +27,40 @@ pub struct AddressMap {
 impl AddressMap {
     /// The map of a machine.
     pub fn new(machine: &Machine) -> Self {
+        let block = u64::from(machine.l2.interleave.get() / machine.l2.line.get());
         let (slices, channels) = (machine.l2.slices.get(), machine.dram.channels.get());
         let (slices, lower_sms) = match machine.l2.partitions {
             L2Partitions::One => (slices, None),
             L2Partitions::Two { .. } => (channels, Some(machine.sm.count.size().div_ceil(2))),
         };
+        let sharing = u64::from(slices / channels);
         AddressMap {
-            block: u64::from(machine.l2.interleave.get() / machine.l2.line.get()),
-            slices: u64::from(slices),
-            sharing: u64::from(slices / channels),
-            hash: machine.l2.slice_hash,
             lower_sms,
+            ..AddressMap::of(block, slices.into(), sharing, machine.l2.slice_hash)
+        }
+    }
+
+    fn of(block: u64, slices: u64, sharing: u64, hash: SliceHash) -> Self {
+        AddressMap {
+            block: Divisor::new(block),
+            slices: Divisor::new(slices),
+            round: Divisor::new(block * slices),
+            sharing,
+            hash,
+            lower_sms: None,
         }
     }
 
     /// The slice that SM `sm` asks for a line.
     #[inline]
     pub fn slice(&self, line: LineAddr, sm: u16) -> usize {
-        let block = line.0 / self.block;
+        let (round, slice) = self.slices.divide(self.block.divide(line.0).0);
         let slice = match self.hash {
-            SliceHash::RoundRobin => block % self.slices,
+            SliceHash::RoundRobin => slice,
             SliceHash::Hashed => {
-                let round = block / self.slices;
                 // Fibonacci hashing: the golden ratio's upper bits.
                 let start = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-                (block % self.slices + start) % self.slices
+                self.slices.divide(slice + start).1
             }
         };
         match self.lower_sms {
@@ -61,14 +72,15 @@ impl AddressMap {
     /// The line's number within its slice: without gaps.
     #[inline]
     pub fn within_slice(&self, line: LineAddr) -> LineAddr {
-        LineAddr(line.0 / (self.block * self.slices) * self.block + line.0 % self.block)
+        LineAddr(self.round.divide(line.0).0 * self.block.get() + self.block.divide(line.0).1)
     }
 
     /// The number within its channel of the line that slice `slice` numbers `local`: without gaps.
     #[inline]
     pub fn within_channel(&self, slice: usize, local: LineAddr) -> LineAddr {
         let part = slice as u64 % self.sharing;
-        LineAddr((local.0 / self.block * self.sharing + part) * self.block + local.0 % self.block)
+        let (block, line) = self.block.divide(local.0);
+        LineAddr((block * self.sharing + part) * self.block.get() + line)
     }
 }
 
@@ -86,7 +98,7 @@ mod tests {
     }
 
     fn check_places(hash: SliceHash) {
-        let map = AddressMap { block: 2, slices: 12, sharing: 2, hash, lower_sms: None };
+        let map = AddressMap::of(2, 12, 2, hash);
         let lines = 2 * 12 * 50;
         let place = |line| {
             let slice = map.slice(LineAddr(line), 0);
@@ -107,7 +119,7 @@ mod tests {
     #[test]
     fn neighbouring_blocks_go_to_neighbouring_slices() {
         let hash = SliceHash::RoundRobin;
-        let map = AddressMap { block: 2, slices: 12, sharing: 2, hash, lower_sms: None };
+        let map = AddressMap::of(2, 12, 2, hash);
         let slices: Vec<_> = (0..6).map(|line| map.slice(LineAddr(line), 0)).collect();
         assert_eq!(slices, [0, 0, 1, 1, 2, 2]);
     }
@@ -115,7 +127,7 @@ mod tests {
     #[test]
     fn with_two_partitions_the_sm_decides_which_slice_of_the_channel() {
         let hash = SliceHash::RoundRobin;
-        let map = AddressMap { block: 2, slices: 6, sharing: 1, hash, lower_sms: Some(4) };
+        let map = AddressMap { lower_sms: Some(4), ..AddressMap::of(2, 6, 1, hash) };
         for line in (0..48).map(LineAddr) {
             assert_eq!(map.slice(line, 3) + 1, map.slice(line, 4));
             assert_eq!(map.slice(line, 0) / 2, (line.0 / 2 % 6) as usize);
@@ -130,7 +142,7 @@ mod tests {
     #[test]
     fn a_hash_spreads_a_stride_that_round_robin_leaves_in_one_slice() {
         let used = |hash| {
-            let map = AddressMap { block: 2, slices: 12, sharing: 2, hash, lower_sms: None };
+            let map = AddressMap::of(2, 12, 2, hash);
             let lines = (0..1200).map(|step| LineAddr(step * 24));
             let mut counts = [0; 12];
             lines.for_each(|line| counts[map.slice(line, 0)] += 1);
