@@ -362,7 +362,7 @@ mod tests {
             ),
             (
                 &[("l3.size", "1")],
-                "l3.size=1: no field l3 (hint: one of name, compute_capability, calibration, clocks, sm, lsu, shared_memory, l1, noc, l2, dram)",
+                "l3.size=1: no field l3 (hint: one of name, compute_capability, calibration, clocks, launch, sm, lsu, shared_memory, l1, noc, l2, dram)",
             ),
             (&[("l1.sets.x", "1")], "l1.sets.x=1: no field x in l1.sets, which is 32"),
             (&[("l1.mshr_mergers", "65")], "l1.mshr_mergers=65: 65 is outside 1..=64"),

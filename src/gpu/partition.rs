@@ -321,11 +321,8 @@ impl Partition {
     /// What a slice of copies asks and passes on; gives the next cycle in which it does so again.
     fn ask_home(&mut self, part: usize, now: Cycle) -> Cycle {
         let home = Self::other(part);
-        while self.slices[part].next_for_home() {
-            if !self.slices[home].can_be_asked() {
-                // The home slice wakes this one.
-                return Cycle::NEVER;
-            }
+        // Where the home slice takes no more, it wakes this one when it does.
+        while self.slices[part].next_for_home() && self.slices[home].can_be_asked() {
             let request = self.slices[part].take_for_home(now).expect("there is one");
             let at = self.slices[home].ask(now, request);
             self.wake(home, at);

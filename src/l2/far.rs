@@ -181,11 +181,11 @@ impl Slice {
         }
         let request = self.take_dram_request(now)?;
         debug_assert!(!request.write, "copies are never dirty");
-        let (bits, mask) = (self.line_bits, u128::MAX >> (128 - request.bytes));
-        let offset = (request.address & ((1 << bits) - 1)) as u32;
+        // What it lacks, and not the whole burst that the DRAM would send.
+        let mask = u128::MAX >> (128 - self.fetch_bytes);
         Some(Request {
-            line: LineAddr(request.address >> bits),
-            bytes: mask << offset,
+            line: LineAddr(request.address >> self.line_bits),
+            bytes: mask << (u32::from(request.piece) * self.fetch_bytes),
             kind: RequestKind::Fetch,
             sm: FROM_SLICE,
             slot: request.slot,
