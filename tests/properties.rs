@@ -251,7 +251,9 @@ fn script(ctas: &Ctas) -> Script<impl Fn(u64, usize) -> Vec<Step>> {
 /// Runs the kernel twice on one GPU, so that the second starts with what the first left behind.
 fn run_twice(machine: &Machine, ctas: &Ctas, stepping: Stepping) -> [KernelStatistics; 2] {
     let mut gpu = Gpu::new(machine, stepping);
-    [(); 2].map(|()| gpu.run(&mut script(ctas), &mut |_| ()).unwrap_or_else(|why| panic!("{stepping:?}: {why}")))
+    [(); 2].map(|()| {
+        gpu.run(&mut script(ctas), &mut |_| ()).unwrap_or_else(|why| panic!("{stepping:?}: {why}"))
+    })
 }
 
 fn check_books(
