@@ -8,84 +8,11 @@
 //! Each output keeps the earliest cycle in which it can take a packet, and is not looked at before: most
 //! packets have several flits, and most outputs are busy. Who waits meanwhile is counted by the cycle.
 
+use super::ports::{MAX_PORTS, Ports};
 use super::stats::NocStats;
 use crate::config::machine::NocConfig;
 use crate::ring::Ring;
 use crate::units::{Cycle, Divisor};
-
-/// Inputs and outputs each: enough for a bit set.
-const MAX_PORTS: usize = 256;
-const WORDS: usize = MAX_PORTS / 64;
-
-/// A set of ports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ports([u64; WORDS]);
-
-impl Ports {
-    /// Makes `port` a member, or not.
-    #[inline]
-    pub fn set(&mut self, port: usize, member: bool) {
-        let (word, bit) = (port / 64, 1u64 << (port % 64));
-        if member { self.0[word] |= bit } else { self.0[word] &= !bit }
-    }
-
-    /// True when it has no member.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.0 == [0; WORDS]
-    }
-
-    /// True when `port` is a member.
-    #[inline]
-    pub fn contains(&self, port: usize) -> bool {
-        self.0[port / 64] >> (port % 64) & 1 == 1
-    }
-
-    /// The lowest member from `from` on.
-    #[inline]
-    pub fn next_from(&self, from: usize) -> Option<usize> {
-        let mut word = from / 64;
-        let mut bits = *self.0.get(word)? & (!0 << (from % 64));
-        while bits == 0 {
-            word += 1;
-            bits = *self.0.get(word)?;
-        }
-        Some(word * 64 + bits.trailing_zeros() as usize)
-    }
-
-    /// The members, lowest first, as they are now.
-    #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = usize> + use<> {
-        let Ports(words) = *self;
-        let (mut word, mut bits) = (0, words[0]);
-        std::iter::from_fn(move || {
-            while bits == 0 {
-                word += 1;
-                bits = *words.get(word)?;
-            }
-            let port = word * 64 + bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            Some(port)
-        })
-    }
-
-    /// The members that are not in `other`.
-    #[inline]
-    pub fn without(&self, other: &Ports) -> Ports {
-        Ports(std::array::from_fn(|word| self.0[word] & !other.0[word]))
-    }
-
-    /// The members below `port`, and the others.
-    #[inline]
-    fn split(&self, port: usize) -> (Ports, Ports) {
-        let below = Ports(std::array::from_fn(|word| match port.saturating_sub(word * 64) {
-            0 => 0,
-            bits @ 1..64 => self.0[word] & !(!0 << bits),
-            _ => self.0[word],
-        }));
-        (below, self.without(&below))
-    }
-}
 
 /// A packet at an input; the packet itself stays in its place until it leaves.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,9 @@
 //! The interconnect: one crossbar for requests, one for replies.
 
 mod crossbar;
+mod ports;
 mod stats;
 
-pub use crossbar::{Crossbar, Ports, Sent};
+pub use crossbar::{Crossbar, Sent};
+pub use ports::Ports;
 pub use stats::NocStats;

@@ -1,0 +1,96 @@
+//! Sets of ports.
+
+/// Inputs and outputs each: enough for a bit set.
+pub const MAX_PORTS: usize = 256;
+const WORDS: usize = MAX_PORTS / 64;
+
+/// A set of ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ports([u64; WORDS]);
+
+impl Ports {
+    /// Makes `port` a member, or not.
+    #[inline]
+    pub fn set(&mut self, port: usize, member: bool) {
+        let (word, bit) = (port / 64, 1u64 << (port % 64));
+        if member { self.0[word] |= bit } else { self.0[word] &= !bit }
+    }
+
+    /// True when it has no member.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0 == [0; WORDS]
+    }
+
+    /// True when `port` is a member.
+    #[inline]
+    pub fn contains(&self, port: usize) -> bool {
+        self.0[port / 64] >> (port % 64) & 1 == 1
+    }
+
+    /// The lowest member from `from` on.
+    #[inline]
+    pub fn next_from(&self, from: usize) -> Option<usize> {
+        let mut word = from / 64;
+        let mut bits = *self.0.get(word)? & (!0 << (from % 64));
+        while bits == 0 {
+            word += 1;
+            bits = *self.0.get(word)?;
+        }
+        Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+
+    /// The members, lowest first, as they are now.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = usize> + use<> {
+        let Ports(words) = *self;
+        let (mut word, mut bits) = (0, words[0]);
+        std::iter::from_fn(move || {
+            while bits == 0 {
+                word += 1;
+                bits = *words.get(word)?;
+            }
+            let port = word * 64 + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            Some(port)
+        })
+    }
+
+    /// The members that are not in `other`.
+    #[inline]
+    pub fn without(&self, other: &Ports) -> Ports {
+        Ports(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+
+    /// The members below `port`, and the others.
+    #[inline]
+    pub fn split(&self, port: usize) -> (Ports, Ports) {
+        let below = Ports(std::array::from_fn(|word| match port.saturating_sub(word * 64) {
+            0 => 0,
+            bits @ 1..64 => self.0[word] & !(!0 << bits),
+            _ => self.0[word],
+        }));
+        (below, self.without(&below))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_gone_through_and_split_in_order() {
+        let members = [0, 5, 63, 64, 130, 255];
+        let mut ports = Ports::default();
+        members.iter().for_each(|&port| ports.set(port, true));
+        assert_eq!(ports.iter().collect::<Vec<_>>(), members);
+        for at in [0, 1, 63, 64, 65, 128, 131, 255, 256] {
+            let (below, rest) = ports.split(at);
+            let expected = members.into_iter().partition::<Vec<_>, _>(|&port| port < at);
+            assert_eq!((below.iter().collect(), rest.iter().collect()), expected, "at {at}");
+            assert_eq!(ports.without(&below), rest);
+        }
+        assert_eq!(ports.next_from(65), Some(130));
+        assert!(ports.contains(255) && !ports.contains(254));
+    }
+}
