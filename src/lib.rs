@@ -78,6 +78,10 @@
 //! **[`report`]** turns statistics into files and text. It reads the components' statistics types and
 //! never a component, so a stored report can be shown again at any time.
 //!
+//! **[`native`]** runs the same kernels on a GPU through the CUDA driver, which is loaded at run time: verified bit by
+//! bit against the functional execution, timed, counted by NVIDIA's profiler. **[`calibrate`]** holds the simulator
+//! against what `native` recorded.
+//!
 //! **[`simulate`]** takes one resolved run to its report: it alone knows front end, GPU and report. It has a
 //! functional half, which knows no machine, and a timing half.
 //! **[`study`]** makes many runs of a study file, and figures and tables of their reports. Points with

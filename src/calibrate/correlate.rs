@@ -18,7 +18,7 @@ use crate::study::{self, Event, Options, metric};
 /// The file that marks the result folder.
 pub const TABLE_FILE: &str = "correlation.csv";
 
-/// Runs that take at least this long on the GPU count in the sum of the cycles [us].
+/// Runs that take at least this long on the GPU count in the sum of the cycles `[us]`.
 pub const LONG: f64 = 10.0;
 
 /// A run, what a GPU was measured to do with it, and what the simulator says.

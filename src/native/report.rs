@@ -44,13 +44,13 @@ pub struct NativeReport {
     pub check: Verdict,
     /// The GPU's result against gsim's functional execution, bit by bit.
     pub agreement: Agreement,
-    /// From one event to the next with an empty kernel of one warp between them [us].
+    /// From one event to the next with an empty kernel of one warp between them `[us]`.
     pub empty: Times,
     /// Every launch, in order.
     pub launches: Vec<LaunchTimes>,
 }
 
-/// The measured clock of the SMs [MHz].
+/// The measured clock of the SMs `[MHz]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
     /// Before the first timed launch.
@@ -60,7 +60,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The mean of both [MHz], which is cycles a microsecond.
+    /// The mean of both `[MHz]`, which is cycles a microsecond.
     pub fn mhz(&self) -> f64 {
         f64::midpoint(self.before_mhz, self.after_mhz)
     }
@@ -77,15 +77,15 @@ pub struct LaunchTimes {
     pub block: [u32; 3],
     /// Registers of a thread, as the driver's compiler allotted them.
     pub registers: u32,
-    /// Local memory of a thread [bytes].
+    /// Local memory of a thread `[bytes]`.
     pub local_bytes: u32,
-    /// With nothing in the caches before the first launch of the pass [us].
+    /// With nothing in the caches before the first launch of the pass `[us]`.
     pub cold: Times,
-    /// Right after the buffers were copied to their place, which leaves them in the L2 as far as they fit [us].
+    /// Right after the buffers were copied to their place, which leaves them in the L2 as far as they fit `[us]`.
     pub warm: Times,
 }
 
-/// A measured time [us].
+/// A measured time `[us]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     /// The median.

@@ -108,7 +108,7 @@ impl<'d, 'h> Stopwatch<'d, 'h> {
         unsafe { self.flush.launch(FLUSH_GRID, FLUSH_BLOCK, 0, &mut args) }
     }
 
-    /// The clock of the SMs [MHz].
+    /// The clock of the SMs `[MHz]`.
     pub fn clock_mhz(&self) -> Result<f64> {
         self.spin(CLOCK_TIME)?;
         self.device.synchronize()?;
@@ -119,7 +119,7 @@ impl<'d, 'h> Stopwatch<'d, 'h> {
         Ok(cycles as f64 * 1e3 / nanoseconds as f64)
     }
 
-    /// From one event to the next with an empty kernel of one warp between them [us].
+    /// From one event to the next with an empty kernel of one warp between them `[us]`.
     pub fn empty(&self, passes: Passes) -> Result<Times> {
         let mut samples = self.passes(passes, 1, &mut |step| match step {
             Step::Begin => Ok(()),
@@ -129,7 +129,7 @@ impl<'d, 'h> Stopwatch<'d, 'h> {
         Ok(Times::of(&samples.remove(0)))
     }
 
-    /// The times of every launch [us].
+    /// The times of every launch `[us]`.
     pub fn workload(
         &self,
         prepared: &mut Prepared,

@@ -21,7 +21,7 @@ pub struct Agreement {
 pub struct BufferAgreement {
     /// Its name.
     pub name: String,
-    /// Its size [bytes].
+    /// Its size `[bytes]`.
     pub bytes: u64,
     /// Bytes that differ.
     pub differ: u64,

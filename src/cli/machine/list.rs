@@ -16,6 +16,7 @@ pub(super) fn list() -> Result<String> {
         let machine = preset.machine()?;
         let (major, minor) = machine.compute_capability;
         let calibration = match &machine.calibration {
+            Calibration::Calibrated(how) => format!("calibrated: {how}"),
             Calibration::Uncalibrated(why) => format!("uncalibrated: {why}"),
         };
         let sizes = Sizes::of(&machine);

@@ -61,6 +61,8 @@ pub type Machine = Checked<MachineFields>;
 /// Whether a machine was held against hardware.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Calibration {
+    /// Measured against the hardware; says how far apart they are.
+    Calibrated(String),
     /// Never measured against the hardware; says where the values come from.
     Uncalibrated(String),
 }

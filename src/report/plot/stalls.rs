@@ -245,6 +245,7 @@ fn draw_kernels(canvas: &Canvas, kernels: &[KernelReport], top: f64) {
 
 fn footer(canvas: &Canvas, report: &Report, height: f64) {
     let machine = match &report.inputs.machine.calibration {
+        Calibration::Calibrated(_) => "calibrated machine",
         Calibration::Uncalibrated(_) => "machine not calibrated",
     };
     let line = format!(
