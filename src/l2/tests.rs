@@ -68,7 +68,14 @@ fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram(
     assert!(slice.next_reply(Cycle(68)).is_some());
     assert_eq!(
         slice.stats(),
-        &L2Stats { read_misses: 1, read_hits: 1, fetches: 1, ..L2Stats::default() }
+        &L2Stats {
+            read_misses: 1,
+            read_sectors: 8,
+            read_sector_hits: 4,
+            read_hits: 1,
+            fetches: 1,
+            ..L2Stats::default()
+        }
     );
 }
 
