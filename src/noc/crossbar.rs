@@ -22,14 +22,32 @@ struct Waiting {
     place: u16,
 }
 
+/// What a crossbar moves.
+pub trait Packet: Copy + Default {
+    /// What arrives: itself, or nothing when its receiver hears of it as it leaves its input.
+    type Landed: Copy + Default;
+
+    /// What arrives of this packet.
+    fn landed(&self) -> Self::Landed;
+}
+
+/// To try a crossbar with.
+impl Packet for u32 {
+    type Landed = u32;
+
+    fn landed(&self) -> u32 {
+        *self
+    }
+}
+
 #[derive(Clone, Debug)]
-struct Output<P> {
+struct Output<L> {
     /// Inputs that hold a packet for this output.
     wanted_by: Ports,
     /// The input to ask first.
     turn: usize,
     busy_until: Cycle,
-    pipe: Ring<P>,
+    pipe: Ring<L>,
 }
 
 /// A packet that leaves its input.
@@ -47,7 +65,7 @@ pub struct Sent<'a, P> {
 
 /// A crossbar from `inputs` to `outputs`.
 #[derive(Clone, Debug)]
-pub struct Crossbar<P> {
+pub struct Crossbar<P: Packet> {
     flit_bytes: u32,
     header_bytes: u32,
     latency: u64,
@@ -64,7 +82,7 @@ pub struct Crossbar<P> {
     next_free: Cycle,
     /// Inputs without room.
     full: Ports,
-    outputs: Box<[Output<P>]>,
+    outputs: Box<[Output<P::Landed>]>,
     output_count: Divisor,
     /// By output: no packet can go there before; never, while its pipe is full.
     due: Box<[Cycle]>,
@@ -83,7 +101,7 @@ pub struct Crossbar<P> {
     stats: NocStats,
 }
 
-impl<P: Copy + Default> Crossbar<P> {
+impl<P: Packet> Crossbar<P> {
     /// An empty crossbar; at most 256 ports a side.
     pub fn new(config: &NocConfig, inputs: usize, outputs: usize) -> Self {
         assert!(inputs <= MAX_PORTS && outputs <= MAX_PORTS, "a crossbar has at most 256 ports");
@@ -244,7 +262,7 @@ impl<P: Copy + Default> Crossbar<P> {
         self.next_free = self.next_free.min(done);
         output.busy_until = done;
         sent(Sent { input: chosen, output: port, arrives, packet });
-        output.pipe.push(arrives, *packet);
+        output.pipe.push(arrives, packet.landed());
         output.turn = chosen + 1;
         self.landing.set(port, true);
         self.blocked.set(port, output.pipe.is_full());
@@ -265,7 +283,7 @@ impl<P: Copy + Default> Crossbar<P> {
 
     /// Takes the oldest packet that has arrived at `output`.
     #[inline]
-    pub fn pop(&mut self, now: Cycle, output: usize) -> Option<P> {
+    pub fn pop(&mut self, now: Cycle, output: usize) -> Option<P::Landed> {
         let pipe = &mut self.outputs[output].pipe;
         let packet = pipe.pop(now)?;
         self.landing.set(output, !pipe.is_empty());
