@@ -1,6 +1,6 @@
 //! The threads of one kernel: all parts advance at the same time, and one thread settles what they tell each other.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use super::ahead::Ahead;
@@ -29,6 +29,8 @@ pub struct Crew<'a> {
     /// Who does what.
     pub team: Team,
     plan: Shared,
+    /// Partitions that have not advanced in this phase.
+    behind: AtomicUsize,
 }
 
 /// A [`Plan`] that one thread writes between phases and all read in one.
@@ -52,7 +54,17 @@ impl<'a> Crew<'a> {
         let ahead = Ahead::new(source, nodes.len());
         let team = Team::new(partitions.len() + nodes.len());
         let plan = Shared::default();
-        Crew { nodes, requests, partitions, replies, delays, ahead, team, plan }
+        Crew {
+            nodes,
+            requests,
+            partitions,
+            replies,
+            delays,
+            ahead,
+            team,
+            plan,
+            behind: AtomicUsize::new(0),
+        }
     }
 
     /// A helper's life; what is left of its time goes into CTAs to come.
@@ -80,6 +92,7 @@ impl<'a> Crew<'a> {
         ] {
             place.store(cycle.0, Ordering::Relaxed);
         }
+        self.behind.store(self.partitions.len(), Ordering::Relaxed);
         shared.more_ctas.store(more_ctas, Ordering::Relaxed);
         self.team.phase(|number| self.task(number));
     }
@@ -88,8 +101,12 @@ impl<'a> Crew<'a> {
         let plan = &self.plan;
         let cycle = |place: &AtomicU64| Cycle(place.load(Ordering::Relaxed));
         if let Some(partition) = self.partitions.get(number) {
-            let mut partition = partition.lock().expect(NO_PANIC);
-            return partition.advance(cycle(&plan.memory), cycle(&plan.network));
+            let end = cycle(&plan.memory);
+            partition.lock().expect(NO_PANIC).advance(end, cycle(&plan.network));
+            if self.behind.fetch_sub(1, Ordering::AcqRel) == 1 {
+                self.finish_memory(end);
+            }
+            return;
         }
         let bounds = Bounds {
             replies: cycle(&plan.replies),
@@ -101,12 +118,27 @@ impl<'a> Crew<'a> {
         node.lock().expect(NO_PANIC).advance(&bounds);
     }
 
+    /// The reply network, and partitions that have stopped where an input of it was full: for whoever is the last
+    /// to advance a partition, while others are at the nodes.
+    fn finish_memory(&self, end: Cycle) {
+        let mut partitions: Vec<_> = self.lock_partitions().collect();
+        let mut replies = self.replies.lock().expect(NO_PANIC);
+        let partitions = &mut partitions[..];
+        let mut memory = Memory { partitions, replies: &mut replies, delays: self.delays };
+        memory.advance_replies();
+        memory.advance(end);
+    }
+
+    fn lock_partitions(&self) -> impl Iterator<Item = MutexGuard<'a, Partition>> {
+        self.partitions.iter().map(|partition| partition.lock().expect(NO_PANIC))
+    }
+
     /// Every part, for the one thread that settles a phase.
     pub fn lock(&self) -> Locked<'_> {
         Locked {
             nodes: self.nodes.iter().map(|node| node.lock().expect(NO_PANIC)).collect(),
             requests: self.requests.lock().expect(NO_PANIC),
-            partitions: self.partitions.iter().map(|one| one.lock().expect(NO_PANIC)).collect(),
+            partitions: self.lock_partitions().collect(),
             replies: self.replies.lock().expect(NO_PANIC),
             delays: self.delays,
         }

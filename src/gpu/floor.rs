@@ -177,9 +177,6 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
     /// wait for one, and the request network, from which SMs hear soonest of free places in their miss queues.
     pub fn settle_phase(&mut self, launch: &mut Launch, plan: &Plan) -> Result<()> {
         self.start_ctas(launch, Then::CatchUp(plan.nodes))?;
-        self.memory.advance_replies();
-        // Where an input of the reply network was full, a partition has stopped.
-        self.memory.advance(plan.memory);
         self.tell_replies();
         self.advance_requests(launch, plan);
         Ok(())

@@ -1,11 +1,9 @@
 //! The way from the L2 slices to the SMs.
 
-use std::collections::VecDeque;
-
 use super::clocks::Clocks;
 use super::partition::Departure;
 use crate::config::Machine;
-use crate::noc::{Crossbar, NocStats, Ports, Sent};
+use crate::noc::{Crossbar, NocStats, Packet, Ports, Sent};
 use crate::parts::Reply;
 use crate::units::Cycle;
 
@@ -15,6 +13,21 @@ const AT_FIRST: usize = 256;
 /// A reply on its way, with the network cycle in which it can be taken.
 type Coming = (Cycle, Reply);
 
+/// Its SM hears of a reply as soon as it is on its way.
+impl Packet for Reply {
+    type Landed = ();
+
+    #[inline]
+    fn landed(&self) {}
+}
+
+/// The replies that departed from the slices of a partition, as far as known.
+struct Inlet {
+    departures: Vec<Departure>,
+    /// Those before this one are in the network.
+    next: usize,
+}
+
 /// The reply network with its ends.
 pub struct Replies {
     clocks: Clocks,
@@ -23,8 +36,8 @@ pub struct Replies {
     sharing: usize,
     /// By slice: its partition, and its place there.
     homes: Box<[(u16, u16)]>,
-    /// By partition: replies that departed from its slices, as far as known, oldest first.
-    departures: Box<[VecDeque<Departure>]>,
+    /// By partition.
+    inlets: Box<[Inlet]>,
     /// The cycle of the first of them all.
     next_departure: Cycle,
     /// By SM: replies to be told to it.
@@ -54,7 +67,9 @@ impl Replies {
                 .map(|slice| (slice / (slices / partitions), slice % (slices / partitions)))
                 .map(|(partition, part)| (partition as u16, part as u16))
                 .collect(),
-            departures: (0..partitions).map(|_| VecDeque::with_capacity(AT_FIRST)).collect(),
+            inlets: (0..partitions)
+                .map(|_| Inlet { departures: Vec::with_capacity(AT_FIRST), next: 0 })
+                .collect(),
             next_departure: Cycle::NEVER,
             coming: (0..sms).map(|_| Vec::with_capacity(AT_FIRST)).collect(),
             replied: Ports::default(),
@@ -97,7 +112,14 @@ impl Replies {
     pub fn note_departures(&mut self, partition: usize, departures: &mut Vec<Departure>) {
         if let Some(first) = departures.first() {
             self.next_departure = self.next_departure.min(first.cycle);
-            self.departures[partition].extend(departures.drain(..));
+            let inlet = &mut self.inlets[partition];
+            if inlet.next == inlet.departures.len() {
+                inlet.next = 0;
+                inlet.departures.clear();
+                std::mem::swap(&mut inlet.departures, departures);
+            } else {
+                inlet.departures.append(departures);
+            }
         }
     }
 
@@ -172,15 +194,16 @@ impl Replies {
     /// Takes in what departed by `now`, before network cycle `tick`.
     fn take_in(&mut self, now: Cycle, tick: Cycle) {
         self.next_departure = Cycle::NEVER;
-        for (number, departures) in self.departures.iter_mut().enumerate() {
-            while let Some(&Departure { part, cycle, ref reply }) = departures.front() {
+        for (number, inlet) in self.inlets.iter_mut().enumerate() {
+            while let Some(&Departure { part, cycle, ref reply }) = inlet.departures.get(inlet.next)
+            {
                 if cycle > now {
                     self.next_departure = self.next_departure.min(cycle);
                     break;
                 }
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
                 self.crossbar.push(tick, number * self.sharing + part, sm, data, *reply);
-                departures.pop_front();
+                inlet.next += 1;
             }
         }
     }

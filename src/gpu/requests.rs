@@ -6,12 +6,21 @@ use std::ops::Range;
 use super::clocks::Clocks;
 use crate::config::Machine;
 use crate::l2::Slice;
-use crate::noc::{Crossbar, NocStats, Ports, Sent};
+use crate::noc::{Crossbar, NocStats, Packet, Ports, Sent};
 use crate::parts::{AddressMap, Request};
 use crate::units::Cycle;
 
 /// Events to begin with: as many as come in one window on most machines.
 const AT_FIRST: usize = 256;
+
+impl Packet for Request {
+    type Landed = Request;
+
+    #[inline]
+    fn landed(&self) -> Request {
+        *self
+    }
+}
 
 /// What is known of one SM.
 #[derive(Clone, Debug)]

@@ -23,8 +23,26 @@ struct Waiting {
     place: u16,
 }
 
+/// What a crossbar moves.
+pub trait Packet: Copy + Default {
+    /// What arrives: itself, or nothing when its receiver hears of it as it leaves its input.
+    type Landed: Copy + Default;
+
+    /// What arrives of this packet.
+    fn landed(&self) -> Self::Landed;
+}
+
+/// To try a crossbar with.
+impl Packet for u32 {
+    type Landed = u32;
+
+    fn landed(&self) -> u32 {
+        *self
+    }
+}
+
 #[derive(Clone, Debug)]
-struct Output<P> {
+struct Output<L> {
     /// Inputs that hold a packet for this output.
     wanted_by: Ports,
     /// The input to ask first.
@@ -32,7 +50,7 @@ struct Output<P> {
     busy_until: Cycle,
     /// When the last packet that was sent arrives: none overtakes another.
     last_arrival: Cycle,
-    pipe: Ring<P>,
+    pipe: Ring<L>,
 }
 
 /// A packet that leaves its input.
@@ -50,7 +68,7 @@ pub struct Sent<'a, P> {
 
 /// A crossbar from `inputs` to `outputs`.
 #[derive(Clone, Debug)]
-pub struct Crossbar<P> {
+pub struct Crossbar<P: Packet> {
     /// What an input and what an output moves in one cycle [bytes].
     port_bytes: (u32, u32),
     header_bytes: u32,
@@ -68,7 +86,7 @@ pub struct Crossbar<P> {
     next_free: Cycle,
     /// Inputs without room.
     full: Ports,
-    outputs: Box<[Output<P>]>,
+    outputs: Box<[Output<P::Landed>]>,
     output_count: Divisor,
     /// By output: no packet can go there before; never, while its pipe is full.
     due: Box<[Cycle]>,
@@ -87,7 +105,7 @@ pub struct Crossbar<P> {
     stats: NocStats,
 }
 
-impl<P: Copy + Default> Crossbar<P> {
+impl<P: Packet> Crossbar<P> {
     /// An empty crossbar from slices to SMs; at most 256 ports a side.
     pub fn to_sms(config: &NocConfig, slices: usize, sms: usize) -> Self {
         let port_bytes = (config.flit_bytes.get(), config.sm_port_bytes.get());
@@ -268,7 +286,7 @@ impl<P: Copy + Default> Crossbar<P> {
         output.busy_until = now + u64::from(flits.1);
         output.last_arrival = arrives;
         sent(Sent { input: chosen, output: port, arrives, packet });
-        output.pipe.push(arrives, *packet);
+        output.pipe.push(arrives, packet.landed());
         output.turn = chosen + 1;
         self.landing.set(port, true);
         self.blocked.set(port, output.pipe.is_full());
@@ -289,7 +307,7 @@ impl<P: Copy + Default> Crossbar<P> {
 
     /// Takes the oldest packet that has arrived at `output`.
     #[inline]
-    pub fn pop(&mut self, now: Cycle, output: usize) -> Option<P> {
+    pub fn pop(&mut self, now: Cycle, output: usize) -> Option<P::Landed> {
         let pipe = &mut self.outputs[output].pipe;
         let packet = pipe.pop(now)?;
         self.landing.set(output, !pipe.is_empty());

@@ -4,6 +4,6 @@ mod crossbar;
 mod ports;
 mod stats;
 
-pub use crossbar::{Crossbar, Sent};
+pub use crossbar::{Crossbar, Packet, Sent};
 pub use ports::Ports;
 pub use stats::NocStats;
