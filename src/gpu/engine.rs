@@ -179,7 +179,7 @@ impl Gpu {
         mut watch: Watch,
     ) -> Result<Cycle> {
         let memory = (&self.partitions[..], &self.replies, self.delays);
-        let crew = Crew::new(&self.nodes, &self.requests, memory, source);
+        let crew = Crew::new(&self.nodes, &self.requests, memory, source, threads.get() as usize);
         let mut turn = self.turn;
         let end = std::thread::scope(|scope| {
             let _dismissal = crew.team.dismissal();
