@@ -14,6 +14,9 @@ use super::team::Team;
 use crate::isa::CtaSource;
 use crate::units::Cycle;
 
+/// Threads from which on each partition is a task of its own.
+const WORTH_SPLITTING: usize = 3;
+
 /// Why a lock must succeed: whoever panics with one ends the run.
 const NO_PANIC: &str = "no thread failed";
 
@@ -29,7 +32,9 @@ pub struct Crew<'a> {
     /// Who does what.
     pub team: Team,
     plan: Shared,
-    /// Partitions that have not advanced in this phase.
+    /// Tasks that the partitions make: one each, or one for all.
+    memory_tasks: usize,
+    /// Those of them that are not done in this phase.
     behind: AtomicUsize,
 }
 
@@ -50,9 +55,12 @@ impl<'a> Crew<'a> {
         requests: &'a Mutex<Requests>,
         (partitions, replies, delays): (&'a [Mutex<Partition>], &'a Mutex<Replies>, Delays),
         source: &'a mut dyn CtaSource,
+        threads: usize,
     ) -> Self {
         let ahead = Ahead::new(source, nodes.len());
-        let team = Team::new(partitions.len() + nodes.len());
+        // The partitions are worth more than one thread's time only where the nodes have several.
+        let memory_tasks = if threads < WORTH_SPLITTING { 1 } else { partitions.len() };
+        let team = Team::new(memory_tasks + nodes.len());
         let plan = Shared::default();
         Crew {
             nodes,
@@ -63,6 +71,7 @@ impl<'a> Crew<'a> {
             ahead,
             team,
             plan,
+            memory_tasks,
             behind: AtomicUsize::new(0),
         }
     }
@@ -74,8 +83,12 @@ impl<'a> Crew<'a> {
 
     /// The task that each of `threads` helpers and the leader begins with, the leader's left out.
     pub fn beginnings(&self, threads: usize) -> impl Iterator<Item = usize> {
-        let tasks = self.partitions.len() + self.nodes.len();
-        (1..threads).map(move |thread| thread * tasks / threads)
+        // The memory, which comes first, is about as much work as this many nodes.
+        let (nodes, memory) = (self.nodes.len(), self.nodes.len() / 4);
+        let first =
+            move |thread: usize| (thread * (nodes + memory) / threads).saturating_sub(memory);
+        let memory_tasks = self.memory_tasks;
+        (1..threads).map(move |thread| memory_tasks + first(thread))
     }
 
     /// Lets every part advance as planned.
@@ -92,7 +105,7 @@ impl<'a> Crew<'a> {
         ] {
             place.store(cycle.0, Ordering::Relaxed);
         }
-        self.behind.store(self.partitions.len(), Ordering::Relaxed);
+        self.behind.store(self.memory_tasks, Ordering::Relaxed);
         shared.more_ctas.store(more_ctas, Ordering::Relaxed);
         self.team.phase(|number| self.task(number));
     }
@@ -100,9 +113,12 @@ impl<'a> Crew<'a> {
     fn task(&self, number: usize) {
         let plan = &self.plan;
         let cycle = |place: &AtomicU64| Cycle(place.load(Ordering::Relaxed));
-        if let Some(partition) = self.partitions.get(number) {
+        if number < self.memory_tasks {
             let end = cycle(&plan.memory);
-            partition.lock().expect(NO_PANIC).advance(end, cycle(&plan.network));
+            if self.memory_tasks > 1 {
+                let mut partition = self.partitions[number].lock().expect(NO_PANIC);
+                partition.advance(end, cycle(&plan.network));
+            }
             if self.behind.fetch_sub(1, Ordering::AcqRel) == 1 {
                 self.finish_memory(end);
             }
@@ -114,7 +130,7 @@ impl<'a> Crew<'a> {
             more_ctas: plan.more_ctas.load(Ordering::Relaxed),
             every_cycle: false,
         };
-        let node = &self.nodes[number - self.partitions.len()];
+        let node = &self.nodes[number - self.memory_tasks];
         node.lock().expect(NO_PANIC).advance(&bounds);
     }
 

@@ -10,6 +10,7 @@ use super::dispatch::Dispatch;
 use super::floor::{Floor, Launch};
 use super::memory::{Delays, Memory};
 use super::node::Node;
+use super::pace::Pace;
 use super::partition::Partition;
 use super::replies::Replies;
 use super::requests::Requests;
@@ -180,7 +181,7 @@ impl Gpu {
         mut watch: Watch,
     ) -> Result<Cycle> {
         let memory = (&self.partitions[..], &self.replies, self.delays);
-        let crew = Crew::new(&self.nodes, &self.requests, memory, source);
+        let crew = Crew::new(&self.nodes, &self.requests, memory, source, threads.get() as usize);
         let mut turn = self.turn;
         let end = std::thread::scope(|scope| {
             let _dismissal = crew.team.dismissal();
@@ -190,13 +191,16 @@ impl Gpu {
             }
             let mut next = |cta: &mut Cta| crew.ahead.next(cta);
             let mut launch = watch.launch(&mut next);
-            let mut plan = crew.lock().floor(&mut turn).plan(&launch);
-            while launch.has_more() || !crew.lock().floor(&mut turn).is_idle() {
-                let is_shared = crew.lock().floor(&mut turn).is_worth_sharing(&plan);
+            let mut all = crew.lock();
+            let mut plan = all.floor(&mut turn).plan(&launch);
+            let mut pace = Pace::new(watch.start);
+            while launch.has_more() || !all.floor(&mut turn).is_idle() {
+                let is_shared = pace.is_shared() && all.floor(&mut turn).is_worth_sharing(&plan);
                 if is_shared {
+                    drop(all);
                     crew.phase(&plan);
+                    all = crew.lock();
                 }
-                let mut all = crew.lock();
                 let mut floor = all.floor(&mut turn);
                 if is_shared {
                     floor.settle_phase(&mut launch, &plan)?;
@@ -204,9 +208,10 @@ impl Gpu {
                     floor.window(&mut launch)?;
                 }
                 watch.look(&floor, launch.started)?;
+                pace.end_phase(|| floor.clock());
                 plan = floor.plan(&launch);
             }
-            Ok(crew.lock().floor(&mut turn).end(&launch))
+            Ok(all.floor(&mut turn).end(&launch))
         })?;
         self.turn = turn;
         Ok(end)

@@ -4,7 +4,7 @@
 //! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs a kernel, `floor.rs` says how far
 //! each part may go and carries the news between them, `node.rs`, `requests.rs`, `partition.rs` and `replies.rs` are
 //! the parts; `memory.rs` puts the last two together.
-//! `crew.rs`, `team.rs` and `ahead.rs` are for threads.
+//! `crew.rs`, `team.rs`, `pace.rs` and `ahead.rs` are for threads.
 
 mod ahead;
 mod clocks;
@@ -14,6 +14,7 @@ mod engine;
 mod floor;
 mod memory;
 mod node;
+mod pace;
 mod partition;
 mod replies;
 mod requests;
