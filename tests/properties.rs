@@ -160,21 +160,39 @@ fn l2() -> impl Strategy<Value = Changes> {
     let queues = (1u32..=2, 0u32..=5, 1u32..=2);
     let partitions = prop_oneof![
         1 => Just(json!("One")),
-        2 => (1u32..=9, 1u32..=3).prop_map(|(latency, queue)| json!({"Two": {"latency": latency, "queue": queue}})),
+        2 => (1u32..=9, 1u32..=3).prop_map(|(latency, queue)| {
+            json!({"Two": {"upper": [1], "latency": latency, "queue": queue}})
+        }),
     ];
-    let kind = (mode, hash, partitions);
+    let coalescer = prop_oneof![
+        1 => Just(json!("None")),
+        1 => (2u32..=3, 1u32..=4, 0u32..=5).prop_map(|(requests, entries, latency)| {
+            json!({"PerGpc": {"requests": requests, "entries": entries, "latency": latency}})
+        }),
+    ];
+    let kind = (mode, hash, partitions, coalescer, 1u32..=2);
     (slices, fetch, sizes, queues, kind).prop_map(|(slices, fetch, sizes, queues, kind)| {
         let ((slices, channels), (sector, fetch)) = (slices, fetch);
-        let (mode, hash, partitions) = kind;
-        // They need two slices a channel, and a cache.
-        let can_be_two = slices == 2 * channels && mode == "Cache";
-        let partitions = if can_be_two { partitions } else { json!("One") };
-        let (set_bits, ways, entries, mergers) = sizes;
+        let (mode, hash, partitions, mut coalescer, tpc_sms) = kind;
+        let (set_bits, mut ways, mut entries, mergers) = sizes;
         let (input, tag_latency, reply) = queues;
+        // They need pairs of channels with one slice each, a cache, and something to spare.
+        let can_be_two = slices % 2 == 0 && mode == "Cache" && partitions != json!("One");
+        let (partitions, channels) =
+            if can_be_two { (partitions, slices) } else { (json!("One"), channels) };
+        if can_be_two {
+            (ways, entries) = (ways.max(2), entries.max(2));
+        }
+        if let Some(latency) = coalescer.pointer_mut("/PerGpc/latency") {
+            *latency = json!(tag_latency.min(latency.as_u64().unwrap() as u32));
+        }
         vec![
             ("l2.mode", json!(mode)),
             ("l2.slice_hash", json!(hash)),
+            ("sm.gpcs", json!(2)),
+            ("sm.tpc_sms", json!(tpc_sms)),
             ("l2.partitions", partitions),
+            ("l2.coalescer", coalescer),
             ("l2.sector", json!(sector)),
             ("l2.slices", json!(slices)),
             ("dram.channels", json!(channels)),
@@ -239,7 +257,19 @@ fn launch() -> impl Strategy<Value = Changes> {
 /// The changes that make a small machine; printed when a case fails.
 fn small_machine() -> impl Strategy<Value = Changes> {
     let parts = (sm(), l1(), l2(), memory(), launch());
-    parts.prop_map(|(sm, l1, l2, memory, launch)| [sm, l1, l2, memory, launch].concat())
+    parts.prop_map(|(sm, l1, l2, memory, launch)| {
+        let mut changes = [sm, l1, l2, memory, launch].concat();
+        // What leaves a slice at once waits at one input of the reply network.
+        let requests = changes.iter().find_map(|(field, value)| {
+            (*field == "l2.coalescer").then(|| value.pointer("/PerGpc/requests")?.as_u64())?
+        });
+        for (field, value) in &mut changes {
+            if *field == "noc.input_queue" {
+                *value = json!(value.as_u64().max(requests));
+            }
+        }
+        changes
+    })
 }
 
 fn script(ctas: &Ctas) -> Script<impl Fn(u64, usize) -> Vec<Step>> {
@@ -304,8 +334,9 @@ fn check_books(
     // What leaves one level arrives at the next, and every request is answered.
     let reads = l1.load_misses + l1.load_bypasses + l1.atomics;
     let is_one = machine.l2.partitions == L2Partitions::One;
-    let balances = if is_one { l2.reads() == reads } else { l2.reads() >= reads };
-    prop_assert!(balances, "{} reads of {reads}", l2.reads());
+    let answered = l2.reads() + l2.coalesced;
+    let balances = if is_one { answered == reads } else { answered >= reads };
+    prop_assert!(balances, "{answered} reads of {reads}");
     prop_assert_eq!(l2.atomics, l1.atomics);
     prop_assert_eq!(l2.write_hits + l2.write_misses, l1.stores);
     prop_assert_eq!(seen.components.request_network.packets, reads + l1.stores);

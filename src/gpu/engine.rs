@@ -94,7 +94,7 @@ impl Gpu {
             now: Cycle(0),
             nodes: (0..sms).map(|sm| Mutex::new(Node::new(machine, clocks.noc, sm))).collect(),
             requests: Mutex::new(Requests::new(machine, clocks, every_cycle)),
-            partitions: (0..machine.dram.channels.size())
+            partitions: (0..Partition::count(machine))
                 .map(|number| Mutex::new(Partition::new(machine, clocks, number, every_cycle)))
                 .collect(),
             replies: Mutex::new(Replies::new(machine, clocks, every_cycle)),

@@ -18,19 +18,20 @@ use crate::units::Cycle;
 #[derive(Clone, Copy, Debug)]
 pub struct Delays {
     clocks: Clocks,
-    tag_latency: u64,
+    /// From a request's arrival until its slice does anything with it [L2 cycles].
+    first_look: u64,
 }
 
 impl Delays {
     /// Of a machine.
     pub fn new(machine: &Machine, clocks: Clocks) -> Self {
-        Delays { clocks, tag_latency: machine.l2.tag_latency.cycles() }
+        Delays { clocks, first_look: Slice::first_look(&machine.l2) }
     }
 
     /// The first cycle that needs to know of requests that arrive in cycle `arrival` or later.
     pub fn needs_from(&self, arrival: Cycle) -> Cycle {
-        let visible = self.clocks.l2.ticks_before(arrival + 1) + self.tag_latency;
-        self.clocks.l2.core_cycle_of(visible)
+        let looked_at = self.clocks.l2.ticks_before(arrival + 1) + self.first_look;
+        self.clocks.l2.core_cycle_of(looked_at)
     }
 }
 
@@ -120,7 +121,7 @@ impl<P: DerefMut<Target = Partition>> Memory<'_, P> {
 
     /// The DRAM controllers.
     pub fn controllers(&self) -> impl Iterator<Item = &Controller> {
-        self.partitions.iter().map(|partition| partition.controller())
+        self.partitions.iter().flat_map(|partition| partition.controllers())
     }
 
     /// What holds requests, in words, for a deadlock report.

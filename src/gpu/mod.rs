@@ -7,6 +7,7 @@
 //! `crew.rs`, `team.rs`, `pace.rs` and `ahead.rs` are for threads.
 
 mod ahead;
+mod channel;
 mod clocks;
 mod crew;
 mod dispatch;

@@ -1,31 +1,17 @@
-//! A partition: a DRAM channel with its L2 slices. It advances on its own, as far as that goes.
+//! A partition: a DRAM channel with its L2 slices, or two of each where slices deal with one another. It advances on its
+//! own, as far as that goes.
 
 use std::collections::VecDeque;
 
+use super::channel::{Channel, Tag};
 use super::clocks::Clocks;
 use crate::config::Machine;
-use crate::dram::{self, Controller};
-use crate::l2::{Role, Slice};
+use crate::config::machine::{L2Coalescer, L2Partitions};
+use crate::dram::Controller;
+use crate::l2::Slice;
 use crate::parts::{Reply, Request};
 use crate::ring::Ring;
 use crate::units::Cycle;
-
-/// Whose a DRAM request is: the slice among those of the partition, and the slice's name for it.
-struct Tag {
-    part: u8,
-    piece: u8,
-    slot: u16,
-}
-
-impl Tag {
-    fn pack(&self) -> u32 {
-        u32::from(self.part) << 24 | u32::from(self.piece) << 16 | u32::from(self.slot)
-    }
-
-    fn unpack(tag: u32) -> Self {
-        Tag { part: (tag >> 24) as u8, piece: (tag >> 16) as u8, slot: tag as u16 }
-    }
-}
 
 /// Events to begin with: as many as come in one window on most machines.
 const AT_FIRST: usize = 256;
@@ -38,6 +24,8 @@ pub struct Departure {
     pub cycle: Cycle,
     /// The reply.
     pub reply: Reply,
+    /// It leaves the slice together with the one before it, and reaches another SM.
+    pub shares_port: bool,
 }
 
 /// What a slice knows of its input of the reply network.
@@ -49,7 +37,7 @@ struct Port {
     leaves: VecDeque<Cycle>,
 }
 
-/// What a home slice brings to the slice of copies.
+/// What a home slice brings to the slice that keeps copies.
 #[derive(Clone, Copy, Debug, Default)]
 struct Brought {
     slot: u16,
@@ -58,30 +46,26 @@ struct Brought {
     started: Cycle,
 }
 
-/// A DRAM channel with its slices.
+/// DRAM channels with their slices.
 pub struct Partition {
     clocks: Clocks,
-    burst_bytes: u32,
-    tag_latency: u64,
-    controller: Controller,
-    /// The first command clock that was neither ticked nor skipped.
-    dram_clock: Cycle,
-    /// The next command clock in which the DRAM does anything.
-    dram_due: Cycle,
+    /// From a request's arrival until its slice does anything with it [L2 cycles].
+    first_look: u64,
+    channels: Box<[Channel]>,
     slices: Box<[Slice]>,
     /// By slice: the next L2 cycle in which it does anything, or has something to hand on.
     due: Box<[Cycle]>,
     ports: Box<[Port]>,
     /// Replies that an input of the network holds.
     port_room: usize,
-    /// L2 cycles in a core cycle, at most.
-    most_ticks: usize,
+    /// Replies that a slice sends in a core cycle, at most.
+    most_replies: usize,
     /// Slices that may find no room in the network, as far as known, a bit each.
     blocked: u64,
     /// Slices whose next request finds no room in the DRAM's queue, a bit each: they are woken when there is.
     wait_for_dram: u64,
-    /// On its way from the home slice to that of copies.
-    brought: Ring<Brought>,
+    /// By slice: on its way there from the other one.
+    brought: Box<[Ring<Brought>]>,
     /// Replies to be told to the network, in order.
     departures: Vec<Departure>,
     /// When requests left the input queue of a slice, to be told to the request network.
@@ -95,26 +79,40 @@ pub struct Partition {
 }
 
 impl Partition {
+    /// Partitions of a machine.
+    pub fn count(machine: &Machine) -> usize {
+        let channels = machine.dram.channels.size();
+        match machine.l2.partitions {
+            L2Partitions::One => channels,
+            L2Partitions::Two { .. } => channels / 2,
+        }
+    }
+
     /// Partition `number` of `machine`, empty.
     pub fn new(machine: &Machine, clocks: Clocks, number: usize, every_cycle: bool) -> Self {
-        let count = machine.l2.slices.size() / machine.dram.channels.size();
+        let partitions = Partition::count(machine);
+        let count = machine.l2.slices.size() / partitions;
+        let channels = machine.dram.channels.size() / partitions;
         let port_room = machine.noc.input_queue.size();
         let port = Port { held: 0, leaves: VecDeque::with_capacity(port_room) };
+        let sharing = match machine.l2.coalescer {
+            L2Coalescer::None => 1,
+            L2Coalescer::PerGpc { requests, .. } => requests.size(),
+        };
+        // Every fetch of a slice comes in four pieces, at most.
+        let brought = if channels > 1 { machine.l2.mshr_entries.size() * 4 } else { 1 };
         Partition {
             clocks,
-            burst_bytes: machine.dram.burst_bytes(),
-            tag_latency: machine.l2.tag_latency.cycles(),
-            controller: Controller::new(&machine.dram),
-            dram_clock: Cycle(0),
-            dram_due: Cycle(0),
+            first_look: Slice::first_look(&machine.l2),
+            channels: (0..channels).map(|_| Channel::new(machine)).collect(),
             slices: (0..count).map(|part| Slice::new(machine, number * count + part)).collect(),
             due: vec![Cycle(0); count].into(),
             ports: vec![port; count].into(),
             port_room,
-            most_ticks: clocks.l2.most_ticks() as usize,
+            most_replies: clocks.l2.most_ticks() as usize * sharing,
             blocked: 0,
             wait_for_dram: 0,
-            brought: Ring::new(machine.l2.mshr_entries.size() * 4),
+            brought: (0..count).map(|_| Ring::new(brought)).collect(),
             departures: Vec::with_capacity(AT_FIRST),
             left: Vec::with_capacity(AT_FIRST),
             unanswered: 0,
@@ -128,9 +126,9 @@ impl Partition {
         &self.slices
     }
 
-    /// The DRAM controller.
-    pub fn controller(&self) -> &Controller {
-        &self.controller
+    /// The DRAM controllers.
+    pub fn controllers(&self) -> impl Iterator<Item = &Controller> {
+        self.channels.iter().map(Channel::controller)
     }
 
     /// Cycles before this one are done.
@@ -143,7 +141,7 @@ impl Partition {
     pub fn accept(&mut self, part: usize, core: Cycle, request: Request) {
         let l2_now = self.clocks.l2.ticks_before(core + 1);
         self.slices[part].accept(l2_now, core, request);
-        self.wake(part, l2_now + self.tag_latency);
+        self.wake(part, l2_now + self.first_look);
         self.unanswered += 1;
     }
 
@@ -159,7 +157,7 @@ impl Partition {
     /// Notes whether a slice may find no room in the network in a cycle to come.
     fn look_for_room(&mut self, part: usize) {
         let port = &self.ports[part];
-        let may_block = port.held - port.leaves.len() + self.most_ticks > self.port_room;
+        let may_block = port.held - port.leaves.len() + self.most_replies > self.port_room;
         self.blocked = self.blocked & !(1 << part) | u64::from(may_block) << part;
     }
 
@@ -178,11 +176,11 @@ impl Partition {
             return silent;
         }
         // A slice that waits for room in the DRAM's queue may answer a write as soon as a command makes some.
-        let data = match self.wait_for_dram {
-            0 => self.controller.next_data(self.dram_due),
-            _ => self.dram_due,
-        };
-        dram.core_cycle_of(data).min(silent).max(self.clock)
+        let data = self.channels.iter().map(|channel| match self.wait_for_dram {
+            0 => channel.next_data(),
+            _ => channel.due(),
+        });
+        dram.core_cycle_of(data.min().unwrap_or(Cycle::NEVER)).min(silent).max(self.clock)
     }
 
     /// The replies that departed since the last time.
@@ -206,6 +204,11 @@ impl Partition {
     #[inline]
     fn l2_due(&self) -> Cycle {
         self.due.iter().copied().min().unwrap_or(Cycle::NEVER)
+    }
+
+    #[inline]
+    fn dram_due(&self) -> Cycle {
+        self.channels.iter().map(Channel::due).min().unwrap_or(Cycle::NEVER)
     }
 
     /// Advances to `end`, or as far as what is known of the reply network allows: all before its clock `network`.
@@ -234,7 +237,7 @@ impl Partition {
         if slices <= self.clock {
             return self.clock;
         }
-        slices.min(dram.core_cycle_of(self.dram_due)).max(self.clock)
+        slices.min(dram.core_cycle_of(self.dram_due())).max(self.clock)
     }
 
     /// One core cycle: every tick of the other clocks that falls into it.
@@ -242,8 +245,11 @@ impl Partition {
         let Clocks { l2, dram, .. } = self.clocks;
         let (l2_now, l2_next) = (l2.ticks_before(core), l2.ticks_before(core + 1));
         let dram_next = dram.ticks_before(core + 1);
-        if self.dram_due < dram_next || self.every_cycle {
-            self.tick_dram(dram.ticks_before(core), dram_next, core, l2_now);
+        if self.dram_due() < dram_next || self.every_cycle {
+            let clocks = (dram.ticks_before(core), dram_next);
+            for channel in 0..self.channels.len() {
+                self.tick_dram(channel, clocks, core, l2_now);
+            }
         }
         for tick in l2_now.0..l2_next.0 {
             for part in 0..self.slices.len() {
@@ -254,49 +260,42 @@ impl Partition {
         }
     }
 
-    fn tick_dram(&mut self, from: Cycle, to: Cycle, core: Cycle, l2_now: Cycle) {
-        loop {
-            let clock = self.dram_clock.max(from);
-            let tick = if self.every_cycle { clock } else { self.dram_due.max(clock) };
-            if tick >= to {
-                return;
-            }
-            self.skip_to(tick);
-            self.controller.tick(tick, core);
-            self.dram_clock = tick + 1;
-            while let Some(done) = self.controller.pop_completion(tick) {
-                let Tag { part, piece, slot } = Tag::unpack(done.tag);
-                let part = usize::from(part);
-                self.slices[part].fill(l2_now, core, slot, piece, done.first_command);
-                self.wake(part, l2_now);
-            }
-            self.dram_due = self.controller.next_event(self.dram_clock);
-            if self.wait_for_dram != 0 && self.controller.can_accept() {
-                let mut rest = std::mem::take(&mut self.wait_for_dram);
+    fn tick_dram(&mut self, number: usize, clocks: (Cycle, Cycle), core: Cycle, l2_now: Cycle) {
+        let Partition { channels, slices, due, every_cycle, .. } = self;
+        // With several channels, each slice has its own.
+        let is_shared = channels.len() == 1;
+        let channel = &mut channels[number];
+        while channel.tick(clocks, core, *every_cycle, |Tag { part, piece, slot }, started| {
+            let part = usize::from(part);
+            slices[part].fill(l2_now, core, slot, piece, started);
+            due[part] = due[part].min(l2_now);
+        }) {
+            if self.wait_for_dram != 0 && channel.can_accept() {
+                let waiting = if is_shared { !0 } else { 1 << number };
+                let mut rest = self.wait_for_dram & waiting;
+                self.wait_for_dram &= !waiting;
                 while rest != 0 {
-                    self.wake(rest.trailing_zeros() as usize, l2_now);
+                    let part = rest.trailing_zeros() as usize;
+                    due[part] = due[part].min(l2_now);
                     rest &= rest - 1;
                 }
             }
         }
     }
 
-    /// Skips command clocks to `to`; nothing may happen before.
+    /// The channel of a slice: their own, or the only one.
     #[inline]
-    fn skip_to(&mut self, to: Cycle) {
-        if self.dram_clock < to {
-            self.controller.skip(self.dram_clock, to);
-            self.dram_clock = to;
-        }
+    fn channel_of(&self, part: usize) -> usize {
+        if self.channels.len() > 1 { part } else { 0 }
     }
 
-    /// The slice of the other partition's SMs.
+    /// The neighbour of a slice, in the other partition.
     const fn other(part: usize) -> usize {
         1 - part
     }
 
-    /// What a home slice has to do with that of copies, before it hands a reply to the network: it brings what it was
-    /// asked for, and makes copies go of what has changed. `asked` are the requests that it had before its tick.
+    /// What a slice has to do as a home, before it hands a reply to the network: it brings what the other one asked for,
+    /// and makes copies go of what has changed. `asked` are the requests that it had before its tick.
     fn tick_home(&mut self, part: usize, now: Cycle, core: Cycle, asked: usize) {
         let other = Self::other(part);
         let slice = &mut self.slices[part];
@@ -307,7 +306,8 @@ impl Partition {
         {
             let at = now + slice.far_latency();
             let (slot, piece) = (reply.slot, slice.piece(reply.bytes));
-            self.brought.push(at, Brought { slot, piece, started: reply.stamps.dram_started });
+            let brought = Brought { slot, piece, started: reply.stamps.dram_started };
+            self.brought[other].push(at, brought);
             wake = wake.min(at);
         }
         if let Some(line) = changed {
@@ -318,11 +318,11 @@ impl Partition {
         }
     }
 
-    /// What a slice of copies asks and passes on; gives the next cycle in which it does so again.
+    /// What a slice asks of the other one and passes on to it; gives the next cycle in which it does so again.
     fn ask_home(&mut self, part: usize, now: Cycle) -> Cycle {
         let home = Self::other(part);
         // Where the home slice takes no more, it wakes this one when it does.
-        while self.slices[part].next_for_home() && self.slices[home].can_be_asked() {
+        while self.slices[part].has_for_home() && self.slices[home].can_be_asked() {
             let request = self.slices[part].take_for_home(now).expect("there is one");
             let at = self.slices[home].ask(now, request);
             self.wake(home, at);
@@ -333,66 +333,82 @@ impl Partition {
     /// One L2 cycle of a slice and of what it hands on; gives the next in which it does anything.
     fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle, dram_now: Cycle) -> Cycle {
         let slice = &mut self.slices[part];
-        let role = slice.role();
-        if role == Role::Copies {
-            while let Some(Brought { slot, piece, started }) = self.brought.pop(now) {
+        let is_paired = slice.is_paired();
+        if is_paired {
+            while let Some(Brought { slot, piece, started }) = self.brought[part].pop(now) {
                 slice.fill(now, core, slot, piece, started);
             }
         }
         let asked = slice.asked();
-        if (self.every_cycle || slice.next_event(now) <= now) && slice.tick(now, core) {
-            self.left.push((part, core));
+        if self.every_cycle || slice.next_event(now) <= now {
+            for _ in 0..slice.tick(now, core) {
+                self.left.push((part, core));
+            }
         }
-        if role == Role::Home {
+        if is_paired {
             self.tick_home(part, now, core, asked);
         }
-        let slice = &mut self.slices[part];
+        self.send_reply(part, now, core);
         let next = now + 1;
-        let port = &mut self.ports[part];
-        while port.leaves.front().is_some_and(|&leave| leave < core) {
-            port.leaves.pop_front();
-            port.held -= 1;
-        }
-        let is_for_slice = slice.is_reply_for_slice();
-        if port.held < self.port_room
-            && !is_for_slice
-            && let Some(reply) = slice.take_reply(now, core)
-        {
-            port.held += 1;
-            self.unanswered -= 1;
-            self.departures.push(Departure { part, cycle: core, reply });
-        }
+        let (slice, port) = (&mut self.slices[part], &self.ports[part]);
         let mut due = slice.next_event(next);
-        if port.held < self.port_room || slice.is_reply_for_slice() {
+        if self.port_room >= port.held + slice.replies_at_once() || slice.is_reply_for_slice() {
             due = due.min(slice.reply_ready().max(next));
         } else if let Some(&leave) = port.leaves.front() {
             due = due.min(self.clocks.l2.ticks_before(leave + 1).max(next));
         }
-        if role == Role::Copies {
-            due = due.min(self.ask_home(part, now)).min(self.brought.next_visible());
-        } else if let Some(request) = slice.next_dram_request() {
-            if self.controller.can_accept() {
-                let tag = Tag { part: part as u8, piece: request.piece, slot: request.slot };
-                let request = dram::Request {
-                    address: request.address,
-                    bursts: (request.bytes / self.burst_bytes) as u16,
-                    write: request.write,
-                    tag: tag.pack(),
-                };
-                slice.take_dram_request(now);
-                if slice.next_dram_request().is_some() {
-                    due = next;
-                }
-                due = due.min(slice.next_event(next));
-                self.skip_to(dram_now);
-                self.controller.try_push(dram_now, request).expect("it has room");
-                self.dram_due = self.controller.next_event(self.dram_clock);
-            } else {
-                self.wait_for_dram |= 1 << part;
-            }
+        if is_paired {
+            due = due.min(self.ask_home(part, now)).min(self.brought[part].next_visible());
         }
+        due = due.min(self.ask_dram(part, now, dram_now));
         self.look_for_room(part);
         due
+    }
+
+    /// The oldest reply goes to the network, where there is room for all that leave with it.
+    fn send_reply(&mut self, part: usize, now: Cycle, core: Cycle) {
+        let (slice, port) = (&mut self.slices[part], &mut self.ports[part]);
+        while port.leaves.front().is_some_and(|&leave| leave < core) {
+            port.leaves.pop_front();
+            port.held -= 1;
+        }
+        if slice.is_reply_for_slice() || port.held + slice.replies_at_once() > self.port_room {
+            return;
+        }
+        if let Some(reply) = slice.take_reply(now, core) {
+            let first = self.departures.len();
+            self.departures.push(Departure { part, cycle: core, reply, shares_port: false });
+            let others = slice.take_others(&reply);
+            self.departures.extend(others.map(|reply| Departure {
+                part,
+                cycle: core,
+                reply,
+                shares_port: true,
+            }));
+            let count = self.departures.len() - first;
+            port.held += count;
+            self.unanswered -= count;
+        }
+    }
+
+    /// The oldest request of a slice goes to its channel, where that has room; gives the next L2 cycle in which the slice
+    /// does anything on account of that.
+    fn ask_dram(&mut self, part: usize, now: Cycle, dram_now: Cycle) -> Cycle {
+        let number = self.channel_of(part);
+        let (slice, channel) = (&mut self.slices[part], &mut self.channels[number]);
+        if slice.next_dram_request().is_none() {
+            return Cycle::NEVER;
+        }
+        if !channel.can_accept() {
+            self.wait_for_dram |= 1 << part;
+            return Cycle::NEVER;
+        }
+        let request = slice.take_dram_request(now).expect("there is one");
+        channel.push(dram_now, part, request);
+        match slice.next_dram_request() {
+            Some(_) => now + 1,
+            None => slice.next_event(now + 1),
+        }
     }
 
     /// Counts every clock before core cycle `end`.
@@ -400,7 +416,9 @@ impl Partition {
         for slice in &mut self.slices {
             slice.catch_up(self.clocks.l2.ticks_before(end));
         }
-        self.skip_to(self.clocks.dram.ticks_before(end));
+        for channel in &mut self.channels {
+            channel.skip_to(self.clocks.dram.ticks_before(end));
+        }
     }
 
     /// True when no reply is owed.

@@ -1,7 +1,7 @@
 //! The way from the L2 slices to the SMs.
 
 use super::clocks::Clocks;
-use super::partition::Departure;
+use super::partition::{Departure, Partition};
 use crate::config::Machine;
 use crate::noc::{Crossbar, NocStats, Packet, Ports, Sent};
 use crate::parts::Reply;
@@ -58,7 +58,7 @@ impl Replies {
     /// An empty network.
     pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
-        let partitions = machine.dram.channels.size();
+        let partitions = Partition::count(machine);
         Replies {
             clocks,
             crossbar: Crossbar::to_sms(&machine.noc, slices, sms),
@@ -195,14 +195,19 @@ impl Replies {
     fn take_in(&mut self, now: Cycle, tick: Cycle) {
         self.next_departure = Cycle::NEVER;
         for (number, inlet) in self.inlets.iter_mut().enumerate() {
-            while let Some(&Departure { part, cycle, ref reply }) = inlet.departures.get(inlet.next)
-            {
+            while let Some(departure) = inlet.departures.get(inlet.next) {
+                let &Departure { part, cycle, ref reply, shares_port } = departure;
                 if cycle > now {
                     self.next_departure = self.next_departure.min(cycle);
                     break;
                 }
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
-                self.crossbar.push(tick, number * self.sharing + part, sm, data, *reply);
+                let input = number * self.sharing + part;
+                if shares_port {
+                    self.crossbar.push_sharing(tick, input, sm, data, *reply);
+                } else {
+                    self.crossbar.push(tick, input, sm, data, *reply);
+                }
                 inlet.next += 1;
             }
         }

@@ -1,65 +1,64 @@
-//! Two partitions: a line's home slice, and the slice of the other partition that keeps copies.
+//! Two partitions: a slice is home to the lines of its channel, and keeps copies of its neighbour's, which is in the
+//! other partition.
 //!
-//! The copy slice serves reads as any slice does, but asks the home slice where another asks the DRAM. Stores and atomics
-//! go on to the home slice, which answers the SM itself. A store or an atomic of the home's own partition makes the copy
-//! go, so that no copy is ever older than its line.
+//! A copy serves reads as any line does, but what it lacks is asked of the home slice where another line asks the DRAM.
+//! Stores and atomics go on to the home slice, which answers the SM itself. A store or an atomic of the home's own
+//! partition makes the copy go, so that no copy is ever older than its line.
 
 use super::slice::{Refusal, Slice};
 use crate::config::machine::{L2Config, L2Partitions};
-use crate::parts::{FROM_SLICE, Lookup, Request, RequestKind, sectors_of};
+use crate::parts::{DramRequest, FROM_SLICE, Lookup, Request, RequestKind, sectors_of};
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
 
-/// What a slice is to the lines that it serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// There is one partition.
-    Only,
-    /// Their home.
-    Home,
-    /// A keeper of copies.
-    Copies,
+/// Marks a line's number within the slice that keeps a copy of it.
+const COPY: u64 = 1 << 44;
+
+/// Whether this is the number of a copy.
+#[inline]
+pub(super) fn is_copy(line: LineAddr) -> bool {
+    line.0 & COPY != 0
 }
 
-impl Role {
-    /// Of slice `number`: homes take turns, channel by channel.
-    pub fn of(config: &L2Config, number: usize) -> Self {
-        match config.partitions {
-            L2Partitions::One => Role::Only,
-            L2Partitions::Two { .. } if number % 2 == number / 2 % 2 => Role::Home,
-            L2Partitions::Two { .. } => Role::Copies,
-        }
-    }
+/// The number of a line, or of the one that this is a copy of, within its home slice.
+#[inline]
+pub(super) fn within_home(line: LineAddr) -> LineAddr {
+    LineAddr(line.0 & !COPY)
 }
 
-/// A slice's dealings with the other partition's slice of its channel.
+/// A slice's dealings with its neighbour.
 #[derive(Clone, Debug)]
 pub struct Far {
-    role: Role,
+    is_paired: bool,
     latency: u64,
-    /// At home: what the other slice asks and passes on.
+    /// What the neighbour asks and passes on.
     asked: Ring<Request>,
     /// The head of `asked` was refused and nothing has happened since that could change that.
     pub is_stalled: bool,
-    /// Of copies: stores and atomics to be passed on.
+    /// Stores and atomics to be passed on.
     passed_on: Ring<Request>,
-    /// At home: a line that has just changed without the other slice's knowledge.
+    /// Fetches of copies.
+    pub(super) to_home: Ring<DramRequest>,
+    /// A line that has just changed without the neighbour's knowledge.
     changed: Option<LineAddr>,
 }
 
 impl Far {
     /// Nothing is on its way.
-    pub fn new(config: &L2Config, number: usize) -> Self {
-        let (latency, room) = match &config.partitions {
-            L2Partitions::One => (0, 1),
-            L2Partitions::Two { latency, queue } => (latency.cycles(), queue.size()),
+    pub fn new(config: &L2Config) -> Self {
+        let (is_paired, latency, room, fetches) = match &config.partitions {
+            L2Partitions::One => (false, 0, 1, 1),
+            L2Partitions::Two { latency, queue, .. } => {
+                (true, latency.cycles(), queue.size(), config.miss_queue.size())
+            }
         };
         Far {
-            role: Role::of(config, number),
+            is_paired,
             latency,
             asked: Ring::new(room),
             is_stalled: false,
             passed_on: Ring::new(room),
+            to_home: Ring::new(fetches),
             changed: None,
         }
     }
@@ -72,15 +71,35 @@ impl Far {
 
     /// True when nothing is on its way.
     pub fn is_idle(&self) -> bool {
-        self.asked.is_empty() && self.passed_on.is_empty()
+        self.asked.is_empty() && self.passed_on.is_empty() && self.to_home.is_empty()
     }
 }
 
 impl Slice {
-    /// What the slice is to its lines.
+    /// Whether there are two partitions.
     #[inline]
-    pub fn role(&self) -> Role {
-        self.far.role
+    pub fn is_paired(&self) -> bool {
+        self.far.is_paired
+    }
+
+    /// The number of a line within this slice.
+    #[inline]
+    pub(super) fn local(&self, line: LineAddr) -> LineAddr {
+        let local = self.map.within_slice(line);
+        let is_copy = self.far.is_paired && self.map.home(line) != self.number;
+        if is_copy { LineAddr(local.0 | COPY) } else { local }
+    }
+
+    /// Whether a copy's fetch leaves enough for what the neighbour may ask: else each could wait for the other.
+    pub(super) fn can_spare(&self, line: LineAddr) -> Result<(), Refusal> {
+        if !is_copy(line) {
+            return Ok(());
+        }
+        let free = self.fetches.len() - self.mshrs.in_use();
+        if free <= (self.fetches.len() / 4).max(1) {
+            return Err(Refusal::NoMshrLine);
+        }
+        if self.tags.can_spare(line) { Ok(()) } else { Err(Refusal::NoCacheLine) }
     }
 
     /// Looks up the oldest request of the other slice.
@@ -133,16 +152,17 @@ impl Slice {
         Ok(())
     }
 
-    /// A line that the home slice has changed is no longer a copy.
+    /// The copy of a line that its home slice has changed goes; its number is that of the home slice, or of the copy.
     pub fn forget(&mut self, line: LineAddr) {
+        let line = LineAddr(line.0 | COPY);
         if let Lookup::Present(way) = self.tags.lookup(line) {
             self.tags.invalidate(way);
         }
     }
 
-    /// At home, a line of the own partition's SMs has changed.
+    /// A line at home has changed for an SM of the own partition.
     pub(super) fn note_change(&mut self, line: LineAddr) {
-        if self.far.role == Role::Home {
+        if self.far.is_paired && !is_copy(line) {
             self.far.changed = Some(line);
         }
     }
@@ -172,31 +192,34 @@ impl Slice {
         at
     }
 
-    /// Of copies: the oldest request that goes to the home slice, as long as [`Slice::next_for_home`] is true.
+    /// Takes the oldest request that goes to the other slice, as long as [`Slice::has_for_home`] is true.
     pub fn take_for_home(&mut self, now: Cycle) -> Option<Request> {
-        if let Some(request) = self.far.passed_on.pop(now) {
-            self.catch_up(now + 1);
-            self.go_on();
-            return Some(request);
-        }
-        let request = self.take_dram_request(now)?;
-        debug_assert!(!request.write, "copies are never dirty");
-        // What it lacks, and not the whole burst that the DRAM would send.
-        let mask = u128::MAX >> (128 - self.fetch_bytes);
-        Some(Request {
-            line: LineAddr(request.address >> self.line_bits),
-            bytes: mask << (u32::from(request.piece) * self.fetch_bytes),
-            kind: RequestKind::Fetch,
-            sm: FROM_SLICE,
-            slot: request.slot,
-            ..Request::default()
-        })
+        let passed_on = self.far.passed_on.pop(now);
+        let request = match passed_on {
+            Some(_) => passed_on,
+            None => self.far.to_home.pop(Cycle::NEVER).map(|fetch| {
+                debug_assert!(!fetch.write, "copies are never dirty");
+                // What it lacks, and not the whole burst that the DRAM would send.
+                let mask = u128::MAX >> (128 - self.fetch_bytes);
+                Request {
+                    line: LineAddr(fetch.address >> self.line_bits),
+                    bytes: mask << (u32::from(fetch.piece) * self.fetch_bytes),
+                    kind: RequestKind::Fetch,
+                    sm: FROM_SLICE,
+                    slot: fetch.slot,
+                    ..Request::default()
+                }
+            }),
+        };
+        self.catch_up(now + 1);
+        self.go_on();
+        request
     }
 
-    /// Of copies: true when something is to go to the home slice.
+    /// True when something is to go to the other slice.
     #[inline]
-    pub fn next_for_home(&self) -> bool {
-        !self.far.passed_on.is_empty() || self.next_dram_request().is_some()
+    pub fn has_for_home(&self) -> bool {
+        !self.far.passed_on.is_empty() || !self.far.to_home.is_empty()
     }
 
     /// True when the oldest reply, ready or not, is for the other slice.

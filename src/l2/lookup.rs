@@ -1,6 +1,6 @@
 //! What a slice does with a request: the tags, the fetches, the way to DRAM.
 
-use super::far::Role;
+use super::far::{is_copy, within_home};
 use super::slice::{Refusal, SectorFetch, Slice, Waiting};
 use super::stats::L2Stats;
 use crate::config::machine::L2Mode;
@@ -19,10 +19,10 @@ impl Slice {
     ) -> Result<(), Refusal> {
         let stamps = &mut request.stamps;
         (stamps.looked_up, stamps.dram_started, stamps.filled) = (core, core, core);
-        let line = self.map.within_slice(request.line);
+        let line = self.local(request.line);
         let is_change = matches!(request.kind, RequestKind::Store | RequestKind::Atomic);
         match (self.mode, request.kind) {
-            _ if is_change && self.role() == Role::Copies => self.pass_on(now, line, request),
+            _ if is_change && is_copy(line) => self.pass_on(now, line, request),
             (L2Mode::Cache, RequestKind::Store) => self.write(now, line, request),
             (L2Mode::Cache, _) => self.read(now, line, request),
             (L2Mode::PassThrough, RequestKind::Store) => self.pass_write(now, line, request),
@@ -60,13 +60,15 @@ impl Slice {
             Lookup::Reserved(way) => return self.join(now, line, way, request),
             // The sectors that are missing, or were written in part, are fetched around the rest.
             Lookup::Present(way) => {
-                self.room_for_fetch(self.missing(way, wanted), 0)?;
+                self.can_spare(line)?;
+                self.room_for_fetch(line, self.missing(way, wanted), 0)?;
                 way
             }
             Lookup::Absent => {
                 let way = self.tags.victim(line).ok_or(Refusal::NoCacheLine)?;
+                self.can_spare(line)?;
                 let dirty = usize::from(self.tags.is_dirty(way));
-                self.room_for_fetch(self.sectors.around(wanted), dirty)?;
+                self.room_for_fetch(line, self.sectors.around(wanted), dirty)?;
                 self.write_back(now, way);
                 self.valid[way.index()] = 0;
                 way
@@ -97,7 +99,7 @@ impl Slice {
         }
         let on_their_way = self.fetches[entry.index()].bytes;
         let fetched = self.sectors.around(request.bytes & !self.valid[way.index()] & !on_their_way);
-        self.room_for_dram(self.fetch_requests(fetched))?;
+        self.room_for(line, fetched, 0)?;
         let merged = self.mshrs.merge(entry, Waiting { request, fetched });
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
         self.modify(way, &request);
@@ -115,9 +117,9 @@ impl Slice {
         self.sectors.around(wanted & !self.valid[way.index()])
     }
 
-    /// Asks the DRAM for whole sectors on behalf of an entry.
+    /// Asks the DRAM, or a copy's home slice, for whole sectors on behalf of an entry.
     fn fetch(&mut self, now: Cycle, line: LineAddr, entry: MshrId, bytes: u128) {
-        let first = self.map.within_channel(self.number, line).first_byte(self.line_bits);
+        let first = self.first_byte(line);
         let fetch = &mut self.fetches[entry.index()];
         fetch.bytes |= bytes;
         let pieces = self.sectors.bytes() / self.fetch_bytes;
@@ -129,7 +131,9 @@ impl Slice {
                 let bytes = self.fetch_bytes.max(self.burst_bytes);
                 let (slot, piece) = (entry.0, piece as u8);
                 let request = DramRequest { address, bytes, write: false, slot, piece };
-                self.to_dram.push(now, request);
+                let queue =
+                    if is_copy(line) { &mut self.far.to_home } else { &mut self.to_dram };
+                queue.push(now, request);
                 self.stats.fetches += 1;
             }
         }
@@ -164,21 +168,34 @@ impl Slice {
         *counter(&mut self.stats) += 1;
     }
 
-    /// Room for a fetch of these bytes and for so many other requests.
-    fn room_for_fetch(&self, bytes: u128, others: usize) -> Result<(), Refusal> {
+    /// Room for a fetch of these bytes and for so many writes.
+    fn room_for_fetch(&self, line: LineAddr, bytes: u128, writes: usize) -> Result<(), Refusal> {
         if self.mshrs.is_full() {
             return Err(Refusal::NoMshrLine);
         }
-        self.room_for_dram(self.fetch_requests(bytes) + others)
+        self.room_for(line, bytes, writes)
     }
 
-    /// Requests that fetch these bytes, which are whole sectors.
-    fn fetch_requests(&self, bytes: u128) -> usize {
-        (bytes.count_ones() / self.fetch_bytes) as usize
+    /// The same without an MSHR entry.
+    fn room_for(&self, line: LineAddr, bytes: u128, writes: usize) -> Result<(), Refusal> {
+        let fetches = (bytes.count_ones() / self.fetch_bytes) as usize;
+        if !is_copy(line) {
+            return self.room_for_dram(fetches + writes);
+        }
+        if self.far.to_home.free() < fetches {
+            return Err(Refusal::DramQueue);
+        }
+        self.room_for_dram(writes)
     }
 
     fn room_for_dram(&self, requests: usize) -> Result<(), Refusal> {
         if self.to_dram.free() < requests { Err(Refusal::DramQueue) } else { Ok(()) }
+    }
+
+    /// Where a line begins in its channel's address space.
+    fn first_byte(&self, line: LineAddr) -> u64 {
+        let local = within_home(line);
+        self.map.within_channel(self.number, local).first_byte(self.line_bits)
     }
 
     pub(super) fn write(
@@ -228,7 +245,7 @@ impl Slice {
     fn write_bytes(&mut self, now: Cycle, line: LineAddr, bytes: u128) {
         let first = bytes.trailing_zeros() / self.burst_bytes * self.burst_bytes;
         let end = (128 - bytes.leading_zeros()).next_multiple_of(self.burst_bytes);
-        let start = self.map.within_channel(self.number, line).first_byte(self.line_bits);
+        let start = self.first_byte(line);
         let address = start + u64::from(first);
         let bytes = end - first;
         self.to_dram.push(now, DramRequest { address, bytes, write: true, slot: 0, piece: 0 });
@@ -238,7 +255,7 @@ impl Slice {
     fn pass_read(&mut self, now: Cycle, line: LineAddr, request: Request) -> Result<(), Refusal> {
         let bytes = self.sectors.around(request.bytes);
         let is_atomic = request.kind == RequestKind::Atomic;
-        self.room_for_fetch(bytes, usize::from(is_atomic))?;
+        self.room_for_fetch(line, bytes, usize::from(is_atomic))?;
         let waiting = Waiting { request, fetched: bytes };
         let entry = self.mshrs.allocate(waiting).expect("an entry is free");
         self.fetches[entry.index()].way = None;

@@ -4,6 +4,7 @@
 //! valid (write-validate); a read that wants other bytes of such a line fetches it then. One request is
 //! looked up a cycle, in the order of arrival; a refused one holds up those behind it.
 
+mod coalescer;
 mod far;
 mod lookup;
 mod slice;
@@ -11,6 +12,5 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use far::Role;
 pub use slice::Slice;
 pub use stats::L2Stats;

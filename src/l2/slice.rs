@@ -1,9 +1,10 @@
 //! One slice: its queues and its time. What it does with a request is in `lookup.rs`.
 
+use super::coalescer::Coalescer;
 use super::far::Far;
 use super::stats::L2Stats;
 use crate::config::Machine;
-use crate::config::machine::{L2Config, L2Mode, line_bits};
+use crate::config::machine::{L2Coalescer, L2Config, L2Mode, line_bits};
 use crate::parts::{
     AddressMap, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, TagArray, Way,
 };
@@ -43,6 +44,8 @@ pub struct Slice {
     pub(super) mshrs: MshrFile<Waiting>,
     /// Sectors that have arrived for requests that are still to be answered, oldest first.
     releasing: Ring<Arrival>,
+    /// What reads of other SMs are held against on the way to `input`, where there is such a thing.
+    coalescer: Option<Coalescer>,
     input: Ring<Request>,
     pub(super) replies: Ring<Reply>,
     pub(super) to_dram: Ring<DramRequest>,
@@ -118,11 +121,12 @@ impl Slice {
             tags,
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             releasing: Ring::new(entries * sectors.count()),
+            coalescer: Coalescer::new(machine, Slice::room(config)),
             input: Ring::new(Slice::room(config)),
             replies: Ring::new(config.reply_queue.size() + config.data_latency.size()),
             to_dram: Ring::new(config.miss_queue.size()),
             stalled: None,
-            far: Far::new(config, number),
+            far: Far::new(config),
             counted_to: Cycle(0),
             stats: L2Stats::default(),
         }
@@ -141,22 +145,53 @@ impl Slice {
     /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].
     pub fn accept(&mut self, now: Cycle, core: Cycle, mut request: Request) {
         request.stamps.at_slice = core;
-        self.input.push(now + self.tag_latency, request);
+        let looked_up = now + self.tag_latency;
+        match &mut self.coalescer {
+            None => self.input.push(looked_up, request),
+            Some(coalescer) => {
+                coalescer.expect(Cycle(looked_up.0 - coalescer.latency()), request);
+            }
+        }
     }
 
-    /// One cycle: releases one request whose line has arrived, and looks one up; true when that one left
-    /// its queue. Cycles without an event may be left out.
-    pub fn tick(&mut self, now: Cycle, core: Cycle) -> bool {
+    /// From a request's arrival until the slice does anything with it, at least [L2 cycles].
+    pub fn first_look(config: &L2Config) -> u64 {
+        let coalescer = match config.coalescer {
+            L2Coalescer::None => 0,
+            L2Coalescer::PerGpc { latency, .. } => latency.cycles(),
+        };
+        config.tag_latency.cycles() - coalescer
+    }
+
+    /// Requests that have come to the coalescer go on to the tags, or wait for another's reply; gives how many do that.
+    fn coalesce(&mut self, now: Cycle) -> u32 {
+        let mut waiting = 0;
+        let Some(coalescer) = &mut self.coalescer else { return 0 };
+        while let Some(request) = coalescer.pop(now) {
+            match coalescer.admit(request) {
+                Some(request) => self.input.push(now + coalescer.latency(), request),
+                None => {
+                    self.stats.coalesced += 1;
+                    waiting += 1;
+                }
+            }
+        }
+        waiting
+    }
+
+    /// One cycle: releases one request whose line has arrived, and looks one up; gives how many left their queue.
+    /// Cycles without an event may be left out.
+    pub fn tick(&mut self, now: Cycle, core: Cycle) -> u32 {
         self.catch_up(now);
+        let mut taken = self.coalesce(now);
         self.release(now);
-        let mut taken = false;
         if self.stalled.is_none()
             && let Some(&request) = self.input.front(now)
         {
             match self.look_up(now, core, request) {
                 Ok(()) => {
                     self.input.pop(now);
-                    taken = true;
+                    taken += 1;
                 }
                 Err(refusal) => self.stalled = Some(refusal),
             }
@@ -191,7 +226,8 @@ impl Slice {
         } else {
             self.releasing.next_visible().max(now)
         };
-        lookup.min(release).min(self.far.next_lookup().max(now))
+        let arrival = self.coalescer.as_ref().map_or(Cycle::NEVER, Coalescer::next_event).max(now);
+        lookup.min(release).min(self.far.next_lookup().max(now)).min(arrival)
     }
 
     /// Something happened that may let a refused request go on.
@@ -290,9 +326,23 @@ impl Slice {
         Some(reply)
     }
 
+    /// How many replies leave with the oldest one, itself included.
+    pub fn replies_at_once(&self) -> usize {
+        match (&self.coalescer, self.replies.front(Cycle::NEVER)) {
+            (Some(coalescer), Some(reply)) => coalescer.replies(reply),
+            _ => 1,
+        }
+    }
+
+    /// The other replies that leave with one that was taken.
+    pub fn take_others(&mut self, reply: &Reply) -> impl Iterator<Item = Reply> {
+        self.coalescer.as_mut().map(|coalescer| coalescer.release(reply)).into_iter().flatten()
+    }
+
     /// True when it holds no request, no reply and no outstanding fetch.
     pub fn is_idle(&self) -> bool {
         self.input.is_empty()
+            && self.coalescer.as_ref().is_none_or(Coalescer::is_idle)
             && self.mshrs.in_use() == 0
             && self.replies.is_empty()
             && self.to_dram.is_empty()

@@ -11,7 +11,9 @@ crate::counters! {
         read_merged,
         /// Reads that fetched their line, or sectors of it, from DRAM [requests].
         read_misses,
-        /// Sectors of 32 bytes that L1s asked for [sectors].
+        /// Reads that waited for the reply to one of the same bytes, before the tags [requests].
+        coalesced,
+        /// Sectors of 32 bytes that L1s asked for and that were looked up [sectors].
         read_sectors,
         /// Of these, sectors that were present or on their way [sectors].
         read_sector_hits,

@@ -177,9 +177,24 @@ impl<P: Packet> Crossbar<P> {
     /// Queues a packet of `data_bytes` besides the header, before the tick of `now`. The caller has asked
     /// [`Crossbar::has_room`].
     pub fn push(&mut self, now: Cycle, input: usize, output: usize, data_bytes: u32, packet: P) {
-        assert!(self.has_room(input), "a packet was pushed into a full input");
+        let flits = self.flits(data_bytes);
+        self.queue(now, input, output, flits, packet);
+    }
+
+    /// As [`Crossbar::push`], of a packet that leaves its input together with the one pushed before it, which has the same
+    /// data for another output: that one alone takes the input's time.
+    pub fn push_sharing(&mut self, now: Cycle, input: usize, output: usize, data_bytes: u32, packet: P) {
+        let flits = (0, self.flits(data_bytes).1);
+        self.queue(now, input, output, flits, packet);
+    }
+
+    fn flits(&self, data_bytes: u32) -> (u16, u16) {
         let flits = |width: u32| (self.header_bytes + data_bytes).div_ceil(width) as u16;
-        let flits = (flits(self.port_bytes.0), flits(self.port_bytes.1));
+        (flits(self.port_bytes.0), flits(self.port_bytes.1))
+    }
+
+    fn queue(&mut self, now: Cycle, input: usize, output: usize, flits: (u16, u16), packet: P) {
+        assert!(self.has_room(input), "a packet was pushed into a full input");
         let count = usize::from(self.counts[input]);
         let entry = &mut self.waiting[input * self.room + count];
         (entry.output, entry.flits) = (output as u16, flits);

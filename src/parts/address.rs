@@ -1,15 +1,15 @@
 //! Which slice and which channel a line belongs to, and where it lies inside them.
 
 use crate::config::Machine;
-use crate::config::machine::{L2Partitions, SliceHash};
+use crate::config::machine::SliceHash;
 use crate::units::{Divisor, LineAddr};
 
 /// How addresses spread over L2 slices and DRAM channels.
 ///
 /// `interleave` consecutive bytes belong to one slice, the next to the next slice, round and round; where
 /// slices are hashed, each round starts at another one.
-/// Neighbouring slices share a channel, in whose address space their blocks alternate. With two partitions, both
-/// slices of a channel have the same blocks, and the SM decides which of them it asks.
+/// Neighbouring slices share a channel, in whose address space their blocks alternate. With two partitions, each slice
+/// has a channel of its own, and an SM asks the slice of its own partition, among the line's own and its neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressMap {
     /// Consecutive lines in one slice.
@@ -20,8 +20,26 @@ pub struct AddressMap {
     /// Slices of one channel.
     sharing: u64,
     hash: SliceHash,
-    /// SMs of the lower partition, where there are two.
-    lower_sms: Option<usize>,
+    /// Where there are two partitions.
+    sides: Option<Sides>,
+}
+
+/// Which SMs belong to which partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sides {
+    tpc_sms: Divisor,
+    gpcs: Divisor,
+    /// GPCs of the upper partition, a bit each.
+    upper: u64,
+}
+
+impl Sides {
+    /// 1 for an SM of the upper partition.
+    #[inline]
+    fn of(&self, sm: u16) -> usize {
+        let gpc = self.gpcs.divide(self.tpc_sms.divide(sm.into()).0).1;
+        (self.upper >> gpc & 1) as usize
+    }
 }
 
 impl AddressMap {
@@ -29,15 +47,13 @@ impl AddressMap {
     pub fn new(machine: &Machine) -> Self {
         let block = u64::from(machine.l2.interleave.get() / machine.l2.line.get());
         let (slices, channels) = (machine.l2.slices.get(), machine.dram.channels.get());
-        let (slices, lower_sms) = match machine.l2.partitions {
-            L2Partitions::One => (slices, None),
-            L2Partitions::Two { .. } => (channels, Some(machine.sm.count.size().div_ceil(2))),
-        };
         let sharing = u64::from(slices / channels);
-        AddressMap {
-            lower_sms,
-            ..AddressMap::of(block, slices.into(), sharing, machine.l2.slice_hash)
-        }
+        let sides = machine.l2.partitions.upper_gpcs().map(|upper| Sides {
+            tpc_sms: Divisor::new(machine.sm.tpc_sms.get().into()),
+            gpcs: Divisor::new(machine.sm.gpcs.get().into()),
+            upper,
+        });
+        AddressMap { sides, ..AddressMap::of(block, slices.into(), sharing, machine.l2.slice_hash) }
     }
 
     fn of(block: u64, slices: u64, sharing: u64, hash: SliceHash) -> Self {
@@ -47,13 +63,13 @@ impl AddressMap {
             round: Divisor::new(block * slices),
             sharing,
             hash,
-            lower_sms: None,
+            sides: None,
         }
     }
 
-    /// The slice that SM `sm` asks for a line.
+    /// The slice to which a line belongs: with two partitions, its home.
     #[inline]
-    pub fn slice(&self, line: LineAddr, sm: u16) -> usize {
+    pub fn home(&self, line: LineAddr) -> usize {
         let (round, slice) = self.slices.divide(self.block.divide(line.0).0);
         let slice = match self.hash {
             SliceHash::RoundRobin => slice,
@@ -63,9 +79,16 @@ impl AddressMap {
                 self.slices.divide(slice + start).1
             }
         };
-        match self.lower_sms {
-            None => slice as usize,
-            Some(lower) => 2 * slice as usize + usize::from(usize::from(sm) >= lower),
+        slice as usize
+    }
+
+    /// The slice that SM `sm` asks for a line.
+    #[inline]
+    pub fn slice(&self, line: LineAddr, sm: u16) -> usize {
+        let home = self.home(line);
+        match &self.sides {
+            None => home,
+            Some(sides) => home & !1 | sides.of(sm),
         }
     }
 
@@ -125,17 +148,17 @@ mod tests {
     }
 
     #[test]
-    fn with_two_partitions_the_sm_decides_which_slice_of_the_channel() {
-        let hash = SliceHash::RoundRobin;
-        let map = AddressMap { lower_sms: Some(4), ..AddressMap::of(2, 6, 1, hash) };
+    fn with_two_partitions_the_sm_decides_which_slice_of_a_pair() {
+        // GPCs 1 and 2 of four are the upper partition; two SMs a TPC.
+        let sides = Sides { tpc_sms: Divisor::new(2), gpcs: Divisor::new(4), upper: 0b0110 };
+        let map = AddressMap { sides: Some(sides), ..AddressMap::of(2, 6, 1, SliceHash::RoundRobin) };
         for line in (0..48).map(LineAddr) {
-            assert_eq!(map.slice(line, 3) + 1, map.slice(line, 4));
-            assert_eq!(map.slice(line, 0) / 2, (line.0 / 2 % 6) as usize);
-            // Both know it by the same number.
-            assert_eq!(
-                map.within_channel(map.slice(line, 7), map.within_slice(line)).0,
-                line.0 / 12 * 2 + line.0 % 2
-            );
+            let home = map.home(line);
+            assert_eq!(home, (line.0 / 2 % 6) as usize);
+            let asked: Vec<_> = (0..10).map(|sm| map.slice(line, sm)).collect();
+            let (low, high) = (home & !1, home | 1);
+            assert_eq!(asked, [low, low, high, high, high, high, low, low, low, low]);
+            assert_eq!(map.within_channel(home, map.within_slice(line)).0, line.0 / 12 * 2 + line.0 % 2);
         }
     }
 

@@ -32,6 +32,8 @@ pub struct Request {
     pub sm: u16,
     /// Where the asking SM finds its notes on the request; comes back with the reply.
     pub slot: u16,
+    /// The place, from 1, where a slice holds it against others; 0 for none. Comes back with the reply.
+    pub held: u16,
     /// When it passed where.
     pub stamps: Stamps,
 }
@@ -57,6 +59,8 @@ pub struct Reply {
     pub sm: u16,
     /// The request's slot.
     pub slot: u16,
+    /// The request's place in the slice's coalescer.
+    pub held: u16,
     /// Bytes of the line that it brings, bit 0 the line's first byte.
     pub bytes: u128,
     /// When it passed where.
@@ -71,7 +75,7 @@ impl Request {
             RequestKind::Load | RequestKind::Atomic => (ReplyKind::Data, self.bytes),
             RequestKind::Store => (ReplyKind::Ack, 0),
         };
-        Reply { kind, sm: self.sm, slot: self.slot, bytes, stamps: self.stamps }
+        Reply { kind, sm: self.sm, slot: self.slot, held: self.held, bytes, stamps: self.stamps }
     }
 
     /// Bytes of data the request itself carries, besides the header.

@@ -128,6 +128,11 @@ impl TagArray {
             .map(|way| Way(way as u32))
     }
 
+    /// True when more than one way of the set of `line` is not reserved.
+    pub fn can_spare(&self, line: LineAddr) -> bool {
+        self.ways_of(line).filter(|&way| self.states[way] != State::Reserved).nth(1).is_some()
+    }
+
     /// The line that `way` holds and that a new one would push out; `None` for an empty way.
     pub fn occupant(&self, way: Way) -> Option<LineAddr> {
         (self.states[way.index()] != State::Empty).then(|| self.lines[way.index()])

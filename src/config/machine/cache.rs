@@ -119,19 +119,51 @@ pub enum SliceHash {
 }
 
 /// Whether SMs share all slices, or half of them serve half of the SMs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum L2Partitions {
     /// Every slice serves every SM.
     One,
-    /// SMs of the lower half of the numbers belong to one partition, the others to the other one. Each channel has a
-    /// slice in either. Its lines have their home in one of them, turn by turn; the other one keeps copies for the
-    /// SMs of its partition, asks the home slice for what it lacks, and passes stores and atomics on.
+    /// GPCs, slices and channels belong to one of two partitions: slices and channels in turn, one slice a channel. A
+    /// line's home is the slice of its channel. SMs of the other partition ask the slice beside it, which keeps copies,
+    /// asks the home slice for what it lacks, and passes stores and atomics on.
     Two {
+        /// The GPCs of the upper partition; the others belong to the lower one.
+        upper: Vec<Bounded<0, 63>>,
         /// From one partition's slice to the other's, each way [L2 cycles, 1..=1023].
         latency: Bounded<1, 1023>,
-        /// Requests on their way at once, of one channel [requests, 1..=1024].
+        /// Requests on their way at once, to one slice [requests, 1..=1024].
         queue: Bounded<1, 1024>,
+    },
+}
+
+impl L2Partitions {
+    /// The GPCs of the upper partition, a bit each; `None` where there is one partition.
+    pub fn upper_gpcs(&self) -> Option<u64> {
+        match self {
+            L2Partitions::One => None,
+            L2Partitions::Two { upper, .. } => {
+                Some(upper.iter().fold(0, |gpcs, gpc| gpcs | 1 << gpc.get()))
+            }
+        }
+    }
+}
+
+/// Whether a slice makes one of the reads that SMs of a GPC make of the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum L2Coalescer {
+    /// It does not.
+    None,
+    /// Before its tags, a slice holds a read against those that come from the same GPC: one of the same bytes waits for
+    /// the same reply, which leaves the slice once, for all of them.
+    PerGpc {
+        /// Reads that share a reply, the first one included [requests, 2..=16].
+        requests: Bounded<2, 16>,
+        /// Reads that it knows at once; where the place of one is taken, it is not held [entries, 1..=4096].
+        entries: Bounded<1, 4096>,
+        /// From there to the tag lookup, a part of `tag_latency` [L2 cycles, 0..=1023].
+        latency: Bounded<0, 1023>,
     },
 }
 
@@ -149,6 +181,8 @@ pub struct L2Config {
     pub slice_hash: SliceHash,
     /// Whether SMs share all slices.
     pub partitions: L2Partitions,
+    /// Whether reads of a GPC's SMs are made one.
+    pub coalescer: L2Coalescer,
     /// Capacity of one slice; equals sets x ways x line [bytes, 32..=16777216].
     pub size: Bounded<32, 16_777_216>,
     /// Sets of one slice; a power of two [count, 1..=65536].

@@ -12,7 +12,7 @@ mod sm;
 use serde::{Deserialize, Serialize};
 
 pub use cache::{
-    L1Config, L2Config, L2Mode, L2Partitions, LoadsLook, Replacement, SetIndex, SliceHash,
+    L1Config, L2Coalescer, L2Config, L2Mode, L2Partitions, LoadsLook, Replacement, SetIndex, SliceHash,
     StorePolicy, line_bits, sets_index_check,
 };
 pub use dram::{DramConfig, DramScheduler, DramTiming, GroupBits, RowPolicy, WriteDrain};
@@ -106,6 +106,54 @@ impl MachineFields {
     }
 }
 
+impl MachineFields {
+    fn check_partitions(&self) -> Result<(), String> {
+        let l2 = &self.l2;
+        if let L2Coalescer::PerGpc { requests, latency, .. } = l2.coalescer {
+            let (latency, tags) = (latency.get(), l2.tag_latency.get());
+            if latency > tags {
+                return Err(format!(
+                    "l2.coalescer has a latency of {latency}, which is more than l2.tag_latency ({tags})"
+                ));
+            }
+            let (requests, places) = (requests.get(), self.noc.input_queue.get());
+            if requests > places {
+                return Err(format!(
+                    "l2.coalescer has {requests} requests share a reply, which need as many places of \
+                     noc.input_queue ({places})"
+                ));
+            }
+        }
+        let L2Partitions::Two { upper, .. } = &l2.partitions else { return Ok(()) };
+        let (slices, channels) = (l2.slices.get(), self.dram.channels.get());
+        if slices != channels || channels % 2 != 0 {
+            return Err(format!(
+                "l2.partitions is Two, which needs one slice a channel, and an even number of them: l2.slices is \
+                 {slices}, dram.channels {channels}"
+            ));
+        }
+        if l2.mode != L2Mode::Cache {
+            return Err("l2.partitions is Two, which needs l2.mode Cache".to_owned());
+        }
+        let gpcs = self.sm.gpcs.get();
+        if let Some(gpc) = upper.iter().find(|gpc| gpc.get() >= gpcs) {
+            return Err(format!(
+                "l2.partitions names GPC {}, but sm.gpcs is {gpcs}: they are numbered from 0",
+                gpc.get()
+            ));
+        }
+        // What one slice waits for from the other must leave a place for what the other one waits for.
+        let (ways, entries) = (l2.ways.get(), l2.mshr_entries.get());
+        if ways < 2 || entries < 2 {
+            return Err(format!(
+                "l2.partitions is Two, which needs two ways and two MSHR entries or more: l2.ways is {ways}, \
+                 l2.mshr_entries {entries}"
+            ));
+        }
+        Ok(())
+    }
+}
+
 impl Check for MachineFields {
     fn check(&self) -> Result<(), String> {
         let (slices, channels) = (self.l2.slices.get(), self.dram.channels.get());
@@ -114,17 +162,7 @@ impl Check for MachineFields {
                 "l2.slices ({slices}) is not a multiple of dram.channels ({channels})"
             ));
         }
-        if let L2Partitions::Two { .. } = self.l2.partitions {
-            if slices != 2 * channels {
-                return Err(format!(
-                    "l2.partitions is Two, which needs two slices a channel: l2.slices ({slices}) is not twice \
-                     dram.channels ({channels})"
-                ));
-            }
-            if self.l2.mode != L2Mode::Cache {
-                return Err("l2.partitions is Two, which needs l2.mode Cache".to_owned());
-            }
-        }
+        self.check_partitions()?;
         let (l1, l2) = (self.l1.line.get(), self.l2.line.get());
         if l1 != l2 {
             return Err(format!("l1.line ({l1}) differs from l2.line ({l2})"));

@@ -10,6 +10,10 @@ use crate::config::bounded::{Bounded, Check};
 pub struct SmConfig {
     /// SMs of the GPU [count, 1..=256].
     pub count: Bounded<1, 256>,
+    /// SMs of a texture or thread processing cluster (TPC), which have neighbouring numbers [SMs, 1..=32].
+    pub tpc_sms: Bounded<1, 32>,
+    /// Graphics processing clusters (GPCs): TPCs are dealt to them in turn [count, 1..=64].
+    pub gpcs: Bounded<1, 64>,
     /// Warp schedulers of an SM; each issues to one warp a cycle [count, 1..=8].
     pub schedulers: Bounded<1, 8>,
     /// What a warp issues for an instruction of PTX.
@@ -35,6 +39,13 @@ pub struct SmConfig {
     pub cta_release: CtaRelease,
     /// The arithmetic pipelines.
     pub arithmetic: Arithmetic,
+}
+
+impl SmConfig {
+    /// The GPC of an SM.
+    pub fn gpc_of(&self, sm: usize) -> usize {
+        sm / self.tpc_sms.size() % self.gpcs.size()
+    }
 }
 
 /// What a warp issues for an instruction of PTX.

@@ -1,0 +1,139 @@
+//! The coalescer before a slice's tags: reads of the same bytes by SMs of one GPC share a reply.
+//!
+//! A read is held against others from when it comes by until its reply leaves the slice. One that finds its like waits
+//! there for the same reply, which leaves the slice once and reaches every SM that waits.
+
+use crate::config::Machine;
+use crate::config::machine::L2Coalescer;
+use crate::parts::{Reply, Request, RequestKind};
+use crate::ring::Ring;
+use crate::units::{Cycle, Divisor};
+
+/// A read that others may join.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    /// None when the place is free.
+    read: Option<Request>,
+    gpc: u16,
+    followers: u16,
+}
+
+/// What a slice holds reads against.
+#[derive(Clone, Debug)]
+pub(super) struct Coalescer {
+    tpc_sms: Divisor,
+    gpcs: Divisor,
+    /// From here to the tags [L2 cycles].
+    latency: u64,
+    /// Reads that wait for another's reply, at most.
+    most_followers: usize,
+    held: Box<[Held]>,
+    /// By place: `most_followers` reads.
+    followers: Box<[Request]>,
+    /// Requests on their way here.
+    arrivals: Ring<Request>,
+}
+
+impl Coalescer {
+    /// That of a slice with `room` requests on their way, where the machine has one.
+    pub fn new(machine: &Machine, room: usize) -> Option<Self> {
+        let L2Coalescer::PerGpc { requests, entries, latency } = machine.l2.coalescer else {
+            return None;
+        };
+        let most_followers = requests.size() - 1;
+        Some(Coalescer {
+            tpc_sms: Divisor::new(machine.sm.tpc_sms.get().into()),
+            gpcs: Divisor::new(machine.sm.gpcs.get().into()),
+            latency: latency.cycles(),
+            most_followers,
+            held: vec![Held::default(); entries.size()].into(),
+            followers: vec![Request::default(); entries.size() * most_followers].into(),
+            arrivals: Ring::new(room),
+        })
+    }
+
+    /// From here to the tags [L2 cycles].
+    pub fn latency(&self) -> u64 {
+        self.latency
+    }
+
+    /// True when nothing is on its way here.
+    pub fn is_idle(&self) -> bool {
+        self.arrivals.is_empty()
+    }
+
+    /// A request comes by in cycle `at`.
+    pub fn expect(&mut self, at: Cycle, request: Request) {
+        self.arrivals.push(at, request);
+    }
+
+    /// When the next request comes by.
+    #[inline]
+    pub fn next_event(&self) -> Cycle {
+        self.arrivals.next_visible()
+    }
+
+    /// The next request that has come by.
+    pub fn pop(&mut self, now: Cycle) -> Option<Request> {
+        self.arrivals.pop(now)
+    }
+
+    /// Lets a read wait for the reply to one of the same bytes, or holds it against others; gives what goes on to the
+    /// tags.
+    pub fn admit(&mut self, mut request: Request) -> Option<Request> {
+        if !matches!(request.kind, RequestKind::Fetch | RequestKind::Load) {
+            return Some(request);
+        }
+        let tpc = self.tpc_sms.divide(request.sm.into()).0;
+        let gpc = self.gpcs.divide(tpc).1 as u16;
+        // Fibonacci hashing: the golden ratio's upper bits, scaled to the places.
+        let hash = (request.line.0 ^ u64::from(gpc) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let place = (hash as usize * self.held.len()) >> 32;
+        let held = &mut self.held[place];
+        let Some(first) = &held.read else {
+            request.held = place as u16 + 1;
+            *held = Held { read: Some(request), gpc, followers: 0 };
+            return Some(request);
+        };
+        let is_like = (first.line, first.bytes, first.kind) == (request.line, request.bytes, request.kind);
+        let followers = usize::from(held.followers);
+        if held.gpc != gpc || !is_like || followers == self.most_followers {
+            return Some(request);
+        }
+        self.followers[place * self.most_followers + followers] = request;
+        held.followers += 1;
+        None
+    }
+
+    /// How many replies leave with this one, itself included.
+    pub fn replies(&self, reply: &Reply) -> usize {
+        match reply.held {
+            0 => 1,
+            place => 1 + usize::from(self.held[usize::from(place) - 1].followers),
+        }
+    }
+
+    /// The replies that leave with this one; nothing is held against its read any more.
+    pub fn release(&mut self, reply: &Reply) -> impl Iterator<Item = Reply> {
+        let reply = *reply;
+        let (first, count) = match usize::from(reply.held) {
+            0 => (0, 0),
+            place => {
+                let held = std::mem::take(&mut self.held[place - 1]);
+                ((place - 1) * self.most_followers, usize::from(held.followers))
+            }
+        };
+        self.followers[first..first + count].iter().map(move |follower| {
+            let mut stamps = reply.stamps;
+            let own = &follower.stamps;
+            (stamps.accepted, stamps.injected, stamps.at_slice) =
+                (own.accepted, own.injected, own.at_slice);
+            // It may have come after the other one's data.
+            stamps.looked_up = stamps.looked_up.max(own.at_slice);
+            stamps.dram_started = stamps.looked_up;
+            stamps.filled = stamps.filled.max(stamps.looked_up);
+            stamps.merged_at_l2 = true;
+            Reply { sm: follower.sm, slot: follower.slot, stamps, ..reply }
+        })
+    }
+}
