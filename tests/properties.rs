@@ -189,7 +189,7 @@ fn l2() -> impl Strategy<Value = Changes> {
         vec![
             ("l2.mode", json!(mode)),
             ("l2.slice_hash", json!(hash)),
-            ("sm.gpcs", json!(2)),
+            ("sm.gpcs", json!([0, 1])),
             ("sm.tpc_sms", json!(tpc_sms)),
             ("l2.partitions", partitions),
             ("l2.coalescer", coalescer),

@@ -285,7 +285,8 @@ impl L1 {
     fn send(&mut self, now: Cycle, access: Access, kind: RequestKind, slot: u16) {
         let stamps = Stamps { accepted: now, ..Stamps::default() };
         let Access { line, bytes, .. } = access;
-        self.miss_queue.push(now, Request { line, bytes, kind, sm: self.sm, slot, held: 0, stamps });
+        self.miss_queue
+            .push(now, Request { line, bytes, kind, sm: self.sm, slot, held: 0, stamps });
     }
 
     /// Requests for the interconnect, oldest first.

@@ -7,12 +7,12 @@ use crate::config::Machine;
 use crate::config::machine::L2Coalescer;
 use crate::parts::{Reply, Request, RequestKind};
 use crate::ring::Ring;
-use crate::units::{Cycle, Divisor};
+use crate::units::Cycle;
 
 /// A read that others may join.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
-    /// None when the place is free.
+    /// None when the entry is free.
     read: Option<Request>,
     gpc: u16,
     followers: u16,
@@ -21,14 +21,16 @@ struct Held {
 /// What a slice holds reads against.
 #[derive(Clone, Debug)]
 pub(super) struct Coalescer {
-    tpc_sms: Divisor,
-    gpcs: Divisor,
+    gpcs: Box<[u16]>,
     /// From here to the tags [L2 cycles].
     latency: u64,
     /// Reads that wait for another's reply, at most.
     most_followers: usize,
     held: Box<[Held]>,
-    /// By place: `most_followers` reads.
+    free: Vec<u16>,
+    /// By hash of line and GPC: the entry of the last read held.
+    last: Box<[u16]>,
+    /// By entry: `most_followers` reads.
     followers: Box<[Request]>,
     /// Requests on their way here.
     arrivals: Ring<Request>,
@@ -42,11 +44,13 @@ impl Coalescer {
         };
         let most_followers = requests.size() - 1;
         Some(Coalescer {
-            tpc_sms: Divisor::new(machine.sm.tpc_sms.get().into()),
-            gpcs: Divisor::new(machine.sm.gpcs.get().into()),
+            gpcs: (0..machine.sm.count.size()).map(|sm| machine.sm.gpc_of(sm) as u16).collect(),
             latency: latency.cycles(),
             most_followers,
             held: vec![Held::default(); entries.size()].into(),
+            free: (0..entries.get() as u16).rev().collect(),
+            // Few reads share a place.
+            last: vec![0; 4 * entries.size()].into(),
             followers: vec![Request::default(); entries.size() * most_followers].into(),
             arrivals: Ring::new(room),
         })
@@ -84,25 +88,27 @@ impl Coalescer {
         if !matches!(request.kind, RequestKind::Fetch | RequestKind::Load) {
             return Some(request);
         }
-        let tpc = self.tpc_sms.divide(request.sm.into()).0;
-        let gpc = self.gpcs.divide(tpc).1 as u16;
+        let gpc = self.gpcs[usize::from(request.sm)];
         // Fibonacci hashing: the golden ratio's upper bits, scaled to the places.
-        let hash = (request.line.0 ^ u64::from(gpc) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let place = (hash as usize * self.held.len()) >> 32;
-        let held = &mut self.held[place];
-        let Some(first) = &held.read else {
-            request.held = place as u16 + 1;
-            *held = Held { read: Some(request), gpc, followers: 0 };
-            return Some(request);
-        };
-        let is_like = (first.line, first.bytes, first.kind) == (request.line, request.bytes, request.kind);
+        let mixed = request.line.0 ^ u64::from(gpc) << 48;
+        let hash = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        let place = (hash * self.last.len()) >> 32;
+        let entry = usize::from(self.last[place]);
+        let held = &mut self.held[entry];
+        let key = |read: &Request| (read.line, read.bytes, read.kind);
+        let is_like = held.gpc == gpc && held.read.is_some_and(|read| key(&read) == key(&request));
         let followers = usize::from(held.followers);
-        if held.gpc != gpc || !is_like || followers == self.most_followers {
-            return Some(request);
+        if is_like && followers < self.most_followers {
+            self.followers[entry * self.most_followers + followers] = request;
+            held.followers += 1;
+            return None;
         }
-        self.followers[place * self.most_followers + followers] = request;
-        held.followers += 1;
-        None
+        if let Some(entry) = self.free.pop() {
+            self.last[place] = entry;
+            request.held = entry + 1;
+            self.held[usize::from(entry)] = Held { read: Some(request), gpc, followers: 0 };
+        }
+        Some(request)
     }
 
     /// How many replies leave with this one, itself included.
@@ -120,6 +126,7 @@ impl Coalescer {
             0 => (0, 0),
             place => {
                 let held = std::mem::take(&mut self.held[place - 1]);
+                self.free.push(reply.held - 1);
                 ((place - 1) * self.most_followers, usize::from(held.followers))
             }
         };

@@ -131,8 +131,7 @@ impl Slice {
                 let bytes = self.fetch_bytes.max(self.burst_bytes);
                 let (slot, piece) = (entry.0, piece as u8);
                 let request = DramRequest { address, bytes, write: false, slot, piece };
-                let queue =
-                    if is_copy(line) { &mut self.far.to_home } else { &mut self.to_dram };
+                let queue = if is_copy(line) { &mut self.far.to_home } else { &mut self.to_dram };
                 queue.push(now, request);
                 self.stats.fetches += 1;
             }

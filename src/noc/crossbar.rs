@@ -45,6 +45,8 @@ impl Packet for u32 {
 struct Output<L> {
     /// Inputs that hold a packet for this output.
     wanted_by: Ports,
+    /// Of these, inputs whose oldest such packet has left together with another one.
+    shared_by: Ports,
     /// The input to ask first.
     turn: usize,
     busy_until: Cycle,
@@ -126,6 +128,7 @@ impl<P: Packet> Crossbar<P> {
         let pipe = Ring::new(latency as usize + 2);
         let output = Output {
             wanted_by: Ports::default(),
+            shared_by: Ports::default(),
             turn: 0,
             busy_until: Cycle(0),
             last_arrival: Cycle(0),
@@ -183,7 +186,14 @@ impl<P: Packet> Crossbar<P> {
 
     /// As [`Crossbar::push`], of a packet that leaves its input together with the one pushed before it, which has the same
     /// data for another output: that one alone takes the input's time.
-    pub fn push_sharing(&mut self, now: Cycle, input: usize, output: usize, data_bytes: u32, packet: P) {
+    pub fn push_sharing(
+        &mut self,
+        now: Cycle,
+        input: usize,
+        output: usize,
+        data_bytes: u32,
+        packet: P,
+    ) {
         let flits = (0, self.flits(data_bytes).1);
         self.queue(now, input, output, flits, packet);
     }
@@ -201,16 +211,19 @@ impl<P: Packet> Crossbar<P> {
         self.packets[input * self.room + usize::from(entry.place)] = packet;
         self.counts[input] += 1;
         self.full.set(input, count + 1 == self.room);
-        let wanted_by = &mut self.outputs[output].wanted_by;
+        let is_shared = flits.0 == 0;
+        let Output { wanted_by, shared_by, busy_until, .. } = &mut self.outputs[output];
         if wanted_by.contains(input) {
             return;
         }
         wanted_by.set(input, true);
+        shared_by.set(input, is_shared);
+        let free_at = if is_shared { now } else { self.free_at[input] };
+        let due = free_at.max(*busy_until);
         self.count_to(now);
         self.pairs += 1;
         self.wanted.set(output, true);
         if !self.blocked.contains(output) {
-            let due = self.free_at[input].max(self.outputs[output].busy_until);
             self.due[output] = self.due[output].min(due);
             self.next_due = self.next_due.min(due);
         }
@@ -272,7 +285,7 @@ impl<P: Packet> Crossbar<P> {
             self.due[port] = Cycle::NEVER;
             return;
         }
-        let free = output.wanted_by.without(&self.busy);
+        let free = output.wanted_by.without(&self.busy).with(&output.shared_by);
         let Some(chosen) = free.next_from(output.turn).or_else(|| free.next_from(0)) else {
             self.due[port] = self.next_free;
             return;
@@ -282,9 +295,11 @@ impl<P: Packet> Crossbar<P> {
         let is_ours = |waiting: &Waiting| usize::from(waiting.output) == port;
         let at = waiting.iter().position(is_ours).expect("the input wants this output");
         let gone @ Waiting { flits, place, .. } = waiting[at];
-        let mut more = false;
+        let mut more = None;
         for next in at + 1..count {
-            more |= is_ours(&waiting[next]);
+            if more.is_none() && is_ours(&waiting[next]) {
+                more = Some(waiting[next].flits.0 == 0);
+            }
             waiting[next - 1] = waiting[next];
         }
         // Its place comes first among the free ones.
@@ -295,9 +310,11 @@ impl<P: Packet> Crossbar<P> {
         let done = now + u64::from(flits.0);
         let most = flits.0.max(flits.1);
         let arrives = (now + u64::from(most) + self.latency).max(output.last_arrival);
-        self.free_at[chosen] = done;
-        self.busy.set(chosen, true);
-        self.next_free = self.next_free.min(done);
+        if flits.0 > 0 {
+            self.free_at[chosen] = done;
+            self.busy.set(chosen, true);
+            self.next_free = self.next_free.min(done);
+        }
         output.busy_until = now + u64::from(flits.1);
         output.last_arrival = arrives;
         sent(Sent { input: chosen, output: port, arrives, packet });
@@ -308,7 +325,8 @@ impl<P: Packet> Crossbar<P> {
         self.due[port] = if output.pipe.is_full() { Cycle::NEVER } else { output.busy_until };
         // It is this cycle's; one that waits no longer is taken off the next ones' count.
         self.stats.contention -= 1;
-        if !more {
+        output.shared_by.set(chosen, more == Some(true));
+        if more.is_none() {
             output.wanted_by.set(chosen, false);
             self.pairs -= 1;
             if output.wanted_by.is_empty() {
@@ -416,6 +434,23 @@ mod tests {
         noc.tick(Cycle(1));
         assert_eq!(noc.pop(Cycle(7), 1), Some(3));
         assert_eq!(noc.next_arrival(0), Cycle(10));
+    }
+
+    #[test]
+    fn packets_that_share_their_data_take_the_time_of_their_input_once() {
+        let mut noc = crossbar(1, 3);
+        noc.push(Cycle(0), 0, 0, 128, 1);
+        noc.push_sharing(Cycle(0), 0, 1, 128, 2);
+        noc.push(Cycle(0), 0, 2, 128, 3);
+        let mut seen = Vec::new();
+        for now in 0..40 {
+            noc.tick(Cycle(now));
+            for output in 0..3 {
+                seen.extend(noc.pop(Cycle(now), output).map(|packet| (now, packet)));
+            }
+        }
+        // Five flits each, and five cycles of latency: the third waits for the first to leave, the second does not.
+        assert_eq!(seen, [(10, 1), (10, 2), (15, 3)]);
     }
 
     #[test]

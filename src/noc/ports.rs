@@ -62,6 +62,12 @@ impl Ports {
         Ports(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
+    /// The members of both.
+    #[inline]
+    pub fn with(&self, other: &Ports) -> Ports {
+        Ports(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+
     /// The members below `port`, and the others.
     #[inline]
     pub fn split(&self, port: usize) -> (Ports, Ports) {

@@ -24,21 +24,24 @@ pub struct AddressMap {
     sides: Option<Sides>,
 }
 
-/// Which SMs belong to which partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Sides {
-    tpc_sms: Divisor,
-    gpcs: Divisor,
-    /// GPCs of the upper partition, a bit each.
-    upper: u64,
-}
+/// The SMs of the upper partition, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sides([u64; 4]);
 
 impl Sides {
+    /// Those of a machine with two partitions.
+    fn new(machine: &Machine, upper_gpcs: u64) -> Self {
+        let mut upper = Sides::default();
+        for sm in 0..machine.sm.count.size() {
+            upper.0[sm / 64] |= (upper_gpcs >> machine.sm.gpc_of(sm) & 1) << (sm % 64);
+        }
+        upper
+    }
+
     /// 1 for an SM of the upper partition.
     #[inline]
     fn of(&self, sm: u16) -> usize {
-        let gpc = self.gpcs.divide(self.tpc_sms.divide(sm.into()).0).1;
-        (self.upper >> gpc & 1) as usize
+        (self.0[usize::from(sm) / 64] >> (sm % 64) & 1) as usize
     }
 }
 
@@ -48,11 +51,7 @@ impl AddressMap {
         let block = u64::from(machine.l2.interleave.get() / machine.l2.line.get());
         let (slices, channels) = (machine.l2.slices.get(), machine.dram.channels.get());
         let sharing = u64::from(slices / channels);
-        let sides = machine.l2.partitions.upper_gpcs().map(|upper| Sides {
-            tpc_sms: Divisor::new(machine.sm.tpc_sms.get().into()),
-            gpcs: Divisor::new(machine.sm.gpcs.get().into()),
-            upper,
-        });
+        let sides = machine.l2.partitions.upper_gpcs().map(|upper| Sides::new(machine, upper));
         AddressMap { sides, ..AddressMap::of(block, slices.into(), sharing, machine.l2.slice_hash) }
     }
 
@@ -149,16 +148,19 @@ mod tests {
 
     #[test]
     fn with_two_partitions_the_sm_decides_which_slice_of_a_pair() {
-        // GPCs 1 and 2 of four are the upper partition; two SMs a TPC.
-        let sides = Sides { tpc_sms: Divisor::new(2), gpcs: Divisor::new(4), upper: 0b0110 };
-        let map = AddressMap { sides: Some(sides), ..AddressMap::of(2, 6, 1, SliceHash::RoundRobin) };
+        let sides = Sides([0b00_0011_1100, 0, 0, 0]);
+        let map =
+            AddressMap { sides: Some(sides), ..AddressMap::of(2, 6, 1, SliceHash::RoundRobin) };
         for line in (0..48).map(LineAddr) {
             let home = map.home(line);
             assert_eq!(home, (line.0 / 2 % 6) as usize);
             let asked: Vec<_> = (0..10).map(|sm| map.slice(line, sm)).collect();
             let (low, high) = (home & !1, home | 1);
             assert_eq!(asked, [low, low, high, high, high, high, low, low, low, low]);
-            assert_eq!(map.within_channel(home, map.within_slice(line)).0, line.0 / 12 * 2 + line.0 % 2);
+            assert_eq!(
+                map.within_channel(home, map.within_slice(line)).0,
+                line.0 / 12 * 2 + line.0 % 2
+            );
         }
     }
 

@@ -1,6 +1,6 @@
 //! A kernel's instructions, decoded for one machine.
 
-use crate::config::machine::{Arithmetic, OpTiming};
+use crate::config::machine::{Arithmetic, IntProducts, OpTiming};
 use crate::isa::{ArithClass, Kernel, MAX_OPERANDS, MemoryOp, Op, Operands, Reg};
 
 /// What an instruction needs in order to issue.
@@ -83,12 +83,16 @@ pub struct Program {
 /// Pipeline and time of a class.
 fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTiming) {
     let int = if arithmetic.int_units.get() == 0 { Port::Sp } else { Port::Int };
+    let product = match arithmetic.int_products {
+        IntProducts::IntUnits => int,
+        IntProducts::SpUnits => Port::Sp,
+    };
     let dp = if arithmetic.dp_units.get() == 0 { Port::Sfu } else { Port::Dp };
     match class {
         ArithClass::Move => (int, arithmetic.move_),
         ArithClass::IntAdd => (int, arithmetic.int_add),
-        ArithClass::IntMul => (int, arithmetic.int_mul),
-        ArithClass::IntMad => (int, arithmetic.int_mad),
+        ArithClass::IntMul => (product, arithmetic.int_mul),
+        ArithClass::IntMad => (product, arithmetic.int_mad),
         ArithClass::IntDiv => (int, arithmetic.int_div),
         ArithClass::FpAdd => (Port::Sp, arithmetic.fp_add),
         ArithClass::FpMul => (Port::Sp, arithmetic.fp_mul),

@@ -160,7 +160,7 @@ pub enum L2Coalescer {
     PerGpc {
         /// Reads that share a reply, the first one included [requests, 2..=16].
         requests: Bounded<2, 16>,
-        /// Reads that it knows at once; where the place of one is taken, it is not held [entries, 1..=4096].
+        /// Reads that others can join, at once; one that finds no entry is not held [entries, 1..=4096].
         entries: Bounded<1, 4096>,
         /// From there to the tag lookup, a part of `tag_latency` [L2 cycles, 0..=1023].
         latency: Bounded<0, 1023>,

@@ -12,15 +12,15 @@ mod sm;
 use serde::{Deserialize, Serialize};
 
 pub use cache::{
-    L1Config, L2Coalescer, L2Config, L2Mode, L2Partitions, LoadsLook, Replacement, SetIndex, SliceHash,
-    StorePolicy, line_bits, sets_index_check,
+    L1Config, L2Coalescer, L2Config, L2Mode, L2Partitions, LoadsLook, Replacement, SetIndex,
+    SliceHash, StorePolicy, line_bits, sets_index_check,
 };
 pub use dram::{DramConfig, DramScheduler, DramTiming, GroupBits, RowPolicy, WriteDrain};
 pub use launch::{DispatchRate, LaunchConfig};
 pub use noc::NocConfig;
 pub use sm::{
-    Arithmetic, CarveOut, CtaRelease, InstructionSet, LsuConfig, OpTiming, Pipelining, Policy,
-    RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
+    Arithmetic, CarveOut, CtaRelease, InstructionSet, IntProducts, LsuConfig, OpTiming, Pipelining,
+    Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
 };
 
 use super::bounded::{Bounded, Check, Checked};
@@ -124,7 +124,7 @@ impl MachineFields {
                 ));
             }
         }
-        let L2Partitions::Two { upper, .. } = &l2.partitions else { return Ok(()) };
+        let L2Partitions::Two { .. } = l2.partitions else { return Ok(()) };
         let (slices, channels) = (l2.slices.get(), self.dram.channels.get());
         if slices != channels || channels % 2 != 0 {
             return Err(format!(
@@ -134,13 +134,6 @@ impl MachineFields {
         }
         if l2.mode != L2Mode::Cache {
             return Err("l2.partitions is Two, which needs l2.mode Cache".to_owned());
-        }
-        let gpcs = self.sm.gpcs.get();
-        if let Some(gpc) = upper.iter().find(|gpc| gpc.get() >= gpcs) {
-            return Err(format!(
-                "l2.partitions names GPC {}, but sm.gpcs is {gpcs}: they are numbered from 0",
-                gpc.get()
-            ));
         }
         // What one slice waits for from the other must leave a place for what the other one waits for.
         let (ways, entries) = (l2.ways.get(), l2.mshr_entries.get());
@@ -156,6 +149,9 @@ impl MachineFields {
 
 impl Check for MachineFields {
     fn check(&self) -> Result<(), String> {
+        if self.sm.gpcs.is_empty() {
+            return Err("sm.gpcs is empty: it names the GPC of each TPC".to_owned());
+        }
         let (slices, channels) = (self.l2.slices.get(), self.dram.channels.get());
         if slices % channels != 0 {
             return Err(format!(

@@ -12,8 +12,9 @@ pub struct SmConfig {
     pub count: Bounded<1, 256>,
     /// SMs of a texture or thread processing cluster (TPC), which have neighbouring numbers [SMs, 1..=32].
     pub tpc_sms: Bounded<1, 32>,
-    /// Graphics processing clusters (GPCs): TPCs are dealt to them in turn [count, 1..=64].
-    pub gpcs: Bounded<1, 64>,
+    /// The graphics processing cluster (GPC) of each TPC, in their order; from the start again for those that follow
+    /// [numbers, 0..=63].
+    pub gpcs: Vec<Bounded<0, 63>>,
     /// Warp schedulers of an SM; each issues to one warp a cycle [count, 1..=8].
     pub schedulers: Bounded<1, 8>,
     /// What a warp issues for an instruction of PTX.
@@ -44,7 +45,8 @@ pub struct SmConfig {
 impl SmConfig {
     /// The GPC of an SM.
     pub fn gpc_of(&self, sm: usize) -> usize {
-        sm / self.tpc_sms.size() % self.gpcs.size()
+        let tpc = sm / self.tpc_sms.size();
+        self.gpcs[tpc % self.gpcs.len()].size()
     }
 }
 
@@ -97,6 +99,8 @@ pub struct Arithmetic {
     pub sfu_units: Bounded<1, 8>,
     /// Pipelines for double precision; 0 when those of special functions serve it [count, 0..=8].
     pub dp_units: Bounded<0, 8>,
+    /// Where integer products run.
+    pub int_products: IntProducts,
     /// Moves, and reads of special registers and of kernel parameters.
     pub move_: OpTiming,
     /// Integer add, logic, shift, compare, select, convert, predicate operations.
@@ -136,6 +140,15 @@ pub enum Pipelining {
     PerSm,
     /// The counts are those of a sub-core: each scheduler has its own.
     PerScheduler,
+}
+
+/// Where integer products run: multiplications and multiply-adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IntProducts {
+    /// In the pipelines for integers.
+    IntUnits,
+    /// In the pipelines for single precision.
+    SpUnits,
 }
 
 /// The time of one class of operation.

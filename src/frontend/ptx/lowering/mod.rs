@@ -14,6 +14,7 @@
 //! | sequences: 64-bit integers, division, square roots, .. | `expand` |
 //! | loads of parameters, copies of pointers in loops | `loops` |
 //! | exits, branches, predicated code, convergence barriers, the start of a kernel | `control` |
+//! | additions in the pipeline of products | `balance` |
 //! | the order within a block: loads as early as their addresses allow | `schedule` |
 //!
 //! The rules are those of `ptxas` 13.0 for `sm_90`, found by holding its code (`nvdisasm`) against PTX, instruction by
@@ -23,6 +24,7 @@
 //! Memory instructions and barriers keep their number and order: what they did lies beside the stream in that order.
 
 mod address;
+mod balance;
 mod code;
 mod control;
 mod emit;
@@ -97,5 +99,6 @@ pub fn machine_code(
     loops::parameters(&mut code);
     loops::pointers(&mut code);
     control::control(&mut code);
+    balance::additions(&mut code);
     emit::emit(&code)
 }

@@ -1,0 +1,51 @@
+//! Additions go to the pipeline that has less to do.
+//!
+//! Integer additions run in the integer pipeline (`IADD3`) or, as a product with one (`IMAD.IADD`), where products and
+//! single precision run. `ptxas` writes either, so that a block keeps both busy.
+
+use super::code::{Code, Fate};
+use crate::isa::{ArithClass, Op};
+
+/// What a block asks of the two pipelines, in half warps a cycle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    integer: u32,
+    products: u32,
+}
+
+impl Load {
+    fn add(&mut self, class: ArithClass) {
+        match class {
+            ArithClass::IntAdd => self.integer += 2,
+            ArithClass::IntMul | ArithClass::IntMad => self.products += 2,
+            // Two halves of the pipeline take these, and one the products.
+            ArithClass::FpAdd | ArithClass::FpMul | ArithClass::FpFma => self.products += 1,
+            _ => {}
+        }
+    }
+}
+
+/// Moves additions of two 32-bit integers, block by block, as long as that evens out.
+pub fn additions(code: &mut Code) {
+    for block in code.blocks {
+        let all = block.start as usize..block.end as usize;
+        let mut load = Load::default();
+        for pc in all.clone() {
+            match (&code.fates[pc], &code.insts[pc].op) {
+                (Fate::Same, Op::Arith(class)) => load.add(*class),
+                (Fate::Into(classes), _) => classes.iter().for_each(|class| load.add(*class)),
+                _ => {}
+            }
+        }
+        for pc in all {
+            let is_addition = code.fates[pc] == Fate::Same
+                && matches!(code.opcode(pc), "add" | "sub")
+                && code.insts[pc].op == Op::Arith(ArithClass::IntAdd)
+                && code.bytes(pc) == 4;
+            if is_addition && load.integer >= load.products + 4 {
+                code.set(pc, &[ArithClass::IntMad]);
+                (load.integer, load.products) = (load.integer - 2, load.products + 2);
+            }
+        }
+    }
+}
