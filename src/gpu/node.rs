@@ -177,18 +177,15 @@ impl Node {
     }
 
     fn tick(&mut self, now: Cycle) {
-        let reply = match self.inbox.front() {
-            Some(&(cycle, reply)) if cycle <= now => {
-                self.inbox.pop_front();
-                Some(reply)
-            }
-            _ => None,
-        };
+        let reply = self.inbox.front().filter(|(cycle, _)| *cycle <= now);
         let had_room = self.sm.has_room();
         if !self.sm.is_idle() {
             self.busy_to = now + 1;
         }
-        self.sm.tick(now, reply, &mut self.l1);
+        self.sm.tick(now, reply.map(|(_, reply)| reply), &mut self.l1);
+        if reply.is_some() {
+            self.inbox.pop_front();
+        }
         if !had_room && self.sm.has_room() {
             self.room_since = now;
         }

@@ -26,13 +26,6 @@ pub enum Lookup {
     Absent,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Empty,
-    Reserved,
-    Present,
-}
-
 /// Tags, states and replacement order; no data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagArray {
@@ -40,13 +33,24 @@ pub struct TagArray {
     set_bits: u32,
     index: SetIndex,
     replacement: Replacement,
+    /// [`NO_LINE`] for an empty way.
     lines: Box<[LineAddr]>,
-    states: Box<[State]>,
+    /// The way with the least rank of its set makes room: [`EMPTY`], [`RESERVED`], or by age.
+    ranks: Box<[u64]>,
     dirty: Box<[bool]>,
-    /// Order of use (LRU) or of arrival (FIFO): a larger number is younger.
+    /// Order of use (LRU) or of arrival (FIFO): a larger number is younger. The first is 1.
     ages: Box<[u64]>,
     clock: u64,
 }
+
+/// In place of the line of an empty way.
+const NO_LINE: LineAddr = LineAddr(u64::MAX);
+/// The rank of an empty way.
+const EMPTY: u64 = 0;
+/// The rank of a way that makes no room.
+const RESERVED: u64 = u64::MAX;
+/// Added to the rank of a way that is spared.
+const SPARED: u64 = 1 << 62;
 
 impl TagArray {
     /// An empty array of `sets` (a power of two) x `ways` lines.
@@ -57,8 +61,8 @@ impl TagArray {
             set_bits: sets.trailing_zeros(),
             index,
             replacement,
-            lines: vec![LineAddr::default(); lines].into(),
-            states: vec![State::Empty; lines].into(),
+            lines: vec![NO_LINE; lines].into(),
+            ranks: vec![EMPTY; lines].into(),
             dirty: vec![false; lines].into(),
             ages: vec![0; lines].into(),
             clock: 0,
@@ -75,6 +79,7 @@ impl TagArray {
         self.lines.is_empty()
     }
 
+    #[inline]
     fn set_of(&self, line: LineAddr) -> usize {
         let mask = (1u64 << self.set_bits) - 1;
         let set = match self.index {
@@ -92,45 +97,41 @@ impl TagArray {
         set as usize
     }
 
-    fn ways_of(&self, line: LineAddr) -> std::ops::Range<usize> {
-        let first = self.set_of(line) * self.ways;
-        first..first + self.ways
-    }
-
     /// Where `line` stands. Changes nothing.
     #[inline]
     pub fn lookup(&self, line: LineAddr) -> Lookup {
-        for way in self.ways_of(line) {
-            if self.lines[way] == line {
-                match self.states[way] {
-                    State::Present => return Lookup::Present(Way(way as u32)),
-                    State::Reserved => return Lookup::Reserved(Way(way as u32)),
-                    State::Empty => {}
-                }
-            }
+        let first = self.set_of(line) * self.ways;
+        let set = &self.lines[first..first + self.ways];
+        let Some(place) = set.iter().position(|&other| other == line) else {
+            return Lookup::Absent;
+        };
+        let way = Way((first + place) as u32);
+        if self.ranks[way.index()] == RESERVED {
+            Lookup::Reserved(way)
+        } else {
+            Lookup::Present(way)
         }
-        Lookup::Absent
     }
 
     /// The way that would make room for `line`; `None` when every way of its set is reserved.
     /// Changes nothing.
+    #[inline]
     pub fn victim(&self, line: LineAddr) -> Option<Way> {
-        let rank = |way: &usize| match self.states[*way] {
-            State::Empty => (0, 0),
-            _ if self.replacement == Replacement::LruCleanFirst && self.dirty[*way] => {
-                (2, self.ages[*way])
+        let first = self.set_of(line) * self.ways;
+        let (mut least, mut place) = (RESERVED, 0);
+        for (other, &rank) in self.ranks[first..first + self.ways].iter().enumerate() {
+            if rank < least {
+                (least, place) = (rank, other);
             }
-            _ => (1, self.ages[*way]),
-        };
-        self.ways_of(line)
-            .filter(|&way| self.states[way] != State::Reserved)
-            .min_by_key(rank)
-            .map(|way| Way(way as u32))
+        }
+        (least != RESERVED).then_some(Way((first + place) as u32))
     }
 
     /// The line that `way` holds and that a new one would push out; `None` for an empty way.
+    #[inline]
     pub fn occupant(&self, way: Way) -> Option<LineAddr> {
-        (self.states[way.index()] != State::Empty).then(|| self.lines[way.index()])
+        let line = self.lines[way.index()];
+        (line != NO_LINE).then_some(line)
     }
 
     /// True when `way` holds bytes that memory lacks.
@@ -143,21 +144,34 @@ impl TagArray {
     #[inline]
     pub fn set_dirty(&mut self, way: Way, dirty: bool) {
         self.dirty[way.index()] = dirty;
+        self.rank(way);
     }
 
+    /// Ranks a way anew that is present.
+    #[inline]
+    fn rank(&mut self, way: Way) {
+        let way = way.index();
+        if !matches!(self.ranks[way], EMPTY | RESERVED) {
+            let spared = self.replacement == Replacement::LruCleanFirst && self.dirty[way];
+            self.ranks[way] = self.ages[way] + if spared { SPARED } else { 0 };
+        }
+    }
+
+    #[inline]
     fn age(&mut self, way: Way) {
         self.clock += 1;
         self.ages[way.index()] = self.clock;
     }
 
     /// Gives `way` to `line`, whose fill is on its way. A line already there keeps its dirty mark.
+    #[inline]
     pub fn reserve(&mut self, way: Way, line: LineAddr) {
         let index = way.index();
-        if self.states[index] != State::Present || self.lines[index] != line {
+        if self.ranks[index] == RESERVED || self.lines[index] != line {
             self.dirty[index] = false;
         }
         self.lines[index] = line;
-        self.states[index] = State::Reserved;
+        self.ranks[index] = RESERVED;
         self.age(way);
     }
 
@@ -168,30 +182,36 @@ impl TagArray {
     }
 
     /// The reserved line has arrived.
+    #[inline]
     pub fn fill(&mut self, way: Way) {
-        debug_assert_eq!(self.states[way.index()], State::Reserved, "a fill for no reservation");
-        self.states[way.index()] = State::Present;
+        let index = way.index();
+        debug_assert_eq!(self.ranks[index], RESERVED, "a fill for no reservation");
+        self.ranks[index] = self.ages[index];
+        self.rank(way);
     }
 
-    /// Notes a use of a present line.
+    /// Notes a use of a line that is present or on its way.
     #[inline]
     pub fn touch(&mut self, way: Way) {
         if self.replacement != Replacement::Fifo {
             self.age(way);
+            self.rank(way);
         }
     }
 
     /// Drops a present line.
     pub fn invalidate(&mut self, way: Way) {
-        debug_assert_eq!(self.states[way.index()], State::Present);
-        self.states[way.index()] = State::Empty;
-        self.dirty[way.index()] = false;
+        let index = way.index();
+        debug_assert!(!matches!(self.ranks[index], EMPTY | RESERVED));
+        (self.lines[index], self.ranks[index]) = (NO_LINE, EMPTY);
+        self.dirty[index] = false;
     }
 
     /// Drops every line. No fill may be on its way.
     pub fn invalidate_all(&mut self) {
-        assert!(!self.states.contains(&State::Reserved), "invalidation with a fill on its way");
-        self.states.fill(State::Empty);
+        assert!(!self.ranks.contains(&RESERVED), "invalidation with a fill on its way");
+        self.lines.fill(NO_LINE);
+        self.ranks.fill(EMPTY);
         self.dirty.fill(false);
     }
 }
