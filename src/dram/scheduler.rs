@@ -31,14 +31,24 @@ pub struct Action {
     pub slot: Slot,
 }
 
-/// A request that may go next, with its age beside it.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    age: u64,
-    slot: Slot,
-}
+/// A request that may go next: its age and, below that, its slot, so that the older of two is the lesser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate(u64);
 
-const NOBODY: Candidate = Candidate { age: u64::MAX, slot: NONE };
+/// Younger than any other; its slot is [`NONE`].
+const NOBODY: Candidate = Candidate(u64::MAX);
+
+impl Candidate {
+    #[inline]
+    fn new(age: u64, slot: Slot) -> Candidate {
+        Candidate(age << Slot::BITS | u64::from(slot))
+    }
+
+    #[inline]
+    fn slot(self) -> Slot {
+        self.0 as Slot
+    }
+}
 
 /// What a bank would do next.
 #[derive(Clone, Copy, Debug)]
@@ -63,16 +73,23 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
 /// A search for the oldest ready candidate.
 struct Search {
     now: Cycle,
-    /// Age of the request that `action` goes for.
-    age: u64,
-    action: Option<Action>,
-    /// No candidate but that of `action` is ready before this clock.
+    /// The oldest ready one so far, where it goes and with which command.
+    oldest: Candidate,
+    bank: usize,
+    command: Command,
+    /// No candidate but the oldest is ready before this clock.
     next: Cycle,
 }
 
 impl Search {
     fn new(now: Cycle) -> Search {
-        Search { now, age: u64::MAX, action: None, next: Cycle::NEVER }
+        Search { now, oldest: NOBODY, bank: 0, command: Command::Read, next: Cycle::NEVER }
+    }
+
+    #[inline]
+    fn action(&self) -> Option<Action> {
+        let Search { oldest, bank, command, .. } = *self;
+        (oldest != NOBODY).then_some(Action { command, bank, slot: oldest.slot() })
     }
 }
 
@@ -135,8 +152,7 @@ impl Scheduler {
         let Candidates { read, write, oldest } = &self.candidates[bank];
         let of_direction = if entry.write { write } else { read };
         let hit = entry.row == banks.row(bank);
-        let matters =
-            oldest.slot == NONE || entry.blockers > 0 || (hit && of_direction.slot == NONE);
+        let matters = *oldest == NOBODY || entry.blockers > 0 || (hit && *of_direction == NOBODY);
         self.stale |= u64::from(matters) << bank;
         matters
     }
@@ -163,9 +179,12 @@ impl Scheduler {
     /// Finds new candidates for all banks that were touched.
     #[inline]
     pub fn settle(&mut self, queue: &Queue, banks: &Banks, turn: Turn) {
-        if self.stale == 0 {
-            return;
+        if self.stale != 0 {
+            self.settle_stale(queue, banks, turn);
         }
+    }
+
+    fn settle_stale(&mut self, queue: &Queue, banks: &Banks, turn: Turn) {
         for bank in bits(std::mem::take(&mut self.stale)) {
             self.settle_bank(bank, queue, banks, turn);
         }
@@ -185,16 +204,14 @@ impl Scheduler {
         let [mut reads, mut writes] = queue.of_bank(bank);
         let mut slot = queue.oldest_of_bank(bank);
         // A direction that has its candidate, or no request left, needs no further search.
-        while slot != NONE
-            && ((reads > 0 && found.read.slot == NONE) || (writes > 0 && found.write.slot == NONE))
-        {
+        while (reads > 0 && found.read == NOBODY) || (writes > 0 && found.write == NOBODY) {
             let entry = queue.entry(slot);
-            let this = Candidate { age: entry.age, slot };
+            let this = Candidate::new(entry.age, slot);
             let hit = entry.row == row;
             wanted |= hit;
             *(if entry.write { &mut writes } else { &mut reads }) -= 1;
             if turn.allows(entry) {
-                let first = found.oldest.slot == NONE;
+                let first = found.oldest == NOBODY;
                 if first {
                     found.oldest = this;
                 }
@@ -202,19 +219,19 @@ impl Scheduler {
                     break;
                 }
                 let place = if entry.write { &mut found.write } else { &mut found.read };
-                if hit && place.slot == NONE {
+                if hit && *place == NOBODY {
                     *place = this;
                 }
                 if first && entry.passed >= self.bank_cap {
                     break;
                 }
             }
-            slot = queue.younger(slot);
+            slot = entry.younger_of_bank();
         }
         self.candidates[bank] = found;
 
-        let (reads, writes) = (found.read.slot != NONE, found.write.slot != NONE);
-        let prepares = !reads && !writes && found.oldest.slot != NONE;
+        let (reads, writes) = (found.read != NOBODY, found.write != NOBODY);
+        let prepares = !reads && !writes && found.oldest != NOBODY;
         let closes = self.close_unwanted && row != CLOSED && !wanted && !prepares;
         let opens = prepares && row == CLOSED;
         let bit = 1 << bank;
@@ -263,7 +280,7 @@ impl Scheduler {
         }
         self.search(Command::Write, |candidates| candidates.write, banks, &mut search);
         self.next_column = search.next;
-        search.action
+        search.action()
     }
 
     fn pick_row(&mut self, now: Cycle, banks: &Banks) -> Option<Action> {
@@ -271,11 +288,12 @@ impl Scheduler {
         for command in [Command::Activate, Command::Precharge] {
             self.search(command, |candidates| candidates.oldest, banks, &mut search);
         }
-        if search.action.is_none() {
-            search.action = self.pick_closing(now, banks, &mut search.next);
+        let mut action = search.action();
+        if action.is_none() {
+            action = self.pick_closing(now, banks, &mut search.next);
         }
         self.next_row = search.next;
-        search.action
+        action
     }
 
     /// Looks through the banks that wait to send `command` for a ready one with an older request.
@@ -299,14 +317,13 @@ impl Scheduler {
                 search.next = ready.min(search.next);
                 continue;
             }
-            let Candidate { age, slot } = candidate(&self.candidates[bank]);
-            if search.action.is_some() {
+            let this = candidate(&self.candidates[bank]);
+            if search.oldest != NOBODY {
                 // One of the two is left for the next clock.
                 search.next = search.now + 1;
             }
-            if age < search.age {
-                search.age = age;
-                search.action = Some(Action { command, bank, slot });
+            if this < search.oldest {
+                (search.oldest, search.bank, search.command) = (this, bank, command);
             }
         }
     }
@@ -368,7 +385,7 @@ impl Scheduler {
             self.next_column = bus.max(self.next_column);
         }
         // None when the channel's oldest goes out of turn because a younger one waits for it.
-        let oldest = self.candidates[action.bank].oldest.slot;
+        let oldest = self.candidates[action.bank].oldest.slot();
         if oldest != NONE && oldest != action.slot {
             let entry = queue.entry_mut(oldest);
             entry.passed += 1;

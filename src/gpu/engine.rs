@@ -223,7 +223,7 @@ impl Gpu {
         let memory = lent.memory();
         let (l2, dram) = (
             memory.slices().map(|slice| slice.stats().clone()).collect(),
-            memory.controllers().map(|one| one.stats().clone()).collect(),
+            memory.controllers().map(|one| one.stats()).collect(),
         );
         let Lent { nodes, requests, .. } = lent;
         let mut snapshot = Snapshot {

@@ -64,13 +64,15 @@ pub struct Partition {
     burst_bytes: u32,
     tag_latency: u64,
     controller: Controller,
-    /// The first command clock that was neither ticked nor skipped.
-    dram_clock: Cycle,
-    /// The next command clock in which the DRAM does anything.
+    /// The next command clock in which the DRAM does anything, and the core cycle of that.
     dram_due: Cycle,
+    dram_core: Cycle,
     slices: Box<[Slice]>,
     /// By slice: the next L2 cycle in which it does anything, or has something to hand on.
     due: Box<[Cycle]>,
+    /// The first of these, and the core cycle of that.
+    l2_due: Cycle,
+    l2_core: Cycle,
     ports: Box<[Port]>,
     /// Replies that an input of the network holds.
     port_room: usize,
@@ -105,10 +107,12 @@ impl Partition {
             burst_bytes: machine.dram.burst_bytes(),
             tag_latency: machine.l2.tag_latency.cycles(),
             controller: Controller::new(&machine.dram),
-            dram_clock: Cycle(0),
             dram_due: Cycle(0),
+            dram_core: Cycle(0),
             slices: (0..count).map(|part| Slice::new(machine, number * count + part)).collect(),
             due: vec![Cycle(0); count].into(),
+            l2_due: Cycle(0),
+            l2_core: Cycle(0),
             ports: vec![port; count].into(),
             port_room,
             most_ticks: clocks.l2.most_ticks() as usize,
@@ -152,7 +156,8 @@ impl Partition {
         self.ports[part].leaves.push_back(core);
         if self.blocked >> part & 1 == 1 {
             self.look_for_room(part);
-            self.wake(part, self.clocks.l2.ticks_before(core + 1));
+            let next = self.clocks.l2.ticks_before(self.clock.max(core + 1));
+            self.wake(part, next);
         }
     }
 
@@ -172,17 +177,16 @@ impl Partition {
         if self.blocked != 0 {
             return self.clock;
         }
-        let Clocks { l2, dram, .. } = &self.clocks;
-        let silent = l2.core_cycle_of(self.l2_due()).max(self.clock);
+        let silent = self.l2_core.max(self.clock);
         if silent == self.clock {
             return silent;
         }
         // A slice that waits for room in the DRAM's queue may answer a write as soon as a command makes some.
         let data = match self.wait_for_dram {
-            0 => self.controller.next_data(self.dram_due),
-            _ => self.dram_due,
+            0 => self.clocks.dram.core_cycle_of(self.controller.next_data(self.dram_due)),
+            _ => self.dram_core,
         };
-        dram.core_cycle_of(data).min(silent).max(self.clock)
+        data.min(silent).max(self.clock)
     }
 
     /// The replies that departed since the last time.
@@ -201,11 +205,23 @@ impl Partition {
     #[inline]
     fn wake(&mut self, part: usize, tick: Cycle) {
         self.due[part] = self.due[part].min(tick);
+        if tick < self.l2_due {
+            (self.l2_due, self.l2_core) = (tick, self.clocks.l2.core_cycle_of(tick));
+        }
     }
 
+    /// Notes when a slice is due next.
     #[inline]
-    fn l2_due(&self) -> Cycle {
-        self.due.iter().copied().min().unwrap_or(Cycle::NEVER)
+    fn find_l2_due(&mut self) {
+        let due = self.due.iter().fold(Cycle::NEVER, |first, &due| first.min(due));
+        (self.l2_due, self.l2_core) = (due, self.clocks.l2.core_cycle_of(due));
+    }
+
+    /// Notes when the DRAM is due next, whose command clocks before `from` are ticked.
+    #[inline]
+    fn find_dram_due(&mut self, from: Cycle) {
+        let due = self.controller.next_event(from);
+        (self.dram_due, self.dram_core) = (due, self.clocks.dram.core_cycle_of(due));
     }
 
     /// Advances to `end`, or as far as what is known of the reply network allows: all before its clock `network`.
@@ -216,77 +232,69 @@ impl Partition {
             if self.clock >= end {
                 return;
             }
-            let now = if self.every_cycle { self.clock } else { self.next_event() };
-            if now >= end {
-                self.clock = end;
-                return;
+            if self.every_cycle {
+                self.tick_all(self.clock);
+            } else {
+                let now = self.l2_core.min(self.dram_core).max(self.clock);
+                if now >= end {
+                    self.clock = end;
+                    return;
+                }
+                self.tick(now);
+                self.clock = now;
             }
-            self.tick(now);
-            self.clock = now + 1;
+            self.clock += 1;
         }
     }
 
-    /// The next core cycle, from the clock on, in which anything happens.
-    #[inline]
-    fn next_event(&self) -> Cycle {
-        let Clocks { l2, dram, .. } = &self.clocks;
-        let slices = l2.core_cycle_of(self.l2_due());
-        if slices <= self.clock {
-            return self.clock;
-        }
-        slices.min(dram.core_cycle_of(self.dram_due)).max(self.clock)
-    }
-
-    /// One core cycle: every tick of the other clocks that falls into it.
+    /// One core cycle: every tick of the other clocks that falls into it and in which anything happens.
     fn tick(&mut self, core: Cycle) {
-        let Clocks { l2, dram, .. } = self.clocks;
-        let (l2_now, l2_next) = (l2.ticks_before(core), l2.ticks_before(core + 1));
-        let dram_next = dram.ticks_before(core + 1);
-        if self.dram_due < dram_next || self.every_cycle {
-            self.tick_dram(dram.ticks_before(core), dram_next, core, l2_now);
+        debug_assert!(self.dram_core >= core && self.l2_core >= core, "time has gone by");
+        while self.dram_core <= core {
+            self.tick_dram(self.dram_due, core);
         }
-        for tick in l2_now.0..l2_next.0 {
+        while self.l2_core <= core {
+            let tick = self.l2_due;
             for part in 0..self.slices.len() {
-                if self.due[part].0 <= tick || self.every_cycle {
-                    self.due[part] = self.tick_slice(part, Cycle(tick), core, dram_next);
+                if self.due[part] <= tick {
+                    self.due[part] = self.tick_slice(part, tick, core);
                 }
             }
+            self.find_l2_due();
         }
     }
 
-    fn tick_dram(&mut self, from: Cycle, to: Cycle, core: Cycle, l2_now: Cycle) {
-        loop {
-            let clock = self.dram_clock.max(from);
-            let tick = if self.every_cycle { clock } else { self.dram_due.max(clock) };
-            if tick >= to {
-                return;
-            }
-            self.skip_to(tick);
-            self.controller.tick(tick, core);
-            self.dram_clock = tick + 1;
-            while let Some(done) = self.controller.pop_completion(tick) {
-                let Tag { part, piece, slot } = Tag::unpack(done.tag);
-                let part = usize::from(part);
-                self.slices[part].fill(l2_now, core, slot, piece, done.first_command);
-                self.wake(part, l2_now);
-            }
-            self.dram_due = self.controller.next_event(self.dram_clock);
-            if self.wait_for_dram != 0 && self.controller.can_accept() {
-                let mut rest = std::mem::take(&mut self.wait_for_dram);
-                while rest != 0 {
-                    self.wake(rest.trailing_zeros() as usize, l2_now);
-                    rest &= rest - 1;
-                }
+    /// One core cycle: every tick of the other clocks that falls into it, of every component.
+    fn tick_all(&mut self, core: Cycle) {
+        let Clocks { l2, dram, .. } = self.clocks;
+        for tick in dram.ticks_before(core).0..dram.ticks_before(core + 1).0 {
+            self.tick_dram(Cycle(tick), core);
+        }
+        for tick in l2.ticks_before(core).0..l2.ticks_before(core + 1).0 {
+            for part in 0..self.slices.len() {
+                self.due[part] = self.tick_slice(part, Cycle(tick), core);
             }
         }
+        self.find_l2_due();
     }
 
-    /// Skips command clocks to `to`; nothing may happen before.
-    #[inline]
-    fn skip_to(&mut self, to: Cycle) {
-        if self.dram_clock < to {
-            self.controller.skip(self.dram_clock, to);
-            self.dram_clock = to;
+    /// One command clock of the DRAM.
+    fn tick_dram(&mut self, tick: Cycle, core: Cycle) {
+        self.controller.tick(tick, core);
+        while let Some(done) = self.controller.pop_completion(tick) {
+            let Tag { part, piece, slot } = Tag::unpack(done.tag);
+            let (part, l2_now) = (usize::from(part), self.clocks.l2.ticks_before(core));
+            self.slices[part].fill(l2_now, core, slot, piece, done.first_command);
+            self.wake(part, l2_now);
+        }
+        self.find_dram_due(tick + 1);
+        if self.wait_for_dram != 0 && self.controller.can_accept() {
+            let l2_now = self.clocks.l2.ticks_before(core);
+            let mut rest = std::mem::take(&mut self.wait_for_dram);
+            while rest != 0 {
+                self.wake(rest.trailing_zeros() as usize, l2_now);
+                rest &= rest - 1;
+            }
         }
     }
 
@@ -331,7 +339,7 @@ impl Partition {
     }
 
     /// One L2 cycle of a slice and of what it hands on; gives the next in which it does anything.
-    fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle, dram_now: Cycle) -> Cycle {
+    fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let slice = &mut self.slices[part];
         let role = slice.role();
         if role == Role::Copies {
@@ -353,20 +361,20 @@ impl Partition {
             port.leaves.pop_front();
             port.held -= 1;
         }
-        let is_for_slice = slice.is_reply_for_slice();
+        let is_for_slice = |slice: &Slice| role == Role::Home && slice.is_reply_for_slice();
         if port.held < self.port_room
-            && !is_for_slice
+            && !is_for_slice(slice)
             && let Some(reply) = slice.take_reply(now, core)
         {
             port.held += 1;
             self.unanswered -= 1;
             self.departures.push(Departure { part, cycle: core, reply });
         }
-        let mut due = slice.next_event(next);
-        if port.held < self.port_room || slice.is_reply_for_slice() {
-            due = due.min(slice.reply_ready().max(next));
+        let mut due = Cycle::NEVER;
+        if port.held < self.port_room || is_for_slice(slice) {
+            due = slice.reply_ready().max(next);
         } else if let Some(&leave) = port.leaves.front() {
-            due = due.min(self.clocks.l2.ticks_before(leave + 1).max(next));
+            due = self.clocks.l2.ticks_before(leave + 1).max(next);
         }
         if role == Role::Copies {
             due = due.min(self.ask_home(part, now)).min(self.brought.next_visible());
@@ -383,16 +391,15 @@ impl Partition {
                 if slice.next_dram_request().is_some() {
                     due = next;
                 }
-                due = due.min(slice.next_event(next));
-                self.skip_to(dram_now);
+                let dram_now = self.clocks.dram.ticks_before(core + 1);
                 self.controller.try_push(dram_now, request).expect("it has room");
-                self.dram_due = self.controller.next_event(self.dram_clock);
+                self.find_dram_due(dram_now);
             } else {
                 self.wait_for_dram |= 1 << part;
             }
         }
         self.look_for_room(part);
-        due
+        due.min(self.slices[part].next_event(next))
     }
 
     /// Counts every clock before core cycle `end`.
@@ -400,7 +407,7 @@ impl Partition {
         for slice in &mut self.slices {
             slice.catch_up(self.clocks.l2.ticks_before(end));
         }
-        self.skip_to(self.clocks.dram.ticks_before(end));
+        self.controller.skip(self.clocks.dram.ticks_before(end));
     }
 
     /// True when no reply is owed.
