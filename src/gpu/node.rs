@@ -113,6 +113,11 @@ impl Node {
         self.busy_to
     }
 
+    /// True when it does nothing more unless it gets a CTA.
+    pub fn is_done(&self) -> bool {
+        self.sm.is_idle() && self.inbox.is_empty() && self.leaves.is_empty() && self.l1.is_idle()
+    }
+
     /// Cycles of the request network before this one need to know of no other request from here.
     pub fn requests_known_to(&self, more_ctas: bool) -> Cycle {
         if self.sm.is_idle() && !more_ctas { Cycle::NEVER } else { self.clock + 1 }
