@@ -61,13 +61,21 @@ struct Candidates {
     oldest: Candidate,
 }
 
-/// The banks whose bit is set in `mask`.
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bank = mask.trailing_zeros() as usize;
-        mask &= mask.wrapping_sub(1);
-        (bank < 64).then_some(bank)
-    })
+/// The banks whose bit is set in a mask, lowest first.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let bank = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(bank)
+    }
 }
 
 /// A search for the oldest ready candidate.
@@ -185,7 +193,7 @@ impl Scheduler {
     }
 
     fn settle_stale(&mut self, queue: &Queue, banks: &Banks, turn: Turn) {
-        for bank in bits(std::mem::take(&mut self.stale)) {
+        for bank in Bits(std::mem::take(&mut self.stale)) {
             self.settle_bank(bank, queue, banks, turn);
         }
         let before = self.only;
@@ -197,6 +205,7 @@ impl Scheduler {
         }
     }
 
+    #[inline]
     fn settle_bank(&mut self, bank: usize, queue: &Queue, banks: &Banks, turn: Turn) {
         let row = banks.row(bank);
         let mut found = Candidates { read: NOBODY, write: NOBODY, oldest: NOBODY };
@@ -234,8 +243,8 @@ impl Scheduler {
         let prepares = !reads && !writes && found.oldest != NOBODY;
         let closes = self.close_unwanted && row != CLOSED && !wanted && !prepares;
         let opens = prepares && row == CLOSED;
-        let bit = 1 << bank;
-        let put = |mask: &mut u64, set: bool| *mask = *mask & !bit | u64::from(set) << bank;
+        let others = !(1 << bank);
+        let put = |mask: &mut u64, set: bool| *mask = *mask & others | u64::from(set) << bank;
         put(&mut self.waiting[Command::Read as usize], reads);
         put(&mut self.waiting[Command::Write as usize], writes);
         put(&mut self.waiting[Command::Activate as usize], opens);
@@ -273,6 +282,7 @@ impl Scheduler {
         if self.next_row <= now { self.pick_row(now, banks) } else { None }
     }
 
+    #[inline]
     fn pick_column(&mut self, now: Cycle, banks: &Banks, reads_allowed: bool) -> Option<Action> {
         let mut search = Search::new(now);
         if reads_allowed {
@@ -283,6 +293,7 @@ impl Scheduler {
         search.action()
     }
 
+    #[inline]
     fn pick_row(&mut self, now: Cycle, banks: &Banks) -> Option<Action> {
         let mut search = Search::new(now);
         for command in [Command::Activate, Command::Precharge] {
@@ -311,7 +322,7 @@ impl Scheduler {
             search.next = if mask == 0 { search.next } else { bound.min(search.next) };
             return;
         }
-        for bank in bits(mask) {
+        for bank in Bits(mask) {
             let ready = banks.ready(command, bank);
             if ready > search.now {
                 search.next = ready.min(search.next);
@@ -329,7 +340,7 @@ impl Scheduler {
     }
 
     fn pick_closing(&self, now: Cycle, banks: &Banks, next: &mut Cycle) -> Option<Action> {
-        for bank in bits(self.closing) {
+        for bank in Bits(self.closing) {
             let ready = banks.ready(Command::Precharge, bank);
             if ready <= now {
                 *next = now + 1;

@@ -162,6 +162,7 @@ impl Partition {
     }
 
     /// Notes whether a slice may find no room in the network in a cycle to come.
+    #[inline]
     fn look_for_room(&mut self, part: usize) {
         let port = &self.ports[part];
         let may_block = port.held - port.leaves.len() + self.most_ticks > self.port_room;

@@ -275,7 +275,7 @@ impl Sm {
 
     /// An access of the latency ledger has its data.
     fn access_done(&mut self, now: Cycle, place: u16, journey: &Journey) {
-        journey.charge_latency(&mut self.latency_ledger, now);
+        journey.charge_latency(&mut self.latency_ledger);
         self.latency_accesses += 1;
         self.finish_access(now, place, journey);
     }

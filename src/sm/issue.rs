@@ -19,9 +19,13 @@ impl Sm {
     /// Lets every scheduler issue; true when one did.
     pub(super) fn issue(&mut self, now: Cycle) -> bool {
         let count = self.schedulers.len();
-        if self.warps.ready == 0 {
+        let ready = self.warps.ready;
+        if ready & !self.warps.wants_memory == 0 && (ready == 0 || !self.lsu.has_room()) {
+            // Nobody can: whoever is ready waits for the load/store unit.
+            let blocked = Slot::Charged(self.lsu_reason());
             for scheduler in 0..count {
-                let slot = self.idle_slot(self.scheduler_masks[scheduler]);
+                let mask = self.scheduler_masks[scheduler];
+                let slot = if ready & mask != 0 { blocked } else { self.idle_slot(mask) };
                 self.set_slot(now, scheduler, slot);
             }
             return false;
