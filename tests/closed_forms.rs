@@ -155,16 +155,16 @@ fn a_chase_on_every_preset_costs_the_sum_of_its_latencies() {
         }
         let noc = &machine.noc;
         let network = |bytes: u64, slice: u64| {
-            let bytes = u64::from(noc.header_bytes.get()) + bytes;
             bytes.div_ceil(slice.min(noc.sm_port_bytes.cycles())) + noc.latency.cycles()
         };
         let there = issue
             + 1
-            + network(0, noc.slice_in_bytes.cycles())
+            + network(noc.request_header_bytes.cycles(), noc.slice_in_bytes.cycles())
             + 1
             + machine.l2.tag_latency.cycles();
         // A sector comes back.
-        let back = machine.l2.data_latency.cycles() + network(32, noc.flit_bytes.cycles());
+        let back = machine.l2.data_latency.cycles()
+            + network(noc.header_bytes.cycles() + 32, noc.flit_bytes.cycles());
         if machine.l2.mode == L2Mode::Cache {
             assert_eq!(l2, there + back, "{}: L2", each.name);
         }

@@ -121,7 +121,7 @@ fn sm() -> impl Strategy<Value = Changes> {
 fn l1() -> impl Strategy<Value = Changes> {
     let sets = prop_oneof![Just(1u32), Just(2), Just(4)];
     let index = prop_oneof![Just("Linear"), Just("Xor")];
-    let replacement = prop_oneof![Just("Lru"), Just("Fifo")];
+    let replacement = prop_oneof![Just("Lru"), Just("Fifo"), Just("Nru")];
     let loads = prop_oneof![4 => Just("Cached"), 1 => Just("Bypass")];
     let sector = prop_oneof![Just(32u32), Just(64), Just(128)];
     let stores = prop_oneof![Just("Evict"), Just("Drop"), Just("Update"), Just("Validate")];
@@ -232,6 +232,7 @@ fn memory() -> impl Strategy<Value = Changes> {
                 ("noc.flit_bytes", json!(flit)),
                 ("noc.slice_in_bytes", json!(slice_in)),
                 ("noc.sm_port_bytes", json!(sm_port)),
+                ("noc.store_piece", json!(if flit == 8 { 1 } else { 32 })),
                 ("clocks.noc_khz", json!(noc)),
                 ("clocks.l2_khz", json!(l2)),
                 ("clocks.dram_khz", json!(dram)),

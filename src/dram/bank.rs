@@ -23,6 +23,35 @@ pub const CLOSED: u64 = u64::MAX;
 struct Bank {
     next: Times,
     row: u64,
+    group: usize,
+}
+
+/// What one command keeps waiting, without the zeros of [`Distances`].
+#[derive(Clone, Debug, Default)]
+struct Delays {
+    bank: Box<[(Command, u64)]>,
+    group: Box<[(Command, u64)]>,
+    channel: Box<[(Command, u64)]>,
+}
+
+impl Delays {
+    /// Of command number `before`.
+    fn new(distances: &Distances, before: usize) -> Delays {
+        let of = |scope: Scope| {
+            let clocks = distances[scope as usize][before];
+            Command::ALL.into_iter().zip(clocks).filter(|&(_, clocks)| clocks > 0).collect()
+        };
+        Delays { bank: of(Scope::Bank), group: of(Scope::Group), channel: of(Scope::Channel) }
+    }
+}
+
+/// Moves earliest clocks behind a command that goes at `now`.
+#[inline]
+fn delay(times: &mut Times, now: Cycle, delays: &[(Command, u64)]) {
+    for &(after, clocks) in delays {
+        let next = &mut times[after as usize];
+        *next = (now + clocks).max(*next);
+    }
 }
 
 /// All banks of one channel with the timing between their commands.
@@ -33,9 +62,8 @@ pub struct Banks {
     banks: Box<[Bank]>,
     groups: Box<[Times]>,
     channel: Times,
-    distances: Distances,
-    group_mask: usize,
-    group_shift: u32,
+    /// By command.
+    delays: [Delays; Command::COUNT],
     /// One bit a bank: its row is open.
     open: u64,
     precharge_clocks: u64,
@@ -48,17 +76,21 @@ pub struct Banks {
 impl Banks {
     /// Closed banks, ready for anything.
     pub fn new(config: &DramConfig) -> Banks {
-        let bank = Bank { next: Times::default(), row: CLOSED };
+        let distances = distances(&rules(config));
+        let group_mask = config.bank_groups.size() - 1;
+        let group_shift = match config.group_bits {
+            GroupBits::Low => 0,
+            GroupBits::High => (config.banks.get() / config.bank_groups.get()).trailing_zeros(),
+        };
+        let bank = |number: usize| {
+            let group = number >> group_shift & group_mask;
+            Bank { next: Times::default(), row: CLOSED, group }
+        };
         Banks {
-            banks: vec![bank; config.banks.size()].into(),
+            banks: (0..config.banks.size()).map(bank).collect(),
             groups: vec![Times::default(); config.bank_groups.size()].into(),
             channel: Times::default(),
-            distances: distances(&rules(config)),
-            group_mask: config.bank_groups.size() - 1,
-            group_shift: match config.group_bits {
-                GroupBits::Low => 0,
-                GroupBits::High => (config.banks.get() / config.bank_groups.get()).trailing_zeros(),
-            },
+            delays: std::array::from_fn(|before| Delays::new(&distances, before)),
             open: 0,
             precharge_clocks: config.timing.rp.cycles(),
             four_activates: config.timing.faw.cycles(),
@@ -90,9 +122,8 @@ impl Banks {
     #[inline]
     pub fn ready(&self, command: Command, bank: usize) -> Cycle {
         let command_index = command as usize;
-        self.banks[bank].next[command_index]
-            .max(self.groups[bank >> self.group_shift & self.group_mask][command_index])
-            .max(self.channel[command_index])
+        let Bank { next, group, .. } = &self.banks[bank];
+        next[command_index].max(self.groups[*group][command_index]).max(self.channel[command_index])
     }
 
     /// The earliest clock at which `command` may go to any bank: a bound below [`Banks::ready`].
@@ -121,15 +152,11 @@ impl Banks {
             }
             Command::Read | Command::Write => debug_assert_ne!(self.banks[bank].row, CLOSED),
         }
-        let before = command as usize;
-        let delay = |times: &mut Times, scope: Scope| {
-            for (next, clocks) in times.iter_mut().zip(self.distances[scope as usize][before]) {
-                *next = (now + clocks).max(*next);
-            }
-        };
-        delay(&mut self.banks[bank].next, Scope::Bank);
-        delay(&mut self.groups[bank >> self.group_shift & self.group_mask], Scope::Group);
-        delay(&mut self.channel, Scope::Channel);
+        let delays = &self.delays[command as usize];
+        let Bank { next, group, .. } = &mut self.banks[bank];
+        delay(next, now, &delays.bank);
+        delay(&mut self.groups[*group], now, &delays.group);
+        delay(&mut self.channel, now, &delays.channel);
     }
 
     /// The earliest clock at which every open bank may be precharged with one command.

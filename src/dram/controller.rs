@@ -34,6 +34,10 @@ pub struct Controller {
     wake: Cycle,
     /// The clock after the last data of all columns sent so far.
     data_end: Cycle,
+    /// Clocks before this one were ticked or skipped.
+    passed_to: Cycle,
+    /// Clocks before this one are counted: the queue is as long since then.
+    counted_to: Cycle,
     burst_bytes: u64,
     block_bytes: u64,
     burst_clocks: u64,
@@ -70,6 +74,8 @@ impl Controller {
             completions: Ring::new(capacity + under_way as usize),
             wake: refresh.due(),
             data_end: Cycle(0),
+            passed_to: Cycle(0),
+            counted_to: Cycle(0),
             burst_bytes: u64::from(config.burst_bytes()),
             block_bytes: config.block_bytes(),
             burst_clocks,
@@ -111,7 +117,7 @@ impl Controller {
 
     /// Passes command clock `now`: sends at most one command. `core` is the core cycle for stamps.
     ///
-    /// Every clock is either ticked or skipped, once and in order.
+    /// Every clock is ticked or skipped, once and in order.
     #[inline]
     pub fn tick(&mut self, now: Cycle, core: Cycle) {
         self.tick_traced(now, core, &mut |_| ());
@@ -120,10 +126,11 @@ impl Controller {
     /// As [`Controller::tick`]; tells `trace` what was sent.
     #[inline]
     pub fn tick_traced(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
+        debug_assert!(self.passed_to <= now);
         if self.next_arrival() <= now {
             self.admit(now);
         }
-        self.pass(now, 1);
+        self.passed_to = now + 1;
         if self.wake <= now {
             self.act(now, core, trace);
         }
@@ -146,12 +153,12 @@ impl Controller {
         self.completions.next_visible().min(Cycle(command.0.saturating_add(delay)))
     }
 
-    /// Passes the clocks from `from` to before `to`, none of them later than
-    /// [`Controller::next_event`] allows, exactly as ticking them would.
+    /// Passes the clocks before `to`, none of them later than [`Controller::next_event`] allows, exactly as
+    /// ticking them would. Clocks before one that is ticked are skipped.
     #[inline]
-    pub fn skip(&mut self, from: Cycle, to: Cycle) {
-        debug_assert!(to <= self.next_event(from) || to <= from);
-        self.pass(from, to.since(from));
+    pub fn skip(&mut self, to: Cycle) {
+        debug_assert!(to <= self.next_event(self.passed_to));
+        self.passed_to = self.passed_to.max(to);
     }
 
     /// A read whose last data reached the owner by `now`, in the order of the data.
@@ -182,19 +189,34 @@ impl Controller {
         self.queue.len() + self.arriving.len()
     }
 
-    /// What was counted so far.
-    pub fn stats(&self) -> &DramStats {
-        &self.stats
+    /// What was counted in the clocks that were ticked or skipped.
+    pub fn stats(&self) -> DramStats {
+        let (clocks, queued, busy) = self.uncounted(self.passed_to);
+        let mut stats = self.stats.clone();
+        stats.clocks += clocks;
+        stats.queued += queued;
+        stats.busy_clocks += busy;
+        stats
     }
 
-    /// Charges `clocks` clocks from `from` on, in which the queue stays as it is.
+    /// Clocks before `to` that are not counted, the requests queued in them, and those that were busy.
     #[inline]
-    fn pass(&mut self, from: Cycle, clocks: u64) {
-        let queued = self.queue.len() as u64;
+    fn uncounted(&self, to: Cycle) -> (u64, u64, u64) {
+        let clocks = to.since(self.counted_to);
+        match self.queue.len() as u64 {
+            0 => (clocks, 0, clocks.min(self.data_end.since(self.counted_to))),
+            queued => (clocks, queued * clocks, clocks),
+        }
+    }
+
+    /// Counts the clocks before `to`, before the queue becomes longer or shorter.
+    #[inline]
+    fn count_to(&mut self, to: Cycle) {
+        let (clocks, queued, busy) = self.uncounted(to);
         self.stats.clocks += clocks;
-        self.stats.queued += queued * clocks;
-        self.stats.busy_clocks +=
-            if queued > 0 { clocks } else { clocks.min(self.data_end.since(from)) };
+        self.stats.queued += queued;
+        self.stats.busy_clocks += busy;
+        self.counted_to = to;
     }
 
     /// When the next request enters the queue; never while it is full.
@@ -205,11 +227,12 @@ impl Controller {
 
     /// Takes in what arrived by `now` and has room.
     fn admit(&mut self, now: Cycle) {
+        self.count_to(now);
         while self.queue.len() < self.capacity
             && let Some(request) = self.arriving.pop(now)
         {
-            let location = self.mapping.locate(request.address);
-            let slot = self.queue.insert(request, location, self.burst_bytes);
+            let (row, bank) = self.mapping.row_and_bank(request.address);
+            let slot = self.queue.insert(request, row, bank, self.burst_bytes);
             if self.scheduler.arrived(slot, &self.queue, &self.banks) {
                 self.wake = Cycle(0);
             }
@@ -297,6 +320,7 @@ impl Controller {
         if entry.bursts > 0 {
             return;
         }
+        self.count_to(now + 1);
         let entry = self.queue.remove(slot);
         self.scheduler.touch(bank);
         self.queue_changed();

@@ -104,6 +104,12 @@ impl Mapping {
         }
     }
 
+    /// The row and the bank of `address`, which is all that a scheduler needs.
+    #[inline]
+    pub fn row_and_bank(&self, address: u64) -> (u64, u32) {
+        (self.row.gather(address), self.bank.gather(address) as u32)
+    }
+
     /// The address of `location`, with every ignored bit zero: the inverse of [`Mapping::locate`].
     pub fn address(&self, location: Location) -> u64 {
         self.row.scatter(location.row)

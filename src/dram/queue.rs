@@ -2,7 +2,6 @@
 
 use crate::units::Cycle;
 
-use super::mapping::Location;
 use super::request::Request;
 
 /// The number of a slot; [`NONE`] for no slot.
@@ -60,6 +59,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The next younger request for the same bank.
+    #[inline]
+    pub fn younger_of_bank(&self) -> Slot {
+        self.links[BY_BANK].younger
+    }
+
     /// Whether the order of the two matters to the data.
     #[inline]
     fn conflicts(&self, other: &Entry) -> bool {
@@ -153,12 +158,6 @@ impl Queue {
         self.banks[bank].oldest
     }
 
-    /// The next younger request for the same bank.
-    #[inline]
-    pub fn younger(&self, slot: Slot) -> Slot {
-        self.entry(slot).links[BY_BANK].younger
-    }
-
     /// The oldest read or the oldest write.
     #[inline]
     pub fn oldest(&self, write: bool) -> Slot {
@@ -166,15 +165,14 @@ impl Queue {
     }
 
     /// Takes `request` in as the youngest and says where. There is room: the caller counted.
-    pub fn insert(&mut self, request: Request, location: Location, burst_bytes: u64) -> Slot {
+    pub fn insert(&mut self, request: Request, row: u64, bank: u32, burst_bytes: u64) -> Slot {
         let slot = self.free.pop().expect("the controller admits no more than its queue holds");
-        let bank = location.bank as usize;
         let mut entry = Entry {
             address: request.address,
             end: request.address + u64::from(request.bursts) * burst_bytes,
             age: self.arrivals,
-            row: location.row,
-            bank: location.bank,
+            row,
+            bank,
             tag: request.tag,
             first_command: Cycle::NEVER,
             passed: 0,
@@ -185,6 +183,7 @@ impl Queue {
             write: request.write,
             links: [UNLINKED; 2],
         };
+        let bank = bank as usize;
         let [reads, writes] = self.counts[bank];
         if writes > 0 || (request.write && reads > 0) {
             let mut other = self.banks[bank].oldest;
@@ -255,7 +254,7 @@ mod tests {
 
     fn insert(queue: &mut Queue, address: u64, write: bool) {
         let request = Request { address, bursts: 2, write, tag: 0 };
-        queue.insert(request, Location::default(), 64);
+        queue.insert(request, 0, 0, 64);
     }
 
     #[test]
@@ -265,9 +264,9 @@ mod tests {
             insert(&mut queue, address, false);
         }
         let oldest = queue.oldest_of_bank(0);
-        let middle = queue.younger(oldest);
+        let middle = queue.entry(oldest).younger_of_bank();
         queue.remove(middle);
-        assert_eq!(queue.entry(queue.younger(oldest)).age, 2);
+        assert_eq!(queue.entry(queue.entry(oldest).younger_of_bank()).age, 2);
         queue.remove(oldest);
         assert_eq!(queue.entry(queue.oldest_of_bank(0)).age, 2);
         assert_eq!((queue.len(), queue.of_bank(0)), (1, [1, 0]));
@@ -280,8 +279,8 @@ mod tests {
         insert(&mut queue, 64, false);
         insert(&mut queue, 128, false);
         let write = queue.oldest_of_bank(0);
-        let overlapping = queue.younger(write);
-        let apart = queue.younger(overlapping);
+        let overlapping = queue.entry(write).younger_of_bank();
+        let apart = queue.entry(overlapping).younger_of_bank();
         assert_eq!(queue.entry(write).dependents, 1);
         assert_eq!(queue.entry(overlapping).blockers, 1);
         assert_eq!(queue.entry(apart).blockers, 0);
@@ -297,7 +296,8 @@ mod tests {
             insert(&mut queue, 0, write);
             let oldest = queue.oldest(write);
             assert_eq!(queue.entry(oldest).dependents, u16::from(write));
-            assert_eq!(queue.entry(queue.younger(oldest)).blockers, u16::from(write));
+            let younger = queue.entry(oldest).younger_of_bank();
+            assert_eq!(queue.entry(younger).blockers, u16::from(write));
         }
     }
 }

@@ -31,14 +31,24 @@ pub struct Action {
     pub slot: Slot,
 }
 
-/// A request that may go next, with its age beside it.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    age: u64,
-    slot: Slot,
-}
+/// A request that may go next: its age and, below that, its slot, so that the older of two is the lesser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate(u64);
 
-const NOBODY: Candidate = Candidate { age: u64::MAX, slot: NONE };
+/// Younger than any other; its slot is [`NONE`].
+const NOBODY: Candidate = Candidate(u64::MAX);
+
+impl Candidate {
+    #[inline]
+    fn new(age: u64, slot: Slot) -> Candidate {
+        Candidate(age << Slot::BITS | u64::from(slot))
+    }
+
+    #[inline]
+    fn slot(self) -> Slot {
+        self.0 as Slot
+    }
+}
 
 /// What a bank would do next.
 #[derive(Clone, Copy, Debug)]
@@ -51,28 +61,43 @@ struct Candidates {
     oldest: Candidate,
 }
 
-/// The banks whose bit is set in `mask`.
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bank = mask.trailing_zeros() as usize;
-        mask &= mask.wrapping_sub(1);
-        (bank < 64).then_some(bank)
-    })
+/// The banks whose bit is set in a mask, lowest first.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let bank = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(bank)
+    }
 }
 
 /// A search for the oldest ready candidate.
 struct Search {
     now: Cycle,
-    /// Age of the request that `action` goes for.
-    age: u64,
-    action: Option<Action>,
-    /// No candidate but that of `action` is ready before this clock.
+    /// The oldest ready one so far, where it goes and with which command.
+    oldest: Candidate,
+    bank: usize,
+    command: Command,
+    /// No candidate but the oldest is ready before this clock.
     next: Cycle,
 }
 
 impl Search {
     fn new(now: Cycle) -> Search {
-        Search { now, age: u64::MAX, action: None, next: Cycle::NEVER }
+        Search { now, oldest: NOBODY, bank: 0, command: Command::Read, next: Cycle::NEVER }
+    }
+
+    #[inline]
+    fn action(&self) -> Option<Action> {
+        let Search { oldest, bank, command, .. } = *self;
+        (oldest != NOBODY).then_some(Action { command, bank, slot: oldest.slot() })
     }
 }
 
@@ -135,8 +160,7 @@ impl Scheduler {
         let Candidates { read, write, oldest } = &self.candidates[bank];
         let of_direction = if entry.write { write } else { read };
         let hit = entry.row == banks.row(bank);
-        let matters =
-            oldest.slot == NONE || entry.blockers > 0 || (hit && of_direction.slot == NONE);
+        let matters = *oldest == NOBODY || entry.blockers > 0 || (hit && *of_direction == NOBODY);
         self.stale |= u64::from(matters) << bank;
         matters
     }
@@ -163,10 +187,13 @@ impl Scheduler {
     /// Finds new candidates for all banks that were touched.
     #[inline]
     pub fn settle(&mut self, queue: &Queue, banks: &Banks, turn: Turn) {
-        if self.stale == 0 {
-            return;
+        if self.stale != 0 {
+            self.settle_stale(queue, banks, turn);
         }
-        for bank in bits(std::mem::take(&mut self.stale)) {
+    }
+
+    fn settle_stale(&mut self, queue: &Queue, banks: &Banks, turn: Turn) {
+        for bank in Bits(std::mem::take(&mut self.stale)) {
             self.settle_bank(bank, queue, banks, turn);
         }
         let before = self.only;
@@ -178,6 +205,7 @@ impl Scheduler {
         }
     }
 
+    #[inline]
     fn settle_bank(&mut self, bank: usize, queue: &Queue, banks: &Banks, turn: Turn) {
         let row = banks.row(bank);
         let mut found = Candidates { read: NOBODY, write: NOBODY, oldest: NOBODY };
@@ -185,16 +213,14 @@ impl Scheduler {
         let [mut reads, mut writes] = queue.of_bank(bank);
         let mut slot = queue.oldest_of_bank(bank);
         // A direction that has its candidate, or no request left, needs no further search.
-        while slot != NONE
-            && ((reads > 0 && found.read.slot == NONE) || (writes > 0 && found.write.slot == NONE))
-        {
+        while (reads > 0 && found.read == NOBODY) || (writes > 0 && found.write == NOBODY) {
             let entry = queue.entry(slot);
-            let this = Candidate { age: entry.age, slot };
+            let this = Candidate::new(entry.age, slot);
             let hit = entry.row == row;
             wanted |= hit;
             *(if entry.write { &mut writes } else { &mut reads }) -= 1;
             if turn.allows(entry) {
-                let first = found.oldest.slot == NONE;
+                let first = found.oldest == NOBODY;
                 if first {
                     found.oldest = this;
                 }
@@ -202,23 +228,23 @@ impl Scheduler {
                     break;
                 }
                 let place = if entry.write { &mut found.write } else { &mut found.read };
-                if hit && place.slot == NONE {
+                if hit && *place == NOBODY {
                     *place = this;
                 }
                 if first && entry.passed >= self.bank_cap {
                     break;
                 }
             }
-            slot = queue.younger(slot);
+            slot = entry.younger_of_bank();
         }
         self.candidates[bank] = found;
 
-        let (reads, writes) = (found.read.slot != NONE, found.write.slot != NONE);
-        let prepares = !reads && !writes && found.oldest.slot != NONE;
+        let (reads, writes) = (found.read != NOBODY, found.write != NOBODY);
+        let prepares = !reads && !writes && found.oldest != NOBODY;
         let closes = self.close_unwanted && row != CLOSED && !wanted && !prepares;
         let opens = prepares && row == CLOSED;
-        let bit = 1 << bank;
-        let put = |mask: &mut u64, set: bool| *mask = *mask & !bit | u64::from(set) << bank;
+        let others = !(1 << bank);
+        let put = |mask: &mut u64, set: bool| *mask = *mask & others | u64::from(set) << bank;
         put(&mut self.waiting[Command::Read as usize], reads);
         put(&mut self.waiting[Command::Write as usize], writes);
         put(&mut self.waiting[Command::Activate as usize], opens);
@@ -256,6 +282,7 @@ impl Scheduler {
         if self.next_row <= now { self.pick_row(now, banks) } else { None }
     }
 
+    #[inline]
     fn pick_column(&mut self, now: Cycle, banks: &Banks, reads_allowed: bool) -> Option<Action> {
         let mut search = Search::new(now);
         if reads_allowed {
@@ -263,19 +290,21 @@ impl Scheduler {
         }
         self.search(Command::Write, |candidates| candidates.write, banks, &mut search);
         self.next_column = search.next;
-        search.action
+        search.action()
     }
 
+    #[inline]
     fn pick_row(&mut self, now: Cycle, banks: &Banks) -> Option<Action> {
         let mut search = Search::new(now);
         for command in [Command::Activate, Command::Precharge] {
             self.search(command, |candidates| candidates.oldest, banks, &mut search);
         }
-        if search.action.is_none() {
-            search.action = self.pick_closing(now, banks, &mut search.next);
+        let mut action = search.action();
+        if action.is_none() {
+            action = self.pick_closing(now, banks, &mut search.next);
         }
         self.next_row = search.next;
-        search.action
+        action
     }
 
     /// Looks through the banks that wait to send `command` for a ready one with an older request.
@@ -293,26 +322,25 @@ impl Scheduler {
             search.next = if mask == 0 { search.next } else { bound.min(search.next) };
             return;
         }
-        for bank in bits(mask) {
+        for bank in Bits(mask) {
             let ready = banks.ready(command, bank);
             if ready > search.now {
                 search.next = ready.min(search.next);
                 continue;
             }
-            let Candidate { age, slot } = candidate(&self.candidates[bank]);
-            if search.action.is_some() {
+            let this = candidate(&self.candidates[bank]);
+            if search.oldest != NOBODY {
                 // One of the two is left for the next clock.
                 search.next = search.now + 1;
             }
-            if age < search.age {
-                search.age = age;
-                search.action = Some(Action { command, bank, slot });
+            if this < search.oldest {
+                (search.oldest, search.bank, search.command) = (this, bank, command);
             }
         }
     }
 
     fn pick_closing(&self, now: Cycle, banks: &Banks, next: &mut Cycle) -> Option<Action> {
-        for bank in bits(self.closing) {
+        for bank in Bits(self.closing) {
             let ready = banks.ready(Command::Precharge, bank);
             if ready <= now {
                 *next = now + 1;
@@ -368,7 +396,7 @@ impl Scheduler {
             self.next_column = bus.max(self.next_column);
         }
         // None when the channel's oldest goes out of turn because a younger one waits for it.
-        let oldest = self.candidates[action.bank].oldest.slot;
+        let oldest = self.candidates[action.bank].oldest.slot();
         if oldest != NONE && oldest != action.slot {
             let entry = queue.entry_mut(oldest);
             entry.passed += 1;

@@ -18,6 +18,9 @@ pub enum Command {
 impl Command {
     /// How many commands there are.
     pub const COUNT: usize = 4;
+    /// Every command, by number.
+    pub const ALL: [Command; Command::COUNT] =
+        [Command::Activate, Command::Precharge, Command::Read, Command::Write];
 }
 
 /// Whose commands a constraint ties together.

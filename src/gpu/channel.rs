@@ -1,5 +1,6 @@
 //! A DRAM channel with its clock, as the slices before it see it.
 
+use super::clocks::Clocks;
 use crate::config::Machine;
 use crate::dram::{self, Controller};
 use crate::parts::DramRequest;
@@ -23,24 +24,24 @@ impl Tag {
     }
 }
 
-/// A DRAM controller, and how far it has come. Times are its command clocks unless they are called `core`.
-#[derive(Clone, Debug)]
+/// A DRAM controller, and when it is due.
 pub struct Channel {
+    clocks: Clocks,
     burst_bytes: u32,
     controller: Controller,
-    /// The first clock that was neither ticked nor skipped.
-    clock: Cycle,
-    /// The next clock in which the controller does anything.
+    /// The next command clock in which the controller does anything, and the core cycle of that.
+    due_clock: Cycle,
     due: Cycle,
 }
 
 impl Channel {
     /// A channel of `machine`, idle.
-    pub fn new(machine: &Machine) -> Self {
+    pub fn new(machine: &Machine, clocks: Clocks) -> Self {
         Channel {
+            clocks,
             burst_bytes: machine.dram.burst_bytes(),
             controller: Controller::new(&machine.dram),
-            clock: Cycle(0),
+            due_clock: Cycle(0),
             due: Cycle(0),
         }
     }
@@ -50,15 +51,28 @@ impl Channel {
         &self.controller
     }
 
-    /// The next clock in which it does anything.
+    /// The next core cycle in which it does anything.
     #[inline]
     pub fn due(&self) -> Cycle {
         self.due
     }
 
-    /// No data comes before this clock, unless a request does.
+    /// The next command clock in which it does anything.
+    #[inline]
+    pub fn due_clock(&self) -> Cycle {
+        self.due_clock
+    }
+
+    /// Finds when it is due next, after command clocks before `from` are ticked.
+    #[inline]
+    pub fn find_due(&mut self, from: Cycle) {
+        self.due_clock = self.controller.next_event(from);
+        self.due = self.clocks.dram.core_cycle_of(self.due_clock);
+    }
+
+    /// No data comes before this core cycle, unless a request does.
     pub fn next_data(&self) -> Cycle {
-        self.controller.next_data(self.due)
+        self.clocks.dram.core_cycle_of(self.controller.next_data(self.due_clock))
     }
 
     /// True when it takes another request.
@@ -67,7 +81,7 @@ impl Channel {
         self.controller.can_accept()
     }
 
-    /// Takes the request of slice `part`; the caller has asked [`Channel::can_accept`].
+    /// Takes the request of slice `part` before command clock `now`; the caller has asked [`Channel::can_accept`].
     pub fn push(&mut self, now: Cycle, part: usize, request: DramRequest) {
         let tag = Tag { part: part as u8, piece: request.piece, slot: request.slot };
         let request = dram::Request {
@@ -76,41 +90,25 @@ impl Channel {
             write: request.write,
             tag: tag.pack(),
         };
-        self.skip_to(now);
         self.controller.try_push(now, request).expect("it has room");
-        self.due = self.controller.next_event(self.clock);
+        self.find_due(now);
     }
 
-    /// The next clock before `to` in which it does anything, done; `None` where there is no such clock. Every clock is
-    /// looked at where `every_clock` is set, none before `from`.
-    pub fn tick(
-        &mut self,
-        (from, to): (Cycle, Cycle),
-        core: Cycle,
-        every_clock: bool,
-        mut arrived: impl FnMut(Tag, Cycle),
-    ) -> bool {
-        let clock = self.clock.max(from);
-        let tick = if every_clock { clock } else { self.due.max(clock) };
-        if tick >= to {
-            return false;
-        }
-        self.skip_to(tick);
-        self.controller.tick(tick, core);
-        self.clock = tick + 1;
-        while let Some(done) = self.controller.pop_completion(tick) {
-            arrived(Tag::unpack(done.tag), done.first_command);
-        }
-        self.due = self.controller.next_event(self.clock);
-        true
-    }
-
-    /// Skips clocks to `to`; nothing may happen before.
+    /// One command clock, which falls into core cycle `core`.
     #[inline]
-    pub fn skip_to(&mut self, to: Cycle) {
-        if self.clock < to {
-            self.controller.skip(self.clock, to);
-            self.clock = to;
-        }
+    pub fn tick(&mut self, now: Cycle, core: Cycle) {
+        self.controller.tick(now, core);
+    }
+
+    /// A request whose data has come by command clock `now`, and the core cycle in which its first command went out.
+    #[inline]
+    pub fn pop(&mut self, now: Cycle) -> Option<(Tag, Cycle)> {
+        let done = self.controller.pop_completion(now)?;
+        Some((Tag::unpack(done.tag), done.first_command))
+    }
+
+    /// Counts every command clock before `end`.
+    pub fn catch_up(&mut self, end: Cycle) {
+        self.controller.skip(end);
     }
 }

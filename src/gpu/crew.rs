@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use super::ahead::Ahead;
-use super::floor::{Floor, Plan};
+use super::floor::{Floor, Plan, Roster};
 use super::memory::{Delays, Memory};
 use super::node::{Bounds, Node};
 use super::partition::Partition;
@@ -171,13 +171,13 @@ pub struct Locked<'a> {
 }
 
 impl<'a> Locked<'a> {
-    /// As a floor, on which `turn` is asked first for the next CTA.
+    /// As a floor.
     pub fn floor<'s>(
         &'s mut self,
-        turn: &'s mut usize,
+        roster: &'s mut Roster,
     ) -> Floor<'s, MutexGuard<'a, Node>, MutexGuard<'a, Partition>> {
         let Locked { nodes, requests, partitions, replies, delays } = self;
         let memory = Memory { partitions, replies, delays: *delays };
-        Floor { nodes, requests, memory, turn }
+        Floor { nodes, requests, memory, roster }
     }
 }

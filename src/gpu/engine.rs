@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::clocks::Clocks;
 use super::crew::Crew;
 use super::dispatch::Dispatch;
-use super::floor::{Floor, Launch};
+use super::floor::{Floor, Launch, Roster};
 use super::memory::{Delays, Memory};
 use super::node::Node;
 use super::pace::Pace;
@@ -158,10 +158,10 @@ impl Gpu {
     /// Runs a kernel on this thread; gives the cycle in which it has ended.
     fn run_alone(&mut self, source: &mut dyn CtaSource, mut watch: Watch) -> Result<Cycle> {
         let every_cycle = self.stepping == Stepping::EveryCycle;
-        let mut turn = self.turn;
+        let mut roster = Roster::new(self.turn, self.nodes.len());
         let Lent { mut nodes, requests, mut partitions, replies, delays } = self.lend();
         let memory = Memory { partitions: &mut partitions, replies, delays };
-        let mut floor = Floor { nodes: &mut nodes, requests, memory, turn: &mut turn };
+        let mut floor = Floor { nodes: &mut nodes, requests, memory, roster: &mut roster };
         let mut next = |cta: &mut Cta| source.next(cta);
         let mut launch = watch.launch(&mut next);
         while launch.has_more() || !floor.is_idle() {
@@ -169,7 +169,7 @@ impl Gpu {
             watch.look(&floor, launch.started)?;
         }
         let end = floor.end(&launch);
-        self.turn = turn;
+        self.turn = roster.turn;
         Ok(end)
     }
 
@@ -182,7 +182,7 @@ impl Gpu {
     ) -> Result<Cycle> {
         let memory = (&self.partitions[..], &self.replies, self.delays);
         let crew = Crew::new(&self.nodes, &self.requests, memory, source, threads.get() as usize);
-        let mut turn = self.turn;
+        let mut roster = Roster::new(self.turn, self.nodes.len());
         let end = std::thread::scope(|scope| {
             let _dismissal = crew.team.dismissal();
             for first in crew.beginnings(threads.get() as usize) {
@@ -192,16 +192,16 @@ impl Gpu {
             let mut next = |cta: &mut Cta| crew.ahead.next(cta);
             let mut launch = watch.launch(&mut next);
             let mut all = crew.lock();
-            let mut plan = all.floor(&mut turn).plan(&launch);
+            let mut plan = all.floor(&mut roster).plan(&launch);
             let mut pace = Pace::new(watch.start);
-            while launch.has_more() || !all.floor(&mut turn).is_idle() {
-                let is_shared = pace.is_shared() && all.floor(&mut turn).is_worth_sharing(&plan);
+            while launch.has_more() || !all.floor(&mut roster).is_idle() {
+                let is_shared = pace.is_shared() && all.floor(&mut roster).is_worth_sharing(&plan);
                 if is_shared {
                     drop(all);
                     crew.phase(&plan);
                     all = crew.lock();
                 }
-                let mut floor = all.floor(&mut turn);
+                let mut floor = all.floor(&mut roster);
                 if is_shared {
                     floor.settle_phase(&mut launch, &plan)?;
                 } else {
@@ -211,9 +211,9 @@ impl Gpu {
                 pace.end_phase(|| floor.clock());
                 plan = floor.plan(&launch);
             }
-            Ok(all.floor(&mut turn).end(&launch))
+            Ok(all.floor(&mut roster).end(&launch))
         })?;
-        self.turn = turn;
+        self.turn = roster.turn;
         Ok(end)
     }
 
@@ -223,7 +223,7 @@ impl Gpu {
         let memory = lent.memory();
         let (l2, dram) = (
             memory.slices().map(|slice| slice.stats().clone()).collect(),
-            memory.controllers().map(|one| one.stats().clone()).collect(),
+            memory.controllers().map(|one| one.stats()).collect(),
         );
         let Lent { nodes, requests, .. } = lent;
         let mut snapshot = Snapshot {

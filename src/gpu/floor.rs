@@ -22,6 +22,7 @@ use super::partition::Partition;
 use super::requests::Requests;
 use crate::error::Result;
 use crate::isa::Cta;
+use crate::noc::Ports;
 use crate::units::Cycle;
 
 /// SMs with something to do from which on a phase is shared between threads: with fewer, handing it out costs
@@ -76,19 +77,44 @@ pub struct Floor<'a, N, P> {
     pub nodes: &'a mut [N],
     pub requests: &'a mut Requests,
     pub memory: Memory<'a, P>,
+    pub roster: &'a mut Roster,
+}
+
+/// Which SMs are looked at.
+#[derive(Clone, Debug)]
+pub struct Roster {
     /// The SM that is asked first for the next CTA.
-    pub turn: &'a mut usize,
+    pub turn: usize,
+    /// SMs that may do something before the kernel ends: all as long as there are CTAs.
+    awake: Ports,
+}
+
+impl Roster {
+    /// Of a launch on so many SMs.
+    pub fn new(turn: usize, sms: usize) -> Self {
+        let mut awake = Ports::default();
+        (0..sms).for_each(|sm| awake.set(sm, true));
+        Roster { turn, awake }
+    }
 }
 
 impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P> {
     /// True when every CTA that was started has ended.
     pub fn is_idle(&self) -> bool {
-        self.nodes.iter().all(|node| node.sm.is_idle())
+        self.awake().all(|node| node.sm.is_idle())
     }
 
     /// Cycles before this one are done in every SM.
     pub fn clock(&self) -> Cycle {
-        self.nodes.iter().map(|node| node.clock()).min().expect("there is an SM")
+        let clock = self.awake().map(|node| node.clock()).min();
+        clock
+            .or_else(|| self.nodes.iter().map(|node| node.busy_to()).max())
+            .expect("there is an SM")
+    }
+
+    /// The SMs that may do something.
+    fn awake(&self) -> impl Iterator<Item = &Node> {
+        self.roster.awake.iter().map(|sm| &*self.nodes[sm])
     }
 
     /// The first cycle in which nothing is left to do, when all is idle.
@@ -101,7 +127,7 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
         let known = self.memory.delays.needs_from(self.requests.clock());
         let replies = self.memory.replies_known_to(known);
         Plan {
-            memory: known.min(self.busy_to_at_least(launch)),
+            memory: self.memory_end(launch),
             requests: replies,
             nodes: Bounds {
                 replies,
@@ -112,12 +138,18 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
         }
     }
 
+    /// How far the memory may go.
+    fn memory_end(&self, launch: &Launch) -> Cycle {
+        let known = self.memory.delays.needs_from(self.requests.clock());
+        known.min(self.busy_to_at_least(launch, known))
+    }
+
     /// The kernel does not end before this cycle, as far as is known: the memory must not count a cycle that
-    /// is the next kernel's.
-    fn busy_to_at_least(&self, launch: &Launch) -> Cycle {
+    /// is the next kernel's. Requests are known that matter before `known`.
+    fn busy_to_at_least(&self, launch: &Launch, known: Cycle) -> Cycle {
         let mut end = launch.end;
         let mut least = Cycle::NEVER;
-        for node in self.nodes.iter() {
+        for node in self.awake() {
             least = least.min(node.clock());
             if !node.sm.is_idle() {
                 end = end.max(node.clock() + 1);
@@ -129,7 +161,7 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
             end = end.max(least + (left - 1));
         }
         if !self.requests.is_empty() {
-            end = end.max(self.memory.delays.needs_from(self.requests.clock()) + 1);
+            end = end.max(known + 1);
         }
         match self.requests.last_arrival() {
             Some(arrival) => end.max(self.memory.delays.needs_from(arrival) + 1),
@@ -145,11 +177,11 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
 
     /// Every part as far as it can go, one after the other, each with the news of the one before.
     pub fn window(&mut self, launch: &mut Launch) -> Result<()> {
-        self.memory.advance(self.plan(launch).memory);
+        self.memory.advance(self.memory_end(launch));
         self.tell_replies();
         let plan = self.plan(launch);
-        for node in self.nodes.iter_mut() {
-            node.advance(&plan.nodes);
+        for sm in self.roster.awake.iter() {
+            self.nodes[sm].advance(&plan.nodes);
         }
         self.start_ctas(launch, Then::GoOn(plan.nodes))?;
         self.advance_requests(launch, &plan);
@@ -199,11 +231,15 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
 
     /// From the SMs to the request network.
     fn tell_requests(&mut self, more_ctas: bool) {
-        for (sm, node) in self.nodes.iter_mut().enumerate() {
+        for sm in self.roster.awake.iter() {
+            let node = &mut self.nodes[sm];
             if node.has_requests() {
                 node.export(|request| self.requests.note_request(sm, request));
             }
             self.requests.note_clock(sm, node.requests_known_to(more_ctas));
+            if !more_ctas && node.is_done() {
+                self.roster.awake.set(sm, false);
+            }
         }
     }
 
@@ -250,7 +286,7 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
 
     /// Gives a CTA to every SM that waits for one at the end of cycle `at`, or the promise of one.
     fn start_ctas_at(&mut self, at: Cycle, launch: &mut Launch) -> Result<()> {
-        let (first, count) = (*self.turn, self.nodes.len());
+        let (first, count) = (self.roster.turn, self.nodes.len());
         for offset in 0..count {
             let number = (first + offset) % count;
             let node = &mut self.nodes[number];
@@ -267,7 +303,7 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
                 if slot > at {
                     launch.dispatch.grant();
                     node.promise_cta(slot);
-                    *self.turn = (number + 1) % count;
+                    self.roster.turn = (number + 1) % count;
                     continue;
                 }
             }
@@ -276,7 +312,7 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
                 launch.end = at + 1;
                 return Ok(());
             }
-            *self.turn = (number + 1) % count;
+            self.roster.turn = (number + 1) % count;
             launch.started += 1;
             if !launch.has_more() {
                 return Ok(());

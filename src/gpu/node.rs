@@ -113,6 +113,11 @@ impl Node {
         self.busy_to
     }
 
+    /// True when it does nothing more unless it gets a CTA.
+    pub fn is_done(&self) -> bool {
+        self.sm.is_idle() && self.inbox.is_empty() && self.leaves.is_empty() && self.l1.is_idle()
+    }
+
     /// Cycles of the request network before this one need to know of no other request from here.
     pub fn requests_known_to(&self, more_ctas: bool) -> Cycle {
         if self.sm.is_idle() && !more_ctas { Cycle::NEVER } else { self.clock + 1 }
@@ -177,18 +182,15 @@ impl Node {
     }
 
     fn tick(&mut self, now: Cycle) {
-        let reply = match self.inbox.front() {
-            Some(&(cycle, reply)) if cycle <= now => {
-                self.inbox.pop_front();
-                Some(reply)
-            }
-            _ => None,
-        };
+        let reply = self.inbox.front().filter(|(cycle, _)| *cycle <= now);
         let had_room = self.sm.has_room();
         if !self.sm.is_idle() {
             self.busy_to = now + 1;
         }
-        self.sm.tick(now, reply, &mut self.l1);
+        self.sm.tick(now, reply.map(|(_, reply)| reply), &mut self.l1);
+        if reply.is_some() {
+            self.inbox.pop_front();
+        }
         if !had_room && self.sm.has_room() {
             self.room_since = now;
         }

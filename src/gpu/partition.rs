@@ -52,9 +52,14 @@ pub struct Partition {
     /// From a request's arrival until its slice does anything with it [L2 cycles].
     first_look: u64,
     channels: Box<[Channel]>,
+    /// The next core cycle in which one of them does anything.
+    dram_core: Cycle,
     slices: Box<[Slice]>,
     /// By slice: the next L2 cycle in which it does anything, or has something to hand on.
     due: Box<[Cycle]>,
+    /// The first of these, and the core cycle of that.
+    l2_due: Cycle,
+    l2_core: Cycle,
     ports: Box<[Port]>,
     /// Replies that an input of the network holds.
     port_room: usize,
@@ -104,9 +109,12 @@ impl Partition {
         Partition {
             clocks,
             first_look: Slice::first_look(&machine.l2),
-            channels: (0..channels).map(|_| Channel::new(machine)).collect(),
+            channels: (0..channels).map(|_| Channel::new(machine, clocks)).collect(),
+            dram_core: Cycle(0),
             slices: (0..count).map(|part| Slice::new(machine, number * count + part)).collect(),
             due: vec![Cycle(0); count].into(),
+            l2_due: Cycle(0),
+            l2_core: Cycle(0),
             ports: vec![port; count].into(),
             port_room,
             most_replies: clocks.l2.most_ticks() as usize * sharing,
@@ -150,11 +158,13 @@ impl Partition {
         self.ports[part].leaves.push_back(core);
         if self.blocked >> part & 1 == 1 {
             self.look_for_room(part);
-            self.wake(part, self.clocks.l2.ticks_before(core + 1));
+            let next = self.clocks.l2.ticks_before(self.clock.max(core + 1));
+            self.wake(part, next);
         }
     }
 
     /// Notes whether a slice may find no room in the network in a cycle to come.
+    #[inline]
     fn look_for_room(&mut self, part: usize) {
         let port = &self.ports[part];
         let may_block = port.held - port.leaves.len() + self.most_replies > self.port_room;
@@ -170,17 +180,16 @@ impl Partition {
         if self.blocked != 0 {
             return self.clock;
         }
-        let Clocks { l2, dram, .. } = &self.clocks;
-        let silent = l2.core_cycle_of(self.l2_due()).max(self.clock);
+        let silent = self.l2_core.max(self.clock);
         if silent == self.clock {
             return silent;
         }
         // A slice that waits for room in the DRAM's queue may answer a write as soon as a command makes some.
-        let data = self.channels.iter().map(|channel| match self.wait_for_dram {
-            0 => channel.next_data(),
-            _ => channel.due(),
-        });
-        dram.core_cycle_of(data.min().unwrap_or(Cycle::NEVER)).min(silent).max(self.clock)
+        let data = match self.wait_for_dram {
+            0 => self.channels.iter().map(Channel::next_data).min().unwrap_or(Cycle::NEVER),
+            _ => self.dram_core,
+        };
+        data.min(silent).max(self.clock)
     }
 
     /// The replies that departed since the last time.
@@ -199,16 +208,23 @@ impl Partition {
     #[inline]
     fn wake(&mut self, part: usize, tick: Cycle) {
         self.due[part] = self.due[part].min(tick);
+        if tick < self.l2_due {
+            (self.l2_due, self.l2_core) = (tick, self.clocks.l2.core_cycle_of(tick));
+        }
     }
 
+    /// Notes when a slice is due next.
     #[inline]
-    fn l2_due(&self) -> Cycle {
-        self.due.iter().copied().min().unwrap_or(Cycle::NEVER)
+    fn find_l2_due(&mut self) {
+        let due = self.due.iter().fold(Cycle::NEVER, |first, &due| first.min(due));
+        (self.l2_due, self.l2_core) = (due, self.clocks.l2.core_cycle_of(due));
     }
 
+    /// Notes when a channel is due next.
     #[inline]
-    fn dram_due(&self) -> Cycle {
-        self.channels.iter().map(Channel::due).min().unwrap_or(Cycle::NEVER)
+    fn find_dram_due(&mut self) {
+        let due = self.channels.iter().map(Channel::due);
+        self.dram_core = due.fold(Cycle::NEVER, Cycle::min);
     }
 
     /// Advances to `end`, or as far as what is known of the reply network allows: all before its clock `network`.
@@ -219,71 +235,83 @@ impl Partition {
             if self.clock >= end {
                 return;
             }
-            let now = if self.every_cycle { self.clock } else { self.next_event() };
-            if now >= end {
-                self.clock = end;
-                return;
+            if self.every_cycle {
+                self.tick_all(self.clock);
+            } else {
+                let now = self.l2_core.min(self.dram_core).max(self.clock);
+                if now >= end {
+                    self.clock = end;
+                    return;
+                }
+                self.tick(now);
+                self.clock = now;
             }
-            self.tick(now);
-            self.clock = now + 1;
+            self.clock += 1;
         }
     }
 
-    /// The next core cycle, from the clock on, in which anything happens.
-    #[inline]
-    fn next_event(&self) -> Cycle {
-        let Clocks { l2, dram, .. } = &self.clocks;
-        let slices = l2.core_cycle_of(self.l2_due());
-        if slices <= self.clock {
-            return self.clock;
-        }
-        slices.min(dram.core_cycle_of(self.dram_due())).max(self.clock)
-    }
-
-    /// One core cycle: every tick of the other clocks that falls into it.
+    /// One core cycle: every tick of the other clocks that falls into it and in which anything happens.
     fn tick(&mut self, core: Cycle) {
-        let Clocks { l2, dram, .. } = self.clocks;
-        let (l2_now, l2_next) = (l2.ticks_before(core), l2.ticks_before(core + 1));
-        let dram_next = dram.ticks_before(core + 1);
-        if self.dram_due() < dram_next || self.every_cycle {
-            let clocks = (dram.ticks_before(core), dram_next);
-            for channel in 0..self.channels.len() {
-                self.tick_dram(channel, clocks, core, l2_now);
+        debug_assert!(self.dram_core >= core && self.l2_core >= core, "time has gone by");
+        if self.dram_core <= core {
+            for number in 0..self.channels.len() {
+                while self.channels[number].due() <= core {
+                    let tick = self.channels[number].due_clock();
+                    self.tick_dram(number, tick, core);
+                }
             }
+            self.find_dram_due();
         }
-        for tick in l2_now.0..l2_next.0 {
+        while self.l2_core <= core {
+            let tick = self.l2_due;
             for part in 0..self.slices.len() {
-                if self.due[part].0 <= tick || self.every_cycle {
-                    self.due[part] = self.tick_slice(part, Cycle(tick), core, dram_next);
+                if self.due[part] <= tick {
+                    self.due[part] = self.tick_slice(part, tick, core);
                 }
+            }
+            self.find_l2_due();
+        }
+    }
+
+    /// One core cycle: every tick of the other clocks that falls into it, of every component.
+    fn tick_all(&mut self, core: Cycle) {
+        let Clocks { l2, dram, .. } = self.clocks;
+        for number in 0..self.channels.len() {
+            for tick in dram.ticks_before(core).0..dram.ticks_before(core + 1).0 {
+                self.tick_dram(number, Cycle(tick), core);
+            }
+        }
+        for tick in l2.ticks_before(core).0..l2.ticks_before(core + 1).0 {
+            for part in 0..self.slices.len() {
+                self.due[part] = self.tick_slice(part, Cycle(tick), core);
+            }
+        }
+        self.find_l2_due();
+    }
+
+    /// One command clock of a channel.
+    fn tick_dram(&mut self, number: usize, tick: Cycle, core: Cycle) {
+        self.channels[number].tick(tick, core);
+        while let Some((Tag { part, piece, slot }, started)) = self.channels[number].pop(tick) {
+            let (part, l2_now) = (usize::from(part), self.clocks.l2.ticks_before(core));
+            self.slices[part].fill(l2_now, core, slot, piece, started);
+            self.wake(part, l2_now);
+        }
+        self.channels[number].find_due(tick + 1);
+        if self.wait_for_dram != 0 && self.channels[number].can_accept() {
+            let l2_now = self.clocks.l2.ticks_before(core);
+            // With several channels, each slice has its own.
+            let waiting = if self.channels.len() > 1 { 1 << number } else { !0 };
+            let mut rest = self.wait_for_dram & waiting;
+            self.wait_for_dram &= !waiting;
+            while rest != 0 {
+                self.wake(rest.trailing_zeros() as usize, l2_now);
+                rest &= rest - 1;
             }
         }
     }
 
-    fn tick_dram(&mut self, number: usize, clocks: (Cycle, Cycle), core: Cycle, l2_now: Cycle) {
-        let Partition { channels, slices, due, every_cycle, .. } = self;
-        // With several channels, each slice has its own.
-        let is_shared = channels.len() == 1;
-        let channel = &mut channels[number];
-        while channel.tick(clocks, core, *every_cycle, |Tag { part, piece, slot }, started| {
-            let part = usize::from(part);
-            slices[part].fill(l2_now, core, slot, piece, started);
-            due[part] = due[part].min(l2_now);
-        }) {
-            if self.wait_for_dram != 0 && channel.can_accept() {
-                let waiting = if is_shared { !0 } else { 1 << number };
-                let mut rest = self.wait_for_dram & waiting;
-                self.wait_for_dram &= !waiting;
-                while rest != 0 {
-                    let part = rest.trailing_zeros() as usize;
-                    due[part] = due[part].min(l2_now);
-                    rest &= rest - 1;
-                }
-            }
-        }
-    }
-
-    /// The channel of a slice: their own, or the only one.
+    /// The channel of a slice: its own, or the only one.
     #[inline]
     fn channel_of(&self, part: usize) -> usize {
         if self.channels.len() > 1 { part } else { 0 }
@@ -331,7 +359,7 @@ impl Partition {
     }
 
     /// One L2 cycle of a slice and of what it hands on; gives the next in which it does anything.
-    fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle, dram_now: Cycle) -> Cycle {
+    fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let slice = &mut self.slices[part];
         let is_paired = slice.is_paired();
         if is_paired {
@@ -351,18 +379,19 @@ impl Partition {
         self.send_reply(part, now, core);
         let next = now + 1;
         let (slice, port) = (&mut self.slices[part], &self.ports[part]);
-        let mut due = slice.next_event(next);
-        if self.port_room >= port.held + slice.replies_at_once() || slice.is_reply_for_slice() {
-            due = due.min(slice.reply_ready().max(next));
+        let mut due = Cycle::NEVER;
+        let is_for_slice = is_paired && slice.is_reply_for_slice();
+        if is_for_slice || self.port_room >= port.held + slice.replies_at_once() {
+            due = slice.reply_ready().max(next);
         } else if let Some(&leave) = port.leaves.front() {
-            due = due.min(self.clocks.l2.ticks_before(leave + 1).max(next));
+            due = self.clocks.l2.ticks_before(leave + 1).max(next);
         }
         if is_paired {
             due = due.min(self.ask_home(part, now)).min(self.brought[part].next_visible());
         }
-        due = due.min(self.ask_dram(part, now, dram_now));
+        due = due.min(self.ask_dram(part, now, core));
         self.look_for_room(part);
-        due
+        due.min(self.slices[part].next_event(next))
     }
 
     /// The oldest reply goes to the network, where there is room for all that leave with it.
@@ -372,7 +401,8 @@ impl Partition {
             port.leaves.pop_front();
             port.held -= 1;
         }
-        if slice.is_reply_for_slice() || port.held + slice.replies_at_once() > self.port_room {
+        let is_for_slice = slice.is_paired() && slice.is_reply_for_slice();
+        if is_for_slice || port.held + slice.replies_at_once() > self.port_room {
             return;
         }
         if let Some(reply) = slice.take_reply(now, core) {
@@ -391,9 +421,9 @@ impl Partition {
         }
     }
 
-    /// The oldest request of a slice goes to its channel, where that has room; gives the next L2 cycle in which the slice
-    /// does anything on account of that.
-    fn ask_dram(&mut self, part: usize, now: Cycle, dram_now: Cycle) -> Cycle {
+    /// The oldest request of a slice goes to its channel, where that has room; gives the next L2 cycle in which another one
+    /// may.
+    fn ask_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let number = self.channel_of(part);
         let (slice, channel) = (&mut self.slices[part], &mut self.channels[number]);
         if slice.next_dram_request().is_none() {
@@ -404,11 +434,10 @@ impl Partition {
             return Cycle::NEVER;
         }
         let request = slice.take_dram_request(now).expect("there is one");
-        channel.push(dram_now, part, request);
-        match slice.next_dram_request() {
-            Some(_) => now + 1,
-            None => slice.next_event(now + 1),
-        }
+        let more = slice.next_dram_request().is_some();
+        channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
+        self.find_dram_due();
+        if more { now + 1 } else { Cycle::NEVER }
     }
 
     /// Counts every clock before core cycle `end`.
@@ -417,7 +446,7 @@ impl Partition {
             slice.catch_up(self.clocks.l2.ticks_before(end));
         }
         for channel in &mut self.channels {
-            channel.skip_to(self.clocks.dram.ticks_before(end));
+            channel.catch_up(self.clocks.dram.ticks_before(end));
         }
     }
 

@@ -27,8 +27,6 @@ impl Packet for Request {
 struct Port {
     /// Requests in its miss queue, oldest first.
     waiting: VecDeque<Request>,
-    /// Cycles before this one need to know of no other.
-    known_to: Cycle,
     /// When requests left the queue, to be told to the SM.
     left: Vec<Cycle>,
 }
@@ -47,11 +45,7 @@ struct Door {
 impl Port {
     /// Of an SM whose miss queue has so many places.
     fn new(room: usize) -> Self {
-        Port {
-            waiting: VecDeque::with_capacity(room),
-            known_to: Cycle(0),
-            left: Vec::with_capacity(AT_FIRST),
-        }
+        Port { waiting: VecDeque::with_capacity(room), left: Vec::with_capacity(AT_FIRST) }
     }
 }
 
@@ -73,12 +67,17 @@ pub struct Requests {
     map: AddressMap,
     crossbar: Crossbar<Request>,
     ports: Box<[Port]>,
+    /// By SM: cycles before this one need to know of no other request.
+    known_to: Box<[Cycle]>,
     /// SMs with a request in the miss queue.
     asking: Ports,
     /// By SM: the first cycle in which the request at the front of that queue may leave it.
     may_leave: Box<[Cycle]>,
-    /// The least of these where there is room in the network, or less.
-    next_leave: Cycle,
+    /// Those that the network has room for: the ones whose request may leave in the next cycle, and the others,
+    /// with the first cycle in which one of them may.
+    ready: Ports,
+    later: Ports,
+    next_later: Cycle,
     /// SMs to be told of requests that left.
     left: Ports,
     doors: Box<[Door]>,
@@ -90,6 +89,8 @@ pub struct Requests {
     next_arrival: Cycle,
     /// Requests that a slice's input queue holds.
     room: usize,
+    /// Stores move in pieces of so many bytes.
+    store_piece: u32,
     /// Cycles before this one are done.
     clock: Cycle,
     /// The next cycle in which anything happens, as far as known, or less.
@@ -109,15 +110,19 @@ impl Requests {
             map: AddressMap::new(machine),
             crossbar: Crossbar::to_slices(&machine.noc, sms, slices),
             ports: (0..sms).map(|_| Port::new(machine.l1.miss_queue.size())).collect(),
+            known_to: vec![Cycle(0); sms].into(),
             asking: Ports::default(),
             may_leave: vec![Cycle(0); sms].into(),
-            next_leave: Cycle::NEVER,
+            ready: Ports::default(),
+            later: Ports::default(),
+            next_later: Cycle::NEVER,
             left: Ports::default(),
             arrived: Ports::default(),
             full: Ports::default(),
             next_arrival: Cycle::NEVER,
             doors: (0..slices).map(|_| Door::new(Slice::room(&machine.l2))).collect(),
             room: Slice::room(&machine.l2),
+            store_piece: machine.noc.store_piece.get(),
             clock: Cycle(0),
             due: Cycle(0),
             last_arrival: None,
@@ -149,9 +154,7 @@ impl Requests {
     pub fn prepare(&mut self, now: Cycle) {
         debug_assert!(self.is_empty());
         self.clock = now;
-        for port in &mut self.ports {
-            port.known_to = now;
-        }
+        self.known_to.fill(now);
     }
 
     /// Hears of a request in the miss queue of `sm`.
@@ -161,7 +164,10 @@ impl Requests {
             let may_leave = request.stamps.accepted + 1;
             self.asking.set(sm, true);
             self.may_leave[sm] = may_leave;
-            self.next_leave = self.next_leave.min(may_leave);
+            if self.crossbar.has_room(sm) {
+                self.later.set(sm, true);
+                self.next_later = self.next_later.min(may_leave);
+            }
             self.due = self.due.min(may_leave);
         }
         waiting.push_back(request);
@@ -169,7 +175,7 @@ impl Requests {
 
     /// Hears that cycles of the network before `cycle` need to know of no other request of `sm`.
     pub fn note_clock(&mut self, sm: usize, cycle: Cycle) {
-        self.ports[sm].known_to = cycle;
+        self.known_to[sm] = cycle;
     }
 
     /// Hears when the next request leaves the input queue of `slice`.
@@ -208,7 +214,7 @@ impl Requests {
     /// Advances to `end`, or as far as what the SMs have told allows, and what is known of the slices, whose
     /// clock is `slices`.
     pub fn advance(&mut self, end: Cycle, slices: Cycle) {
-        let known_to = self.ports.iter().map(|port| port.known_to).min().unwrap_or(Cycle::NEVER);
+        let known_to = self.known_to.iter().fold(Cycle::NEVER, |first, &known| first.min(known));
         while self.clock < end {
             let now = if self.every_cycle { self.clock } else { self.due.max(self.clock) };
             if now >= end.min(known_to) && !self.is_known(now) {
@@ -240,9 +246,10 @@ impl Requests {
         let next = now.0.saturating_add(1);
         let ticks =
             self.clocks.noc.ticks_before(Cycle(next)).since(self.clocks.noc.ticks_before(now));
-        self.ports
-            .iter()
-            .all(|port| port.known_to > now || port.waiting.len() as u64 >= ticks.max(1))
+        let knows = |(&known_to, port): (&Cycle, &Port)| {
+            known_to > now || port.waiting.len() as u64 >= ticks.max(1)
+        };
+        self.known_to.iter().zip(&self.ports).all(knows)
     }
 
     /// Whether a request may come to a slice in these ticks that may have no place for it, as far as known.
@@ -263,7 +270,8 @@ impl Requests {
     /// Finds the next cycle after `now` in which anything happens.
     fn look_ahead(&mut self, now: Cycle, slices: Cycle) {
         let tick = self.crossbar.next_event().min(self.next_arrival);
-        let mut due = self.clocks.noc.core_cycle_of(tick).min(self.next_leave);
+        let leave = if self.ready.is_empty() { self.next_later } else { now };
+        let mut due = self.clocks.noc.core_cycle_of(tick).min(leave);
         for number in self.full.iter() {
             // A place becomes free then, or nothing is known of it.
             due = due.min(self.doors[number].leaves.front().copied().unwrap_or(slices));
@@ -272,14 +280,20 @@ impl Requests {
     }
 
     fn tick(&mut self, tick: Cycle, now: Cycle) {
-        if self.next_leave <= now {
+        if self.next_later <= now {
+            self.find_ready(now);
+        }
+        if !self.ready.is_empty() {
             self.take_in(tick, now);
         }
-        let Requests { crossbar, asking, may_leave, next_leave, next_arrival, .. } = self;
+        let Requests { crossbar, asking, may_leave, later, next_later, next_arrival, .. } = self;
+        let ready = self.ready;
         crossbar.tick_observed(tick, &mut |sent: Sent<'_, Request>| {
             *next_arrival = sent.arrives.min(*next_arrival);
-            if asking.contains(sent.input) {
-                *next_leave = may_leave[sent.input].min(*next_leave);
+            // There is room again.
+            if asking.contains(sent.input) && !ready.contains(sent.input) {
+                later.set(sent.input, true);
+                *next_later = may_leave[sent.input].min(*next_later);
             }
         });
         if self.next_arrival <= tick || !self.full.is_empty() {
@@ -287,28 +301,44 @@ impl Requests {
         }
     }
 
-    /// Takes a request of each SM into the network, where there is one and room for it.
-    fn take_in(&mut self, tick: Cycle, now: Cycle) {
-        self.next_leave = Cycle::NEVER;
-        for number in self.asking.without(self.crossbar.full()).iter() {
-            if self.may_leave[number] <= now {
-                let port = &mut self.ports[number];
-                let mut request = port.waiting.pop_front().expect("it asks");
-                self.may_leave[number] = match port.waiting.front() {
-                    Some(front) => front.stamps.accepted + 1,
-                    None => Cycle::NEVER,
-                };
-                self.asking.set(number, !port.waiting.is_empty());
-                port.left.push(now);
-                self.left.set(number, true);
-                request.stamps.injected = now;
-                let slice = self.map.slice(request.line, request.sm);
-                self.crossbar.push(tick, number, slice, request.data_bytes(), request);
-                if !self.crossbar.has_room(number) {
-                    continue;
-                }
+    /// Finds the SMs whose request may leave by `now`.
+    fn find_ready(&mut self, now: Cycle) {
+        self.next_later = Cycle::NEVER;
+        for number in self.later.iter() {
+            let may_leave = self.may_leave[number];
+            if may_leave <= now {
+                self.later.set(number, false);
+                self.ready.set(number, true);
+            } else {
+                self.next_later = self.next_later.min(may_leave);
             }
-            self.next_leave = self.next_leave.min(self.may_leave[number]);
+        }
+    }
+
+    /// Takes a request of each SM into the network that is ready.
+    fn take_in(&mut self, tick: Cycle, now: Cycle) {
+        for number in self.ready.iter() {
+            let port = &mut self.ports[number];
+            let mut request = port.waiting.pop_front().expect("it asks");
+            port.left.push(now);
+            self.left.set(number, true);
+            request.stamps.injected = now;
+            let slice = self.map.slice(request.line, request.sm);
+            self.crossbar.push(tick, number, slice, request.data_bytes(self.store_piece), request);
+            let Some(front) = port.waiting.front() else {
+                self.ready.set(number, false);
+                self.asking.set(number, false);
+                continue;
+            };
+            let may_leave = front.stamps.accepted + 1;
+            self.may_leave[number] = may_leave;
+            if !self.crossbar.has_room(number) {
+                self.ready.set(number, false);
+            } else if may_leave > now {
+                self.ready.set(number, false);
+                self.later.set(number, true);
+                self.next_later = self.next_later.min(may_leave);
+            }
         }
     }
 

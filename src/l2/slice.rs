@@ -202,10 +202,18 @@ impl Slice {
     }
 
     /// Counts a standing refusal for the cycles before `now`.
+    #[inline]
     pub fn catch_up(&mut self, now: Cycle) {
         let cycles = now.since(self.counted_to);
         self.counted_to = self.counted_to.max(now);
-        let Some(refusal) = self.stalled else { return };
+        if let Some(refusal) = self.stalled
+            && cycles > 0
+        {
+            self.count_refusals(refusal, cycles);
+        }
+    }
+
+    fn count_refusals(&mut self, refusal: Refusal, cycles: u64) {
         *match refusal {
             Refusal::NoMerger => &mut self.stats.stall_nomerger,
             Refusal::NoCacheLine => &mut self.stats.stall_nocacheline,

@@ -101,6 +101,12 @@ metrics![
         "of every source: a sector of the far partition counts in both"
     ),
     (
+        "L2 reads from the other partition",
+        "lts__t_sectors_srcunit_ltcfabric_op_read.sum",
+        Some("components.l2.*.far_read_sectors"),
+        "sectors that one partition asks the other for"
+    ),
+    (
         "L2 writes",
         "lts__t_sectors_op_write.sum",
         None,

@@ -42,18 +42,9 @@ impl Ports {
 
     /// The members, lowest first, as they are now.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = usize> + use<> {
-        let Ports(words) = *self;
-        let (mut word, mut bits) = (0, words[0]);
-        std::iter::from_fn(move || {
-            while bits == 0 {
-                word += 1;
-                bits = *words.get(word)?;
-            }
-            let port = word * 64 + bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            Some(port)
-        })
+    pub fn iter(&self) -> Members {
+        let Ports([first, others @ ..]) = *self;
+        Members { bits: first, base: 0, others }
     }
 
     /// The members that are not in `other`.
@@ -71,12 +62,49 @@ impl Ports {
     /// The members below `port`, and the others.
     #[inline]
     pub fn split(&self, port: usize) -> (Ports, Ports) {
+        if port < 64 {
+            let Ports([word, others @ ..]) = *self;
+            let below = word & !(!0 << port);
+            let [second, third, fourth] = others;
+            return (Ports([below, 0, 0, 0]), Ports([word & !below, second, third, fourth]));
+        }
         let below = Ports(std::array::from_fn(|word| match port.saturating_sub(word * 64) {
             0 => 0,
             bits @ 1..64 => self.0[word] & !(!0 << bits),
             _ => self.0[word],
         }));
         (below, self.without(&below))
+    }
+}
+
+/// The members of a set, lowest first.
+#[derive(Clone, Debug)]
+pub struct Members {
+    /// Those of one word that are still to come, and the number of its first port.
+    bits: u64,
+    base: usize,
+    /// The words behind it.
+    others: [u64; WORDS - 1],
+}
+
+impl Iterator for Members {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.bits == 0 {
+            // Most machines have no more ports than the first word has bits.
+            if self.others == [0; WORDS - 1] {
+                return None;
+            }
+            let [next, others @ ..] = self.others;
+            self.bits = next;
+            self.base += 64;
+            self.others = [others[0], others[1], 0];
+        }
+        let port = self.base + self.bits.trailing_zeros() as usize;
+        self.bits &= self.bits - 1;
+        Some(port)
     }
 }
 

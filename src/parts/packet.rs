@@ -1,5 +1,6 @@
 //! What travels between an SM and the L2, and the times it collects on the way.
 
+use super::sectors::Sectors;
 use crate::units::{Cycle, LineAddr};
 
 /// What a request asks of the L2.
@@ -78,10 +79,15 @@ impl Request {
         Reply { kind, sm: self.sm, slot: self.slot, held: self.held, bytes, stamps: self.stamps }
     }
 
-    /// Bytes of data the request itself carries, besides the header.
-    pub fn data_bytes(&self) -> u32 {
+    /// Bytes of data the request itself carries, besides the header; a store in pieces of `store_piece` bytes.
+    #[inline]
+    pub fn data_bytes(&self, store_piece: u32) -> u32 {
         match self.kind {
             RequestKind::Fetch | RequestKind::Load => 0,
+            RequestKind::Store if store_piece > 1 => {
+                let pieces = Sectors::new(u128::BITS, store_piece);
+                pieces.around(self.bytes).count_ones()
+            }
             RequestKind::Store | RequestKind::Atomic => self.bytes.count_ones(),
         }
     }

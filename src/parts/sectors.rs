@@ -56,6 +56,9 @@ impl Sectors {
         if self.sector == self.whole.count_ones() {
             return if bytes == 0 { 0 } else { self.whole };
         }
+        if bytes == 0 || bytes == self.whole {
+            return bytes;
+        }
         let touched = |&sector: &u128| bytes & sector != 0;
         (0..self.count()).map(|number| self.of(number)).filter(touched).fold(0, |all, s| all | s)
     }

@@ -26,13 +26,6 @@ pub enum Lookup {
     Absent,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Empty,
-    Reserved,
-    Present,
-}
-
 /// Tags, states and replacement order; no data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagArray {
@@ -40,13 +33,38 @@ pub struct TagArray {
     set_bits: u32,
     index: SetIndex,
     replacement: Replacement,
+    /// [`NO_LINE`] for an empty way.
     lines: Box<[LineAddr]>,
-    states: Box<[State]>,
+    /// The way with the least rank of its set makes room: [`EMPTY`], [`RESERVED`], or by age.
+    ranks: Box<[u64]>,
     dirty: Box<[bool]>,
-    /// Order of use (LRU) or of arrival (FIFO): a larger number is younger.
+    /// Order of use (LRU) or of arrival (FIFO): a larger number is younger. The first is 1. With NRU, the round of the set
+    /// in which the line was last used, above [`ROUND`] bits in no order.
     ages: Box<[u64]>,
     clock: u64,
+    /// With NRU, by set.
+    rounds: Box<[Round]>,
 }
+
+/// A set goes to the next round when every line was used in this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Round {
+    number: u64,
+    /// Lines used in it.
+    used: usize,
+}
+
+/// Bits of an age below the round's number.
+const ROUND: u32 = 32;
+
+/// In place of the line of an empty way.
+const NO_LINE: LineAddr = LineAddr(u64::MAX);
+/// The rank of an empty way.
+const EMPTY: u64 = 0;
+/// The rank of a way that makes no room.
+const RESERVED: u64 = u64::MAX;
+/// Added to the rank of a way that is spared.
+const SPARED: u64 = 1 << 62;
 
 impl TagArray {
     /// An empty array of `sets` (a power of two) x `ways` lines.
@@ -57,11 +75,15 @@ impl TagArray {
             set_bits: sets.trailing_zeros(),
             index,
             replacement,
-            lines: vec![LineAddr::default(); lines].into(),
-            states: vec![State::Empty; lines].into(),
+            lines: vec![NO_LINE; lines].into(),
+            ranks: vec![EMPTY; lines].into(),
             dirty: vec![false; lines].into(),
             ages: vec![0; lines].into(),
             clock: 0,
+            rounds: match replacement {
+                Replacement::Nru => vec![Round { number: 1, used: 0 }; sets].into(),
+                _ => Box::default(),
+            },
         }
     }
 
@@ -75,6 +97,7 @@ impl TagArray {
         self.lines.is_empty()
     }
 
+    #[inline]
     fn set_of(&self, line: LineAddr) -> usize {
         let mask = (1u64 << self.set_bits) - 1;
         let set = match self.index {
@@ -92,50 +115,48 @@ impl TagArray {
         set as usize
     }
 
-    fn ways_of(&self, line: LineAddr) -> std::ops::Range<usize> {
-        let first = self.set_of(line) * self.ways;
-        first..first + self.ways
-    }
-
     /// Where `line` stands. Changes nothing.
     #[inline]
     pub fn lookup(&self, line: LineAddr) -> Lookup {
-        for way in self.ways_of(line) {
-            if self.lines[way] == line {
-                match self.states[way] {
-                    State::Present => return Lookup::Present(Way(way as u32)),
-                    State::Reserved => return Lookup::Reserved(Way(way as u32)),
-                    State::Empty => {}
-                }
-            }
+        let first = self.set_of(line) * self.ways;
+        let set = &self.lines[first..first + self.ways];
+        let Some(place) = set.iter().position(|&other| other == line) else {
+            return Lookup::Absent;
+        };
+        let way = Way((first + place) as u32);
+        if self.ranks[way.index()] == RESERVED {
+            Lookup::Reserved(way)
+        } else {
+            Lookup::Present(way)
         }
-        Lookup::Absent
     }
 
     /// The way that would make room for `line`; `None` when every way of its set is reserved.
     /// Changes nothing.
+    #[inline]
     pub fn victim(&self, line: LineAddr) -> Option<Way> {
-        let rank = |way: &usize| match self.states[*way] {
-            State::Empty => (0, 0),
-            _ if self.replacement == Replacement::LruCleanFirst && self.dirty[*way] => {
-                (2, self.ages[*way])
+        let first = self.set_of(line) * self.ways;
+        let (mut least, mut place) = (RESERVED, 0);
+        for (other, &rank) in self.ranks[first..first + self.ways].iter().enumerate() {
+            if rank < least {
+                (least, place) = (rank, other);
             }
-            _ => (1, self.ages[*way]),
-        };
-        self.ways_of(line)
-            .filter(|&way| self.states[way] != State::Reserved)
-            .min_by_key(rank)
-            .map(|way| Way(way as u32))
+        }
+        (least != RESERVED).then_some(Way((first + place) as u32))
     }
 
     /// True when more than one way of the set of `line` is not reserved.
     pub fn can_spare(&self, line: LineAddr) -> bool {
-        self.ways_of(line).filter(|&way| self.states[way] != State::Reserved).nth(1).is_some()
+        let first = self.set_of(line) * self.ways;
+        let ranks = &self.ranks[first..first + self.ways];
+        ranks.iter().filter(|&&rank| rank != RESERVED).nth(1).is_some()
     }
 
     /// The line that `way` holds and that a new one would push out; `None` for an empty way.
+    #[inline]
     pub fn occupant(&self, way: Way) -> Option<LineAddr> {
-        (self.states[way.index()] != State::Empty).then(|| self.lines[way.index()])
+        let line = self.lines[way.index()];
+        (line != NO_LINE).then_some(line)
     }
 
     /// True when `way` holds bytes that memory lacks.
@@ -148,21 +169,50 @@ impl TagArray {
     #[inline]
     pub fn set_dirty(&mut self, way: Way, dirty: bool) {
         self.dirty[way.index()] = dirty;
+        self.rank(way);
     }
 
+    /// Ranks a way anew that is present.
+    #[inline]
+    fn rank(&mut self, way: Way) {
+        let way = way.index();
+        if !matches!(self.ranks[way], EMPTY | RESERVED) {
+            let spared = self.replacement == Replacement::LruCleanFirst && self.dirty[way];
+            self.ranks[way] = self.ages[way] + if spared { SPARED } else { 0 };
+        }
+    }
+
+    #[inline]
     fn age(&mut self, way: Way) {
         self.clock += 1;
-        self.ages[way.index()] = self.clock;
+        self.ages[way.index()] = match self.replacement {
+            Replacement::Nru => self.round(way),
+            _ => self.clock,
+        };
+    }
+
+    /// The age of a line that is used, with NRU.
+    fn round(&mut self, way: Way) -> u64 {
+        let round = &mut self.rounds[way.index() / self.ways];
+        if self.ages[way.index()] >> ROUND != round.number {
+            round.used += 1;
+            if round.used == self.ways {
+                *round = Round { number: round.number + 1, used: 1 };
+            }
+        }
+        // Fibonacci hashing: the golden ratio's upper bits.
+        round.number << ROUND | self.clock.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> ROUND
     }
 
     /// Gives `way` to `line`, whose fill is on its way. A line already there keeps its dirty mark.
+    #[inline]
     pub fn reserve(&mut self, way: Way, line: LineAddr) {
         let index = way.index();
-        if self.states[index] != State::Present || self.lines[index] != line {
+        if self.ranks[index] == RESERVED || self.lines[index] != line {
             self.dirty[index] = false;
         }
         self.lines[index] = line;
-        self.states[index] = State::Reserved;
+        self.ranks[index] = RESERVED;
         self.age(way);
     }
 
@@ -173,31 +223,44 @@ impl TagArray {
     }
 
     /// The reserved line has arrived.
+    #[inline]
     pub fn fill(&mut self, way: Way) {
-        debug_assert_eq!(self.states[way.index()], State::Reserved, "a fill for no reservation");
-        self.states[way.index()] = State::Present;
+        let index = way.index();
+        debug_assert_eq!(self.ranks[index], RESERVED, "a fill for no reservation");
+        self.ranks[index] = self.ages[index];
+        self.rank(way);
     }
 
-    /// Notes a use of a present line.
+    /// Notes a use of a line that is present or on its way.
     #[inline]
     pub fn touch(&mut self, way: Way) {
         if self.replacement != Replacement::Fifo {
             self.age(way);
+            self.rank(way);
         }
     }
 
     /// Drops a present line.
     pub fn invalidate(&mut self, way: Way) {
-        debug_assert_eq!(self.states[way.index()], State::Present);
-        self.states[way.index()] = State::Empty;
-        self.dirty[way.index()] = false;
+        let index = way.index();
+        debug_assert!(!matches!(self.ranks[index], EMPTY | RESERVED));
+        if self.replacement == Replacement::Nru {
+            let round = &mut self.rounds[index / self.ways];
+            round.used -= usize::from(self.ages[index] >> ROUND == round.number);
+            self.ages[index] = 0;
+        }
+        (self.lines[index], self.ranks[index]) = (NO_LINE, EMPTY);
+        self.dirty[index] = false;
     }
 
     /// Drops every line. No fill may be on its way.
     pub fn invalidate_all(&mut self) {
-        assert!(!self.states.contains(&State::Reserved), "invalidation with a fill on its way");
-        self.states.fill(State::Empty);
+        assert!(!self.ranks.contains(&RESERVED), "invalidation with a fill on its way");
+        self.lines.fill(NO_LINE);
+        self.ranks.fill(EMPTY);
         self.dirty.fill(false);
+        self.ages.fill(0);
+        self.rounds.iter_mut().for_each(|round| round.used = 0);
     }
 }
 
@@ -234,6 +297,48 @@ mod tests {
         tags.set_dirty(first, true);
         let second = insert(&mut tags, 4);
         assert_eq!(tags.victim(LineAddr(8)), Some(second));
+    }
+
+    #[test]
+    fn nru_spares_what_was_used_since_every_line_was() {
+        let mut tags = TagArray::new(1, 4, SetIndex::Linear, Replacement::Nru);
+        let ways: Vec<_> = (0..4).map(|line| insert(&mut tags, line)).collect();
+        // With the fourth every line was used, which began a round; the second is used in it, too.
+        tags.touch(ways[1]);
+        let first = insert(&mut tags, 4);
+        let spared = [ways[1], ways[3], first];
+        assert!([ways[0], ways[2]].contains(&first));
+        // One is left, whatever its age; when it is used, the others make room again.
+        let last = insert(&mut tags, 5);
+        assert!(!spared.contains(&last));
+        assert_ne!(tags.victim(LineAddr(6)), Some(last));
+        tags.invalidate(last);
+        assert_eq!(tags.victim(LineAddr(6)), Some(last));
+    }
+
+    #[test]
+    fn nru_misses_less_than_lru_where_a_loop_does_not_fit() {
+        let misses = |replacement, lines: u64| {
+            let mut tags = TagArray::new(1, 64, SetIndex::Linear, replacement);
+            let mut misses = 0;
+            for _ in 0..100 {
+                for line in 0..lines {
+                    match tags.lookup(LineAddr(line)) {
+                        Lookup::Present(way) => tags.touch(way),
+                        _ => {
+                            insert(&mut tags, line);
+                            misses += 1;
+                        }
+                    }
+                }
+            }
+            misses as f64 / (100 * lines) as f64
+        };
+        assert_eq!(misses(Replacement::Lru, 76), 1.0);
+        assert!((0.4..0.6).contains(&misses(Replacement::Nru, 76)));
+        assert!((0.05..0.25).contains(&misses(Replacement::Nru, 66)));
+        assert_eq!(misses(Replacement::Nru, 160), 1.0);
+        assert_eq!(misses(Replacement::Nru, 64), 0.01);
     }
 
     #[test]

@@ -22,10 +22,8 @@ use crate::units::Cycle;
 /// What a scheduler did in its last cycle, and does until something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// It issued.
-    Issued,
-    /// It did not, for this reason.
-    Idle(IssueReason),
+    /// It issued, or did not for this reason.
+    Charged(IssueReason),
     /// It waits for its oldest outstanding access.
     Memory,
 }
@@ -74,8 +72,11 @@ pub struct Sm {
     next_cta_launch: Cycle,
     next_age: u64,
     pub(super) stores_in_flight: u64,
-    /// Cycles before this one are charged, but for those of the schedulers.
+    /// Cycles before this one are charged, but for those of the schedulers and for the warps there.
     charged_to: Cycle,
+    /// Warps that are there, and whether a CTA is, since cycle `there_from`.
+    there: (u64, bool),
+    there_from: Cycle,
     next_event: Cycle,
     pub(super) issue_ledger: IssueLedger,
     lsu_ledger: LsuLedger,
@@ -102,7 +103,7 @@ impl Sm {
             warps: Warps::new(),
             schedulers: vec![Scheduler::new(config.policy); schedulers].into(),
             scheduler_masks: (0..schedulers).map(mask_of).collect(),
-            slots: vec![(Slot::Idle(IssueReason::NoWarp), Cycle(0)); schedulers].into(),
+            slots: vec![(Slot::Charged(IssueReason::NoWarp), Cycle(0)); schedulers].into(),
             pipelines: Pipelines::new(&config.arithmetic, schedulers),
             issue_width: config.issue_width.get(),
             control_latency: config.arithmetic.control.latency.cycles(),
@@ -127,6 +128,8 @@ impl Sm {
             next_age: 0,
             stores_in_flight: 0,
             charged_to: Cycle(0),
+            there: (0, false),
+            there_from: Cycle(0),
             next_event: Cycle::NEVER,
             issue_ledger: IssueLedger::default(),
             lsu_ledger: LsuLedger::default(),
@@ -142,10 +145,10 @@ impl Sm {
         self.warps.prepare(program.regs);
         self.ctas.prepare(residency);
         self.program = program;
-        self.charged_to = now;
+        (self.charged_to, self.there_from) = (now, now);
         self.next_cta_launch = now;
         self.next_event = Cycle::NEVER;
-        self.slots.fill((Slot::Idle(IssueReason::NoWarp), now));
+        self.slots.fill((Slot::Charged(IssueReason::NoWarp), now));
     }
 
     /// True when a CTA could start, now or after the launch interval.
@@ -178,6 +181,7 @@ impl Sm {
             }
         }
         self.end_cta_if_done(self.ctas.of_warp(first));
+        self.note_residency(now + 1);
         self.next_event = self.next_event.min(now + 1);
         Ok(true)
     }
@@ -207,10 +211,10 @@ impl Sm {
     }
 
     /// One cycle.
-    pub fn tick(&mut self, now: Cycle, reply: Option<Reply>, cache: &mut impl DataCache) {
+    pub fn tick(&mut self, now: Cycle, reply: Option<&Reply>, cache: &mut impl DataCache) {
         self.charge_until(now, cache);
         if let Some(reply) = reply {
-            self.receive(now, &reply, cache);
+            self.receive(now, reply, cache);
         }
         for _ in 0..self.releases_per_cycle {
             if cache.next_release() > now {
@@ -232,26 +236,23 @@ impl Sm {
             self.tick_lsu(now, cache);
         }
         self.warps.wake(now);
-        let alive = self.warps.alive;
-        let active = self.ctas.resident() > 0;
+        self.note_residency(now);
         let issued = self.issue(now);
         self.lsu_ledger.charge(self.lsu.state, 1);
-        self.count_residency(1, alive, active);
+        self.note_residency(now + 1);
         self.charged_to = now + 1;
         self.next_event = self.find_next_event(now, issued, cache);
     }
 
     fn tick_lsu(&mut self, now: Cycle, cache: &mut impl DataCache) {
-        for served in self.lsu.tick(now, cache).into_iter().flatten() {
-            match served {
-                Served::Hit(waiter) => self.hits.push(now + self.hit_latency, waiter),
-                Served::Shared(waiter, passes) => {
-                    let latency =
-                        self.shared_latency + self.shared_pass_latency * u64::from(passes - 1);
-                    self.shared.push(now + latency, waiter);
-                }
+        let Sm { lsu, hits, shared, hit_latency, shared_latency, shared_pass_latency, .. } = self;
+        lsu.tick(now, cache, |served| match served {
+            Served::Hit(waiter) => hits.push(now + *hit_latency, waiter),
+            Served::Shared(waiter, passes) => {
+                let latency = *shared_latency + *shared_pass_latency * u64::from(passes - 1);
+                shared.push(now + latency, waiter);
             }
-        }
+        });
     }
 
     fn receive(&mut self, now: Cycle, reply: &Reply, cache: &mut impl DataCache) {
@@ -274,7 +275,7 @@ impl Sm {
 
     /// An access of the latency ledger has its data.
     fn access_done(&mut self, now: Cycle, place: u16, journey: &Journey) {
-        journey.charge_latency(&mut self.latency_ledger, now);
+        journey.charge_latency(&mut self.latency_ledger);
         self.latency_accesses += 1;
         self.finish_access(now, place, journey);
     }
@@ -330,13 +331,25 @@ impl Sm {
             cache.count_refusals(refusal, cycles);
         }
         self.lsu_ledger.charge(self.standing_lsu_state(), cycles);
-        let (alive, active) = (self.warps.alive, self.ctas.resident() > 0);
-        self.count_residency(cycles, alive, active);
         self.charged_to = until;
     }
 
-    fn count_residency(&mut self, cycles: u64, alive: u64, active: bool) {
-        if active {
+    /// Who is there from cycle `from` on; who was before is counted when that is a change.
+    #[inline]
+    fn note_residency(&mut self, from: Cycle) {
+        let there = (self.warps.alive, self.ctas.resident() > 0);
+        if there != self.there {
+            self.count_residency(from);
+            self.there = there;
+        }
+    }
+
+    /// Counts who was there before cycle `to`.
+    fn count_residency(&mut self, to: Cycle) {
+        let (alive, is_active) = self.there;
+        let cycles = to.since(self.there_from);
+        self.there_from = to;
+        if is_active {
             self.stats.active_cycles += cycles;
             self.stats.resident_warp_cycles += cycles * u64::from(alive.count_ones());
         }
@@ -355,12 +368,12 @@ impl Sm {
     }
 
     /// Charges what `scheduler` has done, up to `now`.
+    #[inline]
     fn charge_slot(&mut self, scheduler: usize, now: Cycle) {
         let (slot, since) = self.slots[scheduler];
         self.slots[scheduler].1 = now;
         match slot {
-            Slot::Issued => self.issue_ledger.charge(IssueReason::Issued, now - since),
-            Slot::Idle(reason) => self.issue_ledger.charge(reason, now - since),
+            Slot::Charged(reason) => self.issue_ledger.charge(reason, now - since),
             Slot::Memory => self.outstanding.end_wait(scheduler, now),
         }
     }
@@ -385,6 +398,7 @@ impl Sm {
     /// Charges everything before `end`, the end of a kernel.
     pub fn finish(&mut self, end: Cycle, cache: &mut impl DataCache) {
         self.charge_until(end, cache);
+        self.count_residency(end);
         for scheduler in 0..self.slots.len() {
             self.charge_slot(scheduler, end);
         }

@@ -31,7 +31,7 @@ impl Residency {
         let way = machine.l1.sets.get() * machine.l1.line.get();
         let fits = |size: u32| {
             let residency = Self::with_shared(kernel, machine, size).ok()?;
-            let l1_ways = ((total.get() - size) / way) as usize;
+            let l1_ways = (machine.l1.size.get().min(total.get() - size) / way) as usize;
             (residency.ctas == most.ctas).then_some(Residency { l1_ways, ..residency })
         };
         let residency = options.iter().find_map(|option| fits(option.get()));

@@ -13,24 +13,35 @@ use crate::parts::{AccessKind, Waiter};
 use crate::stats::{IssueReason, LsuReason};
 use crate::units::Cycle;
 
+const ISSUED: Slot = Slot::Charged(IssueReason::Issued);
+
 impl Sm {
     /// Lets every scheduler issue; true when one did.
     pub(super) fn issue(&mut self, now: Cycle) -> bool {
         let count = self.schedulers.len();
-        if self.warps.ready == 0 {
+        let ready = self.warps.ready;
+        if ready & !self.warps.wants_memory == 0 && (ready == 0 || !self.lsu.has_room()) {
+            // Nobody can: whoever is ready waits for the load/store unit.
+            let blocked = Slot::Charged(self.lsu_reason());
             for scheduler in 0..count {
-                let slot = self.idle_slot(self.scheduler_masks[scheduler]);
+                let mask = self.scheduler_masks[scheduler];
+                let slot = if ready & mask != 0 { blocked } else { self.idle_slot(mask) };
                 self.set_slot(now, scheduler, slot);
             }
             return false;
         }
         // The first choice alternates, so that no scheduler always has the load/store unit first.
-        let mut scheduler = (now.0 % count as u64) as usize;
+        let mut scheduler = match count {
+            1 => 0,
+            2 => now.0 as usize % 2,
+            4 => now.0 as usize % 4,
+            _ => now.0 as usize % count,
+        };
         let mut memory_taken = false;
         let mut issued = false;
         for _ in 0..count {
             let slot = self.issue_one(now, scheduler, &mut memory_taken);
-            issued |= slot == Slot::Issued;
+            issued |= slot == ISSUED;
             self.set_slot(now, scheduler, slot);
             scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
         }
@@ -50,20 +61,22 @@ impl Sm {
         if memory_blocked {
             eligible &= !warps.wants_memory;
         }
-        for (port, &wants) in Port::ARITHMETIC.into_iter().zip(&warps.wants) {
-            if eligible & wants != 0 && !self.pipelines.is_free(scheduler, port, now) {
-                eligible &= !wants;
+        if eligible & !warps.wants_memory != 0 {
+            for (port, &wants) in Port::ARITHMETIC.into_iter().zip(&warps.wants) {
+                if eligible & wants != 0 && !self.pipelines.is_free(scheduler, port, now) {
+                    eligible &= !wants;
+                }
             }
         }
         if eligible == 0 {
             let blocked = memory_blocked && ready & warps.wants_memory != 0;
-            return Slot::Idle(if blocked { self.lsu_reason() } else { IssueReason::UnitBusy });
+            return Slot::Charged(if blocked { self.lsu_reason() } else { IssueReason::UnitBusy });
         }
         let waiting = mask & !(warps.ready | warps.on_arithmetic);
         let candidates = Candidates { eligible, waiting, ages: &warps.ages };
         let Some(warp) = self.schedulers[scheduler].pick(candidates) else {
             // Two-level: the active set waits for arithmetic.
-            return Slot::Idle(IssueReason::Arithmetic);
+            return Slot::Charged(IssueReason::Arithmetic);
         };
         *memory_taken |= self.warps.wants_memory >> warp & 1 == 1;
         let pairs = self.issue_width > 1;
@@ -73,7 +86,7 @@ impl Sm {
             self.issue_warp(now, scheduler, warp, false);
             self.stats.pairs += 1;
         }
-        Slot::Issued
+        ISSUED
     }
 
     /// Whether the next instruction of a warp that has just issued can issue in the same cycle.
@@ -94,13 +107,13 @@ impl Sm {
     fn idle_slot(&self, mask: u64) -> Slot {
         let warps = &self.warps;
         if warps.on_arithmetic & mask != 0 {
-            Slot::Idle(IssueReason::Arithmetic)
+            Slot::Charged(IssueReason::Arithmetic)
         } else if warps.on_memory & mask != 0 {
             Slot::Memory
         } else if (warps.at_barrier | warps.at_fence) & mask != 0 {
-            Slot::Idle(IssueReason::Barrier)
+            Slot::Charged(IssueReason::Barrier)
         } else {
-            Slot::Idle(IssueReason::NoWarp)
+            Slot::Charged(IssueReason::NoWarp)
         }
     }
 

@@ -4,16 +4,25 @@ use crate::parts::{Released, Stamps, Waiter};
 use crate::stats::{IssueReason, LatencyLedger, LatencyStage};
 use crate::units::Cycle;
 
-/// The most stages an access passes.
-const STAGES: usize = 10;
-
-/// An access from the issue of its instruction to its data, stage by stage without a gap.
+/// An access from the issue of its instruction to its data.
 #[derive(Clone, Copy, Debug)]
-pub struct Journey {
-    start: Cycle,
-    /// Each stage with its end, which is the next one's start.
-    stages: [(Stage, Cycle); STAGES],
-    len: usize,
+pub struct Journey<'a> {
+    waiter: &'a Waiter,
+    way: Way<'a>,
+    done: Cycle,
+}
+
+/// What it went through after the load/store unit.
+#[derive(Clone, Copy, Debug)]
+enum Way<'a> {
+    /// The L1 alone.
+    Hit,
+    /// Another access's miss, whose line arrived then.
+    Merged(Cycle),
+    /// The L2, and the L1 from then on; or straight to the registers.
+    L2(&'a Stamps, Cycle),
+    /// The banks of shared memory.
+    Shared,
 }
 
 /// A stage of the latency ledger, or shared memory, which that ledger does not cover.
@@ -40,91 +49,80 @@ impl Stage {
     }
 }
 
-impl Journey {
-    fn new(waiter: &Waiter) -> Self {
-        let mut journey =
-            Journey { start: waiter.issued, stages: [(Stage::Shared, Cycle(0)); STAGES], len: 0 };
-        journey.until(LatencyStage::Lsu, waiter.accepted);
-        journey
-    }
-
-    fn until(&mut self, stage: LatencyStage, end: Cycle) {
-        self.stages[self.len] = (Stage::Memory(stage), end);
-        self.len += 1;
-    }
-
-    fn through_l2(&mut self, stamps: &Stamps, arrived: Cycle) {
-        self.until(LatencyStage::L1, stamps.injected);
-        self.until(LatencyStage::RequestNetwork, stamps.at_slice);
-        self.until(LatencyStage::L2Queue, stamps.looked_up);
-        if stamps.merged_at_l2 {
-            self.until(LatencyStage::L2Merged, stamps.filled);
-        } else {
-            self.until(LatencyStage::DramQueue, stamps.dram_started);
-            self.until(LatencyStage::DramService, stamps.filled);
-        }
-        self.until(LatencyStage::L2, stamps.replied);
-        self.until(LatencyStage::ReplyNetwork, arrived);
-    }
-
+impl<'a> Journey<'a> {
     /// Of a load that hit the L1.
-    pub fn hit(waiter: &Waiter, done: Cycle) -> Self {
-        let mut journey = Journey::new(waiter);
-        journey.until(LatencyStage::L1, done);
-        journey
+    #[inline]
+    pub fn hit(waiter: &'a Waiter, done: Cycle) -> Self {
+        Journey { waiter, way: Way::Hit, done }
     }
 
     /// Of a load whose line was fetched, by itself or by another access.
-    pub fn filled(released: &Released, done: Cycle) -> Self {
-        let mut journey = Journey::new(&released.waiter);
-        if released.merged {
-            journey.until(LatencyStage::L1Merged, released.arrived);
-        } else {
-            journey.through_l2(&released.stamps, released.arrived);
-        }
-        journey.until(LatencyStage::L1, done);
-        journey
+    #[inline]
+    pub fn filled(released: &'a Released, done: Cycle) -> Self {
+        let Released { waiter, merged, arrived, stamps } = released;
+        let way = if *merged { Way::Merged(*arrived) } else { Way::L2(stamps, *arrived) };
+        Journey { waiter, way, done }
     }
 
     /// Of a load or an atomic that went past the L1.
-    pub fn bypassed(waiter: &Waiter, stamps: &Stamps, done: Cycle) -> Self {
-        let mut journey = Journey::new(waiter);
-        journey.through_l2(stamps, done);
-        journey
+    #[inline]
+    pub fn bypassed(waiter: &'a Waiter, stamps: &'a Stamps, done: Cycle) -> Self {
+        Journey { waiter, way: Way::L2(stamps, done), done }
     }
 
     /// Of a shared-memory access.
-    pub fn shared(waiter: &Waiter, done: Cycle) -> Self {
-        let mut journey = Journey::new(waiter);
-        journey.stages[journey.len] = (Stage::Shared, done);
-        journey.len += 1;
-        journey
+    #[inline]
+    pub fn shared(waiter: &'a Waiter, done: Cycle) -> Self {
+        Journey { waiter, way: Way::Shared, done }
     }
 
-    /// Each stage with its start and end.
-    fn spans(&self) -> impl Iterator<Item = (Stage, Cycle, Cycle)> {
-        let starts = std::iter::once(self.start).chain(self.stages.iter().map(|&(_, end)| end));
-        self.stages[..self.len].iter().zip(starts).map(|(&(stage, end), start)| (stage, start, end))
+    /// Tells `see` of each stage with its start and end, without a gap.
+    #[inline]
+    fn each(&self, mut see: impl FnMut(Stage, Cycle, Cycle)) {
+        let mut from = self.waiter.issued;
+        let mut until =
+            |stage: Stage, end: Cycle| see(stage, std::mem::replace(&mut from, end), end);
+        until(Stage::Memory(LatencyStage::Lsu), self.waiter.accepted);
+        let mut last = Stage::Memory(LatencyStage::L1);
+        match self.way {
+            Way::Hit => {}
+            Way::Shared => last = Stage::Shared,
+            Way::Merged(arrived) => until(Stage::Memory(LatencyStage::L1Merged), arrived),
+            Way::L2(stamps, arrived) => {
+                until(Stage::Memory(LatencyStage::L1), stamps.injected);
+                until(Stage::Memory(LatencyStage::RequestNetwork), stamps.at_slice);
+                until(Stage::Memory(LatencyStage::L2Queue), stamps.looked_up);
+                if stamps.merged_at_l2 {
+                    until(Stage::Memory(LatencyStage::L2Merged), stamps.filled);
+                } else {
+                    until(Stage::Memory(LatencyStage::DramQueue), stamps.dram_started);
+                    until(Stage::Memory(LatencyStage::DramService), stamps.filled);
+                }
+                until(Stage::Memory(LatencyStage::L2), stamps.replied);
+                until(Stage::Memory(LatencyStage::ReplyNetwork), arrived);
+            }
+        }
+        until(last, self.done);
     }
 
     /// Enters the access into the latency ledger: end to end as the total, each stage as a part.
-    pub fn charge_latency(&self, ledger: &mut LatencyLedger, done: Cycle) {
-        ledger.add_total(done - self.start);
-        for (stage, start, end) in self.spans() {
+    pub fn charge_latency(&self, ledger: &mut LatencyLedger) {
+        ledger.add_total(self.done - self.waiter.issued);
+        self.each(|stage, start, end| {
             if let Stage::Memory(stage) = stage {
                 ledger.charge(stage, end.since(start));
             }
-        }
+        });
     }
 
     /// Splits the cycles `from..to`, in which a scheduler waited for this access, by where it was.
     pub fn explain(&self, from: Cycle, to: Cycle, mut charge: impl FnMut(IssueReason, u64)) {
-        for (stage, start, end) in self.spans() {
+        self.each(|stage, start, end| {
             let cycles = end.min(to).since(start.max(from));
             if cycles > 0 {
                 charge(stage.reason(), cycles);
             }
-        }
+        });
     }
 }
 
@@ -154,7 +152,7 @@ mod tests {
     #[test]
     fn the_stages_of_a_miss_sum_to_its_latency() {
         let mut ledger = LatencyLedger::default();
-        Journey::filled(&released(false), Cycle(101)).charge_latency(&mut ledger, Cycle(101));
+        Journey::filled(&released(false), Cycle(101)).charge_latency(&mut ledger);
         assert_eq!(ledger.check(), Ok(()));
         assert_eq!(ledger.total(), 91);
         assert_eq!(ledger.part(LatencyStage::L1), 3 + 1);
@@ -164,7 +162,7 @@ mod tests {
     #[test]
     fn a_merged_access_waits_for_the_line_and_not_for_the_dram() {
         let mut ledger = LatencyLedger::default();
-        Journey::filled(&released(true), Cycle(103)).charge_latency(&mut ledger, Cycle(103));
+        Journey::filled(&released(true), Cycle(103)).charge_latency(&mut ledger);
         assert_eq!(ledger.check(), Ok(()));
         assert_eq!(ledger.part(LatencyStage::L1Merged), 88);
         assert_eq!(ledger.part(LatencyStage::L1), 3);
@@ -173,7 +171,8 @@ mod tests {
     #[test]
     fn a_wait_is_split_by_where_the_access_was() {
         let mut issue = IssueLedger::default();
-        let journey = Journey::filled(&released(false), Cycle(101));
+        let released = released(false);
+        let journey = Journey::filled(&released, Cycle(101));
         journey.explain(Cycle(11), Cycle(60), |reason, cycles| issue.charge(reason, cycles));
         issue.add_total(49);
         assert_eq!(issue.check(), Ok(()));

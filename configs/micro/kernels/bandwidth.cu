@@ -50,6 +50,18 @@ extern "C" __global__ void write_16(wide* data, u64 distance, int count, int pas
     }
 }
 
+// A word a lane, `step` words apart.
+extern "C" __global__ void write_step(unsigned* data, u64 distance, int count, int passes, int step) {
+    unsigned* mine = data + blockIdx.x * distance;
+    for (int pass = 0; pass < passes; ++pass) {
+        for (int i = threadIdx.x; i < count; i += 4 * blockDim.x) {
+            #pragma unroll
+            for (int j = 0; j < 4; ++j)
+                asm volatile("st.global.u32 [%0], %1;" : : "l"(mine + (i + j * blockDim.x) * step), "r"(i) : "memory");
+        }
+    }
+}
+
 extern "C" __global__ void copy_16(const wide* from, wide* to, u64 distance, int count) {
     const wide* source = from + blockIdx.x * distance;
     wide* target = to + blockIdx.x * distance;

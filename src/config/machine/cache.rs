@@ -72,6 +72,8 @@ pub enum Replacement {
     LruCleanFirst,
     /// An empty line, else the one filled first.
     Fifo,
+    /// An empty line, else any that was not used since every line of the set was.
+    Nru,
 }
 
 /// Where loads look first.

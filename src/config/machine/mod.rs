@@ -97,9 +97,9 @@ impl MachineFields {
             }
         }
         let (least, l1) = (options[0].get(), self.l1.size.get());
-        if total - least != l1 {
+        if total - least < l1 {
             return Err(format!(
-                "l1.size ({l1}) is not what shared_memory.carve_out leaves: {total} - {least}"
+                "l1.size ({l1}) is more than shared_memory.carve_out leaves: {total} - {least}"
             ));
         }
         Ok(())
@@ -159,6 +159,10 @@ impl Check for MachineFields {
             ));
         }
         self.check_partitions()?;
+        let piece = self.noc.store_piece.get();
+        if !piece.is_power_of_two() {
+            return Err(format!("noc.store_piece ({piece}) is not a power of two"));
+        }
         let (l1, l2) = (self.l1.line.get(), self.l2.line.get());
         if l1 != l2 {
             return Err(format!("l1.line ({l1}) differs from l2.line ({l2})"));

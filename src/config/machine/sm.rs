@@ -235,7 +235,7 @@ pub enum CarveOut {
     /// Both share one array. For each kernel shared memory gets the least of `options` with which as many
     /// CTAs are resident as with the largest; the L1 gets the rest, as ways of its sets.
     Unified {
-        /// The array; `l1.size` is what the least option leaves of it [bytes, 1..=1048576].
+        /// The array. The L1 has what an option leaves of it, and `l1.size` at most [bytes, 1..=1048576].
         total: Bounded<1, 1_048_576>,
         /// Sizes of shared memory, ascending; the last is `size` [bytes, 0..=262144].
         options: Vec<Bounded<0, 262_144>>,

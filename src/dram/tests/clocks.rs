@@ -43,7 +43,7 @@ fn a_read_of_a_closed_bank_takes_trcd_cl_and_its_bursts() {
         queued: 16,
         ..DramStats::default()
     };
-    assert_eq!(*bench.controller.stats(), expected);
+    assert_eq!(bench.controller.stats(), expected);
 }
 
 #[test]

@@ -120,13 +120,13 @@ fn run(
             let offered = if arrives { due } else { Cycle::NEVER };
             let to = controller.next_event(now).min(offered).min(end);
             if to > now {
-                controller.skip(now, to);
+                controller.skip(to);
                 now = to;
             }
         }
         assert!(now < Cycle(2_000_000), "stuck");
     }
-    (done, controller.stats().clone())
+    (done, controller.stats())
 }
 
 proptest! {

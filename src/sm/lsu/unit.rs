@@ -135,13 +135,20 @@ impl Lsu {
         (self.refused, self.state) = (None, LsuReason::Idle);
     }
 
-    /// One cycle. Says what was served whose data follows after a fixed latency: of the accesses at the
+    /// One cycle. Tells `served` what was served whose data follows after a fixed latency: of the accesses at the
     /// tags, and of those that go there without a pipe or to shared memory.
-    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) -> [Option<Served>; 2] {
+    #[inline]
+    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache, mut served: impl FnMut(Served)) {
         self.refused = None;
         self.state = LsuReason::Idle;
-        let from_pipe = if self.tag_latency > 0 { self.tick_pipe(now, cache) } else { None };
-        let from_queue = self.tick_queue(now, cache);
+        if self.tag_latency > 0
+            && let Some(from_pipe) = self.tick_pipe(now, cache)
+        {
+            served(from_pipe);
+        }
+        if let Some(from_queue) = self.tick_queue(now, cache) {
+            served(from_queue);
+        }
         if let Some(refusal) = self.refused {
             self.state = match refusal {
                 Refusal::NoMerger => LsuReason::NoMerger,
@@ -150,11 +157,21 @@ impl Lsu {
                 Refusal::MissQueue => LsuReason::MissQueue,
             };
         }
-        [from_pipe, from_queue]
     }
 
-    /// Offers the cache an access. Where a refusal holds up the whole unit, the same one stands until the cache
-    /// changes.
+    /// The refusal of the last access, if it was refused and would be again: counts it. Only where a refusal
+    /// holds up the whole unit.
+    #[inline]
+    fn stands(standing: &Option<(Refusal, u64)>, cache: &mut impl DataCache) -> Option<Refusal> {
+        let (refusal, changes) = (*standing)?;
+        if changes != cache.changes(refusal) {
+            return None;
+        }
+        cache.count_refusals(refusal, 1);
+        Some(refusal)
+    }
+
+    /// Offers the cache an access that was not refused, or that may no longer be.
     fn offer(
         standing: &mut Option<(Refusal, u64)>,
         blocks: RefusalBlocks,
@@ -162,12 +179,6 @@ impl Lsu {
         access: Access,
         cache: &mut impl DataCache,
     ) -> Result<Outcome, Refusal> {
-        if let Some((refusal, changes)) = *standing
-            && changes == cache.changes(refusal)
-        {
-            cache.count_refusals(refusal, 1);
-            return Err(refusal);
-        }
         let outcome = cache.access(now, access);
         *standing = match outcome {
             Err(refusal) if blocks == RefusalBlocks::Unit => {
@@ -180,6 +191,11 @@ impl Lsu {
 
     /// Serves the access at the end of the pipe to the tags.
     fn tick_pipe(&mut self, now: Cycle, cache: &mut impl DataCache) -> Option<Served> {
+        self.pipe.front(now)?;
+        if let Some(refusal) = Self::stands(&self.standing, cache) {
+            self.refused = Some(refusal);
+            return None;
+        }
         let access = *self.pipe.front(now)?;
         match Self::offer(&mut self.standing, self.refusal_blocks, now, access, cache) {
             Ok(outcome) => {
@@ -217,9 +233,16 @@ impl Lsu {
                 (last.then_some(Served::Shared(waiter, passes)), passes)
             }
             Target::Cache(kind) => {
+                let total = entry.accesses.len() as u32;
+                if self.tag_latency == 0
+                    && let Some(refusal) = Self::stands(&self.standing, cache)
+                {
+                    // The same access as in the cycle before.
+                    self.refused = Some(refusal);
+                    return None;
+                }
                 let (line, bytes) = entry.accesses.get(entry.served as usize);
                 let access = Access { line, bytes, kind, waiter: entry.waiter };
-                let total = entry.accesses.len() as u32;
                 if self.tag_latency > 0 {
                     self.pipe.try_push(now + self.tag_latency, access).ok()?;
                     (None, total)
