@@ -154,17 +154,17 @@ fn a_chase_on_every_preset_costs_the_sum_of_its_latencies() {
             assert_eq!(l1, issue + machine.l1.hit_latency.cycles(), "{}: L1", each.name);
         }
         let noc = &machine.noc;
-        let network = |bytes: u64, slice: u64| {
-            bytes.div_ceil(slice.min(noc.sm_port_bytes.cycles())) + noc.latency.cycles()
-        };
+        let network =
+            |bytes: u64, slice: u64, sm: u64| bytes.div_ceil(slice.min(sm)) + noc.latency.cycles();
+        let (request, reply) = (noc.request_header_bytes.cycles(), noc.header_bytes.cycles() + 32);
         let there = issue
             + 1
-            + network(noc.request_header_bytes.cycles(), noc.slice_in_bytes.cycles())
+            + network(request, noc.slice_in_bytes.cycles(), noc.sm_out_bytes.cycles())
             + 1
             + machine.l2.tag_latency.cycles();
         // A sector comes back.
         let back = machine.l2.data_latency.cycles()
-            + network(noc.header_bytes.cycles() + 32, noc.flit_bytes.cycles());
+            + network(reply, noc.flit_bytes.cycles(), noc.sm_port_bytes.cycles());
         if machine.l2.mode == L2Mode::Cache {
             assert_eq!(l2, there + back, "{}: L2", each.name);
         }

@@ -217,10 +217,10 @@ fn memory() -> impl Strategy<Value = Changes> {
     let rows = prop_oneof![Just("Open"), Just("Closed")];
     let khz = || prop_oneof![2 => Just(700_000u32), 1 => 200_000u32..2_000_000];
     let width = || prop_oneof![Just(8u32), Just(40)];
-    let noc = (1u32..=3, 1u32..=2, (width(), width(), width()));
+    let noc = (1u32..=3, 1u32..=2, (width(), width(), width(), width()));
     (scheduler, writes, rows, 2u32..=6, noc, (khz(), khz(), khz())).prop_map(
         |(scheduler, writes, rows, queue, (latency, input, widths), (noc, l2, dram))| {
-            let (flit, slice_in, sm_port) = widths;
+            let (flit, slice_in, sm_port, sm_out) = widths;
             vec![
                 ("dram.scheduler", scheduler),
                 ("dram.writes", writes),
@@ -232,6 +232,7 @@ fn memory() -> impl Strategy<Value = Changes> {
                 ("noc.flit_bytes", json!(flit)),
                 ("noc.slice_in_bytes", json!(slice_in)),
                 ("noc.sm_port_bytes", json!(sm_port)),
+                ("noc.sm_out_bytes", json!(sm_out)),
                 ("noc.store_piece", json!(if flit == 8 { 1 } else { 32 })),
                 ("clocks.noc_khz", json!(noc)),
                 ("clocks.l2_khz", json!(l2)),

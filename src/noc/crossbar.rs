@@ -119,7 +119,7 @@ impl<P: Packet> Crossbar<P> {
 
     /// An empty crossbar from SMs to slices; at most 256 ports a side.
     pub fn to_slices(config: &NocConfig, sms: usize, slices: usize) -> Self {
-        let port_bytes = (config.sm_port_bytes.get(), config.slice_in_bytes.get());
+        let port_bytes = (config.sm_out_bytes.get(), config.slice_in_bytes.get());
         Crossbar::new(config, sms, slices, port_bytes, config.request_header_bytes.get())
     }
 
@@ -398,7 +398,7 @@ mod tests {
     use super::*;
 
     fn crossbar(inputs: usize, outputs: usize) -> Crossbar<u32> {
-        let text = "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, header_bytes: 8, request_header_bytes: 8, store_piece: 1, latency: 5, input_queue: 4)";
+        let text = "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, sm_out_bytes: 32, header_bytes: 8, request_header_bytes: 8, store_piece: 1, latency: 5, input_queue: 4)";
         Crossbar::to_sms(&ron::from_str(text).unwrap(), inputs, outputs)
     }
 

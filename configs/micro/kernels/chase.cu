@@ -16,16 +16,18 @@ CHASE(chase_ca, "ld.global.ca.u64")
 CHASE(chase_cg, "ld.global.cg.u64")
 
 // Each thread follows the ring from an element of its own, `spacing` elements behind its neighbour's.
-extern "C" __global__ void chase_threads(const u64* ring, int hops, int spacing, u64* out) {
-    int thread = blockIdx.x * blockDim.x + threadIdx.x;
-    u64 place = (u64)(ring + (u64)thread * spacing);
-    for (int i = 0; i < hops; i += 16) {
-        #pragma unroll
-        for (int j = 0; j < 16; ++j)
-            asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(place) : : "memory");
+#define CHASE_THREADS(NAME, LOAD)                                                              \
+    extern "C" __global__ void NAME(const u64* ring, int hops, int spacing, u64* out) {        \
+        int thread = blockIdx.x * blockDim.x + threadIdx.x;                                    \
+        u64 place = (u64)(ring + (u64)thread * spacing);                                       \
+        for (int i = 0; i < hops; i += 16) {                                                   \
+            _Pragma("unroll") for (int j = 0; j < 16; ++j)                                     \
+                asm volatile(LOAD " %0, [%0];" : "+l"(place) : : "memory");                    \
+        }                                                                                      \
+        out[thread] = place - (u64)ring;                                                       \
     }
-    out[thread] = place - (u64)ring;
-}
+CHASE_THREADS(chase_threads, "ld.global.cg.u64")
+CHASE_THREADS(chase_threads_ca, "ld.global.ca.u64")
 
 // As chase_ca, and stores beside each pointer: does the store take the line out of the L1?
 extern "C" __global__ void chase_store(const u64* start, int hops, u64* out) {

@@ -12,8 +12,10 @@ pub struct NocConfig {
     pub flit_bytes: Bounded<1, 1024>,
     /// What a slice takes in one cycle [bytes, 1..=1024].
     pub slice_in_bytes: Bounded<1, 1024>,
-    /// What an SM sends, and what it takes, in one cycle [bytes, 1..=1024].
+    /// What an SM takes in one cycle [bytes, 1..=1024].
     pub sm_port_bytes: Bounded<1, 1024>,
+    /// What an SM sends in one cycle [bytes, 1..=1024].
+    pub sm_out_bytes: Bounded<1, 1024>,
     /// Bytes of a reply besides its data [bytes, 1..=64].
     pub header_bytes: Bounded<1, 64>,
     /// Bytes of a request besides its data [bytes, 1..=64].
