@@ -24,8 +24,10 @@ use crate::error::{Error, Result};
 /// What no kernel can do.
 pub(super) fn build(spec: &SyntheticSpec, seed: u64, origin: &Origin) -> Result<Workload> {
     if spec.as_kernel {
-        return kernel::build(spec, seed)
-            .map_err(|why| origin.point(&format!("workload.{}", why.path), Error::input(why.why)));
+        return kernel::build(spec, seed).map_err(|refusal| {
+            let error = Error::input(refusal.why).hint(refusal.hint);
+            origin.point(&format!("workload.{}", refusal.path), error)
+        });
     }
     Ok(accesses(spec, seed))
 }

@@ -286,3 +286,50 @@ proptest! {
         }
     }
 }
+
+/// What is wrong with a kernel of one phase with these accesses.
+fn refused(accesses: u32, mix: &str) -> (String, String) {
+    let text = format!("shared: 65536, phases: [(accesses: {accesses}, mix: [{mix}])]");
+    let refusal = compare(&spec(1, 1, &text), 1).expect_err(&text);
+    (refusal.path, refusal.why)
+}
+
+#[test]
+fn what_no_kernel_can_do_is_refused_with_its_field() {
+    let chase = "pattern: Chase(node: 8, order: Shuffled), footprint: 4096";
+    let (path, why) = refused(4, &format!("({chase}, width: 1)"));
+    assert_eq!(path, "phases.0.mix.0.width");
+    assert_eq!(why, "a width of 1 cannot hold the number of one of 512 nodes");
+    let store = "(pattern: Stream, footprint: 4096, array: \"a\", write_fraction: 0.5)";
+    let (path, why) = refused(4, &format!("({chase}, width: 8, array: \"a\"), {store}"));
+    assert_eq!(path, "phases.0.mix.1.write_fraction");
+    assert!(why.contains("would cut its cycle"), "{why}");
+    let other =
+        "(pattern: Chase(node: 16, order: Shuffled), footprint: 4096, width: 8, array: \"a\")";
+    let (path, why) = refused(4, &format!("({chase}, width: 8, array: \"a\"), {other}"));
+    assert_eq!(path, "phases.0.mix.1.pattern");
+    assert!(why.contains("a node can hold one link"), "{why}");
+    let (path, why) = refused(4, "(pattern: Random(), footprint: 0x100_0000_0000)");
+    assert_eq!(path, "phases.0.mix.0.footprint");
+    assert!(why.ends_with("where 68719476736 are the most"), "{why}");
+    let stores = "(pattern: Random(), footprint: 4096, write_fraction: 0.38197)";
+    let (path, why) = refused(100_000, stores);
+    assert_eq!(path, "phases.0.accesses");
+    assert!(why.contains("does not repeat soon"), "{why}");
+    let zipf = "(pattern: Zipf(exponent: 1), footprint: 0x100_0000_0000)";
+    let (path, why) = refused(100, &[zipf; 8].join(", "));
+    assert_eq!(path, "phases.0.mix.7.pattern");
+    assert!(why.contains("tables of all"), "{why}");
+}
+
+#[test]
+fn loads_of_an_array_that_is_chased_are_no_numbers() {
+    same(
+        2,
+        2,
+        "phases: [(accesses: 40, in_flight: 3, arithmetic: 2, class: IntDiv, mix: [\
+         (pattern: Chase(node: 8, order: Shuffled), footprint: 4096, width: 8, array: \"a\"), \
+         (pattern: Random(), footprint: 4096, width: 4, array: \"a\", lanes: 9), \
+         (pattern: Random(), footprint: 4096, width: 8, array: \"a\", atomic_fraction: 1, address_from: 0)])]",
+    );
+}

@@ -117,22 +117,22 @@ impl Body<'_> {
                     return Err(Refusal {
                         path: format!("phases.{number}.accesses"),
                         why: format!(
-                            "the order of accesses, stores and neighbours does not repeat: the kernel would \
-                             need the text of {written} accesses for this phase, and more than \
-                             {MAX_INSTRUCTIONS} instructions; shares such as 0.25 repeat soon, 0.3333 does not"
+                            "the order of accesses, stores and neighbours does not repeat soon: the text would \
+                             have {written} accesses of this phase, and more than {MAX_INSTRUCTIONS} instructions"
                         ),
+                        hint: "shares such as 0.25, and smaller weights, repeat sooner",
                     });
                 }
                 if let Some(turn) = before(at) {
-                    self.consume(number, &turn);
+                    self.consume(number, &turn, (at - in_flight) as u32);
                 }
                 self.access(number, &steps[at], before(at).as_ref());
             }
             self.code.end(rounds);
         }
         // What is still under way is used, too.
-        for step in &steps[steps.len().saturating_sub(in_flight)..] {
-            self.consume(number, &step.turn);
+        for (at, step) in (0..).zip(&steps).skip(steps.len().saturating_sub(in_flight)) {
+            self.consume(number, &step.turn, at);
         }
         if phase.barrier {
             self.code.part(Part::Barrier);
@@ -154,7 +154,7 @@ impl Body<'_> {
         if let Walk::Chase { chains, .. } = &self.walks[number][entry] {
             let in_flight = self.spec.phases[number].in_flight.get();
             return match chains[(loaded.index % in_flight) as usize] {
-                address @ Reg::Wide(_) => vec![self.code.to_narrow("cvt.u32.u64", address)],
+                address @ Reg::Wide(_) => vec![self.code.new_narrow("cvt.u32.u64", address)],
                 link => std::iter::once(link).chain(words[1..count].iter().copied()).collect(),
             };
         }
@@ -169,8 +169,8 @@ impl Body<'_> {
         self.arrays.all[self.arrays.of[at.phase][at.entry]].has_pointers(self.spec)
     }
 
-    /// Uses the data of an access: folds them, and does the arithmetic.
-    fn consume(&mut self, number: usize, turn: &Turn) {
+    /// Uses the data of access `access_number` of a phase: folds them, and does the arithmetic.
+    fn consume(&mut self, number: usize, turn: &Turn, access_number: u32) {
         let phase: &Phase = &self.spec.phases[number];
         let access = &*phase.mix[turn.entry];
         if turn.kind != AccessKind::Store {
@@ -195,7 +195,7 @@ impl Body<'_> {
             }
         }
         if phase.arithmetic.get() > 0 {
-            self.math.write(&mut self.code, phase, turn.slot);
+            self.math.write(&mut self.code, phase, turn.slot, access_number);
         }
     }
 
@@ -264,14 +264,14 @@ impl Body<'_> {
                 code.part(Part::Operand);
                 let zero = self.zero;
                 let none = result.map_or(zero, |result| {
-                    code.to_narrow("and.b32", format_args!("{result}, {zero}"))
+                    code.new_narrow("and.b32", format_args!("{result}, {zero}"))
                 });
                 if width == 4 {
                     code.part(Part::Access);
                     let to = &words[0];
                     code.op(format_args!("{guard}atom.{space}.add.u32 {to}, [{address}], {none}"));
                 } else {
-                    let none = code.to_wide("cvt.u64.u32", none);
+                    let none = code.new_wide("cvt.u64.u32", none);
                     code.part(Part::Access);
                     let to = slot.old;
                     code.op(format_args!("{guard}atom.{space}.add.u64 {to}, [{address}], {none}"));
@@ -289,10 +289,10 @@ impl Body<'_> {
         waits.iter().fold(value, |value, word| match value {
             // A sum with a product that is 0.
             Reg::Wide(_) => {
-                self.code.to_wide("mad.wide.u32", format_args!("{word}, {zero}, {value}"))
+                self.code.new_wide("mad.wide.u32", format_args!("{word}, {zero}, {value}"))
             }
             _ => {
-                self.code.to_narrow("lop3.b32", format_args!("{value}, {word}, {zero}, {XOR_AND}"))
+                self.code.new_narrow("lop3.b32", format_args!("{value}, {word}, {zero}, {XOR_AND}"))
             }
         })
     }
@@ -303,13 +303,13 @@ impl Body<'_> {
         let base = self.bases[self.arrays.of[number][entry]];
         let address = match (base, offset) {
             (Reg::Wide(_), Reg::Wide(_)) => {
-                self.code.to_wide("add.u64", format_args!("{base}, {offset}"))
+                self.code.new_wide("add.u64", format_args!("{base}, {offset}"))
             }
             (Reg::Wide(_), _) => {
-                let offset = self.code.to_wide("cvt.u64.u32", offset);
-                self.code.to_wide("add.u64", format_args!("{base}, {offset}"))
+                let offset = self.code.new_wide("cvt.u64.u32", offset);
+                self.code.new_wide("add.u64", format_args!("{base}, {offset}"))
             }
-            _ => self.code.to_narrow("add.u32", format_args!("{base}, {offset}")),
+            _ => self.code.new_narrow("add.u32", format_args!("{base}, {offset}")),
         };
         self.code.part(outer);
         address
@@ -332,16 +332,16 @@ impl Body<'_> {
             Link::Number => {
                 let base = self.bases[self.arrays.of[number][turn.entry]];
                 match (base, u32::try_from(node)) {
-                    (Reg::Wide(_), Ok(node)) => {
-                        self.code.to_wide("mad.wide.u32", format_args!("{waiting}, {node}, {base}"))
-                    }
+                    (Reg::Wide(_), Ok(node)) => self
+                        .code
+                        .new_wide("mad.wide.u32", format_args!("{waiting}, {node}, {base}")),
                     (Reg::Wide(_), Err(_)) => {
-                        let waiting = self.code.to_wide("cvt.u64.u32", waiting);
-                        self.code.to_wide("mad.lo.u64", format_args!("{waiting}, {node}, {base}"))
+                        let waiting = self.code.new_wide("cvt.u64.u32", waiting);
+                        self.code.new_wide("mad.lo.u64", format_args!("{waiting}, {node}, {base}"))
                     }
-                    _ => {
-                        self.code.to_narrow("mad.lo.u32", format_args!("{waiting}, {node}, {base}"))
-                    }
+                    _ => self
+                        .code
+                        .new_narrow("mad.lo.u32", format_args!("{waiting}, {node}, {base}")),
                 }
             }
         };
@@ -370,23 +370,23 @@ impl Body<'_> {
         let code = &mut self.code;
         code.part(Part::Operand);
         let low = match offset {
-            Reg::Wide(_) => code.to_narrow("cvt.u32.u64", offset),
+            Reg::Wide(_) => code.new_narrow("cvt.u32.u64", offset),
             _ => offset,
         };
         let salt = result.map_or(salt, |result| {
-            code.to_narrow("lop3.b32", format_args!("{salt}, {result}, {zero}, {XOR_AND}"))
+            code.new_narrow("lop3.b32", format_args!("{salt}, {result}, {zero}, {XOR_AND}"))
         });
         let word =
-            code.to_narrow("lop3.b32", format_args!("{low}, {PLACE_BITS:#x}, {salt}, {AND_XOR}"));
+            code.new_narrow("lop3.b32", format_args!("{low}, {PLACE_BITS:#x}, {salt}, {AND_XOR}"));
         let width = access.width.get();
         if width < 4 {
-            let byte = code.to_narrow("and.b32", format_args!("{low}, 3"));
-            let bits = code.to_narrow("shl.b32", format_args!("{byte}, 3"));
-            return vec![code.to_narrow("shr.u32", format_args!("{word}, {bits}")).to_string()];
+            let byte = code.new_narrow("and.b32", format_args!("{low}, 3"));
+            let bits = code.new_narrow("shl.b32", format_args!("{byte}, 3"));
+            return vec![code.new_narrow("shr.u32", format_args!("{word}, {bits}")).to_string()];
         }
         // The offset is a multiple of the width: the words that follow differ in bits that it leaves 0.
         let others = (1..width / 4)
-            .map(|number| code.to_narrow("xor.b32", format_args!("{word}, {}", 4 * number)));
+            .map(|number| code.new_narrow("xor.b32", format_args!("{word}, {}", 4 * number)));
         std::iter::once(word)
             .chain(others.collect::<Vec<_>>())
             .map(|word| word.to_string())

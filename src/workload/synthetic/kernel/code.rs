@@ -72,6 +72,11 @@ pub struct Rounds {
     counter: Option<(Reg, String)>,
 }
 
+/// Lanes that wait for others.
+#[must_use]
+#[derive(Debug)]
+pub struct Fork(String);
+
 /// PTX text, written from the first instruction to the last.
 #[derive(Debug)]
 pub struct Code {
@@ -151,21 +156,21 @@ impl Code {
     }
 
     /// An instruction with a new predicate as its result.
-    pub fn to_pred(&mut self, opcode: &str, operands: impl Display) -> Reg {
+    pub fn new_pred(&mut self, opcode: &str, operands: impl Display) -> Reg {
         let to = self.pred();
         self.op(format_args!("{opcode} {to}, {operands}"));
         to
     }
 
     /// An instruction with a new register of 32 bits as its result.
-    pub fn to_narrow(&mut self, opcode: &str, operands: impl Display) -> Reg {
+    pub fn new_narrow(&mut self, opcode: &str, operands: impl Display) -> Reg {
         let to = self.narrow();
         self.op(format_args!("{opcode} {to}, {operands}"));
         to
     }
 
     /// An instruction with a new register of 64 bits as its result.
-    pub fn to_wide(&mut self, opcode: &str, operands: impl Display) -> Reg {
+    pub fn new_wide(&mut self, opcode: &str, operands: impl Display) -> Reg {
         let to = self.wide();
         self.op(format_args!("{opcode} {to}, {operands}"));
         to
@@ -176,7 +181,7 @@ impl Code {
         let outside = self.rounds;
         let counter = (rounds > 1).then(|| {
             let part = self.part(Part::Loop);
-            let left = self.to_narrow("mov.u32", rounds);
+            let left = self.new_narrow("mov.u32", rounds);
             self.part(part);
             (left, self.label())
         });
@@ -189,7 +194,7 @@ impl Code {
         if let Some((left, label)) = rounds.counter {
             let part = self.part(Part::Loop);
             self.op(format_args!("add.u32 {left}, {left}, -1"));
-            let more = self.to_pred("setp.ne.u32", format_args!("{left}, 0"));
+            let more = self.new_pred("setp.ne.u32", format_args!("{left}, 0"));
             self.op(format_args!("@{more} bra {label}"));
             self.part(part);
         }
@@ -203,9 +208,25 @@ impl Code {
         self.op(format_args!("@{again} bra {label}"));
     }
 
-    fn label(&mut self) -> String {
+    /// Lanes for which `lane_goes_on` is false do nothing up to [`Code::join`].
+    pub fn fork(&mut self, lane_goes_on: Reg) -> Fork {
+        let label = self.new_label();
+        self.op(format_args!("@!{lane_goes_on} bra {label}"));
+        Fork(label)
+    }
+
+    /// All lanes go on together.
+    pub fn join(&mut self, fork: &Fork) {
+        let _ = writeln!(self.body, "{}:", fork.0);
+    }
+
+    fn new_label(&mut self) -> String {
         self.labels += 1;
-        let label = format!("$L{}", self.labels);
+        format!("$L{}", self.labels)
+    }
+
+    fn label(&mut self) -> String {
+        let label = self.new_label();
         let _ = writeln!(self.body, "{label}:");
         label
     }
@@ -232,7 +253,7 @@ mod tests {
         let outer = code.begin(3);
         code.part(Part::Address);
         let inner = code.begin(5);
-        let one = code.to_narrow("mov.u32", 1);
+        let one = code.new_narrow("mov.u32", 1);
         code.op(format_args!("add.u32 {one}, {one}, 1"));
         code.end(inner);
         code.end(outer);

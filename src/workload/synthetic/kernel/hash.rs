@@ -10,12 +10,12 @@ use super::code::{Code, Reg};
 fn mix(code: &mut Code, z: Reg) -> Reg {
     let mut z = z;
     for (shift, factor) in [(30, MIX[0]), (27, MIX[1])] {
-        let shifted = code.to_wide("shr.u64", format_args!("{z}, {shift}"));
-        let mixed = code.to_wide("xor.b64", format_args!("{z}, {shifted}"));
-        z = code.to_wide("mul.lo.u64", format_args!("{mixed}, {factor:#x}"));
+        let shifted = code.new_wide("shr.u64", format_args!("{z}, {shift}"));
+        let mixed = code.new_wide("xor.b64", format_args!("{z}, {shifted}"));
+        z = code.new_wide("mul.lo.u64", format_args!("{mixed}, {factor:#x}"));
     }
-    let shifted = code.to_wide("shr.u64", format_args!("{z}, 31"));
-    code.to_wide("xor.b64", format_args!("{z}, {shifted}"))
+    let shifted = code.new_wide("shr.u64", format_args!("{z}, 31"));
+    code.new_wide("xor.b64", format_args!("{z}, {shifted}"))
 }
 
 /// The draw of a sum of key and counter.
@@ -25,24 +25,24 @@ pub fn draw(code: &mut Code, sum: Reg) -> Reg {
 
 /// The draw that follows `h`.
 pub fn again(code: &mut Code, h: Reg) -> Reg {
-    let sum = code.to_wide("add.u64", format_args!("{h}, {GAMMA:#x}"));
+    let sum = code.new_wide("add.u64", format_args!("{h}, {GAMMA:#x}"));
     mix(code, sum)
 }
 
 /// A number below `count`.
 pub fn below(code: &mut Code, h: Reg, count: impl Display) -> Reg {
-    code.to_wide("mul.hi.u64", format_args!("{h}, {count}"))
+    code.new_wide("mul.hi.u64", format_args!("{h}, {count}"))
 }
 
 /// Whether a draw has the probability of `threshold`, which is neither 0 nor 2^32.
 pub fn chance(code: &mut Code, h: Reg, threshold: u64) -> Reg {
-    let high = code.to_wide("shr.u64", format_args!("{h}, 32"));
-    code.to_pred("setp.lt.u64", format_args!("{high}, {threshold}"))
+    let high = code.new_wide("shr.u64", format_args!("{h}, 32"));
+    code.new_pred("setp.lt.u64", format_args!("{high}, {threshold}"))
 }
 
 /// Where a permutation brings `place`.
 pub fn permuted(code: &mut Code, permutation: &Permutation, place: Reg) -> Reg {
-    let value = code.to_wide("mov.b64", place);
+    let value = code.new_wide("mov.b64", place);
     let (high, low) = permutation.bits();
     if permutation.count() == 1 << (high + low) {
         encrypt(code, permutation, value);
@@ -51,7 +51,7 @@ pub fn permuted(code: &mut Code, permutation: &Permutation, place: Reg) -> Reg {
     // Walked until it is back in the range.
     code.until_false(|code| {
         encrypt(code, permutation, value);
-        code.to_pred("setp.ge.u64", format_args!("{value}, {}", permutation.count()))
+        code.new_pred("setp.ge.u64", format_args!("{value}, {}", permutation.count()))
     });
     value
 }
@@ -60,17 +60,17 @@ pub fn permuted(code: &mut Code, permutation: &Permutation, place: Reg) -> Reg {
 fn encrypt(code: &mut Code, permutation: &Permutation, value: Reg) {
     let (mut left_bits, mut right_bits) = permutation.bits();
     let mask = |bits: u32| (1u64 << bits) - 1;
-    let mut left = code.to_wide("shr.u64", format_args!("{value}, {right_bits}"));
-    let mut right = code.to_wide("and.b64", format_args!("{value}, {:#x}", mask(right_bits)));
+    let mut left = code.new_wide("shr.u64", format_args!("{value}, {right_bits}"));
+    let mut right = code.new_wide("and.b64", format_args!("{value}, {:#x}", mask(right_bits)));
     for key in permutation.keys() {
-        let keyed = code.to_wide("xor.b64", format_args!("{right}, {key:#x}"));
+        let keyed = code.new_wide("xor.b64", format_args!("{right}, {key:#x}"));
         let mixed = mix(code, keyed);
-        let cut = code.to_wide("and.b64", format_args!("{mixed}, {:#x}", mask(left_bits)));
-        let next = code.to_wide("xor.b64", format_args!("{left}, {cut}"));
+        let cut = code.new_wide("and.b64", format_args!("{mixed}, {:#x}", mask(left_bits)));
+        let next = code.new_wide("xor.b64", format_args!("{left}, {cut}"));
         (left, right) = (right, next);
         (left_bits, right_bits) = (right_bits, left_bits);
     }
-    let high = code.to_wide("shl.b64", format_args!("{left}, {right_bits}"));
+    let high = code.new_wide("shl.b64", format_args!("{left}, {right_bits}"));
     code.op(format_args!("or.b64 {value}, {high}, {right}"));
 }
 
@@ -102,33 +102,33 @@ impl Table {
         declare(module, &format!("{name}_ends"), ends.take(count.next_power_of_two()));
         let pairs = ranks.starts().windows(2).flat_map(|pair| [pair[0], pair[1] - pair[0]]);
         declare(module, &format!("{name}_ranks"), pairs);
-        let ends = code.to_wide("mov.u64", format_args!("{name}_ends"));
-        let pairs = code.to_wide("mov.u64", format_args!("{name}_ranks"));
+        let ends = code.new_wide("mov.u64", format_args!("{name}_ends"));
+        let pairs = code.new_wide("mov.u64", format_args!("{name}_ranks"));
         Table { count, levels, ends, pairs }
     }
 
     /// The rank of a draw, from 0.
     pub fn rank(&self, code: &mut Code, h: Reg) -> Reg {
-        let mut at = code.to_wide("mov.b64", 0);
+        let mut at = code.new_wide("mov.b64", 0);
         if self.levels > 0 {
-            let place = code.to_wide("mov.b64", self.ends);
+            let place = code.new_wide("mov.b64", self.ends);
             for level in (0..self.levels).rev() {
                 let step = 8u64 << level;
-                let end = code.to_wide("ld.const.u64", format_args!("[{place}+{}]", step - 8));
-                let is_past = code.to_pred("setp.le.u64", format_args!("{end}, {h}"));
+                let end = code.new_wide("ld.const.u64", format_args!("[{place}+{}]", step - 8));
+                let is_past = code.new_pred("setp.le.u64", format_args!("{end}, {h}"));
                 code.op(format_args!("@{is_past} add.u64 {place}, {place}, {step}"));
             }
-            let offset = code.to_wide("sub.u64", format_args!("{place}, {}", self.ends));
+            let offset = code.new_wide("sub.u64", format_args!("{place}, {}", self.ends));
             let last = (self.count as u64 - 1) * 8;
-            at = code.to_wide("min.u64", format_args!("{offset}, {last}"));
+            at = code.new_wide("min.u64", format_args!("{offset}, {last}"));
         }
-        let twice = code.to_wide("shl.b64", format_args!("{at}, 1"));
-        let pair = code.to_wide("add.u64", format_args!("{twice}, {}", self.pairs));
+        let twice = code.new_wide("shl.b64", format_args!("{at}, 1"));
+        let pair = code.new_wide("add.u64", format_args!("{twice}, {}", self.pairs));
         let (first, count) = (code.wide(), code.wide());
         code.op(format_args!("ld.const.v2.u64 {{{first}, {count}}}, [{pair}]"));
         let second = again(code, h);
         let within = below(code, second, count);
-        code.to_wide("add.u64", format_args!("{first}, {within}"))
+        code.new_wide("add.u64", format_args!("{first}, {within}"))
     }
 }
 

@@ -19,7 +19,7 @@ enum Kind {
     Whole,
     Single,
     Double,
-    /// Powers of two, of which a reciprocal is exact.
+    /// Whole numbers and infinity, of which the power of two is exact.
     Special,
 }
 
@@ -128,30 +128,35 @@ impl Math {
 
     /// One, once `word` is there.
     fn one(&self, code: &mut Code, word: Reg) -> Reg {
-        code.to_narrow("lop3.b32", format_args!("{ONE:#x}, {word}, {}, {XOR_AND}", self.zero))
+        code.new_narrow("lop3.b32", format_args!("{ONE:#x}, {word}, {}, {XOR_AND}", self.zero))
     }
 
-    /// Writes the arithmetic on the operand of a slot.
-    pub fn write(&self, code: &mut Code, phase: &Phase, slot: u32) {
+    /// Writes the arithmetic on the operand of a slot, which is that of access `access` of the phase.
+    pub fn write(&self, code: &mut Code, phase: &Phase, slot: u32, access: u32) {
         let count = phase.arithmetic.get();
         let (rounds, rest) =
             if count > 2 * UNIT { (count / UNIT, count % UNIT) } else { (0, count) };
         if rounds > 0 {
             let rounds = code.begin(rounds.into());
-            self.unit(code, phase, slot, UNIT);
+            self.unit(code, phase, (slot, access), UNIT);
             code.end(rounds);
         }
-        self.unit(code, phase, slot, rest);
+        self.unit(code, phase, (slot, access), rest);
     }
 
-    fn unit(&self, code: &mut Code, phase: &Phase, slot: u32, count: u32) {
+    fn unit(&self, code: &mut Code, phase: &Phase, (slot, access): (u32, u32), count: u32) {
         if count == 0 {
             return;
         }
         let accumulators = self.accumulators(phase);
         let (narrow, wide) = self.operands[slot as usize];
         for number in 0..count {
-            let a = accumulators[if phase.dependent { 0 } else { number % ACCUMULATORS } as usize];
+            let stride = if phase.dependent { 1 } else { ACCUMULATORS };
+            let (place, earlier) = (number % stride, number / stride);
+            let a = accumulators[place as usize];
+            // Instructions on this accumulator so far, modulo 2.
+            let of_access = (count - place).div_ceil(stride);
+            let is_odd = (access % 2 * of_access + earlier) % 2 == 1;
             if phase.class == MathClass::IntDiv {
                 // A divisor that changes, so that its reciprocal is not computed once, and that is not 0.
                 code.part(Part::Operand);
@@ -160,9 +165,7 @@ impl Math {
             code.part(Part::Arithmetic);
             match phase.class {
                 // In turns, or the assembler adds two at once.
-                MathClass::IntAdd if number % 2 == 1 => {
-                    code.op(format_args!("xor.b32 {a}, {a}, {narrow}"))
-                }
+                MathClass::IntAdd if is_odd => code.op(format_args!("xor.b32 {a}, {a}, {narrow}")),
                 MathClass::IntAdd => code.op(format_args!("add.u32 {a}, {a}, {narrow}")),
                 MathClass::IntMul => code.op(format_args!("mul.lo.u32 {a}, {a}, {narrow}")),
                 MathClass::IntMad => {
@@ -181,7 +184,7 @@ impl Math {
                     code.op(format_args!("fma.rn.f64 {a}, {a}, 0d3FE0000000000000, {wide}"));
                 }
                 MathClass::DpDiv => code.op(format_args!("div.rn.f64 {a}, {wide}, {a}")),
-                MathClass::Sfu => code.op(format_args!("rcp.approx.ftz.f32 {a}, {a}")),
+                MathClass::Sfu => code.op(format_args!("ex2.approx.ftz.f32 {a}, {a}")),
             }
         }
     }
@@ -196,7 +199,7 @@ impl Math {
 
     /// All results in one word.
     pub fn fold(&self, code: &mut Code) -> Reg {
-        let sum = code.to_narrow("mov.b32", 0);
+        let sum = code.new_narrow("mov.b32", 0);
         for &a in self.accumulators.iter().flat_map(|(_, all)| all) {
             let word = word(code, a);
             code.op(format_args!("xor.b32 {sum}, {sum}, {word}"));
@@ -214,16 +217,16 @@ fn accumulators_of(phase: &Phase) -> u32 {
 /// result would do for all.
 fn first(kind: Kind, number: u32, zero: Reg, code: &mut Code) -> Reg {
     match kind {
-        Kind::Whole => code.to_narrow("add.u32", format_args!("{zero}, {}", 2 * number + 1)),
-        Kind::Single => code.to_narrow("add.u32", format_args!("{zero}, {:#x}", ONE + number)),
-        // Powers of two.
+        Kind::Whole => code.new_narrow("add.u32", format_args!("{zero}, {}", 2 * number + 1)),
+        Kind::Single => code.new_narrow("add.u32", format_args!("{zero}, {:#x}", ONE + number)),
         Kind::Special => {
-            code.to_narrow("add.u32", format_args!("{zero}, {:#x}", ONE + (number << 23)))
+            let bits = (number as f32).to_bits();
+            code.new_narrow("add.u32", format_args!("{zero}, {bits:#x}"))
         }
         Kind::Double => {
             let high =
-                code.to_narrow("add.u32", format_args!("{zero}, {:#x}", 0x3ff0_0000 + number));
-            code.to_wide("mov.b64", format_args!("{{{high}, {high}}}"))
+                code.new_narrow("add.u32", format_args!("{zero}, {:#x}", 0x3ff0_0000 + number));
+            code.new_wide("mov.b64", format_args!("{{{high}, {high}}}"))
         }
     }
 }
@@ -233,5 +236,5 @@ fn word(code: &mut Code, a: Reg) -> Reg {
     let Reg::Wide(_) = a else { return a };
     let (low, high) = (code.narrow(), code.narrow());
     code.op(format_args!("mov.b64 {{{low}, {high}}}, {a}"));
-    code.to_narrow("xor.b32", format_args!("{low}, {high}"))
+    code.new_narrow("xor.b32", format_args!("{low}, {high}"))
 }

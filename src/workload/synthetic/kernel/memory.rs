@@ -146,11 +146,13 @@ fn chase(spec: &SyntheticSpec, uses: &[Use]) -> Result<Option<Use>, Refusal> {
         let other = spec.access(at);
         if is_chase(&at) && cycle(other) != cycle(access) {
             let why = "another Chase through this array has other nodes: a node can hold one link";
-            return Err(Refusal::at(at, "pattern", why.to_owned()));
+            let hint = "an array of its own";
+            return Err(Refusal::at(at, "pattern", why.to_owned(), hint));
         }
         if other.write_fraction.millionths() > 0 {
             let why = "a Chase goes through this array, and a store would cut its cycle";
-            return Err(Refusal::at(at, "write_fraction", why.to_owned()));
+            let hint = "an array of its own";
+            return Err(Refusal::at(at, "write_fraction", why.to_owned(), hint));
         }
     }
     let Pattern::Chase { node, .. } = access.pattern else { unreachable!("it is one") };
@@ -159,7 +161,8 @@ fn chase(spec: &SyntheticSpec, uses: &[Use]) -> Result<Option<Use>, Refusal> {
         return Err(Refusal::at(
             first,
             "width",
-            format!("{width} bytes cannot hold the number of one of {nodes} nodes"),
+            format!("a width of {width} cannot hold the number of one of {nodes} nodes"),
+            "8 holds an address",
         ));
     }
     Ok(Some(first))
@@ -202,11 +205,12 @@ impl Buffers {
                     false => format!("{MAX_BYTES} are the most"),
                 }
             );
+            let hint = "smaller footprints, fewer copies or fewer ctas";
             return Err(match largest {
                 Some(array) if bytes(array) >= out_bytes => {
-                    Refusal::at(array.first_use, "footprint", why)
+                    Refusal::at(array.first_use, "footprint", why, hint)
                 }
-                _ => Refusal { path: "ctas".to_owned(), why },
+                _ => Refusal { path: "ctas".to_owned(), why, hint },
             });
         }
         let salt = salt(seed);

@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use body::{Body, Slot};
-use code::{Code, Part, Reg};
+use code::{Code, Fork, Part, Reg};
 use hash::Table;
 use math::Math;
 use memory::{Arrays, Buffers};
@@ -59,12 +59,14 @@ pub struct Refusal {
     pub path: String,
     /// What is wrong with it.
     pub why: String,
+    /// What would do.
+    pub hint: &'static str,
 }
 
 impl Refusal {
     /// A refusal that a field of an access is to blame for.
-    fn at(at: Use, field: &str, why: String) -> Self {
-        Refusal { path: format!("phases.{}.mix.{}.{field}", at.phase, at.entry), why }
+    fn at(at: Use, field: &str, why: String, hint: &'static str) -> Self {
+        Refusal { path: format!("phases.{}.mix.{}.{field}", at.phase, at.entry), why, hint }
     }
 }
 
@@ -105,9 +107,9 @@ fn text(spec: &SyntheticSpec, arrays: &Arrays, seed: u64) -> Result<String, Refu
     let mut module = String::new();
     let mut params: Vec<String> = Vec::new();
     let mut pointer = |code: &mut Code, name: String| {
-        let generic = code.to_wide("ld.param.u64", format_args!("[{name}]"));
+        let generic = code.new_wide("ld.param.u64", format_args!("[{name}]"));
         params.push(format!(".param .u64 {name}"));
-        code.to_wide("cvta.to.global.u64", generic)
+        code.new_wide("cvta.to.global.u64", generic)
     };
     let first_bytes: Vec<Option<Reg>> = arrays
         .all
@@ -120,20 +122,20 @@ fn text(spec: &SyntheticSpec, arrays: &Arrays, seed: u64) -> Result<String, Refu
         .collect();
     let image = (arrays.image_bytes() > 0).then(|| pointer(&mut code, "shared_image".to_owned()));
     let out = pointer(&mut code, "results".to_owned());
-    let salt = code.to_narrow("ld.param.u32", "[salt]");
-    let zero = code.to_narrow("ld.param.u32", "[zero]");
+    let salt = code.new_narrow("ld.param.u32", "[salt]");
+    let zero = code.new_narrow("ld.param.u32", "[zero]");
     params.extend([".param .u32 salt".to_owned(), ".param .u32 zero".to_owned()]);
 
-    let thread_of_cta = code.to_narrow("mov.u32", "%tid.x");
-    let cta = code.to_narrow("mov.u32", "%ctaid.x");
-    let lane = code.to_narrow("and.b32", format_args!("{thread_of_cta}, {}", WARP - 1));
-    let warp = code.to_narrow("shr.u32", format_args!("{thread_of_cta}, {}", WARP.ilog2()));
+    let thread_of_cta = code.new_narrow("mov.u32", "%tid.x");
+    let cta = code.new_narrow("mov.u32", "%ctaid.x");
+    let lane = code.new_narrow("and.b32", format_args!("{thread_of_cta}, {}", WARP - 1));
+    let warp = code.new_narrow("shr.u32", format_args!("{thread_of_cta}, {}", WARP.ilog2()));
     let grid_warp =
-        code.to_narrow("mad.lo.u32", format_args!("{cta}, {}, {warp}", spec.warps.get()));
+        code.new_narrow("mad.lo.u32", format_args!("{cta}, {}, {warp}", spec.warps.get()));
     let thread = Thread { lane, warp, grid_warp };
 
     let shared = arrays.all.iter().any(|array| array.space == SyntheticSpace::Shared);
-    let shared = shared.then(|| code.to_narrow("mov.u32", "shared_arrays"));
+    let shared = shared.then(|| code.new_narrow("mov.u32", "shared_arrays"));
     if let (Some(image), Some(shared)) = (image, shared) {
         fill_shared(spec, arrays, (image, shared), thread_of_cta, &mut code);
     }
@@ -148,17 +150,17 @@ fn text(spec: &SyntheticSpec, arrays: &Arrays, seed: u64) -> Result<String, Refu
                     .into_iter()
                     .filter(|(_, pitch)| *pitch > 0)
                     .fold(first, |base, (number, pitch)| {
-                        let number = code.to_wide("cvt.u64.u32", number);
-                        code.to_wide("mad.lo.u64", format_args!("{number}, {pitch}, {base}"))
+                        let number = code.new_wide("cvt.u64.u32", number);
+                        code.new_wide("mad.lo.u64", format_args!("{number}, {pitch}, {base}"))
                     }),
                 None => {
                     let shared = shared.expect("there is such an array");
                     let base = array.region.base;
-                    let first = code.to_narrow("add.u32", format_args!("{shared}, {base}"));
+                    let first = code.new_narrow("add.u32", format_args!("{shared}, {base}"));
                     match warp_pitch {
                         0 => first,
                         pitch => {
-                            code.to_narrow("mad.lo.u32", format_args!("{warp}, {pitch}, {first}"))
+                            code.new_narrow("mad.lo.u32", format_args!("{warp}, {pitch}, {first}"))
                         }
                     }
                 }
@@ -182,8 +184,17 @@ fn text(spec: &SyntheticSpec, arrays: &Arrays, seed: u64) -> Result<String, Refu
     for lanes in accesses().map(|access| access.lanes.get()).filter(|lanes| *lanes < WARP as u32) {
         guards
             .entry(lanes)
-            .or_insert_with(|| code.to_pred("setp.lt.u32", format_args!("{lane}, {lanes}")));
+            .or_insert_with(|| code.new_pred("setp.lt.u32", format_args!("{lane}, {lanes}")));
     }
+    // Lanes that never take part wait at the end: the assembler puts branches around guarded loads.
+    let mut lanes = accesses().map(|access| access.lanes.get());
+    let first = lanes.next();
+    let is_open = spec.phases.iter().all(|phase| !phase.barrier);
+    let only = if is_open && lanes.all(|lanes| Some(lanes) == first) {
+        first.and_then(|lanes| guards.remove(&lanes))
+    } else {
+        None
+    };
     let slots = spec.phases.iter().map(|phase| phase.in_flight.get()).max().unwrap_or(0);
     let slots: Vec<Slot> = (0..slots)
         .map(|_| Slot { words: std::array::from_fn(|_| code.narrow()), old: code.wide() })
@@ -198,11 +209,12 @@ fn text(spec: &SyntheticSpec, arrays: &Arrays, seed: u64) -> Result<String, Refu
         }
     }
     let math = Math::new(spec, zero, &mut code);
-    let checksum = code.to_narrow("mov.b32", 0);
+    let checksum = code.new_narrow("mov.b32", 0);
+    let fork = only.map(|guard| code.fork(guard));
     let mut body =
         Body { spec, arrays, code, walks, bases, zero, salt, checksum, slots, guards, math };
     body.passes()?;
-    finish(&mut body, thread, out);
+    finish(&mut body, thread, out, fork.as_ref());
     Ok(whole(spec, arrays, &body, &module, &params))
 }
 
@@ -218,7 +230,8 @@ fn check_constants(spec: &SyntheticSpec) -> Result<(), Refusal> {
                 let why = format!(
                     "the tables of all Zipf patterns exceed {MAX_CONSTANTS} bytes, which constant memory has"
                 );
-                return Err(Refusal::at(Use { phase, entry }, "pattern", why));
+                let hint = "patterns with fewer elements, or fewer of them";
+                return Err(Refusal::at(Use { phase, entry }, "pattern", why, hint));
             }
         }
     }
@@ -235,12 +248,12 @@ fn fill_shared(
 ) {
     let bytes = arrays.image_bytes();
     let row = u64::from(spec.warps.get()) * WARP as u64 * 16;
-    let offset = code.to_narrow("shl.b32", format_args!("{thread}, 4"));
+    let offset = code.new_narrow("shl.b32", format_args!("{thread}, 4"));
     let rounds = code.begin(bytes.div_ceil(row));
-    let is_inside = code.to_pred("setp.lt.u32", format_args!("{offset}, {bytes}"));
-    let wide = code.to_wide("cvt.u64.u32", offset);
-    let from = code.to_wide("add.u64", format_args!("{image}, {wide}"));
-    let to = code.to_narrow("add.u32", format_args!("{shared}, {offset}"));
+    let is_inside = code.new_pred("setp.lt.u32", format_args!("{offset}, {bytes}"));
+    let wide = code.new_wide("cvt.u64.u32", offset);
+    let from = code.new_wide("add.u64", format_args!("{image}, {wide}"));
+    let to = code.new_narrow("add.u32", format_args!("{shared}, {offset}"));
     let words: [Reg; 4] = std::array::from_fn(|_| code.narrow());
     let [a, b, c, d] = words;
     code.op(format_args!("@{is_inside} ld.global.v4.u32 {{{a}, {b}, {c}, {d}}}, [{from}]"));
@@ -251,7 +264,7 @@ fn fill_shared(
 }
 
 /// Stores a thread's results.
-fn finish(body: &mut Body, thread: Thread, out: Reg) {
+fn finish(body: &mut Body, thread: Thread, out: Reg, fork: Option<&Fork>) {
     let Body { spec, arrays, code, walks, bases, checksum, guards, .. } = body;
     code.part(Part::Final);
     // Where the chains have got to, from the start of the array's copy.
@@ -262,17 +275,20 @@ fn finish(body: &mut Body, thread: Thread, out: Reg) {
             let guard = guards.get(&spec.access(Use { phase, entry }).lanes.get());
             let guard = guard.map_or(String::new(), |guard| format!("@{guard} "));
             for chain in chains.iter().filter(|chain| matches!(chain, Reg::Wide(_))) {
-                let offset = code.to_wide("sub.u64", format_args!("{chain}, {base}"));
-                let offset = code.to_narrow("cvt.u32.u64", offset);
+                let offset = code.new_wide("sub.u64", format_args!("{chain}, {base}"));
+                let offset = code.new_narrow("cvt.u32.u64", offset);
                 code.op(format_args!("{guard}xor.b32 {checksum}, {checksum}, {offset}"));
             }
         }
     }
+    if let Some(fork) = fork {
+        code.join(fork);
+    }
     let results = body.math.fold(code);
-    let warp = code.to_wide("cvt.u64.u32", thread.grid_warp);
-    let lane = code.to_wide("cvt.u64.u32", thread.lane);
-    let number = code.to_wide("mad.lo.u64", format_args!("{warp}, {WARP}, {lane}"));
-    let place = code.to_wide("mad.lo.u64", format_args!("{number}, 8, {out}"));
+    let warp = code.new_wide("cvt.u64.u32", thread.grid_warp);
+    let lane = code.new_wide("cvt.u64.u32", thread.lane);
+    let number = code.new_wide("mad.lo.u64", format_args!("{warp}, {WARP}, {lane}"));
+    let place = code.new_wide("mad.lo.u64", format_args!("{number}, 8, {out}"));
     code.op(format_args!("st.global.v2.u32 [{place}], {{{checksum}, {results}}}"));
     code.op("ret");
 }

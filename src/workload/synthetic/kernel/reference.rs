@@ -208,9 +208,9 @@ impl Reference {
         let pitch = self.arrays.all[array].pitch;
         for lane in lanes(at.mask) {
             let from = (at.of(lane) - buffer.address) as usize;
-            for byte in from..from + width {
-                let offset = byte as u64 % pitch;
-                bytes[byte] = word(offset & !3, salt).to_le_bytes()[(offset & 3) as usize];
+            for (offset, byte) in (from as u64..).zip(&mut bytes[from..from + width]) {
+                let offset = offset % pitch;
+                *byte = word(offset & !3, salt).to_le_bytes()[(offset & 3) as usize];
             }
         }
     }

@@ -142,10 +142,10 @@ impl Walk {
                 let h = hash::draw(code, *sum);
                 let place = rule.place(code, h);
                 if *is_wide {
-                    return code.to_wide("mad.lo.u64", format_args!("{place}, {unit}, {lane}"));
+                    return code.new_wide("mad.lo.u64", format_args!("{place}, {unit}, {lane}"));
                 }
-                let place = code.to_narrow("cvt.u32.u64", place);
-                code.to_narrow("mad.lo.u32", format_args!("{place}, {unit}, {lane}"))
+                let place = code.new_narrow("cvt.u32.u64", place);
+                code.new_narrow("mad.lo.u32", format_args!("{place}, {unit}, {lane}"))
             }
             Walk::Chase { .. } => unreachable!("a chase has addresses"),
         }
@@ -189,15 +189,15 @@ impl Rule {
                     ALWAYS => hash::below(code, second, hot),
                     0 => {
                         let place = hash::below(code, second, cold);
-                        code.to_wide("add.u64", format_args!("{place}, {hot}"))
+                        code.new_wide("add.u64", format_args!("{place}, {hot}"))
                     }
                     threshold => {
                         let is_hot = hash::chance(code, h, threshold);
                         let count =
-                            code.to_wide("selp.b64", format_args!("{hot}, {cold}, {is_hot}"));
-                        let first = code.to_wide("selp.b64", format_args!("0, {hot}, {is_hot}"));
+                            code.new_wide("selp.b64", format_args!("{hot}, {cold}, {is_hot}"));
+                        let first = code.new_wide("selp.b64", format_args!("0, {hot}, {is_hot}"));
                         let place = hash::below(code, second, count);
-                        code.to_wide("add.u64", format_args!("{place}, {first}"))
+                        code.new_wide("add.u64", format_args!("{place}, {first}"))
                     }
                 }
             }
@@ -214,7 +214,7 @@ impl Rule {
                 }
                 let third = hash::again(code, second);
                 let within = hash::below(code, third, window);
-                code.to_wide("add.u64", format_args!("{anchor}, {within}"))
+                code.new_wide("add.u64", format_args!("{anchor}, {within}"))
             }
             Rule::Zipf { ranks, scatter } => {
                 let rank = ranks.rank(code, h);
@@ -248,16 +248,16 @@ fn start(code: &mut Code, thread: Thread, access: &Access, warp: u64, lane: u64,
     let is_wide = far >= u128::from(NARROW);
     let group = group_warp(thread, access).filter(|_| warp > 0);
     let mut sum = if is_wide {
-        let lanes = code.to_wide("cvt.u64.u32", thread.lane);
-        let own = code.to_wide("mul.lo.u64", format_args!("{lanes}, {lane}"));
+        let lanes = code.new_wide("cvt.u64.u32", thread.lane);
+        let own = code.new_wide("mul.lo.u64", format_args!("{lanes}, {lane}"));
         group.map_or(own, |group| {
-            let group = code.to_wide("cvt.u64.u32", group);
-            code.to_wide("mad.lo.u64", format_args!("{group}, {warp}, {own}"))
+            let group = code.new_wide("cvt.u64.u32", group);
+            code.new_wide("mad.lo.u64", format_args!("{group}, {warp}, {own}"))
         })
     } else {
-        let own = code.to_narrow("mul.lo.u32", format_args!("{}, {lane}", thread.lane));
+        let own = code.new_narrow("mul.lo.u32", format_args!("{}, {lane}", thread.lane));
         group.map_or(own, |group| {
-            code.to_narrow("mad.lo.u32", format_args!("{group}, {warp}, {own}"))
+            code.new_narrow("mad.lo.u32", format_args!("{group}, {warp}, {own}"))
         })
     };
     if far >= u128::from(footprint) {
@@ -267,8 +267,8 @@ fn start(code: &mut Code, thread: Thread, access: &Access, warp: u64, lane: u64,
         sum = rest;
     }
     match (is_wide, footprint > NARROW) {
-        (false, true) => code.to_wide("cvt.u64.u32", sum),
-        (true, false) => code.to_narrow("cvt.u32.u64", sum),
+        (false, true) => code.new_wide("cvt.u64.u32", sum),
+        (true, false) => code.new_narrow("cvt.u32.u64", sum),
         _ => {
             // A register of its own: it changes.
             let own = code.reg(is_wide);
@@ -307,20 +307,20 @@ fn random(code: &mut Code, context: &mut Context, at: Use, array: &Array, access
     let (unit, runs) = (run * width, access.elements() / run);
     let Thread { lane, grid_warp, .. } = context.thread;
     // The counter of the first draw, and the sum that is mixed.
-    let group = code.to_narrow("shr.u32", format_args!("{lane}, {}", run.ilog2()));
-    let group = code.to_wide("cvt.u64.u32", group);
-    let warp = code.to_wide("cvt.u64.u32", grid_warp);
+    let group = code.new_narrow("shr.u32", format_args!("{lane}, {}", run.ilog2()));
+    let group = code.new_wide("cvt.u64.u32", group);
+    let warp = code.new_wide("cvt.u64.u32", grid_warp);
     let counters = accesses * WARP as u64;
-    let counter = code.to_wide("mad.lo.u64", format_args!("{warp}, {counters}, {group}"));
+    let counter = code.new_wide("mad.lo.u64", format_args!("{warp}, {counters}, {group}"));
     let number = key(context.seed, at.phase, at.entry);
     // Wider than an immediate addend may be beside a wide factor.
-    let number = code.to_wide("mov.b64", format_args!("{number:#x}"));
-    let sum = code.to_wide("mad.lo.u64", format_args!("{counter}, {GAMMA:#x}, {number}"));
-    let within = code.to_narrow("and.b32", format_args!("{lane}, {}", run - 1));
-    let mut lane = code.to_narrow("mul.lo.u32", format_args!("{within}, {width}"));
+    let number = code.new_wide("mov.b64", format_args!("{number:#x}"));
+    let sum = code.new_wide("mad.lo.u64", format_args!("{counter}, {GAMMA:#x}, {number}"));
+    let within = code.new_narrow("and.b32", format_args!("{lane}, {}", run - 1));
+    let mut lane = code.new_narrow("mul.lo.u32", format_args!("{within}, {width}"));
     let is_wide = footprint > 1 << 32;
     if is_wide {
-        lane = code.to_wide("cvt.u64.u32", lane);
+        lane = code.new_wide("cvt.u64.u32", lane);
     }
     let rule = match &access.pattern {
         Pattern::Random { .. } => Rule::Random { runs },
@@ -380,32 +380,32 @@ fn chase(
     let chains = (0..in_flight.min(per_pass)).map(|chain| {
         // The chain's place on the cycle: ((g n + chain) L + l) spacing mod N.
         let part = code.part(Part::Setup);
-        let mut place = code.to_wide("mov.b64", chain * lanes * spacing);
+        let mut place = code.new_wide("mov.b64", chain * lanes * spacing);
         if let Some(group) = group {
-            let group = code.to_wide("cvt.u64.u32", group);
+            let group = code.new_wide("cvt.u64.u32", group);
             let step = in_flight * lanes * spacing;
-            place = code.to_wide("mad.lo.u64", format_args!("{group}, {step}, {place}"));
+            place = code.new_wide("mad.lo.u64", format_args!("{group}, {step}, {place}"));
         }
         if let Some(lane) = lane {
-            let lane = code.to_wide("cvt.u64.u32", lane);
-            place = code.to_wide("mad.lo.u64", format_args!("{lane}, {spacing}, {place}"));
+            let lane = code.new_wide("cvt.u64.u32", lane);
+            place = code.new_wide("mad.lo.u64", format_args!("{lane}, {spacing}, {place}"));
         }
         // Lanes that take no part have a place on the cycle, too.
         let idle = lane.map_or(0, |_| WARP as u64 - lanes);
         if (all + idle) * spacing > nodes {
-            place = code.to_wide("rem.u64", format_args!("{place}, {nodes}"));
+            place = code.new_wide("rem.u64", format_args!("{place}, {nodes}"));
         }
         if let Some(permutation) = &permutation {
             place = hash::permuted(code, permutation, place);
         }
         let node = node.get();
         let state = match link {
-            Link::Number => code.to_narrow("cvt.u32.u64", place),
+            Link::Number => code.new_narrow("cvt.u32.u64", place),
             Link::Offset => {
-                let offset = code.to_wide("mul.lo.u64", format_args!("{place}, {node}"));
-                code.to_narrow("cvt.u32.u64", offset)
+                let offset = code.new_wide("mul.lo.u64", format_args!("{place}, {node}"));
+                code.new_narrow("cvt.u32.u64", offset)
             }
-            Link::Pointer => code.to_wide("mad.lo.u64", format_args!("{place}, {node}, {base}")),
+            Link::Pointer => code.new_wide("mad.lo.u64", format_args!("{place}, {node}, {base}")),
         };
         code.part(part);
         state
