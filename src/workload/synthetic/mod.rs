@@ -1,7 +1,7 @@
 //! Synthetic kernels: patterns of accesses.
 //!
 //! [`schedule`] says what comes when, [`layout`] where the arrays lie, and [`pattern`] which addresses are taken.
-//! [`crate::frontend::synthetic`] makes warp streams of it, without memory and without a result to check; [`kernel`]
+//! `frontend::synthetic` makes warp streams of it, without memory and without a result to check; [`kernel`]
 //! makes a kernel in PTX with the same accesses, which a GPU can run.
 
 pub(crate) mod kernel;

@@ -1,4 +1,4 @@
-//! A synthetic kernel as PTX: the same accesses, for a GPU, and for [`crate::frontend::ptx`].
+//! A synthetic kernel as PTX: the same accesses, for a GPU, and for `frontend::ptx`.
 //!
 //! ```text
 //! SyntheticSpec -memory-> buffers, filled          -plan-> what is a loop
