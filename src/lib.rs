@@ -55,7 +55,7 @@
 //! of a user's own kernel and files. Imports `config`.
 //!
 //! **[`frontend`]** makes warp instructions of a launch. [`frontend::ptx`] parses PTX and executes it;
-//! [`frontend::synthetic`] generates patterns of accesses.
+//! [`frontend::synthetic`] generates patterns of accesses; `workload` also writes them as PTX, for a GPU.
 //! Imports `isa` and `workload`; knows no machine.
 //!
 //! **[`parts`]** holds what the components share: accesses, packets, address maps, tag arrays, sectors, MSHR files.

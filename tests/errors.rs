@@ -251,3 +251,32 @@ fn a_bare_call_prints_the_help() {
     assert!(output.status.success());
     assert!(String::from_utf8(output.stdout).unwrap().contains("Usage: gsim [COMMAND]"));
 }
+
+#[test]
+fn a_pattern_that_no_kernel_can_have_is_pointed_at() {
+    let text = r#"Run(
+    name: "test",
+    machine: "gtx480",
+    workload: Synthetic(
+        ctas: 1,
+        warps: 1,
+        phases: [
+            (
+                accesses: 4,
+                mix: [(pattern: Chase(node: 4, order: Shuffled), footprint: 4096, width: 2)],
+            ),
+            (
+                accesses: 4,
+                mix: [(pattern: Chase(node: 4, order: Shuffled), footprint: 4096, width: 1)],
+            ),
+        ],
+    ),
+)
+"#;
+    check(
+        text,
+        &["--set", "workload.as_kernel=true"],
+        "run.ron:14:90: workload.phases.1.mix.0.width: a width of 1 cannot hold the number of one of 1024 nodes \
+         (hint: 8 holds an address)",
+    );
+}

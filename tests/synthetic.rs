@@ -284,6 +284,28 @@ fn skipping_changes_no_byte_of_the_runs_of_the_repository() {
     }
 }
 
+#[test]
+fn a_kernel_has_the_traffic_of_its_pattern_and_one_store_a_warp_more() {
+    for name in ["stream", "gather"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("configs/runs/{name}.ron"));
+        let sets = [assignment("workload.ctas=30").expect("path=value")];
+        let run = load_run(&file, &sets).unwrap_or_else(|why| panic!("{why}"));
+        let simulated = |run| {
+            simulate(run, Stepping::SkipAhead, &mut |_| ()).unwrap_or_else(|why| panic!("{why}"))
+        };
+        let (pattern, kernel) = (simulated(&run), simulated(&run.for_gpu()));
+        let loads = |report: &gsim::report::Report| {
+            let sm = total(&report.components.sm);
+            (sm.load_instructions, sm.load_accesses, sm.atomic_instructions)
+        };
+        assert_eq!(loads(&kernel), loads(&pattern), "{name}");
+        let stores =
+            |report: &gsim::report::Report| total(&report.components.sm).store_instructions;
+        assert_eq!(stores(&kernel), stores(&pattern) + 30 * 8, "{name}");
+        assert!(kernel.verdict_line().starts_with("output equals"), "{}", kernel.verdict_line());
+    }
+}
+
 /// `cargo test --release --test synthetic speed -- --ignored --nocapture`
 #[test]
 #[ignore = "measures the host"]

@@ -92,7 +92,8 @@ pub fn correlate(
     }
     let points: Vec<StudyPoint> = runs
         .into_iter()
-        .map(|run| StudyPoint { labels: vec![run.config.name.clone()], run })
+        // The simulator executes what the GPU did.
+        .map(|run| StudyPoint { labels: vec![run.config.name.clone()], run: run.for_gpu() })
         .collect();
     let reports = study::simulate(&points, options, observe)?;
     let all = points.into_iter().zip(recordings).zip(reports);

@@ -7,7 +7,8 @@ use super::document::{Node, line_column};
 use super::machine::Machine;
 use super::overrides::{self, Refusal, Setting, Settings, Target};
 use super::run::{RunConfig, check_name};
-use super::{parse, presets};
+use super::workload::{SyntheticSpec, WorkloadSpec};
+use super::{Checked, parse, presets};
 use crate::error::{Error, Result};
 
 /// A run file as it is written, before its overrides.
@@ -88,6 +89,18 @@ impl Origin {
                 file.point(&parts, path, error)
             }
         }
+    }
+}
+
+impl ResolvedRun {
+    /// The run as a GPU can execute it: a synthetic kernel becomes one in PTX.
+    pub fn for_gpu(&self) -> ResolvedRun {
+        let mut run = self.clone();
+        if let WorkloadSpec::Synthetic(spec) = &mut run.config.workload {
+            let kernel = SyntheticSpec { as_kernel: true, ..(**spec).clone() };
+            *spec = Checked::new(kernel).expect("no other field depends on it");
+        }
+        run
     }
 }
 

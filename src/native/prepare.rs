@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::device::{Allocation, Device, Function, Module};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::workload::{Arg, DeviceMemory, Launch, Work, Workload};
 
 /// The modules of a workload, each compiled once.
@@ -13,11 +13,14 @@ impl<'d> Modules<'d> {
     /// Compiles the modules of all launches.
     ///
     /// # Errors
-    /// What the driver's compiler refuses, and a launch that is no kernel.
+    /// What the driver's compiler refuses.
+    ///
+    /// # Panics
+    /// When the workload is not that of a run for a GPU.
     pub fn load(device: &'d Device, workload: &Workload) -> Result<Self> {
         let mut modules: Vec<(PathBuf, Module)> = Vec::new();
         for work in workload.launches.distinct() {
-            let launch = kernel(work)?;
+            let launch = kernel(work);
             if !modules.iter().any(|(path, _)| *path == launch.ptx.path) {
                 modules.push((launch.ptx.path.clone(), device.load(&launch.ptx)?));
             }
@@ -31,8 +34,8 @@ impl<'d> Modules<'d> {
     }
 }
 
-fn kernel(work: &Work) -> Result<&Launch> {
-    work.ptx().ok_or_else(|| Error::input("a synthetic pattern is no kernel that a GPU could run"))
+fn kernel(work: &Work) -> &Launch {
+    work.ptx().expect("a run for a GPU has kernels only")
 }
 
 /// A launch with its function and arguments.
@@ -61,7 +64,7 @@ impl<'d, 'm> Prepared<'d, 'm> {
         first.write(&workload.memory.bytes_at(memory.address()))?;
         let base = memory.address();
         let launches = workload.launches.iter().map(|work| {
-            let launch = kernel(work)?;
+            let launch = kernel(work);
             Ok(Ready {
                 function: modules.of(launch).function(&launch.entry, launch.dynamic_shared)?,
                 grid: launch.grid,

@@ -33,7 +33,7 @@ const EMPTY_REPEATS: u32 = 200;
 /// # Errors
 /// What the workload or the GPU refuses.
 pub fn launch(device: &Device, run: &ResolvedRun) -> Result<()> {
-    let workload = registry::build(run)?;
+    let workload = registry::build(&run.for_gpu())?;
     let modules = Modules::load(device, &workload)?;
     let mut prepared = Prepared::new(device, &modules, &workload)?;
     let helpers = Helpers::load(device)?;
@@ -45,12 +45,13 @@ pub fn launch(device: &Device, run: &ResolvedRun) -> Result<()> {
 /// # Errors
 /// What [`Functional`] refuses, what the GPU refuses, and a result that differs from the host reference or from gsim's.
 pub fn run(device: &Device, run: &ResolvedRun, options: Options) -> Result<NativeReport> {
-    let executed = Functional::new(run)?.execute(&mut |source| {
+    let executable = run.for_gpu();
+    let executed = Functional::new(&executable)?.execute(&mut |source| {
         let mut cta = Cta::default();
         while source.next(&mut cta)? {}
         Ok(())
     })?;
-    let workload = registry::build(run)?;
+    let workload = registry::build(&executable)?;
     let facts = device.facts()?;
     let modules = Modules::load(device, &workload)?;
     let mut prepared = Prepared::new(device, &modules, &workload)?;

@@ -12,7 +12,7 @@ pub mod ptx_header;
 pub mod registry;
 mod stencil1d;
 mod stereo;
-mod synthetic;
+pub(crate) mod synthetic;
 
 use std::collections::BTreeMap;
 

@@ -16,7 +16,7 @@ pub fn build(run: &ResolvedRun) -> Result<Workload> {
         WorkloadSpec::Stencil1d(stencil) => Ok(stencil1d::build(stencil, seed)),
         WorkloadSpec::Matmul(product) => Ok(matmul::build(product, seed)),
         WorkloadSpec::Stereo(stereo) => Ok(stereo::build(stereo, seed)),
-        WorkloadSpec::Synthetic(spec) => Ok(synthetic::build(spec, seed)),
+        WorkloadSpec::Synthetic(spec) => synthetic::build(spec, seed, &run.origin),
         WorkloadSpec::Kernel(spec) => {
             let (origin, nvrtc) = (&run.origin, run.nvrtc.as_deref());
             kernel::build(spec, &kernel::Surroundings { origin, nvrtc, seed })

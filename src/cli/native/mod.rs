@@ -17,7 +17,8 @@ pub(super) enum NativeCommand {
     /// Run workloads on the GPU: verify the result, measure the time.
     ///
     /// The result is held against the host reference and, bit by bit, against gsim's functional execution. Times are
-    /// between events, caches cold and warm apart; an empty launch is measured and subtracted.
+    /// between events, caches cold and warm apart; an empty launch is measured and subtracted. A synthetic pattern runs
+    /// as a kernel that is generated: `gsim workload export` writes it.
     #[command(after_help = "Examples:\n  \
         gsim native run configs/runs/stencil-char.ron\n  \
         gsim native run --all\n  \

@@ -1,6 +1,7 @@
 //! `gsim workload`: what can be run.
 
 mod build;
+mod export;
 mod list;
 mod show;
 
@@ -11,6 +12,7 @@ use clap::Subcommand;
 use super::print;
 use crate::error::Result;
 use build::BuildArgs;
+use export::ExportArgs;
 
 /// Subcommands of `gsim workload`.
 #[derive(Debug, Subcommand)]
@@ -45,6 +47,14 @@ pub(super) enum WorkloadCommand {
         gsim workload build stencil1d --nvrtc ~/venv/lib/python3/site-packages/nvidia/cu13/lib/libnvrtc.so.13\n  \
         gsim workload build --check")]
     Build(BuildArgs),
+    /// Write the PTX that a run executes on a GPU.
+    ///
+    /// For a synthetic kernel it is generated; its header says how it is launched, and what it executes besides the
+    /// accesses. `gsim run RUN.ron --set workload.as_kernel=true` simulates it.
+    #[command(after_help = "Examples:\n  \
+        gsim workload export configs/runs/gather.ron --out gather.ptx\n  \
+        gsim workload export configs/runs/stream.ron --set workload.phases.0.in_flight=4")]
+    Export(ExportArgs),
 }
 
 pub(super) fn run(command: WorkloadCommand) -> Result<()> {
@@ -52,5 +62,6 @@ pub(super) fn run(command: WorkloadCommand) -> Result<()> {
         WorkloadCommand::List => print(&list::list()),
         WorkloadCommand::Show { what, nvrtc } => print(&show::show(&what, nvrtc.as_deref())?),
         WorkloadCommand::Build(args) => build::run(&args),
+        WorkloadCommand::Export(args) => export::run(&args),
     }
 }

@@ -5,6 +5,9 @@
 //!               -layout---> addresses of arrays -pattern-> lane addresses
 //! ```
 //!
+//! Order, layout and addresses are in [`crate::workload`], where the same specification also becomes a kernel in
+//! PTX, for GPUs.
+//!
 //! What holds:
 //! * an address is a function of seed, CTA, warp, lane and the number of the access, and of nothing else, so
 //!   that CTAs can be asked for in any order, and so that a kernel on a GPU can compute the same;
@@ -17,16 +20,11 @@
 //! `workloads/PATTERNS.md` has the formula of every pattern.
 //!
 //! **A new pattern** is a variant of [`crate::config::synthetic::Pattern`] with its checks, a rule in
-//! `pattern`, a section in `workloads/PATTERNS.md`, and a test of its exact addresses.
+//! `workload::synthetic::pattern`, one in `workload::synthetic::kernel` for a GPU, a section in `workloads/PATTERNS.md`, and a test of its exact addresses.
 
-mod layout;
-mod pattern;
 mod program;
-mod random;
-mod schedule;
 mod source;
 #[cfg(test)]
 mod tests;
-mod zipf;
 
 pub use source::SyntheticSource;

@@ -10,12 +10,12 @@
 
 use std::collections::HashMap;
 
-use super::schedule::{self, schedule};
 use crate::config::SyntheticSpec;
 use crate::config::synthetic::{Access, CacheHint, MathClass, Pattern, Phase, SyntheticSpace};
 use crate::isa::{
     AccessKind, ArithClass, CacheOp, Inst, LaneMask, MemoryOp, Op, Operands, Reg, Space, WarpStream,
 };
+use crate::workload::synthetic::schedule::{self, schedule};
 
 /// Accumulators of arithmetic that is independent: enough to hide the latency of most classes.
 const ACCUMULATORS: u32 = 8;
@@ -161,25 +161,19 @@ fn phase_code(phase: &Phase, registers: &Registers, insts: &mut Vec<Inst>) -> Ph
     let in_flight = phase.in_flight.get();
     let math = math(phase, registers, insts);
     let mut known: HashMap<Variant, (u32, u32)> = HashMap::new();
-    let mut latest_load: Vec<Option<u32>> = vec![None; phase.mix.len()];
     let mut counts = vec![0; phase.mix.len()];
-    let steps = (0..)
-        .zip(schedule(phase))
-        .map(|(number, turn): (u32, schedule::Turn)| {
-            let schedule::Turn { entry, index, kind } = turn;
+    let steps = schedule(phase)
+        .map(|turn| {
+            let schedule::Turn { entry, index, kind, slot, source } = turn;
             let access = &phase.mix[entry];
-            let slot = number % in_flight;
             let is_chase = matches!(access.pattern, Pattern::Chase { .. });
             let variant = Variant {
                 entry,
                 kind: kind as u8,
                 slot,
                 chain: if is_chase { index % in_flight } else { 0 },
-                source: access.address_from.and_then(|from| latest_load[from.size()]),
+                source: source.map(|source| source.slot),
             };
-            if kind != AccessKind::Store {
-                latest_load[entry] = Some(slot);
-            }
             counts[entry] += 1;
             let (pc, len) = *known.entry(variant).or_insert_with(|| {
                 let pc = insts.len() as u32;

@@ -1,12 +1,12 @@
 //! A synthetic launch, CTA by CTA.
 
-use super::layout::regions;
-use super::pattern::{Addresses, Turn, WarpPlace};
 use super::program::{PhaseCode, Program};
 use crate::config::synthetic::Use;
 use crate::error::Result;
 use crate::isa::{BarrierUse, Cta, CtaSource, Kernel, LaneMask, WARP, WarpStream};
 use crate::workload::SyntheticLaunch;
+use crate::workload::synthetic::layout::regions;
+use crate::workload::synthetic::pattern::{Addresses, Turn, WarpPlace};
 
 /// Every lane executes every instruction; which of them access memory is the access's affair.
 const ALL: LaneMask = !0;

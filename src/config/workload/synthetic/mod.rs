@@ -41,6 +41,9 @@ pub struct SyntheticSpec {
     /// Times that every warp goes through all phases [count, 1..=1000000].
     #[serde(default = "one")]
     pub repeats: Bounded<1, 1_000_000>,
+    /// Whether the kernel in PTX that a GPU is given is executed, instead of the accesses alone.
+    #[serde(default)]
+    pub as_kernel: bool,
     /// What every warp does, in order; 1 to 64 of them.
     pub phases: Vec<Checked<Phase>>,
 }

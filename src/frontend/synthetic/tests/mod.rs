@@ -2,6 +2,7 @@
 
 mod addresses;
 mod instructions;
+mod kernel;
 mod properties;
 mod statistics;
 

@@ -57,7 +57,7 @@ fn a_chase_goes_on_along_its_cycle_in_the_next_pass() {
 }
 
 /// Patterns for elements of 4 bytes in a footprint that is a multiple of 4 KiB.
-fn pattern() -> impl Strategy<Value = String> {
+pub(super) fn pattern() -> impl Strategy<Value = String> {
     let run = || prop::sample::select(vec![1, 2, 4, 8, 16, 32]);
     let share = || (0u32..=1_000_000).prop_map(|millionths| f64::from(millionths) / 1e6);
     prop_oneof![

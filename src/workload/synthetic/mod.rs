@@ -1,13 +1,39 @@
-//! Synthetic kernels: launches without memory, and without a result to check.
+//! Synthetic kernels: patterns of accesses.
+//!
+//! [`schedule`] says what comes when, [`layout`] where the arrays lie, and [`pattern`] which addresses are taken.
+//! `frontend::synthetic` makes warp streams of it, without memory and without a result to check; [`kernel`]
+//! makes a kernel in PTX with the same accesses, which a GPU can run.
+
+pub(crate) mod kernel;
+pub(crate) mod layout;
+pub(crate) mod pattern;
+mod random;
+pub(crate) mod schedule;
+mod zipf;
 
 use std::sync::Arc;
 
 use super::catalogue::{Description, Parameter};
 use super::{DeviceMemory, Launches, Own, SyntheticLaunch, Verdict, Workload};
-use crate::config::SyntheticSpec;
+use crate::config::{Origin, SyntheticSpec};
+use crate::error::{Error, Result};
 
-/// Lists the launches.
-pub(super) fn build(spec: &SyntheticSpec, seed: u64) -> Workload {
+/// Lists the launches; with `as_kernel` those of a kernel in PTX, whose buffers are filled.
+///
+/// # Errors
+/// What no kernel can do.
+pub(super) fn build(spec: &SyntheticSpec, seed: u64, origin: &Origin) -> Result<Workload> {
+    if spec.as_kernel {
+        return kernel::build(spec, seed).map_err(|refusal| {
+            let error = Error::input(refusal.why).hint(refusal.hint);
+            origin.point(&format!("workload.{}", refusal.path), error)
+        });
+    }
+    Ok(accesses(spec, seed))
+}
+
+/// Launches without memory, and without a result to check.
+fn accesses(spec: &SyntheticSpec, seed: u64) -> Workload {
     let launch = SyntheticLaunch { spec: Arc::new(spec.clone()), seed };
     Workload {
         name: "synthetic".to_owned(),
@@ -37,6 +63,7 @@ pub(super) const DESCRIPTION: Description = Description {
         optional("shared", "0", "bytes of shared memory of a CTA [0..=1048576]"),
         optional("launches", "1", "launches, all alike [1..=1000000]"),
         optional("repeats", "1", "times through all phases [1..=1000000]"),
+        optional("as_kernel", "false", "whether its kernel in PTX is executed, as on a GPU"),
         needed("phases", "what every warp does, in order; 1 to 64"),
         needed("phases.P.accesses", "memory instructions of a warp [1..=1048576]"),
         optional("phases.P.in_flight", "1", "accesses of a warp under way at once [1..=64]"),
@@ -150,7 +177,7 @@ mod tests {
         let error = crate::config::parse::from_text::<WorkloadSpec>("a.ron".as_ref(), text);
         let error = error.unwrap_err().to_string();
         assert!(error.contains(&format!("one of {}", listed.join(", "))), "{error}");
-        let reference = include_str!("../../workloads/PATTERNS.md");
+        let reference = include_str!("../../../workloads/PATTERNS.md");
         for name in listed {
             assert!(reference.contains(&format!("\n### {name}")), "{name}");
         }
@@ -166,7 +193,7 @@ mod tests {
     fn a_kernel_is_launched_as_often_as_it_says_and_takes_no_memory() {
         let mut spec = smallest();
         spec.launches = crate::config::Bounded::new(3).unwrap();
-        let workload = build(&spec, 7);
+        let workload = accesses(&spec, 7);
         assert_eq!(workload.launches.len(), 3);
         assert_eq!(workload.memory.buffers(), []);
         assert_eq!((workload.check)(&workload.memory).unwrap(), Verdict::NOTHING_TO_CHECK);

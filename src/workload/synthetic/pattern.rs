@@ -3,7 +3,7 @@
 use super::layout::Region;
 use super::random::{Permutation, again, below, chance, draw, key, threshold};
 use super::zipf::Zipf;
-use crate::config::synthetic::{Chains, ChaseOrder, Pattern, Sharing, StencilShape, Use};
+use crate::config::synthetic::{Access, Chains, ChaseOrder, Pattern, Sharing, StencilShape, Use};
 use crate::config::{Bounded, SyntheticSpec};
 use crate::isa::{LaneMask, WARP, WarpStream};
 
@@ -104,11 +104,7 @@ impl Addresses {
         let access = spec.access(at);
         let (width, lanes) = (u64::from(access.width.get()), access.lanes.size());
         let warps = u64::from(spec.warps.get());
-        let scope_warps = match access.sharing() {
-            Sharing::Grid => u64::from(spec.ctas.get()) * warps,
-            Sharing::Cta => warps,
-            Sharing::Warp => 1,
-        };
+        let scope_warps = scope_warps(spec, access);
         let accesses = per_pass * u64::from(spec.repeats.get());
         let (footprint, elements) = (access.footprint.get(), access.elements());
         let runs = |run: u32| (run as usize, elements / u64::from(run));
@@ -330,8 +326,18 @@ impl Chase {
     }
 }
 
+/// Warps that share a copy of the access's array: G.
+pub fn scope_warps(spec: &SyntheticSpec, access: &Access) -> u64 {
+    let warps = u64::from(spec.warps.get());
+    match access.sharing() {
+        Sharing::Grid => u64::from(spec.ctas.get()) * warps,
+        Sharing::Cta => warps,
+        Sharing::Warp => 1,
+    }
+}
+
 /// Distances of a stencil's neighbours from its centre [elements], lowest first: by plane, by row, in a row.
-fn taps(pattern: &Pattern) -> impl Iterator<Item = i64> {
+pub fn taps(pattern: &Pattern) -> impl Iterator<Item = i64> {
     let Pattern::Stencil { radius, row, plane, shape } = pattern else {
         unreachable!("only stencils have neighbours")
     };

@@ -47,6 +47,21 @@ pub struct Turn {
     pub index: u32,
     /// What it does.
     pub kind: AccessKind,
+    /// Its number in the pass modulo the accesses under way at once: what shares it waits for each other.
+    pub slot: u32,
+    /// The load that gives its address.
+    pub source: Option<Source>,
+}
+
+/// The latest load of a place in the mixture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its slot.
+    pub slot: u32,
+    /// How many of its place came before, in one pass through the phase.
+    pub index: u32,
+    /// Whether it is a load or atomic.
+    pub kind: AccessKind,
 }
 
 /// The memory instructions of one pass through a phase, in order.
@@ -54,12 +69,19 @@ pub fn schedule(phase: &Phase) -> impl Iterator<Item = Turn> {
     let mut mix = Rotation::new(phase.mix.iter().map(|access| access.weight.get()));
     let mut kinds: Vec<Rotation> = phase.mix.iter().map(|access| kinds_of(access)).collect();
     let mut counts = vec![0; phase.mix.len()];
-    (0..phase.accesses.get()).map(move |_| {
+    let mut latest_load: Vec<Option<Source>> = vec![None; phase.mix.len()];
+    (0..phase.accesses.get()).map(move |number| {
         let entry = mix.turn();
         let kind = [AccessKind::Load, AccessKind::Store, AccessKind::Atomic][kinds[entry].turn()];
         let index = counts[entry];
         counts[entry] += 1;
-        Turn { entry, index, kind }
+        let slot = number % phase.in_flight.get();
+        let from = phase.mix[entry].address_from;
+        let source = from.and_then(|from| latest_load[from.size()]);
+        if kind != AccessKind::Store {
+            latest_load[entry] = Some(Source { slot, index, kind });
+        }
+        Turn { entry, index, kind, slot, source }
     })
 }
 

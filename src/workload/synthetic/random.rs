@@ -4,7 +4,10 @@
 //! a GPU can compute the same numbers.
 
 /// The golden ratio times 2^64: steps between counters. Source: SplitMix64.
-const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+pub const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Factors of [`mix`].
+pub const MIX: [u64; 2] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb];
 
 /// Mixes 64 bits, one to one: the output function of SplitMix64.
 ///
@@ -12,8 +15,8 @@ const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 /// constants of Stafford's variant 13.
 #[inline]
 pub fn mix(z: u64) -> u64 {
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let z = (z ^ (z >> 30)).wrapping_mul(MIX[0]);
+    let z = (z ^ (z >> 27)).wrapping_mul(MIX[1]);
     z ^ (z >> 31)
 }
 
@@ -79,6 +82,21 @@ impl Permutation {
             round
         });
         Permutation { count, low_bits: bits / 2, high_bits: bits - bits / 2, keys }
+    }
+
+    /// Places.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Bits of the high and of the low part.
+    pub fn bits(&self) -> (u32, u32) {
+        (self.high_bits, self.low_bits)
+    }
+
+    /// The key of each round.
+    pub fn keys(&self) -> [u64; ROUNDS] {
+        self.keys
     }
 
     /// Where `place`, which is below the count, goes.

@@ -55,6 +55,16 @@ impl Zipf {
         Zipf { ends, guide, starts }
     }
 
+    /// Draws below each of these belong to its entry or to one before it.
+    pub fn ends(&self) -> &[u64] {
+        &self.ends
+    }
+
+    /// The first rank of each entry, from 0, and one past the last rank.
+    pub fn starts(&self) -> &[u64] {
+        &self.starts
+    }
+
     /// The rank of a draw, from 0, the most popular one.
     #[inline]
     pub fn rank(&self, h: u64) -> u64 {

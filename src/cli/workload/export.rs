@@ -1,0 +1,36 @@
+//! `gsim workload export`: the PTX of a run.
+
+use std::path::PathBuf;
+
+use crate::cli::{SetArgs, print};
+use crate::config::load_run;
+use crate::error::Result;
+use crate::report::write_file;
+use crate::workload::registry;
+
+/// Arguments of `gsim workload export`.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct ExportArgs {
+    /// The run file.
+    #[arg(value_name = "RUN.ron")]
+    run: PathBuf,
+    #[command(flatten)]
+    set: SetArgs,
+    /// Write to a file [default: the standard output].
+    #[arg(long, short, value_name = "FILE.ptx")]
+    out: Option<PathBuf>,
+    /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
+    #[arg(long, value_name = "PATH")]
+    nvrtc: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &ExportArgs) -> Result<()> {
+    let mut run = load_run(&args.run, &args.set.pairs()?)?;
+    run.nvrtc.clone_from(&args.nvrtc);
+    let workload = registry::build(&run.for_gpu())?;
+    let launch = workload.launches.ptx().next().expect("a run for a GPU launches a kernel");
+    match &args.out {
+        Some(file) => write_file(file, launch.ptx.text.as_bytes()),
+        None => print(&launch.ptx.text),
+    }
+}
