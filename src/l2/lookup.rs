@@ -5,7 +5,7 @@ use super::slice::{Refusal, SectorFetch, Slice, Waiting};
 use super::stats::L2Stats;
 use crate::config::machine::L2Mode;
 use crate::parts::{
-    DramRequest, FROM_SLICE, Lookup, MshrId, Request, RequestKind, Way, sectors_of,
+    DramRequest, FROM_SLICE, Lookup, MshrId, Request, RequestKind, Way, bytes_of, sectors_of,
 };
 use crate::units::{Cycle, LineAddr};
 
@@ -174,7 +174,7 @@ impl Slice {
 
     /// Requests that fetch these bytes, which are whole sectors.
     fn fetch_requests(&self, bytes: u128) -> usize {
-        (bytes.count_ones() / self.fetch_bytes) as usize
+        (bytes_of(bytes) / self.fetch_bytes) as usize
     }
 
     fn room_for_dram(&self, requests: usize) -> Result<(), Refusal> {

@@ -1,5 +1,6 @@
 //! What travels between an SM and the L2, and the times it collects on the way.
 
+use super::sectors::bytes_of;
 use crate::units::{Cycle, LineAddr};
 
 /// What a request asks of the L2.
@@ -78,7 +79,7 @@ impl Request {
     pub fn data_bytes(&self) -> u32 {
         match self.kind {
             RequestKind::Fetch | RequestKind::Load => 0,
-            RequestKind::Store | RequestKind::Atomic => self.bytes.count_ones(),
+            RequestKind::Store | RequestKind::Atomic => bytes_of(self.bytes),
         }
     }
 }
@@ -86,7 +87,7 @@ impl Request {
 impl Reply {
     /// Bytes of data it carries, besides the header.
     pub fn data_bytes(&self) -> u32 {
-        self.bytes.count_ones()
+        bytes_of(self.bytes)
     }
 }
 
