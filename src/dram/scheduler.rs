@@ -114,8 +114,6 @@ pub struct Scheduler {
     waiting: [u64; Command::COUNT],
     /// Banks to close because nobody wants their row.
     closing: u64,
-    /// By bank, which of these masks it is in, a bit each.
-    listed: Box<[u8]>,
     /// The only request that may go, when there is such a one.
     only: Slot,
     next_column: Cycle,
@@ -139,7 +137,6 @@ impl Scheduler {
             stale: 0,
             waiting: [0; Command::COUNT],
             closing: 0,
-            listed: vec![0; banks as usize].into(),
             only: NONE,
             next_column: Cycle::NEVER,
             next_row: Cycle::NEVER,
@@ -245,11 +242,13 @@ impl Scheduler {
         let prepares = !reads && !writes && found.oldest != NOBODY;
         let closes = self.close_unwanted && row != CLOSED && !wanted && !prepares;
         let opens = prepares && row == CLOSED;
-        let listed = [opens, prepares && !opens, reads, writes, closes];
-        let listed = listed.iter().rev().fold(0, |bits, &bit| bits << 1 | u8::from(bit));
-        if listed != self.listed[bank] {
-            self.list(bank, listed);
-        }
+        let others = !(1 << bank);
+        let put = |mask: &mut u64, set: bool| *mask = *mask & others | u64::from(set) << bank;
+        put(&mut self.waiting[Command::Read as usize], reads);
+        put(&mut self.waiting[Command::Write as usize], writes);
+        put(&mut self.waiting[Command::Activate as usize], opens);
+        put(&mut self.waiting[Command::Precharge as usize], prepares && !opens);
+        put(&mut self.closing, closes);
         if reads {
             self.next_column = banks.ready(Command::Read, bank).min(self.next_column);
         }
@@ -258,15 +257,6 @@ impl Scheduler {
         }
         if prepares || closes {
             self.next_row = banks.ready(row_command(banks, bank), bank).min(self.next_row);
-        }
-    }
-
-    /// Puts `bank` into the masks that `listed` names: those of the commands, and of the banks to close.
-    fn list(&mut self, bank: usize, listed: u8) {
-        self.listed[bank] = listed;
-        let masks = self.waiting.iter_mut().chain([&mut self.closing]);
-        for (number, mask) in masks.enumerate() {
-            *mask = *mask & !(1 << bank) | u64::from(listed >> number & 1) << bank;
         }
     }
 

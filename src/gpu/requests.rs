@@ -300,16 +300,15 @@ impl Requests {
 
     /// Finds the SMs whose request may leave by `now`.
     fn find_ready(&mut self, now: Cycle) {
-        self.next_later = Cycle::NEVER;
+        let (mut still_later, mut next) = (Ports::default(), Cycle::NEVER);
         for number in self.later.iter() {
             let may_leave = self.may_leave[number];
-            if may_leave <= now {
-                self.later.set(number, false);
-                self.ready.set(number, true);
-            } else {
-                self.next_later = self.next_later.min(may_leave);
-            }
+            let is_ready = may_leave <= now;
+            self.ready.add(number, is_ready);
+            still_later.add(number, !is_ready);
+            next = next.min(if is_ready { Cycle::NEVER } else { may_leave });
         }
+        (self.later, self.next_later) = (still_later, next);
     }
 
     /// Takes a request of each SM into the network that is ready.
@@ -341,13 +340,9 @@ impl Requests {
 
     /// Gives the slices the requests that have come to them, as far as they have places.
     fn hand_out(&mut self, tick: Cycle, now: Cycle) {
-        self.next_arrival = Cycle::NEVER;
-        for number in self.crossbar.landing().iter() {
-            let arrival = self.crossbar.next_arrival(number);
-            if arrival > tick {
-                self.next_arrival = self.next_arrival.min(arrival);
-                continue;
-            }
+        let (arrived, next_arrival) = self.crossbar.arrived_by(tick);
+        self.next_arrival = next_arrival;
+        for number in arrived.iter() {
             let door = &mut self.doors[number];
             while door.leaves.front().is_some_and(|&leave| leave <= now) {
                 door.leaves.pop_front();

@@ -16,6 +16,12 @@ impl Ports {
         if member { self.0[word] |= bit } else { self.0[word] &= !bit }
     }
 
+    /// Makes `port` a member if `member` is true.
+    #[inline]
+    pub fn add(&mut self, port: usize, member: bool) {
+        self.0[port / 64] |= u64::from(member) << (port % 64);
+    }
+
     /// True when it has no member.
     #[inline]
     pub fn is_empty(&self) -> bool {
