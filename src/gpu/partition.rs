@@ -316,7 +316,8 @@ impl Partition {
         {
             let at = now + slice.far_latency();
             let (slot, piece) = (reply.slot, slice.piece(reply.bytes));
-            self.brought.push(at, Brought { slot, piece, started: reply.stamps.dram_started });
+            self.brought
+                .push(at, Brought { slot, piece, started: reply.stamps.dram_started.near(core) });
             wake = wake.min(at);
         }
         if let Some(line) = changed {

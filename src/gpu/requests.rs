@@ -158,7 +158,7 @@ impl Requests {
     pub fn note_request(&mut self, sm: usize, request: Request) {
         let waiting = &mut self.ports[sm].waiting;
         if waiting.is_empty() {
-            let may_leave = request.stamps.accepted + 1;
+            let may_leave = request.stamps.accepted.near(self.clock) + 1;
             self.asking.set(sm, true);
             self.may_leave[sm] = may_leave;
             if self.crossbar.has_room(sm) {
@@ -318,7 +318,7 @@ impl Requests {
             let mut request = port.waiting.pop_front().expect("it asks");
             port.left.push(now);
             self.left.set(number, true);
-            request.stamps.injected = now;
+            request.stamps.injected = now.into();
             let slice = self.map.slice(request.line, request.sm);
             self.crossbar.push(tick, number, slice, request.data_bytes(), request);
             let Some(front) = port.waiting.front() else {
@@ -326,7 +326,7 @@ impl Requests {
                 self.asking.set(number, false);
                 continue;
             };
-            let may_leave = front.stamps.accepted + 1;
+            let may_leave = front.stamps.accepted.near(now) + 1;
             self.may_leave[number] = may_leave;
             if !self.crossbar.has_room(number) {
                 self.ready.set(number, false);

@@ -17,7 +17,7 @@ impl Slice {
         core: Cycle,
         mut request: Request,
     ) -> Result<(), Refusal> {
-        let stamps = &mut request.stamps;
+        let (stamps, core) = (&mut request.stamps, core.into());
         (stamps.looked_up, stamps.dram_started, stamps.filled) = (core, core, core);
         let line = self.map.within_slice(request.line);
         let is_change = matches!(request.kind, RequestKind::Store | RequestKind::Atomic);

@@ -91,25 +91,45 @@ impl Reply {
     }
 }
 
+/// A core cycle, known by its low bits: a request is never under way for 2^31 cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp(u32);
+
+impl From<Cycle> for Stamp {
+    #[inline]
+    fn from(cycle: Cycle) -> Stamp {
+        Stamp(cycle.0 as u32)
+    }
+}
+
+impl Stamp {
+    /// The cycle, which lies less than 2^31 cycles before or behind `other`.
+    #[inline]
+    pub fn near(self, other: Cycle) -> Cycle {
+        let distance = self.0.wrapping_sub(other.0 as u32) as i32;
+        Cycle(other.0.wrapping_add_signed(i64::from(distance)))
+    }
+}
+
 /// When a request passed the borders between components, in core cycles.
 ///
 /// Later borders of a request that is still on its way hold zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamps {
     /// The L1 accepted the access.
-    pub accepted: Cycle,
+    pub accepted: Stamp,
     /// It left the L1's miss queue for the request network.
-    pub injected: Cycle,
+    pub injected: Stamp,
     /// It arrived at the L2 slice.
-    pub at_slice: Cycle,
+    pub at_slice: Stamp,
     /// The slice's tags accepted it.
-    pub looked_up: Cycle,
+    pub looked_up: Stamp,
     /// The first DRAM command for it went out; equals `looked_up` for a hit and for a merged request.
-    pub dram_started: Cycle,
+    pub dram_started: Stamp,
     /// The slice had its data: `looked_up` for a hit.
-    pub filled: Cycle,
+    pub filled: Stamp,
     /// The reply left the slice for the reply network.
-    pub replied: Cycle,
+    pub replied: Stamp,
     /// It waited for another request's fetch.
     pub merged_at_l2: bool,
 }
