@@ -74,7 +74,8 @@ impl<P: DerefMut<Target = Partition>> Memory<'_, P> {
 
     /// Advances to `end`.
     pub fn advance(&mut self, end: Cycle) {
-        while self.clock() < end {
+        // The network's clock is the least: it follows the partitions.
+        while self.replies.clock() < end {
             for partition in self.partitions.iter_mut() {
                 partition.advance(end, self.replies.clock());
             }

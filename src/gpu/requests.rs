@@ -214,7 +214,7 @@ impl Requests {
         let known_to = self.known_to.iter().fold(Cycle::NEVER, |first, &known| first.min(known));
         while self.clock < end {
             let now = if self.every_cycle { self.clock } else { self.due.max(self.clock) };
-            if now >= end.min(known_to) && !self.is_known(now) {
+            if now >= known_to && !self.is_known(now) {
                 self.clock = self.clock.max(known_to.min(now));
                 return;
             }

@@ -279,7 +279,7 @@ impl<P: Packet> Crossbar<P> {
             return;
         }
         let free = output.wanted_by.without(&self.busy);
-        let Some(chosen) = free.next_from(output.turn).or_else(|| free.next_from(0)) else {
+        let Some(chosen) = free.next_round(output.turn) else {
             self.due[port] = self.next_free;
             return;
         };
