@@ -69,6 +69,8 @@ pub struct Requests {
     ports: Box<[Port]>,
     /// By SM: cycles before this one need to know of no other request.
     known_to: Box<[Cycle]>,
+    /// SMs that may have another at all.
+    followed: Ports,
     /// SMs with a request in the miss queue.
     asking: Ports,
     /// By SM: the first cycle in which the request at the front of that queue may leave it.
@@ -109,6 +111,7 @@ impl Requests {
             crossbar: Crossbar::to_slices(&machine.noc, sms, slices),
             ports: (0..sms).map(|_| Port::new(machine.l1.miss_queue.size())).collect(),
             known_to: vec![Cycle(0); sms].into(),
+            followed: Ports::default(),
             asking: Ports::default(),
             may_leave: vec![Cycle(0); sms].into(),
             ready: Ports::default(),
@@ -151,7 +154,9 @@ impl Requests {
     pub fn prepare(&mut self, now: Cycle) {
         debug_assert!(self.is_empty());
         self.clock = now;
-        self.known_to.fill(now);
+        for sm in 0..self.ports.len() {
+            self.note_clock(sm, now);
+        }
     }
 
     /// Hears of a request in the miss queue of `sm`.
@@ -173,6 +178,7 @@ impl Requests {
     /// Hears that cycles of the network before `cycle` need to know of no other request of `sm`.
     pub fn note_clock(&mut self, sm: usize, cycle: Cycle) {
         self.known_to[sm] = cycle;
+        self.followed.set(sm, cycle != Cycle::NEVER);
     }
 
     /// Hears when the next request leaves the input queue of `slice`.
@@ -211,7 +217,8 @@ impl Requests {
     /// Advances to `end`, or as far as what the SMs have told allows, and what is known of the slices, whose
     /// clock is `slices`.
     pub fn advance(&mut self, end: Cycle, slices: Cycle) {
-        let known_to = self.known_to.iter().fold(Cycle::NEVER, |first, &known| first.min(known));
+        let known_to = self.followed.iter().map(|sm| self.known_to[sm]);
+        let known_to = known_to.fold(Cycle::NEVER, |first, known| first.min(known));
         while self.clock < end {
             let now = if self.every_cycle { self.clock } else { self.due.max(self.clock) };
             if now >= known_to && !self.is_known(now) {
