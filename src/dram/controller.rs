@@ -242,7 +242,7 @@ impl Controller {
 
     fn queue_changed(&mut self) {
         if self.drain.update(self.queue.reads(), self.queue.writes()) {
-            self.scheduler.touch_all();
+            self.scheduler.touch_all(&self.queue);
             self.wake = Cycle(0);
         }
     }
@@ -256,13 +256,13 @@ impl Controller {
                 }
                 Step::Closed => {
                     trace(Sent::PrechargeAll);
-                    self.scheduler.touch_all();
+                    self.scheduler.touch_all(&self.queue);
                     self.wake = now + 1;
                     return;
                 }
                 Step::Refreshed => {
                     trace(Sent::Refresh);
-                    self.scheduler.touch_all();
+                    self.scheduler.touch_all(&self.queue);
                 }
             }
         } else {

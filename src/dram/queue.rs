@@ -80,6 +80,8 @@ pub struct Queue {
     banks: Box<[List]>,
     /// Requests of a bank, reads and writes apart.
     counts: Box<[[u16; 2]]>,
+    /// Banks with requests, a bit each.
+    occupied: u64,
     directions: [List; 2],
     waiting: [usize; 2],
     arrivals: u64,
@@ -110,6 +112,7 @@ impl Queue {
             free: (0..capacity as Slot).rev().collect(),
             banks: vec![EMPTY; banks].into(),
             counts: vec![[0; 2]; banks].into(),
+            occupied: 0,
             directions: [EMPTY; 2],
             waiting: [0; 2],
             arrivals: 0,
@@ -138,6 +141,12 @@ impl Queue {
     #[inline]
     pub fn of_bank(&self, bank: usize) -> [u16; 2] {
         self.counts[bank]
+    }
+
+    /// Banks with requests, a bit each.
+    #[inline]
+    pub fn occupied(&self) -> u64 {
+        self.occupied
     }
 
     /// The request in `slot`.
@@ -202,6 +211,7 @@ impl Queue {
         let direction = usize::from(request.write);
         append(&mut self.entries, &mut self.directions[direction], BY_DIRECTION, slot);
         self.counts[bank][direction] += 1;
+        self.occupied |= 1 << bank;
         self.waiting[direction] += 1;
         slot
     }
@@ -221,6 +231,9 @@ impl Queue {
         unlink(&mut self.entries, &mut self.banks[bank], BY_BANK, slot);
         unlink(&mut self.entries, &mut self.directions[direction], BY_DIRECTION, slot);
         self.counts[bank][direction] -= 1;
+        if self.counts[bank] == [0; 2] {
+            self.occupied &= !(1 << bank);
+        }
         self.waiting[direction] -= 1;
         self.free.push(slot);
         entry

@@ -108,7 +108,6 @@ pub struct Scheduler {
     channel_cap: u32,
     close_unwanted: bool,
     candidates: Box<[Candidates]>,
-    all: u64,
     /// Banks whose candidates may have changed.
     stale: u64,
     /// For every command, the banks that have a candidate for it.
@@ -135,7 +134,6 @@ impl Scheduler {
             channel_cap,
             close_unwanted: config.row_policy == RowPolicy::Closed,
             candidates: vec![nothing; banks as usize].into(),
-            all: u64::MAX >> (u64::BITS - banks),
             stale: 0,
             waiting: [0; Command::COUNT],
             closing: 0,
@@ -165,10 +163,11 @@ impl Scheduler {
         matters
     }
 
-    /// The state or the requests of every bank may have changed.
+    /// The state of every bank may have changed, or whose turn it is.
     #[inline]
-    pub fn touch_all(&mut self) {
-        self.stale = self.all;
+    pub fn touch_all(&mut self, queue: &Queue) {
+        // The others had nothing to do and have nothing to do.
+        self.stale |= queue.occupied() | self.closing;
     }
 
     /// Reads are allowed again after a time in which they were not.

@@ -75,7 +75,8 @@ impl<P: DerefMut<Target = Partition>> Memory<'_, P> {
 
     /// Advances to `end`.
     pub fn advance(&mut self, end: Cycle) {
-        while self.clock() < end {
+        // The network's clock is the least: it follows the partitions.
+        while self.replies.clock() < end {
             for partition in self.partitions.iter_mut() {
                 partition.advance(end, self.replies.clock());
             }
@@ -100,6 +101,9 @@ impl<P: DerefMut<Target = Partition>> Memory<'_, P> {
     /// Tells `note` when requests left the input queue of a slice, since the last time.
     pub fn take_left(&mut self, mut note: impl FnMut(usize, Cycle)) {
         for (number, partition) in self.partitions.iter_mut().enumerate() {
+            if partition.left().is_empty() {
+                continue;
+            }
             let first = number * partition.slices().len();
             for (part, cycle) in partition.left().drain(..) {
                 note(first + part, cycle);

@@ -228,7 +228,18 @@ impl Partition {
     }
 
     /// Advances to `end`, or as far as what is known of the reply network allows: all before its clock `network`.
+    #[inline]
     pub fn advance(&mut self, end: Cycle, network: Cycle) {
+        let next = if self.every_cycle { self.clock } else { self.l2_core.min(self.dram_core) };
+        if next < end || self.blocked != 0 {
+            self.advance_by_events(end, network);
+        } else {
+            // Nothing happens before.
+            self.clock = self.clock.max(end);
+        }
+    }
+
+    fn advance_by_events(&mut self, end: Cycle, network: Cycle) {
         loop {
             // A place that becomes free in one cycle is taken in the next.
             let end = if self.blocked == 0 { end } else { end.min(network + 1) };
@@ -334,8 +345,8 @@ impl Partition {
         {
             let at = now + slice.far_latency();
             let (slot, piece) = (reply.slot, slice.piece(reply.bytes));
-            let brought = Brought { slot, piece, started: reply.stamps.dram_started };
-            self.brought[other].push(at, brought);
+            let started = reply.stamps.dram_started.near(core);
+            self.brought[other].push(at, Brought { slot, piece, started });
             wake = wake.min(at);
         }
         if let Some(line) = changed {

@@ -167,11 +167,20 @@ impl Replies {
 
     /// The next core cycle, from the clock on, in which anything happens.
     fn next_event(&self) -> Cycle {
-        if !self.crossbar.blocked().is_empty() {
-            return self.clock;
-        }
         let crossbar = self.clocks.noc.core_cycle_of(self.crossbar.next_event());
-        crossbar.min(self.next_departure).max(self.clock)
+        let mut event = crossbar.min(self.next_departure);
+        for sm in self.crossbar.blocked().iter() {
+            // A reply that was taken in one cycle has made room in the next.
+            event = event.min(self.next_taken(sm) + 1);
+        }
+        event.max(self.clock)
+    }
+
+    /// When an SM takes the next reply, of which there is one.
+    #[inline]
+    fn next_taken(&self, sm: usize) -> Cycle {
+        let arrived = self.clocks.noc.core_cycle_of(self.crossbar.next_arrival(sm));
+        arrived.max(self.taken[sm] + 1)
     }
 
     fn tick(&mut self, now: Cycle) {

@@ -69,6 +69,8 @@ pub struct Requests {
     ports: Box<[Port]>,
     /// By SM: cycles before this one need to know of no other request.
     known_to: Box<[Cycle]>,
+    /// SMs that may have another at all.
+    followed: Ports,
     /// SMs with a request in the miss queue.
     asking: Ports,
     /// By SM: the first cycle in which the request at the front of that queue may leave it.
@@ -111,6 +113,7 @@ impl Requests {
             crossbar: Crossbar::to_slices(&machine.noc, sms, slices),
             ports: (0..sms).map(|_| Port::new(machine.l1.miss_queue.size())).collect(),
             known_to: vec![Cycle(0); sms].into(),
+            followed: Ports::default(),
             asking: Ports::default(),
             may_leave: vec![Cycle(0); sms].into(),
             ready: Ports::default(),
@@ -154,14 +157,16 @@ impl Requests {
     pub fn prepare(&mut self, now: Cycle) {
         debug_assert!(self.is_empty());
         self.clock = now;
-        self.known_to.fill(now);
+        for sm in 0..self.ports.len() {
+            self.note_clock(sm, now);
+        }
     }
 
     /// Hears of a request in the miss queue of `sm`.
     pub fn note_request(&mut self, sm: usize, request: Request) {
         let waiting = &mut self.ports[sm].waiting;
         if waiting.is_empty() {
-            let may_leave = request.stamps.accepted + 1;
+            let may_leave = request.stamps.accepted.near(self.clock) + 1;
             self.asking.set(sm, true);
             self.may_leave[sm] = may_leave;
             if self.crossbar.has_room(sm) {
@@ -176,6 +181,7 @@ impl Requests {
     /// Hears that cycles of the network before `cycle` need to know of no other request of `sm`.
     pub fn note_clock(&mut self, sm: usize, cycle: Cycle) {
         self.known_to[sm] = cycle;
+        self.followed.set(sm, cycle != Cycle::NEVER);
     }
 
     /// Hears when the next request leaves the input queue of `slice`.
@@ -214,10 +220,11 @@ impl Requests {
     /// Advances to `end`, or as far as what the SMs have told allows, and what is known of the slices, whose
     /// clock is `slices`.
     pub fn advance(&mut self, end: Cycle, slices: Cycle) {
-        let known_to = self.known_to.iter().fold(Cycle::NEVER, |first, &known| first.min(known));
+        let known_to = self.followed.iter().map(|sm| self.known_to[sm]);
+        let known_to = known_to.fold(Cycle::NEVER, |first, known| first.min(known));
         while self.clock < end {
             let now = if self.every_cycle { self.clock } else { self.due.max(self.clock) };
-            if now >= end.min(known_to) && !self.is_known(now) {
+            if now >= known_to && !self.is_known(now) {
                 self.clock = self.clock.max(known_to.min(now));
                 return;
             }
@@ -303,16 +310,15 @@ impl Requests {
 
     /// Finds the SMs whose request may leave by `now`.
     fn find_ready(&mut self, now: Cycle) {
-        self.next_later = Cycle::NEVER;
+        let (mut still_later, mut next) = (Ports::default(), Cycle::NEVER);
         for number in self.later.iter() {
             let may_leave = self.may_leave[number];
-            if may_leave <= now {
-                self.later.set(number, false);
-                self.ready.set(number, true);
-            } else {
-                self.next_later = self.next_later.min(may_leave);
-            }
+            let is_ready = may_leave <= now;
+            self.ready.add(number, is_ready);
+            still_later.add(number, !is_ready);
+            next = next.min(if is_ready { Cycle::NEVER } else { may_leave });
         }
+        (self.later, self.next_later) = (still_later, next);
     }
 
     /// Takes a request of each SM into the network that is ready.
@@ -322,7 +328,7 @@ impl Requests {
             let mut request = port.waiting.pop_front().expect("it asks");
             port.left.push(now);
             self.left.set(number, true);
-            request.stamps.injected = now;
+            request.stamps.injected = now.into();
             let slice = self.map.slice(request.line, request.sm);
             self.crossbar.push(tick, number, slice, request.data_bytes(self.store_piece), request);
             let Some(front) = port.waiting.front() else {
@@ -330,7 +336,7 @@ impl Requests {
                 self.asking.set(number, false);
                 continue;
             };
-            let may_leave = front.stamps.accepted + 1;
+            let may_leave = front.stamps.accepted.near(now) + 1;
             self.may_leave[number] = may_leave;
             if !self.crossbar.has_room(number) {
                 self.ready.set(number, false);
@@ -344,13 +350,9 @@ impl Requests {
 
     /// Gives the slices the requests that have come to them, as far as they have places.
     fn hand_out(&mut self, tick: Cycle, now: Cycle) {
-        self.next_arrival = Cycle::NEVER;
-        for number in self.crossbar.landing().iter() {
-            let arrival = self.crossbar.next_arrival(number);
-            if arrival > tick {
-                self.next_arrival = self.next_arrival.min(arrival);
-                continue;
-            }
+        let (arrived, next_arrival) = self.crossbar.arrived_by(tick);
+        self.next_arrival = next_arrival;
+        for number in arrived.iter() {
             let door = &mut self.doors[number];
             while door.leaves.front().is_some_and(|&leave| leave <= now) {
                 door.leaves.pop_front();

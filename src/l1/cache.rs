@@ -283,7 +283,7 @@ impl L1 {
     }
 
     fn send(&mut self, now: Cycle, access: Access, kind: RequestKind, slot: u16) {
-        let stamps = Stamps { accepted: now, ..Stamps::default() };
+        let stamps = Stamps { accepted: now.into(), ..Stamps::default() };
         let Access { line, bytes, .. } = access;
         self.miss_queue
             .push(now, Request { line, bytes, kind, sm: self.sm, slot, held: 0, stamps });

@@ -136,9 +136,9 @@ impl Coalescer {
             (stamps.accepted, stamps.injected, stamps.at_slice) =
                 (own.accepted, own.injected, own.at_slice);
             // It may have come after the other one's data.
-            stamps.looked_up = stamps.looked_up.max(own.at_slice);
+            stamps.looked_up = stamps.looked_up.later(own.at_slice);
             stamps.dram_started = stamps.looked_up;
-            stamps.filled = stamps.filled.max(stamps.looked_up);
+            stamps.filled = stamps.filled.later(stamps.looked_up);
             stamps.merged_at_l2 = true;
             Reply { sm: follower.sm, slot: follower.slot, stamps, ..reply }
         })

@@ -122,7 +122,7 @@ impl Slice {
         core: Cycle,
         mut request: Request,
     ) -> Result<(), Refusal> {
-        let stamps = &mut request.stamps;
+        let (stamps, core) = (&mut request.stamps, core.into());
         (stamps.looked_up, stamps.dram_started, stamps.filled) = (core, core, core);
         if request.kind == RequestKind::Store {
             let line = self.map.within_slice(request.line);

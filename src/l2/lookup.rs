@@ -5,7 +5,7 @@ use super::slice::{Refusal, SectorFetch, Slice, Waiting};
 use super::stats::L2Stats;
 use crate::config::machine::L2Mode;
 use crate::parts::{
-    DramRequest, FROM_SLICE, Lookup, MshrId, Request, RequestKind, Way, sectors_of,
+    DramRequest, FROM_SLICE, Lookup, MshrId, Request, RequestKind, Way, bytes_of, sectors_of,
 };
 use crate::units::{Cycle, LineAddr};
 
@@ -17,7 +17,7 @@ impl Slice {
         core: Cycle,
         mut request: Request,
     ) -> Result<(), Refusal> {
-        let stamps = &mut request.stamps;
+        let (stamps, core) = (&mut request.stamps, core.into());
         (stamps.looked_up, stamps.dram_started, stamps.filled) = (core, core, core);
         let line = self.local(request.line);
         let is_change = matches!(request.kind, RequestKind::Store | RequestKind::Atomic);
@@ -177,7 +177,7 @@ impl Slice {
 
     /// The same without an MSHR entry.
     fn room_for(&self, line: LineAddr, bytes: u128, writes: usize) -> Result<(), Refusal> {
-        let fetches = (bytes.count_ones() / self.fetch_bytes) as usize;
+        let fetches = (bytes_of(bytes) / self.fetch_bytes) as usize;
         if !is_copy(line) {
             return self.room_for_dram(fetches + writes);
         }

@@ -6,7 +6,7 @@ use super::stats::L2Stats;
 use crate::config::Machine;
 use crate::config::machine::{L2Coalescer, L2Config, L2Mode, line_bits};
 use crate::parts::{
-    AddressMap, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, TagArray, Way,
+    AddressMap, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, Stamp, TagArray, Way,
 };
 use crate::ring::Ring;
 use crate::units::Cycle;
@@ -91,8 +91,8 @@ struct Arrival {
     entry: MshrId,
     requests: u32,
     bytes: u128,
-    dram_started: Cycle,
-    filled: Cycle,
+    dram_started: Stamp,
+    filled: Stamp,
 }
 
 impl Slice {
@@ -144,7 +144,7 @@ impl Slice {
 
     /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].
     pub fn accept(&mut self, now: Cycle, core: Cycle, mut request: Request) {
-        request.stamps.at_slice = core;
+        request.stamps.at_slice = core.into();
         let looked_up = now + self.tag_latency;
         match &mut self.coalescer {
             None => self.input.push(looked_up, request),
@@ -282,7 +282,7 @@ impl Slice {
         if sector.left > 0 {
             return;
         }
-        let dram_started = sector.started;
+        let (dram_started, filled) = (sector.started.into(), core.into());
         let bytes = self.sectors.of(number);
         fetch.bytes &= !bytes;
         let left = fetch.bytes;
@@ -294,7 +294,7 @@ impl Slice {
         }
         let (requests, _) = self.mshrs.arrive(entry, |waiting| waiting.request.bytes & left == 0);
         if requests > 0 {
-            let arrival = Arrival { entry, requests, bytes, dram_started, filled: core };
+            let arrival = Arrival { entry, requests, bytes, dram_started, filled };
             self.releasing.push(now, arrival);
         }
         self.go_on();
@@ -330,7 +330,7 @@ impl Slice {
         let mut reply = self.replies.pop(now)?;
         self.catch_up(now + 1);
         self.go_on();
-        reply.stamps.replied = core;
+        reply.stamps.replied = core.into();
         Some(reply)
     }
 

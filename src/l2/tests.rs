@@ -60,8 +60,9 @@ fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram(
     let reply = slice.take_reply(Cycle(55), Cycle(55)).unwrap();
     assert_eq!(reply.kind, ReplyKind::Fill);
     let stamps = reply.stamps;
-    let times = (stamps.at_slice.0, stamps.looked_up.0, stamps.dram_started.0, stamps.filled.0);
-    assert_eq!(times, (0, 3, 20, 50));
+    let times = [stamps.at_slice, stamps.looked_up, stamps.dram_started, stamps.filled]
+        .map(|stamp| stamp.near(Cycle(0)).0);
+    assert_eq!(times, [0, 3, 20, 50]);
     slice.accept(Cycle(60), Cycle(60), fetch(0));
     run(&mut slice, 60, 64);
     assert!(slice.next_reply(Cycle(67)).is_none());

@@ -95,6 +95,8 @@ pub struct Crossbar<P: Packet> {
     output_count: Divisor,
     /// By output: no packet can go there before; never, while its pipe is full.
     due: Box<[Cycle]>,
+    /// By output: when the next packet arrives there.
+    arrivals: Box<[Cycle]>,
     /// The least `due` of an output that is wanted, or less.
     next_due: Cycle,
     /// Outputs that any input wants.
@@ -161,6 +163,7 @@ impl<P: Packet> Crossbar<P> {
             outputs: vec![output; outputs].into(),
             output_count: Divisor::new(outputs as u64),
             due: vec![Cycle(0); outputs].into(),
+            arrivals: vec![Cycle::NEVER; outputs].into(),
             next_due: Cycle::NEVER,
             wanted: Ports::default(),
             landing: Ports::default(),
@@ -274,15 +277,28 @@ impl<P: Packet> Crossbar<P> {
         }
         // The first choice rotates, so that no output is always matched last.
         let first = self.output_count.divide(now.0).1 as usize;
-        let (later, sooner) = self.wanted.split(first);
+        let (later, sooner) = self.due_by(now).split(first);
         for outputs in [sooner, later] {
             for output in outputs.iter() {
-                if self.due[output] <= now {
-                    self.serve(now, output, sent);
-                }
+                self.serve(now, output, sent);
                 self.next_due = self.next_due.min(self.due[output]);
             }
         }
+    }
+
+    /// The outputs that are due at `now`; notes when the first of the others is.
+    #[inline]
+    fn due_by(&mut self, now: Cycle) -> Ports {
+        // Without a branch on what is hard to foretell.
+        let (mut due, mut next) = (Ports::default(), Cycle::NEVER);
+        for output in self.wanted.iter() {
+            let at = self.due[output];
+            let is_due = at <= now;
+            due.add(output, is_due);
+            next = next.min(if is_due { Cycle::NEVER } else { at });
+        }
+        self.next_due = self.next_due.min(next);
+        due
     }
 
     fn serve(&mut self, now: Cycle, port: usize, sent: &mut impl FnMut(Sent<'_, P>)) {
@@ -292,7 +308,7 @@ impl<P: Packet> Crossbar<P> {
             return;
         }
         let free = output.wanted_by.without(&self.busy).with(&output.shared_by);
-        let Some(chosen) = free.next_from(output.turn).or_else(|| free.next_from(0)) else {
+        let Some(chosen) = free.next_round(output.turn) else {
             self.due[port] = self.next_free;
             return;
         };
@@ -324,6 +340,9 @@ impl<P: Packet> Crossbar<P> {
         output.busy_until = now + u64::from(flits.1);
         output.last_arrival = arrives;
         sent(Sent { input: chosen, output: port, arrives, packet });
+        if output.pipe.is_empty() {
+            self.arrivals[port] = arrives;
+        }
         output.pipe.push(arrives, packet.landed());
         output.turn = chosen + 1;
         self.landing.set(port, true);
@@ -349,6 +368,7 @@ impl<P: Packet> Crossbar<P> {
     pub fn pop(&mut self, now: Cycle, output: usize) -> Option<P::Landed> {
         let pipe = &mut self.outputs[output].pipe;
         let packet = pipe.pop(now)?;
+        self.arrivals[output] = pipe.next_visible();
         self.landing.set(output, !pipe.is_empty());
         if self.blocked.contains(output) {
             self.blocked.set(output, false);
@@ -382,7 +402,20 @@ impl<P: Packet> Crossbar<P> {
     /// When the next packet arrives at `output`.
     #[inline]
     pub fn next_arrival(&self, output: usize) -> Cycle {
-        self.outputs[output].pipe.next_visible()
+        self.arrivals[output]
+    }
+
+    /// The outputs at which a packet has arrived by `now`, and when the next one arrives at any of the others.
+    #[inline]
+    pub fn arrived_by(&self, now: Cycle) -> (Ports, Cycle) {
+        let (mut arrived, mut next) = (Ports::default(), Cycle::NEVER);
+        for output in self.landing.iter() {
+            let at = self.arrivals[output];
+            let has_arrived = at <= now;
+            arrived.add(output, has_arrived);
+            next = next.min(if has_arrived { Cycle::NEVER } else { at });
+        }
+        (arrived, next)
     }
 
     /// True when it holds no packet at all.

@@ -16,6 +16,12 @@ impl Ports {
         if member { self.0[word] |= bit } else { self.0[word] &= !bit }
     }
 
+    /// Makes `port` a member if `member` is true.
+    #[inline]
+    pub fn add(&mut self, port: usize, member: bool) {
+        self.0[port / 64] |= u64::from(member) << (port % 64);
+    }
+
     /// True when it has no member.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -30,7 +36,7 @@ impl Ports {
 
     /// The lowest member from `from` on.
     #[inline]
-    pub fn next_from(&self, from: usize) -> Option<usize> {
+    fn next_from(&self, from: usize) -> Option<usize> {
         let mut word = from / 64;
         let mut bits = *self.0.get(word)? & (!0 << (from % 64));
         while bits == 0 {
@@ -38,6 +44,19 @@ impl Ports {
             bits = *self.0.get(word)?;
         }
         Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+
+    /// The lowest member from `from` on, or else the lowest of all.
+    #[inline]
+    pub fn next_round(&self, from: usize) -> Option<usize> {
+        let Ports([first, others @ ..]) = *self;
+        if others == [0; WORDS - 1] {
+            // Most machines have no more ports than one word has bits.
+            let later = if from < 64 { first & (!0 << from) } else { 0 };
+            let word = if later != 0 { later } else { first };
+            return (word != 0).then_some(word.trailing_zeros() as usize);
+        }
+        self.next_from(from).or_else(|| self.next_from(0))
     }
 
     /// The members, lowest first, as they are now.
@@ -125,6 +144,10 @@ mod tests {
             assert_eq!(ports.without(&below), rest);
         }
         assert_eq!(ports.next_from(65), Some(130));
+        assert_eq!((ports.next_round(65), ports.next_round(256)), (Some(130), Some(0)));
+        let (below, _) = ports.split(64);
+        assert_eq!((below.next_round(6), below.next_round(64)), (Some(63), Some(0)));
+        assert_eq!(Ports::default().next_round(3), None);
         assert!(ports.contains(255) && !ports.contains(254));
     }
 }

@@ -10,6 +10,6 @@ mod tags;
 pub use access::{Access, AccessKind, DataCache, Outcome, Refusal, Released, Waiter};
 pub use address::AddressMap;
 pub use mshr::{MshrFile, MshrId};
-pub use packet::{DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, Stamps};
-pub use sectors::{Sectors, sectors_of};
+pub use packet::{DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, Stamp, Stamps};
+pub use sectors::{Sectors, bytes_of, sectors_of};
 pub use tags::{Lookup, TagArray, Way};

@@ -1,6 +1,6 @@
 //! What travels between an SM and the L2, and the times it collects on the way.
 
-use super::sectors::Sectors;
+use super::sectors::{Sectors, bytes_of};
 use crate::units::{Cycle, LineAddr};
 
 /// What a request asks of the L2.
@@ -86,9 +86,9 @@ impl Request {
             RequestKind::Fetch | RequestKind::Load => 0,
             RequestKind::Store if store_piece > 1 => {
                 let pieces = Sectors::new(u128::BITS, store_piece);
-                pieces.around(self.bytes).count_ones()
+                bytes_of(pieces.around(self.bytes))
             }
-            RequestKind::Store | RequestKind::Atomic => self.bytes.count_ones(),
+            RequestKind::Store | RequestKind::Atomic => bytes_of(self.bytes),
         }
     }
 }
@@ -96,7 +96,33 @@ impl Request {
 impl Reply {
     /// Bytes of data it carries, besides the header.
     pub fn data_bytes(&self) -> u32 {
-        self.bytes.count_ones()
+        bytes_of(self.bytes)
+    }
+}
+
+/// A core cycle, known by its low bits: a request is never under way for 2^31 cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp(u32);
+
+impl From<Cycle> for Stamp {
+    #[inline]
+    fn from(cycle: Cycle) -> Stamp {
+        Stamp(cycle.0 as u32)
+    }
+}
+
+impl Stamp {
+    /// The later of two, which lie less than 2^31 cycles apart.
+    #[inline]
+    pub fn later(self, other: Stamp) -> Stamp {
+        if (self.0.wrapping_sub(other.0) as i32) < 0 { other } else { self }
+    }
+
+    /// The cycle, which lies less than 2^31 cycles before or behind `other`.
+    #[inline]
+    pub fn near(self, other: Cycle) -> Cycle {
+        let distance = self.0.wrapping_sub(other.0 as u32) as i32;
+        Cycle(other.0.wrapping_add_signed(i64::from(distance)))
     }
 }
 
@@ -106,19 +132,19 @@ impl Reply {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamps {
     /// The L1 accepted the access.
-    pub accepted: Cycle,
+    pub accepted: Stamp,
     /// It left the L1's miss queue for the request network.
-    pub injected: Cycle,
+    pub injected: Stamp,
     /// It arrived at the L2 slice.
-    pub at_slice: Cycle,
+    pub at_slice: Stamp,
     /// The slice's tags accepted it.
-    pub looked_up: Cycle,
+    pub looked_up: Stamp,
     /// The first DRAM command for it went out; equals `looked_up` for a hit and for a merged request.
-    pub dram_started: Cycle,
+    pub dram_started: Stamp,
     /// The slice had its data: `looked_up` for a hit.
-    pub filled: Cycle,
+    pub filled: Stamp,
     /// The reply left the slice for the reply network.
-    pub replied: Cycle,
+    pub replied: Stamp,
     /// It waited for another request's fetch.
     pub merged_at_l2: bool,
 }

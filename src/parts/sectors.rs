@@ -7,23 +7,34 @@ pub fn sectors_of(bytes: u128) -> u32 {
     (0..4).map(|number| u32::from(bytes >> (32 * number) & SECTOR != 0)).sum()
 }
 
+/// How many bytes a mask has. Most have all or none.
+#[inline]
+pub fn bytes_of(mask: u128) -> u32 {
+    match mask {
+        0 => 0,
+        u128::MAX => 128,
+        _ => mask.count_ones(),
+    }
+}
+
 /// The sectors of a line. A line of one sector is a line that is fetched as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sectors {
     whole: u128,
+    line: u32,
     sector: u32,
 }
 
 impl Sectors {
     /// Lines of `line` bytes in sectors of `sector` bytes; powers of two, at most 128.
     pub fn new(line: u32, sector: u32) -> Self {
-        Sectors { whole: u128::MAX >> (128 - line), sector: sector.min(line) }
+        Sectors { whole: u128::MAX >> (128 - line), line, sector: sector.min(line) }
     }
 
     /// Sectors of a line.
     #[inline]
     pub fn count(self) -> usize {
-        (self.whole.count_ones() / self.sector) as usize
+        (self.line / self.sector) as usize
     }
 
     /// Bytes of one sector.
@@ -53,7 +64,7 @@ impl Sectors {
     /// All bytes of the sectors that hold any of `bytes`.
     #[inline]
     pub fn around(self, bytes: u128) -> u128 {
-        if self.sector == self.whole.count_ones() {
+        if self.sector == self.line {
             return if bytes == 0 { 0 } else { self.whole };
         }
         if bytes == 0 || bytes == self.whole {

@@ -1,6 +1,6 @@
 //! Where one access spent its time: the latency ledger's entry, and the issue ledger's explanation.
 
-use crate::parts::{Released, Stamps, Waiter};
+use crate::parts::{Released, Stamp, Stamps, Waiter};
 use crate::stats::{IssueReason, LatencyLedger, LatencyStage};
 use crate::units::Cycle;
 
@@ -89,16 +89,17 @@ impl<'a> Journey<'a> {
             Way::Shared => last = Stage::Shared,
             Way::Merged(arrived) => until(Stage::Memory(LatencyStage::L1Merged), arrived),
             Way::L2(stamps, arrived) => {
-                until(Stage::Memory(LatencyStage::L1), stamps.injected);
-                until(Stage::Memory(LatencyStage::RequestNetwork), stamps.at_slice);
-                until(Stage::Memory(LatencyStage::L2Queue), stamps.looked_up);
+                let at = |stamp: Stamp| stamp.near(arrived);
+                until(Stage::Memory(LatencyStage::L1), at(stamps.injected));
+                until(Stage::Memory(LatencyStage::RequestNetwork), at(stamps.at_slice));
+                until(Stage::Memory(LatencyStage::L2Queue), at(stamps.looked_up));
                 if stamps.merged_at_l2 {
-                    until(Stage::Memory(LatencyStage::L2Merged), stamps.filled);
+                    until(Stage::Memory(LatencyStage::L2Merged), at(stamps.filled));
                 } else {
-                    until(Stage::Memory(LatencyStage::DramQueue), stamps.dram_started);
-                    until(Stage::Memory(LatencyStage::DramService), stamps.filled);
+                    until(Stage::Memory(LatencyStage::DramQueue), at(stamps.dram_started));
+                    until(Stage::Memory(LatencyStage::DramService), at(stamps.filled));
                 }
-                until(Stage::Memory(LatencyStage::L2), stamps.replied);
+                until(Stage::Memory(LatencyStage::L2), at(stamps.replied));
                 until(Stage::Memory(LatencyStage::ReplyNetwork), arrived);
             }
         }
@@ -137,13 +138,13 @@ mod tests {
             merged,
             arrived: Cycle(100),
             stamps: Stamps {
-                accepted: Cycle(12),
-                injected: Cycle(15),
-                at_slice: Cycle(25),
-                looked_up: Cycle(30),
-                dram_started: Cycle(50),
-                filled: Cycle(80),
-                replied: Cycle(90),
+                accepted: Cycle(12).into(),
+                injected: Cycle(15).into(),
+                at_slice: Cycle(25).into(),
+                looked_up: Cycle(30).into(),
+                dram_started: Cycle(50).into(),
+                filled: Cycle(80).into(),
+                replied: Cycle(90).into(),
                 merged_at_l2: false,
             },
         }
