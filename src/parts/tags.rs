@@ -33,7 +33,7 @@ pub struct TagArray {
     set_bits: u32,
     index: SetIndex,
     replacement: Replacement,
-    /// [`NO_LINE`] for an empty way.
+    /// What an empty way holds means nothing.
     lines: Box<[LineAddr]>,
     /// The way with the least rank of its set makes room: [`EMPTY`], [`RESERVED`], or by age.
     ranks: Box<[u64]>,
@@ -57,8 +57,6 @@ struct Round {
 /// Bits of an age below the round's number.
 const ROUND: u32 = 32;
 
-/// In place of the line of an empty way.
-const NO_LINE: LineAddr = LineAddr(u64::MAX);
 /// The rank of an empty way.
 const EMPTY: u64 = 0;
 /// The rank of a way that makes no room.
@@ -75,7 +73,7 @@ impl TagArray {
             set_bits: sets.trailing_zeros(),
             index,
             replacement,
-            lines: vec![NO_LINE; lines].into(),
+            lines: vec![LineAddr::default(); lines].into(),
             ranks: vec![EMPTY; lines].into(),
             dirty: vec![false; lines].into(),
             ages: vec![0; lines].into(),
@@ -119,8 +117,9 @@ impl TagArray {
     #[inline]
     pub fn lookup(&self, line: LineAddr) -> Lookup {
         let first = self.set_of(line) * self.ways;
-        let set = &self.lines[first..first + self.ways];
-        let Some(place) = set.iter().position(|&other| other == line) else {
+        let set = first..first + self.ways;
+        let mut ways = self.lines[set.clone()].iter().zip(&self.ranks[set]);
+        let Some(place) = ways.position(|(&other, &rank)| other == line && rank != EMPTY) else {
             return Lookup::Absent;
         };
         let way = Way((first + place) as u32);
@@ -155,14 +154,13 @@ impl TagArray {
     /// The line that `way` holds and that a new one would push out; `None` for an empty way.
     #[inline]
     pub fn occupant(&self, way: Way) -> Option<LineAddr> {
-        let line = self.lines[way.index()];
-        (line != NO_LINE).then_some(line)
+        (self.ranks[way.index()] != EMPTY).then_some(self.lines[way.index()])
     }
 
     /// True when `way` holds bytes that memory lacks.
     #[inline]
     pub fn is_dirty(&self, way: Way) -> bool {
-        self.dirty[way.index()]
+        self.ranks[way.index()] != EMPTY && self.dirty[way.index()]
     }
 
     /// Notes whether `way` holds bytes that memory lacks.
@@ -208,7 +206,7 @@ impl TagArray {
     #[inline]
     pub fn reserve(&mut self, way: Way, line: LineAddr) {
         let index = way.index();
-        if self.ranks[index] == RESERVED || self.lines[index] != line {
+        if matches!(self.ranks[index], EMPTY | RESERVED) || self.lines[index] != line {
             self.dirty[index] = false;
         }
         self.lines[index] = line;
@@ -249,18 +247,18 @@ impl TagArray {
             round.used -= usize::from(self.ages[index] >> ROUND == round.number);
             self.ages[index] = 0;
         }
-        (self.lines[index], self.ranks[index]) = (NO_LINE, EMPTY);
+        self.ranks[index] = EMPTY;
         self.dirty[index] = false;
     }
 
     /// Drops every line. No fill may be on its way.
     pub fn invalidate_all(&mut self) {
         assert!(!self.ranks.contains(&RESERVED), "invalidation with a fill on its way");
-        self.lines.fill(NO_LINE);
         self.ranks.fill(EMPTY);
-        self.dirty.fill(false);
-        self.ages.fill(0);
-        self.rounds.iter_mut().for_each(|round| round.used = 0);
+        if self.replacement == Replacement::Nru {
+            self.ages.fill(0);
+            self.rounds.iter_mut().for_each(|round| round.used = 0);
+        }
     }
 }
 
