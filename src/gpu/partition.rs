@@ -19,7 +19,7 @@ const AT_FIRST: usize = 256;
 /// A reply that left a slice for the reply network.
 pub struct Departure {
     /// The slice, among those of the partition.
-    pub part: usize,
+    pub part: u16,
     /// When.
     pub cycle: Cycle,
     /// The reply.
@@ -65,6 +65,8 @@ pub struct Partition {
     port_room: usize,
     /// Replies that a slice sends in a core cycle, at most.
     most_replies: usize,
+    /// Some replies leave together.
+    is_sharing: bool,
     /// Slices that may find no room in the network, as far as known, a bit each.
     blocked: u64,
     /// Slices whose next request finds no room in the DRAM's queue, a bit each: they are woken when there is.
@@ -118,6 +120,7 @@ impl Partition {
             ports: vec![port; count].into(),
             port_room,
             most_replies: clocks.l2.most_ticks() as usize * sharing,
+            is_sharing: sharing > 1,
             blocked: 0,
             wait_for_dram: 0,
             brought: (0..count).map(|_| Ring::new(brought)).collect(),
@@ -392,7 +395,8 @@ impl Partition {
         let (slice, port) = (&mut self.slices[part], &self.ports[part]);
         let mut due = Cycle::NEVER;
         let is_for_slice = is_paired && slice.is_reply_for_slice();
-        if is_for_slice || self.port_room >= port.held + slice.replies_at_once() {
+        let replies_at_once = if self.is_sharing { slice.replies_at_once() } else { 1 };
+        if is_for_slice || self.port_room >= port.held + replies_at_once {
             due = slice.reply_ready().max(next);
         } else if let Some(&leave) = port.leaves.front() {
             due = self.clocks.l2.ticks_before(leave + 1).max(next);
@@ -413,20 +417,25 @@ impl Partition {
             port.held -= 1;
         }
         let is_for_slice = slice.is_paired() && slice.is_reply_for_slice();
-        if is_for_slice || port.held + slice.replies_at_once() > self.port_room {
+        let replies_at_once = if self.is_sharing { slice.replies_at_once() } else { 1 };
+        if is_for_slice || port.held + replies_at_once > self.port_room {
             return;
         }
         if let Some(reply) = slice.take_reply(now, core) {
-            let first = self.departures.len();
-            self.departures.push(Departure { part, cycle: core, reply, shares_port: false });
-            let others = slice.take_others(&reply);
-            self.departures.extend(others.map(|reply| Departure {
-                part,
-                cycle: core,
-                reply,
-                shares_port: true,
-            }));
-            let count = self.departures.len() - first;
+            let (part, cycle) = (part as u16, core);
+            self.departures.push(Departure { part, cycle, reply, shares_port: false });
+            let mut count = 1;
+            if self.is_sharing {
+                let before = self.departures.len();
+                let others = slice.take_others(&reply);
+                self.departures.extend(others.map(|reply| Departure {
+                    part,
+                    cycle,
+                    reply,
+                    shares_port: true,
+                }));
+                count += self.departures.len() - before;
+            }
             port.held += count;
             self.unanswered -= count;
         }

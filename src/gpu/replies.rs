@@ -211,7 +211,7 @@ impl Replies {
                     break;
                 }
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
-                let input = number * self.sharing + part;
+                let input = number * self.sharing + usize::from(part);
                 if shares_port {
                     self.crossbar.push_sharing(tick, input, sm, data, *reply);
                 } else {
