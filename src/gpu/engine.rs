@@ -209,7 +209,10 @@ impl Gpu {
                 }
                 watch.look(&floor, launch.started)?;
                 pace.end_phase(|| floor.clock());
-                plan = floor.plan(&launch);
+                // At the end no clock is left to plan with.
+                if launch.has_more() || !floor.is_idle() {
+                    plan = floor.plan(&launch);
+                }
             }
             Ok(all.floor(&mut roster).end(&launch))
         })?;
