@@ -1,0 +1,69 @@
+//! What was recorded on a GPU is complete and can be read, and the stored comparison is of this state of the model.
+
+use std::path::Path;
+
+use gsim::calibrate::correlate::correlate;
+use gsim::config::{ResolvedRun, StudyFile};
+use gsim::native::counters::{COUNTERS_FILE, CounterReport, METRICS};
+use gsim::native::{NATIVE_FILE, NativeReport};
+use gsim::study::Options;
+
+const RECORDINGS: &str = "results/h200/native";
+
+/// The runs of the study that were recorded, by the names of their folders.
+fn recorded_runs() -> Vec<ResolvedRun> {
+    let study = StudyFile::read(Path::new("configs/studies/h200.ron")).unwrap();
+    let points = study.points(&[]).unwrap().into_iter();
+    points
+        .map(|mut point| {
+            let label = point.labels[0].replace(['^', ' '], "-");
+            point.run.config.name = format!("h200-{label}");
+            point.run
+        })
+        .collect()
+}
+
+#[test]
+fn every_run_was_recorded_with_every_counter_and_no_byte_differs() {
+    let runs = recorded_runs();
+    assert!(runs.len() >= 33);
+    let mut compared = 0;
+    for run in runs {
+        let folder = Path::new(RECORDINGS).join(&run.config.name);
+        let native = NativeReport::read(&folder.join(NATIVE_FILE)).unwrap();
+        assert_eq!((&native.name, &native.workload), (&run.config.name, &run.config.workload));
+        for buffer in &native.agreement.buffers {
+            assert_eq!(buffer.differ, 0, "{}: {}", native.name, buffer.name);
+            compared += buffer.bytes;
+        }
+        assert!(native.cold_us() > 0.0);
+        let counters = CounterReport::read(&folder.join(COUNTERS_FILE)).unwrap();
+        assert_eq!(counters.launches.len(), native.launches.len(), "{}", native.name);
+        for metric in METRICS {
+            assert!(counters.sum(metric.counter).is_some(), "{}: {}", native.name, metric.name);
+        }
+    }
+    assert!(compared > 2_000_000_000, "{compared} bytes");
+}
+
+#[test]
+fn the_stored_comparison_is_of_this_model() {
+    let table = "results/h200/correlation/correlation.csv";
+    let mut table = csv::Reader::from_path(table).unwrap();
+    let stored: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    // Small ones, of each kind.
+    let small = ["h200-spmv", "h200-stencil-char-2-19", "h200-tiles"];
+    let runs = recorded_runs().into_iter().filter(|run| small.contains(&&*run.config.name));
+    let options = Options { jobs: 1, ..Options::default() };
+    let pairs = correlate(runs.collect(), Path::new(RECORDINGS), &options, &|_| ()).unwrap();
+    assert_eq!(pairs.len(), small.len());
+    for pair in pairs {
+        for metric in METRICS.iter().filter(|metric| metric.name != "cycles") {
+            let Some((simulated, measured)) = pair.values(metric).unwrap() else { continue };
+            let row = stored.iter().find(|row| row[0] == *pair.name && row[1] == *metric.name);
+            let row = row.unwrap_or_else(|| panic!("{}: no row for {}", pair.name, metric.name));
+            let now = [format!("{measured:.1}"), format!("{simulated:.1}")];
+            assert_eq!([&row[2], &row[3]], [&now[0], &now[1]], "{}: {}", pair.name, metric.name);
+        }
+    }
+}
