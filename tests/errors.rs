@@ -162,6 +162,16 @@ fn an_override_of_the_command_line_is_named() {
             &["--set", "l1.sets"],
             "--set l1.sets: \"l1.sets\" is not path=value (hint: for example l1.mshr_mergers=16)",
         ),
+        (
+            &[
+                "--set",
+                "machine=h200",
+                "--set",
+                "l2.partitions=Two(upper: [9], latency: 74, queue: 8)",
+            ],
+            "--set l2.partitions=Two(upper: [9], latency: 74, queue: 8): l2.partitions names GPC 9, \
+             to which sm.gpcs gives no TPC (hint: set sm.gpcs too)",
+        ),
         (&["--set", "name=.x"], "--set name=.x: the name \".x\" starts with a dot"),
         (
             &["--set", "machine=gtx4800"],

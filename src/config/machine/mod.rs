@@ -124,7 +124,13 @@ impl MachineFields {
                 ));
             }
         }
-        let L2Partitions::Two { .. } = l2.partitions else { return Ok(()) };
+        let L2Partitions::Two { upper, .. } = &l2.partitions else { return Ok(()) };
+        if let Some(gpc) = upper.iter().find(|gpc| !self.sm.gpcs.contains(gpc)) {
+            return Err(format!(
+                "l2.partitions names GPC {}, to which sm.gpcs gives no TPC",
+                gpc.get()
+            ));
+        }
         let (slices, channels) = (l2.slices.get(), self.dram.channels.get());
         if slices != channels || channels % 2 != 0 {
             return Err(format!(
