@@ -7,7 +7,10 @@
 use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+#[path = "../tests/common/peak.rs"]
+mod peak;
 
 use gsim::report::plot::{Axis, Body, Chart, LineSeries, Lines};
 
@@ -92,22 +95,9 @@ fn run(set: &[String]) -> Point {
         .stdout(Stdio::null())
         .spawn()
         .expect("gsim starts");
-    let status = Path::new("/proc").join(child.id().to_string()).join("status");
-    let mut mib: f64 = 0.0;
-    while child.try_wait().expect("a child").is_none() {
-        mib = mib.max(high_water_mark(&status).unwrap_or(0.0));
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    let mib = peak::peak_of(&mut child) as f64 / f64::from(1 << 20);
     let seconds = begin.elapsed().as_secs_f64();
-    assert!(child.wait().expect("it has ended").success(), "gsim run fails with {set:?}");
     Point { seconds, mib }
-}
-
-/// `VmHWM` of a process `[MiB]`.
-fn high_water_mark(status: &Path) -> Option<f64> {
-    let text = std::fs::read_to_string(status).ok()?;
-    let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
 }
 
 fn draw(stem: &str, label: &str, all: &[(String, Vec<(f64, Point)>)]) {

@@ -106,6 +106,12 @@ impl Divisor {
     }
 }
 
+/// Fibonacci hashing: the upper half of the product with the golden ratio's fraction [0..2^32].
+#[inline]
+pub fn fibonacci(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,15 +2,15 @@
 //!
 //! Measured on Linux only, where the kernel tells a process's peak; elsewhere the tests pass unseen and say so.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+
+#[path = "common/peak.rs"]
+mod peak;
 
 const MIB: u64 = 1 << 20;
 
 /// The peak resident memory of `gsim run` for the char stencil, one iteration [bytes]; none where the
-/// system does not tell. It is asked until the process ends: what comes after the last question is the
-/// exit.
+/// system does not tell.
 fn peak_of_run(elements: u64) -> Option<u64> {
     if !cfg!(target_os = "linux") {
         println!("skipped: the peak of a process is read from /proc, which only Linux has");
@@ -26,27 +26,9 @@ fn peak_of_run(elements: u64) -> Option<u64> {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut peak = 0;
-    let status = loop {
-        peak = peak.max(high_water_mark(child.id()).unwrap_or(0));
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
-    assert!(status.success());
+    let peak = peak::peak_of(&mut child);
     assert!(peak > 0, "/proc tells no peak");
     Some(peak)
-}
-
-/// `VmHWM` of a process [bytes]; none when it has ended.
-fn high_water_mark(process: u32) -> Option<u64> {
-    let status =
-        std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("status"));
-    let text = status.ok()?;
-    let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
 }
 
 #[test]

@@ -13,14 +13,7 @@ const RECORDINGS: &str = "results/h200/native";
 /// The runs of the study that were recorded, by the names of their folders.
 fn recorded_runs() -> Vec<ResolvedRun> {
     let study = StudyFile::read(Path::new("configs/studies/h200.ron")).unwrap();
-    let points = study.points(&[]).unwrap().into_iter();
-    points
-        .map(|mut point| {
-            let label = point.labels[0].replace(['^', ' '], "-");
-            point.run.config.name = format!("h200-{label}");
-            point.run
-        })
-        .collect()
+    study.runs(&[]).unwrap()
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod machine;
 mod native;
 mod run;
 mod runs;
+mod simulating;
 mod study;
 mod workload;
 

@@ -77,11 +77,7 @@ pub(super) fn expand(
     for file in files {
         if is_study(file)? {
             let study = StudyFile::read(file)?;
-            for point in study.points(sets)? {
-                let mut run = point.run;
-                run.config.name = name_of(&study.config.name, &point.labels);
-                runs.push((file.clone(), run));
-            }
+            runs.extend(study.runs(sets)?.into_iter().map(|run| (file.clone(), run)));
         } else {
             runs.push((file.clone(), load_run(file, sets)?));
         }
@@ -102,15 +98,6 @@ fn is_study(file: &Path) -> Result<bool> {
     let text = parse::read_text(file)?;
     let code = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("//"));
     Ok(code.is_some_and(|line| line.starts_with("Study")))
-}
-
-/// A folder's name made of labels: what a name may not hold becomes `-`.
-fn name_of(study: &str, labels: &[String]) -> String {
-    let parts = std::iter::once(study).chain(labels.iter().map(String::as_str));
-    let name = parts.collect::<Vec<_>>().join("-");
-    name.chars()
-        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' })
-        .collect()
 }
 
 #[cfg(test)]

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
-
+use super::simulating::Jobs;
 use super::{SetArgs, print};
 use crate::config::StudyFile;
 use crate::error::Result;
-use crate::study::{self, Event, Options};
+use crate::study;
 
 /// Arguments of `gsim study`.
 #[derive(Debug, clap::Args)]
@@ -19,9 +18,8 @@ pub struct StudyArgs {
     file: PathBuf,
     #[command(flatten)]
     set: SetArgs,
-    /// Simulations at a time [1..=1024]; all cores without it.
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    jobs: Option<u32>,
+    #[command(flatten)]
+    jobs: Jobs,
     /// Folder of the results; this study's are in the folder of its name in it.
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
@@ -41,19 +39,9 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
         point.run.nvrtc.clone_from(&args.nvrtc);
     }
     let started = Instant::now();
-    let bar =
-        if args.quiet { ProgressBar::hidden() } else { ProgressBar::new(points.len() as u64) };
-    let style = "{pos} of {len} runs {wide_bar} {elapsed}, {eta} left";
-    bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
-    bar.tick();
-    let jobs = args.jobs.map_or(0, |jobs| jobs as usize);
-    let options = Options { jobs, ..Options::default() };
-    let table = study::run(&study, &points, &options, &|event| {
-        if event == Event::Simulated {
-            bar.inc(1);
-        }
+    let table = args.jobs.simulate(points.len(), args.quiet, |options, observe| {
+        study::run(&study, &points, options, observe)
     });
-    bar.finish_and_clear();
     let folder = study::save(&study, &table?, &args.out)?;
     if args.quiet {
         return Ok(());

@@ -224,6 +224,24 @@ impl StudyFile {
             })
             .collect()
     }
+
+    /// The same as runs of their own, called by the study's name and the labels of their points.
+    pub fn runs(&self, sets: &[(String, Setting)]) -> Result<Vec<ResolvedRun>> {
+        let named = |StudyPoint { labels, mut run }: StudyPoint| {
+            run.config.name = name_of(&self.config.name, &labels);
+            run
+        };
+        Ok(self.points(sets)?.into_iter().map(named).collect())
+    }
+}
+
+/// A folder's name made of labels: what a name may not hold becomes `-`.
+fn name_of(study: &str, labels: &[String]) -> String {
+    let parts = std::iter::once(study).chain(labels.iter().map(String::as_str));
+    let name = parts.collect::<Vec<_>>().join("-");
+    name.chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' })
+        .collect()
 }
 
 #[cfg(test)]

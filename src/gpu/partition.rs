@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::channel::{Channel, Tag};
 use super::clocks::Clocks;
 use crate::config::Machine;
-use crate::config::machine::{L2Coalescer, L2Partitions};
+use crate::config::machine::L2Partitions;
 use crate::dram::Controller;
 use crate::l2::Slice;
 use crate::parts::{Reply, Request};
@@ -65,8 +65,6 @@ pub struct Partition {
     port_room: usize,
     /// Replies that a slice sends in a core cycle, at most.
     most_replies: usize,
-    /// Some replies leave together.
-    is_sharing: bool,
     /// Slices that may find no room in the network, as far as known, a bit each.
     blocked: u64,
     /// Slices whose next request finds no room in the DRAM's queue, a bit each: they are woken when there is.
@@ -102,10 +100,6 @@ impl Partition {
         let channels = machine.dram.channels.size() / partitions;
         let port_room = machine.noc.input_queue.size();
         let port = Port { held: 0, leaves: VecDeque::with_capacity(port_room) };
-        let sharing = match machine.l2.coalescer {
-            L2Coalescer::None => 1,
-            L2Coalescer::PerGpc { requests, .. } => requests.size(),
-        };
         // Every fetch of a slice comes in four pieces, at most.
         let brought = if channels > 1 { machine.l2.mshr_entries.size() * 4 } else { 1 };
         Partition {
@@ -119,8 +113,7 @@ impl Partition {
             l2_core: Cycle(0),
             ports: vec![port; count].into(),
             port_room,
-            most_replies: clocks.l2.most_ticks() as usize * sharing,
-            is_sharing: sharing > 1,
+            most_replies: clocks.l2.most_ticks() as usize * machine.l2.coalescer.requests(),
             blocked: 0,
             wait_for_dram: 0,
             brought: (0..count).map(|_| Ring::new(brought)).collect(),
@@ -300,6 +293,7 @@ impl Partition {
                 self.due[part] = self.tick_slice(part, Cycle(tick), core);
             }
         }
+        self.find_dram_due();
         self.find_l2_due();
     }
 
@@ -392,13 +386,10 @@ impl Partition {
         }
         self.send_reply(part, now, core);
         let next = now + 1;
-        let (slice, port) = (&mut self.slices[part], &self.ports[part]);
         let mut due = Cycle::NEVER;
-        let is_for_slice = is_paired && slice.is_reply_for_slice();
-        let replies_at_once = if self.is_sharing { slice.replies_at_once() } else { 1 };
-        if is_for_slice || self.port_room >= port.held + replies_at_once {
-            due = slice.reply_ready().max(next);
-        } else if let Some(&leave) = port.leaves.front() {
+        if self.slices[part].is_reply_for_slice() || self.has_room(part) {
+            due = self.slices[part].reply_ready().max(next);
+        } else if let Some(&leave) = self.ports[part].leaves.front() {
             due = self.clocks.l2.ticks_before(leave + 1).max(next);
         }
         if is_paired {
@@ -409,33 +400,34 @@ impl Partition {
         due.min(self.slices[part].next_event(next))
     }
 
-    /// The oldest reply goes to the network, where there is room for all that leave with it.
+    /// Whether the network has room for all that leave with a slice's oldest reply.
+    #[inline]
+    fn has_room(&self, part: usize) -> bool {
+        self.ports[part].held + self.slices[part].replies_at_once() <= self.port_room
+    }
+
+    /// The oldest reply goes to the network, where that has room.
     fn send_reply(&mut self, part: usize, now: Cycle, core: Cycle) {
-        let (slice, port) = (&mut self.slices[part], &mut self.ports[part]);
+        let port = &mut self.ports[part];
         while port.leaves.front().is_some_and(|&leave| leave < core) {
             port.leaves.pop_front();
             port.held -= 1;
         }
-        let is_for_slice = slice.is_paired() && slice.is_reply_for_slice();
-        let replies_at_once = if self.is_sharing { slice.replies_at_once() } else { 1 };
-        if is_for_slice || port.held + replies_at_once > self.port_room {
+        if self.slices[part].is_reply_for_slice() || !self.has_room(part) {
             return;
         }
+        let (slice, port) = (&mut self.slices[part], &mut self.ports[part]);
         if let Some(reply) = slice.take_reply(now, core) {
             let (part, cycle) = (part as u16, core);
+            let before = self.departures.len();
             self.departures.push(Departure { part, cycle, reply, shares_port: false });
-            let mut count = 1;
-            if self.is_sharing {
-                let before = self.departures.len();
-                let others = slice.take_others(&reply);
-                self.departures.extend(others.map(|reply| Departure {
-                    part,
-                    cycle,
-                    reply,
-                    shares_port: true,
-                }));
-                count += self.departures.len() - before;
-            }
+            self.departures.extend(slice.take_others(&reply).map(|reply| Departure {
+                part,
+                cycle,
+                reply,
+                shares_port: true,
+            }));
+            let count = self.departures.len() - before;
             port.held += count;
             self.unanswered -= count;
         }

@@ -7,7 +7,7 @@ use crate::config::Machine;
 use crate::config::machine::L2Coalescer;
 use crate::parts::{Reply, Request, RequestKind};
 use crate::ring::Ring;
-use crate::units::Cycle;
+use crate::units::{Cycle, fibonacci};
 
 /// A read that others may join.
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,9 +89,8 @@ impl Coalescer {
             return Some(request);
         }
         let gpc = self.gpcs[usize::from(request.sm)];
-        // Fibonacci hashing: the golden ratio's upper bits, scaled to the places.
-        let mixed = request.line.0 ^ u64::from(gpc) << 48;
-        let hash = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        // Scaled to the places.
+        let hash = fibonacci(request.line.0 ^ u64::from(gpc) << 48) as usize;
         let place = (hash * self.last.len()) >> 32;
         let entry = usize::from(self.last[place]);
         let held = &mut self.held[entry];

@@ -122,8 +122,7 @@ impl Slice {
         core: Cycle,
         mut request: Request,
     ) -> Result<(), Refusal> {
-        let (stamps, core) = (&mut request.stamps, core.into());
-        (stamps.looked_up, stamps.dram_started, stamps.filled) = (core, core, core);
+        request.stamps.look_up(core);
         if request.kind == RequestKind::Store {
             let line = self.map.within_slice(request.line);
             self.write(now, line, request)?;
@@ -225,7 +224,8 @@ impl Slice {
     /// True when the oldest reply, ready or not, is for the other slice.
     #[inline]
     pub fn is_reply_for_slice(&self) -> bool {
-        self.replies.front(Cycle::NEVER).is_some_and(|reply| reply.sm == FROM_SLICE)
+        self.far.is_paired
+            && self.replies.front(Cycle::NEVER).is_some_and(|reply| reply.sm == FROM_SLICE)
     }
 
     /// The place in its line, in fetches, of what a reply for the other slice brings.

@@ -17,8 +17,7 @@ impl Slice {
         core: Cycle,
         mut request: Request,
     ) -> Result<(), Refusal> {
-        let (stamps, core) = (&mut request.stamps, core.into());
-        (stamps.looked_up, stamps.dram_started, stamps.filled) = (core, core, core);
+        request.stamps.look_up(core);
         let line = self.local(request.line);
         let is_change = matches!(request.kind, RequestKind::Store | RequestKind::Atomic);
         match (self.mode, request.kind) {

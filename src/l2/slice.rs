@@ -4,7 +4,7 @@ use super::coalescer::Coalescer;
 use super::far::Far;
 use super::stats::L2Stats;
 use crate::config::Machine;
-use crate::config::machine::{L2Coalescer, L2Config, L2Mode, line_bits};
+use crate::config::machine::{L2Config, L2Mode, line_bits};
 use crate::parts::{
     AddressMap, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, Stamp, TagArray, Way,
 };
@@ -156,11 +156,7 @@ impl Slice {
 
     /// From a request's arrival until the slice does anything with it, at least [L2 cycles].
     pub fn first_look(config: &L2Config) -> u64 {
-        let coalescer = match config.coalescer {
-            L2Coalescer::None => 0,
-            L2Coalescer::PerGpc { latency, .. } => latency.cycles(),
-        };
-        config.tag_latency.cycles() - coalescer
+        config.tag_latency.cycles() - config.coalescer.latency()
     }
 
     /// Requests that have come to the coalescer go on to the tags, or wait for another's reply; gives how many do that.
@@ -335,14 +331,14 @@ impl Slice {
     }
 
     /// How many replies leave with the oldest one, itself included.
+    #[inline]
     pub fn replies_at_once(&self) -> usize {
-        match (&self.coalescer, self.replies.front(Cycle::NEVER)) {
-            (Some(coalescer), Some(reply)) => coalescer.replies(reply),
-            _ => 1,
-        }
+        let Some(coalescer) = &self.coalescer else { return 1 };
+        self.replies.front(Cycle::NEVER).map_or(1, |reply| coalescer.replies(reply))
     }
 
     /// The other replies that leave with one that was taken.
+    #[inline]
     pub fn take_others(&mut self, reply: &Reply) -> impl Iterator<Item = Reply> {
         self.coalescer.as_mut().map(|coalescer| coalescer.release(reply)).into_iter().flatten()
     }

@@ -2,7 +2,7 @@
 
 use crate::config::Machine;
 use crate::config::machine::SliceHash;
-use crate::units::{Divisor, LineAddr};
+use crate::units::{Divisor, LineAddr, fibonacci};
 
 /// How addresses spread over L2 slices and DRAM channels.
 ///
@@ -72,11 +72,7 @@ impl AddressMap {
         let (round, slice) = self.slices.divide(self.block.divide(line.0).0);
         let slice = match self.hash {
             SliceHash::RoundRobin => slice,
-            SliceHash::Hashed => {
-                // Fibonacci hashing: the golden ratio's upper bits.
-                let start = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-                self.slices.divide(slice + start).1
-            }
+            SliceHash::Hashed => self.slices.divide(slice + fibonacci(round)).1,
         };
         slice as usize
     }

@@ -149,6 +149,15 @@ pub struct Stamps {
     pub merged_at_l2: bool,
 }
 
+impl Stamps {
+    /// The slice's tags have it in cycle `core`; a hit has its data with that.
+    #[inline]
+    pub fn look_up(&mut self, core: Cycle) {
+        let core = core.into();
+        (self.looked_up, self.dram_started, self.filled) = (core, core, core);
+    }
+}
+
 /// From an L2 slice to its DRAM channel: consecutive bytes of one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DramRequest {

@@ -1,7 +1,7 @@
 //! The tag array of a set-associative cache.
 
 use crate::config::machine::{Replacement, SetIndex};
-use crate::units::LineAddr;
+use crate::units::{LineAddr, fibonacci};
 
 /// A line's place in a tag array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -198,8 +198,7 @@ impl TagArray {
                 *round = Round { number: round.number + 1, used: 1 };
             }
         }
-        // Fibonacci hashing: the golden ratio's upper bits.
-        round.number << ROUND | self.clock.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> ROUND
+        round.number << ROUND | fibonacci(self.clock)
     }
 
     /// Gives `way` to `line`, whose fill is on its way. A line already there keeps its dirty mark.

@@ -45,36 +45,22 @@ extern "C" __global__ void chase_store(const u64* start, int hops, u64* out) {
 }
 
 // Each lane reads a word of shared memory that holds its own address, `stride` words from its neighbour's.
-extern "C" __global__ void chase_shared(int hops, int stride, int* out) {
-    __shared__ unsigned ring[32 * 32];
-    unsigned place;
-    asm volatile("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }"
-                 : "=r"(place) : "l"(&ring[threadIdx.x * stride]));
-    ring[threadIdx.x * stride] = place;
-    __syncthreads();
-    unsigned first = place;
-    for (int i = 0; i < hops; i += 16) {
-        #pragma unroll
-        for (int j = 0; j < 16; ++j)
-            asm volatile("ld.shared.u32 %0, [%0];" : "+r"(place) : : "memory");
+#define CHASE_SHARED(NAME, LANE)                                                               \
+    extern "C" __global__ void NAME(int hops, int stride, int* out) {                          \
+        __shared__ unsigned ring[32 * 32];                                                     \
+        auto lane = LANE;                                                                      \
+        unsigned place;                                                                        \
+        asm volatile("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }"           \
+                     : "=r"(place) : "l"(&ring[lane * stride]));                               \
+        ring[lane * stride] = place;                                                           \
+        __syncthreads();                                                                       \
+        unsigned first = place;                                                                \
+        for (int i = 0; i < hops; i += 16) {                                                   \
+            _Pragma("unroll") for (int j = 0; j < 16; ++j)                                     \
+                asm volatile("ld.shared.u32 %0, [%0];" : "+r"(place) : : "memory");            \
+        }                                                                                      \
+        out[threadIdx.x] = place - first;                                                      \
     }
-    out[threadIdx.x] = place - first;
-}
-
-// As chase_shared, in every warp of the CTA.
-extern "C" __global__ void chase_shared_many(int hops, int stride, int* out) {
-    __shared__ unsigned ring[32 * 32];
-    int lane = threadIdx.x % 32;
-    unsigned place;
-    asm volatile("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }"
-                 : "=r"(place) : "l"(&ring[lane * stride]));
-    ring[lane * stride] = place;
-    __syncthreads();
-    unsigned first = place;
-    for (int i = 0; i < hops; i += 16) {
-        #pragma unroll
-        for (int j = 0; j < 16; ++j)
-            asm volatile("ld.shared.u32 %0, [%0];" : "+r"(place) : : "memory");
-    }
-    out[threadIdx.x] = place - first;
-}
+CHASE_SHARED(chase_shared, threadIdx.x)
+// In every warp of the CTA.
+CHASE_SHARED(chase_shared_many, int(threadIdx.x % 32))

@@ -2,14 +2,12 @@
 
 use std::path::PathBuf;
 
-use indicatif::{ProgressBar, ProgressStyle};
-
 use crate::calibrate::correlate;
 use crate::cli::runs::Selection;
+use crate::cli::simulating::Jobs;
 use crate::cli::{SetArgs, print};
 use crate::config::parse;
 use crate::error::Result;
-use crate::study::{Event, Options};
 
 /// Arguments of `gsim calibrate correlate`.
 #[derive(Debug, clap::Args)]
@@ -24,9 +22,8 @@ pub(in crate::cli) struct CorrelateArgs {
     /// A Markdown file with what was found, for the page.
     #[arg(long, value_name = "FILE.md")]
     findings: Option<PathBuf>,
-    /// Simulations at a time [1..=1024]; all cores without it.
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    jobs: Option<u32>,
+    #[command(flatten)]
+    jobs: Jobs,
     /// Folder of the results; these are in the folder `correlation` in it.
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
@@ -39,17 +36,10 @@ pub(in crate::cli) struct CorrelateArgs {
 pub(super) fn run(args: &CorrelateArgs) -> Result<()> {
     let runs = args.selection.runs(&args.set)?;
     let findings = args.findings.as_deref().map(parse::read_text).transpose()?;
-    let bar = if args.quiet { ProgressBar::hidden() } else { ProgressBar::new(runs.len() as u64) };
-    let style = "{pos} of {len} runs {wide_bar} {elapsed}, {eta} left";
-    bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
-    let options = Options { jobs: args.jobs.map_or(0, |jobs| jobs as usize), ..Options::default() };
-    let runs = runs.into_iter().map(|(_, run)| run).collect();
-    let pairs = correlate::correlate(runs, &args.native, &options, &|event| {
-        if event == Event::Simulated {
-            bar.inc(1);
-        }
+    let runs: Vec<_> = runs.into_iter().map(|(_, run)| run).collect();
+    let pairs = args.jobs.simulate(runs.len(), args.quiet, |options, observe| {
+        correlate::correlate(runs, &args.native, options, observe)
     });
-    bar.finish_and_clear();
     let words = args.selection.words();
     let findings = findings.unwrap_or_default();
     let folder = correlate::save("correlation", &words, &findings, &pairs?, &args.out)?;

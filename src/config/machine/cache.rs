@@ -169,6 +169,24 @@ pub enum L2Coalescer {
     },
 }
 
+impl L2Coalescer {
+    /// Reads that share a reply, at most.
+    pub fn requests(&self) -> usize {
+        match self {
+            L2Coalescer::None => 1,
+            L2Coalescer::PerGpc { requests, .. } => requests.size(),
+        }
+    }
+
+    /// From there to the tag lookup [L2 cycles].
+    pub fn latency(&self) -> u64 {
+        match self {
+            L2Coalescer::None => 0,
+            L2Coalescer::PerGpc { latency, .. } => latency.cycles(),
+        }
+    }
+}
+
 /// The L2: `slices` of them, each as described.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
