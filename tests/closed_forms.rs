@@ -156,7 +156,7 @@ fn a_chase_on_every_preset_costs_the_sum_of_its_latencies() {
         let noc = &machine.noc;
         let network =
             |bytes: u64, slice: u64, sm: u64| bytes.div_ceil(slice.min(sm)) + noc.latency.cycles();
-        let (request, reply) = (noc.request_header_bytes.cycles(), noc.header_bytes.cycles() + 32);
+        let (request, reply) = (noc.header_bytes.cycles(), noc.header_bytes.cycles() + 32);
         let there = issue
             + 1
             + network(request, noc.slice_in_bytes.cycles(), noc.sm_out_bytes.cycles())

@@ -170,10 +170,17 @@ fn l2() -> impl Strategy<Value = Changes> {
             json!({"PerGpc": {"requests": requests, "entries": entries, "latency": latency}})
         }),
     ];
-    let kind = (mode, hash, partitions, coalescer, 1u32..=2);
+    let port = prop_oneof![
+        1 => Just(json!("Unlimited")),
+        1 => (5u32..=8).prop_map(|bits| {
+            let (read, write) = (1 << (bits - 2), 1 << (bits - 3));
+            json!({"Limited": {"read": read, "write": write, "atomic_sector": 4, "atomic_part": bits - 1}})
+        }),
+    ];
+    let kind = (mode, hash, partitions, coalescer, (1u32..=2, port));
     (slices, fetch, sizes, queues, kind).prop_map(|(slices, fetch, sizes, queues, kind)| {
         let ((slices, channels), (sector, fetch)) = (slices, fetch);
-        let (mode, hash, partitions, mut coalescer, tpc_sms) = kind;
+        let (mode, hash, partitions, mut coalescer, (tpc_sms, port)) = kind;
         let (set_bits, mut ways, mut entries, mergers) = sizes;
         let (input, tag_latency, reply) = queues;
         // They need pairs of channels with one slice each, a cache, and something to spare.
@@ -193,6 +200,7 @@ fn l2() -> impl Strategy<Value = Changes> {
             ("sm.tpc_sms", json!(tpc_sms)),
             ("l2.partitions", partitions),
             ("l2.coalescer", coalescer),
+            ("l2.data_port", port),
             ("l2.sector", json!(sector)),
             ("l2.slices", json!(slices)),
             ("dram.channels", json!(channels)),
@@ -234,6 +242,7 @@ fn memory() -> impl Strategy<Value = Changes> {
                 ("noc.sm_port_bytes", json!(sm_port)),
                 ("noc.sm_out_bytes", json!(sm_out)),
                 ("noc.store_piece", json!(if flit == 8 { 1 } else { 32 })),
+                ("noc.mask_bytes", json!(if sm_out == 8 { 0 } else { 32 })),
                 ("clocks.noc_khz", json!(noc)),
                 ("clocks.l2_khz", json!(l2)),
                 ("clocks.dram_khz", json!(dram)),
@@ -247,11 +256,13 @@ fn launch() -> impl Strategy<Value = Changes> {
         1 => Just(json!("Unlimited")),
         2 => (1u32..=5, 1u32..=40).prop_map(|(ctas, cycles)| json!({"Limited": {"ctas": ctas, "cycles": cycles}})),
     ];
-    (0u32..=30, rate, 0u32..=2).prop_map(|(latency, rate, pass_latency)| {
+    let passes = (1u32..=3, prop_oneof![Just(128u32), Just(512)]);
+    (0u32..=30, rate, passes).prop_map(|(latency, rate, (pass_interval, pass_bytes))| {
         vec![
             ("launch.latency", json!(latency)),
             ("launch.rate", rate),
-            ("shared_memory.pass_latency", json!(pass_latency)),
+            ("lsu.pass_interval", json!(pass_interval)),
+            ("lsu.pass_bytes", json!(pass_bytes)),
         ]
     })
 }

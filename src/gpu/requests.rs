@@ -93,6 +93,8 @@ pub struct Requests {
     room: usize,
     /// Stores move in pieces of so many bytes.
     store_piece: u32,
+    /// What the masks of a store take that does not write all of its pieces [bytes].
+    mask_bytes: u32,
     /// Cycles before this one are done.
     clock: Cycle,
     /// The next cycle in which anything happens, as far as known, or less.
@@ -126,6 +128,7 @@ impl Requests {
             doors: (0..slices).map(|_| Door::new(Slice::room(&machine.l2))).collect(),
             room: Slice::room(&machine.l2),
             store_piece: machine.noc.store_piece.get(),
+            mask_bytes: machine.noc.mask_bytes.get(),
             clock: Cycle(0),
             due: Cycle(0),
             last_arrival: None,
@@ -330,7 +333,8 @@ impl Requests {
             self.left.set(number, true);
             request.stamps.injected = now.into();
             let slice = self.map.slice(request.line, request.sm);
-            self.crossbar.push(tick, number, slice, request.data_bytes(self.store_piece), request);
+            let bytes = request.data_bytes(self.store_piece, self.mask_bytes);
+            self.crossbar.push(tick, number, slice, bytes, request);
             let Some(front) = port.waiting.front() else {
                 self.ready.set(number, false);
                 self.asking.set(number, false);

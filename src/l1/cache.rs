@@ -284,9 +284,10 @@ impl L1 {
 
     fn send(&mut self, now: Cycle, access: Access, kind: RequestKind, slot: u16) {
         let stamps = Stamps { accepted: now.into(), ..Stamps::default() };
-        let Access { line, bytes, .. } = access;
-        self.miss_queue
-            .push(now, Request { line, bytes, kind, sm: self.sm, slot, held: 0, stamps });
+        let Access { line, bytes, atomic_work, .. } = access;
+        let request =
+            Request { line, bytes, kind, sm: self.sm, slot, atomic_work, held: 0, stamps };
+        self.miss_queue.push(now, request);
     }
 
     /// Requests for the interconnect, oldest first.

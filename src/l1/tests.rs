@@ -120,7 +120,7 @@ fn a_store_drops_a_present_line_and_goes_on() {
     l1.release(Cycle(6)).unwrap();
     let store = Access { kind: AccessKind::Store, bytes: 0xff, ..load(0) };
     assert_eq!(l1.access(Cycle(7), store), Ok(Outcome::Sent));
-    assert_eq!(l1.take_request(Cycle(7)).unwrap().data_bytes(1), 8);
+    assert_eq!(l1.take_request(Cycle(7)).unwrap().data_bytes(1, 0), 8);
     assert_eq!(l1.access(Cycle(8), load(0)), Ok(Outcome::Miss));
     assert_eq!(l1.stats().store_evictions, 1);
 }

@@ -5,6 +5,7 @@
 //! Stores and atomics go on to the home slice, which answers the SM itself. A store or an atomic of the home's own
 //! partition makes the copy go, so that no copy is ever older than its line.
 
+use super::port::Side;
 use super::slice::{Refusal, Slice};
 use crate::config::machine::{L2Config, L2Partitions};
 use crate::parts::{DramRequest, FROM_SLICE, Lookup, Request, RequestKind, sectors_of};
@@ -108,8 +109,12 @@ impl Slice {
             return;
         }
         let Some(&request) = self.far.asked.front(now) else { return };
+        if !self.port.is_open(now, Side::Far, self.wants_port(now)) {
+            return;
+        }
         match self.look_up_far(now, core, request) {
             Ok(()) => {
+                self.port.take(now, Side::Far, &request, false);
                 self.far.asked.pop(now);
             }
             Err(_) => self.far.is_stalled = true,

@@ -1,6 +1,7 @@
 //! What a slice does with a request: the tags, the fetches, the way to DRAM.
 
 use super::far::{is_copy, within_home};
+use super::port::Side;
 use super::slice::{Refusal, SectorFetch, Slice, Waiting};
 use super::stats::L2Stats;
 use crate::config::machine::L2Mode;
@@ -27,6 +28,7 @@ impl Slice {
             (L2Mode::PassThrough, RequestKind::Store) => self.pass_write(now, line, request),
             (L2Mode::PassThrough, _) => self.pass_read(now, line, request),
         }?;
+        self.port.take(now, Side::Near, &request, is_change && is_copy(line));
         if is_change {
             self.note_change(line);
         }

@@ -7,6 +7,7 @@
 mod coalescer;
 mod far;
 mod lookup;
+mod port;
 mod slice;
 mod stats;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::coalescer::Coalescer;
 use super::far::Far;
+use super::port::{DataPort, Side};
 use super::stats::L2Stats;
 use crate::config::Machine;
 use crate::config::machine::{L2Config, L2Mode, line_bits};
@@ -51,6 +52,7 @@ pub struct Slice {
     pub(super) to_dram: Ring<DramRequest>,
     /// The head of `input` was refused and nothing has happened since that could change that.
     stalled: Option<Refusal>,
+    pub(super) port: DataPort,
     /// What it has to do with the other partition, where there is one.
     pub(super) far: Far,
     /// Cycles before this one are counted.
@@ -126,6 +128,7 @@ impl Slice {
             replies: Ring::new(config.reply_queue.size() + config.data_latency.size()),
             to_dram: Ring::new(config.miss_queue.size()),
             stalled: None,
+            port: DataPort::new(&config.data_port),
             far: Far::new(config),
             counted_to: Cycle(0),
             stats: L2Stats::default(),
@@ -181,7 +184,9 @@ impl Slice {
         self.catch_up(now);
         let mut taken = self.coalesce(now);
         self.release(now);
+        let far_wants = self.far.next_lookup() <= now;
         if self.stalled.is_none()
+            && self.port.is_open(now, Side::Near, far_wants)
             && let Some(&request) = self.input.front(now)
         {
             match self.look_up(now, core, request) {
@@ -221,9 +226,10 @@ impl Slice {
 
     /// The earliest cycle from `now` on in which a tick does more than count a standing refusal.
     pub fn next_event(&self, now: Cycle) -> Cycle {
+        let port = self.port.next_free(now);
         let lookup = match self.stalled {
             Some(_) => Cycle::NEVER,
-            None => self.input.next_visible().max(now),
+            None => self.input.next_visible().max(port),
         };
         let release = if self.releasing.is_empty() || self.replies.is_full() {
             Cycle::NEVER
@@ -231,7 +237,7 @@ impl Slice {
             self.releasing.next_visible().max(now)
         };
         let arrival = self.coalescer.as_ref().map_or(Cycle::NEVER, Coalescer::next_event).max(now);
-        lookup.min(release).min(self.far.next_lookup().max(now)).min(arrival)
+        lookup.min(release).min(self.far.next_lookup().max(port)).min(arrival)
     }
 
     /// Something happened that may let a refused request go on.
@@ -341,6 +347,11 @@ impl Slice {
     #[inline]
     pub fn take_others(&mut self, reply: &Reply) -> impl Iterator<Item = Reply> {
         self.coalescer.as_mut().map(|coalescer| coalescer.release(reply)).into_iter().flatten()
+    }
+
+    /// True when a request of its own SMs can be looked up, but for the port.
+    pub(super) fn wants_port(&self, now: Cycle) -> bool {
+        self.stalled.is_none() && self.input.next_visible() <= now
     }
 
     /// True when it holds no request, no reply and no outstanding fetch.

@@ -15,7 +15,7 @@ use crate::ring::Ring;
 use crate::units::{Cycle, Divisor};
 
 /// Bytes of data that a packet carries, at most: a line.
-const MOST_BYTES: u32 = 128;
+const MOST_DATA: u32 = 128;
 
 /// A packet at an input; the packet itself stays in its place until it leaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -116,22 +116,16 @@ impl<P: Packet> Crossbar<P> {
     /// An empty crossbar from slices to SMs; at most 256 ports a side.
     pub fn to_sms(config: &NocConfig, slices: usize, sms: usize) -> Self {
         let port_bytes = (config.flit_bytes.get(), config.sm_port_bytes.get());
-        Crossbar::new(config, slices, sms, port_bytes, config.header_bytes.get())
+        Crossbar::new(config, slices, sms, port_bytes)
     }
 
     /// An empty crossbar from SMs to slices; at most 256 ports a side.
     pub fn to_slices(config: &NocConfig, sms: usize, slices: usize) -> Self {
         let port_bytes = (config.sm_out_bytes.get(), config.slice_in_bytes.get());
-        Crossbar::new(config, sms, slices, port_bytes, config.request_header_bytes.get())
+        Crossbar::new(config, sms, slices, port_bytes)
     }
 
-    fn new(
-        config: &NocConfig,
-        inputs: usize,
-        outputs: usize,
-        port_bytes: (u32, u32),
-        header_bytes: u32,
-    ) -> Self {
+    fn new(config: &NocConfig, inputs: usize, outputs: usize, port_bytes: (u32, u32)) -> Self {
         assert!(inputs <= MAX_PORTS && outputs <= MAX_PORTS, "a crossbar has at most 256 ports");
         let room = config.input_queue.size();
         let latency = config.latency.cycles();
@@ -145,10 +139,12 @@ impl<P: Packet> Crossbar<P> {
             last_arrival: Cycle(0),
             pipe,
         };
+        let header_bytes = config.header_bytes.get();
+        let most_bytes = MOST_DATA + config.mask_bytes.get();
         let flits = |data: u32, width: u32| (header_bytes + data).div_ceil(width) as u16;
         let empty = |place| Waiting { place: place as u16, ..Waiting::default() };
         Crossbar {
-            flits: (0..=MOST_BYTES)
+            flits: (0..=most_bytes)
                 .map(|data| (flits(data, port_bytes.0), flits(data, port_bytes.1)))
                 .collect(),
             latency,
@@ -431,7 +427,7 @@ mod tests {
     use super::*;
 
     fn crossbar(inputs: usize, outputs: usize) -> Crossbar<u32> {
-        let text = "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, sm_out_bytes: 32, header_bytes: 8, request_header_bytes: 8, store_piece: 1, latency: 5, input_queue: 4)";
+        let text = "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, sm_out_bytes: 32, header_bytes: 8, store_piece: 1, mask_bytes: 0, latency: 5, input_queue: 4)";
         Crossbar::to_sms(&ron::from_str(text).unwrap(), inputs, outputs)
     }
 

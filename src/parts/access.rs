@@ -37,6 +37,8 @@ pub struct Access {
     pub bytes: u128,
     /// What is wanted.
     pub kind: AccessKind,
+    /// How long an atomic keeps the slice's data port [quarters of an L2 cycle].
+    pub atomic_work: u8,
     /// Whom to tell.
     pub waiter: Waiter,
 }

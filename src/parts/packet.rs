@@ -33,6 +33,8 @@ pub struct Request {
     pub sm: u16,
     /// Where the asking SM finds its notes on the request; comes back with the reply.
     pub slot: u16,
+    /// How long an atomic keeps the slice's data port [quarters of an L2 cycle].
+    pub atomic_work: u8,
     /// The place, from 1, where a slice holds it against others; 0 for none. Comes back with the reply.
     pub held: u16,
     /// When it passed where.
@@ -79,14 +81,15 @@ impl Request {
         Reply { kind, sm: self.sm, slot: self.slot, held: self.held, bytes, stamps: self.stamps }
     }
 
-    /// Bytes of data the request itself carries, besides the header; a store in pieces of `store_piece` bytes.
+    /// Bytes that the request itself carries, besides the header; a store in pieces of `store_piece` bytes, with
+    /// `mask_bytes` more where it does not write all of them.
     #[inline]
-    pub fn data_bytes(&self, store_piece: u32) -> u32 {
+    pub fn data_bytes(&self, store_piece: u32, mask_bytes: u32) -> u32 {
         match self.kind {
             RequestKind::Fetch | RequestKind::Load => 0,
             RequestKind::Store if store_piece > 1 => {
-                let pieces = Sectors::new(u128::BITS, store_piece);
-                bytes_of(pieces.around(self.bytes))
+                let pieces = Sectors::new(u128::BITS, store_piece).around(self.bytes);
+                bytes_of(pieces) + if pieces == self.bytes { 0 } else { mask_bytes }
             }
             RequestKind::Store | RequestKind::Atomic => bytes_of(self.bytes),
         }

@@ -34,12 +34,12 @@ pub(super) struct Coalescing {
     pub line_bits: u32,
     pub segment: Segment,
     pub bypass_bits: u32,
+    pub pass_bytes: u32,
+    /// How long atomics keep the L2, where that is limited.
+    pub atomic_work: Option<(u8, u8)>,
     pub global_loads: LoadsLook,
     pub local_loads: LoadsLook,
 }
-
-/// Passes over the banks that an instruction takes, at most: 32 lanes of 16 bytes, all in one bank.
-const MOST_PASSES: u64 = 128;
 
 /// One streaming multiprocessor.
 #[derive(Clone, Debug)]
@@ -65,8 +65,6 @@ pub struct Sm {
     /// Shared-memory instructions that were served, until their data is there.
     shared: Ring<Waiter>,
     shared_latency: u64,
-    /// What each pass after the first adds to it.
-    shared_pass_latency: u64,
     releases_per_cycle: u32,
     cta_launch_interval: u64,
     next_cta_launch: Cycle,
@@ -96,7 +94,6 @@ impl Sm {
         };
         let hit_latency = machine.l1.hit_latency.cycles();
         let shared_latency = machine.shared_memory.latency.cycles();
-        let shared_pass_latency = machine.shared_memory.pass_latency.cycles();
         Sm {
             program: Arc::default(),
             ctas: Ctas::new(config.cta_release),
@@ -113,15 +110,16 @@ impl Sm {
                 line_bits: line_bits(machine.l1.line.get()),
                 segment: machine.lsu.segment,
                 bypass_bits: machine.lsu.bypass_segment.get().trailing_zeros(),
+                pass_bytes: machine.lsu.pass_bytes.get(),
+                atomic_work: machine.l2.data_port.atomic_work(),
                 global_loads: machine.l1.global_loads,
                 local_loads: machine.l1.local_loads,
             },
             outstanding: Outstanding::new(schedulers),
             hits: Ring::new(hit_latency as usize + 1),
             hit_latency,
-            shared: Ring::new((shared_latency + MOST_PASSES * shared_pass_latency) as usize + 1),
+            shared: Ring::new(shared_latency as usize + 1),
             shared_latency,
-            shared_pass_latency,
             releases_per_cycle: machine.l1.releases_per_cycle.get(),
             cta_launch_interval: config.cta_launch_interval.cycles(),
             next_cta_launch: Cycle(0),
@@ -245,13 +243,10 @@ impl Sm {
     }
 
     fn tick_lsu(&mut self, now: Cycle, cache: &mut impl DataCache) {
-        let Sm { lsu, hits, shared, hit_latency, shared_latency, shared_pass_latency, .. } = self;
+        let Sm { lsu, hits, shared, hit_latency, shared_latency, .. } = self;
         lsu.tick(now, cache, |served| match served {
             Served::Hit(waiter) => hits.push(now + *hit_latency, waiter),
-            Served::Shared(waiter, passes) => {
-                let latency = *shared_latency + *shared_pass_latency * u64::from(passes - 1);
-                shared.push(now + latency, waiter);
-            }
+            Served::Shared(waiter) => shared.push(now + *shared_latency, waiter),
         });
     }
 

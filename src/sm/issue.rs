@@ -1,6 +1,6 @@
 //! The issue stage: what each scheduler issues in a cycle, or why it does not.
 
-use super::core::{Slot, Sm};
+use super::core::{Coalescing, Slot, Sm};
 use super::lsu::Target;
 use super::program::{Action, Port};
 use super::scheduler::Candidates;
@@ -213,7 +213,7 @@ impl Sm {
             return self.track(now, scheduler, warp, dsts, pushed);
         }
         let kind = self.cache_access(op);
-        let line_bits = self.coalescing.line_bits;
+        let Coalescing { line_bits, pass_bytes, atomic_work, .. } = self.coalescing;
         let segment = match op.space {
             // One line serves every lane, whatever the rule for global memory.
             Space::Constant => Segment::Line,
@@ -242,7 +242,15 @@ impl Sm {
                 Segment::HalfWarpInOrder => {
                     list.group_in_order(&addresses, bytes, line_bits, is_store);
                 }
-                _ => list.group(&addresses, bytes, line_bits, segment_bits.min(line_bits)),
+                _ => {
+                    list.group(&addresses, bytes, line_bits, segment_bits.min(line_bits));
+                    list.count_passes(&addresses, bytes, line_bits, pass_bytes);
+                }
+            }
+            if kind == AccessKind::Atomic
+                && let Some(work) = atomic_work
+            {
+                list.count_atomic_work(&addresses, bytes, line_bits, work);
             }
             list.len()
         });

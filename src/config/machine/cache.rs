@@ -169,6 +169,37 @@ pub enum L2Coalescer {
     },
 }
 
+/// How long requests keep the way to a slice's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum DataPort {
+    /// A request a cycle, whatever it reads or writes.
+    Unlimited,
+    /// As long as their bytes take. Requests of both partitions share it.
+    Limited {
+        /// Read in a cycle [bytes, 1..=1024].
+        read: Bounded<1, 1024>,
+        /// Written in a cycle, in sectors of 32 bytes [bytes, 1..=1024].
+        write: Bounded<1, 1024>,
+        /// An atomic operation that changes every word of a sector of 32 bytes [quarters of an L2 cycle, 1..=7].
+        atomic_sector: Bounded<1, 7>,
+        /// One that changes a part of it; lanes of one word take turns [quarters of an L2 cycle, 1..=7].
+        atomic_part: Bounded<1, 7>,
+    },
+}
+
+impl DataPort {
+    /// What an atomic operation takes on a whole sector and on a part of one [quarters of an L2 cycle].
+    pub fn atomic_work(&self) -> Option<(u8, u8)> {
+        match self {
+            DataPort::Unlimited => None,
+            DataPort::Limited { atomic_sector, atomic_part, .. } => {
+                Some((atomic_sector.get() as u8, atomic_part.get() as u8))
+            }
+        }
+    }
+}
+
 impl L2Coalescer {
     /// Reads that share a reply, at most.
     pub fn requests(&self) -> usize {
@@ -228,6 +259,8 @@ pub struct L2Config {
     pub tag_latency: Bounded<0, 1023>,
     /// From the tag lookup, or from a line's arrival, to the reply network [L2 cycles, 1..=1023].
     pub data_latency: Bounded<1, 1023>,
+    /// How long a request keeps others from the data.
+    pub data_port: DataPort,
     /// A sector is fetched from DRAM in requests of this size, each of which takes at least one burst; a
     /// power of two, at most a sector [bytes, 32..=128].
     pub fetch: Bounded<32, 128>,

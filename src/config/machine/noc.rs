@@ -16,12 +16,12 @@ pub struct NocConfig {
     pub sm_port_bytes: Bounded<1, 1024>,
     /// What an SM sends in one cycle [bytes, 1..=1024].
     pub sm_out_bytes: Bounded<1, 1024>,
-    /// Bytes of a reply besides its data [bytes, 1..=64].
+    /// Bytes of a packet besides its data [bytes, 1..=64].
     pub header_bytes: Bounded<1, 64>,
-    /// Bytes of a request besides its data [bytes, 1..=64].
-    pub request_header_bytes: Bounded<1, 64>,
-    /// Stores move their line in pieces of so many bytes, each with a mask; a power of two [bytes, 1..=32].
+    /// Stores move their line in pieces of so many bytes; a power of two [bytes, 1..=32].
     pub store_piece: Bounded<1, 32>,
+    /// Masks of a store that does not write all bytes of its pieces [bytes, 0..=64].
+    pub mask_bytes: Bounded<0, 64>,
     /// From the last flit's departure to its arrival [NoC cycles, 1..=1023].
     pub latency: Bounded<1, 1023>,
     /// Packets waiting at one input port, all destinations together [packets, 1..=1024].

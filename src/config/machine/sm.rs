@@ -169,6 +169,15 @@ pub struct LsuConfig {
     pub queue: Bounded<1, 64>,
     /// From issue until the first access is offered to the L1 or to shared memory [core cycles, 1..=64].
     pub issue_latency: Bounded<1, 64>,
+    /// From one pass of an instruction to its next one; passes of other instructions go in between, so that the
+    /// unit makes one a cycle [core cycles, 1..=16].
+    ///
+    /// A pass is an access of the cache, or a turn at the banks of shared memory.
+    pub pass_interval: Bounded<1, 16>,
+    /// Bytes that the lanes of one pass want at most; lanes of 8 or 16 bytes that want more take turns by halves or
+    /// quarters of the warp, and an access is a pass for each in which it has a part; a power of two [bytes,
+    /// 128..=512]. Not where `segment` goes by half-warps.
+    pub pass_bytes: Bounded<128, 512>,
     /// How the lanes of a warp share accesses.
     pub segment: Segment,
     /// Bytes within which the lanes of a warp share a load past the L1, where `segment` goes by warps; a power
@@ -220,10 +229,6 @@ pub struct SharedMemoryConfig {
     pub bank_bytes: Bounded<4, 8>,
     /// From the last pass of an access until its data can be used [core cycles, 1..=256].
     pub latency: Bounded<1, 256>,
-    /// What each pass after the first adds to that [core cycles, 0..=16].
-    ///
-    /// Passes of one instruction follow each other from cycle to cycle; data comes back in order.
-    pub pass_latency: Bounded<0, 16>,
 }
 
 /// Whether shared memory has bytes of its own.

@@ -76,7 +76,7 @@ mod tests {
 
     fn passes(stride: i32, bytes: u32, mask: LaneMask) -> u32 {
         let config = "(size: 49152, carve_out: Fixed, per_cta: 0, granule: 128, banks: 32, \
-                      bank_bytes: 4, latency: 26, pass_latency: 0)";
+                      bank_bytes: 4, latency: 26)";
         let addresses = LaneAddresses { mask, shape: Shape::Affine { base: 0, stride } };
         Banks::new(&ron::from_str(config).unwrap()).passes(&addresses, bytes)
     }

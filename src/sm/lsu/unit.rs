@@ -1,4 +1,7 @@
-//! The load/store unit: one access a cycle, in order, until the cache refuses one.
+//! The load/store unit: one pass a cycle, in order, until the cache refuses an access.
+//!
+//! A pass is one access, or a part of one whose lanes want too many bytes for one pass, or a turn at the banks of
+//! shared memory. An instruction makes a pass every `pass_interval` cycles; the next instructions go in between.
 
 use super::coalescer::AccessList;
 use crate::config::machine::{L1Config, LsuConfig, RefusalBlocks};
@@ -22,12 +25,15 @@ pub enum Target {
 /// An instruction in the unit.
 #[derive(Clone, Debug)]
 struct Entry {
-    visible: Cycle,
+    /// When its next pass may be made.
+    due: Cycle,
     target: Target,
     waiter: Waiter,
     accesses: AccessList,
-    /// Accesses or passes already served.
+    /// Accesses of a cache, or passes over the banks, already served.
     served: u32,
+    /// Passes already made of the access that is being served.
+    passes: u32,
 }
 
 /// What the unit did with an access, for its owner to act upon.
@@ -35,15 +41,15 @@ struct Entry {
 pub enum Served {
     /// A load hit; its data comes after the hit latency.
     Hit(Waiter),
-    /// The last pass of a shared-memory instruction is done; its data comes after the latency, and later the more
-    /// passes there were.
-    Shared(Waiter, u32),
+    /// The last pass of a shared-memory instruction is done; its data comes after the latency.
+    Shared(Waiter),
 }
 
 /// The load/store unit of an SM.
 #[derive(Clone, Debug)]
 pub struct Lsu {
     issue_latency: u64,
+    pass_interval: u64,
     tag_latency: u64,
     refusal_blocks: RefusalBlocks,
     /// Instructions in order; storage is reused.
@@ -66,15 +72,17 @@ impl Lsu {
     pub fn new(lsu: &LsuConfig, l1: &L1Config) -> Self {
         let queue = lsu.queue.size();
         let entry = Entry {
-            visible: Cycle(0),
+            due: Cycle(0),
             target: Target::Shared { passes: 1 },
             waiter: Waiter::default(),
             accesses: AccessList::default(),
             served: 0,
+            passes: 0,
         };
         let tag_latency = l1.tag_latency.cycles();
         Lsu {
             issue_latency: lsu.issue_latency.cycles(),
+            pass_interval: lsu.pass_interval.cycles(),
             tag_latency,
             refusal_blocks: lsu.refusal_blocks,
             entries: vec![entry; queue],
@@ -110,19 +118,26 @@ impl Lsu {
         let entry = &mut self.entries[self.order[self.queued]];
         let count = fill(&mut entry.accesses);
         if count > 0 {
-            entry.visible = now + self.issue_latency;
+            entry.due = now + self.issue_latency;
             entry.target = target;
             entry.waiter = waiter;
-            entry.served = 0;
+            (entry.served, entry.passes) = (0, 0);
             self.queued += 1;
         }
         count
     }
 
-    /// Takes the oldest instruction out of the queue.
-    fn retire_head(&mut self) {
-        self.order[..self.queued].rotate_left(1);
+    /// Takes the instruction at `place` out of the queue.
+    fn retire(&mut self, place: usize) {
+        self.order[place..self.queued].rotate_left(1);
         self.queued -= 1;
+    }
+
+    /// The oldest instructions: those in the midst of their passes, and the next one.
+    #[inline]
+    fn oldest(&self) -> impl Iterator<Item = &Entry> {
+        let most = self.queued.min(self.pass_interval as usize);
+        self.order[..most].iter().map(|&entry| &self.entries[entry])
     }
 
     fn is_pipe_full(&self) -> bool {
@@ -214,23 +229,27 @@ impl Lsu {
         }
     }
 
-    /// Serves the oldest queued instruction: one access or one pass.
+    /// Makes a pass of the oldest queued instruction that is due.
     fn tick_queue(&mut self, now: Cycle, cache: &mut impl DataCache) -> Option<Served> {
-        if self.queued == 0 {
+        let Some(place) = self.oldest().position(|entry| entry.due <= now) else {
+            // An instruction between two passes.
+            let head = self.oldest().next().filter(|entry| entry.served + entry.passes > 0);
+            if let Some(target) = head.map(|entry| entry.target)
+                && self.refused.is_none()
+            {
+                self.state = further(target);
+            }
             return None;
-        }
+        };
         let blocks = self.refusal_blocks;
-        let entry = &mut self.entries[self.order[0]];
-        if entry.visible > now {
-            return None;
-        }
+        let entry = &mut self.entries[self.order[place]];
         let (served, total) = match entry.target {
             // Shared memory waits for the accesses before it, so that one result leaves a cycle.
             Target::Shared { .. } if self.refused.is_some() => return None,
             Target::Shared { passes } => {
                 let last = entry.served + 1 == passes;
                 let waiter = Waiter { accepted: now, ..entry.waiter };
-                (last.then_some(Served::Shared(waiter, passes)), passes)
+                (last.then_some(Served::Shared(waiter)), passes)
             }
             Target::Cache(kind) => {
                 let total = entry.accesses.len() as u32;
@@ -241,8 +260,21 @@ impl Lsu {
                     self.refused = Some(refusal);
                     return None;
                 }
-                let (line, bytes) = entry.accesses.get(entry.served as usize);
-                let access = Access { line, bytes, kind, waiter: entry.waiter };
+                let number = entry.served as usize;
+                if entry.passes + 1 < entry.accesses.passes(number) {
+                    entry.passes += 1;
+                    entry.due = now + self.pass_interval;
+                    self.state = LsuReason::Coalescing;
+                    return None;
+                }
+                let (line, bytes) = entry.accesses.get(number);
+                let access = Access {
+                    line,
+                    bytes,
+                    kind,
+                    atomic_work: entry.accesses.atomic_work(number),
+                    waiter: entry.waiter,
+                };
                 if self.tag_latency > 0 {
                     self.pipe.try_push(now + self.tag_latency, access).ok()?;
                     (None, total)
@@ -251,8 +283,12 @@ impl Lsu {
                         Ok(outcome) => (hit(outcome, access.waiter, now), total),
                         Err(refusal) => {
                             self.refused = Some(refusal);
-                            if self.refusal_blocks == RefusalBlocks::Instruction {
-                                self.order[..self.queued].rotate_left(1);
+                            match blocks {
+                                RefusalBlocks::Instruction => {
+                                    self.order[place..self.queued].rotate_left(1);
+                                }
+                                // Nothing goes ahead of it.
+                                RefusalBlocks::Unit => self.order[..=place].rotate_right(1),
                             }
                             return None;
                         }
@@ -261,14 +297,13 @@ impl Lsu {
             }
         };
         entry.served += 1;
-        let more = entry.served < total;
-        self.state = match entry.target {
-            _ if !more => LsuReason::Serving,
-            Target::Cache(_) => LsuReason::Coalescing,
-            Target::Shared { .. } => LsuReason::BankConflict,
-        };
-        if !more {
-            self.retire_head();
+        entry.passes = 0;
+        entry.due = now + self.pass_interval;
+        if entry.served < total {
+            self.state = further(entry.target);
+        } else {
+            self.state = LsuReason::Serving;
+            self.retire(place);
         }
         served
     }
@@ -278,8 +313,9 @@ impl Lsu {
         if self.refused.is_some() && self.refusal_blocks == RefusalBlocks::Instruction {
             return now + 1;
         }
-        // An access that found no room in the pipe behind it makes the unit idle: another state.
-        if self.refused.is_none() && self.state == LsuReason::Coalescing {
+        // What follows is another state: a further pass, or none where an access found no room in the pipe.
+        let is_further = matches!(self.state, LsuReason::Coalescing | LsuReason::BankConflict);
+        if self.refused.is_none() && is_further {
             return now + 1;
         }
         // A refused access is tried again when something was released, filled or taken away.
@@ -291,11 +327,20 @@ impl Lsu {
         let queue = if self.queued == 0 || stuck {
             Cycle::NEVER
         } else {
-            let head = &self.entries[self.order[0]];
-            let waits_for_pipe = matches!(head.target, Target::Cache(_)) && self.is_pipe_full();
-            if waits_for_pipe { Cycle::NEVER } else { head.visible }
+            let waits_for_pipe = self.is_pipe_full()
+                && self.oldest().all(|entry| matches!(entry.target, Target::Cache(_)));
+            let due = self.oldest().fold(Cycle::NEVER, |due, entry| due.min(entry.due));
+            if waits_for_pipe { Cycle::NEVER } else { due }
         };
         pipe.min(queue).max(now + 1)
+    }
+}
+
+/// The state of a unit in the midst of an instruction.
+fn further(target: Target) -> LsuReason {
+    match target {
+        Target::Cache(_) => LsuReason::Coalescing,
+        Target::Shared { .. } => LsuReason::BankConflict,
     }
 }
 

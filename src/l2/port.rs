@@ -1,0 +1,124 @@
+//! The way to a slice's data: how long each request takes it.
+
+use crate::config::machine::DataPort as Config;
+use crate::parts::{Request, RequestKind, sectors_of};
+use crate::units::Cycle;
+
+/// Who takes a slice's port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The slice's own SMs.
+    Near,
+    /// The other partition.
+    Far,
+}
+
+/// The port of one slice. Both sides share it, and take turns where both want it.
+#[derive(Clone, Debug)]
+pub struct DataPort {
+    /// Bytes that are read and written in a cycle; none where a port is never busy.
+    width: Option<(u32, u32)>,
+    /// When it is free again [quarters of a cycle].
+    free_at: u64,
+    /// Who took it last.
+    last: Side,
+}
+
+/// Bytes of a sector, as they are counted everywhere.
+const SECTOR: u32 = 32;
+
+impl DataPort {
+    /// As configured, free.
+    pub fn new(config: &Config) -> Self {
+        let width = match config {
+            Config::Unlimited => None,
+            Config::Limited { read, write, .. } => Some((read.get(), write.get())),
+        };
+        DataPort { width, free_at: 0, last: Side::Far }
+    }
+
+    /// The first cycle from `now` on in which it can be taken.
+    #[inline]
+    pub fn next_free(&self, now: Cycle) -> Cycle {
+        now.max(Cycle(self.free_at / 4))
+    }
+
+    /// Whether `side` may take it at `now`, where the other side wants it or not.
+    #[inline]
+    pub fn is_open(&self, now: Cycle, side: Side, other_wants: bool) -> bool {
+        self.width.is_none() || (self.free_at / 4 <= now.0 && !(other_wants && self.last == side))
+    }
+
+    /// A request of `side` takes it; one that only passes by takes it for a lookup.
+    #[inline]
+    pub fn take(&mut self, now: Cycle, side: Side, request: &Request, passes_by: bool) {
+        let Some((read, write)) = self.width else { return };
+        let bytes = SECTOR * sectors_of(request.bytes);
+        let quarters = match request.kind {
+            _ if passes_by => 4,
+            RequestKind::Fetch | RequestKind::Load => 4 * bytes.div_ceil(read),
+            RequestKind::Store => 4 * bytes.div_ceil(write),
+            RequestKind::Atomic => u32::from(request.atomic_work).max(4),
+        };
+        self.free_at = self.free_at.max(4 * now.0) + u64::from(quarters.max(4));
+        self.last = side;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limited() -> DataPort {
+        let text = "Limited(read: 64, write: 32, atomic_sector: 4, atomic_part: 5)";
+        DataPort::new(&ron::from_str(text).unwrap())
+    }
+
+    /// The cycles in which requests of one side go, one behind the other.
+    fn cycles(mut port: DataPort, request: Request) -> [u64; 5] {
+        let mut now = Cycle(10);
+        [(); 5].map(|()| {
+            now = port.next_free(now);
+            assert!(port.is_open(now, Side::Near, false));
+            port.take(now, Side::Near, &request, false);
+            now.0
+        })
+    }
+
+    #[test]
+    fn a_line_is_read_in_two_cycles_and_written_in_four() {
+        let read = Request { bytes: !0, ..Request::default() };
+        assert_eq!(cycles(limited(), read), [10, 12, 14, 16, 18]);
+        let write = Request { kind: RequestKind::Store, ..read };
+        assert_eq!(cycles(limited(), write), [10, 14, 18, 22, 26]);
+        let one_word = Request { bytes: 0xf0, ..write };
+        assert_eq!(cycles(limited(), one_word), [10, 11, 12, 13, 14]);
+    }
+
+    #[test]
+    fn an_atomic_on_one_word_takes_five_quarters_of_a_cycle() {
+        let one =
+            Request { kind: RequestKind::Atomic, bytes: 0xf, atomic_work: 5, ..Request::default() };
+        assert_eq!(cycles(limited(), one), [10, 11, 12, 13, 15]);
+    }
+
+    #[test]
+    fn both_sides_take_turns_and_one_alone_does_not_wait() {
+        let mut port = limited();
+        let read = Request { bytes: 0xf, ..Request::default() };
+        assert!(port.is_open(Cycle(0), Side::Near, true));
+        port.take(Cycle(0), Side::Near, &read, false);
+        assert!(!port.is_open(Cycle(0), Side::Far, true), "busy");
+        assert!(!port.is_open(Cycle(1), Side::Near, true), "the other's turn");
+        assert!(port.is_open(Cycle(1), Side::Near, false));
+        assert!(port.is_open(Cycle(1), Side::Far, true));
+    }
+
+    #[test]
+    fn an_unlimited_port_is_never_busy() {
+        let mut port = DataPort::new(&Config::Unlimited);
+        port.take(Cycle(3), Side::Near, &Request { bytes: !0, ..Request::default() }, false);
+        assert_eq!(port.next_free(Cycle(3)), Cycle(3));
+        assert!(port.is_open(Cycle(3), Side::Near, true));
+    }
+}
