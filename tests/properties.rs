@@ -6,7 +6,7 @@ mod common;
 
 use common::{Script, Step, gtx480};
 use gsim::config::Machine;
-use gsim::config::machine::L2Partitions;
+use gsim::config::machine::{L2Partitions, LsuStages};
 use gsim::gpu::{Gpu, KernelStatistics, Stepping, total};
 use gsim::stats::{IssueReason, LsuReason};
 use proptest::prelude::*;
@@ -256,22 +256,24 @@ fn launch() -> impl Strategy<Value = Changes> {
         1 => Just(json!("Unlimited")),
         2 => (1u32..=5, 1u32..=40).prop_map(|(ctas, cycles)| json!({"Limited": {"ctas": ctas, "cycles": cycles}})),
     ];
-    let passes = (1u32..=3, prop_oneof![Just(128u32), Just(512)]);
-    (0u32..=30, rate, passes).prop_map(|(latency, rate, (pass_interval, pass_bytes))| {
-        vec![
-            ("launch.latency", json!(latency)),
-            ("launch.rate", rate),
-            ("lsu.pass_interval", json!(pass_interval)),
-            ("lsu.pass_bytes", json!(pass_bytes)),
-        ]
-    })
+    (0u32..=30, rate)
+        .prop_map(|(latency, rate)| vec![("launch.latency", json!(latency)), ("launch.rate", rate)])
 }
 
 /// The changes that make a small machine; printed when a case fails.
 fn small_machine() -> impl Strategy<Value = Changes> {
-    let parts = (sm(), l1(), l2(), memory(), launch());
-    parts.prop_map(|(sm, l1, l2, memory, launch)| {
+    let stages = prop_oneof![
+        2 => Just(json!("One")),
+        1 => (1u32..=4, 1u32..=3).prop_map(|(lines, interval)| {
+            json!({"TagsThenBanks": {"lines": lines, "pass_interval": interval}})
+        }),
+    ];
+    let parts = (sm(), l1(), l2(), memory(), launch(), stages);
+    parts.prop_map(|(sm, l1, l2, memory, launch, stages)| {
         let mut changes = [sm, l1, l2, memory, launch].concat();
+        if stages != json!("One") {
+            changes.extend([("lsu.stages", stages), ("l1.tag_latency", json!(0))]);
+        }
         // What leaves a slice at once waits at one input of the reply network.
         let requests = changes.iter().find_map(|(field, value)| {
             (*field == "l2.coalescer").then(|| value.pointer("/PerGpc/requests")?.as_u64())?
@@ -337,7 +339,7 @@ fn check_books(
     prop_assert_eq!(l1.atomics, sm.atomic_accesses);
     prop_assert_eq!(l1.fills, l1.load_misses);
     prop_assert_eq!(seen.latency_accesses, sm.load_accesses + sm.atomic_accesses);
-    if machine.l1.tag_latency.get() == 0 {
+    if machine.l1.tag_latency.get() == 0 && machine.lsu.stages == LsuStages::One {
         let served = [LsuReason::Serving, LsuReason::Coalescing, LsuReason::BankConflict];
         let served: u64 = served.into_iter().map(|reason| lsu.part(reason)).sum();
         let accesses = sm.load_accesses + sm.store_accesses + sm.atomic_accesses;

@@ -34,7 +34,6 @@ pub(super) struct Coalescing {
     pub line_bits: u32,
     pub segment: Segment,
     pub bypass_bits: u32,
-    pub pass_bytes: u32,
     /// How long atomics keep the L2, where that is limited.
     pub atomic_work: Option<(u8, u8)>,
     pub global_loads: LoadsLook,
@@ -59,8 +58,8 @@ pub struct Sm {
     pub(super) banks: Banks,
     pub(super) coalescing: Coalescing,
     pub(super) outstanding: Outstanding,
-    /// Loads that hit, until their data is there.
-    hits: Ring<Waiter>,
+    /// Loads with so many accesses that hit, until their data is there.
+    hits: Ring<(Waiter, u16)>,
     hit_latency: u64,
     /// Shared-memory instructions that were served, until their data is there.
     shared: Ring<Waiter>,
@@ -110,7 +109,6 @@ impl Sm {
                 line_bits: line_bits(machine.l1.line.get()),
                 segment: machine.lsu.segment,
                 bypass_bits: machine.lsu.bypass_segment.get().trailing_zeros(),
-                pass_bytes: machine.lsu.pass_bytes.get(),
                 atomic_work: machine.l2.data_port.atomic_work(),
                 global_loads: machine.l1.global_loads,
                 local_loads: machine.l1.local_loads,
@@ -222,8 +220,10 @@ impl Sm {
             let journey = Journey::filled(&released, now);
             self.access_done(now, released.waiter.tracker, &journey);
         }
-        if let Some(waiter) = self.hits.pop(now) {
-            self.access_done(now, waiter.tracker, &Journey::hit(&waiter, now));
+        if let Some((waiter, accesses)) = self.hits.pop(now) {
+            for _ in 0..accesses {
+                self.access_done(now, waiter.tracker, &Journey::hit(&waiter, now));
+            }
         }
         if let Some(waiter) = self.shared.pop(now) {
             self.finish_access(now, waiter.tracker, &Journey::shared(&waiter, now));
@@ -245,7 +245,7 @@ impl Sm {
     fn tick_lsu(&mut self, now: Cycle, cache: &mut impl DataCache) {
         let Sm { lsu, hits, shared, hit_latency, shared_latency, .. } = self;
         lsu.tick(now, cache, |served| match served {
-            Served::Hit(waiter) => hits.push(now + *hit_latency, waiter),
+            Served::Hit(waiter, accesses) => hits.push(now + *hit_latency, (waiter, accesses)),
             Served::Shared(waiter) => shared.push(now + *shared_latency, waiter),
         });
     }

@@ -209,11 +209,11 @@ impl Sm {
             self.stats.shared_passes += u64::from(passes);
             let waiter = self.tracked_waiter(now);
             let pushed =
-                self.lsu.push(now, Target::Shared { passes }, waiter, |_| passes.min(1) as usize);
+                self.lsu.push(now, Target::Shared, passes, waiter, |_| passes.min(1) as usize);
             return self.track(now, scheduler, warp, dsts, pushed);
         }
         let kind = self.cache_access(op);
-        let Coalescing { line_bits, pass_bytes, atomic_work, .. } = self.coalescing;
+        let Coalescing { line_bits, atomic_work, .. } = self.coalescing;
         let segment = match op.space {
             // One line serves every lane, whatever the rule for global memory.
             Space::Constant => Segment::Line,
@@ -234,7 +234,12 @@ impl Sm {
         } else {
             self.tracked_waiter(now)
         };
-        let accesses = self.lsu.push(now, Target::Cache(kind), waiter, |list| {
+        let passes = if kind == AccessKind::Load && self.lsu.has_banks() {
+            self.banks.passes(&addresses, bytes)
+        } else {
+            0
+        };
+        let accesses = self.lsu.push(now, Target::Cache(kind), passes, waiter, |list| {
             match segment {
                 Segment::HalfWarp => {
                     list.group_half_warps(&addresses, bytes, line_bits, is_store);
@@ -242,10 +247,7 @@ impl Sm {
                 Segment::HalfWarpInOrder => {
                     list.group_in_order(&addresses, bytes, line_bits, is_store);
                 }
-                _ => {
-                    list.group(&addresses, bytes, line_bits, segment_bits.min(line_bits));
-                    list.count_passes(&addresses, bytes, line_bits, pass_bytes);
-                }
+                _ => list.group(&addresses, bytes, line_bits, segment_bits.min(line_bits)),
             }
             if kind == AccessKind::Atomic
                 && let Some(work) = atomic_work

@@ -19,8 +19,8 @@ pub use dram::{DramConfig, DramScheduler, DramTiming, GroupBits, RowPolicy, Writ
 pub use launch::{DispatchRate, LaunchConfig};
 pub use noc::NocConfig;
 pub use sm::{
-    Arithmetic, CarveOut, CtaRelease, InstructionSet, IntProducts, LsuConfig, OpTiming, Pipelining,
-    Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
+    Arithmetic, CarveOut, CtaRelease, InstructionSet, IntProducts, LsuConfig, LsuStages, OpTiming,
+    Pipelining, Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
 };
 
 use super::bounded::{Bounded, Check, Checked};
@@ -107,6 +107,16 @@ impl MachineFields {
 }
 
 impl MachineFields {
+    fn check_lsu(&self) -> Result<(), String> {
+        let latency = self.l1.tag_latency.get();
+        if self.lsu.stages != LsuStages::One && latency > 0 {
+            return Err(format!(
+                "lsu.stages is TagsThenBanks, which needs an l1.tag_latency of 0, and not {latency}"
+            ));
+        }
+        Ok(())
+    }
+
     fn check_partitions(&self) -> Result<(), String> {
         let l2 = &self.l2;
         if let L2Coalescer::PerGpc { requests, latency, .. } = l2.coalescer {
@@ -164,6 +174,7 @@ impl Check for MachineFields {
                 "l2.slices ({slices}) is not a multiple of dram.channels ({channels})"
             ));
         }
+        self.check_lsu()?;
         self.check_partitions()?;
         let piece = self.noc.store_piece.get();
         if !piece.is_power_of_two() {

@@ -169,15 +169,8 @@ pub struct LsuConfig {
     pub queue: Bounded<1, 64>,
     /// From issue until the first access is offered to the L1 or to shared memory [core cycles, 1..=64].
     pub issue_latency: Bounded<1, 64>,
-    /// From one pass of an instruction to its next one; passes of other instructions go in between, so that the
-    /// unit makes one a cycle [core cycles, 1..=16].
-    ///
-    /// A pass is an access of the cache, or a turn at the banks of shared memory.
-    pub pass_interval: Bounded<1, 16>,
-    /// Bytes that the lanes of one pass want at most; lanes of 8 or 16 bytes that want more take turns by halves or
-    /// quarters of the warp, and an access is a pass for each in which it has a part; a power of two [bytes,
-    /// 128..=512]. Not where `segment` goes by half-warps.
-    pub pass_bytes: Bounded<128, 512>,
+    /// How lines and banks are served.
+    pub stages: LsuStages,
     /// How the lanes of a warp share accesses.
     pub segment: Segment,
     /// Bytes within which the lanes of a warp share a load past the L1, where `segment` goes by warps; a power
@@ -185,6 +178,25 @@ pub struct LsuConfig {
     pub bypass_segment: Bounded<32, 128>,
     /// What an access that the L1 refuses holds up.
     pub refusal_blocks: RefusalBlocks,
+}
+
+/// How a load/store unit serves lines and banks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum LsuStages {
+    /// One access of the L1, or one pass over the banks of shared memory, a cycle, in order. A line that hits
+    /// is read at once.
+    One,
+    /// The L1 and shared memory are the same banks. Lines are looked up in order; then the data of lines that hit and
+    /// of shared memory goes by passes over the banks, one a cycle. The oldest instruction goes first that is due.
+    ///
+    /// Needs `l1.tag_latency` 0.
+    TagsThenBanks {
+        /// Lines of one instruction that are looked up in a cycle [lines, 1..=32].
+        lines: Bounded<1, 32>,
+        /// From one pass of an instruction to its next one [core cycles, 1..=16].
+        pass_interval: Bounded<1, 16>,
+    },
 }
 
 /// The coalescer's rule: lanes whose addresses fall into the same segment share one access.

@@ -9,8 +9,6 @@ pub struct AccessList {
     len: u8,
     lines: [LineAddr; WARP],
     bytes: [u128; WARP],
-    /// How often an access goes through the unit.
-    passes: [u8; WARP],
     /// How long an atomic keeps a slice's data port [quarters of an L2 cycle].
     atomic_work: [u8; WARP],
 }
@@ -21,7 +19,7 @@ impl Default for AccessList {
             len: 0,
             lines: [LineAddr::default(); WARP],
             bytes: [0; WARP],
-            passes: [1; WARP],
+
             atomic_work: [0; WARP],
         }
     }
@@ -46,12 +44,6 @@ impl AccessList {
         (self.lines[access], self.bytes[access])
     }
 
-    /// How often an access goes through the unit: once for each group of lanes that has a part in it.
-    #[inline]
-    pub fn passes(&self, access: usize) -> u32 {
-        u32::from(self.passes[access])
-    }
-
     /// How long an access of an atomic keeps a slice's data port [quarters of an L2 cycle].
     #[inline]
     pub fn atomic_work(&self, access: usize) -> u8 {
@@ -65,7 +57,6 @@ impl AccessList {
     pub(super) fn push(&mut self, line: LineAddr, bytes: u128) {
         self.lines[self.len()] = line;
         self.bytes[self.len()] = bytes;
-        self.passes[self.len()] = 1;
         self.atomic_work[self.len()] = 0;
         self.len += 1;
     }
@@ -104,37 +95,6 @@ impl AccessList {
         }
     }
 
-    /// Counts how often each access goes through the unit, where the lanes of one pass want `pass_bytes` bytes at
-    /// most. The list holds the accesses of these lanes.
-    pub fn count_passes(
-        &mut self,
-        addresses: &LaneAddresses,
-        bytes: u32,
-        line_bits: u32,
-        pass_bytes: u32,
-    ) {
-        let at_once = (pass_bytes / bytes) as usize;
-        if at_once >= WARP || self.has_a_line_a_pass(addresses, bytes, line_bits, pass_bytes) {
-            return;
-        }
-        self.passes[..usize::from(self.len)].fill(0);
-        for first in (0..WARP).step_by(at_once) {
-            let mut touched = 0u32;
-            for lane in lanes(addresses.mask & ((1 << at_once) - 1) << first) {
-                let address = addresses.of(lane);
-                let line = LineAddr::of_byte(address, line_bits);
-                let wanted = byte_mask(address, u64::from(bytes), line_bits);
-                let known = |&access: &usize| {
-                    self.lines[access] == line && self.bytes[access] & wanted != 0
-                };
-                touched |= 1 << (0..self.len()).find(known).expect("it is in an access");
-            }
-            for access in lanes(touched) {
-                self.passes[access] += 1;
-            }
-        }
-    }
-
     /// Counts how long each access of an atomic keeps a slice's data port, where an operation on a sector takes
     /// `whole` quarters of a cycle, if it changes all of it, or `part`. Lanes of one word take turns.
     pub fn count_atomic_work(
@@ -163,19 +123,6 @@ impl AccessList {
             let work: u32 = lanes_of_word.chunks(8).map(work_of).sum();
             self.atomic_work[access] = work.min(u32::from(u8::MAX)) as u8;
         }
-    }
-
-    /// Whether lanes side by side fill a line with each pass.
-    fn has_a_line_a_pass(
-        &self,
-        addresses: &LaneAddresses,
-        bytes: u32,
-        line_bits: u32,
-        pass_bytes: u32,
-    ) -> bool {
-        let Shape::Affine { base, stride } = addresses.shape else { return false };
-        let is_dense = addresses.mask == !0 && stride as u32 == bytes;
-        is_dense && 1 << line_bits == pass_bytes && base % u64::from(pass_bytes) == 0
     }
 
     /// All bytes from `first` to `first + length`, without a look at each lane.
@@ -239,31 +186,6 @@ mod tests {
         let far = LaneAddresses { mask: 0xff, shape: Shape::Affine { base: 0, stride: 128 } };
         let lines: Vec<u64> = group(&far, 4, 7).into_iter().map(|(line, _)| line).collect();
         assert_eq!(lines, [0, 1, 2, 3, 4, 5, 6, 7]);
-    }
-
-    /// Passes of each access, with 128 bytes a pass.
-    fn passes(addresses: &LaneAddresses, bytes: u32) -> Vec<u32> {
-        let mut list = AccessList::default();
-        list.group(addresses, bytes, 7, 7);
-        list.count_passes(addresses, bytes, 7, 128);
-        (0..list.len()).map(|access| list.passes(access)).collect()
-    }
-
-    #[test]
-    fn lanes_of_eight_bytes_take_turns_by_half_warps_and_of_sixteen_by_quarters() {
-        assert_eq!(passes(&dense(256, 4), 4), [1]);
-        assert_eq!(passes(&dense(256, 8), 8), [1, 1]);
-        assert_eq!(
-            passes(&dense(256 + 64, 8), 8),
-            [1, 2, 1],
-            "each half-warp has a part in two lines"
-        );
-        assert_eq!(passes(&dense(256, 16), 16), [1, 1, 1, 1]);
-        let same = LaneAddresses { mask: !0, shape: Shape::Affine { base: 64, stride: 0 } };
-        assert_eq!(passes(&same, 8), [2]);
-        assert_eq!(passes(&same, 16), [4]);
-        let one_lane = LaneAddresses { mask: 1 << 20, ..same };
-        assert_eq!(passes(&one_lane, 16), [1]);
     }
 
     /// Quarters of a cycle of each access: four for a whole sector, five for a part.

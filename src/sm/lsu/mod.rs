@@ -1,5 +1,6 @@
 //! The load/store unit with its coalescer and the banks of shared memory.
 
+mod banked;
 mod banks;
 mod coalescer;
 mod half_warp;

@@ -1,10 +1,9 @@
-//! The load/store unit: one pass a cycle, in order, until the cache refuses an access.
-//!
-//! A pass is one access, or a part of one whose lanes want too many bytes for one pass, or a turn at the banks of
-//! shared memory. An instruction makes a pass every `pass_interval` cycles; the next instructions go in between.
+//! The load/store unit: one access a cycle, in order, until the cache refuses one. A unit of two stages is in
+//! `banked.rs`.
 
+use super::banked::Rates;
 use super::coalescer::AccessList;
-use crate::config::machine::{L1Config, LsuConfig, RefusalBlocks};
+use crate::config::machine::{L1Config, LsuConfig, LsuStages, RefusalBlocks};
 use crate::parts::{Access, AccessKind, DataCache, Outcome, Refusal, Waiter};
 use crate::ring::Ring;
 use crate::stats::LsuReason;
@@ -15,32 +14,43 @@ use crate::units::Cycle;
 pub enum Target {
     /// Accesses of a cache.
     Cache(AccessKind),
-    /// So many passes over the banks of shared memory.
-    Shared {
-        /// At least one.
-        passes: u32,
-    },
+    /// Passes over the banks of shared memory.
+    Shared,
+}
+
+/// What is to be done next for an instruction, in a unit of two stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Lines are to be looked up.
+    Tags,
+    /// Passes over the banks are to be made.
+    Banks,
 }
 
 /// An instruction in the unit.
 #[derive(Clone, Debug)]
-struct Entry {
-    /// When its next pass may be made.
-    due: Cycle,
-    target: Target,
-    waiter: Waiter,
-    accesses: AccessList,
-    /// Accesses of a cache, or passes over the banks, already served.
-    served: u32,
-    /// Passes already made of the access that is being served.
-    passes: u32,
+pub(super) struct Entry {
+    /// When the next thing may be done for it.
+    pub due: Cycle,
+    pub target: Target,
+    pub waiter: Waiter,
+    pub accesses: AccessList,
+    /// Accesses already served; passes, in a unit of one stage.
+    pub served: u32,
+    /// Passes over the banks that it takes, or that are left of them.
+    pub passes: u32,
+    /// A pass was made.
+    pub passed: bool,
+    /// Accesses that hit.
+    pub hits: u16,
+    pub stage: Stage,
 }
 
 /// What the unit did with an access, for its owner to act upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// A load hit; its data comes after the hit latency.
-    Hit(Waiter),
+    /// So many accesses of a load hit; their data comes after the hit latency.
+    Hit(Waiter, u16),
     /// The last pass of a shared-memory instruction is done; its data comes after the latency.
     Shared(Waiter),
 }
@@ -49,14 +59,15 @@ pub enum Served {
 #[derive(Clone, Debug)]
 pub struct Lsu {
     issue_latency: u64,
-    pass_interval: u64,
     tag_latency: u64,
-    refusal_blocks: RefusalBlocks,
+    pub(super) refusal_blocks: RefusalBlocks,
+    /// In a unit of two stages.
+    rates: Option<Rates>,
     /// Instructions in order; storage is reused.
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     /// Places in `entries`: the queue, oldest first, then the free ones.
-    order: Vec<usize>,
-    queued: usize,
+    pub(super) order: Vec<usize>,
+    pub(super) queued: usize,
     /// Accesses on their way to the tags; used when that takes time.
     pipe: Ring<Access>,
     /// What the last tick did.
@@ -64,7 +75,7 @@ pub struct Lsu {
     /// The refusal that stands, when the last tick ended with one.
     pub refused: Option<Refusal>,
     /// The last refusal, and what must change in the cache before the same access is worth another try.
-    standing: Option<(Refusal, u64)>,
+    pub(super) standing: Option<(Refusal, u64)>,
 }
 
 impl Lsu {
@@ -73,18 +84,27 @@ impl Lsu {
         let queue = lsu.queue.size();
         let entry = Entry {
             due: Cycle(0),
-            target: Target::Shared { passes: 1 },
+            target: Target::Shared,
             waiter: Waiter::default(),
             accesses: AccessList::default(),
             served: 0,
             passes: 0,
+            passed: false,
+            hits: 0,
+            stage: Stage::Tags,
+        };
+        let rates = match lsu.stages {
+            LsuStages::One => None,
+            LsuStages::TagsThenBanks { lines, pass_interval } => {
+                Some(Rates { lines: lines.get(), pass_interval: pass_interval.cycles() })
+            }
         };
         let tag_latency = l1.tag_latency.cycles();
         Lsu {
             issue_latency: lsu.issue_latency.cycles(),
-            pass_interval: lsu.pass_interval.cycles(),
             tag_latency,
             refusal_blocks: lsu.refusal_blocks,
+            rates,
             entries: vec![entry; queue],
             order: (0..queue).collect(),
             queued: 0,
@@ -106,12 +126,19 @@ impl Lsu {
         self.queued == 0 && self.pipe.is_empty()
     }
 
-    /// Takes an instruction issued at `now`; `fill` writes its accesses and gives their number, which is
-    /// returned. An instruction without accesses takes no place.
+    /// True when data that hits goes by passes over the banks, whose number [`Lsu::push`] needs.
+    #[inline]
+    pub fn has_banks(&self) -> bool {
+        self.rates.is_some()
+    }
+
+    /// Takes an instruction issued at `now`, which takes `passes` over the banks; `fill` writes its accesses and gives
+    /// their number, which is returned. An instruction without accesses takes no place.
     pub fn push(
         &mut self,
         now: Cycle,
         target: Target,
+        passes: u32,
         waiter: Waiter,
         fill: impl FnOnce(&mut AccessList) -> usize,
     ) -> usize {
@@ -121,23 +148,17 @@ impl Lsu {
             entry.due = now + self.issue_latency;
             entry.target = target;
             entry.waiter = waiter;
-            (entry.served, entry.passes) = (0, 0);
+            (entry.served, entry.passes, entry.passed, entry.hits) = (0, passes, false, 0);
+            entry.stage = if target == Target::Shared { Stage::Banks } else { Stage::Tags };
             self.queued += 1;
         }
         count
     }
 
-    /// Takes the instruction at `place` out of the queue.
-    fn retire(&mut self, place: usize) {
+    /// Takes an instruction out of the queue.
+    pub(super) fn retire(&mut self, place: usize) {
         self.order[place..self.queued].rotate_left(1);
         self.queued -= 1;
-    }
-
-    /// The oldest instructions: those in the midst of their passes, and the next one.
-    #[inline]
-    fn oldest(&self) -> impl Iterator<Item = &Entry> {
-        let most = self.queued.min(self.pass_interval as usize);
-        self.order[..most].iter().map(|&entry| &self.entries[entry])
     }
 
     fn is_pipe_full(&self) -> bool {
@@ -156,13 +177,17 @@ impl Lsu {
     pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache, mut served: impl FnMut(Served)) {
         self.refused = None;
         self.state = LsuReason::Idle;
-        if self.tag_latency > 0
-            && let Some(from_pipe) = self.tick_pipe(now, cache)
-        {
-            served(from_pipe);
-        }
-        if let Some(from_queue) = self.tick_queue(now, cache) {
-            served(from_queue);
+        if let Some(rates) = self.rates {
+            self.tick_stages(now, rates, cache, &mut served);
+        } else {
+            if self.tag_latency > 0
+                && let Some(from_pipe) = self.tick_pipe(now, cache)
+            {
+                served(from_pipe);
+            }
+            if let Some(from_queue) = self.tick_queue(now, cache) {
+                served(from_queue);
+            }
         }
         if let Some(refusal) = self.refused {
             self.state = match refusal {
@@ -177,7 +202,10 @@ impl Lsu {
     /// The refusal of the last access, if it was refused and would be again: counts it. Only where a refusal
     /// holds up the whole unit.
     #[inline]
-    fn stands(standing: &Option<(Refusal, u64)>, cache: &mut impl DataCache) -> Option<Refusal> {
+    pub(super) fn stands(
+        standing: &Option<(Refusal, u64)>,
+        cache: &mut impl DataCache,
+    ) -> Option<Refusal> {
         let (refusal, changes) = (*standing)?;
         if changes != cache.changes(refusal) {
             return None;
@@ -187,7 +215,7 @@ impl Lsu {
     }
 
     /// Offers the cache an access that was not refused, or that may no longer be.
-    fn offer(
+    pub(super) fn offer(
         standing: &mut Option<(Refusal, u64)>,
         blocks: RefusalBlocks,
         now: Cycle,
@@ -229,27 +257,23 @@ impl Lsu {
         }
     }
 
-    /// Makes a pass of the oldest queued instruction that is due.
+    /// Serves the oldest queued instruction: one access or one pass.
     fn tick_queue(&mut self, now: Cycle, cache: &mut impl DataCache) -> Option<Served> {
-        let Some(place) = self.oldest().position(|entry| entry.due <= now) else {
-            // An instruction between two passes.
-            let head = self.oldest().next().filter(|entry| entry.served + entry.passes > 0);
-            if let Some(target) = head.map(|entry| entry.target)
-                && self.refused.is_none()
-            {
-                self.state = further(target);
-            }
+        if self.queued == 0 {
             return None;
-        };
+        }
         let blocks = self.refusal_blocks;
-        let entry = &mut self.entries[self.order[place]];
+        let entry = &mut self.entries[self.order[0]];
+        if entry.due > now {
+            return None;
+        }
         let (served, total) = match entry.target {
             // Shared memory waits for the accesses before it, so that one result leaves a cycle.
-            Target::Shared { .. } if self.refused.is_some() => return None,
-            Target::Shared { passes } => {
-                let last = entry.served + 1 == passes;
+            Target::Shared if self.refused.is_some() => return None,
+            Target::Shared => {
+                let last = entry.served + 1 == entry.passes;
                 let waiter = Waiter { accepted: now, ..entry.waiter };
-                (last.then_some(Served::Shared(waiter)), passes)
+                (last.then_some(Served::Shared(waiter)), entry.passes)
             }
             Target::Cache(kind) => {
                 let total = entry.accesses.len() as u32;
@@ -261,20 +285,9 @@ impl Lsu {
                     return None;
                 }
                 let number = entry.served as usize;
-                if entry.passes + 1 < entry.accesses.passes(number) {
-                    entry.passes += 1;
-                    entry.due = now + self.pass_interval;
-                    self.state = LsuReason::Coalescing;
-                    return None;
-                }
                 let (line, bytes) = entry.accesses.get(number);
-                let access = Access {
-                    line,
-                    bytes,
-                    kind,
-                    atomic_work: entry.accesses.atomic_work(number),
-                    waiter: entry.waiter,
-                };
+                let atomic_work = entry.accesses.atomic_work(number);
+                let access = Access { line, bytes, kind, atomic_work, waiter: entry.waiter };
                 if self.tag_latency > 0 {
                     self.pipe.try_push(now + self.tag_latency, access).ok()?;
                     (None, total)
@@ -283,12 +296,8 @@ impl Lsu {
                         Ok(outcome) => (hit(outcome, access.waiter, now), total),
                         Err(refusal) => {
                             self.refused = Some(refusal);
-                            match blocks {
-                                RefusalBlocks::Instruction => {
-                                    self.order[place..self.queued].rotate_left(1);
-                                }
-                                // Nothing goes ahead of it.
-                                RefusalBlocks::Unit => self.order[..=place].rotate_right(1),
+                            if self.refusal_blocks == RefusalBlocks::Instruction {
+                                self.order[..self.queued].rotate_left(1);
                             }
                             return None;
                         }
@@ -297,25 +306,28 @@ impl Lsu {
             }
         };
         entry.served += 1;
-        entry.passes = 0;
-        entry.due = now + self.pass_interval;
-        if entry.served < total {
-            self.state = further(entry.target);
-        } else {
-            self.state = LsuReason::Serving;
-            self.retire(place);
+        let more = entry.served < total;
+        self.state = match entry.target {
+            _ if !more => LsuReason::Serving,
+            Target::Cache(_) => LsuReason::Coalescing,
+            Target::Shared => LsuReason::BankConflict,
+        };
+        if !more {
+            self.retire(0);
         }
         served
     }
 
     /// The next cycle in which a tick can do more than the last one did, if nothing else changes.
     pub fn next_event(&self, now: Cycle) -> Cycle {
+        if self.rates.is_some() {
+            return self.next_stage_event(now);
+        }
         if self.refused.is_some() && self.refusal_blocks == RefusalBlocks::Instruction {
             return now + 1;
         }
-        // What follows is another state: a further pass, or none where an access found no room in the pipe.
-        let is_further = matches!(self.state, LsuReason::Coalescing | LsuReason::BankConflict);
-        if self.refused.is_none() && is_further {
+        // An access that found no room in the pipe behind it makes the unit idle: another state.
+        if self.refused.is_none() && self.state == LsuReason::Coalescing {
             return now + 1;
         }
         // A refused access is tried again when something was released, filled or taken away.
@@ -327,24 +339,15 @@ impl Lsu {
         let queue = if self.queued == 0 || stuck {
             Cycle::NEVER
         } else {
-            let waits_for_pipe = self.is_pipe_full()
-                && self.oldest().all(|entry| matches!(entry.target, Target::Cache(_)));
-            let due = self.oldest().fold(Cycle::NEVER, |due, entry| due.min(entry.due));
-            if waits_for_pipe { Cycle::NEVER } else { due }
+            let head = &self.entries[self.order[0]];
+            let waits_for_pipe = matches!(head.target, Target::Cache(_)) && self.is_pipe_full();
+            if waits_for_pipe { Cycle::NEVER } else { head.due }
         };
         pipe.min(queue).max(now + 1)
     }
 }
 
-/// The state of a unit in the midst of an instruction.
-fn further(target: Target) -> LsuReason {
-    match target {
-        Target::Cache(_) => LsuReason::Coalescing,
-        Target::Shared { .. } => LsuReason::BankConflict,
-    }
-}
-
 fn hit(outcome: Outcome, waiter: Waiter, now: Cycle) -> Option<Served> {
     let waiter = Waiter { accepted: now, ..waiter };
-    (outcome == Outcome::Hit).then_some(Served::Hit(waiter))
+    (outcome == Outcome::Hit).then_some(Served::Hit(waiter, 1))
 }

@@ -1,0 +1,137 @@
+//! A load/store unit in two stages: lines are looked up, then data goes by passes over the banks.
+
+use super::unit::{Lsu, Served, Stage, Target};
+use crate::config::machine::RefusalBlocks;
+use crate::parts::{Access, DataCache, Outcome, Waiter};
+use crate::stats::LsuReason;
+use crate::units::Cycle;
+
+/// Rates of both stages.
+#[derive(Clone, Copy, Debug)]
+pub struct Rates {
+    /// Lines of one instruction that are looked up in a cycle.
+    pub lines: u32,
+    /// From one pass of an instruction to its next one.
+    pub pass_interval: u64,
+}
+
+impl Lsu {
+    /// One cycle of both stages.
+    pub(super) fn tick_stages(
+        &mut self,
+        now: Cycle,
+        rates: Rates,
+        cache: &mut impl DataCache,
+        mut served: impl FnMut(Served),
+    ) {
+        self.look_up(now, rates, cache);
+        let looked = self.state != LsuReason::Idle || self.refused.is_some();
+        let (passed, more) = self.pass(now, rates);
+        if !looked && more {
+            self.state = LsuReason::BankConflict;
+        } else if !looked && passed.is_some() {
+            self.state = LsuReason::Serving;
+        }
+        if let Some(passed) = passed {
+            served(passed);
+        }
+    }
+
+    /// Looks up lines of the oldest instruction that has any left.
+    fn look_up(&mut self, now: Cycle, rates: Rates, cache: &mut impl DataCache) {
+        let Some(place) = self.first(|entry| entry.stage == Stage::Tags) else { return };
+        let entry = &mut self.entries[self.order[place]];
+        let Target::Cache(kind) = entry.target else { return };
+        if entry.due > now {
+            return;
+        }
+        if let Some(refusal) = Self::stands(&self.standing, cache) {
+            self.refused = Some(refusal);
+            return;
+        }
+        let total = entry.accesses.len() as u32;
+        for _ in 0..rates.lines.min(total - entry.served) {
+            let number = entry.served as usize;
+            let (line, bytes) = entry.accesses.get(number);
+            let atomic_work = entry.accesses.atomic_work(number);
+            let access = Access { line, bytes, kind, atomic_work, waiter: entry.waiter };
+            match Self::offer(&mut self.standing, self.refusal_blocks, now, access, cache) {
+                Ok(outcome) => entry.hits += u16::from(outcome == Outcome::Hit),
+                Err(refusal) => {
+                    self.refused = Some(refusal);
+                    if self.refusal_blocks == RefusalBlocks::Instruction {
+                        self.order[place..self.queued].rotate_left(1);
+                    }
+                    return;
+                }
+            }
+            entry.served += 1;
+        }
+        if entry.served < total {
+            self.state = LsuReason::Coalescing;
+            return;
+        }
+        self.state = LsuReason::Serving;
+        if entry.hits == 0 {
+            self.retire(place);
+        } else {
+            // The lanes of lines that missed take no part; which of them conflict is not known here.
+            entry.passes = (entry.passes * u32::from(entry.hits)).div_ceil(total);
+            entry.stage = Stage::Banks;
+        }
+    }
+
+    /// Makes a pass of the oldest instruction that is due. Gives what has ended with it, and whether any instruction
+    /// has passes left.
+    fn pass(&mut self, now: Cycle, rates: Rates) -> (Option<Served>, bool) {
+        let due = self.first(|entry| entry.stage == Stage::Banks && entry.due <= now);
+        let Some(place) = due else {
+            // An instruction between two of its passes, or one that is not there yet.
+            let is_between =
+                |entry: &super::unit::Entry| entry.stage == Stage::Banks && entry.passed;
+            return (None, self.first(is_between).is_some());
+        };
+        let entry = &mut self.entries[self.order[place]];
+        entry.passes -= 1;
+        entry.passed = true;
+        entry.due = now + rates.pass_interval;
+        if entry.passes > 0 {
+            return (None, true);
+        }
+        let waiter = Waiter { accepted: now, ..entry.waiter };
+        let served = match entry.target {
+            Target::Shared => Served::Shared(waiter),
+            Target::Cache(_) => Served::Hit(waiter, entry.hits),
+        };
+        self.retire(place);
+        (Some(served), false)
+    }
+
+    /// The place of the oldest instruction of which this is true.
+    #[inline]
+    fn first(&self, is_it: impl Fn(&super::unit::Entry) -> bool) -> Option<usize> {
+        self.order[..self.queued].iter().position(|&entry| is_it(&self.entries[entry]))
+    }
+
+    /// As [`Lsu::next_event`].
+    pub(super) fn next_stage_event(&self, now: Cycle) -> Cycle {
+        let mut next = Cycle::NEVER;
+        let mut is_first = true;
+        for &entry in &self.order[..self.queued] {
+            let entry = &self.entries[entry];
+            match entry.stage {
+                // Between two passes is a state of its own.
+                Stage::Banks if entry.passed => return now + 1,
+                Stage::Banks => next = next.min(entry.due),
+                Stage::Tags if is_first => {
+                    is_first = false;
+                    let is_stuck =
+                        self.refused.is_some() && self.refusal_blocks == RefusalBlocks::Unit;
+                    next = next.min(if is_stuck { Cycle::NEVER } else { entry.due });
+                }
+                Stage::Tags => {}
+            }
+        }
+        next.max(now + 1)
+    }
+}
