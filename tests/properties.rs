@@ -212,6 +212,7 @@ fn l2() -> impl Strategy<Value = Changes> {
             ("l2.mshr_mergers", json!(mergers)),
             ("l2.input_queue", json!(input)),
             ("l2.tag_latency", json!(tag_latency)),
+            ("l2.outer_latency", json!(3 * (tag_latency % 2))),
             ("l2.reply_queue", json!(reply)),
             ("l2.miss_queue", json!(5)),
         ]

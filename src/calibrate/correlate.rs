@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Agreement;
+use super::{Agreement, waits};
 use crate::config::ResolvedRun;
 use crate::config::study::StudyPoint;
 use crate::error::{Error, Result};
@@ -308,6 +308,7 @@ fn page(
         let cells: Vec<String> = others.iter().map(cell).collect();
         let _ = writeln!(page, "| {} | {} |", pair.name, cells.join(" | "));
     }
+    page.push_str(&waits::table(pairs));
     let _ = writeln!(
         page,
         "\n## What is compared\n\n| quantity | ncu | gsim | note |\n| --- | --- | --- | --- |"

@@ -3,5 +3,6 @@
 pub mod correlate;
 mod errors;
 pub mod micro;
+mod waits;
 
 pub use errors::Agreement;

@@ -113,7 +113,7 @@ impl Slice {
             line_bits: line_bits(line),
             burst_bytes: machine.dram.burst_bytes(),
             fetch_bytes: config.fetch.get(),
-            tag_latency: config.tag_latency.cycles(),
+            tag_latency: Slice::tag_latency(config, number),
             data_latency: config.data_latency.cycles(),
             sectors,
             valid: vec![0; tags.len()].into(),
@@ -135,6 +135,12 @@ impl Slice {
         }
     }
 
+    /// From arrival at slice `number` to its tags [L2 cycles].
+    fn tag_latency(config: &L2Config, number: usize) -> u64 {
+        let is_outer = number / 2 % 2 == 1;
+        config.tag_latency.cycles() + if is_outer { config.outer_latency.cycles() } else { 0 }
+    }
+
     /// Counters since construction.
     pub fn stats(&self) -> &L2Stats {
         &self.stats
@@ -142,7 +148,7 @@ impl Slice {
 
     /// Requests that it can hold that are not looked up yet.
     pub fn room(config: &L2Config) -> usize {
-        config.input_queue.size() + config.tag_latency.size()
+        config.input_queue.size() + config.tag_latency.size() + config.outer_latency.size()
     }
 
     /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].

@@ -29,6 +29,22 @@ CHASE(chase_cg, "ld.global.cg.u64")
 CHASE_THREADS(chase_threads, "ld.global.cg.u64")
 CHASE_THREADS(chase_threads_ca, "ld.global.ca.u64")
 
+// Each lane reads a zero of line `lane % lines` and adds it to the address of the next load; with `spread`, words of
+// unlike banks, else of as few as there are lanes of a line.
+extern "C" __global__ void chase_lines(const unsigned* zeros, int hops, int lines, int spread, unsigned* out) {
+    int lane = threadIdx.x % 32;
+    const unsigned* place = zeros + threadIdx.x / 32 * 1024 + lane % lines * 32 + (spread ? lane : lane / lines);
+    for (int i = 0; i < hops; i += 16) {
+        #pragma unroll
+        for (int j = 0; j < 16; ++j) {
+            unsigned zero;
+            asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(zero) : "l"(place) : "memory");
+            place += zero;
+        }
+    }
+    out[threadIdx.x] = place - zeros;
+}
+
 // As chase_ca, and stores beside each pointer: does the store take the line out of the L1?
 extern "C" __global__ void chase_store(const u64* start, int hops, u64* out) {
     u64 place = (u64)start;

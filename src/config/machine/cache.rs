@@ -253,10 +253,12 @@ pub struct L2Config {
     /// Requests one entry serves, the first one included [requests, 1..=64].
     pub mshr_mergers: Bounded<1, 64>,
     /// Requests of the interconnect waiting for the slice, besides those in the pipe to its tags, which
-    /// holds `tag_latency` of them [packets, 1..=1024].
+    /// holds `tag_latency` and `outer_latency` of them [packets, 1..=1024].
     pub input_queue: Bounded<1, 1024>,
     /// From arrival to the tag lookup [L2 cycles, 0..=1023].
     pub tag_latency: Bounded<0, 1023>,
+    /// What that takes longer in slices that lie farther away: every second pair of them [L2 cycles, 0..=1023].
+    pub outer_latency: Bounded<0, 1023>,
     /// From the tag lookup, or from a line's arrival, to the reply network [L2 cycles, 1..=1023].
     pub data_latency: Bounded<1, 1023>,
     /// How long a request keeps others from the data.
