@@ -11,14 +11,14 @@ use super::correlate::Pair;
 use crate::native::counters::CounterReport;
 
 /// A reason, by the profiler's names and by the ledger's.
-struct Reason {
+struct Wait {
     name: &'static str,
     stalls: &'static [&'static str],
     parts: &'static [&'static str],
 }
 
-const REASONS: [Reason; 3] = [
-    Reason {
+const REASONS: [Wait; 3] = [
+    Wait {
         name: "memory",
         stalls: &["long_scoreboard", "lg_throttle"],
         parts: &[
@@ -36,12 +36,12 @@ const REASONS: [Reason; 3] = [
             "memory_dram",
         ],
     },
-    Reason {
+    Wait {
         name: "arithmetic and shared memory",
         stalls: &["wait", "math_pipe_throttle", "short_scoreboard"],
         parts: &["arithmetic", "unit_busy", "memory_shared", "lsu_bankconflict"],
     },
-    Reason { name: "barrier", stalls: &["barrier"], parts: &["barrier"] },
+    Wait { name: "barrier", stalls: &["barrier"], parts: &["barrier"] },
 ];
 
 /// A share for each reason; none where nothing waits.
@@ -94,7 +94,8 @@ pub fn table(pairs: &[Pair]) -> String {
     let _ = writeln!(text, "| run | {} |", heads.join(" | "));
     let _ = writeln!(text, "| --- |{}", " --- | --- |".repeat(REASONS.len()));
     for (name, measured, simulated) in &rows {
-        let cell = |(gpu, gsim): (&f64, &f64)| format!("{:.0} % | {:.0} %", 100.0 * gpu, 100.0 * gsim);
+        let cell =
+            |(gpu, gsim): (&f64, &f64)| format!("{:.0} % | {:.0} %", 100.0 * gpu, 100.0 * gsim);
         let cells: Vec<String> = measured.iter().zip(simulated).map(cell).collect();
         let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
     }
@@ -114,9 +115,11 @@ mod tests {
 
     use super::*;
     use crate::native::counters::LaunchCounters;
+    use crate::stats::{IssueReason, Reason};
 
     fn launch(instructions: f64, long: f64, wait: f64) -> LaunchCounters {
-        let stall = |name: &str| format!("smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio");
+        let stall =
+            |name: &str| format!("smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio");
         let values = [
             ("smsp__inst_executed.sum".to_owned(), instructions),
             (stall("long_scoreboard"), long),
@@ -144,10 +147,9 @@ mod tests {
     #[test]
     fn every_reason_of_the_ledger_has_its_place() {
         let known: Vec<&str> = REASONS.iter().flat_map(|reason| reason.parts).copied().collect();
-        for reason in crate::stats::IssueReason::ALL {
-            let name = reason.name();
-            let is_no_wait = ["issued", "no_warp"].contains(&name);
-            assert_eq!(known.contains(&name), !is_no_wait, "{name}");
+        for (name, _) in <IssueReason as Reason>::GLOSSARY {
+            let is_no_wait = ["issued", "no_warp"].contains(name);
+            assert_eq!(known.contains(name), !is_no_wait, "{name}");
         }
     }
 }

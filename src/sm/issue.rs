@@ -208,8 +208,9 @@ impl Sm {
             let passes = self.banks.passes(&addresses, bytes);
             self.stats.shared_passes += u64::from(passes);
             let waiter = self.tracked_waiter(now);
-            let pushed =
-                self.lsu.push(now, Target::Shared, passes, waiter, |_| passes.min(1) as usize);
+            let pushed = self
+                .lsu
+                .push(now, warp, Target::Shared, passes, waiter, |_| passes.min(1) as usize);
             return self.track(now, scheduler, warp, dsts, pushed);
         }
         let kind = self.cache_access(op);
@@ -239,7 +240,7 @@ impl Sm {
         } else {
             0
         };
-        let accesses = self.lsu.push(now, Target::Cache(kind), passes, waiter, |list| {
+        let accesses = self.lsu.push(now, warp, Target::Cache(kind), passes, waiter, |list| {
             match segment {
                 Segment::HalfWarp => {
                     list.group_half_warps(&addresses, bytes, line_bits, is_store);

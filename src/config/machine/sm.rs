@@ -194,7 +194,7 @@ pub enum LsuStages {
     TagsThenBanks {
         /// Lines of one instruction that are looked up in a cycle [lines, 1..=32].
         lines: Bounded<1, 32>,
-        /// From one pass of an instruction to its next one [core cycles, 1..=16].
+        /// From one pass of a warp to its next one [core cycles, 1..=16].
         pass_interval: Bounded<1, 16>,
     },
 }

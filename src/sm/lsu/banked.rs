@@ -1,6 +1,6 @@
 //! A load/store unit in two stages: lines are looked up, then data goes by passes over the banks.
 
-use super::unit::{Lsu, Served, Stage, Target};
+use super::unit::{Entry, Lsu, Served, Stage, Target};
 use crate::config::machine::RefusalBlocks;
 use crate::parts::{Access, DataCache, Outcome, Waiter};
 use crate::stats::LsuReason;
@@ -11,7 +11,7 @@ use crate::units::Cycle;
 pub struct Rates {
     /// Lines of one instruction that are looked up in a cycle.
     pub lines: u32,
-    /// From one pass of an instruction to its next one.
+    /// From one pass of a warp to its next one.
     pub pass_interval: u64,
 }
 
@@ -84,17 +84,16 @@ impl Lsu {
     /// Makes a pass of the oldest instruction that is due. Gives what has ended with it, and whether any instruction
     /// has passes left.
     fn pass(&mut self, now: Cycle, rates: Rates) -> (Option<Served>, bool) {
-        let due = self.first(|entry| entry.stage == Stage::Banks && entry.due <= now);
+        let due = self.first(|entry| self.pass_due(entry).is_some_and(|due| due <= now));
         let Some(place) = due else {
             // An instruction between two of its passes, or one that is not there yet.
-            let is_between =
-                |entry: &super::unit::Entry| entry.stage == Stage::Banks && entry.passed;
+            let is_between = |entry: &Entry| entry.stage == Stage::Banks && entry.passed;
             return (None, self.first(is_between).is_some());
         };
         let entry = &mut self.entries[self.order[place]];
         entry.passes -= 1;
         entry.passed = true;
-        entry.due = now + rates.pass_interval;
+        self.warp_due[usize::from(entry.warp)] = now + rates.pass_interval;
         if entry.passes > 0 {
             return (None, true);
         }
@@ -107,9 +106,16 @@ impl Lsu {
         (Some(served), false)
     }
 
+    /// When an instruction may make its next pass; none where lines are to be looked up first.
+    #[inline]
+    fn pass_due(&self, entry: &Entry) -> Option<Cycle> {
+        let due = || entry.due.max(self.warp_due[usize::from(entry.warp)]);
+        (entry.stage == Stage::Banks).then(due)
+    }
+
     /// The place of the oldest instruction of which this is true.
     #[inline]
-    fn first(&self, is_it: impl Fn(&super::unit::Entry) -> bool) -> Option<usize> {
+    fn first(&self, is_it: impl Fn(&Entry) -> bool) -> Option<usize> {
         self.order[..self.queued].iter().position(|&entry| is_it(&self.entries[entry]))
     }
 
@@ -122,7 +128,9 @@ impl Lsu {
             match entry.stage {
                 // Between two passes is a state of its own.
                 Stage::Banks if entry.passed => return now + 1,
-                Stage::Banks => next = next.min(entry.due),
+                Stage::Banks => {
+                    next = next.min(entry.due.max(self.warp_due[usize::from(entry.warp)]))
+                }
                 Stage::Tags if is_first => {
                     is_first = false;
                     let is_stuck =

@@ -6,6 +6,7 @@ use super::coalescer::AccessList;
 use crate::config::machine::{L1Config, LsuConfig, LsuStages, RefusalBlocks};
 use crate::parts::{Access, AccessKind, DataCache, Outcome, Refusal, Waiter};
 use crate::ring::Ring;
+use crate::sm::SLOTS;
 use crate::stats::LsuReason;
 use crate::units::Cycle;
 
@@ -32,6 +33,7 @@ pub(super) enum Stage {
 pub(super) struct Entry {
     /// When the next thing may be done for it.
     pub due: Cycle,
+    pub warp: u8,
     pub target: Target,
     pub waiter: Waiter,
     pub accesses: AccessList,
@@ -63,6 +65,8 @@ pub struct Lsu {
     pub(super) refusal_blocks: RefusalBlocks,
     /// In a unit of two stages.
     rates: Option<Rates>,
+    /// By warp: when it may make another pass there.
+    pub(super) warp_due: Box<[Cycle]>,
     /// Instructions in order; storage is reused.
     pub(super) entries: Vec<Entry>,
     /// Places in `entries`: the queue, oldest first, then the free ones.
@@ -84,6 +88,7 @@ impl Lsu {
         let queue = lsu.queue.size();
         let entry = Entry {
             due: Cycle(0),
+            warp: 0,
             target: Target::Shared,
             waiter: Waiter::default(),
             accesses: AccessList::default(),
@@ -105,6 +110,7 @@ impl Lsu {
             tag_latency,
             refusal_blocks: lsu.refusal_blocks,
             rates,
+            warp_due: vec![Cycle(0); SLOTS].into(),
             entries: vec![entry; queue],
             order: (0..queue).collect(),
             queued: 0,
@@ -132,11 +138,12 @@ impl Lsu {
         self.rates.is_some()
     }
 
-    /// Takes an instruction issued at `now`, which takes `passes` over the banks; `fill` writes its accesses and gives
+    /// Takes an instruction of `warp` issued at `now`, which takes `passes` over the banks; `fill` writes its accesses and gives
     /// their number, which is returned. An instruction without accesses takes no place.
     pub fn push(
         &mut self,
         now: Cycle,
+        warp: usize,
         target: Target,
         passes: u32,
         waiter: Waiter,
@@ -146,6 +153,7 @@ impl Lsu {
         let count = fill(&mut entry.accesses);
         if count > 0 {
             entry.due = now + self.issue_latency;
+            entry.warp = warp as u8;
             entry.target = target;
             entry.waiter = waiter;
             (entry.served, entry.passes, entry.passed, entry.hits) = (0, passes, false, 0);

@@ -1,6 +1,7 @@
 //! The instructions that are issued, and what each depends on.
 
 use super::code::{Code, Fate};
+use super::pressure::Pressure;
 use super::{Issued, IssuedBlock, expand, schedule};
 use crate::frontend::ptx::program::NO_BLOCK;
 use crate::isa::{ArithClass, Inst, MAX_OPERANDS, Op, Operands, Reg};
@@ -13,6 +14,7 @@ pub fn emit(code: &Code) -> Issued {
     let makers = gone_makers(code);
     let registers = code.weights.len();
     let (mut writer, mut readers) = (vec![u32::MAX; registers], vec![Vec::new(); registers]);
+    let mut pressure = Pressure::new(code);
     let mut issued = Issued::default();
     for block in 0..code.blocks.len() {
         let start = issued.insts.len() as u32;
@@ -22,7 +24,7 @@ pub fn emit(code: &Code) -> Issued {
         issued.insts.extend(code.heads[block].iter().map(plain));
         let end = code.blocks[block].end as usize - 1;
         let branches = matches!(code.opcode(end), "bra" | "brx");
-        for pc in schedule::order(code, block, &mut writer, &mut readers) {
+        for pc in schedule::order(code, block, &mut pressure, &mut writer, &mut readers) {
             if branches && pc == end {
                 issued.insts.extend(code.tails[block].iter().map(plain));
             }

@@ -15,7 +15,7 @@
 //! | loads of parameters, copies of pointers in loops | `loops` |
 //! | exits, branches, predicated code, convergence barriers, the start of a kernel | `control` |
 //! | additions in the pipeline of products | `balance` |
-//! | the order within a block: loads as early as their addresses allow | `schedule` |
+//! | the order within a block: loads as early as their addresses and the registers allow | `schedule`, `pressure` |
 //!
 //! The rules are those of `ptxas` 13.0 for `sm_90`, found by holding its code (`nvdisasm`) against PTX, instruction by
 //! instruction; names of machine instructions are those of "CUDA Binary Utilities", section "Instruction Set
@@ -35,6 +35,7 @@ mod loops;
 #[cfg(test)]
 mod measure;
 mod pattern;
+mod pressure;
 mod schedule;
 #[cfg(test)]
 mod tests;

@@ -2,15 +2,18 @@
 //!
 //! The text computes each value where it is used. `ptxas` starts loads as early as it can, so that they are under way
 //! together; a machine that issues in order depends on it. Here every memory instruction goes before everything that it
-//! does not depend on; memory instructions keep their order.
+//! does not depend on, as long as there are registers for its results: else the oldest values are used up first. Memory
+//! instructions keep their order.
 
 use super::code::Code;
+use super::pressure::Pressure;
 use crate::isa::Reg;
 
 /// The instructions of a block as they are issued, those that are gone among them.
 pub fn order(
     code: &Code,
     block: usize,
+    pressure: &mut Pressure,
     last_writer: &mut [u32],
     readers: &mut [Vec<u32>],
 ) -> Vec<usize> {
@@ -44,13 +47,23 @@ pub fn order(
     let mut done = vec![false; end - start];
     let mut order = Vec::with_capacity(end - start);
     let mut wanted: Vec<usize> = Vec::new();
+    pressure.start(block);
+    // Everything before it is done.
+    let mut oldest = start;
     // The last instruction may be a branch: everything comes before it.
     for pinned in (start..end).filter(|pc| code.is_pinned(*pc) || pc + 1 == end) {
-        let first = order.len();
         if pinned + 1 == end {
             order.extend((start..end).filter(|pc| !done[pc - start]));
             break;
         }
+        while !pressure.has_room_for(pinned) && oldest < pinned {
+            if !std::mem::replace(&mut done[oldest - start], true) {
+                pressure.issue(oldest);
+                order.push(oldest);
+            }
+            oldest += 1;
+        }
+        let first = order.len();
         wanted.push(pinned);
         while let Some(pc) = wanted.pop() {
             if !std::mem::replace(&mut done[pc - start], true) {
@@ -59,6 +72,7 @@ pub fn order(
             }
         }
         order[first..].sort_unstable();
+        order[first..].iter().for_each(|pc| pressure.issue(*pc));
     }
     order
 }
