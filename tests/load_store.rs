@@ -1,0 +1,168 @@
+//! What was measured on an H200 about loads, stores and atomics, held against the model by exact cycles.
+
+mod common;
+
+use common::{Script, Step, preset, row, run};
+use gsim::config::Machine;
+use gsim::gpu::total;
+use gsim::stats::LsuReason;
+use serde_json::json;
+
+const BASE: u64 = 0x1000_0000;
+
+/// Cycles of one more round of each warp's steps, in a row of rounds.
+fn each_round(
+    machine: &Machine,
+    warps: u32,
+    round: impl Fn(usize) -> Vec<Step> + Copy,
+) -> u64 {
+    let cycles = |rounds: usize| {
+        run(machine, || {
+            Script::new(1, 32 * warps, move |_, warp| {
+                (0..rounds).flat_map(|_| round(warp)).collect()
+            })
+        })
+        .cycles
+    };
+    (cycles(30) - cycles(10)) / 20
+}
+
+/// A load whose lanes want words of so many lines, of one bank or of unlike ones; it depends on itself.
+fn load(warp: usize, lines: u64, spread: bool, register: u16) -> Step {
+    let of = |lane: u64| {
+        let word = if spread { lane } else { lane / lines };
+        BASE + warp as u64 * 4096 + lane % lines * 128 + word * 4
+    };
+    Step::Load { dst: register, src: register, addresses: (0..32).map(of).collect(), bytes: 4 }
+}
+
+#[test]
+fn four_lines_a_cycle_are_looked_up_and_each_pass_over_the_banks_takes_two() {
+    let machine = preset("h200", &[]);
+    let each = |lines, spread| each_round(&machine, 1, move |_| vec![load(0, lines, spread, 1)]);
+    let one = machine.lsu.issue_latency.cycles() + machine.l1.hit_latency.cycles();
+    assert_eq!(each(1, true), one);
+    // Measured: 41.1, 41.1, 42.1, 44.1 and 48.1 cycles, nine of which are the sum that makes the next address.
+    assert_eq!([4, 8, 16, 32].map(|lines| each(lines, true) - one), [0, 1, 3, 7]);
+    // Measured: 43.1, 47.1, 56.1, 74.1 and 110.1.
+    assert_eq!([2, 4, 8, 16, 32].map(|lines| each(lines, false) - one), [2, 6, 15, 33, 69]);
+}
+
+#[test]
+fn loads_of_two_warps_go_over_the_banks_in_turn_and_those_of_one_behind_each_other() {
+    let machine = preset("h200", &[]);
+    let alone = each_round(&machine, 1, |_| vec![load(0, 32, false, 1)]);
+    let two = each_round(&machine, 2, |warp| vec![load(warp, 32, false, 1)]);
+    assert_eq!(two, alone);
+    // Four warps need every cycle. Measured: 128.
+    assert_eq!(each_round(&machine, 4, |warp| vec![load(warp, 32, false, 1)]), 4 * 32);
+    // Measured: 65 to 69 cycles a load.
+    let many = |_| (1..9).map(|register| load(0, 32, false, register)).collect();
+    assert_eq!(each_round(&machine, 1, many), 8 * 64);
+}
+
+#[test]
+fn lanes_of_eight_bytes_take_a_pass_for_each_half_of_the_warp() {
+    let machine = preset("h200", &[]);
+    let each = |bytes: u8, stride: u64| {
+        let addresses = row(BASE, stride, 32);
+        let step = move |_| vec![Step::Load { dst: 1, src: 1, addresses: addresses.clone(), bytes }];
+        // The addresses are cloned, so the closure is not `Copy`.
+        let step = &step;
+        each_round(&machine, 1, move |warp| step(warp))
+    };
+    let one = each(4, 4);
+    assert_eq!(each(8, 8), one + 2);
+    assert_eq!(each(16, 16), one + 6);
+    // One word for all.
+    assert_eq!(each(8, 0), one + 2);
+}
+
+#[test]
+fn the_ledger_of_the_unit_tells_further_lines_from_further_passes() {
+    let machine = preset("h200", &[]);
+    let seen = run(&machine, || Script::new(1, 32, |_, _| vec![load(0, 32, false, 1); 11]));
+    let lsu = &seen.ledgers.lsu;
+    assert_eq!(lsu.check(), Ok(()));
+    // Eight cycles of lines: seven and the last. The first load misses and makes no pass.
+    assert_eq!(lsu.part(LsuReason::Coalescing), 11 * 7);
+    assert_eq!(lsu.part(LsuReason::BankConflict), 10 * 61);
+    assert_eq!(lsu.part(LsuReason::Serving), 11 + 10);
+    assert_eq!(seen.latency_accesses, 11 * 32);
+}
+
+#[test]
+fn a_store_takes_a_cycle_a_sector_and_one_for_masks_unless_it_is_whole() {
+    let machine = preset("h200", &[]);
+    // Stores of one SM, lanes `words` words apart, all of lines of their own.
+    let each = |words: u64| {
+        let cycles = |count: u64| {
+            run(&machine, || {
+                Script::new(1, 32, move |_, _| {
+                    let store = |at: u64| Step::Store {
+                        addresses: row(BASE + at * 32 * 4 * words, 4 * words, 32),
+                        bytes: 4,
+                    };
+                    (0..count).map(store).collect()
+                })
+            })
+            .cycles
+        };
+        (cycles(120) - cycles(40)) / 80
+    };
+    // Measured: 4.3, 40.3, 48 and 64 cycles.
+    assert_eq!([1, 8, 16, 32].map(each), [4, 8 * 5, 16 * 3, 32 * 2]);
+}
+
+#[test]
+fn lanes_of_one_counter_keep_a_slice_for_a_cycle_and_a_quarter_each() {
+    // With one clock, so that a cycle is a cycle.
+    let khz = json!(1_000_000);
+    let clocks = ["clocks.core_khz", "clocks.noc_khz", "clocks.l2_khz"].map(|at| (at, khz.clone()));
+    let machine = preset("h200", &clocks);
+    let each = |addresses: Vec<u64>| {
+        let cycles = |count: usize| {
+            let addresses = &addresses;
+            run(&machine, || {
+                Script::new(8, 128, move |_, _| {
+                    // Results in registers of their own: none waits for another.
+                    let atomic = |dst: usize| Step::Atomic {
+                        dst: dst as u16,
+                        src: 0,
+                        addresses: addresses.clone(),
+                        bytes: 4,
+                    };
+                    (1..=count).map(atomic).collect()
+                })
+            })
+            .cycles
+        };
+        (cycles(30) - cycles(10)) as f64 / (20.0 * 32.0)
+    };
+    // Measured in cycles of the L2: 1.25 a lane, and 1 a whole sector.
+    assert_eq!(each(vec![BASE; 32]), 32.0 * 1.25);
+    assert_eq!(each(row(BASE, 4, 32)), 4.0);
+    assert_eq!(each(row(BASE, 4, 4)), 1.25);
+}
+
+#[test]
+fn outer_slices_answer_later() {
+    let machine = preset("h200", &[("l2.slice_hash", json!("RoundRobin"))]);
+    let latency = |slice: u64| {
+        let address = BASE / (94 * 256) * (94 * 256) + slice * 256;
+        each_round(&machine, 1, move |_| {
+            vec![Step::LoadPastL1 { dst: 1, src: 1, addresses: vec![address], bytes: 4 }]
+        })
+    };
+    let latencies: Vec<u64> = (0..8).map(latency).collect();
+    let outer = (machine.l2.outer_latency.get() as f64 * 1980.0 / 1703.0).round() as u64;
+    for pair in 0..4 {
+        let later = u64::from(pair % 2 == 1) * outer;
+        for slice in [2 * pair, 2 * pair + 1] {
+            let apart = latencies[slice as usize] as i64 - (latencies[0] + later) as i64;
+            assert!(apart.abs() <= 2, "slice {slice}: {latencies:?}");
+        }
+    }
+    let seen = run(&machine, || Script::new(1, 32, |_, _| vec![load(0, 1, true, 1)]));
+    assert_eq!(total(&seen.components.l2).reads(), 1);
+}
