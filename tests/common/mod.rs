@@ -73,7 +73,7 @@ impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
 }
 
 fn plain(op: Op) -> Inst {
-    Inst { op, dsts: Operands::NONE, srcs: Operands::NONE, line: 0 }
+    Inst::new(op, Operands::NONE, Operands::NONE, 0)
 }
 
 fn inst(step: &Step) -> Inst {

@@ -59,6 +59,8 @@ pub struct Code<'a> {
     pub insts: Vec<Inst>,
     /// What becomes of each.
     pub fates: Vec<Fate>,
+    /// How the instructions depend on each other that one becomes, in the notation of `expand`, where that was said.
+    pub graphs: Vec<Option<&'static str>>,
     /// Basic blocks.
     pub blocks: &'a [Block],
     /// Blocks that may follow each.
@@ -90,6 +92,7 @@ impl<'a> Code<'a> {
         }
         let mut code = Code {
             fates: vec![Fate::Same; lines.len()],
+            graphs: vec![None; lines.len()],
             lines,
             insts: insts.to_vec(),
             blocks,

@@ -205,7 +205,7 @@ fn converge(code: &mut Code, varying: &[bool]) {
 }
 
 /// Registers that may differ from lane to lane.
-fn varying(code: &Code) -> Vec<bool> {
+pub fn varying(code: &Code) -> Vec<bool> {
     let mut varying = vec![false; code.weights.len()];
     let mut changed = true;
     while changed {
