@@ -164,6 +164,8 @@ pub enum ArithClass {
     Control,
     /// Branches that may not be taken.
     Branch,
+    /// Where lanes that have parted meet.
+    Converge,
 }
 
 /// A memory instruction. Its dynamic part is one address a lane.

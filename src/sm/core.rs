@@ -42,6 +42,7 @@ pub(super) struct Coalescing {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holds {
     pub fall_through: u64,
+    pub converge: u64,
     pub block_end: u64,
 }
 
@@ -117,6 +118,7 @@ impl Sm {
             issue_width: config.issue_width.get(),
             holds: Holds {
                 fall_through: u64::from(config.arithmetic.fall_through.get()),
+                converge: u64::from(config.arithmetic.converge.get()),
                 block_end: u64::from(config.arithmetic.block_end.get()),
             },
             reads_until: vec![Cycle(0); schedulers].into(),

@@ -144,14 +144,16 @@ impl Sm {
         }
         match inst.action {
             Action::Compute { latency, interval, hold } => {
-                let done = now + u64::from(latency);
-                self.pipelines.take(now, scheduler, inst.port, u64::from(interval));
+                let interval = u64::from(interval);
+                let start = self.pipelines.take(now, scheduler, inst.port, interval);
+                let done = start + u64::from(latency);
                 for &reg in inst.dsts.as_slice() {
                     self.warps.set_ready_at(warp, reg, done, inst.port as Maker);
                 }
                 match hold {
                     Hold::No => {}
                     Hold::Latency | Hold::Branch => next_issue = done,
+                    Hold::Converge => next_issue = now + self.holds.converge,
                     Hold::BlockEnd => next_issue = now + self.holds.block_end,
                 }
             }

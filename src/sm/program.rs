@@ -56,6 +56,8 @@ pub enum Hold {
     Latency,
     /// Its latency, or the time of a branch that is not taken when the next instruction is the one behind it.
     Branch,
+    /// Until its lanes have met.
+    Converge,
     /// Until the results of its block are there.
     BlockEnd,
 }
@@ -180,7 +182,9 @@ fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTiming) {
         ArithClass::DpDiv => (dp, arithmetic.dp_div),
         ArithClass::Sfu => (Port::Sfu, arithmetic.sfu),
         ArithClass::SfuPair => (Port::Sfu, arithmetic.sfu_pair),
-        ArithClass::Control | ArithClass::Branch => (int, arithmetic.control),
+        ArithClass::Control | ArithClass::Branch | ArithClass::Converge => {
+            (int, arithmetic.control)
+        }
     }
 }
 
@@ -195,6 +199,7 @@ impl Program {
                     let hold = match class {
                         ArithClass::Control => Hold::Latency,
                         ArithClass::Branch => Hold::Branch,
+                        ArithClass::Converge => Hold::Converge,
                         _ if inst.ends_block => Hold::BlockEnd,
                         _ => Hold::No,
                     };

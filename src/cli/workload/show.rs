@@ -171,6 +171,7 @@ fn class(op: Op) -> String {
         ArithClass::SfuPair => "special function of a pair",
         ArithClass::Control => "control",
         ArithClass::Branch => "branch",
+        ArithClass::Converge => "convergence",
     };
     match op {
         Op::Arith(class) => arith(class).to_owned(),

@@ -97,6 +97,8 @@ pub struct Arithmetic {
     pub int_units: Bounded<0, 8>,
     /// Pipelines for special functions [count, 1..=8].
     pub sfu_units: Bounded<1, 8>,
+    /// Instructions that wait in front of each of these, so that their schedulers can go on [count, 0..=1].
+    pub sfu_queue: Bounded<0, 1>,
     /// Pipelines for double precision; 0 when those of special functions serve it [count, 0..=8].
     pub dp_units: Bounded<0, 8>,
     /// Where integer products run.
@@ -142,6 +144,9 @@ pub struct Arithmetic {
     /// From issue of a branch that is not taken until the warp's next instruction can issue; of `Sass` instructions, as
     /// those of others hold the warp for the latency of `control` [core cycles, 1..=63].
     pub fall_through: Bounded<1, 63>,
+    /// From issue of the instruction where lanes that have parted meet until the warp's next one can issue; of `Sass`
+    /// instructions [core cycles, 1..=63].
+    pub converge: Bounded<1, 63>,
     /// From issue of the last instruction of a block that another follows until the warp's next one can issue: the
     /// assembler waits for results there, as it does not look across. Of `Sass` instructions [core cycles, 1..=63].
     pub block_end: Bounded<1, 63>,
@@ -189,8 +194,8 @@ pub enum IntProducts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpTiming {
-    /// From issue until a dependent instruction can issue [core cycles, 1..=1000].
-    pub latency: Bounded<1, 1000>,
+    /// From issue until a dependent instruction can issue [core cycles, 1..=700].
+    pub latency: Bounded<1, 700>,
     /// From issue until the pipeline takes another instruction [core cycles, 1..=255].
     pub interval: Bounded<1, 255>,
 }

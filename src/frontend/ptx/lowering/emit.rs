@@ -162,6 +162,11 @@ impl<'a> Emitter<'a> {
         let single = Inst { srcs, dsts, guard, ..inst.clone() };
         match &code.fates[pc] {
             Fate::Gone | Fate::Dead => {}
+            Fate::Into(classes) if classes[..] == [ArithClass::FpAdd] && code.has(pc, "pred") => {
+                // A comparison that was joined with another predicate: `FSETP.AND`.
+                let op = Op::Arith(ArithClass::FpCompare);
+                self.insts.push(Inst { op, reads: self.reads(op, srcs, start), ..single });
+            }
             Fate::Same => {
                 let op = Op::Arith(machine_class(code, pc, single.op));
                 let op = if matches!(single.op, Op::Arith(_)) { op } else { single.op };
@@ -204,7 +209,7 @@ impl<'a> Emitter<'a> {
             }
             step.back.iter().for_each(|back| add(results[place - back]));
             let dsts = match step.makes {
-                _ if step.class == ArithClass::Control => Operands::NONE,
+                _ if !step.computes() => Operands::NONE,
                 Makes::Whole => {
                     // What the low half is has been written.
                     let halves = steps.iter().any(|step| step.makes == Makes::Low);
@@ -223,7 +228,7 @@ impl<'a> Emitter<'a> {
             results.push(dsts);
             let op = Op::Arith(step.class);
             let reads = match step.class {
-                ArithClass::Move | ArithClass::Control => 0,
+                ArithClass::Move | ArithClass::Control | ArithClass::Converge => 0,
                 class if is_double(class) => 4 + step.reads,
                 _ => 2 + step.reads,
             };

@@ -9,7 +9,7 @@ use crate::isa::{ArithClass, Op};
 
 /// Classes by letter: `m`ove, `i`nteger add, integer multiply-add `x`, the same with a `w`ide product, uniform integer `y`,
 /// `f`loat add, float compare `q`, float multiply `u`, float multiply-add `F`, `d`ouble add, double multiply `U`, double
-/// multiply-add `D`, `s`pecial function, the same of a `p`air, `c`ontrol.
+/// multiply-add `D`, `s`pecial function, the same of a `p`air, `c`ontrol, convergence `b`arrier.
 pub fn classes(letters: &str) -> Vec<ArithClass> {
     steps(letters).into_iter().map(|step| step.class).collect()
 }
@@ -32,6 +32,13 @@ pub struct Step {
     pub makes: Makes,
     /// The last before a label that others jump to.
     pub ends_block: bool,
+}
+
+impl Step {
+    /// Whether it has a result.
+    pub fn computes(&self) -> bool {
+        !matches!(self.class, ArithClass::Control | ArithClass::Converge)
+    }
 }
 
 /// What a step's result is to others.
@@ -69,6 +76,7 @@ pub fn steps(letters: &str) -> Vec<Step> {
             's' => ArithClass::Sfu,
             'p' => ArithClass::SfuPair,
             'c' => ArithClass::Control,
+            'b' => ArithClass::Converge,
             mark => {
                 let step = steps.last_mut().expect("a mark follows a letter");
                 match mark {
@@ -103,8 +111,7 @@ pub fn steps(letters: &str) -> Vec<Step> {
         });
     }
     for place in 0..steps.len() {
-        let makes = |step: &Step| step.class != ArithClass::Control;
-        let before = (1..=place).find(|back| makes(&steps[place - back]));
+        let before = (1..=place).find(|back| steps[place - back].computes());
         let step = &mut steps[place];
         if !step.whole && !step.low && step.back.is_empty() {
             match before {
@@ -114,7 +121,7 @@ pub fn steps(letters: &str) -> Vec<Step> {
         }
     }
     if steps.iter().all(|step| step.makes != Makes::Whole)
-        && let Some(last) = steps.iter_mut().rfind(|step| step.class != ArithClass::Control)
+        && let Some(last) = steps.iter_mut().rfind(|step| step.computes())
     {
         last.makes = Makes::Whole;
     }
@@ -133,13 +140,13 @@ const REM_S32: &str = "i0i0s2i0i0s3xx0s2x0x2xw**wx*ii!1i0i2x3!1ii1!4";
 const DIV_U32: &str = "s0i0i0s3isx0x2w**wix*ix2!1i5!2i2x2!1i";
 const REM_U32: &str = "s0i0i0s3isx0x2w**wxx*ii2!1ix2!1i";
 /// `BSSY`, `MUFU.RCP`, `FCHK`, five `FFMA`, the branch around what denormal numbers need, `BSYNC`.
-const DIV_F32: &str = "m0s0p0F2F*FF*F*=c6c0";
+const DIV_F32: &str = "m0s0p0F2F*FF*F*=c6b0";
 /// `BSSY`, `IADD3`, `MUFU.RSQ`, `ISETP`, the branch, two `FMUL`, two `FFMA`, `BSYNC`.
-const SQRT_F32: &str = "m0i0s0i2cu3u4F2*F12*=|c0";
+const SQRT_F32: &str = "m0i0s0i2cu3u4F2*F12*=|b0";
 /// `BSSY`, `IADD3`, `LOP3`, `ISETP`, the branch, `MUFU.RCP`, `FFMA`, `FADD`, `FFMA`, `BSYNC`.
-const RCP_F32: &str = "m0i0iics0FfF*=|c0";
+const RCP_F32: &str = "m0i0iics0FfF*=|b0";
 /// `MOV`, `BSSY`, `MUFU.RCP64H`, `FSETP`, seven `DFMA` and a `DMUL`, `FFMA`, `FSETP`, the branch, `BSYNC`.
-const DIV_F64: &str = "m0m0s0q0D2DDDDUDD12*=Fqcc0";
+const DIV_F64: &str = "m0m0s0q0D2DDDDUDD12*=Fqcb0";
 
 /// What a sequence is when all lanes have the same operands: nobody needs to meet behind a branch, and numbers of 64 bits
 /// are computed once for the warp.

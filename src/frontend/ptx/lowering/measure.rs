@@ -31,7 +31,7 @@ pub fn kind(inst: &Inst) -> &'static str {
                 "double"
             }
             ArithClass::Sfu | ArithClass::SfuPair => "special",
-            ArithClass::Control | ArithClass::Branch => "control",
+            ArithClass::Control | ArithClass::Branch | ArithClass::Converge => "control",
         },
         Op::Memory(_) => "memory",
         Op::Barrier | Op::Fence | Op::Exit => "control",
