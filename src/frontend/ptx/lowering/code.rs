@@ -40,7 +40,8 @@ pub enum Fate {
     Dead,
     /// Nothing: its readers depend on what it reads.
     Gone,
-    /// These, one after the other, each depending on the one before; the last is the result.
+    /// These, one after the other, each depending on the one before, the last being the result, unless a graph says
+    /// otherwise.
     Into(Vec<ArithClass>),
 }
 

@@ -1,7 +1,7 @@
 //! The instructions that are issued, and what each depends on.
 
 use super::super::ast::Type;
-use super::code::{Code, Fate};
+use super::code::{Arg, Code, Fate};
 use super::expand::{Makes, Step};
 use super::{Issued, IssuedBlock, control, expand, schedule};
 use crate::frontend::ptx::program::NO_BLOCK;
@@ -165,12 +165,12 @@ impl<'a> Emitter<'a> {
             Fate::Into(classes) if classes[..] == [ArithClass::FpAdd] && code.has(pc, "pred") => {
                 // A comparison that was joined with another predicate: `FSETP.AND`.
                 let op = Op::Arith(ArithClass::FpCompare);
-                self.insts.push(Inst { op, reads: self.reads(op, srcs, start), ..single });
+                self.insts.push(Inst { op, reads: self.reads(pc, op, srcs, start), ..single });
             }
             Fate::Same => {
                 let op = Op::Arith(machine_class(code, pc, single.op));
                 let op = if matches!(single.op, Op::Arith(_)) { op } else { single.op };
-                let reads = self.reads(op, srcs, start);
+                let reads = self.reads(pc, op, srcs, start);
                 self.insts.push(Inst { op, reads, ..single });
             }
             Fate::Into(classes) => {
@@ -179,7 +179,8 @@ impl<'a> Emitter<'a> {
                     let chained = place > 0 && !inst.dsts.as_slice().is_empty();
                     let srcs = if chained { inst.dsts } else { srcs };
                     let op = Op::Arith(*class);
-                    let reads = if classes.len() == 1 { self.reads(op, srcs, start) } else { 0 };
+                    let reads =
+                        if classes.len() == 1 { self.reads(pc, op, srcs, start) } else { 0 };
                     self.insts.push(Inst { op, srcs, reads, ..single.clone() });
                 }
             }
@@ -229,8 +230,8 @@ impl<'a> Emitter<'a> {
             let op = Op::Arith(step.class);
             let reads = match step.class {
                 ArithClass::Move | ArithClass::Control | ArithClass::Converge => 0,
-                class if is_double(class) => 4 + step.reads,
-                _ => 2 + step.reads,
+                class if is_double(class) => (4 + step.reads) as u8,
+                _ => (2 + step.reads) as u8,
             };
             let ends_block = step.ends_block;
             let line = whole.line;
@@ -282,7 +283,9 @@ impl<'a> Emitter<'a> {
 
     /// Registers of 32 bits that an instruction reads from the register file: not parameters, which are constants; nor
     /// what the instruction before it read, if it can issue right behind it: that is kept (`.reuse`).
-    fn reads(&self, op: Op, srcs: Operands, start: usize) -> u8 {
+    ///
+    /// What is read twice comes from one bank, which gives one register a cycle: two cycles, as three registers take.
+    fn reads(&self, pc: usize, op: Op, srcs: Operands, start: usize) -> u8 {
         let most = match op {
             Op::Arith(class) if is_double(class) => 6,
             Op::Arith(ArithClass::IntMulWide) => 4,
@@ -301,11 +304,18 @@ impl<'a> Emitter<'a> {
             .filter(|reg| !is_kept(reg) && !self.is_parameter(**reg))
             .map(|reg| self.code.weights[usize::from(*reg)])
             .sum();
-        reads.min(most)
+        let args = &self.code.lines[pc].args;
+        let twice = args.iter().enumerate().skip(2).find_map(|(place, arg)| match arg {
+            Arg::Reg(reg) if args[1..place].contains(arg) => Some(*reg),
+            _ => None,
+        });
+        let again = twice.filter(|reg| !self.is_parameter(*reg));
+        let again = again.map_or(0, |reg| self.code.weights[usize::from(reg)]);
+        if again > 0 { (reads + again).clamp(3, most) } else { reads.min(most) }
     }
 
     fn is_parameter(&self, reg: Reg) -> bool {
-        let maker = self.code.maker(super::code::Arg::Reg(reg));
+        let maker = self.code.maker(Arg::Reg(reg));
         maker.is_some_and(|maker| self.code.opcode(maker) == "ld" && self.code.has(maker, "param"))
     }
 }

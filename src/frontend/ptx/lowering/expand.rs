@@ -1,7 +1,8 @@
 //! Instructions that the machine writes as several.
 //!
 //! Lengths and classes are those of the code that `ptxas` 13.0 makes for `sm_90` of a kernel with this one instruction,
-//! along the way that ordinary numbers take: no denormal, infinite or huge ones.
+//! along the way that ordinary numbers take: no denormal, infinite or huge ones. For common sequences what each
+//! instruction depends on is that code's, too; in others each depends on the one before.
 
 use super::super::ast::Type;
 use super::code::{Arg, Code, Fate};
@@ -26,8 +27,8 @@ pub struct Step {
     pub back: Vec<usize>,
     /// The step that makes its guard, by distance.
     pub guard: Option<usize>,
-    /// Registers of 32 bits that it reads beyond two, or for double precision beyond four.
-    pub reads: u8,
+    /// Registers of 32 bits that it reads beyond two, or for double precision beyond four; the same one twice counts.
+    pub reads: i8,
     /// What its result is.
     pub makes: Makes,
     /// The last before a label that others jump to.
@@ -54,8 +55,9 @@ pub enum Makes {
 
 /// Reads a sequence. Behind a step's letter are what it depends on: the steps so many places back, by digit; `0` for
 /// the operands, `.` for their low halves; `!` before the place of its guard; without any the step before, or for the
-/// first the operands. `*` says that it reads two registers more than two, `=` and `-` that it makes the result or its low
-/// half; without a `=` the last step but for control does. `|` ends a block.
+/// first the operands. `*` says that it reads two registers more than two (than four in double precision), `/` two fewer;
+/// `=` and `-` that it makes the result or its low half; without a `=` the last step but for control does. `|` ends a
+/// block.
 pub fn steps(letters: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut guard = false;
@@ -84,6 +86,7 @@ pub fn steps(letters: &str) -> Vec<Step> {
                     '.' => step.low = true,
                     '!' => guard = true,
                     '*' => step.reads += 2,
+                    '/' => step.reads -= 2,
                     '|' => step.ends_block = true,
                     '=' => step.makes = Makes::Whole,
                     '-' => step.makes = Makes::Low,
@@ -146,7 +149,7 @@ const SQRT_F32: &str = "m0i0s0i2cu3u4F2*F12*=|b0";
 /// `BSSY`, `IADD3`, `LOP3`, `ISETP`, the branch, `MUFU.RCP`, `FFMA`, `FADD`, `FFMA`, `BSYNC`.
 const RCP_F32: &str = "m0i0iics0FfF*=|b0";
 /// `MOV`, `BSSY`, `MUFU.RCP64H`, `FSETP`, seven `DFMA` and a `DMUL`, `FFMA`, `FSETP`, the branch, `BSYNC`.
-const DIV_F64: &str = "m0m0s0q0D2DDDDUDD12*=Fqcb0";
+const DIV_F64: &str = "m0m0s0q0D2D*D*DD*UD*D12*=Fqcb0";
 
 /// What a sequence is when all lanes have the same operands: nobody needs to meet behind a branch, and numbers of 64 bits
 /// are computed once for the warp.
@@ -158,7 +161,7 @@ pub fn uniform(letters: &'static str) -> &'static str {
         DIV_F32 => "s0p0F2F*FFF*=c6",
         SQRT_F32 => "i0s0i2cu3u4F2*F12*=|",
         RCP_F32 => "i0iics0FfF*=|",
-        DIV_F64 => "m0s0q0D2DDDDUDD12*=Fqc",
+        DIV_F64 => "m0s0q0D2D*D*DD*U/DD12*=Fqc",
         other => other,
     }
 }
