@@ -477,7 +477,6 @@ fn the_end_of_a_block_waits_for_its_results() {
 #[test]
 fn an_instruction_takes_the_register_file_for_what_it_reads() {
     let fma = |reads| Inst { reads, ..arith(ArithClass::FpFma, 1, 2) };
-    let other = |reads| Inst { reads, dsts: Operands::new(&[3]), ..fma(reads) };
     // Independent of each other; a destination is written once in four cycles.
     let row = |reads| {
         let inst = |dst| Inst { dsts: Operands::new(&[dst]), ..fma(reads) };
@@ -485,7 +484,8 @@ fn an_instruction_takes_the_register_file_for_what_it_reads() {
     };
     assert_eq!([row(0), row(2), row(3), row(6)], [8, 8, 16, 24]);
     // What reads nothing goes beside.
-    assert_eq!(each(&[fma(3), other(0), fma(3), other(0)]), 4);
+    let to = |reads, dst| Inst { dsts: Operands::new(&[dst]), ..fma(reads) };
+    assert_eq!(each(&[to(3, 10), to(0, 11), to(3, 12), to(0, 13)]), 4);
 }
 
 #[test]
