@@ -7,6 +7,7 @@ use common::{Script, Step, gtx480, preset, row, run};
 use gsim::config::machine::{L2Mode, L2Partitions, LoadsLook, Segment};
 use gsim::config::presets::PRESETS;
 use gsim::gpu::total;
+use gsim::isa::{ArithClass, Inst, Op, Operands};
 use gsim::stats::{IssueReason, LatencyStage, LsuReason};
 use serde_json::json;
 
@@ -409,4 +410,98 @@ fn a_load_past_the_l1_leaves_it_untouched() {
     // 32-byte segments: four an instruction.
     assert_eq!((l1.load_bypasses, l1.loads()), (16, 0));
     assert_eq!(total(&seen.components.l2).reads(), 16);
+}
+
+/// An arithmetic instruction that reads `src` and writes `dst`.
+fn arith(class: ArithClass, dst: u16, src: u16) -> Inst {
+    Inst::new(Op::Arith(class), Operands::new(&[dst]), Operands::new(&[src]), 0)
+}
+
+/// Cycles that one warp of an H200 takes for a group of instructions in a long row of them.
+fn each(group: &[Inst]) -> u64 {
+    let machine = preset("h200", &[]);
+    let cycles = |count: usize| {
+        run(&machine, || {
+            Script::new(1, 32, move |_, _| {
+                let steps = group.iter().cloned().map(Step::Arith);
+                steps.cycle().take(count * group.len()).collect()
+            })
+        })
+        .cycles
+    };
+    (cycles(30) - cycles(10)) / 20
+}
+
+#[test]
+fn a_result_takes_longer_to_an_unlike_pipeline() {
+    use ArithClass::*;
+    let chain = |classes: &[ArithClass]| {
+        each(&classes.iter().map(|class| arith(*class, 1, 1)).collect::<Vec<_>>())
+    };
+    assert_eq!(chain(&[IntAdd, IntAdd]), 4 + 4);
+    assert_eq!(chain(&[IntAdd, IntMad]), 5 + 5);
+    assert_eq!(chain(&[FpCompare, FpFma]), 5 + 5);
+    assert_eq!(chain(&[IntMulWide, IntAdd]), 9 + 5);
+    assert_eq!(chain(&[Sfu, Sfu]), 17 + 17);
+    assert_eq!(chain(&[Sfu, IntAdd]), 17 + 6);
+    assert_eq!(chain(&[DpFma, FpAdd]), 10 + 4);
+}
+
+#[test]
+fn a_guard_waits_for_its_predicate_longer_than_an_operand_would() {
+    let compare = arith(ArithClass::IntAdd, 1, 2);
+    let operand = arith(ArithClass::IntMad, 2, 1);
+    let guarded = Inst { guard: Some(1), ..operand.clone() };
+    assert_eq!(each(&[compare.clone(), operand]), 5 + 5);
+    assert_eq!(each(&[compare, guarded]), 13 + 5);
+}
+
+#[test]
+fn jumps_take_longer_than_branches_that_are_not_taken() {
+    let control = |class| Inst::new(Op::Arith(class), Operands::NONE, Operands::NONE, 0);
+    assert_eq!(each(&[control(ArithClass::Control)]), 10);
+    assert_eq!(each(&[control(ArithClass::Converge)]), 12);
+    // In a script the next instruction is the one behind.
+    assert_eq!(each(&[control(ArithClass::Branch)]), 5);
+    // Its predicate is waited for.
+    let branch = Inst { srcs: Operands::new(&[1]), ..control(ArithClass::Branch) };
+    assert_eq!(each(&[arith(ArithClass::IntAdd, 1, 2), branch]), 13 + 5);
+}
+
+#[test]
+fn the_end_of_a_block_waits_for_its_results() {
+    let last = Inst { ends_block: true, ..arith(ArithClass::FpAdd, 1, 1) };
+    assert_eq!(each(&[arith(ArithClass::FpAdd, 1, 1), last]), 4 + 7);
+}
+
+#[test]
+fn an_instruction_takes_the_register_file_for_what_it_reads() {
+    let fma = |reads| Inst { reads, ..arith(ArithClass::FpFma, 1, 2) };
+    // Independent of each other; a destination is written once in four cycles.
+    let row = |reads| {
+        let inst = |dst| Inst { dsts: Operands::new(&[dst]), ..fma(reads) };
+        each(&(10..18).map(inst).collect::<Vec<_>>())
+    };
+    assert_eq!([row(0), row(2), row(3), row(6)], [8, 8, 16, 24]);
+    // What reads nothing goes beside.
+    let to = |reads, dst| Inst { dsts: Operands::new(&[dst]), ..fma(reads) };
+    assert_eq!(each(&[to(3, 10), to(0, 11), to(3, 12), to(0, 13)]), 4);
+}
+
+#[test]
+fn one_special_function_waits_in_front_of_its_pipeline() {
+    let sfu = |dst| arith(ArithClass::Sfu, dst, 20);
+    let add = |dst| arith(ArithClass::IntAdd, dst, 20);
+    let machine = preset("h200", &[]);
+    let until = |group: Vec<Inst>| {
+        run(&machine, move || {
+            let group = group.clone();
+            Script::new(1, 32, move |_, _| group.iter().cloned().map(Step::Arith).collect())
+        })
+        .cycles
+    };
+    // The second waits in front and the sum goes on; the third does not fit.
+    let none = until(vec![add(1)]);
+    assert_eq!(until(vec![sfu(1), sfu(2), add(3)]) - none, 2);
+    assert_eq!(until(vec![sfu(1), sfu(2), sfu(3), add(4)]) - none, 8 + 1);
 }

@@ -11,11 +11,7 @@ use serde_json::json;
 const BASE: u64 = 0x1000_0000;
 
 /// Cycles of one more round of each warp's steps, in a row of rounds.
-fn each_round(
-    machine: &Machine,
-    warps: u32,
-    round: impl Fn(usize) -> Vec<Step> + Copy,
-) -> u64 {
+fn each_round(machine: &Machine, warps: u32, round: impl Fn(usize) -> Vec<Step> + Copy) -> u64 {
     let cycles = |rounds: usize| {
         run(machine, || {
             Script::new(1, 32 * warps, move |_, warp| {
@@ -66,7 +62,8 @@ fn lanes_of_eight_bytes_take_a_pass_for_each_half_of_the_warp() {
     let machine = preset("h200", &[]);
     let each = |bytes: u8, stride: u64| {
         let addresses = row(BASE, stride, 32);
-        let step = move |_| vec![Step::Load { dst: 1, src: 1, addresses: addresses.clone(), bytes }];
+        let step =
+            move |_| vec![Step::Load { dst: 1, src: 1, addresses: addresses.clone(), bytes }];
         // The addresses are cloned, so the closure is not `Copy`.
         let step = &step;
         each_round(&machine, 1, move |warp| step(warp))

@@ -56,8 +56,21 @@ pub struct Inst {
     pub dsts: Operands,
     /// Registers it reads: operands, address, guard predicate.
     pub srcs: Operands,
+    /// The predicate that decides which lanes execute it; one of `srcs`.
+    pub guard: Option<Reg>,
+    /// Registers of 32 bits that it reads from the register file; 0 where nobody counted.
+    pub reads: u8,
+    /// The last of a block that another follows without a jump.
+    pub ends_block: bool,
     /// Line in the kernel's source text, from 1; 0 where there is none.
     pub line: u32,
+}
+
+impl Inst {
+    /// An instruction without a guard, whose reads nobody counted.
+    pub fn new(op: Op, dsts: Operands, srcs: Operands, line: u32) -> Self {
+        Inst { op, dsts, srcs, guard: None, reads: 0, ends_block: false, line }
+    }
 }
 
 /// What an instruction does, as far as timing is concerned.
@@ -119,10 +132,16 @@ pub enum ArithClass {
     IntMul,
     /// Integer multiply-add.
     IntMad,
+    /// Integer multiply and multiply-add with a product of 64 bits, all of it or its high half.
+    IntMulWide,
     /// Integer division and remainder.
     IntDiv,
+    /// Integer operations on values that are the same in all lanes, once for the warp.
+    Uniform,
     /// Single-precision add, compare, convert.
     FpAdd,
+    /// Single-precision compare, select, minimum: where integers are added.
+    FpCompare,
     /// Single-precision multiply.
     FpMul,
     /// Single-precision fused multiply-add.
@@ -139,8 +158,14 @@ pub enum ArithClass {
     DpDiv,
     /// Special functions.
     Sfu,
+    /// Special functions of two registers of 32 bits.
+    SfuPair,
     /// Branches and other control.
     Control,
+    /// Branches that may not be taken.
+    Branch,
+    /// Where lanes that have parted meet.
+    Converge,
 }
 
 /// A memory instruction. Its dynamic part is one address a lane.

@@ -6,7 +6,7 @@ use super::ctas::{Ctas, Residency};
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Served};
 use super::pipelines::Pipelines;
-use super::program::Program;
+use super::program::{FROM_MEMORY, Program};
 use super::scheduler::Scheduler;
 use super::stats::SmStats;
 use super::waits::Outstanding;
@@ -40,6 +40,14 @@ pub(super) struct Coalescing {
     pub local_loads: LoadsLook,
 }
 
+/// How long a warp waits where its instructions do not go on one after the other [core cycles].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Holds {
+    pub fall_through: u64,
+    pub converge: u64,
+    pub block_end: u64,
+}
+
 /// One streaming multiprocessor.
 #[derive(Clone, Debug)]
 pub struct Sm {
@@ -53,7 +61,9 @@ pub struct Sm {
     slots: Box<[(Slot, Cycle)]>,
     pub(super) pipelines: Pipelines,
     pub(super) issue_width: u32,
-    pub(super) control_latency: u64,
+    pub(super) holds: Holds,
+    /// When each scheduler's register file has given all that its last instruction reads.
+    pub(super) reads_until: Box<[Cycle]>,
     pub(super) lsu: Lsu,
     pub(super) banks: Banks,
     pub(super) coalescing: Coalescing,
@@ -102,7 +112,12 @@ impl Sm {
             slots: vec![(Slot::Charged(IssueReason::NoWarp), Cycle(0)); schedulers].into(),
             pipelines: Pipelines::new(&config.arithmetic, schedulers),
             issue_width: config.issue_width.get(),
-            control_latency: config.arithmetic.control.latency.cycles(),
+            holds: Holds {
+                fall_through: u64::from(config.arithmetic.fall_through.get()),
+                converge: u64::from(config.arithmetic.converge.get()),
+                block_end: u64::from(config.arithmetic.block_end.get()),
+            },
+            reads_until: vec![Cycle(0); schedulers].into(),
             lsu: Lsu::new(&machine.lsu, &machine.l1),
             banks: Banks::new(&machine.shared_memory),
             coalescing: Coalescing {
@@ -284,7 +299,7 @@ impl Sm {
         };
         let warp = usize::from(done.warp);
         for &reg in done.dsts.as_slice() {
-            self.warps.set_ready_at(warp, reg, now);
+            self.warps.set_ready_at(warp, reg, now, FROM_MEMORY);
         }
         self.warps.pending_loads[warp] -= 1;
         if self.warps.on_memory >> warp & 1 == 1 {

@@ -2,7 +2,7 @@
 
 use super::core::{Coalescing, Slot, Sm};
 use super::lsu::Target;
-use super::program::{Action, Port};
+use super::program::{Action, FROM_MEMORY, Hold, Maker, Port};
 use super::scheduler::Candidates;
 use crate::config::machine::{LoadsLook, Segment};
 use crate::isa::{
@@ -60,6 +60,9 @@ impl Sm {
         let mut eligible = ready;
         if memory_blocked {
             eligible &= !warps.wants_memory;
+        }
+        if self.reads_until[scheduler] > now {
+            eligible &= !warps.wants_reads;
         }
         if eligible & !warps.wants_memory != 0 {
             for (port, &wants) in Port::ARITHMETIC.into_iter().zip(&warps.wants) {
@@ -131,19 +134,27 @@ impl Sm {
 
     /// Issues a warp's next instruction; the one after it may issue in the same cycle if `pairs`.
     fn issue_warp(&mut self, now: Cycle, scheduler: usize, warp: usize, pairs: bool) {
-        let inst = self.program.insts[self.warps.pc(warp)];
+        let pc = self.warps.pc(warp);
+        let inst = self.program.insts[pc];
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += u64::from(self.warps.lanes(warp).count_ones());
         let mut next_issue = now + u64::from(!pairs);
+        if inst.reads > 1 {
+            self.reads_until[scheduler] = now + u64::from(inst.reads);
+        }
         match inst.action {
-            Action::Compute { latency, interval, holds_warp } => {
-                let done = now + u64::from(latency);
-                self.pipelines.take(now, scheduler, inst.port, u64::from(interval));
+            Action::Compute { latency, interval, hold } => {
+                let interval = u64::from(interval);
+                let start = self.pipelines.take(now, scheduler, inst.port, interval);
+                let done = start + u64::from(latency);
                 for &reg in inst.dsts.as_slice() {
-                    self.warps.set_ready_at(warp, reg, done);
+                    self.warps.set_ready_at(warp, reg, done, inst.port as Maker);
                 }
-                if holds_warp {
-                    next_issue = done;
+                match hold {
+                    Hold::No => {}
+                    Hold::Latency | Hold::Branch => next_issue = done,
+                    Hold::Converge => next_issue = now + self.holds.converge,
+                    Hold::BlockEnd => next_issue = now + self.holds.block_end,
                 }
             }
             Action::Memory(op) => self.issue_memory(now, scheduler, warp, op, inst.dsts),
@@ -154,6 +165,12 @@ impl Sm {
             _ => None,
         };
         let more = self.warps.advance(warp, self.ctas.stream(warp), &self.program);
+        if let Action::Compute { hold: Hold::Branch, .. } = inst.action
+            && more
+            && self.warps.pc(warp) == pc + 1
+        {
+            next_issue = now + self.holds.fall_through;
+        }
         let cta = self.ctas.of_warp(warp);
         // A warp that has ended waits for nobody, and a barrier of all does not wait for it.
         let arrives = |at: &BarrierUse| at.kind != BarrierKind::Pass && (more || at.warps > 0);
@@ -188,7 +205,7 @@ impl Sm {
         while rest != 0 {
             let warp = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let go_on = now + self.control_latency;
+            let go_on = now + self.holds.fall_through;
             self.warps.wait_for_operands(warp, &self.program, now, go_on);
         }
     }
@@ -297,7 +314,7 @@ impl Sm {
             Cycle::NEVER
         };
         for &reg in dsts.as_slice() {
-            self.warps.set_ready_at(warp, reg, ready);
+            self.warps.set_ready_at(warp, reg, ready, FROM_MEMORY);
         }
     }
 

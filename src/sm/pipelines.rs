@@ -6,7 +6,7 @@ use super::program::Port;
 use crate::config::machine::{Arithmetic, Pipelining};
 use crate::units::Cycle;
 
-/// When each pipeline takes its next instruction.
+/// When each pipeline takes its next instruction, those in front of it included.
 #[derive(Clone, Debug)]
 pub struct Pipelines {
     /// By sub-core, port and number.
@@ -14,6 +14,8 @@ pub struct Pipelines {
     /// Where each port's pipelines begin and end within those of a sub-core.
     bounds: [u8; Port::ARITHMETIC.len() + 1],
     sub_cores: usize,
+    /// How far ahead each port's pipelines take instructions that wait in front of them.
+    ahead: [u64; Port::ARITHMETIC.len()],
 }
 
 impl Pipelines {
@@ -34,7 +36,9 @@ impl Pipelines {
             Pipelining::PerScheduler => schedulers,
         };
         let all = sub_cores * usize::from(bounds[Port::ARITHMETIC.len()]);
-        Pipelines { free: vec![Cycle(0); all].into(), bounds, sub_cores }
+        let mut ahead = [0; Port::ARITHMETIC.len()];
+        ahead[Port::Sfu as usize] = u64::from(config.sfu_queue.get() * config.sfu.interval.get());
+        Pipelines { free: vec![Cycle(0); all].into(), bounds, sub_cores, ahead }
     }
 
     /// The pipelines of `port` that `scheduler` issues to.
@@ -49,14 +53,19 @@ impl Pipelines {
     /// True when a pipeline takes an instruction of `scheduler` at `now`.
     #[inline]
     pub fn is_free(&self, scheduler: usize, port: Port, now: Cycle) -> bool {
-        self.free[self.of(scheduler, port)].iter().any(|&free| free <= now)
+        let until = now + self.ahead[port as usize];
+        self.free[self.of(scheduler, port)].iter().any(|&free| free <= until)
     }
 
-    /// Gives an instruction to a free pipeline, which takes the next one after `interval` cycles.
+    /// Gives an instruction to a free pipeline, which takes the next one after `interval` cycles; tells when it starts.
     #[inline]
-    pub fn take(&mut self, now: Cycle, scheduler: usize, port: Port, interval: u64) {
+    pub fn take(&mut self, now: Cycle, scheduler: usize, port: Port, interval: u64) -> Cycle {
         let pipelines = self.of(scheduler, port);
-        let free = self.free[pipelines].iter_mut().find(|free| **free <= now);
-        *free.expect("an eligible warp has a pipeline") = now + interval;
+        let until = now + self.ahead[port as usize];
+        let free = self.free[pipelines].iter_mut().find(|free| **free <= until);
+        let free = free.expect("an eligible warp has a pipeline");
+        let start = now.max(*free);
+        *free = start + interval;
+        start
     }
 }

@@ -1,6 +1,6 @@
 //! A kernel's instructions, decoded for one machine.
 
-use crate::config::machine::{Arithmetic, IntProducts, OpTiming};
+use crate::config::machine::{Arithmetic, Forwarding, IntProducts, OpTiming};
 use crate::isa::{ArithClass, Kernel, MAX_OPERANDS, MemoryOp, Op, Operands, Reg};
 
 /// What an instruction needs in order to issue.
@@ -34,8 +34,8 @@ pub enum Action {
         latency: u16,
         /// Cycles that its pipeline is taken.
         interval: u8,
-        /// The warp's next instruction waits for the latency too, as behind a branch.
-        holds_warp: bool,
+        /// How long the warp's next instruction waits.
+        hold: Hold,
     },
     /// It goes to the load/store unit.
     Memory(MemoryOp),
@@ -47,6 +47,73 @@ pub enum Action {
     Exit,
 }
 
+/// How long an instruction keeps its warp from issuing the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// One cycle.
+    No,
+    /// Its latency: a jump.
+    Latency,
+    /// Its latency, or the time of a branch that is not taken when the next instruction is the one behind it.
+    Branch,
+    /// Until its lanes have met.
+    Converge,
+    /// Until the results of its block are there.
+    BlockEnd,
+}
+
+/// Who made a register's value, as the one who reads it sees it: a pipeline, by its number, or memory.
+pub type Maker = u8;
+
+/// Values from memory, and those that are there from the start.
+pub const FROM_MEMORY: Maker = Port::ARITHMETIC.len() as Maker;
+
+/// Makers; a power of two.
+pub const MAKERS: usize = 8;
+
+/// Who reads a register: a pipeline, the load/store unit, others, or, last, a guard or branch.
+const READERS: usize = GUARD + 1;
+const GUARD: usize = Port::None as usize + 1;
+
+/// What a value takes in addition to its latency, by reader and maker [core cycles].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delays([[u8; MAKERS]; READERS]);
+
+impl Delays {
+    fn new(forwarding: &Forwarding) -> Self {
+        let [unlike, special, double, predicate] =
+            [forwarding.unlike, forwarding.special, forwarding.double, forwarding.predicate]
+                .map(|cycles| cycles.get() as u8);
+        let mut delays = Delays::default();
+        let [sp, int, sfu, dp] = Port::ARITHMETIC.map(|port| port as usize);
+        for (reader, maker) in [(sp, int), (int, sp)] {
+            delays.0[reader][maker] = unlike;
+        }
+        for maker in [sp, int] {
+            delays.0[sfu][maker] = special;
+        }
+        for reader in [sp, int, sfu] {
+            delays.0[reader][dp] = double;
+        }
+        for maker in [sp, int, dp] {
+            delays.0[GUARD][maker] = predicate;
+        }
+        delays
+    }
+
+    /// The delays of a reader by maker.
+    #[inline]
+    pub fn of(&self, reader: u8) -> &[u8; MAKERS] {
+        &self.0[usize::from(reader)]
+    }
+
+    /// Those of guards and branches.
+    #[inline]
+    pub fn of_guard(&self) -> &[u8; MAKERS] {
+        &self.0[GUARD]
+    }
+}
+
 /// One instruction, decoded.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoded {
@@ -56,16 +123,22 @@ pub struct Decoded {
     pub action: Action,
     /// Registers it writes.
     pub dsts: Operands,
-    /// Registers that must be ready: those it reads and those it writes.
+    /// Cycles that it takes the register file of its scheduler; 0 for none, or where that is never short.
+    pub reads: u8,
+    /// Who it is to the makers of what it reads.
+    pub reader: u8,
+    /// Registers that must be ready: the guard if there is one, others that it reads, those it writes.
     needs: [Reg; 2 * MAX_OPERANDS],
-    need_count: u8,
+    /// Where the second and the third of these begin, and the end.
+    parts: [u8; 3],
 }
 
 impl Decoded {
-    /// Registers that must be ready before it issues.
+    /// Registers that must be ready before it issues: the guard, what it reads, what it writes.
     #[inline]
-    pub fn needs(&self) -> &[Reg] {
-        &self.needs[..usize::from(self.need_count)]
+    pub fn needs(&self) -> [&[Reg]; 3] {
+        let [reads, writes, end] = self.parts.map(usize::from);
+        [&self.needs[..reads], &self.needs[reads..writes], &self.needs[writes..end]]
     }
 }
 
@@ -78,6 +151,8 @@ pub struct Program {
     pub regs: usize,
     /// Warps of a CTA.
     pub cta_warps: usize,
+    /// What values take to unlike readers.
+    pub delays: Delays,
 }
 
 /// Pipeline and time of a class.
@@ -93,8 +168,11 @@ fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTiming) {
         ArithClass::IntAdd => (int, arithmetic.int_add),
         ArithClass::IntMul => (product, arithmetic.int_mul),
         ArithClass::IntMad => (product, arithmetic.int_mad),
+        ArithClass::IntMulWide => (product, arithmetic.int_mul_wide),
         ArithClass::IntDiv => (int, arithmetic.int_div),
+        ArithClass::Uniform => (int, arithmetic.uniform),
         ArithClass::FpAdd => (Port::Sp, arithmetic.fp_add),
+        ArithClass::FpCompare => (int, arithmetic.int_add),
         ArithClass::FpMul => (Port::Sp, arithmetic.fp_mul),
         ArithClass::FpFma => (Port::Sp, arithmetic.fp_fma),
         ArithClass::FpDiv => (Port::Sp, arithmetic.fp_div),
@@ -103,37 +181,61 @@ fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTiming) {
         ArithClass::DpFma => (dp, arithmetic.dp_fma),
         ArithClass::DpDiv => (dp, arithmetic.dp_div),
         ArithClass::Sfu => (Port::Sfu, arithmetic.sfu),
-        ArithClass::Control => (int, arithmetic.control),
+        ArithClass::SfuPair => (Port::Sfu, arithmetic.sfu_pair),
+        ArithClass::Control | ArithClass::Branch | ArithClass::Converge => {
+            (int, arithmetic.control)
+        }
     }
 }
 
 impl Program {
     /// Decodes `kernel` for a machine.
     pub fn new(kernel: &Kernel, arithmetic: &Arithmetic) -> Self {
+        let reads = Some(arithmetic.register_reads.get()).filter(|reads| *reads > 0);
         let decode = |inst: &crate::isa::Inst| {
             let (port, action) = match inst.op {
                 Op::Arith(class) => {
                     let (port, OpTiming { latency, interval }) = timing(arithmetic, class);
-                    let holds_warp = class == ArithClass::Control;
+                    let hold = match class {
+                        ArithClass::Control => Hold::Latency,
+                        ArithClass::Branch => Hold::Branch,
+                        ArithClass::Converge => Hold::Converge,
+                        _ if inst.ends_block => Hold::BlockEnd,
+                        _ => Hold::No,
+                    };
                     let (latency, interval) = (latency.get() as u16, interval.get() as u8);
-                    (port, Action::Compute { latency, interval, holds_warp })
+                    (port, Action::Compute { latency, interval, hold })
                 }
                 Op::Memory(op) => (Port::Memory, Action::Memory(op)),
                 Op::Barrier => (Port::None, Action::Barrier),
                 Op::Fence => (Port::None, Action::Fence),
                 Op::Exit => (Port::None, Action::Exit),
             };
+            let jumps = matches!(inst.op, Op::Arith(ArithClass::Control | ArithClass::Branch));
+            let guard = inst.guard.filter(|guard| inst.srcs.as_slice().contains(guard));
+            let others = inst.srcs.as_slice().iter().filter(|reg| Some(**reg) != guard);
             let mut needs = [0; 2 * MAX_OPERANDS];
-            let (srcs, dsts) = (inst.srcs.as_slice(), inst.dsts.as_slice());
-            needs[..srcs.len()].copy_from_slice(srcs);
-            needs[srcs.len()..][..dsts.len()].copy_from_slice(dsts);
-            let need_count = (srcs.len() + dsts.len()) as u8;
-            Decoded { port, action, dsts: inst.dsts, needs, need_count }
+            let (srcs, dsts) = (inst.srcs.as_slice().len(), inst.dsts.as_slice().len());
+            for (place, reg) in needs.iter_mut().zip(guard.iter().chain(others)) {
+                *place = *reg;
+            }
+            needs[srcs..][..dsts].copy_from_slice(inst.dsts.as_slice());
+            let guards = u8::from(guard.is_some());
+            Decoded {
+                port,
+                action,
+                dsts: inst.dsts,
+                reads: reads.map_or(0, |reads| u32::from(inst.reads).div_ceil(reads) as u8),
+                reader: if jumps { GUARD as u8 } else { port as u8 },
+                needs,
+                parts: [guards, srcs as u8, (srcs + dsts) as u8],
+            }
         };
         Program {
             insts: kernel.insts.iter().map(decode).collect(),
             regs: usize::from(kernel.regs),
             cta_warps: kernel.cta_warps(),
+            delays: Delays::new(&arithmetic.forwarding),
         }
     }
 }

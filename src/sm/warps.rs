@@ -3,13 +3,38 @@
 //! The sets that a scheduler asks for are bit masks over warp slots, kept up to date as things happen,
 //! so that no cycle looks at every warp.
 
-use super::program::{Port, Program};
+use super::program::{FROM_MEMORY, MAKERS, Maker, Port, Program};
 use super::scheduler::SLOTS;
 use crate::isa::{LaneMask, WarpCursor, WarpStream};
 use crate::units::Cycle;
 
 /// Slots of the wheel that wakes warps: more than the longest latency.
 const WHEEL: usize = 1024;
+
+/// When a register is ready and who makes its value, in one word.
+#[derive(Clone, Copy, Debug)]
+struct Ready(u64);
+
+impl Ready {
+    /// The cycle of what a load has.
+    const NEVER: u64 = u64::MAX / MAKERS as u64;
+
+    fn new(cycle: Cycle, maker: Maker) -> Self {
+        Ready(cycle.0.min(Ready::NEVER) * MAKERS as u64 + u64::from(maker))
+    }
+
+    /// The cycle in which a reader with these delays can issue; [`Ready::NEVER`] or later while a load has it.
+    #[inline]
+    fn at(self, delays: &[u8; MAKERS]) -> u64 {
+        self.0 / MAKERS as u64 + u64::from(delays[self.0 as usize % MAKERS])
+    }
+
+    /// The same for who overwrites it.
+    #[inline]
+    fn cycle(self) -> u64 {
+        self.0 / MAKERS as u64
+    }
+}
 
 /// Every warp slot of an SM.
 #[derive(Clone, Debug)]
@@ -26,7 +51,7 @@ pub struct Warps {
     /// Stores that the L2 has not acknowledged.
     pub pending_stores: [u16; SLOTS],
     /// When each register is ready, by warp slot and register; never, while a load has it.
-    ready_at: Box<[Cycle]>,
+    ready_at: Box<[Ready]>,
     regs: usize,
     /// Warps that have an instruction left.
     pub alive: u64,
@@ -44,6 +69,8 @@ pub struct Warps {
     pub wants: [u64; Port::ARITHMETIC.len()],
     /// Warps whose next instruction needs the load/store unit.
     pub wants_memory: u64,
+    /// Warps whose next instruction needs the register file of their scheduler, where that can be short.
+    pub wants_reads: u64,
     /// Warps to wake, by cycle modulo the wheel's size.
     wheel: Box<[u64; WHEEL]>,
     /// When each warp of `on_arithmetic` wakes.
@@ -70,6 +97,7 @@ impl Warps {
             at_fence: 0,
             wants: [0; Port::ARITHMETIC.len()],
             wants_memory: 0,
+            wants_reads: 0,
             wheel: Box::new([0; WHEEL]),
             wakes_at: [Cycle(0); SLOTS],
         }
@@ -79,7 +107,7 @@ impl Warps {
     pub fn prepare(&mut self, regs: usize) {
         debug_assert_eq!(self.alive, 0);
         self.regs = regs;
-        self.ready_at = vec![Cycle(0); SLOTS * regs].into();
+        self.ready_at = vec![Ready::new(Cycle(0), FROM_MEMORY); SLOTS * regs].into();
     }
 
     /// Starts a warp; its first instruction can issue from `first` on.
@@ -94,7 +122,7 @@ impl Warps {
     ) {
         self.cursors[warp] = WarpCursor::default();
         self.ages[warp] = age;
-        self.ready_at[warp * self.regs..][..self.regs].fill(Cycle(0));
+        self.ready_at[warp * self.regs..][..self.regs].fill(Ready::new(Cycle(0), FROM_MEMORY));
         if self.fetch(warp, stream, program) {
             self.alive |= 1 << warp;
             self.wait_for_operands(warp, program, now, first);
@@ -108,10 +136,13 @@ impl Warps {
             *wants &= !bit;
         }
         self.wants_memory &= !bit;
+        self.wants_reads &= !bit;
         let Some((pc, lanes)) = self.cursors[warp].peek(stream) else { return false };
         self.pcs[warp] = pc;
         self.lanes[warp] = lanes;
-        match program.insts[pc as usize].port {
+        let inst = &program.insts[pc as usize];
+        self.wants_reads |= bit & u64::from(inst.reads > 0).wrapping_neg();
+        match inst.port {
             Port::Memory => self.wants_memory |= bit,
             Port::None => {}
             pipeline => self.wants[pipeline as usize] |= bit,
@@ -150,8 +181,8 @@ impl Warps {
 
     /// Notes when a register will be ready; [`Cycle::NEVER`] while a load has it.
     #[inline]
-    pub fn set_ready_at(&mut self, warp: usize, reg: u16, cycle: Cycle) {
-        self.ready_at[warp * self.regs + usize::from(reg)] = cycle;
+    pub fn set_ready_at(&mut self, warp: usize, reg: u16, cycle: Cycle, maker: Maker) {
+        self.ready_at[warp * self.regs + usize::from(reg)] = Ready::new(cycle, maker);
     }
 
     /// Files the warp under what its next instruction waits for; it issues at `earliest` at the earliest.
@@ -165,12 +196,22 @@ impl Warps {
     ) {
         let bit = 1u64 << warp;
         let registers = &self.ready_at[warp * self.regs..][..self.regs];
-        let mut due = earliest;
-        for &reg in program.insts[self.pcs[warp] as usize].needs() {
-            due = due.max(registers[usize::from(reg)]);
+        let inst = &program.insts[self.pcs[warp] as usize];
+        let [guard, reads, writes] = inst.needs();
+        let mut due = earliest.0;
+        for &reg in guard {
+            due = due.max(registers[usize::from(reg)].at(program.delays.of_guard()));
         }
+        let delays = program.delays.of(inst.reader);
+        for &reg in reads {
+            due = due.max(registers[usize::from(reg)].at(delays));
+        }
+        for &reg in writes {
+            due = due.max(registers[usize::from(reg)].cycle());
+        }
+        let due = Cycle(due);
         self.on_memory &= !bit;
-        if due == Cycle::NEVER {
+        if due.0 >= Ready::NEVER {
             self.on_memory |= bit;
         } else if due <= now {
             self.ready |= bit;

@@ -28,6 +28,9 @@ pub enum Step {
     Shared { dst: u16, addresses: Vec<u64> },
     /// A fence.
     Fence,
+    /// An arithmetic instruction.
+    #[allow(dead_code)]
+    Arith(Inst),
 }
 
 /// A launch of scripted CTAs: `script(cta, warp)` gives a warp's steps; an exit follows.
@@ -73,7 +76,7 @@ impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
 }
 
 fn plain(op: Op) -> Inst {
-    Inst { op, dsts: Operands::NONE, srcs: Operands::NONE, line: 0 }
+    Inst::new(op, Operands::NONE, Operands::NONE, 0)
 }
 
 fn inst(step: &Step) -> Inst {
@@ -103,6 +106,7 @@ fn inst(step: &Step) -> Inst {
         Step::Add { dst, src } => with(dst, src, plain(Op::Arith(ArithClass::IntAdd))),
         Step::Barrier => plain(Op::Barrier),
         Step::Fence => plain(Op::Fence),
+        Step::Arith(ref inst) => inst.clone(),
     }
 }
 

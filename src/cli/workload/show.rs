@@ -155,8 +155,11 @@ fn class(op: Op) -> String {
         ArithClass::IntAdd => "integer",
         ArithClass::IntMul => "integer multiply",
         ArithClass::IntMad => "integer multiply-add",
+        ArithClass::IntMulWide => "wide integer multiply",
         ArithClass::IntDiv => "integer divide",
+        ArithClass::Uniform => "uniform integer",
         ArithClass::FpAdd => "float add",
+        ArithClass::FpCompare => "float compare",
         ArithClass::FpMul => "float multiply",
         ArithClass::FpFma => "float multiply-add",
         ArithClass::FpDiv => "float divide",
@@ -165,7 +168,10 @@ fn class(op: Op) -> String {
         ArithClass::DpFma => "double multiply-add",
         ArithClass::DpDiv => "double divide",
         ArithClass::Sfu => "special function",
+        ArithClass::SfuPair => "special function of a pair",
         ArithClass::Control => "control",
+        ArithClass::Branch => "branch",
+        ArithClass::Converge => "convergence",
     };
     match op {
         Op::Arith(class) => arith(class).to_owned(),

@@ -19,8 +19,8 @@ pub use dram::{DramConfig, DramScheduler, DramTiming, GroupBits, RowPolicy, Writ
 pub use launch::{DispatchRate, LaunchConfig};
 pub use noc::NocConfig;
 pub use sm::{
-    Arithmetic, CarveOut, CtaRelease, InstructionSet, IntProducts, LsuConfig, LsuStages, OpTiming,
-    Pipelining, Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
+    Arithmetic, CarveOut, CtaRelease, Forwarding, InstructionSet, IntProducts, LsuConfig,
+    LsuStages, OpTiming, Pipelining, Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
 };
 
 use super::bounded::{Bounded, Check, Checked};

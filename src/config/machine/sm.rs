@@ -97,6 +97,8 @@ pub struct Arithmetic {
     pub int_units: Bounded<0, 8>,
     /// Pipelines for special functions [count, 1..=8].
     pub sfu_units: Bounded<1, 8>,
+    /// Instructions that wait in front of each of these, so that their schedulers can go on [count, 0..=1].
+    pub sfu_queue: Bounded<0, 1>,
     /// Pipelines for double precision; 0 when those of special functions serve it [count, 0..=8].
     pub dp_units: Bounded<0, 8>,
     /// Where integer products run.
@@ -109,8 +111,13 @@ pub struct Arithmetic {
     pub int_mul: OpTiming,
     /// Integer multiply-add.
     pub int_mad: OpTiming,
+    /// Integer products of 64 bits, or the high half of one. Only in code of `Sass` instructions.
+    pub int_mul_wide: OpTiming,
     /// Integer division and remainder.
     pub int_div: OpTiming,
+    /// Integer operations on values that all lanes share, in the pipelines for integers. Only in code of `Sass`
+    /// instructions.
+    pub uniform: OpTiming,
     /// Single-precision add, compare, convert.
     pub fp_add: OpTiming,
     /// Single-precision multiply.
@@ -129,8 +136,40 @@ pub struct Arithmetic {
     pub dp_div: OpTiming,
     /// Special functions: reciprocal, square root, sine, cosine, logarithm, exponential.
     pub sfu: OpTiming,
+    /// Special functions of two registers: checks before a division, conversions from double precision. Only in code of
+    /// `Sass` instructions.
+    pub sfu_pair: OpTiming,
     /// Branches, barriers and other control.
     pub control: OpTiming,
+    /// From issue of a branch that is not taken until the warp's next instruction can issue; of `Sass` instructions, as
+    /// those of others hold the warp for the latency of `control` [core cycles, 1..=63].
+    pub fall_through: Bounded<1, 63>,
+    /// From issue of the instruction where lanes that have parted meet until the warp's next one can issue; of `Sass`
+    /// instructions [core cycles, 1..=63].
+    pub converge: Bounded<1, 63>,
+    /// From issue of the last instruction of a block that another follows until the warp's next one can issue: the
+    /// assembler waits for results there, as it does not look across. Of `Sass` instructions [core cycles, 1..=63].
+    pub block_end: Bounded<1, 63>,
+    /// What a result takes in addition to its latency to where another pipeline reads it.
+    pub forwarding: Forwarding,
+    /// Registers of 32 bits that a scheduler's register file gives in a cycle; an instruction that reads more takes the
+    /// scheduler for longer. 0 for no limit. Of `Sass` instructions [count, 0..=16].
+    pub register_reads: Bounded<0, 16>,
+}
+
+/// What a result takes in addition to its latency, by who made it and who reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forwarding {
+    /// From a pipeline for single precision to one for integers, or back [core cycles, 0..=15].
+    pub unlike: Bounded<0, 15>,
+    /// From either to one for special functions [core cycles, 0..=15].
+    pub special: Bounded<0, 15>,
+    /// From one for double precision to any other [core cycles, 0..=15].
+    pub double: Bounded<0, 15>,
+    /// From any but those for special functions to the guard of an instruction or the predicate of a branch
+    /// [core cycles, 0..=15].
+    pub predicate: Bounded<0, 15>,
 }
 
 /// Whose the arithmetic pipelines are.
@@ -155,8 +194,8 @@ pub enum IntProducts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpTiming {
-    /// From issue until a dependent instruction can issue [core cycles, 1..=1023].
-    pub latency: Bounded<1, 1023>,
+    /// From issue until a dependent instruction can issue [core cycles, 1..=700].
+    pub latency: Bounded<1, 700>,
     /// From issue until the pipeline takes another instruction [core cycles, 1..=255].
     pub interval: Bounded<1, 255>,
 }

@@ -324,8 +324,6 @@ pub struct Program {
     pub wide_rows: u16,
     /// Predicates.
     pub pred_rows: u16,
-    /// Registers as the timing model numbers them.
-    pub regs: u16,
     /// 32-bit registers that a thread occupies: an estimate, see the `liveness` module.
     pub registers_per_thread: u32,
     /// Parameters, in order.

@@ -97,7 +97,7 @@ impl Module {
         let kernel = Kernel {
             name: program.name.clone(),
             insts: program.issued.insts.clone(),
-            regs: program.regs,
+            regs: program.issued.regs,
             registers_per_thread: program.registers_per_thread,
             shared_bytes,
             cta_threads: threads,

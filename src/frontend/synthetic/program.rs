@@ -154,7 +154,7 @@ impl Program {
 }
 
 fn inst(op: Op, dsts: &[Reg], srcs: &[Reg]) -> Inst {
-    Inst { op, dsts: Operands::new(dsts), srcs: Operands::new(srcs), line: 0 }
+    Inst::new(op, Operands::new(dsts), Operands::new(srcs), 0)
 }
 
 fn phase_code(phase: &Phase, registers: &Registers, insts: &mut Vec<Inst>) -> PhaseCode {
@@ -254,7 +254,7 @@ fn push_access(
         });
     }
     let dsts = if kind == AccessKind::Store { Operands::NONE } else { Operands::new(&[slot]) };
-    insts.push(Inst { op, dsts, srcs, line: 0 });
+    insts.push(Inst::new(op, dsts, srcs, 0));
 }
 
 fn class(class: MathClass) -> ArithClass {

@@ -63,7 +63,6 @@ impl Lowerer<'_> {
             narrow_rows: self.names.narrow_rows,
             wide_rows: self.names.wide_rows,
             pred_rows: self.names.pred_rows,
-            regs: self.names.weights.len() as u16,
             registers_per_thread: calls::registers(&graph, &peaks),
             params: self.layout.params,
             shared_bytes: self.layout.shared_bytes,
@@ -80,7 +79,7 @@ impl Lowerer<'_> {
     /// What the machine sees of the blocks.
     fn issued(&mut self, blocks: &[Block]) -> Issued {
         if self.set == InstructionSet::Ptx {
-            return Issued::text(&self.insts, blocks);
+            return Issued::text(&self.insts, blocks, self.names.weights.len() as u16);
         }
         let mut successors: Vec<Vec<u32>> = Vec::with_capacity(blocks.len());
         for graph in &self.graphs {

@@ -296,7 +296,7 @@ impl<'a> Lowerer<'a> {
         {
             decoded.step = Step::Divide(exec, divisor_bits(instruction));
         }
-        let (mut guard, mut guard_flip) = (TRUE, 0);
+        let (mut guard, mut guard_flip, mut guard_reg) = (TRUE, 0, None);
         if let Some((name, inverted)) = &instruction.guard {
             let (row, reg) = self.names.register(name, Kind::Pred).ok_or_else(|| {
                 self.error(instruction.at, format!("`{}` is no predicate register", name.name))
@@ -304,6 +304,7 @@ impl<'a> Lowerer<'a> {
             guard = row;
             guard_flip = if *inverted { !0 } else { 0 };
             decoded.srcs.add(reg);
+            guard_reg = Some(reg);
         }
         let Decoded { step, op, flow, ops, imm, dsts, srcs } = decoded;
         if self.set == InstructionSet::Sass {
@@ -311,7 +312,8 @@ impl<'a> Lowerer<'a> {
             self.lines.push(Line { text: instruction, args });
         }
         self.micros.push(Micro { step, guard, guard_flip, ops, imm });
-        self.insts.push(Inst { op, dsts, srcs, line: instruction.at.line });
+        let inst = Inst::new(op, dsts, srcs, instruction.at.line);
+        self.insts.push(Inst { guard: guard_reg, ..inst });
         self.flow.push(flow);
         Ok(())
     }

@@ -6,9 +6,10 @@
 //! machine whatever the text says.
 
 use super::code::{Arg, Code, Fate};
+use super::expand;
 use crate::isa::{ArithClass, Op, Reg, Space};
 
-use ArithClass::{IntAdd, IntMad};
+use ArithClass::{IntAdd, IntMad, IntMulWide};
 
 /// Offsets that a memory instruction can hold: 24 bits with a sign.
 const MOST_OFFSET: i64 = 1 << 23;
@@ -139,15 +140,16 @@ pub fn bases(code: &mut Code) {
                     continue;
                 }
                 code.remove(pc);
-                readers.iter().for_each(|reader| code.set(*reader, &[IntMad]));
+                readers.iter().for_each(|reader| code.set(*reader, &[IntMulWide]));
             }
             "mul"
-                if code.fates[pc] == Fate::Into(vec![IntMad; 4])
+                if code.fates[pc] == Fate::Into(expand::classes(expand::PRODUCT))
                     && !many
                     && code.block_of[pc] == code.block_of[readers[0]] =>
             {
+                code.fates[readers[0]] = code.fates[pc].clone();
+                code.graphs[readers[0]] = code.graphs[pc];
                 code.remove(pc);
-                code.set(readers[0], &[IntMad; 4]);
             }
             "shl" if code.shift_left(pc).is_some() && !many => {
                 code.remove(pc);

@@ -18,6 +18,8 @@ impl Load {
         match class {
             ArithClass::IntAdd => self.integer += 2,
             ArithClass::IntMul | ArithClass::IntMad => self.products += 2,
+            ArithClass::IntMulWide => self.products += 4,
+            ArithClass::FpCompare => self.integer += 2,
             // Two halves of the pipeline take these, and one the products.
             ArithClass::FpAdd | ArithClass::FpMul | ArithClass::FpFma => self.products += 1,
             _ => {}

@@ -40,7 +40,8 @@ pub enum Fate {
     Dead,
     /// Nothing: its readers depend on what it reads.
     Gone,
-    /// These, one after the other, each depending on the one before; the last is the result.
+    /// These, one after the other, each depending on the one before, the last being the result, unless a graph says
+    /// otherwise.
     Into(Vec<ArithClass>),
 }
 
@@ -59,6 +60,8 @@ pub struct Code<'a> {
     pub insts: Vec<Inst>,
     /// What becomes of each.
     pub fates: Vec<Fate>,
+    /// How the instructions depend on each other that one becomes, in the notation of `expand`, where that was said.
+    pub graphs: Vec<Option<&'static str>>,
     /// Basic blocks.
     pub blocks: &'a [Block],
     /// Blocks that may follow each.
@@ -90,6 +93,7 @@ impl<'a> Code<'a> {
         }
         let mut code = Code {
             fates: vec![Fate::Same; lines.len()],
+            graphs: vec![None; lines.len()],
             lines,
             insts: insts.to_vec(),
             blocks,

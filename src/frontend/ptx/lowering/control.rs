@@ -200,12 +200,12 @@ fn converge(code: &mut Code, varying: &[bool]) {
         let before =
             if target as usize <= block { (target as usize).checked_sub(1) } else { Some(block) };
         code.tails[before.unwrap_or(0)].push(MOVE);
-        code.heads[meet as usize].insert(0, Op::Arith(ArithClass::Control));
+        code.heads[meet as usize].insert(0, Op::Arith(ArithClass::Converge));
     }
 }
 
 /// Registers that may differ from lane to lane.
-pub(super) fn varying(code: &Code) -> Vec<bool> {
+pub fn varying(code: &Code) -> Vec<bool> {
     let mut varying = vec![false; code.weights.len()];
     let mut changed = true;
     while changed {

@@ -1,71 +1,344 @@
 //! The instructions that are issued, and what each depends on.
 
-use super::code::{Code, Fate};
+use super::super::ast::Type;
+use super::code::{Arg, Code, Fate};
+use super::expand::{Makes, Step};
 use super::pressure::Pressure;
-use super::{Issued, IssuedBlock, expand, schedule};
+use super::{Issued, IssuedBlock, control, expand, schedule};
 use crate::frontend::ptx::program::NO_BLOCK;
 use crate::isa::{ArithClass, Inst, MAX_OPERANDS, Op, Operands, Reg};
 
 /// How far back a value is followed through instructions that are gone.
 const MOST_STEPS: usize = 64;
 
+/// Registers that the steps of sequences take in turn for what they hand on: more than a sequence has steps that are
+/// read by later ones.
+const INNER: usize = 32;
+
 /// Puts the blocks together.
 pub fn emit(code: &Code) -> Issued {
-    let makers = gone_makers(code);
+    let mut emitter = Emitter::new(code);
+    let entered = entered(code);
     let registers = code.weights.len();
     let (mut writer, mut readers) = (vec![u32::MAX; registers], vec![Vec::new(); registers]);
     let mut pressure = Pressure::new(code);
-    let mut issued = Issued::default();
+    let mut blocks = Vec::with_capacity(code.blocks.len());
     for block in 0..code.blocks.len() {
-        let start = issued.insts.len() as u32;
+        let start = emitter.insts.len();
         let first = code.blocks[block].start as usize;
         let line = code.insts[first].line;
-        let plain = |op: &Op| Inst { op: *op, dsts: Operands::NONE, srcs: Operands::NONE, line };
-        issued.insts.extend(code.heads[block].iter().map(plain));
+        let plain = |op: &Op| Inst::new(*op, Operands::NONE, Operands::NONE, line);
+        emitter.insts.extend(code.heads[block].iter().map(plain));
         let end = code.blocks[block].end as usize - 1;
         let branches = matches!(code.opcode(end), "bra" | "brx");
+        let predicated = block > 0 && code.predicated[block - 1] == Some(block as u32);
+        let guard = predicated.then(|| code.blocks[block - 1].end as usize - 1);
         for pc in schedule::order(code, block, &mut pressure, &mut writer, &mut readers) {
             if branches && pc == end {
-                issued.insts.extend(code.tails[block].iter().map(plain));
+                emitter.insts.extend(code.tails[block].iter().map(plain));
             }
-            instruction(code, pc, &makers, &mut issued.insts);
+            emitter.instruction(pc, start, guard);
         }
         if !branches {
-            issued.insts.extend(code.tails[block].iter().map(plain));
+            emitter.insts.extend(code.tails[block].iter().map(plain));
         }
-        issued.blocks.push(IssuedBlock {
-            start,
-            len: issued.insts.len() as u32 - start,
-            predicated: code.predicated[block].unwrap_or(NO_BLOCK),
-        });
+        // A label that others jump to follows.
+        let falls = code.successors[block] == [block as u32 + 1] && !predicated;
+        let label = entered.get(block + 1).is_some_and(|entered| *entered > 1);
+        if falls
+            && label
+            && code.is_gone(end) | !branches
+            && let Some(last) = emitter.insts[start..].last_mut()
+        {
+            last.ends_block = true;
+        }
+        let len = (emitter.insts.len() - start) as u32;
+        let predicated = code.predicated[block].unwrap_or(NO_BLOCK);
+        blocks.push(IssuedBlock { start: start as u32, len, predicated });
     }
-    issued
+    let regs = emitter.registers();
+    Issued { insts: emitter.insts, blocks, regs }
 }
 
-fn instruction(code: &Code, pc: usize, makers: &[Option<u32>], to: &mut Vec<Inst>) {
-    if code.is_gone(pc) {
-        return;
+/// How many blocks each follows.
+fn entered(code: &Code) -> Vec<u32> {
+    let mut entered = vec![0; code.blocks.len()];
+    for &target in code.successors.iter().flatten() {
+        entered[target as usize] += 1;
     }
-    let inst = &code.insts[pc];
-    let srcs = sources(code, inst.srcs, makers);
-    let number = Inst {
-        op: Op::Arith(ArithClass::Move),
-        dsts: Operands::NONE,
-        srcs: Operands::NONE,
-        line: inst.line,
-    };
-    to.extend(std::iter::repeat_n(number, expand::numbers_in_registers(code, pc)));
-    match &code.fates[pc] {
-        Fate::Gone | Fate::Dead => {}
-        Fate::Same => to.push(Inst { srcs, ..inst.clone() }),
-        Fate::Into(classes) => {
-            for (place, class) in classes.iter().enumerate() {
-                // The steps of a sequence hand their results on in the register of the last.
-                let chained = place > 0 && !inst.dsts.as_slice().is_empty();
-                let srcs = if chained { inst.dsts } else { srcs };
-                to.push(Inst { op: Op::Arith(*class), srcs, ..inst.clone() });
+    entered
+}
+
+struct Emitter<'a> {
+    code: &'a Code<'a>,
+    insts: Vec<Inst>,
+    /// For each register that nothing issued writes, the instruction that did.
+    makers: Vec<Option<u32>>,
+    /// Registers that may differ from lane to lane.
+    varying: Vec<bool>,
+    /// The register of the low half of each register of 64 bits that some sequence writes by halves.
+    lows: Vec<Option<Reg>>,
+    /// Registers with those.
+    named: usize,
+    /// Of [`INNER`], the next one.
+    inner: usize,
+    /// Whether there are any.
+    has_inner: bool,
+}
+
+impl<'a> Emitter<'a> {
+    fn new(code: &'a Code<'a>) -> Self {
+        let mut emitter = Emitter {
+            code,
+            insts: Vec::new(),
+            makers: gone_makers(code),
+            varying: control::varying(code),
+            lows: vec![None; code.weights.len()],
+            named: code.weights.len(),
+            inner: 0,
+            has_inner: false,
+        };
+        for pc in 0..code.len() {
+            let halves = emitter.steps(pc).iter().flatten().any(|step| step.makes == Makes::Low);
+            for &reg in code.insts[pc].dsts.as_slice() {
+                // Numbers of registers have 16 bits.
+                let room = emitter.named < usize::from(Reg::MAX) - INNER;
+                if halves && room && emitter.lows[usize::from(reg)].is_none() {
+                    emitter.lows[usize::from(reg)] = Some(emitter.named as Reg);
+                    emitter.named += 1;
+                }
             }
         }
+        emitter
+    }
+
+    /// Registers that instructions name: all are below this.
+    fn registers(&self) -> u16 {
+        (self.named + if self.has_inner { INNER } else { 0 }) as u16
+    }
+
+    /// The instructions that `pc` becomes when it is said how they depend on each other.
+    fn steps(&self, pc: usize) -> Option<Vec<Step>> {
+        let (Some(letters), Fate::Into(classes)) = (self.code.graphs[pc], &self.code.fates[pc])
+        else {
+            return None;
+        };
+        // Another rule may have made something else of it since.
+        if expand::classes(letters) != *classes || self.code.insts[pc].dsts.as_slice().len() != 1 {
+            return None;
+        }
+        let inst = &self.code.insts[pc];
+        let mut registers = inst.srcs.as_slice().iter().chain(inst.dsts.as_slice());
+        let uniform = registers.all(|reg| !self.varying[usize::from(*reg)]);
+        Some(expand::steps(if uniform { expand::uniform(letters) } else { letters }))
+    }
+
+    /// Issues `pc`, of a block whose first instruction is `start`; `branch` would jump over it were it not predicated.
+    fn instruction(&mut self, pc: usize, start: usize, branch: Option<usize>) {
+        let code = self.code;
+        if code.is_gone(pc) {
+            return;
+        }
+        let inst = &code.insts[pc];
+        let mut srcs = self.sources(inst.srcs);
+        let guard = match (inst.guard, branch) {
+            (Some(guard), _) => self.sources(Operands::new(&[guard])).as_slice().first().copied(),
+            (None, Some(branch)) => {
+                let guard = self.sources(code.insts[branch].srcs).as_slice().first().copied();
+                if let Some(guard) = guard
+                    && srcs.as_slice().len() < MAX_OPERANDS
+                {
+                    srcs.add(guard);
+                }
+                guard
+            }
+            (None, None) => None,
+        };
+        let line = inst.line;
+        let number = Inst::new(Op::Arith(ArithClass::Move), Operands::NONE, Operands::NONE, line);
+        self.insts.extend(std::iter::repeat_n(number, expand::numbers_in_registers(code, pc)));
+        if let Some(steps) = self.steps(pc) {
+            return self.sequence(pc, &steps, Inst { srcs, guard, ..inst.clone() });
+        }
+        let dsts = self.with_lows(inst.dsts);
+        let single = Inst { srcs, dsts, guard, ..inst.clone() };
+        match &code.fates[pc] {
+            Fate::Gone | Fate::Dead => {}
+            Fate::Into(classes) if classes[..] == [ArithClass::FpAdd] && code.has(pc, "pred") => {
+                // A comparison that was joined with another predicate: `FSETP.AND`.
+                let op = Op::Arith(ArithClass::FpCompare);
+                self.insts.push(Inst { op, reads: self.reads(pc, op, srcs, start), ..single });
+            }
+            Fate::Same => {
+                let op = Op::Arith(machine_class(code, pc, single.op));
+                let op = if matches!(single.op, Op::Arith(_)) { op } else { single.op };
+                let reads = self.reads(pc, op, srcs, start);
+                self.insts.push(Inst { op, reads, ..single });
+            }
+            Fate::Into(classes) => {
+                for (place, class) in classes.iter().enumerate() {
+                    // The steps of a sequence hand their results on in the register of the last.
+                    let chained = place > 0 && !inst.dsts.as_slice().is_empty();
+                    let srcs = if chained { inst.dsts } else { srcs };
+                    let op = Op::Arith(*class);
+                    let reads =
+                        if classes.len() == 1 { self.reads(pc, op, srcs, start) } else { 0 };
+                    self.insts.push(Inst { op, srcs, reads, ..single.clone() });
+                }
+            }
+        }
+    }
+
+    /// Issues the steps of a sequence; `whole` has its operands, guard and result.
+    fn sequence(&mut self, pc: usize, steps: &[Step], whole: Inst) {
+        let low = self.low_sources(self.code.insts[pc].srcs);
+        let mut results: Vec<Operands> = Vec::with_capacity(steps.len());
+        for (place, step) in steps.iter().enumerate() {
+            let mut srcs = if step.whole { whole.srcs } else { Operands::NONE };
+            let mut add = |more: Operands| {
+                for &reg in more.as_slice() {
+                    if srcs.as_slice().len() < MAX_OPERANDS {
+                        srcs.add(reg);
+                    }
+                }
+            };
+            if step.low {
+                add(low);
+            }
+            let mut guard = whole.guard;
+            if let Some(back) = step.guard {
+                add(results[place - back]);
+                guard = results[place - back].as_slice().first().copied();
+            }
+            step.back.iter().for_each(|back| add(results[place - back]));
+            let dsts = match step.makes {
+                _ if !step.computes() => Operands::NONE,
+                Makes::Whole => {
+                    // What the low half is has been written.
+                    let halves = steps.iter().any(|step| step.makes == Makes::Low);
+                    if halves { whole.dsts } else { self.with_lows(whole.dsts) }
+                }
+                Makes::Low => {
+                    let low = |reg: &Reg| self.lows[usize::from(*reg)].unwrap_or(*reg);
+                    Operands::new(&whole.dsts.as_slice().iter().map(low).collect::<Vec<_>>())
+                }
+                Makes::Inner => {
+                    self.has_inner = true;
+                    self.inner = (self.inner + 1) % INNER;
+                    Operands::new(&[(self.named + self.inner) as Reg])
+                }
+            };
+            results.push(dsts);
+            let op = Op::Arith(step.class);
+            let reads = match step.class {
+                ArithClass::Move | ArithClass::Control | ArithClass::Converge => 0,
+                class if is_double(class) => (4 + step.reads) as u8,
+                _ => (2 + step.reads) as u8,
+            };
+            let ends_block = step.ends_block;
+            let line = whole.line;
+            self.insts.push(Inst { op, dsts, srcs, guard, reads, ends_block, line });
+        }
+    }
+
+    /// Registers that are written, with the low halves that have a name of their own.
+    fn with_lows(&self, dsts: Operands) -> Operands {
+        let mut all = dsts;
+        for &reg in dsts.as_slice() {
+            if let Some(low) = self.lows[usize::from(reg)]
+                && all.as_slice().len() < MAX_OPERANDS
+            {
+                all.add(low);
+            }
+        }
+        all
+    }
+
+    /// The registers of the low halves of `srcs`.
+    fn low_sources(&self, srcs: Operands) -> Operands {
+        let mut low = Operands::NONE;
+        for &reg in self.sources(srcs).as_slice() {
+            low.add(self.lows[usize::from(reg)].unwrap_or(reg));
+        }
+        low
+    }
+
+    /// The registers that an instruction waits for: what is gone stands for what it read. Beyond the most that an
+    /// instruction can name the rest is left out; they are those that were computed first, as a rule.
+    fn sources(&self, srcs: Operands) -> Operands {
+        let mut found = Operands::NONE;
+        let mut open: Vec<Reg> = srcs.as_slice().to_vec();
+        let mut steps = 0;
+        while let Some(reg) = open.pop() {
+            match self.makers[usize::from(reg)] {
+                Some(maker) if steps < MOST_STEPS => {
+                    steps += 1;
+                    open.extend_from_slice(self.code.insts[maker as usize].srcs.as_slice());
+                }
+                Some(_) => {}
+                None if found.as_slice().len() < MAX_OPERANDS => found.add(reg),
+                None => break,
+            }
+        }
+        found
+    }
+
+    /// Registers of 32 bits that an instruction reads from the register file: not parameters, which are constants; nor
+    /// what the instruction before it read, if it can issue right behind it: that is kept (`.reuse`).
+    ///
+    /// What is read twice comes from one bank, which gives one register a cycle: two cycles, as three registers take.
+    fn reads(&self, pc: usize, op: Op, srcs: Operands, start: usize) -> u8 {
+        let most = match op {
+            Op::Arith(class) if is_double(class) => 6,
+            Op::Arith(ArithClass::IntMulWide) => 4,
+            Op::Arith(
+                ArithClass::Control | ArithClass::Branch | ArithClass::Sfu | ArithClass::SfuPair,
+            ) => return 0,
+            Op::Arith(_) => 3,
+            _ => return 0,
+        };
+        let before = self.insts[start..].last().filter(|before| {
+            let independent = |reg: &Reg| !srcs.as_slice().contains(reg);
+            matches!(before.op, Op::Arith(_)) && before.dsts.as_slice().iter().all(independent)
+        });
+        let is_kept = |reg: &Reg| before.is_some_and(|inst| inst.srcs.as_slice().contains(reg));
+        let reads: u8 = (srcs.as_slice().iter())
+            .filter(|reg| !is_kept(reg) && !self.is_parameter(**reg))
+            .map(|reg| self.code.weights[usize::from(*reg)])
+            .sum();
+        let args = &self.code.lines[pc].args;
+        let twice = args.iter().enumerate().skip(2).find_map(|(place, arg)| match arg {
+            Arg::Reg(reg) if args[1..place].contains(arg) => Some(*reg),
+            _ => None,
+        });
+        let again = twice.filter(|reg| !self.is_parameter(*reg));
+        let again = again.map_or(0, |reg| self.code.weights[usize::from(reg)]);
+        if again > 0 { (reads + again).clamp(3, most) } else { reads.min(most) }
+    }
+
+    fn is_parameter(&self, reg: Reg) -> bool {
+        let maker = self.code.maker(Arg::Reg(reg));
+        maker.is_some_and(|maker| self.code.opcode(maker) == "ld" && self.code.has(maker, "param"))
+    }
+}
+
+fn is_double(class: ArithClass) -> bool {
+    matches!(class, ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma)
+}
+
+/// The class of a single instruction: comparisons, selections, minima and maxima of single precision run where integers
+/// are added, and a branch with a guard may fall through.
+fn machine_class(code: &Code, pc: usize, op: Op) -> ArithClass {
+    let compares = matches!(code.opcode(pc), "setp" | "set" | "selp" | "slct" | "min" | "max");
+    match op {
+        Op::Arith(ArithClass::FpAdd) if compares && code.types(pc).any(|ty| ty == Type::F32) => {
+            ArithClass::FpCompare
+        }
+        Op::Arith(ArithClass::Control) if code.opcode(pc) == "bra" && code.is_guarded(pc) => {
+            ArithClass::Branch
+        }
+        Op::Arith(class) => class,
+        _ => ArithClass::Control,
     }
 }
 
@@ -82,24 +355,4 @@ fn gone_makers(code: &Code) -> Vec<Option<u32>> {
         }
     }
     makers.iter().zip(issued).map(|(maker, issued)| maker.filter(|_| !issued)).collect()
-}
-
-/// The registers that an instruction waits for: what is gone stands for what it read. Beyond the most that an instruction
-/// can name the rest is left out; they are those that were computed first, as a rule.
-fn sources(code: &Code, srcs: Operands, makers: &[Option<u32>]) -> Operands {
-    let mut found = Operands::NONE;
-    let mut open: Vec<Reg> = srcs.as_slice().to_vec();
-    let mut steps = 0;
-    while let Some(reg) = open.pop() {
-        match makers[usize::from(reg)] {
-            Some(maker) if steps < MOST_STEPS => {
-                steps += 1;
-                open.extend_from_slice(code.insts[maker as usize].srcs.as_slice());
-            }
-            Some(_) => {}
-            None if found.as_slice().len() < MAX_OPERANDS => found.add(reg),
-            None => break,
-        }
-    }
-    found
 }

@@ -1,29 +1,169 @@
 //! Instructions that the machine writes as several.
 //!
 //! Lengths and classes are those of the code that `ptxas` 13.0 makes for `sm_90` of a kernel with this one instruction,
-//! along the way that ordinary numbers take: no denormal, infinite or huge ones.
+//! along the way that ordinary numbers take: no denormal, infinite or huge ones. For common sequences what each
+//! instruction depends on is that code's, too; in others each depends on the one before.
 
 use super::super::ast::Type;
 use super::code::{Arg, Code, Fate};
 use crate::isa::{ArithClass, Op};
 
-/// Classes by letter: `m`ove, `i`nteger add, integer multiply-add `x`, `f`loat add, float multiply `u`, float multiply-
-/// add `F`, `d`ouble add, double multiply `U`, double multiply-add `D`, `s`pecial function, `c`ontrol.
-fn classes(letters: &str) -> Vec<ArithClass> {
-    let class = |letter| match letter {
-        'm' => ArithClass::Move,
-        'x' => ArithClass::IntMad,
-        'f' => ArithClass::FpAdd,
-        'u' => ArithClass::FpMul,
-        'F' => ArithClass::FpFma,
-        'd' => ArithClass::DpAdd,
-        'U' => ArithClass::DpMul,
-        'D' => ArithClass::DpFma,
-        's' => ArithClass::Sfu,
-        'c' => ArithClass::Control,
-        _ => ArithClass::IntAdd,
-    };
-    letters.chars().map(class).collect()
+/// Classes by letter: `m`ove, `i`nteger add, integer multiply-add `x`, the same with a `w`ide product, uniform integer `y`,
+/// `f`loat add, float compare `q`, float multiply `u`, float multiply-add `F`, `d`ouble add, double multiply `U`, double
+/// multiply-add `D`, `s`pecial function, the same of a `p`air, `c`ontrol, convergence `b`arrier.
+pub fn classes(letters: &str) -> Vec<ArithClass> {
+    steps(letters).into_iter().map(|step| step.class).collect()
+}
+
+/// One instruction of a sequence, and what it depends on.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub class: ArithClass,
+    /// The operands of the sequence.
+    pub whole: bool,
+    /// Their low halves.
+    pub low: bool,
+    /// Steps before it, by distance.
+    pub back: Vec<usize>,
+    /// The step that makes its guard, by distance.
+    pub guard: Option<usize>,
+    /// Registers of 32 bits that it reads beyond two, or for double precision beyond four; the same one twice counts.
+    pub reads: i8,
+    /// What its result is.
+    pub makes: Makes,
+    /// The last before a label that others jump to.
+    pub ends_block: bool,
+}
+
+impl Step {
+    /// Whether it has a result.
+    pub fn computes(&self) -> bool {
+        !matches!(self.class, ArithClass::Control | ArithClass::Converge)
+    }
+}
+
+/// What a step's result is to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Makes {
+    /// An operand of later steps.
+    Inner,
+    /// The low half of the sequence's result.
+    Low,
+    /// The sequence's result.
+    Whole,
+}
+
+/// Reads a sequence. Behind a step's letter are what it depends on: the steps so many places back, by digit; `0` for
+/// the operands, `.` for their low halves; `!` before the place of its guard; without any the step before, or for the
+/// first the operands. `*` says that it reads two registers more than two (than four in double precision), `/` two fewer;
+/// `=` and `-` that it makes the result or its low half; without a `=` the last step but for control does. `|` ends a
+/// block.
+pub fn steps(letters: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut guard = false;
+    for letter in letters.chars() {
+        let class = match letter {
+            'm' => ArithClass::Move,
+            'i' => ArithClass::IntAdd,
+            'x' => ArithClass::IntMad,
+            'w' => ArithClass::IntMulWide,
+            'y' => ArithClass::Uniform,
+            'f' => ArithClass::FpAdd,
+            'q' => ArithClass::FpCompare,
+            'u' => ArithClass::FpMul,
+            'F' => ArithClass::FpFma,
+            'd' => ArithClass::DpAdd,
+            'U' => ArithClass::DpMul,
+            'D' => ArithClass::DpFma,
+            's' => ArithClass::Sfu,
+            'p' => ArithClass::SfuPair,
+            'c' => ArithClass::Control,
+            'b' => ArithClass::Converge,
+            mark => {
+                let step = steps.last_mut().expect("a mark follows a letter");
+                match mark {
+                    '0' => step.whole = true,
+                    '.' => step.low = true,
+                    '!' => guard = true,
+                    '*' => step.reads += 2,
+                    '/' => step.reads -= 2,
+                    '|' => step.ends_block = true,
+                    '=' => step.makes = Makes::Whole,
+                    '-' => step.makes = Makes::Low,
+                    _ => {
+                        let back = mark.to_digit(10).expect("a mark of a step") as usize;
+                        if std::mem::take(&mut guard) {
+                            step.guard = Some(back);
+                        } else {
+                            step.back.push(back);
+                        }
+                    }
+                }
+                continue;
+            }
+        };
+        steps.push(Step {
+            class,
+            whole: false,
+            low: false,
+            back: Vec::new(),
+            guard: None,
+            reads: 0,
+            makes: Makes::Inner,
+            ends_block: false,
+        });
+    }
+    for place in 0..steps.len() {
+        let before = (1..=place).find(|back| steps[place - back].computes());
+        let step = &mut steps[place];
+        if !step.whole && !step.low && step.back.is_empty() {
+            match before {
+                Some(back) if step.guard.is_none() => step.back.push(back),
+                _ => step.whole = place == 0 || step.guard.is_none(),
+            }
+        }
+    }
+    if steps.iter().all(|step| step.makes != Makes::Whole)
+        && let Some(last) = steps.iter_mut().rfind(|step| step.computes())
+    {
+        last.makes = Makes::Whole;
+    }
+    steps
+}
+
+/// The sum of two numbers of 64 bits: `IADD3`, `IADD3.X`.
+const SUM: &str = "i.-i01";
+/// A logical operation on each half.
+const HALVES: &str = "i.-i0";
+/// The product of two numbers of 64 bits: `IMAD`, `IMAD.WIDE.U32`, `IMAD`, `IADD3`.
+pub const PRODUCT: &str = "x0w.-x.2i12";
+/// `IABS`, `I2F.RP`, `MUFU.RCP`, `F2I`, .. `LOP3`.
+const DIV_S32: &str = "i0i0s2sxi0i0s3i2x0x3xi0w2**wx*ix!1i4!2i0i3x3!1ii1!4";
+const REM_S32: &str = "i0i0s2i0i0s3xx0s2x0x2xw**wx*ii!1i0i2x3!1ii1!4";
+const DIV_U32: &str = "s0i0i0s3isx0x2w**wix*ix2!1i5!2i2x2!1i";
+const REM_U32: &str = "s0i0i0s3isx0x2w**wxx*ii2!1ix2!1i";
+/// `BSSY`, `MUFU.RCP`, `FCHK`, five `FFMA`, the branch around what denormal numbers need, `BSYNC`.
+const DIV_F32: &str = "m0s0p0F2F*FF*F*=c6b0";
+/// `BSSY`, `IADD3`, `MUFU.RSQ`, `ISETP`, the branch, two `FMUL`, two `FFMA`, `BSYNC`.
+const SQRT_F32: &str = "m0i0s0i2cu3u4F2*F12*=|b0";
+/// `BSSY`, `IADD3`, `LOP3`, `ISETP`, the branch, `MUFU.RCP`, `FFMA`, `FADD`, `FFMA`, `BSYNC`.
+const RCP_F32: &str = "m0i0iics0FfF*=|b0";
+/// `MOV`, `BSSY`, `MUFU.RCP64H`, `FSETP`, seven `DFMA` and a `DMUL`, `FFMA`, `FSETP`, the branch, `BSYNC`.
+const DIV_F64: &str = "m0m0s0q0D2D*D*DD*UD*D12*=Fqcb0";
+
+/// What a sequence is when all lanes have the same operands: nobody needs to meet behind a branch, and numbers of 64 bits
+/// are computed once for the warp.
+pub fn uniform(letters: &'static str) -> &'static str {
+    match letters {
+        SUM => "y.-y01",
+        HALVES => "y.-y0",
+        PRODUCT => "y.-y0y.1y13",
+        DIV_F32 => "s0p0F2F*FFF*=c6",
+        SQRT_F32 => "i0s0i2cu3u4F2*F12*=|",
+        RCP_F32 => "i0iics0FfF*=|",
+        DIV_F64 => "m0s0q0D2D*D*DD*U/DD12*=Fqc",
+        other => other,
+    }
 }
 
 /// Replaces every instruction that is a sequence.
@@ -37,6 +177,8 @@ pub fn sequences(code: &mut Code) {
                 "" => Fate::Gone,
                 letters => Fate::Into(classes(letters)),
             };
+            code.graphs[pc] =
+                letters.contains(|letter: char| !letter.is_alphabetic()).then_some(letters);
         }
     }
     code.index();
@@ -52,22 +194,22 @@ fn sequence(code: &Code, pc: usize) -> Option<&'static str> {
     }
     Some(match (opcode, ty?) {
         ("cvt", to) => return conversion(code, pc, to, types.next()?),
-        ("mul" | "mad", S32 | U32 | S16 | U16) if code.has(pc, "wide") => "x",
-        ("mul" | "mad", S32 | U32) if code.has(pc, "hi") => "x",
+        ("mul" | "mad", S32 | U32 | S16 | U16) if code.has(pc, "wide") => "w",
+        ("mul" | "mad", S32 | U32) if code.has(pc, "hi") => "w",
         // Half of the corrections for negative operands fall away.
         ("mul", S64) if code.has(pc, "hi") && code.numbers(pc) > 0 => "xxxxxiiiiim",
         ("mul" | "mad", S64) if code.has(pc, "hi") => "xxxxxxxiiiiiiiiii",
         ("mul" | "mad", U64) if code.has(pc, "hi") => "xxxxiiiim",
         ("mul", S64 | U64 | B64) if is_unsigned_narrow(code, code.arg(pc, 2)) => {
             if is_unsigned_narrow(code, code.arg(pc, 1)) {
-                "x"
+                "w"
             } else {
-                "xxi"
+                "wxi"
             }
         }
-        ("mul" | "mad", S64 | U64 | B64) => "xxxx",
+        ("mul" | "mad", S64 | U64 | B64) => PRODUCT,
         ("mul24" | "mad24", _) => "iix",
-        ("add" | "sub" | "addc" | "subc" | "neg", S64 | U64) => "ii",
+        ("add" | "sub" | "addc" | "subc" | "neg", S64 | U64) => SUM,
         ("and", B64) if is_high_half(code.arg(pc, 2)) => "i",
         ("setp", S64 | U64 | B64)
             if code
@@ -77,15 +219,16 @@ fn sequence(code: &Code, pc: usize) -> Option<&'static str> {
             "i"
         }
         ("bfi", B64) if [3, 4].map(|place| code.arg(pc, place)) == [Arg::Number(32); 2] => "",
-        ("and" | "or" | "xor" | "not" | "shl" | "shr", B64 | U64 | S64) => "ii",
+        ("and" | "or" | "xor" | "not", B64) => HALVES,
+        ("shl" | "shr", B64 | U64 | S64) => "ii",
         ("abs", S64) => "iiiii",
         ("min" | "max", S64 | U64) => "iiii",
-        ("selp", B64 | U64 | S64 | F64) => "ii",
+        ("selp", B64 | U64 | S64 | F64) => HALVES,
         ("setp" | "set", S64 | U64 | B64) => "ii",
-        ("div", S32) => "iisiimsisxmxxxxiiiiiim",
-        ("rem", S32) => "iisimsismxxxxxiiiiiim",
-        ("div", U32) => "siisisxxxixiiiiii",
-        ("rem", U32) => "siisisxxxixiiiii",
+        ("div", S32) => DIV_S32,
+        ("rem", S32) => REM_S32,
+        ("div", U32) => DIV_U32,
+        ("rem", U32) => REM_U32,
         ("div" | "rem", S64) => {
             "mmcmmiiiixssisxxixxxmxxxxiixiixixxiixixiixxixxmxixxxxiixxiiiiiiiiiimmc"
         }
@@ -101,19 +244,19 @@ fn sequence(code: &Code, pc: usize) -> Option<&'static str> {
         ("bfi" | "bmsk", _) => "iii",
         ("mul", S16 | U16) => "iix",
         ("shr", S16 | U16) => "ii",
-        ("div", F32) if code.has(pc, "rn") => "isfFFFFFcc",
+        ("div", F32) if code.has(pc, "rn") => DIV_F32,
         ("div", F32) if code.has(pc, "full") && code.has(pc, "ftz") => "fuusu",
         ("div", F32) if code.has(pc, "full") => "ffuuuusu",
         ("div", F32) if code.has(pc, "ftz") => "su",
         ("div", F32) => "fuusu",
-        ("rcp", F32) if code.has(pc, "rn") => "ciiicsFfFc",
+        ("rcp", F32) if code.has(pc, "rn") => RCP_F32,
         ("rcp", F32) if code.has(pc, "ftz") => "s",
         ("rcp", F32) => "mffffusu",
-        ("sqrt", F32) if code.has(pc, "rn") => "cisicuuFFc",
+        ("sqrt", F32) if code.has(pc, "rn") => SQRT_F32,
         ("sqrt" | "rsqrt" | "lg2" | "ex2", F32) if !code.has(pc, "ftz") => "fusu",
         ("sqrt" | "rsqrt" | "lg2" | "ex2" | "tanh", F32 | F16 | F16x2 | Bf16 | Bf16x2) => "s",
         ("sin" | "cos", F32) => "us",
-        ("div", F64) => "mcsfDDDDDUDDFfcc",
+        ("div", F64) => DIV_F64,
         ("rcp", F64) if code.has(pc, "rn") => "csifDDDDDcc",
         ("sqrt", F64) => "mmcsiiUDDUDUimDDcc",
         ("rsqrt", F64) if !code.has(pc, "ftz") => "mmcsUDDUiDcc",
@@ -142,7 +285,8 @@ fn conversion(code: &Code, pc: usize, to: Type, from: Type) -> Option<&'static s
         (F32, S32 | U32 | U16) => "i",
         (F32, U8) => "ii",
         (F32, _) if !from.float() => "s",
-        (F64, _) | (_, F64) => "s",
+        (_, F64) => "p",
+        (F64, _) => "s",
         (F32, F32) => "s",
         (F32, F16) | (F16 | Bf16 | F16x2 | Bf16x2, F32) => "f",
         _ if !to.float() && from.float() => {

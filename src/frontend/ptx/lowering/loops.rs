@@ -39,7 +39,7 @@ pub fn parameters(code: &mut Code) {
         let is_pointer = code.bytes(pc) == 8
             && code
                 .readers(pc)
-                .all(|reader| code.fates[reader] == Fate::Into(vec![ArithClass::IntMad]));
+                .all(|reader| code.fates[reader] == Fate::Into(vec![ArithClass::IntMulWide]));
         let home = code.block_of[pc] as usize;
         if blocks.iter().any(|block| inside[*block])
             || blocks.len() > 1 && !is_pointer

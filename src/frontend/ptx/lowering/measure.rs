@@ -16,17 +16,22 @@ pub fn kind(inst: &Inst) -> &'static str {
     match inst.op {
         Op::Arith(class) => match class {
             ArithClass::Move => "move",
-            ArithClass::IntAdd | ArithClass::IntMul | ArithClass::IntMad | ArithClass::IntDiv => {
-                "integer"
-            }
-            ArithClass::FpAdd | ArithClass::FpMul | ArithClass::FpFma | ArithClass::FpDiv => {
-                "float"
-            }
+            ArithClass::IntAdd
+            | ArithClass::IntMul
+            | ArithClass::IntMad
+            | ArithClass::IntMulWide
+            | ArithClass::IntDiv
+            | ArithClass::Uniform => "integer",
+            ArithClass::FpAdd
+            | ArithClass::FpCompare
+            | ArithClass::FpMul
+            | ArithClass::FpFma
+            | ArithClass::FpDiv => "float",
             ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma | ArithClass::DpDiv => {
                 "double"
             }
-            ArithClass::Sfu => "special",
-            ArithClass::Control => "control",
+            ArithClass::Sfu | ArithClass::SfuPair => "special",
+            ArithClass::Control | ArithClass::Branch | ArithClass::Converge => "control",
         },
         Op::Memory(_) => "memory",
         Op::Barrier | Op::Fence | Op::Exit => "control",

@@ -52,6 +52,8 @@ pub struct Issued {
     pub insts: Vec<Inst>,
     /// The part of them that each basic block is.
     pub blocks: Vec<IssuedBlock>,
+    /// Registers that they name: all are below this.
+    pub regs: u16,
 }
 
 /// A basic block as it is issued.
@@ -68,13 +70,13 @@ pub struct IssuedBlock {
 
 impl Issued {
     /// One instruction for each of the text.
-    pub fn text(insts: &[Inst], blocks: &[Block]) -> Issued {
+    pub fn text(insts: &[Inst], blocks: &[Block], regs: u16) -> Issued {
         let block = |block: &Block| IssuedBlock {
             start: block.start,
             len: block.end - block.start,
             predicated: NO_BLOCK,
         };
-        Issued { insts: insts.to_vec(), blocks: blocks.iter().map(block).collect() }
+        Issued { insts: insts.to_vec(), blocks: blocks.iter().map(block).collect(), regs }
     }
 }
 

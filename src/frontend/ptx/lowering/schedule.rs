@@ -3,7 +3,8 @@
 //! The text computes each value where it is used. `ptxas` starts loads as early as it can, so that they are under way
 //! together; a machine that issues in order depends on it. Here every memory instruction goes before everything that it
 //! does not depend on, as long as there are registers for its results: else the oldest values are used up first. Memory
-//! instructions keep their order.
+//! instructions keep their order. Next come the instructions that decide the block's branch, unless they wait for loads,
+//! as a branch waits long for its predicate.
 
 use super::code::Code;
 use super::pressure::Pressure;
@@ -53,6 +54,7 @@ pub fn order(
     // The last instruction may be a branch: everything comes before it.
     for pinned in (start..end).filter(|pc| code.is_pinned(*pc) || pc + 1 == end) {
         if pinned + 1 == end {
+            decide_early(code, start, &needs, &mut done, &mut order);
             order.extend((start..end).filter(|pc| !done[pc - start]));
             break;
         }
@@ -75,4 +77,36 @@ pub fn order(
         order[first..].iter().for_each(|pc| pressure.issue(*pc));
     }
     order
+}
+
+/// Orders what the branch at the end of a block depends on, if that does not wait for memory.
+fn decide_early(
+    code: &Code,
+    start: usize,
+    needs: &[Vec<u32>],
+    done: &mut [bool],
+    order: &mut Vec<usize>,
+) {
+    let branch = start + needs.len() - 1;
+    if code.opcode(branch) != "bra" {
+        return;
+    }
+    let mut seen = vec![false; needs.len()];
+    let mut chain: Vec<usize> = Vec::new();
+    let mut wanted: Vec<usize> = needs[branch - start].iter().map(|need| *need as usize).collect();
+    while let Some(pc) = wanted.pop() {
+        if std::mem::replace(&mut seen[pc - start], true) {
+            continue;
+        }
+        if code.is_pinned(pc) {
+            return;
+        }
+        wanted.extend(needs[pc - start].iter().map(|need| *need as usize));
+        if !done[pc - start] {
+            chain.push(pc);
+        }
+    }
+    chain.sort_unstable();
+    chain.iter().for_each(|pc| done[pc - start] = true);
+    order.extend(chain);
 }

@@ -7,7 +7,7 @@ use super::super::tests::{BODY_LINE, kernel, source};
 use super::measure::kind;
 use crate::config::machine::InstructionSet;
 use crate::config::{load_run, overrides};
-use crate::isa::{Cta, CtaSource, Inst, LaneAddresses, Op, WarpCursor};
+use crate::isa::{ArithClass, Cta, CtaSource, Inst, LaneAddresses, Op, WarpCursor};
 use crate::workload::{Arg, DeviceMemory, Launch, Work, registry};
 
 /// What each line of a body becomes: a letter an instruction. `m`ove, `i`nteger, `f`loat, `d`ouble, `s`pecial, `M`emory,
@@ -133,7 +133,7 @@ fn wide_integers_and_functions_are_sequences() {
     ] {
         assert_eq!(count(body, "f32", "f"), expected, "{body}");
     }
-    assert_eq!(count("div.s32 %r5, %r3, %r4;", "u32", "r"), 22);
+    assert_eq!(count("div.s32 %r5, %r3, %r4;", "u32", "r"), 24);
     assert_eq!(count("fma.rn.f64 %d5, %d3, %d4, %d4;", "f64", "d"), 1);
 }
 
@@ -216,6 +216,84 @@ fn readers_depend_on_what_is_gone_reads() {
     };
     let loaded = of(0).dsts.as_slice()[0];
     assert!(of(2).srcs.as_slice().contains(&loaded));
+}
+
+#[test]
+fn halves_of_a_sum_depend_on_halves() {
+    let body = "ld.global.u64 %a3, [%a0];\nld.global.u64 %a4, [%a0+8];\nadd.s64 %a5, %a3, %a4;\n\
+                xor.b64 %a6, %a5, %a3;\nst.global.u64 [%a1], %a6;\nret;";
+    let module = Module::parse(&source(kernel(body))).unwrap();
+    let program = module.program_for("k", InstructionSet::Sass).unwrap();
+    let of = |line: u32| -> Vec<&Inst> {
+        program.issued.insts.iter().filter(|inst| inst.line == BODY_LINE + line).collect()
+    };
+    let (sum, xor) = (of(2), of(3));
+    let [low, high] = [sum[0].dsts.as_slice()[0], sum[1].dsts.as_slice()[0]];
+    assert_ne!(low, high);
+    // The carry.
+    assert!(sum[1].srcs.as_slice().contains(&low));
+    assert!(xor[0].srcs.as_slice().contains(&low) && !xor[0].srcs.as_slice().contains(&high));
+    assert!(xor[1].srcs.as_slice().contains(&high));
+    // What is stored has the name of the whole.
+    assert!(of(4)[0].srcs.as_slice().contains(&xor[1].dsts.as_slice()[0]));
+    assert!(program.issued.insts.iter().all(|inst| {
+        let mut regs = inst.dsts.as_slice().iter().chain(inst.srcs.as_slice());
+        regs.all(|reg| *reg < program.issued.regs)
+    }));
+}
+
+#[test]
+fn what_all_lanes_share_needs_no_convergence() {
+    let classes = |operand: &str| -> Vec<ArithClass> {
+        let body = format!(
+            "ld.global.f32 %f1, [%a0];\nmov.f32 %f3, 0f3F000000;\nsqrt.rn.f32 %f2, {operand};\n\
+             st.global.f32 [%a1], %f2;\nret;"
+        );
+        let module = Module::parse(&source(kernel(&body))).unwrap();
+        let program = module.program_for("k", InstructionSet::Sass).unwrap();
+        let insts = program.issued.insts.iter().filter(|inst| inst.line == BODY_LINE + 2);
+        insts
+            .filter_map(|inst| match inst.op {
+                Op::Arith(class) => Some(class),
+                _ => None,
+            })
+            .collect()
+    };
+    let varying = classes("%f1");
+    assert_eq!(varying.len(), 10);
+    assert_eq!(varying.last(), Some(&ArithClass::Converge));
+    let shared = classes("%f3");
+    assert_eq!(shared, varying[1..9]);
+}
+
+#[test]
+fn steps_of_a_division_depend_as_those_of_the_machine_code() {
+    let body = "ld.global.f32 %f1, [%a0];\nld.global.f32 %f2, [%a0+4];\ndiv.rn.f32 %f3, %f1, %f2;\n\
+                st.global.f32 [%a1], %f3;\nret;";
+    let module = Module::parse(&source(kernel(body))).unwrap();
+    let program = module.program_for("k", InstructionSet::Sass).unwrap();
+    let steps: Vec<&Inst> =
+        program.issued.insts.iter().filter(|inst| inst.line == BODY_LINE + 2).collect();
+    let reads = |step: usize, maker: usize| {
+        steps[step].srcs.as_slice().contains(&steps[maker].dsts.as_slice()[0])
+    };
+    // BSSY, MUFU.RCP, FCHK, five FFMA, BRA, BSYNC: the check and the reciprocal are beside each other.
+    assert!(!reads(2, 1) && reads(3, 1) && !reads(3, 2) && reads(8, 2) && !reads(8, 7));
+    let result = steps[7].dsts.as_slice()[0];
+    let store = program.issued.insts.iter().find(|inst| inst.line == BODY_LINE + 3).unwrap();
+    assert!(store.srcs.as_slice().contains(&result));
+}
+
+#[test]
+fn what_decides_a_branch_goes_first() {
+    let body = "ld.global.f32 %f1, [%a0];\nL:\nadd.f32 %f1, %f1, %f1;\nmul.f32 %f1, %f1, %f1;\n\
+                add.s32 %r0, %r0, -1;\nsetp.ne.s32 %p1, %r0, 0;\n@%p1 bra L;\n\
+                st.global.f32 [%a1], %f1;\nret;";
+    let module = Module::parse(&source(kernel(body))).unwrap();
+    let program = module.program_for("k", InstructionSet::Sass).unwrap();
+    let lines = program.issued.insts.iter().map(|inst| inst.line).filter(|line| *line > BODY_LINE);
+    let lines: Vec<u32> = lines.map(|line| line - BODY_LINE).take(5).collect();
+    assert_eq!(lines, [4, 5, 2, 3, 6]);
 }
 
 #[test]
