@@ -173,8 +173,7 @@ fn l2() -> impl Strategy<Value = Changes> {
     let port = prop_oneof![
         1 => Just(json!("Unlimited")),
         1 => (5u32..=8).prop_map(|bits| {
-            let (read, write) = (1 << (bits - 2), 1 << (bits - 3));
-            json!({"Limited": {"read": read, "write": write, "atomic_sector": 4, "atomic_part": bits - 1}})
+            json!({"Limited": {"read": 1 << (bits - 2), "sector": 4, "part": bits - 1}})
         }),
     ];
     let kind = (mode, hash, partitions, coalescer, (1u32..=2, port));

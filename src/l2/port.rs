@@ -1,7 +1,7 @@
 //! The way to a slice's data: how long each request takes it.
 
 use crate::config::machine::DataPort as Config;
-use crate::parts::{Request, RequestKind, sectors_of};
+use crate::parts::{Request, RequestKind, sectors_of, whole_sectors_of};
 use crate::units::Cycle;
 
 /// Who takes a slice's port.
@@ -16,12 +16,21 @@ pub enum Side {
 /// The port of one slice. Both sides share it, and take turns where both want it.
 #[derive(Clone, Debug)]
 pub struct DataPort {
-    /// Bytes that are read and written in a cycle; none where a port is never busy.
-    width: Option<(u32, u32)>,
+    /// What takes how long; none where a port is never busy.
+    rates: Option<Rates>,
     /// When it is free again [quarters of a cycle].
     free_at: u64,
     /// Who took it last.
     last: Side,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Rates {
+    /// Bytes that are read in a cycle.
+    read: u32,
+    /// To write a whole sector, and a part of one [quarters of a cycle].
+    sector: u32,
+    part: u32,
 }
 
 /// Bytes of a sector, as they are counted everywhere.
@@ -30,11 +39,13 @@ const SECTOR: u32 = 32;
 impl DataPort {
     /// As configured, free.
     pub fn new(config: &Config) -> Self {
-        let width = match config {
+        let rates = match config {
             Config::Unlimited => None,
-            Config::Limited { read, write, .. } => Some((read.get(), write.get())),
+            Config::Limited { read, sector, part } => {
+                Some(Rates { read: read.get(), sector: sector.get(), part: part.get() })
+            }
         };
-        DataPort { width, free_at: 0, last: Side::Far }
+        DataPort { rates, free_at: 0, last: Side::Far }
     }
 
     /// The first cycle from `now` on in which it can be taken.
@@ -46,18 +57,22 @@ impl DataPort {
     /// Whether `side` may take it at `now`, where the other side wants it or not.
     #[inline]
     pub fn is_open(&self, now: Cycle, side: Side, other_wants: bool) -> bool {
-        self.width.is_none() || (self.free_at / 4 <= now.0 && !(other_wants && self.last == side))
+        self.rates.is_none() || (self.free_at / 4 <= now.0 && !(other_wants && self.last == side))
     }
 
     /// A request of `side` takes it; one that only passes by takes it for a lookup.
     #[inline]
     pub fn take(&mut self, now: Cycle, side: Side, request: &Request, passes_by: bool) {
-        let Some((read, write)) = self.width else { return };
-        let bytes = SECTOR * sectors_of(request.bytes);
+        let Some(rates) = self.rates else { return };
         let quarters = match request.kind {
             _ if passes_by => 4,
-            RequestKind::Fetch | RequestKind::Load => 4 * bytes.div_ceil(read),
-            RequestKind::Store => 4 * bytes.div_ceil(write),
+            RequestKind::Fetch | RequestKind::Load => {
+                4 * (SECTOR * sectors_of(request.bytes)).div_ceil(rates.read)
+            }
+            RequestKind::Store => {
+                let (all, whole) = (sectors_of(request.bytes), whole_sectors_of(request.bytes));
+                whole * rates.sector + (all - whole) * rates.part
+            }
             RequestKind::Atomic => u32::from(request.atomic_work).max(4),
         };
         self.free_at = self.free_at.max(4 * now.0) + u64::from(quarters.max(4));
@@ -70,7 +85,7 @@ mod tests {
     use super::*;
 
     fn limited() -> DataPort {
-        let text = "Limited(read: 64, write: 32, atomic_sector: 4, atomic_part: 5)";
+        let text = "Limited(read: 64, sector: 4, part: 5)";
         DataPort::new(&ron::from_str(text).unwrap())
     }
 
@@ -92,7 +107,7 @@ mod tests {
         let write = Request { kind: RequestKind::Store, ..read };
         assert_eq!(cycles(limited(), write), [10, 14, 18, 22, 26]);
         let one_word = Request { bytes: 0xf0, ..write };
-        assert_eq!(cycles(limited(), one_word), [10, 11, 12, 13, 14]);
+        assert_eq!(cycles(limited(), one_word), [10, 11, 12, 13, 15]);
     }
 
     #[test]

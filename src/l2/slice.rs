@@ -137,8 +137,9 @@ impl Slice {
 
     /// From arrival at slice `number` to its tags [L2 cycles].
     fn tag_latency(config: &L2Config, number: usize) -> u64 {
-        let is_outer = number / 2 % 2 == 1;
-        config.tag_latency.cycles() + if is_outer { config.outer_latency.cycles() } else { 0 }
+        const STEPS: u64 = 8;
+        let step = number as u64 / 2 % STEPS;
+        config.tag_latency.cycles() + config.outer_latency.cycles() * step / (STEPS - 1)
     }
 
     /// Counters since construction.

@@ -11,5 +11,5 @@ pub use access::{Access, AccessKind, DataCache, Outcome, Refusal, Released, Wait
 pub use address::AddressMap;
 pub use mshr::{MshrFile, MshrId};
 pub use packet::{DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, Stamp, Stamps};
-pub use sectors::{Sectors, bytes_of, sectors_of};
+pub use sectors::{Sectors, bytes_of, sectors_of, whole_sectors_of};
 pub use tags::{Lookup, TagArray, Way};

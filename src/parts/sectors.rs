@@ -7,6 +7,12 @@ pub fn sectors_of(bytes: u128) -> u32 {
     (0..4).map(|number| u32::from(bytes >> (32 * number) & SECTOR != 0)).sum()
 }
 
+/// How many of them are in `bytes` as a whole.
+#[inline]
+pub fn whole_sectors_of(bytes: u128) -> u32 {
+    4 - sectors_of(!bytes)
+}
+
 /// How many bytes a mask has. Most have all or none.
 #[inline]
 pub fn bytes_of(mask: u128) -> u32 {

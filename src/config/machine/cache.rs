@@ -179,12 +179,12 @@ pub enum DataPort {
     Limited {
         /// Read in a cycle [bytes, 1..=1024].
         read: Bounded<1, 1024>,
-        /// Written in a cycle, in sectors of 32 bytes [bytes, 1..=1024].
-        write: Bounded<1, 1024>,
-        /// An atomic operation that changes every word of a sector of 32 bytes [quarters of an L2 cycle, 1..=7].
-        atomic_sector: Bounded<1, 7>,
-        /// One that changes a part of it; lanes of one word take turns [quarters of an L2 cycle, 1..=7].
-        atomic_part: Bounded<1, 7>,
+        /// A store or an atomic operation that changes every word of a sector of 32 bytes, for each sector
+        /// [quarters of an L2 cycle, 1..=7].
+        sector: Bounded<1, 7>,
+        /// One that changes a part of it; lanes of an atomic operation that want one word take turns [quarters of an
+        /// L2 cycle, 1..=7].
+        part: Bounded<1, 7>,
     },
 }
 
@@ -193,9 +193,7 @@ impl DataPort {
     pub fn atomic_work(&self) -> Option<(u8, u8)> {
         match self {
             DataPort::Unlimited => None,
-            DataPort::Limited { atomic_sector, atomic_part, .. } => {
-                Some((atomic_sector.get() as u8, atomic_part.get() as u8))
-            }
+            DataPort::Limited { sector, part, .. } => Some((sector.get() as u8, part.get() as u8)),
         }
     }
 }
@@ -257,7 +255,8 @@ pub struct L2Config {
     pub input_queue: Bounded<1, 1024>,
     /// From arrival to the tag lookup [L2 cycles, 0..=1023].
     pub tag_latency: Bounded<0, 1023>,
-    /// What that takes longer in slices that lie farther away: every second pair of them [L2 cycles, 0..=1023].
+    /// What that takes longer in the slices that lie farthest away; pairs of slices lie farther and farther from the
+    /// SMs, in eight steps, again and again [L2 cycles, 0..=1023].
     pub outer_latency: Bounded<0, 1023>,
     /// From the tag lookup, or from a line's arrival, to the reply network [L2 cycles, 1..=1023].
     pub data_latency: Bounded<1, 1023>,
