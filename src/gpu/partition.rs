@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::channel::{Channel, Tag};
+use super::channel::{Channel, Data};
 use super::clocks::Clocks;
 use crate::config::Machine;
 use crate::config::machine::L2Partitions;
@@ -28,6 +28,17 @@ pub struct Departure {
     pub shares_port: bool,
 }
 
+/// Notes a departure, in order of the cycles.
+pub fn note_departure(departures: &mut Vec<Departure>, departure: Departure) {
+    match departures.last() {
+        Some(last) if last.cycle > departure.cycle => {
+            let after = departures.iter().rposition(|other| other.cycle <= departure.cycle);
+            departures.insert(after.map_or(0, |place| place + 1), departure);
+        }
+        _ => departures.push(departure),
+    }
+}
+
 /// What a slice knows of its input of the reply network.
 #[derive(Clone, Debug)]
 struct Port {
@@ -37,13 +48,15 @@ struct Port {
     leaves: VecDeque<Cycle>,
 }
 
-/// What a home slice brings to the slice that keeps copies.
+/// What the DRAM brings to a slice, or a home slice to the one that keeps copies.
 #[derive(Clone, Copy, Debug, Default)]
 struct Brought {
     slot: u16,
     piece: u8,
     /// When the DRAM began with it, or the home slice found it.
     started: Cycle,
+    /// The core cycle in which it comes.
+    comes: Cycle,
 }
 
 /// DRAM channels with their slices.
@@ -57,6 +70,8 @@ pub struct Partition {
     slices: Box<[Slice]>,
     /// By slice: the next L2 cycle in which it does anything, or has something to hand on.
     due: Box<[Cycle]>,
+    /// By slice: the next L2 cycle in which the DRAM's queue has room for what it waits with.
+    asks: Box<[Cycle]>,
     /// The first of these, and the core cycle of that.
     l2_due: Cycle,
     l2_core: Cycle,
@@ -69,6 +84,8 @@ pub struct Partition {
     blocked: u64,
     /// Slices whose next request finds no room in the DRAM's queue, a bit each: they are woken when there is.
     wait_for_dram: u64,
+    /// By slice: on its way there from the DRAM.
+    data: Box<[Ring<Brought>]>,
     /// By slice: on its way there from the other one.
     brought: Box<[Ring<Brought>]>,
     /// Replies to be told to the network, in order.
@@ -79,6 +96,10 @@ pub struct Partition {
     unanswered: usize,
     /// Cycles before this one are done.
     clock: Cycle,
+    /// The slices of two deal with one another.
+    is_paired: bool,
+    /// Replies are told to the network ahead of their time.
+    tells_ahead: bool,
     /// Tick every component in every cycle, whether or not anything can happen.
     every_cycle: bool,
 }
@@ -100,15 +121,21 @@ impl Partition {
         let channels = machine.dram.channels.size() / partitions;
         let port_room = machine.noc.input_queue.size();
         let port = Port { held: 0, leaves: VecDeque::with_capacity(port_room) };
+        let slices: Box<[Slice]> =
+            (0..count).map(|part| Slice::new(machine, number * count + part)).collect();
+        let is_paired = slices[0].is_paired();
         // Every fetch of a slice comes in four pieces, at most.
-        let brought = if channels > 1 { machine.l2.mshr_entries.size() * 4 } else { 1 };
-        Partition {
+        let pieces = machine.l2.mshr_entries.size() * 4;
+        let brought = if is_paired { pieces } else { 1 };
+        let mut partition = Partition {
             clocks,
             first_look: Slice::first_look(&machine.l2),
             channels: (0..channels).map(|_| Channel::new(machine, clocks)).collect(),
             dram_core: Cycle(0),
-            slices: (0..count).map(|part| Slice::new(machine, number * count + part)).collect(),
+            tells_ahead: slices[0].replies_leave_alone() && !every_cycle,
+            slices,
             due: vec![Cycle(0); count].into(),
+            asks: vec![Cycle::NEVER; count].into(),
             l2_due: Cycle(0),
             l2_core: Cycle(0),
             ports: vec![port; count].into(),
@@ -116,13 +143,17 @@ impl Partition {
             most_replies: clocks.l2.most_ticks() as usize * machine.l2.coalescer.requests(),
             blocked: 0,
             wait_for_dram: 0,
+            data: (0..count).map(|_| Ring::new(pieces)).collect(),
             brought: (0..count).map(|_| Ring::new(brought)).collect(),
             departures: Vec::with_capacity(AT_FIRST),
             left: Vec::with_capacity(AT_FIRST),
             unanswered: 0,
             clock: Cycle(0),
+            is_paired,
             every_cycle,
-        }
+        };
+        (0..count).for_each(|part| partition.look_for_room(part));
+        partition
     }
 
     /// The L2 slices.
@@ -204,6 +235,12 @@ impl Partition {
     #[inline]
     fn wake(&mut self, part: usize, tick: Cycle) {
         self.due[part] = self.due[part].min(tick);
+        self.hasten(tick);
+    }
+
+    /// Something is due in L2 cycle `tick`.
+    #[inline]
+    fn hasten(&mut self, tick: Cycle) {
         if tick < self.l2_due {
             (self.l2_due, self.l2_core) = (tick, self.clocks.l2.core_cycle_of(tick));
         }
@@ -212,7 +249,8 @@ impl Partition {
     /// Notes when a slice is due next.
     #[inline]
     fn find_l2_due(&mut self) {
-        let due = self.due.iter().fold(Cycle::NEVER, |first, &due| first.min(due));
+        let all = self.due.iter().zip(&self.asks);
+        let due = all.fold(Cycle::NEVER, |first, (&due, &asks)| first.min(due).min(asks));
         (self.l2_due, self.l2_core) = (due, self.clocks.l2.core_cycle_of(due));
     }
 
@@ -245,35 +283,63 @@ impl Partition {
             if self.every_cycle {
                 self.tick_all(self.clock);
             } else {
-                let now = self.l2_core.min(self.dram_core).max(self.clock);
+                if self.dram_core <= self.l2_core && self.dram_core < end {
+                    self.advance_dram(end);
+                }
+                let now = self.l2_core.max(self.clock);
                 if now >= end {
                     self.clock = end;
                     return;
                 }
-                self.tick(now);
+                self.tick_l2(now);
                 self.clock = now;
             }
             self.clock += 1;
         }
     }
 
-    /// One core cycle: every tick of the other clocks that falls into it and in which anything happens.
-    fn tick(&mut self, core: Cycle) {
-        debug_assert!(self.dram_core >= core && self.l2_core >= core, "time has gone by");
-        if self.dram_core <= core {
-            for number in 0..self.channels.len() {
-                while self.channels[number].due() <= core {
-                    let tick = self.channels[number].due_clock();
-                    self.tick_dram(number, tick, core);
+    /// The channels before core cycle `end`, as far as no slice does anything: in a core cycle their clocks come first.
+    fn advance_dram(&mut self, end: Cycle) {
+        let before = |l2_core: Cycle| if l2_core < end { l2_core + 1 } else { end };
+        let dram = self.clocks.dram;
+        let (mut l2_core, mut to) = (self.l2_core, dram.ticks_before(before(self.l2_core)));
+        loop {
+            let mut number = 0;
+            for other in 1..self.channels.len() {
+                if self.channels[other].due_clock() < self.channels[number].due_clock() {
+                    number = other;
                 }
             }
-            self.find_dram_due();
+            let tick = self.channels[number].due_clock();
+            if tick >= to {
+                break;
+            }
+            self.tick_dram(number, tick);
+            if self.l2_core < l2_core {
+                // A slice can go on sooner.
+                l2_core = self.l2_core;
+                to = dram.ticks_before(before(l2_core));
+            }
         }
+        self.find_dram_due();
+    }
+
+    /// The ticks of the L2 in core cycle `core` in which a slice is due.
+    fn tick_l2(&mut self, core: Cycle) {
+        debug_assert!(self.dram_core > core && self.l2_core >= core, "time has gone by");
         while self.l2_core <= core {
             let tick = self.l2_due;
+            if self.is_paired {
+                self.bring_data(tick);
+            }
+            // What one does may make others due.
             for part in 0..self.slices.len() {
                 if self.due[part] <= tick {
                     self.due[part] = self.tick_slice(part, tick, core);
+                } else if self.asks[part] <= tick {
+                    let more = self.ask_dram(part, tick, core);
+                    let next = self.slices[part].next_event(tick + 1).min(more);
+                    self.due[part] = self.due[part].min(next);
                 }
             }
             self.find_l2_due();
@@ -285,10 +351,13 @@ impl Partition {
         let Clocks { l2, dram, .. } = self.clocks;
         for number in 0..self.channels.len() {
             for tick in dram.ticks_before(core).0..dram.ticks_before(core + 1).0 {
-                self.tick_dram(number, Cycle(tick), core);
+                self.tick_dram(number, Cycle(tick));
             }
         }
         for tick in l2.ticks_before(core).0..l2.ticks_before(core + 1).0 {
+            if self.is_paired {
+                self.bring_data(Cycle(tick));
+            }
             for part in 0..self.slices.len() {
                 self.due[part] = self.tick_slice(part, Cycle(tick), core);
             }
@@ -298,24 +367,47 @@ impl Partition {
     }
 
     /// One command clock of a channel.
-    fn tick_dram(&mut self, number: usize, tick: Cycle, core: Cycle) {
-        self.channels[number].tick(tick, core);
-        while let Some((Tag { part, piece, slot }, started)) = self.channels[number].pop(tick) {
-            let (part, l2_now) = (usize::from(part), self.clocks.l2.ticks_before(core));
-            self.slices[part].fill(l2_now, core, slot, piece, started);
-            self.wake(part, l2_now);
+    fn tick_dram(&mut self, number: usize, tick: Cycle) {
+        self.channels[number].tick(tick);
+        while let Some(Data { tag, comes, started }) = self.channels[number].take_data() {
+            let (part, l2_tick) = (usize::from(tag.part), self.clocks.l2.ticks_before(comes));
+            let data = Brought { slot: tag.slot, piece: tag.piece, started, comes };
+            self.data[part].push(l2_tick, data);
+            self.wake(part, l2_tick);
         }
         self.channels[number].find_due(tick + 1);
         if self.wait_for_dram != 0 && self.channels[number].can_accept() {
-            let l2_now = self.clocks.l2.ticks_before(core);
-            // With several channels, each slice has its own.
-            let waiting = if self.channels.len() > 1 { 1 << number } else { !0 };
-            let mut rest = self.wait_for_dram & waiting;
-            self.wait_for_dram &= !waiting;
-            while rest != 0 {
-                self.wake(rest.trailing_zeros() as usize, l2_now);
-                rest &= rest - 1;
-            }
+            let core = self.clocks.dram.core_cycle_of(tick);
+            self.wake_waiting(number, 0, self.clocks.l2.ticks_before(core));
+        }
+    }
+
+    /// The first of the slices that wait for room in a channel's queue goes on in L2 cycle `tick`: it wakes the next one if
+    /// it leaves any. Those before slice `next` have had their turn in that cycle.
+    fn wake_waiting(&mut self, number: usize, next: usize, tick: Cycle) {
+        // With several channels, each slice has its own.
+        let own = if self.channels.len() > 1 { 1 << number } else { !0 };
+        let waiting = self.wait_for_dram & own;
+        if waiting != 0 {
+            let part = waiting.trailing_zeros() as usize;
+            self.wait_for_dram &= !(1 << part);
+            self.asks[part] = tick + u64::from(part < next);
+            self.hasten(self.asks[part]);
+        }
+    }
+
+    /// Gives all slices what has come from the DRAM by L2 cycle `tick`, before any of them deals with another.
+    fn bring_data(&mut self, tick: Cycle) {
+        for part in 0..self.slices.len() {
+            self.bring_data_to(part, tick);
+        }
+    }
+
+    /// Gives a slice what has come from the DRAM by L2 cycle `tick`.
+    fn bring_data_to(&mut self, part: usize, tick: Cycle) {
+        let (slice, data) = (&mut self.slices[part], &mut self.data[part]);
+        while let Some(Brought { slot, piece, started, comes }) = data.pop(tick) {
+            slice.fill(tick, comes, slot, piece, started);
         }
     }
 
@@ -343,7 +435,7 @@ impl Partition {
             let at = now + slice.far_latency();
             let (slot, piece) = (reply.slot, slice.piece(reply.bytes));
             let started = reply.stamps.dram_started.near(core);
-            self.brought[other].push(at, Brought { slot, piece, started });
+            self.brought[other].push(at, Brought { slot, piece, started, comes: core });
             wake = wake.min(at);
         }
         if let Some(line) = changed {
@@ -368,36 +460,54 @@ impl Partition {
 
     /// One L2 cycle of a slice and of what it hands on; gives the next in which it does anything.
     fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+        let is_paired = self.is_paired;
+        if self.data[part].next_visible() <= now {
+            self.bring_data_to(part, now);
+        }
         let slice = &mut self.slices[part];
-        let is_paired = slice.is_paired();
         if is_paired {
-            while let Some(Brought { slot, piece, started }) = self.brought[part].pop(now) {
+            while let Some(Brought { slot, piece, started, .. }) = self.brought[part].pop(now) {
                 slice.fill(now, core, slot, piece, started);
             }
         }
         let asked = slice.asked();
-        if self.every_cycle || slice.next_event(now) <= now {
-            for _ in 0..slice.tick(now, core) {
-                self.left.push((part, core));
-            }
+        for _ in 0..slice.tick(now, core) {
+            self.left.push((part, core));
         }
         if is_paired {
             self.tick_home(part, now, core, asked);
         }
-        self.send_reply(part, now, core);
-        let next = now + 1;
-        let mut due = Cycle::NEVER;
-        if self.slices[part].is_reply_for_slice() || self.has_room(part) {
-            due = self.slices[part].reply_ready().max(next);
-        } else if let Some(&leave) = self.ports[part].leaves.front() {
-            due = self.clocks.l2.ticks_before(leave + 1).max(next);
-        }
+        let mut due = self.send_replies(part, now, core);
         if is_paired {
             due = due.min(self.ask_home(part, now)).min(self.brought[part].next_visible());
         }
-        due = due.min(self.ask_dram(part, now, core));
+        due = due.min(self.ask_dram(part, now, core)).min(self.data[part].next_visible());
+        due.min(self.slices[part].next_event(now + 1))
+    }
+
+    /// What a slice has for the network goes there, as far as that has room; gives the next L2 cycle in which more may.
+    fn send_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+        if self.slices[part].reply_ready() == Cycle::NEVER {
+            return Cycle::NEVER;
+        }
+        let port = &mut self.ports[part];
+        while port.leaves.front().is_some_and(|&leave| leave < core) {
+            port.leaves.pop_front();
+            port.held -= 1;
+        }
+        if self.tells_ahead {
+            self.tell_replies(part, now);
+        } else {
+            self.send_reply(part, now, core);
+        }
         self.look_for_room(part);
-        due.min(self.slices[part].next_event(next))
+        if self.slices[part].is_reply_for_slice() || self.has_room(part) {
+            self.slices[part].reply_ready().max(now + 1)
+        } else if let Some(&leave) = self.ports[part].leaves.front() {
+            self.clocks.l2.ticks_before(leave + 1).max(now + 1)
+        } else {
+            Cycle::NEVER
+        }
     }
 
     /// Whether the network has room for all that leave with a slice's oldest reply.
@@ -406,13 +516,24 @@ impl Partition {
         self.ports[part].held + self.slices[part].replies_at_once() <= self.port_room
     }
 
+    /// Tells the network of replies and when they leave: as long as it has room, nothing keeps them.
+    fn tell_replies(&mut self, part: usize, now: Cycle) {
+        while self.ports[part].held < self.port_room {
+            let at = self.slices[part].next_leave(now);
+            if at == Cycle::NEVER {
+                return;
+            }
+            let cycle = self.clocks.l2.core_cycle_of(at);
+            let reply = self.slices[part].take_ahead(at, cycle);
+            let departure = Departure { part: part as u16, cycle, reply, shares_port: false };
+            note_departure(&mut self.departures, departure);
+            self.ports[part].held += 1;
+            self.unanswered -= 1;
+        }
+    }
+
     /// The oldest reply goes to the network, where that has room.
     fn send_reply(&mut self, part: usize, now: Cycle, core: Cycle) {
-        let port = &mut self.ports[part];
-        while port.leaves.front().is_some_and(|&leave| leave < core) {
-            port.leaves.pop_front();
-            port.held -= 1;
-        }
         if self.slices[part].is_reply_for_slice() || !self.has_room(part) {
             return;
         }
@@ -435,12 +556,19 @@ impl Partition {
 
     /// The oldest request of a slice goes to its channel, where that has room; gives the next L2 cycle in which another one
     /// may.
+    #[inline]
     fn ask_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+        self.asks[part] = Cycle::NEVER;
+        match self.slices[part].next_dram_request() {
+            None => Cycle::NEVER,
+            Some(_) => self.push_to_dram(part, now, core),
+        }
+    }
+
+    /// As [`Partition::ask_dram`], of a slice that has a request.
+    fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let number = self.channel_of(part);
         let (slice, channel) = (&mut self.slices[part], &mut self.channels[number]);
-        if slice.next_dram_request().is_none() {
-            return Cycle::NEVER;
-        }
         if !channel.can_accept() {
             self.wait_for_dram |= 1 << part;
             return Cycle::NEVER;
@@ -448,6 +576,9 @@ impl Partition {
         let request = slice.take_dram_request(now).expect("there is one");
         let more = slice.next_dram_request().is_some();
         channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
+        if self.wait_for_dram != 0 && self.channels[number].can_accept() {
+            self.wake_waiting(number, part, now);
+        }
         self.find_dram_due();
         if more { now + 1 } else { Cycle::NEVER }
     }
