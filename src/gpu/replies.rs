@@ -1,7 +1,8 @@
 //! The way from the L2 slices to the SMs.
 
 use super::clocks::Clocks;
-use super::partition::{Departure, Partition, note_departure};
+use super::handover::{Departure, note_departure};
+use super::partition::Partition;
 use crate::config::Machine;
 use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::Reply;

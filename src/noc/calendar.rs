@@ -15,7 +15,8 @@ pub struct Calendar {
     days: Box<[Ports]>,
     /// Days in which a port stands, a bit each.
     marked: u64,
-    /// Cycles before this one are gone.
+    /// Cycles before this one are gone. It may be taken more than once: a core cycle has several network cycles on some
+    /// machines.
     from: u64,
 }
 
@@ -27,7 +28,7 @@ impl Default for Calendar {
 }
 
 impl Calendar {
-    /// Something happens at `port` in `cycle`, or in the next one when that is gone.
+    /// Something happens at `port` in `cycle`, or in the one that was taken last when that is gone.
     #[inline]
     pub fn note(&mut self, cycle: Cycle, port: usize) {
         let day = cycle.0.clamp(self.from, self.from + (DAYS - 1)) % DAYS;
@@ -59,7 +60,7 @@ impl Calendar {
             self.days[day as usize] = Ports::default();
             self.marked &= !(1 << day);
         }
-        self.from = self.from.max(now.0 + 1);
+        self.from = self.from.max(now.0);
         taken
     }
 }
@@ -80,7 +81,7 @@ mod tests {
         // It cannot look further than 63.
         assert_eq!(calendar.take(Cycle(63)).iter().collect::<Vec<_>>(), [3, 7]);
         calendar.note(Cycle(5), 9);
-        assert_eq!(calendar.next(), Cycle(64));
+        assert_eq!(calendar.next(), Cycle(63));
         assert!(calendar.take(Cycle(1000)).contains(9));
         calendar.note(Cycle(1063), 4);
         assert_eq!(calendar.next(), Cycle(1063));
