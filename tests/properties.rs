@@ -242,6 +242,14 @@ fn memory() -> impl Strategy<Value = Changes> {
                 ("noc.sm_port_bytes", json!(sm_port)),
                 ("noc.sm_out_bytes", json!(sm_out)),
                 ("noc.store_piece", json!(if flit == 8 { 1 } else { 32 })),
+                (
+                    "noc.gpc_port",
+                    if sm_port == 8 {
+                        json!("Unlimited")
+                    } else {
+                        json!({"Limited": {"bytes": 50}})
+                    },
+                ),
                 ("noc.mask_bytes", json!(if sm_out == 8 { 0 } else { 32 })),
                 ("clocks.noc_khz", json!(noc)),
                 ("clocks.l2_khz", json!(l2)),

@@ -10,7 +10,7 @@
 use crate::config::machine::{DramConfig, GroupBits};
 use crate::units::Cycle;
 
-use super::timing::{Command, Distances, Scope, distances, rules};
+use super::timing::{Command, Distances, Rule, Scope, distances, rules};
 
 /// The earliest clock of every command, as far as one scope knows.
 type Times = [Cycle; Command::COUNT];
@@ -26,31 +26,25 @@ struct Bank {
     group: usize,
 }
 
-/// What one command keeps waiting, without the zeros of [`Distances`].
-#[derive(Clone, Debug, Default)]
-struct Delays {
-    bank: Box<[(Command, u64)]>,
-    group: Box<[(Command, u64)]>,
-    channel: Box<[(Command, u64)]>,
-}
-
-impl Delays {
-    /// Of command number `before`.
-    fn new(distances: &Distances, before: usize) -> Delays {
-        let of = |scope: Scope| {
-            let clocks = distances[scope as usize][before];
-            Command::ALL.into_iter().zip(clocks).filter(|&(_, clocks)| clocks > 0).collect()
-        };
-        Delays { bank: of(Scope::Bank), group: of(Scope::Group), channel: of(Scope::Channel) }
-    }
-}
-
-/// Moves earliest clocks behind a command that goes at `now`.
+/// Moves the earliest clock of command `after` behind one that goes at `now`; where no rule says more, to `now`, which
+/// never binds.
 #[inline]
-fn delay(times: &mut Times, now: Cycle, delays: &[(Command, u64)]) {
-    for &(after, clocks) in delays {
-        let next = &mut times[after as usize];
-        *next = (now + clocks).max(*next);
+fn delay(times: &mut Times, after: Command, now: Cycle, clocks: &[u64; Command::COUNT]) {
+    let next = &mut times[after as usize];
+    *next = (now + clocks[after as usize]).max(*next);
+}
+
+/// Whether [`Banks::issue`] heeds a rule: a look at every pair of commands in every scope would take it far longer.
+fn is_heeded(rule: &Rule) -> bool {
+    use Command::{Activate, Precharge, Read, Write};
+    match (rule.before, rule.scope) {
+        (Activate, Scope::Bank) => true,
+        (Activate, Scope::Channel) => rule.after == Activate,
+        (Precharge, Scope::Bank) => rule.after == Activate,
+        (Read | Write, Scope::Bank) => rule.after == Precharge,
+        (Read | Write, Scope::Group) => rule.after == rule.before,
+        (Read | Write, Scope::Channel) => matches!(rule.after, Read | Write),
+        (Activate | Precharge, _) => false,
     }
 }
 
@@ -62,8 +56,7 @@ pub struct Banks {
     banks: Box<[Bank]>,
     groups: Box<[Times]>,
     channel: Times,
-    /// By command.
-    delays: [Delays; Command::COUNT],
+    distances: Distances,
     /// One bit a bank: its row is open.
     open: u64,
     precharge_clocks: u64,
@@ -76,7 +69,8 @@ pub struct Banks {
 impl Banks {
     /// Closed banks, ready for anything.
     pub fn new(config: &DramConfig) -> Banks {
-        let distances = distances(&rules(config));
+        let rules = rules(config);
+        assert!(rules.iter().all(is_heeded), "a rule that no command heeds");
         let group_mask = config.bank_groups.size() - 1;
         let group_shift = match config.group_bits {
             GroupBits::Low => 0,
@@ -90,7 +84,7 @@ impl Banks {
             banks: (0..config.banks.size()).map(bank).collect(),
             groups: vec![Times::default(); config.bank_groups.size()].into(),
             channel: Times::default(),
-            delays: std::array::from_fn(|before| Delays::new(&distances, before)),
+            distances: distances(&rules),
             open: 0,
             precharge_clocks: config.timing.rp.cycles(),
             four_activates: config.timing.faw.cycles(),
@@ -135,9 +129,13 @@ impl Banks {
     /// Sends `command` to `bank` at `now`; `row` matters to an activate only.
     #[inline]
     pub fn issue(&mut self, command: Command, bank: usize, row: u64, now: Cycle) {
+        use Command::{Activate, Precharge, Read, Write};
         debug_assert!(self.ready(command, bank) <= now, "{command:?} at {now} is too early");
+        let of = |scope: Scope| &self.distances[scope as usize][command as usize];
+        let (in_bank, in_group, in_channel) =
+            (of(Scope::Bank), of(Scope::Group), of(Scope::Channel));
         match command {
-            Command::Activate => {
+            Activate => {
                 debug_assert_eq!(self.banks[bank].row, CLOSED);
                 self.banks[bank].row = row;
                 self.open |= 1 << bank;
@@ -145,18 +143,25 @@ impl Banks {
                 self.oldest = (self.oldest + 1) % self.window.len();
                 let next = &mut self.channel[Command::Activate as usize];
                 *next = self.window[self.oldest].max(*next);
+                for after in Command::ALL {
+                    delay(&mut self.banks[bank].next, after, now, in_bank);
+                }
+                delay(&mut self.channel, Activate, now, in_channel);
             }
-            Command::Precharge => {
+            Precharge => {
                 self.banks[bank].row = CLOSED;
                 self.open &= !(1 << bank);
+                delay(&mut self.banks[bank].next, Activate, now, in_bank);
             }
-            Command::Read | Command::Write => debug_assert_ne!(self.banks[bank].row, CLOSED),
+            Read | Write => {
+                debug_assert_ne!(self.banks[bank].row, CLOSED);
+                let Bank { next, group, .. } = &mut self.banks[bank];
+                delay(next, Precharge, now, in_bank);
+                delay(&mut self.groups[*group], command, now, in_group);
+                delay(&mut self.channel, Read, now, in_channel);
+                delay(&mut self.channel, Write, now, in_channel);
+            }
         }
-        let delays = &self.delays[command as usize];
-        let Bank { next, group, .. } = &mut self.banks[bank];
-        delay(next, now, &delays.bank);
-        delay(&mut self.groups[*group], now, &delays.group);
-        delay(&mut self.channel, now, &delays.channel);
     }
 
     /// The earliest clock at which every open bank may be precharged with one command.

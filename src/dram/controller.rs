@@ -115,7 +115,7 @@ impl Controller {
         self.arriving.try_push(now + self.latency_in, request)
     }
 
-    /// Passes command clock `now`: sends at most one command. `core` is the core cycle for stamps.
+    /// Passes command clock `now`: sends at most one command. `core` is the stamp for a request's first command.
     ///
     /// Every clock is ticked or skipped, once and in order.
     #[inline]
@@ -176,6 +176,13 @@ impl Controller {
         Some(completion)
     }
 
+    /// When the next completion can be taken: the last data of a read is known when its last command goes, so its owner
+    /// may take it ahead.
+    #[inline]
+    pub fn next_completion(&self) -> Cycle {
+        self.completions.next_visible()
+    }
+
     /// True when no request waits and no completion is left to take. Data of the last writes may
     /// still be on the bus.
     #[inline]
@@ -222,7 +229,8 @@ impl Controller {
     /// When the next request enters the queue; never while it is full.
     #[inline]
     fn next_arrival(&self) -> Cycle {
-        if self.queue.len() == self.capacity { Cycle::NEVER } else { self.arriving.next_visible() }
+        let arrival = self.arriving.next_visible();
+        if self.queue.len() == self.capacity { Cycle::NEVER } else { arrival }
     }
 
     /// Takes in what arrived by `now` and has room.
@@ -274,6 +282,7 @@ impl Controller {
             }
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
+        self.scheduler.look_ahead(&self.banks);
         self.wake = self.scheduler.next_event().max(now + 1).min(self.refresh.due());
     }
 

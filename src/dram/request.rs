@@ -22,7 +22,7 @@ pub struct Request {
 pub struct Completion {
     /// The request's mark.
     pub tag: u32,
-    /// Core cycle of the first DRAM command that went for this request: the end of its queueing and
+    /// Stamp of the first DRAM command that went for this request: the end of its queueing and
     /// the beginning of its service.
     pub first_command: Cycle,
 }

@@ -116,8 +116,14 @@ pub struct Scheduler {
     closing: u64,
     /// The only request that may go, when there is such a one.
     only: Slot,
+    /// A request has been passed so often that it may become the only one.
+    is_any_alone: bool,
     next_column: Cycle,
     next_row: Cycle,
+    /// What goes at `next_column` if no candidate changes before.
+    column: Option<Action>,
+    /// The command that went last, until [`Scheduler::look_ahead`] has looked at what it keeps waiting.
+    sent: Option<Command>,
 }
 
 impl Scheduler {
@@ -138,8 +144,11 @@ impl Scheduler {
             waiting: [0; Command::COUNT],
             closing: 0,
             only: NONE,
+            is_any_alone: channel_cap == 0,
             next_column: Cycle::NEVER,
             next_row: Cycle::NEVER,
+            column: None,
+            sent: None,
         }
     }
 
@@ -192,8 +201,12 @@ impl Scheduler {
     }
 
     fn settle_stale(&mut self, queue: &Queue, banks: &Banks, turn: Turn) {
+        self.column = None;
         for bank in Bits(std::mem::take(&mut self.stale)) {
             self.settle_bank(bank, queue, banks, turn);
+        }
+        if !self.is_any_alone {
+            return;
         }
         let before = self.only;
         let head = turn.oldest(queue);
@@ -212,7 +225,7 @@ impl Scheduler {
         let [mut reads, mut writes] = queue.of_bank(bank);
         let mut slot = queue.oldest_of_bank(bank);
         // A direction that has its candidate, or no request left, needs no further search.
-        while (reads > 0 && found.read == NOBODY) || (writes > 0 && found.write == NOBODY) {
+        while ((reads > 0) & (found.read == NOBODY)) | ((writes > 0) & (found.write == NOBODY)) {
             let entry = queue.entry(slot);
             let this = Candidate::new(entry.age, slot);
             let hit = entry.row == row;
@@ -283,6 +296,10 @@ impl Scheduler {
 
     #[inline]
     fn pick_column(&mut self, now: Cycle, banks: &Banks, reads_allowed: bool) -> Option<Action> {
+        let column = self.column.take();
+        if column.is_some() && self.next_column == now && reads_allowed {
+            return column;
+        }
         let mut search = Search::new(now);
         if reads_allowed {
             self.search(Command::Read, |candidates| candidates.read, banks, &mut search);
@@ -338,6 +355,80 @@ impl Scheduler {
         }
     }
 
+    /// Books that a row was opened or closed: mostly the same request goes on in that bank.
+    fn row_sent(&mut self, action: Action, queue: &Queue, banks: &Banks) {
+        let Action { command, bank, slot } = action;
+        if slot == NONE || self.only != NONE {
+            return self.touch(bank);
+        }
+        let entry = queue.entry(slot);
+        let next = match command {
+            Command::Precharge => Command::Activate,
+            _ if queue.of_bank(bank)[usize::from(!entry.write)] > 0 => return self.touch(bank),
+            _ if entry.write => Command::Write,
+            _ => Command::Read,
+        };
+        self.waiting[command as usize] &= !(1 << bank);
+        self.waiting[next as usize] |= 1 << bank;
+        let ready = banks.ready(next, bank);
+        if next == Command::Activate {
+            self.next_row = ready.min(self.next_row);
+            return;
+        }
+        let candidates = &mut self.candidates[bank];
+        let place = if entry.write { &mut candidates.write } else { &mut candidates.read };
+        *place = Candidate::new(entry.age, slot);
+        self.next_column = ready.min(self.next_column);
+        self.column = None;
+    }
+
+    /// Finds when the next command can go after one that keeps others waiting: a look at them here costs less than a look
+    /// at all of them in a clock in which none can go. Needs [`Scheduler::settle`].
+    #[inline]
+    pub fn look_ahead(&mut self, banks: &Banks) {
+        let Some(sent) = self.sent.take() else { return };
+        if self.only != NONE {
+            return;
+        }
+        match sent {
+            Command::Read | Command::Write => self.look_for_column(banks),
+            Command::Activate if self.closing == 0 => {
+                let opens = self.first_ready(Command::Activate, banks);
+                self.next_row = opens.min(self.first_ready(Command::Precharge, banks));
+            }
+            Command::Activate | Command::Precharge => {}
+        }
+    }
+
+    /// Finds the oldest of the column commands that are ready first.
+    #[inline]
+    fn look_for_column(&mut self, banks: &Banks) {
+        let mut first = (u128::MAX, 0, Command::Read);
+        let mut look = |command: Command, candidate: fn(&Candidates) -> Candidate| {
+            for bank in Bits(self.waiting[command as usize]) {
+                // As one number, since it cannot be foretold which of two is the lesser.
+                let ready = u128::from(banks.ready(command, bank).0);
+                let key = ready << u64::BITS | u128::from(candidate(&self.candidates[bank]).0);
+                if key < first.0 {
+                    first = (key, bank, command);
+                }
+            }
+        };
+        look(Command::Read, |candidates| candidates.read);
+        look(Command::Write, |candidates| candidates.write);
+        let (key, bank, command) = first;
+        self.next_column = Cycle((key >> u64::BITS) as u64);
+        let slot = Candidate(key as u64).slot();
+        self.column = (slot != NONE).then_some(Action { command, bank, slot });
+    }
+
+    /// When the first of the banks can that wait to send `command`.
+    #[inline]
+    fn first_ready(&self, command: Command, banks: &Banks) -> Cycle {
+        let waiting = Bits(self.waiting[command as usize]);
+        waiting.map(|bank| banks.ready(command, bank)).fold(Cycle::NEVER, Cycle::min)
+    }
+
     fn pick_closing(&self, now: Cycle, banks: &Banks, next: &mut Cycle) -> Option<Action> {
         for bank in Bits(self.closing) {
             let ready = banks.ready(Command::Precharge, bank);
@@ -379,21 +470,13 @@ impl Scheduler {
     /// Books that `action` was sent to `banks`, before its request leaves the queue.
     #[inline]
     pub fn sent(&mut self, action: Action, queue: &mut Queue, banks: &Banks, turn: Turn) {
+        self.sent = Some(action.command);
         if matches!(action.command, Command::Activate | Command::Precharge) {
-            self.touch(action.bank);
+            self.row_sent(action, queue, banks);
             return;
         }
         // The next burst of the same request needs no new candidate.
         self.next_column = banks.ready(action.command, action.bank).min(self.next_column);
-        if self.only == NONE {
-            // Others that were ready, too, now wait for the bus.
-            let waits = |command: Command| match self.waiting[command as usize] {
-                0 => Cycle::NEVER,
-                _ => banks.channel_ready(command),
-            };
-            let bus = waits(Command::Read).min(waits(Command::Write));
-            self.next_column = bus.max(self.next_column);
-        }
         // None when the channel's oldest goes out of turn because a younger one waits for it.
         let oldest = self.candidates[action.bank].oldest.slot();
         if oldest != NONE && oldest != action.slot {
@@ -408,6 +491,7 @@ impl Scheduler {
             let entry = queue.entry_mut(head);
             entry.overtaken += 1;
             if entry.overtaken == self.channel_cap {
+                self.is_any_alone = true;
                 self.touch(action.bank);
             }
         }

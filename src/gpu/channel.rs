@@ -24,14 +24,23 @@ impl Tag {
     }
 }
 
+/// The data of a read that is on its way from the DRAM.
+pub struct Data {
+    /// Whose it is.
+    pub tag: Tag,
+    /// The core cycle in which it comes.
+    pub comes: Cycle,
+    /// The core cycle in which the first command for it went out.
+    pub started: Cycle,
+}
+
 /// A DRAM controller, and when it is due.
 pub struct Channel {
     clocks: Clocks,
     burst_bytes: u32,
     controller: Controller,
-    /// The next command clock in which the controller does anything, and the core cycle of that.
+    /// The next command clock in which the controller does anything.
     due_clock: Cycle,
-    due: Cycle,
 }
 
 impl Channel {
@@ -42,7 +51,6 @@ impl Channel {
             burst_bytes: machine.dram.burst_bytes(),
             controller: Controller::new(&machine.dram),
             due_clock: Cycle(0),
-            due: Cycle(0),
         }
     }
 
@@ -54,7 +62,7 @@ impl Channel {
     /// The next core cycle in which it does anything.
     #[inline]
     pub fn due(&self) -> Cycle {
-        self.due
+        self.clocks.dram.core_cycle_of(self.due_clock)
     }
 
     /// The next command clock in which it does anything.
@@ -67,7 +75,6 @@ impl Channel {
     #[inline]
     pub fn find_due(&mut self, from: Cycle) {
         self.due_clock = self.controller.next_event(from);
-        self.due = self.clocks.dram.core_cycle_of(self.due_clock);
     }
 
     /// No data comes before this core cycle, unless a request does.
@@ -94,17 +101,26 @@ impl Channel {
         self.find_due(now);
     }
 
-    /// One command clock, which falls into core cycle `core`.
+    /// One command clock.
     #[inline]
-    pub fn tick(&mut self, now: Cycle, core: Cycle) {
-        self.controller.tick(now, core);
+    pub fn tick(&mut self, now: Cycle) {
+        self.controller.tick(now, now);
     }
 
-    /// A request whose data has come by command clock `now`, and the core cycle in which its first command went out.
+    /// The data of a read whose last command has gone: its way from there has no surprises.
     #[inline]
-    pub fn pop(&mut self, now: Cycle) -> Option<(Tag, Cycle)> {
-        let done = self.controller.pop_completion(now)?;
-        Some((Tag::unpack(done.tag), done.first_command))
+    pub fn take_data(&mut self) -> Option<Data> {
+        let comes = self.controller.next_completion();
+        if comes == Cycle::NEVER {
+            return None;
+        }
+        let read = self.controller.pop_completion(comes)?;
+        let dram = self.clocks.dram;
+        Some(Data {
+            tag: Tag::unpack(read.tag),
+            comes: dram.core_cycle_of(comes),
+            started: dram.core_cycle_of(read.first_command),
+        })
     }
 
     /// Counts every command clock before `end`.

@@ -3,7 +3,7 @@
 //! A core cycle goes from the memory to the SMs: DRAM clocks that fall into it, then L2 cycles, then
 //! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs a kernel, `floor.rs` says how far
 //! each part may go and carries the news between them, `node.rs`, `requests.rs`, `partition.rs` and `replies.rs` are
-//! the parts; `memory.rs` puts the last two together.
+//! the parts; `handover.rs` is what a partition's slices hand on, `memory.rs` puts the last two parts together.
 //! `crew.rs`, `team.rs`, `pace.rs` and `ahead.rs` are for threads.
 
 mod ahead;
@@ -13,6 +13,7 @@ mod crew;
 mod dispatch;
 mod engine;
 mod floor;
+mod handover;
 mod memory;
 mod node;
 mod pace;

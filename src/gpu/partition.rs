@@ -3,82 +3,61 @@
 
 use std::collections::VecDeque;
 
-use super::channel::{Channel, Tag};
+use super::channel::{Channel, Data};
 use super::clocks::Clocks;
+use super::handover::{Brought, Departure, Port};
 use crate::config::Machine;
 use crate::config::machine::L2Partitions;
 use crate::dram::Controller;
 use crate::l2::Slice;
-use crate::parts::{Reply, Request};
+use crate::parts::Request;
 use crate::ring::Ring;
 use crate::units::Cycle;
 
 /// Events to begin with: as many as come in one window on most machines.
 const AT_FIRST: usize = 256;
 
-/// A reply that left a slice for the reply network.
-pub struct Departure {
-    /// The slice, among those of the partition.
-    pub part: u16,
-    /// When.
-    pub cycle: Cycle,
-    /// The reply.
-    pub reply: Reply,
-    /// It leaves the slice together with the one before it, and reaches another SM.
-    pub shares_port: bool,
-}
-
-/// What a slice knows of its input of the reply network.
-#[derive(Clone, Debug)]
-struct Port {
-    /// Replies there, as far as known.
-    held: usize,
-    /// When some of them leave, as far as known.
-    leaves: VecDeque<Cycle>,
-}
-
-/// What a home slice brings to the slice that keeps copies.
-#[derive(Clone, Copy, Debug, Default)]
-struct Brought {
-    slot: u16,
-    piece: u8,
-    /// When the DRAM began with it, or the home slice found it.
-    started: Cycle,
-}
-
 /// DRAM channels with their slices.
 pub struct Partition {
-    clocks: Clocks,
+    pub(super) clocks: Clocks,
     /// From a request's arrival until its slice does anything with it [L2 cycles].
     first_look: u64,
-    channels: Box<[Channel]>,
+    pub(super) channels: Box<[Channel]>,
     /// The next core cycle in which one of them does anything.
     dram_core: Cycle,
-    slices: Box<[Slice]>,
+    pub(super) slices: Box<[Slice]>,
     /// By slice: the next L2 cycle in which it does anything, or has something to hand on.
     due: Box<[Cycle]>,
+    /// By slice: the next L2 cycle in which the DRAM's queue has room for what it waits with.
+    pub(super) asks: Box<[Cycle]>,
     /// The first of these, and the core cycle of that.
     l2_due: Cycle,
     l2_core: Cycle,
-    ports: Box<[Port]>,
+    pub(super) ports: Box<[Port]>,
     /// Replies that an input of the network holds.
-    port_room: usize,
+    pub(super) port_room: usize,
     /// Replies that a slice sends in a core cycle, at most.
-    most_replies: usize,
+    pub(super) most_replies: usize,
     /// Slices that may find no room in the network, as far as known, a bit each.
-    blocked: u64,
+    pub(super) blocked: u64,
     /// Slices whose next request finds no room in the DRAM's queue, a bit each: they are woken when there is.
-    wait_for_dram: u64,
+    pub(super) wait_for_dram: u64,
+    /// By slice: on its way there from the DRAM.
+    data: Box<[Ring<Brought>]>,
     /// By slice: on its way there from the other one.
-    brought: Box<[Ring<Brought>]>,
+    pub(super) brought: Box<[Ring<Brought>]>,
     /// Replies to be told to the network, in order.
-    departures: Vec<Departure>,
+    pub(super) departures: Vec<Departure>,
     /// When requests left the input queue of a slice, to be told to the request network.
     left: Vec<(usize, Cycle)>,
     /// Requests that were accepted and whose replies have not departed.
-    unanswered: usize,
+    pub(super) unanswered: usize,
     /// Cycles before this one are done.
     clock: Cycle,
+    /// The slices of two deal with one another.
+    is_paired: bool,
+    /// Replies are told to the network ahead of their time.
+    pub(super) tells_ahead: bool,
     /// Tick every component in every cycle, whether or not anything can happen.
     every_cycle: bool,
 }
@@ -100,15 +79,21 @@ impl Partition {
         let channels = machine.dram.channels.size() / partitions;
         let port_room = machine.noc.input_queue.size();
         let port = Port { held: 0, leaves: VecDeque::with_capacity(port_room) };
+        let slices: Box<[Slice]> =
+            (0..count).map(|part| Slice::new(machine, number * count + part)).collect();
+        let is_paired = slices[0].is_paired();
         // Every fetch of a slice comes in four pieces, at most.
-        let brought = if channels > 1 { machine.l2.mshr_entries.size() * 4 } else { 1 };
-        Partition {
+        let pieces = machine.l2.mshr_entries.size() * 4;
+        let brought = if is_paired { pieces } else { 1 };
+        let mut partition = Partition {
             clocks,
             first_look: Slice::first_look(&machine.l2),
             channels: (0..channels).map(|_| Channel::new(machine, clocks)).collect(),
             dram_core: Cycle(0),
-            slices: (0..count).map(|part| Slice::new(machine, number * count + part)).collect(),
+            tells_ahead: slices[0].replies_leave_alone() && !every_cycle,
+            slices,
             due: vec![Cycle(0); count].into(),
+            asks: vec![Cycle::NEVER; count].into(),
             l2_due: Cycle(0),
             l2_core: Cycle(0),
             ports: vec![port; count].into(),
@@ -116,13 +101,17 @@ impl Partition {
             most_replies: clocks.l2.most_ticks() as usize * machine.l2.coalescer.requests(),
             blocked: 0,
             wait_for_dram: 0,
+            data: (0..count).map(|_| Ring::new(pieces)).collect(),
             brought: (0..count).map(|_| Ring::new(brought)).collect(),
             departures: Vec::with_capacity(AT_FIRST),
             left: Vec::with_capacity(AT_FIRST),
             unanswered: 0,
             clock: Cycle(0),
+            is_paired,
             every_cycle,
-        }
+        };
+        (0..count).for_each(|part| partition.look_for_room(part));
+        partition
     }
 
     /// The L2 slices.
@@ -157,14 +146,6 @@ impl Partition {
             let next = self.clocks.l2.ticks_before(self.clock.max(core + 1));
             self.wake(part, next);
         }
-    }
-
-    /// Notes whether a slice may find no room in the network in a cycle to come.
-    #[inline]
-    fn look_for_room(&mut self, part: usize) {
-        let port = &self.ports[part];
-        let may_block = port.held - port.leaves.len() + self.most_replies > self.port_room;
-        self.blocked = self.blocked & !(1 << part) | u64::from(may_block) << part;
     }
 
     /// No reply departs before this cycle, unless a request arrives.
@@ -202,8 +183,14 @@ impl Partition {
 
     /// Slice `part` does something in L2 cycle `tick`.
     #[inline]
-    fn wake(&mut self, part: usize, tick: Cycle) {
+    pub(super) fn wake(&mut self, part: usize, tick: Cycle) {
         self.due[part] = self.due[part].min(tick);
+        self.hasten(tick);
+    }
+
+    /// Something is due in L2 cycle `tick`.
+    #[inline]
+    pub(super) fn hasten(&mut self, tick: Cycle) {
         if tick < self.l2_due {
             (self.l2_due, self.l2_core) = (tick, self.clocks.l2.core_cycle_of(tick));
         }
@@ -212,13 +199,14 @@ impl Partition {
     /// Notes when a slice is due next.
     #[inline]
     fn find_l2_due(&mut self) {
-        let due = self.due.iter().fold(Cycle::NEVER, |first, &due| first.min(due));
+        let all = self.due.iter().zip(&self.asks);
+        let due = all.fold(Cycle::NEVER, |first, (&due, &asks)| first.min(due).min(asks));
         (self.l2_due, self.l2_core) = (due, self.clocks.l2.core_cycle_of(due));
     }
 
     /// Notes when a channel is due next.
     #[inline]
-    fn find_dram_due(&mut self) {
+    pub(super) fn find_dram_due(&mut self) {
         let due = self.channels.iter().map(Channel::due);
         self.dram_core = due.fold(Cycle::NEVER, Cycle::min);
     }
@@ -245,35 +233,63 @@ impl Partition {
             if self.every_cycle {
                 self.tick_all(self.clock);
             } else {
-                let now = self.l2_core.min(self.dram_core).max(self.clock);
+                if self.dram_core <= self.l2_core && self.dram_core < end {
+                    self.advance_dram(end);
+                }
+                let now = self.l2_core.max(self.clock);
                 if now >= end {
                     self.clock = end;
                     return;
                 }
-                self.tick(now);
+                self.tick_l2(now);
                 self.clock = now;
             }
             self.clock += 1;
         }
     }
 
-    /// One core cycle: every tick of the other clocks that falls into it and in which anything happens.
-    fn tick(&mut self, core: Cycle) {
-        debug_assert!(self.dram_core >= core && self.l2_core >= core, "time has gone by");
-        if self.dram_core <= core {
-            for number in 0..self.channels.len() {
-                while self.channels[number].due() <= core {
-                    let tick = self.channels[number].due_clock();
-                    self.tick_dram(number, tick, core);
+    /// The channels before core cycle `end`, as far as no slice does anything: in a core cycle their clocks come first.
+    fn advance_dram(&mut self, end: Cycle) {
+        let before = |l2_core: Cycle| if l2_core < end { l2_core + 1 } else { end };
+        let dram = self.clocks.dram;
+        let (mut l2_core, mut to) = (self.l2_core, dram.ticks_before(before(self.l2_core)));
+        loop {
+            let mut number = 0;
+            for other in 1..self.channels.len() {
+                if self.channels[other].due_clock() < self.channels[number].due_clock() {
+                    number = other;
                 }
             }
-            self.find_dram_due();
+            let tick = self.channels[number].due_clock();
+            if tick >= to {
+                break;
+            }
+            self.tick_dram(number, tick);
+            if self.l2_core < l2_core {
+                // A slice can go on sooner.
+                l2_core = self.l2_core;
+                to = dram.ticks_before(before(l2_core));
+            }
         }
+        self.find_dram_due();
+    }
+
+    /// The ticks of the L2 in core cycle `core` in which a slice is due.
+    fn tick_l2(&mut self, core: Cycle) {
+        debug_assert!(self.dram_core > core && self.l2_core >= core, "time has gone by");
         while self.l2_core <= core {
             let tick = self.l2_due;
+            if self.is_paired {
+                self.bring_data(tick);
+            }
+            // What one does may make others due.
             for part in 0..self.slices.len() {
                 if self.due[part] <= tick {
                     self.due[part] = self.tick_slice(part, tick, core);
+                } else if self.asks[part] <= tick {
+                    let more = self.ask_dram(part, tick, core);
+                    let next = self.slices[part].next_event(tick + 1).min(more);
+                    self.due[part] = self.due[part].min(next);
                 }
             }
             self.find_l2_due();
@@ -285,10 +301,13 @@ impl Partition {
         let Clocks { l2, dram, .. } = self.clocks;
         for number in 0..self.channels.len() {
             for tick in dram.ticks_before(core).0..dram.ticks_before(core + 1).0 {
-                self.tick_dram(number, Cycle(tick), core);
+                self.tick_dram(number, Cycle(tick));
             }
         }
         for tick in l2.ticks_before(core).0..l2.ticks_before(core + 1).0 {
+            if self.is_paired {
+                self.bring_data(Cycle(tick));
+            }
             for part in 0..self.slices.len() {
                 self.due[part] = self.tick_slice(part, Cycle(tick), core);
             }
@@ -298,158 +317,61 @@ impl Partition {
     }
 
     /// One command clock of a channel.
-    fn tick_dram(&mut self, number: usize, tick: Cycle, core: Cycle) {
-        self.channels[number].tick(tick, core);
-        while let Some((Tag { part, piece, slot }, started)) = self.channels[number].pop(tick) {
-            let (part, l2_now) = (usize::from(part), self.clocks.l2.ticks_before(core));
-            self.slices[part].fill(l2_now, core, slot, piece, started);
-            self.wake(part, l2_now);
+    fn tick_dram(&mut self, number: usize, tick: Cycle) {
+        self.channels[number].tick(tick);
+        while let Some(Data { tag, comes, started }) = self.channels[number].take_data() {
+            let (part, l2_tick) = (usize::from(tag.part), self.clocks.l2.ticks_before(comes));
+            let data = Brought { slot: tag.slot, piece: tag.piece, started, comes };
+            self.data[part].push(l2_tick, data);
+            self.wake(part, l2_tick);
         }
         self.channels[number].find_due(tick + 1);
         if self.wait_for_dram != 0 && self.channels[number].can_accept() {
-            let l2_now = self.clocks.l2.ticks_before(core);
-            // With several channels, each slice has its own.
-            let waiting = if self.channels.len() > 1 { 1 << number } else { !0 };
-            let mut rest = self.wait_for_dram & waiting;
-            self.wait_for_dram &= !waiting;
-            while rest != 0 {
-                self.wake(rest.trailing_zeros() as usize, l2_now);
-                rest &= rest - 1;
-            }
+            let core = self.clocks.dram.core_cycle_of(tick);
+            self.wake_waiting(number, 0, self.clocks.l2.ticks_before(core));
         }
     }
 
-    /// The channel of a slice: its own, or the only one.
-    #[inline]
-    fn channel_of(&self, part: usize) -> usize {
-        if self.channels.len() > 1 { part } else { 0 }
-    }
-
-    /// The neighbour of a slice, in the other partition.
-    const fn other(part: usize) -> usize {
-        1 - part
-    }
-
-    /// What a slice has to do as a home, before it hands a reply to the network: it brings what the other one asked for,
-    /// and makes copies go of what has changed. `asked` are the requests that it had before its tick.
-    fn tick_home(&mut self, part: usize, now: Cycle, core: Cycle, asked: usize) {
-        let other = Self::other(part);
-        let slice = &mut self.slices[part];
-        let changed = slice.take_change();
-        let mut wake = if slice.asked() < asked { now } else { Cycle::NEVER };
-        if slice.is_reply_for_slice()
-            && let Some(reply) = slice.take_reply(now, core)
-        {
-            let at = now + slice.far_latency();
-            let (slot, piece) = (reply.slot, slice.piece(reply.bytes));
-            let started = reply.stamps.dram_started.near(core);
-            self.brought[other].push(at, Brought { slot, piece, started });
-            wake = wake.min(at);
-        }
-        if let Some(line) = changed {
-            self.slices[other].forget(line);
-        }
-        if wake != Cycle::NEVER {
-            self.wake(other, wake.max(now + u64::from(other < part)));
+    /// Gives all slices what has come from the DRAM by L2 cycle `tick`, before any of them deals with another.
+    fn bring_data(&mut self, tick: Cycle) {
+        for part in 0..self.slices.len() {
+            self.bring_data_to(part, tick);
         }
     }
 
-    /// What a slice asks of the other one and passes on to it; gives the next cycle in which it does so again.
-    fn ask_home(&mut self, part: usize, now: Cycle) -> Cycle {
-        let home = Self::other(part);
-        // Where the home slice takes no more, it wakes this one when it does.
-        while self.slices[part].has_for_home() && self.slices[home].can_be_asked() {
-            let request = self.slices[part].take_for_home(now).expect("there is one");
-            let at = self.slices[home].ask(now, request);
-            self.wake(home, at);
+    /// Gives a slice what has come from the DRAM by L2 cycle `tick`.
+    fn bring_data_to(&mut self, part: usize, tick: Cycle) {
+        let (slice, data) = (&mut self.slices[part], &mut self.data[part]);
+        while let Some(Brought { slot, piece, started, comes }) = data.pop(tick) {
+            slice.fill(tick, comes, slot, piece, started);
         }
-        self.slices[part].next_event(now + 1)
     }
 
     /// One L2 cycle of a slice and of what it hands on; gives the next in which it does anything.
     fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+        let is_paired = self.is_paired;
+        if self.data[part].next_visible() <= now {
+            self.bring_data_to(part, now);
+        }
         let slice = &mut self.slices[part];
-        let is_paired = slice.is_paired();
         if is_paired {
-            while let Some(Brought { slot, piece, started }) = self.brought[part].pop(now) {
+            while let Some(Brought { slot, piece, started, .. }) = self.brought[part].pop(now) {
                 slice.fill(now, core, slot, piece, started);
             }
         }
         let asked = slice.asked();
-        if self.every_cycle || slice.next_event(now) <= now {
-            for _ in 0..slice.tick(now, core) {
-                self.left.push((part, core));
-            }
+        for _ in 0..slice.tick(now, core) {
+            self.left.push((part, core));
         }
         if is_paired {
             self.tick_home(part, now, core, asked);
         }
-        self.send_reply(part, now, core);
-        let next = now + 1;
-        let mut due = Cycle::NEVER;
-        if self.slices[part].is_reply_for_slice() || self.has_room(part) {
-            due = self.slices[part].reply_ready().max(next);
-        } else if let Some(&leave) = self.ports[part].leaves.front() {
-            due = self.clocks.l2.ticks_before(leave + 1).max(next);
-        }
+        let mut due = self.send_replies(part, now, core);
         if is_paired {
             due = due.min(self.ask_home(part, now)).min(self.brought[part].next_visible());
         }
-        due = due.min(self.ask_dram(part, now, core));
-        self.look_for_room(part);
-        due.min(self.slices[part].next_event(next))
-    }
-
-    /// Whether the network has room for all that leave with a slice's oldest reply.
-    #[inline]
-    fn has_room(&self, part: usize) -> bool {
-        self.ports[part].held + self.slices[part].replies_at_once() <= self.port_room
-    }
-
-    /// The oldest reply goes to the network, where that has room.
-    fn send_reply(&mut self, part: usize, now: Cycle, core: Cycle) {
-        let port = &mut self.ports[part];
-        while port.leaves.front().is_some_and(|&leave| leave < core) {
-            port.leaves.pop_front();
-            port.held -= 1;
-        }
-        if self.slices[part].is_reply_for_slice() || !self.has_room(part) {
-            return;
-        }
-        let (slice, port) = (&mut self.slices[part], &mut self.ports[part]);
-        if let Some(reply) = slice.take_reply(now, core) {
-            let (part, cycle) = (part as u16, core);
-            let before = self.departures.len();
-            self.departures.push(Departure { part, cycle, reply, shares_port: false });
-            self.departures.extend(slice.take_others(&reply).map(|reply| Departure {
-                part,
-                cycle,
-                reply,
-                shares_port: true,
-            }));
-            let count = self.departures.len() - before;
-            port.held += count;
-            self.unanswered -= count;
-        }
-    }
-
-    /// The oldest request of a slice goes to its channel, where that has room; gives the next L2 cycle in which another one
-    /// may.
-    fn ask_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
-        let number = self.channel_of(part);
-        let (slice, channel) = (&mut self.slices[part], &mut self.channels[number]);
-        if slice.next_dram_request().is_none() {
-            return Cycle::NEVER;
-        }
-        if !channel.can_accept() {
-            self.wait_for_dram |= 1 << part;
-            return Cycle::NEVER;
-        }
-        let request = slice.take_dram_request(now).expect("there is one");
-        let more = slice.next_dram_request().is_some();
-        channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
-        self.find_dram_due();
-        if more { now + 1 } else { Cycle::NEVER }
+        due = due.min(self.ask_dram(part, now, core)).min(self.data[part].next_visible());
+        due.min(self.slices[part].next_event(now + 1))
     }
 
     /// Counts every clock before core cycle `end`.

@@ -1,9 +1,10 @@
 //! The way from the L2 slices to the SMs.
 
 use super::clocks::Clocks;
-use super::partition::{Departure, Partition};
+use super::handover::{Departure, note_departure};
+use super::partition::Partition;
 use crate::config::Machine;
-use crate::noc::{Crossbar, NocStats, Packet, Ports, Sent};
+use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::Reply;
 use crate::units::Cycle;
 
@@ -38,8 +39,8 @@ pub struct Replies {
     homes: Box<[(u16, u16)]>,
     /// By partition.
     inlets: Box<[Inlet]>,
-    /// The cycle of the first of them all.
-    next_departure: Cycle,
+    /// Partitions by the cycle of the first of them.
+    departures: Calendar,
     /// By SM: replies to be told to it.
     coming: Box<[Vec<Coming>]>,
     /// SMs with such news.
@@ -59,9 +60,10 @@ impl Replies {
     pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
         let partitions = Partition::count(machine);
+        let gpcs: Vec<u16> = (0..sms).map(|sm| machine.sm.gpc_of(sm) as u16).collect();
         Replies {
             clocks,
-            crossbar: Crossbar::to_sms(&machine.noc, slices, sms),
+            crossbar: Crossbar::to_sms(&machine.noc, slices, &gpcs),
             sharing: slices / partitions,
             homes: (0..slices)
                 .map(|slice| (slice / (slices / partitions), slice % (slices / partitions)))
@@ -70,7 +72,7 @@ impl Replies {
             inlets: (0..partitions)
                 .map(|_| Inlet { departures: Vec::with_capacity(AT_FIRST), next: 0 })
                 .collect(),
-            next_departure: Cycle::NEVER,
+            departures: Calendar::default(),
             coming: (0..sms).map(|_| Vec::with_capacity(AT_FIRST)).collect(),
             replied: Ports::default(),
             taken: vec![Cycle(0); sms].into(),
@@ -111,14 +113,16 @@ impl Replies {
     /// Hears of replies that departed from the slices of a partition, in order.
     pub fn note_departures(&mut self, partition: usize, departures: &mut Vec<Departure>) {
         if let Some(first) = departures.first() {
-            self.next_departure = self.next_departure.min(first.cycle);
+            self.departures.note(first.cycle, partition);
             let inlet = &mut self.inlets[partition];
             if inlet.next == inlet.departures.len() {
                 inlet.next = 0;
                 inlet.departures.clear();
                 std::mem::swap(&mut inlet.departures, departures);
             } else {
-                inlet.departures.append(departures);
+                for departure in departures.drain(..) {
+                    note_departure(&mut inlet.departures, departure);
+                }
             }
         }
     }
@@ -168,46 +172,37 @@ impl Replies {
     /// The next core cycle, from the clock on, in which anything happens.
     fn next_event(&self) -> Cycle {
         let crossbar = self.clocks.noc.core_cycle_of(self.crossbar.next_event());
-        let mut event = crossbar.min(self.next_departure);
-        for sm in self.crossbar.blocked().iter() {
-            // A reply that was taken in one cycle has made room in the next.
-            event = event.min(self.next_taken(sm) + 1);
-        }
-        event.max(self.clock)
-    }
-
-    /// When an SM takes the next reply, of which there is one.
-    #[inline]
-    fn next_taken(&self, sm: usize) -> Cycle {
-        let arrived = self.clocks.noc.core_cycle_of(self.crossbar.next_arrival(sm));
-        arrived.max(self.taken[sm] + 1)
+        crossbar.min(self.departures.next()).max(self.clock)
     }
 
     fn tick(&mut self, now: Cycle) {
         let noc = self.clocks.noc;
         let ticks = noc.ticks_before(now).0..noc.ticks_before(now + 1).0;
-        if self.next_departure <= now {
+        if self.departures.next() <= now {
             self.take_in(now, Cycle(ticks.start));
         }
         for tick in ticks {
-            self.note_taken(now);
-            let Replies { crossbar, coming, replied, left, .. } = self;
+            let Replies { crossbar, coming, replied, left, taken, .. } = self;
             crossbar.tick_observed(Cycle(tick), &mut |sent: Sent<'_, Reply>| {
                 coming[sent.output].push((sent.arrives, *sent.packet));
                 replied.set(sent.output, true);
                 left.push((sent.input, now));
+                // Its SM takes one a cycle, which makes room in the next.
+                let taken = &mut taken[sent.output];
+                *taken = noc.core_cycle_of(sent.arrives).max(*taken + 1);
+                Landing::Expected(noc.ticks_before(*taken + 1))
             });
         }
     }
 
     /// Takes in what departed by `now`, before network cycle `tick`.
     fn take_in(&mut self, now: Cycle, tick: Cycle) {
-        self.next_departure = Cycle::NEVER;
-        for (number, inlet) in self.inlets.iter_mut().enumerate() {
+        for number in self.departures.take(now).iter() {
+            let inlet = &mut self.inlets[number];
             while let Some(departure) = inlet.departures.get(inlet.next) {
                 let &Departure { part, cycle, ref reply, shares_port } = departure;
                 if cycle > now {
-                    self.next_departure = self.next_departure.min(cycle);
+                    self.departures.note(cycle, number);
                     break;
                 }
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
@@ -218,22 +213,6 @@ impl Replies {
                     self.crossbar.push(tick, input, sm, data, *reply);
                 }
                 inlet.next += 1;
-            }
-        }
-    }
-
-    /// Takes replies out of the network that the SMs took before cycle `now`, one a cycle, where they keep others
-    /// from following.
-    fn note_taken(&mut self, now: Cycle) {
-        for sm in self.crossbar.blocked().iter() {
-            loop {
-                let tick = self.crossbar.next_arrival(sm);
-                let taken = self.clocks.noc.core_cycle_of(tick).max(self.taken[sm] + 1);
-                if tick == Cycle::NEVER || taken >= now {
-                    break;
-                }
-                self.crossbar.pop(tick, sm);
-                self.taken[sm] = taken;
             }
         }
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::clocks::Clocks;
 use crate::config::Machine;
 use crate::l2::Slice;
-use crate::noc::{Crossbar, NocStats, Packet, Ports, Sent};
+use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::{AddressMap, Request};
 use crate::units::Cycle;
 
@@ -38,6 +38,8 @@ struct Door {
     held: usize,
     /// When requests leave that queue.
     leaves: VecDeque<Cycle>,
+    /// The first network cycle in which the next one can arrive: one a cycle.
+    free_from: Cycle,
     /// Requests that arrived, to be told to the slice.
     arrived: Vec<(Cycle, Request)>,
 }
@@ -55,8 +57,26 @@ impl Door {
         Door {
             held: 0,
             leaves: VecDeque::with_capacity(room),
+            free_from: Cycle(0),
             arrived: Vec::with_capacity(AT_FIRST),
         }
+    }
+
+    /// Forgets the requests that left the queue by `now`.
+    #[inline]
+    fn free_places(&mut self, now: Cycle) {
+        while self.leaves.front().is_some_and(|&leave| leave <= now) {
+            self.leaves.pop_front();
+            self.held -= 1;
+        }
+    }
+
+    /// A request comes in network cycle `tick`, which is in core cycle `cycle`; there is a place for it.
+    #[inline]
+    fn take(&mut self, tick: Cycle, cycle: Cycle, request: Request) {
+        self.free_from = tick + 1;
+        self.held += 1;
+        self.arrived.push((cycle, request));
     }
 }
 
@@ -75,11 +95,10 @@ pub struct Requests {
     asking: Ports,
     /// By SM: the first cycle in which the request at the front of that queue may leave it.
     may_leave: Box<[Cycle]>,
-    /// Those that the network has room for: the ones whose request may leave in the next cycle, and the others,
-    /// with the first cycle in which one of them may.
+    /// Those that the network has room for: the ones whose request may leave in the next cycle, and the others, by the
+    /// cycle in which it may.
     ready: Ports,
-    later: Ports,
-    next_later: Cycle,
+    later: Calendar,
     /// SMs to be told of requests that left.
     left: Ports,
     doors: Box<[Door]>,
@@ -87,8 +106,8 @@ pub struct Requests {
     arrived: Ports,
     /// Slices to which a request has come that have no place for it.
     full: Ports,
-    /// The network cycle in which the next request comes to one of the others, or an earlier one.
-    next_arrival: Cycle,
+    /// Slices by the network cycle in which a request comes to them.
+    arrivals: Calendar,
     /// Requests that a slice's input queue holds.
     room: usize,
     /// Stores move in pieces of so many bytes.
@@ -119,12 +138,11 @@ impl Requests {
             asking: Ports::default(),
             may_leave: vec![Cycle(0); sms].into(),
             ready: Ports::default(),
-            later: Ports::default(),
-            next_later: Cycle::NEVER,
+            later: Calendar::default(),
             left: Ports::default(),
             arrived: Ports::default(),
             full: Ports::default(),
-            next_arrival: Cycle::NEVER,
+            arrivals: Calendar::default(),
             doors: (0..slices).map(|_| Door::new(Slice::room(&machine.l2))).collect(),
             room: Slice::room(&machine.l2),
             store_piece: machine.noc.store_piece.get(),
@@ -173,8 +191,7 @@ impl Requests {
             self.asking.set(sm, true);
             self.may_leave[sm] = may_leave;
             if self.crossbar.has_room(sm) {
-                self.later.set(sm, true);
-                self.next_later = self.next_later.min(may_leave);
+                self.later.note(may_leave, sm);
             }
             self.due = self.due.min(may_leave);
         }
@@ -279,8 +296,8 @@ impl Requests {
 
     /// Finds the next cycle after `now` in which anything happens.
     fn look_ahead(&mut self, now: Cycle, slices: Cycle) {
-        let tick = self.crossbar.next_event().min(self.next_arrival);
-        let leave = if self.ready.is_empty() { self.next_later } else { now };
+        let tick = self.crossbar.next_event().min(self.arrivals.next());
+        let leave = if self.ready.is_empty() { self.later.next() } else { now };
         let mut due = self.clocks.noc.core_cycle_of(tick).min(leave);
         for number in self.full.iter() {
             // A place becomes free then, or nothing is known of it.
@@ -290,38 +307,49 @@ impl Requests {
     }
 
     fn tick(&mut self, tick: Cycle, now: Cycle) {
-        if self.next_later <= now {
+        if self.later.next() <= now {
             self.find_ready(now);
         }
         if !self.ready.is_empty() {
             self.take_in(tick, now);
         }
-        let Requests { crossbar, asking, may_leave, later, next_later, next_arrival, .. } = self;
-        let ready = self.ready;
+        let Requests { crossbar, asking, may_leave, later, arrivals, doors, arrived, .. } = self;
+        let (ready, room, noc) = (self.ready, self.room, self.clocks.noc);
+        let (last_arrival, every_cycle) = (&mut self.last_arrival, self.every_cycle);
         crossbar.tick_observed(tick, &mut |sent: Sent<'_, Request>| {
-            *next_arrival = sent.arrives.min(*next_arrival);
             // There is room again.
             if asking.contains(sent.input) && !ready.contains(sent.input) {
-                later.set(sent.input, true);
-                *next_later = may_leave[sent.input].min(*next_later);
+                later.note(may_leave[sent.input], sent.input);
             }
+            let door = &mut doors[sent.output];
+            door.free_places(now);
+            if !sent.is_first || door.held >= room || every_cycle {
+                arrivals.note(sent.arrives, sent.output);
+                return Landing::Waits;
+            }
+            // It will find a place there: nothing keeps it on its way.
+            let tick = sent.arrives.max(door.free_from);
+            let cycle = noc.core_cycle_of(tick);
+            door.take(tick, cycle, *sent.packet);
+            arrived.set(sent.output, true);
+            *last_arrival = (*last_arrival).max(Some(cycle));
+            Landing::Expected(door.free_from)
         });
-        if self.next_arrival <= tick || !self.full.is_empty() {
+        if self.arrivals.next() <= tick || !self.full.is_empty() {
             self.hand_out(tick, now);
         }
     }
 
     /// Finds the SMs whose request may leave by `now`.
     fn find_ready(&mut self, now: Cycle) {
-        let (mut still_later, mut next) = (Ports::default(), Cycle::NEVER);
-        for number in self.later.iter() {
+        for number in self.later.take(now).iter() {
             let may_leave = self.may_leave[number];
-            let is_ready = may_leave <= now;
-            self.ready.add(number, is_ready);
-            still_later.add(number, !is_ready);
-            next = next.min(if is_ready { Cycle::NEVER } else { may_leave });
+            if may_leave > now {
+                self.later.note(may_leave, number);
+            } else if self.asking.contains(number) && self.crossbar.has_room(number) {
+                self.ready.set(number, true);
+            }
         }
-        (self.later, self.next_later) = (still_later, next);
     }
 
     /// Takes a request of each SM into the network that is ready.
@@ -346,31 +374,35 @@ impl Requests {
                 self.ready.set(number, false);
             } else if may_leave > now {
                 self.ready.set(number, false);
-                self.later.set(number, true);
-                self.next_later = self.next_later.min(may_leave);
+                self.later.note(may_leave, number);
             }
         }
     }
 
     /// Gives the slices the requests that have come to them, as far as they have places.
     fn hand_out(&mut self, tick: Cycle, now: Cycle) {
-        let (arrived, next_arrival) = self.crossbar.arrived_by(tick);
-        self.next_arrival = next_arrival;
-        for number in arrived.iter() {
+        for number in self.arrivals.take(tick).with(&self.full).iter() {
             let door = &mut self.doors[number];
-            while door.leaves.front().is_some_and(|&leave| leave <= now) {
-                door.leaves.pop_front();
-                door.held -= 1;
+            let arrival = self.crossbar.next_arrival(number).max(door.free_from);
+            if arrival > tick {
+                // One may be known of more than once, and early.
+                if arrival != Cycle::NEVER {
+                    self.arrivals.note(arrival, number);
+                }
+                continue;
             }
+            door.free_places(now);
             let has_place = door.held < self.room;
             self.full.set(number, !has_place);
             if has_place {
                 let request = self.crossbar.pop(tick, number).expect("it has arrived");
-                door.held += 1;
-                door.arrived.push((now, request));
+                door.take(tick, now, request);
                 self.arrived.set(number, true);
-                self.last_arrival = Some(now);
-                self.next_arrival = self.next_arrival.min(self.crossbar.next_arrival(number));
+                self.last_arrival = self.last_arrival.max(Some(now));
+                let next = self.crossbar.next_arrival(number);
+                if next != Cycle::NEVER {
+                    self.arrivals.note(next, number);
+                }
             }
         }
     }

@@ -38,6 +38,7 @@ fn load(line: u64) -> Access {
         line: LineAddr(line),
         bytes: !0,
         kind: AccessKind::Load,
+        atomic_work: 0,
         waiter: Waiter { tracker: line as u16, ..Waiter::default() },
     }
 }

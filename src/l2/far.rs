@@ -64,6 +64,12 @@ impl Far {
         }
     }
 
+    /// Whether there are two partitions.
+    #[inline]
+    pub fn is_paired(&self) -> bool {
+        self.is_paired
+    }
+
     /// When the next request of the other slice can be looked up.
     #[inline]
     pub fn next_lookup(&self) -> Cycle {
@@ -80,7 +86,7 @@ impl Slice {
     /// Whether there are two partitions.
     #[inline]
     pub fn is_paired(&self) -> bool {
-        self.far.is_paired
+        self.far.is_paired()
     }
 
     /// The number of a line within this slice.
@@ -105,7 +111,7 @@ impl Slice {
 
     /// Looks up the oldest request of the other slice.
     pub(super) fn tick_far(&mut self, now: Cycle, core: Cycle) {
-        if self.far.is_stalled {
+        if !self.far.is_paired || self.far.is_stalled {
             return;
         }
         let Some(&request) = self.far.asked.front(now) else { return };
@@ -130,13 +136,13 @@ impl Slice {
         request.stamps.look_up(core);
         if request.kind == RequestKind::Store {
             let line = self.map.within_slice(request.line);
-            self.write(now, line, request)?;
+            self.write(now, line, &request)?;
             self.stats.far_write_sectors += u64::from(sectors_of(request.bytes));
             return Ok(());
         }
         let is_own = request.sm == FROM_SLICE;
         let line = if is_own { request.line } else { self.map.within_slice(request.line) };
-        self.read(now, line, request)
+        self.read(now, line, &request)
     }
 
     /// A store or an atomic goes on to the line's home.
@@ -144,12 +150,12 @@ impl Slice {
         &mut self,
         now: Cycle,
         line: LineAddr,
-        request: Request,
+        request: &Request,
     ) -> Result<(), Refusal> {
         if self.far.passed_on.is_full() {
             return Err(Refusal::DramQueue);
         }
-        self.far.passed_on.push(now, request);
+        self.far.passed_on.push(now, *request);
         if request.kind == RequestKind::Atomic {
             self.forget(line);
         }

@@ -12,13 +12,7 @@ use crate::units::{Cycle, LineAddr};
 
 impl Slice {
     /// Serves a request, or refuses it and changes nothing.
-    pub(super) fn look_up(
-        &mut self,
-        now: Cycle,
-        core: Cycle,
-        mut request: Request,
-    ) -> Result<(), Refusal> {
-        request.stamps.look_up(core);
+    pub(super) fn look_up(&mut self, now: Cycle, request: &Request) -> Result<(), Refusal> {
         let line = self.local(request.line);
         let is_change = matches!(request.kind, RequestKind::Store | RequestKind::Atomic);
         match (self.mode, request.kind) {
@@ -42,7 +36,7 @@ impl Slice {
         &mut self,
         now: Cycle,
         line: LineAddr,
-        request: Request,
+        request: &Request,
     ) -> Result<(), Refusal> {
         let wanted = request.bytes;
         let way = match self.tags.lookup(line) {
@@ -53,9 +47,9 @@ impl Slice {
                     return Err(Refusal::ReplyQueue);
                 }
                 self.tags.touch(way);
-                self.modify(way, &request);
-                self.count_read(&request, 0, |stats| &mut stats.read_hits);
-                self.reply(now, &request);
+                self.modify(way, request);
+                self.count_read(request, 0, |stats| &mut stats.read_hits);
+                self.reply(now, request);
                 return Ok(());
             }
             Lookup::Reserved(way) => return self.join(now, line, way, request),
@@ -76,13 +70,14 @@ impl Slice {
             }
         };
         let fetched = self.missing(way, wanted);
-        let entry = self.mshrs.allocate(Waiting { request, fetched }).expect("an entry is free");
+        let waiting = Waiting { request: *request, fetched };
+        let entry = self.mshrs.allocate(waiting).expect("an entry is free");
         self.tags.reserve(way, line);
         self.entry_of_way[way.index()] = entry;
         self.fetches[entry.index()].way = Some(way);
-        self.modify(way, &request);
+        self.modify(way, request);
         self.fetch(now, line, entry, fetched);
-        self.count_read(&request, fetched, |stats| &mut stats.read_misses);
+        self.count_read(request, fetched, |stats| &mut stats.read_misses);
         Ok(())
     }
 
@@ -92,7 +87,7 @@ impl Slice {
         now: Cycle,
         line: LineAddr,
         way: Way,
-        request: Request,
+        request: &Request,
     ) -> Result<(), Refusal> {
         let entry = self.entry_of_way[way.index()];
         if self.mshrs.is_entry_full(entry) {
@@ -101,14 +96,14 @@ impl Slice {
         let on_their_way = self.fetches[entry.index()].bytes;
         let fetched = self.sectors.around(request.bytes & !self.valid[way.index()] & !on_their_way);
         self.room_for(line, fetched, 0)?;
-        let merged = self.mshrs.merge(entry, Waiting { request, fetched });
+        let merged = self.mshrs.merge(entry, Waiting { request: *request, fetched });
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
-        self.modify(way, &request);
+        self.modify(way, request);
         if fetched == 0 {
-            self.count_read(&request, 0, |stats| &mut stats.read_merged);
+            self.count_read(request, 0, |stats| &mut stats.read_merged);
         } else {
             self.fetch(now, line, entry, fetched);
-            self.count_read(&request, fetched, |stats| &mut stats.read_misses);
+            self.count_read(request, fetched, |stats| &mut stats.read_misses);
         }
         Ok(())
     }
@@ -202,7 +197,7 @@ impl Slice {
         &mut self,
         now: Cycle,
         line: LineAddr,
-        request: Request,
+        request: &Request,
     ) -> Result<(), Refusal> {
         if self.replies.is_full() {
             return Err(Refusal::ReplyQueue);
@@ -226,7 +221,7 @@ impl Slice {
         self.valid[way.index()] |= request.bytes;
         self.dirty[way.index()] |= request.bytes;
         self.tags.set_dirty(way, true);
-        self.reply(now, &request);
+        self.reply(now, request);
         Ok(())
     }
 
@@ -252,30 +247,30 @@ impl Slice {
     }
 
     /// A read that no cache serves: its sectors come from DRAM; those of an atomic go back there.
-    fn pass_read(&mut self, now: Cycle, line: LineAddr, request: Request) -> Result<(), Refusal> {
+    fn pass_read(&mut self, now: Cycle, line: LineAddr, request: &Request) -> Result<(), Refusal> {
         let bytes = self.sectors.around(request.bytes);
         let is_atomic = request.kind == RequestKind::Atomic;
         self.room_for_fetch(line, bytes, usize::from(is_atomic))?;
-        let waiting = Waiting { request, fetched: bytes };
+        let waiting = Waiting { request: *request, fetched: bytes };
         let entry = self.mshrs.allocate(waiting).expect("an entry is free");
         self.fetches[entry.index()].way = None;
         self.fetch(now, line, entry, bytes);
         if is_atomic {
             self.write_bytes(now, line, request.bytes);
         }
-        self.count_read(&request, bytes, |stats| &mut stats.read_misses);
+        self.count_read(request, bytes, |stats| &mut stats.read_misses);
         Ok(())
     }
 
     /// A write that goes straight to DRAM.
-    fn pass_write(&mut self, now: Cycle, line: LineAddr, request: Request) -> Result<(), Refusal> {
+    fn pass_write(&mut self, now: Cycle, line: LineAddr, request: &Request) -> Result<(), Refusal> {
         if self.replies.is_full() {
             return Err(Refusal::ReplyQueue);
         }
         self.room_for_dram(1)?;
         self.write_bytes(now, line, request.bytes);
         self.stats.write_misses += 1;
-        self.reply(now, &request);
+        self.reply(now, request);
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! One slice: its queues and its time. What it does with a request is in `lookup.rs`.
 
 use super::coalescer::Coalescer;
+use super::exit::Exit;
 use super::far::Far;
 use super::port::{DataPort, Side};
 use super::stats::L2Stats;
@@ -48,7 +49,7 @@ pub struct Slice {
     /// What reads of other SMs are held against on the way to `input`, where there is such a thing.
     coalescer: Option<Coalescer>,
     input: Ring<Request>,
-    pub(super) replies: Ring<Reply>,
+    pub(super) replies: Exit,
     pub(super) to_dram: Ring<DramRequest>,
     /// The head of `input` was refused and nothing has happened since that could change that.
     stalled: Option<Refusal>,
@@ -125,7 +126,7 @@ impl Slice {
             releasing: Ring::new(entries * sectors.count()),
             coalescer: Coalescer::new(machine, Slice::room(config)),
             input: Ring::new(Slice::room(config)),
-            replies: Ring::new(config.reply_queue.size() + config.data_latency.size()),
+            replies: Exit::new(config.reply_queue.size() + config.data_latency.size()),
             to_dram: Ring::new(config.miss_queue.size()),
             stalled: None,
             port: DataPort::new(&config.data_port),
@@ -189,14 +190,19 @@ impl Slice {
     /// Cycles without an event may be left out.
     pub fn tick(&mut self, now: Cycle, core: Cycle) -> u32 {
         self.catch_up(now);
+        if self.replies.free_places(now) {
+            self.go_on_after(Refusal::ReplyQueue);
+        }
         let mut taken = self.coalesce(now);
         self.release(now);
         let far_wants = self.far.next_lookup() <= now;
         if self.stalled.is_none()
             && self.port.is_open(now, Side::Near, far_wants)
-            && let Some(&request) = self.input.front(now)
+            && let Some(request) = self.input.front(now)
         {
-            match self.look_up(now, core, request) {
+            let mut request = *request;
+            request.stamps.look_up(core);
+            match self.look_up(now, &request) {
                 Ok(()) => {
                     self.input.pop(now);
                     taken += 1;
@@ -234,17 +240,21 @@ impl Slice {
     /// The earliest cycle from `now` on in which a tick does more than count a standing refusal.
     pub fn next_event(&self, now: Cycle) -> Cycle {
         let port = self.port.next_free(now);
+        let place = self.replies.free_from(now);
         let lookup = match self.stalled {
-            Some(_) => Cycle::NEVER,
             None => self.input.next_visible().max(port),
+            Some(Refusal::ReplyQueue) => place,
+            Some(_) => Cycle::NEVER,
         };
-        let release = if self.releasing.is_empty() || self.replies.is_full() {
-            Cycle::NEVER
-        } else {
-            self.releasing.next_visible().max(now)
-        };
-        let arrival = self.coalescer.as_ref().map_or(Cycle::NEVER, Coalescer::next_event).max(now);
-        lookup.min(release).min(self.far.next_lookup().max(port)).min(arrival)
+        let release = self.releasing.next_visible().max(place);
+        let mut event = lookup.min(release);
+        if let Some(coalescer) = &self.coalescer {
+            event = event.min(coalescer.next_event().max(now));
+        }
+        if self.far.is_paired() {
+            event = event.min(self.far.next_lookup().max(port));
+        }
+        event
     }
 
     /// Something happened that may let a refused request go on.
@@ -252,6 +262,15 @@ impl Slice {
     pub(super) fn go_on(&mut self) {
         self.stalled = None;
         self.far.is_stalled = false;
+    }
+
+    /// Something happened that may let a request go on that was refused for this reason.
+    #[inline]
+    fn go_on_after(&mut self, refusal: Refusal) {
+        // Another slice may have changed more than that meanwhile.
+        if self.stalled == Some(refusal) || self.far.is_paired() {
+            self.go_on();
+        }
     }
 
     fn release(&mut self, now: Cycle) {
@@ -318,7 +337,7 @@ impl Slice {
     /// Takes the oldest request for DRAM, after the tick of `now`.
     pub fn take_dram_request(&mut self, now: Cycle) -> Option<DramRequest> {
         self.catch_up(now + 1);
-        self.go_on();
+        self.go_on_after(Refusal::DramQueue);
         self.to_dram.pop(Cycle::NEVER)
     }
 
@@ -331,14 +350,27 @@ impl Slice {
     /// When the oldest reply is ready.
     #[inline]
     pub fn reply_ready(&self) -> Cycle {
-        self.replies.next_visible()
+        self.replies.ready()
+    }
+
+    /// The first cycle from `now` on in which the oldest reply can leave, when one leaves a cycle.
+    #[inline]
+    pub fn next_leave(&self, now: Cycle) -> Cycle {
+        self.replies.next_leave(now)
+    }
+
+    /// Takes the oldest reply ahead, which leaves in cycle `at`, in core cycle `core`; there is one.
+    pub fn take_ahead(&mut self, at: Cycle, core: Cycle) -> Reply {
+        let mut reply = self.replies.pop_ahead(at).expect("there is a reply");
+        reply.stamps.replied = core.into();
+        reply
     }
 
     /// Takes the oldest reply whose data is ready, after the tick of `now`.
     pub fn take_reply(&mut self, now: Cycle, core: Cycle) -> Option<Reply> {
         let mut reply = self.replies.pop(now)?;
         self.catch_up(now + 1);
-        self.go_on();
+        self.go_on_after(Refusal::ReplyQueue);
         reply.stamps.replied = core.into();
         Some(reply)
     }
@@ -348,6 +380,11 @@ impl Slice {
     pub fn replies_at_once(&self) -> usize {
         let Some(coalescer) = &self.coalescer else { return 1 };
         self.replies.front(Cycle::NEVER).map_or(1, |reply| coalescer.replies(reply))
+    }
+
+    /// True when replies leave it one by one, and nothing is held against reads on their way to it.
+    pub fn replies_leave_alone(&self) -> bool {
+        self.coalescer.is_none() && !self.is_paired()
     }
 
     /// The other replies that leave with one that was taken.

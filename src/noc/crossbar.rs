@@ -5,12 +5,13 @@
 //! turn. A packet keeps its input and its output for as many cycles as it has flits of their width, and arrives
 //! `latency` cycles after its last flit left. An output whose receiver does not take packets stops.
 //!
-//! Each output keeps the earliest cycle in which it can take a packet, and is not looked at before: most
-//! packets have several flits, and most outputs are busy. Who waits meanwhile is counted by the cycle.
+//! Each output stands in a calendar with the earliest cycle in which it can take a packet, and is not looked at before:
+//! most packets have several flits, and most outputs are busy. Who waits meanwhile is counted by the cycle.
 
+use super::calendar::Calendar;
 use super::ports::{MAX_PORTS, Ports};
 use super::stats::NocStats;
-use crate::config::machine::NocConfig;
+use crate::config::machine::{GpcPort, NocConfig};
 use crate::ring::Ring;
 use crate::units::{Cycle, Divisor};
 
@@ -28,7 +29,7 @@ struct Waiting {
 
 /// What a crossbar moves.
 pub trait Packet: Copy + Default {
-    /// What arrives: itself, or nothing when its receiver hears of it as it leaves its input.
+    /// What arrives: itself, or nothing when its receiver has heard of it.
     type Landed: Copy + Default;
 
     /// What arrives of this packet.
@@ -52,10 +53,31 @@ struct Output<L> {
     shared_by: Ports,
     /// The input to ask first.
     turn: usize,
-    busy_until: Cycle,
+    /// It sends no other packet before.
+    free_from: Cycle,
     /// When the last packet that was sent arrives: none overtakes another.
     last_arrival: Cycle,
+    /// Those that wait until they are taken.
     pipe: Ring<L>,
+    /// The places of those that are expected, each free from a cycle on.
+    expected: Ring<()>,
+    places: usize,
+}
+
+impl<L: Copy + Default> Output<L> {
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.pipe.len() + self.expected.len() == self.places
+    }
+}
+
+/// What its receiver says to a packet that leaves its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landing {
+    /// It waits at its output until it is taken.
+    Waits,
+    /// It is taken as it arrives, and its place at the output is free from this cycle on.
+    Expected(Cycle),
 }
 
 /// A packet that leaves its input.
@@ -67,8 +89,37 @@ pub struct Sent<'a, P> {
     pub output: usize,
     /// When it can be taken there.
     pub arrives: Cycle,
+    /// None waits at its output.
+    pub is_first: bool,
     /// Itself.
     pub packet: &'a P,
+}
+
+/// Outputs that share a port of so many bytes a cycle.
+#[derive(Clone, Debug)]
+struct Groups {
+    /// By output.
+    of: Box<[u16]>,
+    bytes: u64,
+    /// Bytes of a flit as it leaves its input.
+    flit_bytes: u64,
+    /// By group: what its port has taken, had it never rested [bytes].
+    taken: Box<[u64]>,
+}
+
+impl Groups {
+    /// When the port of an output takes the next packet.
+    #[inline]
+    fn free_from(&self, output: usize) -> Cycle {
+        Cycle(self.taken[usize::from(self.of[output])] / self.bytes)
+    }
+
+    /// A packet of so many flits goes through the port of an output.
+    #[inline]
+    fn take(&mut self, now: Cycle, output: usize, flits: u16) {
+        let taken = &mut self.taken[usize::from(self.of[output])];
+        *taken = (*taken).max(now.0 * self.bytes) + u64::from(flits) * self.flit_bytes;
+    }
 }
 
 /// A crossbar from `inputs` to `outputs`.
@@ -86,25 +137,24 @@ pub struct Crossbar<P: Packet> {
     counts: Box<[u16]>,
     /// By input: when it can send again.
     free_at: Box<[Cycle]>,
-    /// Inputs that may still be sending, and when the first of them has done.
+    /// Inputs that are sending, and when they have done.
     busy: Ports,
-    next_free: Cycle,
-    /// Inputs without room.
-    full: Ports,
+    frees: Calendar,
     outputs: Box<[Output<P::Landed>]>,
     output_count: Divisor,
-    /// By output: no packet can go there before; never, while its pipe is full.
+    /// By output: no packet can go there before; never, while its pipe is full or nobody wants it.
     due: Box<[Cycle]>,
+    dues: Calendar,
     /// By output: when the next packet arrives there.
     arrivals: Box<[Cycle]>,
-    /// The least `due` of an output that is wanted, or less.
-    next_due: Cycle,
     /// Outputs that any input wants.
     wanted: Ports,
     /// Outputs whose pipe holds a packet.
     landing: Ports,
     /// Outputs whose pipe is full.
     blocked: Ports,
+    /// What outputs share, where they do.
+    groups: Option<Groups>,
     /// Pairs of an input and an output that it wants.
     pairs: u64,
     /// Contention in cycles before this one is counted.
@@ -113,10 +163,20 @@ pub struct Crossbar<P: Packet> {
 }
 
 impl<P: Packet> Crossbar<P> {
-    /// An empty crossbar from slices to SMs; at most 256 ports a side.
-    pub fn to_sms(config: &NocConfig, slices: usize, sms: usize) -> Self {
+    /// An empty crossbar from slices to SMs, whose GPCs are `gpcs`; at most 256 ports a side.
+    pub fn to_sms(config: &NocConfig, slices: usize, gpcs: &[u16]) -> Self {
         let port_bytes = (config.flit_bytes.get(), config.sm_port_bytes.get());
-        Crossbar::new(config, slices, sms, port_bytes)
+        let groups = match config.gpc_port {
+            GpcPort::Unlimited => None,
+            GpcPort::Limited { bytes } => Some(Groups {
+                of: gpcs.into(),
+                bytes: u64::from(bytes.get()),
+                flit_bytes: u64::from(config.flit_bytes.get()),
+                taken: vec![0; gpcs.iter().map(|gpc| usize::from(*gpc) + 1).max().unwrap_or(0)]
+                    .into(),
+            }),
+        };
+        Crossbar { groups, ..Crossbar::new(config, slices, gpcs.len(), port_bytes) }
     }
 
     /// An empty crossbar from SMs to slices; at most 256 ports a side.
@@ -130,14 +190,16 @@ impl<P: Packet> Crossbar<P> {
         let room = config.input_queue.size();
         let latency = config.latency.cycles();
         // One packet can enter an output's pipe each cycle and stays for the latency.
-        let pipe = Ring::new(latency as usize + 2);
+        let places = latency as usize + 2;
         let output = Output {
             wanted_by: Ports::default(),
             shared_by: Ports::default(),
             turn: 0,
-            busy_until: Cycle(0),
+            free_from: Cycle(0),
             last_arrival: Cycle(0),
-            pipe,
+            pipe: Ring::new(places),
+            expected: Ring::new(places),
+            places,
         };
         let header_bytes = config.header_bytes.get();
         let most_bytes = MOST_DATA + config.mask_bytes.get();
@@ -154,16 +216,16 @@ impl<P: Packet> Crossbar<P> {
             counts: vec![0; inputs].into(),
             free_at: vec![Cycle(0); inputs].into(),
             busy: Ports::default(),
-            next_free: Cycle::NEVER,
-            full: Ports::default(),
+            frees: Calendar::default(),
             outputs: vec![output; outputs].into(),
             output_count: Divisor::new(outputs as u64),
-            due: vec![Cycle(0); outputs].into(),
+            due: vec![Cycle::NEVER; outputs].into(),
+            dues: Calendar::default(),
             arrivals: vec![Cycle::NEVER; outputs].into(),
-            next_due: Cycle::NEVER,
             wanted: Ports::default(),
             landing: Ports::default(),
             blocked: Ports::default(),
+            groups: None,
             pairs: 0,
             counted_to: Cycle(0),
             stats: NocStats::default(),
@@ -179,12 +241,6 @@ impl<P: Packet> Crossbar<P> {
     #[inline]
     pub fn has_room(&self, input: usize) -> bool {
         usize::from(self.counts[input]) < self.room
-    }
-
-    /// The inputs that take no other packet.
-    #[inline]
-    pub fn full(&self) -> &Ports {
-        &self.full
     }
 
     /// Queues a packet of `data_bytes` besides the header, before the tick of `now`. The caller has asked
@@ -215,23 +271,28 @@ impl<P: Packet> Crossbar<P> {
         (entry.output, entry.flits) = (output as u16, flits);
         self.packets[input * self.room + usize::from(entry.place)] = packet;
         self.counts[input] += 1;
-        self.full.set(input, count + 1 == self.room);
         let is_shared = flits.0 == 0;
-        let Output { wanted_by, shared_by, busy_until, .. } = &mut self.outputs[output];
+        let Output { wanted_by, shared_by, free_from, .. } = &mut self.outputs[output];
         if wanted_by.contains(input) {
             return;
         }
         wanted_by.set(input, true);
         shared_by.set(input, is_shared);
         let free_at = if is_shared { now } else { self.free_at[input] };
-        let due = free_at.max(*busy_until);
+        let due = free_at.max(*free_from);
         self.count_to(now);
         self.pairs += 1;
         self.wanted.set(output, true);
-        if !self.blocked.contains(output) {
-            self.due[output] = self.due[output].min(due);
-            self.next_due = self.next_due.min(due);
+        if due < self.due[output] && !self.blocked.contains(output) {
+            self.note_due(output, due);
         }
+    }
+
+    /// Looks at `output` in cycle `due`.
+    #[inline]
+    fn note_due(&mut self, output: usize, due: Cycle) {
+        self.due[output] = due;
+        self.dues.note(due, output);
     }
 
     /// Counts who waited in the cycles before `now`.
@@ -245,67 +306,68 @@ impl<P: Packet> Crossbar<P> {
     /// nothing then.
     #[inline]
     pub fn next_event(&self) -> Cycle {
-        self.next_due
+        self.dues.next()
     }
 
     /// One cycle: every free output takes a packet from the next free input that has one for it. Cycles
     /// before [`Crossbar::next_event`] may be left out.
     pub fn tick(&mut self, now: Cycle) {
-        self.tick_observed(now, &mut |_| ());
+        self.tick_observed(now, &mut |_| Landing::Waits);
     }
 
-    /// As [`Crossbar::tick`]; tells `sent` of each packet that left its input.
+    /// As [`Crossbar::tick`]; tells `sent` of each packet that left its input, which says whether it is expected.
     #[inline]
-    pub fn tick_observed(&mut self, now: Cycle, sent: &mut impl FnMut(Sent<'_, P>)) {
-        if self.next_due > now {
+    pub fn tick_observed(&mut self, now: Cycle, sent: &mut impl FnMut(Sent<'_, P>) -> Landing) {
+        if self.dues.next() > now {
             return;
         }
         self.count_to(now + 1);
-        self.next_due = Cycle::NEVER;
-        self.next_free = Cycle::NEVER;
-        for input in self.busy.iter() {
+        if self.frees.next() <= now {
+            self.free_inputs(now);
+        }
+        // The first choice rotates, so that no output is always matched last.
+        let mut turn = self.output_count.divide(now.0).1 as usize;
+        let mut due = self.dues.take(now);
+        while let Some(output) = due.next_round(turn) {
+            due.set(output, false);
+            turn = output;
+            match self.due[output] {
+                at if at <= now => self.serve(now, output, sent),
+                Cycle::NEVER => {}
+                at => self.dues.note(at, output),
+            }
+        }
+    }
+
+    /// The inputs that have done with sending by `now` are free.
+    fn free_inputs(&mut self, now: Cycle) {
+        for input in self.frees.take(now).iter() {
             let free_at = self.free_at[input];
             if free_at <= now {
                 self.busy.set(input, false);
             } else {
-                self.next_free = self.next_free.min(free_at);
-            }
-        }
-        // The first choice rotates, so that no output is always matched last.
-        let first = self.output_count.divide(now.0).1 as usize;
-        let (later, sooner) = self.due_by(now).split(first);
-        for outputs in [sooner, later] {
-            for output in outputs.iter() {
-                self.serve(now, output, sent);
-                self.next_due = self.next_due.min(self.due[output]);
+                self.frees.note(free_at, input);
             }
         }
     }
 
-    /// The outputs that are due at `now`; notes when the first of the others is.
-    #[inline]
-    fn due_by(&mut self, now: Cycle) -> Ports {
-        // Without a branch on what is hard to foretell.
-        let (mut due, mut next) = (Ports::default(), Cycle::NEVER);
-        for output in self.wanted.iter() {
-            let at = self.due[output];
-            let is_due = at <= now;
-            due.add(output, is_due);
-            next = next.min(if is_due { Cycle::NEVER } else { at });
-        }
-        self.next_due = self.next_due.min(next);
-        due
-    }
-
-    fn serve(&mut self, now: Cycle, port: usize, sent: &mut impl FnMut(Sent<'_, P>)) {
+    fn serve(&mut self, now: Cycle, port: usize, sent: &mut impl FnMut(Sent<'_, P>) -> Landing) {
         let output = &mut self.outputs[port];
-        if output.pipe.is_full() {
-            self.due[port] = Cycle::NEVER;
-            return;
+        while output.expected.pop(now).is_some() {}
+        debug_assert!(!output.is_full(), "an output is due that has no place");
+        if let Some(groups) = &self.groups {
+            let free_from = groups.free_from(port);
+            if free_from > now {
+                self.note_due(port, free_from);
+                return;
+            }
         }
         let free = output.wanted_by.without(&self.busy).with(&output.shared_by);
         let Some(chosen) = free.next_round(output.turn) else {
-            self.due[port] = self.next_free;
+            // All who want it are sending.
+            let free_at = output.wanted_by.iter().map(|input| self.free_at[input]);
+            let due = free_at.fold(Cycle::NEVER, Cycle::min);
+            self.note_due(port, due);
             return;
         };
         let count = usize::from(self.counts[chosen]);
@@ -323,7 +385,6 @@ impl<P: Packet> Crossbar<P> {
         // Its place comes first among the free ones.
         waiting[count - 1] = gone;
         self.counts[chosen] -= 1;
-        self.full.set(chosen, false);
         let packet = &self.packets[chosen * self.room + usize::from(place)];
         let done = now + u64::from(flits.0);
         let most = flits.0.max(flits.1);
@@ -331,19 +392,24 @@ impl<P: Packet> Crossbar<P> {
         if flits.0 > 0 {
             self.free_at[chosen] = done;
             self.busy.set(chosen, true);
-            self.next_free = self.next_free.min(done);
+            self.frees.note(done, chosen);
+            if let Some(groups) = &mut self.groups {
+                groups.take(now, port, flits.0);
+            }
         }
-        output.busy_until = now + u64::from(flits.1);
         output.last_arrival = arrives;
-        sent(Sent { input: chosen, output: port, arrives, packet });
-        if output.pipe.is_empty() {
-            self.arrivals[port] = arrives;
+        let is_first = output.pipe.is_empty();
+        match sent(Sent { input: chosen, output: port, arrives, is_first, packet }) {
+            Landing::Expected(free_from) => output.expected.push(free_from, ()),
+            Landing::Waits => {
+                if is_first {
+                    self.arrivals[port] = arrives;
+                }
+                self.landing.set(port, true);
+                output.pipe.push(arrives, packet.landed());
+            }
         }
-        output.pipe.push(arrives, packet.landed());
         output.turn = chosen + 1;
-        self.landing.set(port, true);
-        self.blocked.set(port, output.pipe.is_full());
-        self.due[port] = if output.pipe.is_full() { Cycle::NEVER } else { output.busy_until };
         // It is this cycle's; one that waits no longer is taken off the next ones' count.
         self.stats.contention -= 1;
         output.shared_by.set(chosen, more == Some(true));
@@ -352,8 +418,21 @@ impl<P: Packet> Crossbar<P> {
             self.pairs -= 1;
             if output.wanted_by.is_empty() {
                 self.wanted.set(port, false);
-                self.due[port] = Cycle::NEVER;
             }
+        }
+        let mut due = now + u64::from(flits.1);
+        if output.is_full() {
+            // Those that are expected came before those that wait.
+            match output.expected.next_visible() {
+                Cycle::NEVER => self.blocked.set(port, true),
+                free_from => due = due.max(free_from),
+            }
+        }
+        output.free_from = due;
+        if output.wanted_by.is_empty() || self.blocked.contains(port) {
+            self.due[port] = Cycle::NEVER;
+        } else {
+            self.note_due(port, due);
         }
         self.stats.packets += 1;
         self.stats.flits += u64::from(most);
@@ -369,9 +448,8 @@ impl<P: Packet> Crossbar<P> {
         if self.blocked.contains(output) {
             self.blocked.set(output, false);
             if self.wanted.contains(output) {
-                let due = self.outputs[output].busy_until;
-                self.due[output] = due;
-                self.next_due = self.next_due.min(due);
+                let due = self.outputs[output].free_from;
+                self.note_due(output, due);
             }
         }
         Some(packet)
@@ -381,12 +459,6 @@ impl<P: Packet> Crossbar<P> {
     #[inline]
     pub fn landing(&self) -> &Ports {
         &self.landing
-    }
-
-    /// The outputs that send nothing more until a packet is taken.
-    #[inline]
-    pub fn blocked(&self) -> &Ports {
-        &self.blocked
     }
 
     /// Cycles from the tick that sends a packet until it can be taken, at least.
@@ -401,19 +473,6 @@ impl<P: Packet> Crossbar<P> {
         self.arrivals[output]
     }
 
-    /// The outputs at which a packet has arrived by `now`, and when the next one arrives at any of the others.
-    #[inline]
-    pub fn arrived_by(&self, now: Cycle) -> (Ports, Cycle) {
-        let (mut arrived, mut next) = (Ports::default(), Cycle::NEVER);
-        for output in self.landing.iter() {
-            let at = self.arrivals[output];
-            let has_arrived = at <= now;
-            arrived.add(output, has_arrived);
-            next = next.min(if has_arrived { Cycle::NEVER } else { at });
-        }
-        (arrived, next)
-    }
-
     /// True when it holds no packet at all.
     pub fn is_empty(&self) -> bool {
         self.wanted.is_empty() && self.landing.is_empty()
@@ -426,9 +485,34 @@ mod tests {
 
     use super::*;
 
+    /// With outputs that share ports.
+    fn shared(inputs: usize, groups: &[u16], port: &str) -> Crossbar<u32> {
+        let text = format!(
+            "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, sm_out_bytes: 32, gpc_port: {port}, \
+             header_bytes: 8, store_piece: 1, mask_bytes: 0, latency: 5, input_queue: 4)"
+        );
+        Crossbar::to_sms(&ron::from_str(&text).unwrap(), inputs, groups)
+    }
+
+    #[test]
+    fn outputs_of_a_group_share_its_port() {
+        // Two flits each: 64 bytes, and the port takes 32 a cycle.
+        let mut noc = shared(3, &[0, 0, 1], "Limited(bytes: 32)");
+        for input in 0..3 {
+            noc.push(Cycle(0), input, input, 56, input as u32);
+        }
+        let mut left = [0; 3];
+        for now in 0..6 {
+            noc.tick_observed(Cycle(now), &mut |sent| {
+                left[sent.output] = now;
+                Landing::Waits
+            });
+        }
+        assert_eq!(left, [0, 2, 0]);
+    }
+
     fn crossbar(inputs: usize, outputs: usize) -> Crossbar<u32> {
-        let text = "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, sm_out_bytes: 32, header_bytes: 8, store_piece: 1, mask_bytes: 0, latency: 5, input_queue: 4)";
-        Crossbar::to_sms(&ron::from_str(text).unwrap(), inputs, outputs)
+        shared(inputs, &vec![0; outputs], "Unlimited")
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The interconnect: one crossbar for requests, one for replies.
 
+mod calendar;
 mod crossbar;
 mod ports;
 mod stats;
 
-pub use crossbar::{Crossbar, Packet, Sent};
+pub use calendar::Calendar;
+pub use crossbar::{Crossbar, Landing, Packet, Sent};
 pub use ports::Ports;
 pub use stats::NocStats;

@@ -16,12 +16,6 @@ impl Ports {
         if member { self.0[word] |= bit } else { self.0[word] &= !bit }
     }
 
-    /// Makes `port` a member if `member` is true.
-    #[inline]
-    pub fn add(&mut self, port: usize, member: bool) {
-        self.0[port / 64] |= u64::from(member) << (port % 64);
-    }
-
     /// True when it has no member.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -72,27 +66,10 @@ impl Ports {
         Ports(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
-    /// The members of both.
+    /// The members of either.
     #[inline]
     pub fn with(&self, other: &Ports) -> Ports {
         Ports(std::array::from_fn(|word| self.0[word] | other.0[word]))
-    }
-
-    /// The members below `port`, and the others.
-    #[inline]
-    pub fn split(&self, port: usize) -> (Ports, Ports) {
-        if port < 64 {
-            let Ports([word, others @ ..]) = *self;
-            let below = word & !(!0 << port);
-            let [second, third, fourth] = others;
-            return (Ports([below, 0, 0, 0]), Ports([word & !below, second, third, fourth]));
-        }
-        let below = Ports(std::array::from_fn(|word| match port.saturating_sub(word * 64) {
-            0 => 0,
-            bits @ 1..64 => self.0[word] & !(!0 << bits),
-            _ => self.0[word],
-        }));
-        (below, self.without(&below))
     }
 }
 
@@ -132,21 +109,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_is_gone_through_and_split_in_order() {
+    fn a_set_is_gone_through_in_order() {
         let members = [0, 5, 63, 64, 130, 255];
         let mut ports = Ports::default();
         members.iter().for_each(|&port| ports.set(port, true));
         assert_eq!(ports.iter().collect::<Vec<_>>(), members);
-        for at in [0, 1, 63, 64, 65, 128, 131, 255, 256] {
-            let (below, rest) = ports.split(at);
-            let expected = members.into_iter().partition::<Vec<_>, _>(|&port| port < at);
-            assert_eq!((below.iter().collect(), rest.iter().collect()), expected, "at {at}");
-            assert_eq!(ports.without(&below), rest);
-        }
         assert_eq!(ports.next_from(65), Some(130));
         assert_eq!((ports.next_round(65), ports.next_round(256)), (Some(130), Some(0)));
-        let (below, _) = ports.split(64);
+        let mut below = Ports::default();
+        [0, 5, 63].iter().for_each(|&port| below.set(port, true));
         assert_eq!((below.next_round(6), below.next_round(64)), (Some(63), Some(0)));
+        assert_eq!(ports.without(&below).iter().collect::<Vec<_>>(), [64, 130, 255]);
+        assert_eq!(ports.without(&below).with(&below), ports);
         assert_eq!(Ports::default().next_round(3), None);
         assert!(ports.contains(255) && !ports.contains(254));
     }

@@ -17,7 +17,7 @@ pub use cache::{
 };
 pub use dram::{DramConfig, DramScheduler, DramTiming, GroupBits, RowPolicy, WriteDrain};
 pub use launch::{DispatchRate, LaunchConfig};
-pub use noc::NocConfig;
+pub use noc::{GpcPort, NocConfig};
 pub use sm::{
     Arithmetic, CarveOut, CtaRelease, Forwarding, InstructionSet, IntProducts, LsuConfig,
     LsuStages, OpTiming, Pipelining, Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,

@@ -16,6 +16,8 @@ pub struct NocConfig {
     pub sm_port_bytes: Bounded<1, 1024>,
     /// What an SM sends in one cycle [bytes, 1..=1024].
     pub sm_out_bytes: Bounded<1, 1024>,
+    /// What the SMs of a GPC take in one cycle, together.
+    pub gpc_port: GpcPort,
     /// Bytes of a packet besides its data [bytes, 1..=64].
     pub header_bytes: Bounded<1, 64>,
     /// Stores move their line in pieces of so many bytes; a power of two [bytes, 1..=32].
@@ -26,4 +28,17 @@ pub struct NocConfig {
     pub latency: Bounded<1, 1023>,
     /// Packets waiting at one input port, all destinations together [packets, 1..=1024].
     pub input_queue: Bounded<1, 1024>,
+}
+
+/// What the SMs of a GPC take in one cycle, together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum GpcPort {
+    /// As much as each of them takes.
+    Unlimited,
+    /// So much, headers included. A reply for several of them counts once.
+    Limited {
+        /// In a cycle [bytes, 32..=16384].
+        bytes: Bounded<32, 16_384>,
+    },
 }

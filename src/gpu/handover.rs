@@ -1,0 +1,220 @@
+//! What the slices of a partition hand on: replies to the network, requests to the DRAM, and what those of two partitions
+//! have to do with one another.
+
+use std::collections::VecDeque;
+
+use super::partition::Partition;
+use crate::parts::Reply;
+use crate::units::Cycle;
+
+/// A reply that leaves a slice for the reply network.
+pub struct Departure {
+    /// The slice, among those of the partition.
+    pub part: u16,
+    /// When.
+    pub cycle: Cycle,
+    /// The reply.
+    pub reply: Reply,
+    /// It leaves the slice together with the one before it, and reaches another SM.
+    pub shares_port: bool,
+}
+
+/// Notes a departure, in order of the cycles.
+pub fn note_departure(departures: &mut Vec<Departure>, departure: Departure) {
+    match departures.last() {
+        Some(last) if last.cycle > departure.cycle => {
+            let after = departures.iter().rposition(|other| other.cycle <= departure.cycle);
+            departures.insert(after.map_or(0, |place| place + 1), departure);
+        }
+        _ => departures.push(departure),
+    }
+}
+
+/// What a slice knows of its input of the reply network.
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    /// Replies there, as far as known.
+    pub(super) held: usize,
+    /// When some of them leave, as far as known.
+    pub(super) leaves: VecDeque<Cycle>,
+}
+
+/// What the DRAM brings to a slice, or a home slice to the one that keeps copies.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Brought {
+    pub(super) slot: u16,
+    pub(super) piece: u8,
+    /// When the DRAM began with it, or the home slice found it.
+    pub(super) started: Cycle,
+    /// The core cycle in which it comes.
+    pub(super) comes: Cycle,
+}
+
+impl Partition {
+    /// Notes whether a slice may find no room in the network in a cycle to come.
+    #[inline]
+    pub(super) fn look_for_room(&mut self, part: usize) {
+        let port = &self.ports[part];
+        let may_block = port.held - port.leaves.len() + self.most_replies > self.port_room;
+        self.blocked = self.blocked & !(1 << part) | u64::from(may_block) << part;
+    }
+
+    /// What a slice has for the network goes there, as far as that has room; gives the next L2 cycle in which more may.
+    pub(super) fn send_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+        if self.slices[part].reply_ready() == Cycle::NEVER {
+            return Cycle::NEVER;
+        }
+        let port = &mut self.ports[part];
+        while port.leaves.front().is_some_and(|&leave| leave < core) {
+            port.leaves.pop_front();
+            port.held -= 1;
+        }
+        if self.tells_ahead {
+            self.tell_replies(part, now);
+        } else {
+            self.send_reply(part, now, core);
+        }
+        self.look_for_room(part);
+        if self.slices[part].is_reply_for_slice() || self.has_room(part) {
+            self.slices[part].reply_ready().max(now + 1)
+        } else if let Some(&leave) = self.ports[part].leaves.front() {
+            self.clocks.l2.ticks_before(leave + 1).max(now + 1)
+        } else {
+            Cycle::NEVER
+        }
+    }
+
+    /// Whether the network has room for all that leave with a slice's oldest reply.
+    #[inline]
+    pub(super) fn has_room(&self, part: usize) -> bool {
+        self.ports[part].held + self.slices[part].replies_at_once() <= self.port_room
+    }
+
+    /// Tells the network of replies and when they leave: as long as it has room, nothing keeps them.
+    pub(super) fn tell_replies(&mut self, part: usize, now: Cycle) {
+        while self.ports[part].held < self.port_room {
+            let at = self.slices[part].next_leave(now);
+            if at == Cycle::NEVER {
+                return;
+            }
+            let cycle = self.clocks.l2.core_cycle_of(at);
+            let reply = self.slices[part].take_ahead(at, cycle);
+            let departure = Departure { part: part as u16, cycle, reply, shares_port: false };
+            note_departure(&mut self.departures, departure);
+            self.ports[part].held += 1;
+            self.unanswered -= 1;
+        }
+    }
+
+    /// The oldest reply goes to the network, where that has room.
+    pub(super) fn send_reply(&mut self, part: usize, now: Cycle, core: Cycle) {
+        if self.slices[part].is_reply_for_slice() || !self.has_room(part) {
+            return;
+        }
+        let (slice, port) = (&mut self.slices[part], &mut self.ports[part]);
+        if let Some(reply) = slice.take_reply(now, core) {
+            let (part, cycle) = (part as u16, core);
+            let before = self.departures.len();
+            self.departures.push(Departure { part, cycle, reply, shares_port: false });
+            self.departures.extend(slice.take_others(&reply).map(|reply| Departure {
+                part,
+                cycle,
+                reply,
+                shares_port: true,
+            }));
+            let count = self.departures.len() - before;
+            port.held += count;
+            self.unanswered -= count;
+        }
+    }
+
+    /// The oldest request of a slice goes to its channel, where that has room; gives the next L2 cycle in which another one
+    /// may.
+    #[inline]
+    pub(super) fn ask_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+        self.asks[part] = Cycle::NEVER;
+        match self.slices[part].next_dram_request() {
+            None => Cycle::NEVER,
+            Some(_) => self.push_to_dram(part, now, core),
+        }
+    }
+
+    /// As [`Partition::ask_dram`], of a slice that has a request.
+    pub(super) fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+        let number = self.channel_of(part);
+        let (slice, channel) = (&mut self.slices[part], &mut self.channels[number]);
+        if !channel.can_accept() {
+            self.wait_for_dram |= 1 << part;
+            return Cycle::NEVER;
+        }
+        let request = slice.take_dram_request(now).expect("there is one");
+        let more = slice.next_dram_request().is_some();
+        channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
+        if self.wait_for_dram != 0 && self.channels[number].can_accept() {
+            self.wake_waiting(number, part, now);
+        }
+        self.find_dram_due();
+        if more { now + 1 } else { Cycle::NEVER }
+    }
+
+    /// The first of the slices that wait for room in a channel's queue goes on in L2 cycle `tick`: it wakes the next one if
+    /// it leaves any. Those before slice `next` have had their turn in that cycle.
+    pub(super) fn wake_waiting(&mut self, number: usize, next: usize, tick: Cycle) {
+        // With several channels, each slice has its own.
+        let own = if self.channels.len() > 1 { 1 << number } else { !0 };
+        let waiting = self.wait_for_dram & own;
+        if waiting != 0 {
+            let part = waiting.trailing_zeros() as usize;
+            self.wait_for_dram &= !(1 << part);
+            self.asks[part] = tick + u64::from(part < next);
+            self.hasten(self.asks[part]);
+        }
+    }
+
+    /// The channel of a slice: its own, or the only one.
+    #[inline]
+    pub(super) fn channel_of(&self, part: usize) -> usize {
+        if self.channels.len() > 1 { part } else { 0 }
+    }
+
+    /// The neighbour of a slice, in the other partition.
+    pub(super) const fn other(part: usize) -> usize {
+        1 - part
+    }
+
+    /// What a slice has to do as a home, before it hands a reply to the network: it brings what the other one asked for,
+    /// and makes copies go of what has changed. `asked` are the requests that it had before its tick.
+    pub(super) fn tick_home(&mut self, part: usize, now: Cycle, core: Cycle, asked: usize) {
+        let other = Self::other(part);
+        let slice = &mut self.slices[part];
+        let changed = slice.take_change();
+        let mut wake = if slice.asked() < asked { now } else { Cycle::NEVER };
+        if slice.is_reply_for_slice()
+            && let Some(reply) = slice.take_reply(now, core)
+        {
+            let at = now + slice.far_latency();
+            let (slot, piece) = (reply.slot, slice.piece(reply.bytes));
+            let started = reply.stamps.dram_started.near(core);
+            self.brought[other].push(at, Brought { slot, piece, started, comes: core });
+            wake = wake.min(at);
+        }
+        if let Some(line) = changed {
+            self.slices[other].forget(line);
+        }
+        if wake != Cycle::NEVER {
+            self.wake(other, wake.max(now + u64::from(other < part)));
+        }
+    }
+
+    /// What a slice asks of the other one and passes on to it; gives the next cycle in which it does so again.
+    pub(super) fn ask_home(&mut self, part: usize, now: Cycle) -> Cycle {
+        let home = Self::other(part);
+        // Where the home slice takes no more, it wakes this one when it does.
+        while self.slices[part].has_for_home() && self.slices[home].can_be_asked() {
+            let request = self.slices[part].take_for_home(now).expect("there is one");
+            let at = self.slices[home].ask(now, request);
+            self.wake(home, at);
+        }
+        self.slices[part].next_event(now + 1)
+    }
+}
