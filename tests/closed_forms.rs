@@ -147,6 +147,8 @@ fn a_chase_on_every_preset_costs_the_sum_of_its_latencies() {
                 ("clocks.l2_khz", khz.clone()),
                 ("clocks.dram_khz", khz),
                 ("dram.timing.refi", json!(0)),
+                // A slice as near as any.
+                ("l2.outer_latency", json!(0)),
             ],
         );
         let [l1, l2, dram] = latencies(&machine);
@@ -206,7 +208,12 @@ fn the_presets_have_the_latencies_that_their_sources_give() {
     ];
     assert_eq!(published.len(), PRESETS.len());
     for (name, published) in published {
-        let have = latencies(&preset(name, &[("dram.timing.refi", json!(0))]));
+        let l2 = preset(name, &[]).l2;
+        // A slice half way between the nearest and the farthest.
+        let tags = json!(l2.tag_latency.get() + l2.outer_latency.get() / 2);
+        let half_way = [("l2.outer_latency", json!(0)), ("l2.tag_latency", tags)];
+        let changes = [&half_way[..], &[("dram.timing.refi", json!(0))]].concat();
+        let have = latencies(&preset(name, &changes));
         println!("{name}: {have:?}");
         for (level, published) in published.into_iter().enumerate().filter(|level| level.1 > 0) {
             // Clocks that do not divide each other round by a few cycles.

@@ -207,6 +207,7 @@ fn l2() -> impl Strategy<Value = Changes> {
             ("l2.sets", json!(1 << set_bits)),
             ("l2.ways", json!(ways)),
             ("l2.size", json!((ways << set_bits) * 128)),
+            ("l2.dirty_ways", json!(if ways > 1 { ways - 1 } else { 512 })),
             ("l2.mshr_entries", json!(entries)),
             ("l2.mshr_mergers", json!(mergers)),
             ("l2.input_queue", json!(input)),

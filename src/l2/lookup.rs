@@ -202,22 +202,30 @@ impl Slice {
         if self.replies.is_full() {
             return Err(Refusal::ReplyQueue);
         }
-        let way = match self.tags.lookup(line) {
-            Lookup::Present(way) | Lookup::Reserved(way) => {
+        let (way, is_there) = match self.tags.lookup(line) {
+            Lookup::Present(way) | Lookup::Reserved(way) => (way, true),
+            Lookup::Absent => (self.tags.victim(line).ok_or(Refusal::NoCacheLine)?, false),
+        };
+        // One more dirty way in the set, and perhaps one too many.
+        let is_dirty = self.tags.is_dirty(way);
+        let cleaned = if is_dirty { None } else { self.tags.to_clean(line, self.dirty_ways) };
+        self.room_for_dram(usize::from(is_dirty && !is_there || cleaned.is_some()))?;
+        match is_there {
+            true => {
                 self.stats.write_hits += 1;
                 self.tags.touch(way);
-                way
             }
-            Lookup::Absent => {
-                let way = self.tags.victim(line).ok_or(Refusal::NoCacheLine)?;
-                self.room_for_dram(usize::from(self.tags.is_dirty(way)))?;
+            false => {
                 self.write_back(now, way);
                 self.tags.insert(way, line);
                 self.valid[way.index()] = 0;
                 self.stats.write_misses += 1;
-                way
             }
-        };
+        }
+        if let Some(cleaned) = cleaned {
+            self.write_back(now, cleaned);
+            self.tags.set_dirty(cleaned, false);
+        }
         self.valid[way.index()] |= request.bytes;
         self.dirty[way.index()] |= request.bytes;
         self.tags.set_dirty(way, true);

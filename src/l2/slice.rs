@@ -40,6 +40,8 @@ pub struct Slice {
     /// Bytes that hold data, and bytes that memory lacks, by way.
     pub(super) valid: Box<[u128]>,
     pub(super) dirty: Box<[u128]>,
+    /// Ways of a set that may be dirty.
+    pub(super) dirty_ways: usize,
     pub(super) entry_of_way: Box<[MshrId]>,
     /// What each entry still waits for.
     pub(super) fetches: Box<[Fetch]>,
@@ -119,6 +121,7 @@ impl Slice {
             sectors,
             valid: vec![0; tags.len()].into(),
             dirty: vec![0; tags.len()].into(),
+            dirty_ways: config.dirty_ways.size(),
             entry_of_way: vec![MshrId::default(); tags.len()].into(),
             fetches: vec![Fetch::default(); entries].into(),
             tags,

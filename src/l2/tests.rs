@@ -16,13 +16,18 @@ fn slice() -> Slice {
 
 /// The same in sectors, or as no cache at all.
 fn slice_of(mode: &str, sector: u32, fetch: u32) -> Slice {
+    slice_that_holds(mode, sector, fetch, 2)
+}
+
+/// With so many dirty ways a set at most.
+fn slice_that_holds(mode: &str, sector: u32, fetch: u32, dirty_ways: u32) -> Slice {
     let preset = include_str!("../../configs/gpus/gtx480.ron");
     let (before, l2) = preset.split_once("    l2: (").unwrap();
     let (_, after) = l2.split_once("    dram: (").unwrap();
     let small = format!(
         "    l2: (mode: {mode}, slices: 6, interleave: 128, slice_hash: RoundRobin, partitions: One, coalescer: None, size: 512, \
                  sets: 2, ways: 2, line: 128, sector: {sector}, \
-                 index: Linear, replacement: Lru, mshr_entries: 2, mshr_mergers: 2, \
+                 index: Linear, replacement: Lru, dirty_ways: {dirty_ways}, mshr_entries: 2, mshr_mergers: 2, \
                  input_queue: 8, tag_latency: 3, outer_latency: 0, data_latency: 5, data_port: Unlimited, fetch: {fetch}, miss_queue: 5, reply_queue: 4),\n"
     );
     let machine: Machine = ron::from_str(&format!("{before}{small}    dram: ({after}")).unwrap();
@@ -130,6 +135,24 @@ fn a_write_takes_a_line_without_a_fetch_and_goes_back_when_room_is_needed() {
     // The third line pushed the dirty one out: one burst of 64 bytes, then the fetch.
     assert_eq!(slice.stats().writebacks, 1);
     assert!(!slice.take_dram_request(Cycle(0)).unwrap().write);
+}
+
+#[test]
+fn the_oldest_dirty_line_of_a_set_is_cleaned_when_there_is_one_too_many_and_stays() {
+    let mut slice = slice_that_holds("Cache", 128, 128, 1);
+    let store = |local| request(RequestKind::Store, local, 0xff);
+    slice.accept(Cycle(0), Cycle(0), store(0));
+    slice.accept(Cycle(0), Cycle(0), store(0));
+    run(&mut slice, 0, 6);
+    assert_eq!(slice.next_dram_request(), None, "one line, however often it is written");
+    slice.accept(Cycle(6), Cycle(6), store(2));
+    run(&mut slice, 6, 12);
+    let write = slice.take_dram_request(Cycle(11)).unwrap();
+    assert_eq!((write.write, write.bytes, write.address), (true, 64, 0));
+    assert_eq!(slice.stats().writebacks, 1);
+    slice.accept(Cycle(12), Cycle(12), request(RequestKind::Load, 0, 0x0f));
+    run(&mut slice, 12, 18);
+    assert_eq!((slice.stats().read_hits, slice.next_dram_request()), (1, None));
 }
 
 #[test]

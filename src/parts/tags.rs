@@ -170,6 +170,24 @@ impl TagArray {
         self.rank(way);
     }
 
+    /// The oldest dirty way of the set of `line`, where `most` or more are dirty.
+    pub fn to_clean(&self, line: LineAddr, most: usize) -> Option<Way> {
+        if most >= self.ways {
+            return None;
+        }
+        let first = self.set_of(line) * self.ways;
+        let ways = (first..first + self.ways).map(|way| Way(way as u32));
+        let (mut count, mut oldest) = (0, None);
+        for way in ways.filter(|way| self.is_dirty(*way)) {
+            count += 1;
+            let age = self.ages[way.index()];
+            if oldest.is_none_or(|(least, _)| age < least) {
+                oldest = Some((age, way));
+            }
+        }
+        oldest.filter(|_| count >= most).map(|(_, way)| way)
+    }
+
     /// Ranks a way anew that is present.
     #[inline]
     fn rank(&mut self, way: Way) {

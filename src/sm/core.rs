@@ -57,6 +57,8 @@ pub struct Sm {
     pub(super) schedulers: Box<[Scheduler]>,
     /// The warp slots of each scheduler.
     pub(super) scheduler_masks: Box<[u64]>,
+    /// The scheduler that has the load/store unit first, where they take turns.
+    pub(super) memory_turn: usize,
     /// What each scheduler did last, and from which cycle on.
     slots: Box<[(Slot, Cycle)]>,
     pub(super) pipelines: Pipelines,
@@ -109,6 +111,7 @@ impl Sm {
             warps: Warps::new(),
             schedulers: vec![Scheduler::new(config.policy); schedulers].into(),
             scheduler_masks: (0..schedulers).map(mask_of).collect(),
+            memory_turn: 0,
             slots: vec![(Slot::Charged(IssueReason::NoWarp), Cycle(0)); schedulers].into(),
             pipelines: Pipelines::new(&config.arithmetic, schedulers),
             issue_width: config.issue_width.get(),

@@ -30,20 +30,27 @@ impl Sm {
             }
             return false;
         }
-        // The first choice alternates, so that no scheduler always has the load/store unit first.
+        // The first choice alternates, so that no scheduler always has the load/store unit first. In a unit of two
+        // stages it is the one behind the last that had it: a unit that takes an instruction every fourth cycle
+        // would else take all of them from the same.
         let mut scheduler = match count {
             1 => 0,
+            _ if self.lsu.has_banks() => self.memory_turn,
             2 => now.0 as usize % 2,
             4 => now.0 as usize % 4,
             _ => now.0 as usize % count,
         };
-        let mut memory_taken = false;
+        let (mut memory_taken, mut had_memory) = (false, false);
         let mut issued = false;
         for _ in 0..count {
             let slot = self.issue_one(now, scheduler, &mut memory_taken);
             issued |= slot == ISSUED;
             self.set_slot(now, scheduler, slot);
-            scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
+            let next = if scheduler + 1 == count { 0 } else { scheduler + 1 };
+            if memory_taken && !had_memory {
+                (had_memory, self.memory_turn) = (true, next);
+            }
+            scheduler = next;
         }
         issued
     }

@@ -246,6 +246,9 @@ pub struct L2Config {
     pub index: SetIndex,
     /// Which line of a set makes room.
     pub replacement: Replacement,
+    /// Ways of a set that hold bytes which memory lacks: a store that would make them more sends the oldest ones'
+    /// bytes to DRAM [ways, 1..=512].
+    pub dirty_ways: Bounded<1, 512>,
     /// Misses outstanding at once in one slice [entries, 1..=1024].
     pub mshr_entries: Bounded<1, 1024>,
     /// Requests one entry serves, the first one included [requests, 1..=64].

@@ -228,6 +228,7 @@ pub enum LsuStages {
     One,
     /// The L1 and shared memory are the same banks. Lines are looked up in order; then the data of lines that hit and
     /// of shared memory goes by passes over the banks, one a cycle. The oldest instruction goes first that is due.
+    /// Schedulers take turns at the unit.
     ///
     /// Needs `l1.tag_latency` 0.
     TagsThenBanks {
