@@ -42,7 +42,7 @@ fn coalescer(criterion: &mut Criterion) {
 
 fn load(line: u64) -> Access {
     let waiter = Waiter::default();
-    Access { line: LineAddr(line), bytes: !0, kind: AccessKind::Load, waiter }
+    Access { line: LineAddr(line), bytes: !0, kind: AccessKind::Load, atomic_work: 0, waiter }
 }
 
 fn l1(criterion: &mut Criterion) {

@@ -208,7 +208,7 @@ fn the_presets_have_the_latencies_that_their_sources_give() {
     ];
     assert_eq!(published.len(), PRESETS.len());
     for (name, published) in published {
-        let l2 = preset(name, &[]).l2;
+        let l2 = preset(name, &[]).l2.clone();
         // A slice half way between the nearest and the farthest.
         let tags = json!(l2.tag_latency.get() + l2.outer_latency.get() / 2);
         let half_way = [("l2.outer_latency", json!(0)), ("l2.tag_latency", tags)];

@@ -68,9 +68,8 @@ fn lanes_of_eight_bytes_take_a_pass_for_each_half_of_the_warp() {
         let addresses = row(BASE, stride, 32);
         let step =
             move |_| vec![Step::Load { dst: 1, src: 1, addresses: addresses.clone(), bytes }];
-        // The addresses are cloned, so the closure is not `Copy`.
-        let step = &step;
-        each_round(&machine, 1, move |warp| step(warp))
+        // A reference is `Copy`; the closure with its addresses is not.
+        each_round(&machine, 1, &step)
     };
     let one = each(4, 4);
     assert_eq!(each(8, 8), one + 2);

@@ -149,7 +149,8 @@ impl Node {
                 return;
             }
             self.free_places(event);
-            if event >= bounds.places && self.sm.may_access() && self.l1.is_miss_queue_full() {
+            let may_fill = self.l1.miss_queue_room() < self.sm.accesses_per_cycle();
+            if event >= bounds.places && self.sm.may_access() && may_fill {
                 self.clock = event;
                 return;
             }

@@ -307,6 +307,12 @@ impl L1 {
         self.miss_queue.is_full()
     }
 
+    /// Requests that find room.
+    #[inline]
+    pub fn miss_queue_room(&self) -> usize {
+        self.miss_queue.free()
+    }
+
     /// Takes the oldest request for the interconnect.
     pub fn take_request(&mut self, now: Cycle) -> Option<Request> {
         self.requests_taken += 1;

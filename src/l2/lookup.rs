@@ -22,7 +22,7 @@ impl Slice {
             (L2Mode::PassThrough, RequestKind::Store) => self.pass_write(now, line, request),
             (L2Mode::PassThrough, _) => self.pass_read(now, line, request),
         }?;
-        self.port.take(now, Side::Near, &request, is_change && is_copy(line));
+        self.port.take(now, Side::Near, request, is_change && is_copy(line));
         if is_change {
             self.note_change(line);
         }

@@ -218,6 +218,12 @@ impl Sm {
         !self.lsu.is_empty()
     }
 
+    /// Accesses that the cache may be offered in one cycle.
+    #[inline]
+    pub fn accesses_per_cycle(&self) -> usize {
+        self.lsu.accesses_per_cycle()
+    }
+
     /// The first cycle in which a CTA can start, if there is room.
     #[inline]
     pub fn next_cta_launch(&self) -> Cycle {

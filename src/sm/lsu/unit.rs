@@ -132,6 +132,12 @@ impl Lsu {
         self.queued == 0 && self.pipe.is_empty()
     }
 
+    /// Accesses that the cache may be offered in one cycle.
+    #[inline]
+    pub fn accesses_per_cycle(&self) -> usize {
+        self.rates.map_or(1, |rates| rates.lines as usize)
+    }
+
     /// True when data that hits goes by passes over the banks, whose number [`Lsu::push`] needs.
     #[inline]
     pub fn has_banks(&self) -> bool {
