@@ -243,7 +243,7 @@ fn page(
         );
     }
     if !findings.is_empty() {
-        let _ = writeln!(page, "{}\n", findings.trim());
+        let _ = writeln!(page, "## What was found\n\n{}\n", findings.trim());
     }
     let _ = writeln!(
         page,
