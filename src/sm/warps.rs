@@ -130,6 +130,7 @@ impl Warps {
     }
 
     /// Looks at the warp's next instruction; false at the end of its stream.
+    #[inline]
     fn fetch(&mut self, warp: usize, stream: &WarpStream, program: &Program) -> bool {
         let bit = 1u64 << warp;
         for wants in &mut self.wants {
@@ -169,6 +170,7 @@ impl Warps {
     }
 
     /// Steps past the next instruction; false when it was the last. The warp is then in no set.
+    #[inline]
     pub fn advance(&mut self, warp: usize, stream: &WarpStream, program: &Program) -> bool {
         self.ready &= !(1 << warp);
         self.cursors[warp].advance(stream);

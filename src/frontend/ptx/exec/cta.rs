@@ -36,9 +36,9 @@ pub struct Place {
 #[derive(Debug)]
 pub struct CtaState {
     pub(super) threads: u32,
-    /// Registers of all warps at the start of a CTA: constants in place, everything else zero.
-    pub(super) narrow_start: Vec<[u32; WARP]>,
-    pub(super) wide_start: Vec<[u64; WARP]>,
+    /// The rows of a warp that are no constants: they are zero at the start of a CTA. Nothing writes the others.
+    pub(super) narrow_variables: Vec<Range<usize>>,
+    pub(super) wide_variables: Vec<Range<usize>>,
     pub(super) narrow: Vec<[u32; WARP]>,
     pub(super) wide: Vec<[u64; WARP]>,
     pub(super) preds: Vec<LaneMask>,

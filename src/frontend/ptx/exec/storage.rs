@@ -1,5 +1,7 @@
 //! What a CTA holds, made once for a launch and used for one CTA after the other.
 
+use std::ops::Range;
+
 use super::super::program::{ConstantRow, Program, TRUE};
 use super::Checks;
 use super::barrier::Barriers;
@@ -34,8 +36,8 @@ impl CtaState {
         let warps = threads.div_ceil(WARP as u32) as usize;
         let (narrow_rows, wide_rows) =
             (usize::from(program.narrow_rows), usize::from(program.wide_rows));
-        let mut narrow_start = vec![[0; WARP]; warps * narrow_rows];
-        let mut wide_start = vec![[0; WARP]; warps * wide_rows];
+        let mut narrow = vec![[0; WARP]; warps * narrow_rows];
+        let mut wide = vec![[0; WARP]; warps * wide_rows];
         let mut ctaid_rows = Vec::new();
         for constant in &program.constants {
             if let Some(axis) = axis(constant) {
@@ -47,18 +49,18 @@ impl CtaState {
                 let values: [u64; WARP] =
                     std::array::from_fn(|lane| value(constant, (warp * WARP + lane) as u32));
                 if constant.wide {
-                    wide_start[warp * wide_rows + row] = values;
+                    wide[warp * wide_rows + row] = values;
                 } else {
-                    narrow_start[warp * narrow_rows + row] = values.map(|value| value as u32);
+                    narrow[warp * narrow_rows + row] = values.map(|value| value as u32);
                 }
             }
         }
         CtaState {
             threads,
-            narrow: narrow_start.clone(),
-            wide: wide_start.clone(),
-            narrow_start,
-            wide_start,
+            narrow,
+            wide,
+            narrow_variables: variables(program, narrow_rows, false),
+            wide_variables: variables(program, wide_rows, true),
             preds: vec![0; warps * usize::from(program.pred_rows)],
             stacks: vec![Stack::default(); warps],
             calls: vec![Calls::default(); warps],
@@ -82,8 +84,8 @@ impl CtaState {
 
     /// As it is when a CTA starts.
     pub(super) fn reset(&mut self, program: &Program, place: Place) {
-        self.narrow.copy_from_slice(&self.narrow_start);
-        self.wide.copy_from_slice(&self.wide_start);
+        clear(&mut self.narrow, program.narrow_rows, &self.narrow_variables);
+        clear(&mut self.wide, program.wide_rows, &self.wide_variables);
         self.preds.fill(0);
         self.shared.reset();
         self.barriers = Barriers::default();
@@ -105,6 +107,32 @@ impl CtaState {
         for (warp, stack) in self.stacks.iter_mut().enumerate() {
             let lanes = (self.threads - (warp * WARP) as u32).min(WARP as u32);
             stack.start(!0 >> (WARP as u32 - lanes));
+        }
+    }
+}
+
+/// The rows of a warp that are no constants.
+fn variables(program: &Program, rows: usize, wide: bool) -> Vec<Range<usize>> {
+    let mut constants: Vec<usize> = program
+        .constants
+        .iter()
+        .filter(|constant| constant.wide == wide)
+        .map(|constant| usize::from(constant.row))
+        .collect();
+    constants.sort_unstable();
+    let ends = constants.iter().copied().chain([rows]);
+    let starts = [0].into_iter().chain(constants.iter().map(|row| row + 1));
+    starts.zip(ends).map(|(start, end)| start..end).filter(|rows| !rows.is_empty()).collect()
+}
+
+/// Zeroes these rows of every warp.
+fn clear<T: Copy + Default>(registers: &mut [[T; WARP]], rows: u16, variables: &[Range<usize>]) {
+    if rows == 0 {
+        return;
+    }
+    for warp in registers.chunks_exact_mut(usize::from(rows)) {
+        for variables in variables {
+            warp[variables.clone()].fill([T::default(); WARP]);
         }
     }
 }
