@@ -2,7 +2,7 @@
 
 use super::unit::{Entry, Lsu, Served, Stage, Target};
 use crate::config::machine::RefusalBlocks;
-use crate::parts::{Access, DataCache, Outcome, Waiter};
+use crate::parts::{DataCache, Outcome, Waiter};
 use crate::stats::LsuReason;
 use crate::units::Cycle;
 
@@ -51,10 +51,7 @@ impl Lsu {
         }
         let total = entry.accesses.len() as u32;
         for _ in 0..rates.lines.min(total - entry.served) {
-            let number = entry.served as usize;
-            let (line, bytes) = entry.accesses.get(number);
-            let atomic_work = entry.accesses.atomic_work(number);
-            let access = Access { line, bytes, kind, atomic_work, waiter: entry.waiter };
+            let access = entry.next_access(kind);
             match Self::offer(&mut self.standing, self.refusal_blocks, now, access, cache) {
                 Ok(outcome) => entry.hits += u16::from(outcome == Outcome::Hit),
                 Err(refusal) => {

@@ -48,6 +48,17 @@ pub(super) struct Entry {
     pub stage: Stage,
 }
 
+impl Entry {
+    /// The first access that is not served.
+    #[inline]
+    pub fn next_access(&self, kind: AccessKind) -> Access {
+        let number = self.served as usize;
+        let (line, bytes) = self.accesses.get(number);
+        let atomic_work = self.accesses.atomic_work(number);
+        Access { line, bytes, kind, atomic_work, waiter: self.waiter }
+    }
+}
+
 /// What the unit did with an access, for its owner to act upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
@@ -144,8 +155,8 @@ impl Lsu {
         self.rates.is_some()
     }
 
-    /// Takes an instruction of `warp` issued at `now`, which takes `passes` over the banks; `fill` writes its accesses and gives
-    /// their number, which is returned. An instruction without accesses takes no place.
+    /// Takes an instruction of `warp` issued at `now`, which takes `passes` over the banks; `fill` writes its accesses
+    /// and gives their number, which is returned. An instruction without accesses takes no place.
     pub fn push(
         &mut self,
         now: Cycle,
@@ -298,10 +309,7 @@ impl Lsu {
                     self.refused = Some(refusal);
                     return None;
                 }
-                let number = entry.served as usize;
-                let (line, bytes) = entry.accesses.get(number);
-                let atomic_work = entry.accesses.atomic_work(number);
-                let access = Access { line, bytes, kind, atomic_work, waiter: entry.waiter };
+                let access = entry.next_access(kind);
                 if self.tag_latency > 0 {
                     self.pipe.try_push(now + self.tag_latency, access).ok()?;
                     (None, total)

@@ -21,7 +21,7 @@ pub fn emit(code: &Code) -> Issued {
     let entered = entered(code);
     let registers = code.weights.len();
     let (mut writer, mut readers) = (vec![u32::MAX; registers], vec![Vec::new(); registers]);
-    let mut pressure = Pressure::new(code);
+    let mut pressure = Pressure::new(code, &emitter.varying);
     let mut blocks = Vec::with_capacity(code.blocks.len());
     for block in 0..code.blocks.len() {
         let start = emitter.insts.len();

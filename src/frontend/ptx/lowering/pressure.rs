@@ -1,7 +1,6 @@
 //! How many registers are in use while a block is put in order.
 
 use super::code::Code;
-use super::control::varying;
 use crate::isa::Reg;
 
 /// Registers that a thread can have where an SM holds as many warps as it can: 65,536 for 2,048 threads. `ptxas` starts
@@ -25,12 +24,12 @@ pub struct Pressure<'a> {
 }
 
 impl<'a> Pressure<'a> {
-    /// Of a kernel.
-    pub fn new(code: &'a Code<'a>) -> Self {
+    /// Of a kernel; `varying` are the registers that may differ from lane to lane.
+    pub fn new(code: &'a Code<'a>, varying: &[bool]) -> Self {
         let registers = code.weights.len();
         Pressure {
             code,
-            weights: weights(code),
+            weights: weights(code, varying),
             live_out: code.live_out(),
             block: 0,
             readers: vec![0; registers],
@@ -49,8 +48,9 @@ impl<'a> Pressure<'a> {
         }
         self.held = 0;
         // What lives on and what the block reads, less what it writes first.
-        for word in 0..self.live_out.as_ref().map_or(0, |live_out| live_out[block].len()) {
-            let mut rest = self.live_out.as_ref().map_or(0, |live_out| live_out[block][word]);
+        let live_out =
+            self.live_out.as_ref().map_or(Vec::new(), |live_out| live_out[block].clone());
+        for (word, mut rest) in live_out.into_iter().enumerate() {
             while rest != 0 {
                 self.begin((64 * word) as Reg + rest.trailing_zeros() as Reg);
                 rest &= rest - 1;
@@ -114,9 +114,8 @@ impl<'a> Pressure<'a> {
 
 /// What each register fills: nothing where all lanes have the same value, which is in a uniform register or in the
 /// constant bank, and nothing where its readers depend on what it was made of.
-fn weights(code: &Code) -> Vec<u8> {
-    let varying = varying(code);
-    let of = |(weight, varies): (&u8, bool)| if varies { *weight } else { 0 };
+fn weights(code: &Code, varying: &[bool]) -> Vec<u8> {
+    let of = |(weight, varies): (&u8, &bool)| if *varies { *weight } else { 0 };
     let mut weights: Vec<u8> = code.weights.iter().zip(varying).map(of).collect();
     for pc in (0..code.len()).filter(|pc| code.is_gone(*pc)) {
         for &reg in code.insts[pc].dsts.as_slice() {
