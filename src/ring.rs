@@ -49,6 +49,18 @@ impl<T: Copy + Default> Ring<T> {
         assert!(pushed, "a producer pushed without a credit");
     }
 
+    /// As [`Ring::push`], but before the items that are seen later.
+    #[inline]
+    pub fn insert(&mut self, visible: Cycle, item: T) {
+        self.push(visible, item);
+        let mut place = self.len - 1;
+        while place > 0 && self.slots[self.slot(place - 1)].0 > visible {
+            let (before, here) = (self.slot(place - 1), self.slot(place));
+            self.slots.swap(before, here);
+            place -= 1;
+        }
+    }
+
     /// The oldest item, if it can be seen at `now`.
     #[inline]
     pub fn front(&self, now: Cycle) -> Option<&T> {
@@ -130,6 +142,16 @@ mod tests {
         assert_eq!(ring.pop(Cycle(0)), Some(0));
         assert_eq!(ring.try_push(Cycle(0), 9), Ok(()));
         assert_eq!(ring.iter().copied().collect::<Vec<_>>(), [1, 2, 9]);
+    }
+
+    #[test]
+    fn an_item_is_inserted_before_those_seen_later() {
+        let mut ring = Ring::new(4);
+        for (cycle, item) in [(5, 'c'), (9, 'd'), (2, 'a'), (2, 'b')] {
+            ring.insert(Cycle(cycle), item);
+        }
+        assert_eq!(ring.iter().copied().collect::<String>(), "abcd");
+        assert_eq!([ring.next_visible(), Cycle(2)], [Cycle(2); 2]);
     }
 
     #[test]

@@ -148,7 +148,7 @@ fn a_chase_on_every_preset_costs_the_sum_of_its_latencies() {
                 ("clocks.dram_khz", khz),
                 ("dram.timing.refi", json!(0)),
                 // A slice as near as any.
-                ("l2.outer_latency", json!(0)),
+                ("l2.distance", json!("Alike")),
             ],
         );
         let [l1, l2, dram] = latencies(&machine);
@@ -210,8 +210,8 @@ fn the_presets_have_the_latencies_that_their_sources_give() {
     for (name, published) in published {
         let l2 = preset(name, &[]).l2.clone();
         // A slice half way between the nearest and the farthest.
-        let tags = json!(l2.tag_latency.get() + l2.outer_latency.get() / 2);
-        let half_way = [("l2.outer_latency", json!(0)), ("l2.tag_latency", tags)];
+        let tags = json!(l2.tag_latency.size() + l2.distance.longest() / 2);
+        let half_way = [("l2.distance", json!("Alike")), ("l2.tag_latency", tags)];
         let changes = [&half_way[..], &[("dram.timing.refi", json!(0))]].concat();
         let have = latencies(&preset(name, &changes));
         println!("{name}: {have:?}");

@@ -4,7 +4,6 @@ mod common;
 
 use common::{Script, Step, preset, row, run};
 use gsim::config::Machine;
-use gsim::gpu::total;
 use gsim::stats::LsuReason;
 use serde_json::json;
 
@@ -76,6 +75,13 @@ fn lanes_of_eight_bytes_take_a_pass_for_each_half_of_the_warp() {
     assert_eq!(each(16, 16), one + 6);
     // One word for all.
     assert_eq!(each(8, 0), one + 2);
+    // One lane: a pass for each of its registers.
+    let of_a_lane = |bytes: u8| {
+        each_round(&machine, 1, |_| {
+            vec![Step::Load { dst: 1, src: 1, addresses: vec![BASE], bytes }]
+        })
+    };
+    assert_eq!([4, 8, 16].map(of_a_lane), [one, one + 2, one + 6]);
 }
 
 #[test]
@@ -153,23 +159,22 @@ fn lanes_of_one_counter_keep_a_slice_for_a_cycle_and_a_quarter_each() {
 }
 
 #[test]
-fn outer_slices_answer_later() {
-    let machine = preset("h200", &[("l2.slice_hash", json!("RoundRobin"))]);
+fn a_load_costs_as_much_more_as_its_slice_lies_farther_away() {
+    let corners = json!({"Corners": {"across": 14, "along": 10, "copies": 20}});
+    let khz = json!(1_000_000);
+    let clocks = ["clocks.core_khz", "clocks.noc_khz", "clocks.l2_khz"].map(|at| (at, khz.clone()));
+    let places = [("l2.slice_hash", json!("RoundRobin")), ("l2.distance", corners)];
+    let machine = preset("h200", &[&clocks[..], &places].concat());
+    // SM 0 belongs to the partition of the slices with even numbers, and lies in their first corner.
     let latency = |slice: u64| {
         let address = BASE / (94 * 256) * (94 * 256) + slice * 256;
         each_round(&machine, 1, move |_| {
             vec![Step::LoadPastL1 { dst: 1, src: 1, addresses: vec![address], bytes: 4 }]
         })
     };
-    let latencies: Vec<u64> = (0..16).map(latency).collect();
-    let outer = (machine.l2.outer_latency.get() as f64 * 1980.0 / 1703.0).round() as u64;
-    for pair in 0..8 {
-        let later = outer * pair / 7;
-        for slice in [2 * pair, 2 * pair + 1] {
-            let apart = latencies[slice as usize] as i64 - (latencies[0] + later) as i64;
-            assert!(apart.abs() <= 2, "slice {slice}: {latencies:?}");
-        }
+    for pair in [0, 1, 7, 8, 15, 47 - 8, 46] {
+        let way = 14 * (pair % 8) / 7 + 10 * (pair / 8 % 6) / 5;
+        let [near, far] = [2 * pair, 2 * pair + 1].map(|slice| latency(slice) - latency(0));
+        assert_eq!([near, far], [way, way + 20], "pair {pair}");
     }
-    let seen = run(&machine, || Script::new(1, 32, |_, _| vec![load(0, 1, true, 1)]));
-    assert_eq!(total(&seen.components.l2).reads(), 1);
 }

@@ -110,6 +110,8 @@ fn sm() -> impl Strategy<Value = Changes> {
                 ("sm.policy", policy),
                 ("sm.max_ctas", json!(ctas)),
                 ("sm.cta_release", json!(release)),
+                ("sm.cta_start_latency", json!(7 * (queue - 1))),
+                ("sm.warp_start_interval", json!(width)),
                 ("lsu.queue", json!(queue)),
                 ("lsu.segment", json!(segment)),
                 ("lsu.refusal_blocks", json!(blocks)),
@@ -192,6 +194,8 @@ fn l2() -> impl Strategy<Value = Changes> {
         if let Some(latency) = coalescer.pointer_mut("/PerGpc/latency") {
             *latency = json!(tag_latency.min(latency.as_u64().unwrap() as u32));
         }
+        let corners = json!({"Corners": {"across": 3, "along": 1, "copies": 2}});
+        let distances = [json!("Alike"), corners];
         vec![
             ("l2.mode", json!(mode)),
             ("l2.slice_hash", json!(hash)),
@@ -212,7 +216,7 @@ fn l2() -> impl Strategy<Value = Changes> {
             ("l2.mshr_mergers", json!(mergers)),
             ("l2.input_queue", json!(input)),
             ("l2.tag_latency", json!(tag_latency)),
-            ("l2.outer_latency", json!(3 * (tag_latency % 2))),
+            ("l2.distance", distances[tag_latency as usize % 2].clone()),
             ("l2.reply_queue", json!(reply)),
             ("l2.miss_queue", json!(5)),
         ]

@@ -4,8 +4,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::Agreement;
+use super::samples::rows;
 use crate::config::ResolvedRun;
-use crate::config::micro::{MicroFile, MicroPoint};
+use crate::config::micro::{MicroFile, MicroPoint, Points};
 use crate::config::study::{Axis, StudyPoint};
 use crate::error::{Error, Result};
 use crate::native::MicroReport;
@@ -93,9 +94,10 @@ pub fn save(
         for (name, picture) in &pictures {
             picture.write(&folder.join(name))?;
         }
-        write_file(&folder.join(TABLE_FILE), &csv(file, compared)?)?;
+        let rows = rows(file, compared);
+        write_file(&folder.join(TABLE_FILE), &csv(file, &rows)?)?;
         let names: Vec<&str> = pictures.iter().map(|(name, _)| name.as_str()).collect();
-        let page = page(file, compared, device, &names);
+        let page = page(file, &rows, device, &names);
         write_file(&folder.join("README.md"), page.as_bytes())
     })
 }
@@ -108,28 +110,38 @@ fn picture_name(file: &MicroFile, place: usize) -> String {
         .collect()
 }
 
-/// Both answers over the first axis, where its points are numbers.
+/// Both answers over the first axis, where its points are numbers; in their order, where they are samples.
 fn chart(file: &MicroFile, compared: &[Compared], place: usize) -> Option<Chart> {
     let benchmark = &file.config.benchmarks[place];
     let [axis @ Axis::Field { .. }] = benchmark.axes.as_slice() else { return None };
     let of_this: Vec<&Compared> = compared.iter().filter(|one| one.benchmark == place).collect();
-    let x: Option<Vec<f64>> =
-        of_this.iter().map(|one| one.labels[0].replace('_', "").parse().ok()).collect();
+    let are_samples = benchmark.points == Points::Samples;
+    let x: Option<Vec<f64>> = of_this
+        .iter()
+        .enumerate()
+        .map(|(place, one)| match are_samples {
+            true => Some(place as f64 + 1.0),
+            false => one.labels[0].replace('_', "").parse().ok(),
+        })
+        .collect();
     let x = x.filter(|x| x.len() > 3)?;
-    let line = |name: &str, dashed: bool, of: &dyn Fn(&Compared) -> f64| LineSeries {
-        name: name.to_owned(),
-        points: x.iter().zip(&of_this).map(|(x, one)| (*x, of(one))).collect(),
-        dashed,
-        ..LineSeries::default()
+    let line = |name: &str, mut values: Vec<f64>| {
+        if are_samples {
+            values.sort_by(f64::total_cmp);
+        }
+        let points = x.iter().copied().zip(values).collect();
+        LineSeries { name: name.to_owned(), points, ..LineSeries::default() }
     };
-    let mut series = vec![line("gsim", false, &|one| one.simulated)];
-    if of_this.iter().all(|one| one.measured.is_some()) {
-        series
-            .push(line("GPU", false, &|one| one.measured.map_or(f64::NAN, |[_, value, _]| value)));
-    }
+    let mut series = vec![line("gsim", of_this.iter().map(|one| one.simulated).collect())];
+    let measured = of_this.iter().map(|one| one.measured.map(|[_, value, _]| value));
+    series.extend(measured.collect::<Option<_>>().map(|measured| line("GPU", measured)));
     let field = axis.name().rsplit('.').next().unwrap_or_default();
     let growing = x.iter().all(|x| *x > 0.0) && x[x.len() - 1] > 16.0 * x[0];
-    let x_axis = if growing { plot::Axis::log2(field) } else { plot::Axis::new(field) };
+    let x_axis = match are_samples {
+        true => plot::Axis::new(format!("{field}, from the least answer to the greatest")),
+        false if growing => plot::Axis::log2(field),
+        false => plot::Axis::new(field),
+    };
     let x_axis = plot::Axis { format: plot::Format::Prefixed, ..x_axis };
     let y = plot::Axis::new(benchmark.asks.unit()).from_zero();
     Some(Chart {
@@ -182,17 +194,22 @@ fn page(
             facts.name, facts.driver, facts.cuda, device.gsim
         );
     }
-    for (what, is_latency) in [("latencies", true), ("throughputs", false)] {
+    for (what, is_latency, near) in [("latencies", true, 0.02), ("throughputs", false, 0.05)] {
         let pairs: Vec<(f64, f64)> = compared
             .iter()
             .filter(|one| one.unit.starts_with("cycles/") == is_latency)
             .filter_map(|one| Some((one.simulated, one.measured?[1])))
             .collect();
+        let is_near = |&&(simulated, measured): &&(f64, f64)| {
+            (simulated / measured - 1.0).abs() <= near
+        };
         if let Some(sum) = Agreement::of(&pairs) {
             let _ = writeln!(
                 page,
-                "- {} {what}: mean absolute error {:.1} %, geometric mean of gsim/GPU {:.3}",
+                "- {} {what}: {} within {:.0} %, mean absolute error {:.1} %, geometric mean of gsim/GPU {:.3}",
                 sum.pairs,
+                pairs.iter().filter(is_near).count(),
+                100.0 * near,
                 100.0 * sum.mape,
                 sum.ratio
             );

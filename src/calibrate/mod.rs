@@ -3,6 +3,7 @@
 pub mod correlate;
 mod errors;
 pub mod micro;
+mod samples;
 mod waits;
 
 pub use errors::Agreement;

@@ -44,12 +44,26 @@ pub struct Benchmark {
     /// What is varied; each combination is a question of its own.
     #[serde(default)]
     pub axes: Vec<Axis>,
+    /// What of its points is compared.
+    #[serde(default)]
+    pub points: Points,
     /// The parameter of the kernel that makes the difference, and its two values.
     pub over: (String, Setting, Setting),
     /// How much work a run does: an expression over the kernel's parameters.
     pub work: Amount,
     /// What is asked.
     pub asks: Asks,
+}
+
+/// What of a question's points is compared with a GPU's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Points {
+    /// Each.
+    #[default]
+    Each,
+    /// Their mean and quartiles: they are samples of something that no program can choose and that differs from card to
+    /// card, such as where a line or an SM lies.
+    Samples,
 }
 
 /// What a micro-benchmark asks.

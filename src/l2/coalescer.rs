@@ -66,9 +66,9 @@ impl Coalescer {
         self.arrivals.is_empty()
     }
 
-    /// A request comes by in cycle `at`.
+    /// A request comes by in cycle `at`, before those that have a longer way.
     pub fn expect(&mut self, at: Cycle, request: Request) {
-        self.arrivals.push(at, request);
+        self.arrivals.insert(at, request);
     }
 
     /// When the next request comes by.

@@ -5,6 +5,7 @@
 //! looked up a cycle, in the order of arrival; a refused one holds up those behind it.
 
 mod coalescer;
+mod distance;
 mod exit;
 mod far;
 mod lookup;

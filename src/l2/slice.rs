@@ -1,6 +1,7 @@
 //! One slice: its queues and its time. What it does with a request is in `lookup.rs`.
 
 use super::coalescer::Coalescer;
+use super::distance::Distances;
 use super::exit::Exit;
 use super::far::Far;
 use super::port::{DataPort, Side};
@@ -34,6 +35,7 @@ pub struct Slice {
     /// Bytes of one fetch request.
     pub(super) fetch_bytes: u32,
     tag_latency: u64,
+    distances: Distances,
     data_latency: u64,
     pub(super) sectors: Sectors,
     pub(super) tags: TagArray,
@@ -116,7 +118,8 @@ impl Slice {
             line_bits: line_bits(line),
             burst_bytes: machine.dram.burst_bytes(),
             fetch_bytes: config.fetch.get(),
-            tag_latency: Slice::tag_latency(config, number),
+            tag_latency: config.tag_latency.cycles(),
+            distances: Distances::new(machine, number),
             data_latency: config.data_latency.cycles(),
             sectors,
             valid: vec![0; tags.len()].into(),
@@ -139,13 +142,6 @@ impl Slice {
         }
     }
 
-    /// From arrival at slice `number` to its tags [L2 cycles].
-    fn tag_latency(config: &L2Config, number: usize) -> u64 {
-        const STEPS: u64 = 8;
-        let step = number as u64 / 2 % STEPS;
-        config.tag_latency.cycles() + config.outer_latency.cycles() * step / (STEPS - 1)
-    }
-
     /// Counters since construction.
     pub fn stats(&self) -> &L2Stats {
         &self.stats
@@ -153,15 +149,16 @@ impl Slice {
 
     /// Requests that it can hold that are not looked up yet.
     pub fn room(config: &L2Config) -> usize {
-        config.input_queue.size() + config.tag_latency.size() + config.outer_latency.size()
+        config.input_queue.size() + config.tag_latency.size() + config.distance.longest()
     }
 
     /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].
     pub fn accept(&mut self, now: Cycle, core: Cycle, mut request: Request) {
         request.stamps.at_slice = core.into();
-        let looked_up = now + self.tag_latency;
+        let is_copy = self.is_paired() && self.map.home(request.line) != self.number;
+        let looked_up = now + self.tag_latency + self.distances.to(request.sm, is_copy);
         match &mut self.coalescer {
-            None => self.input.push(looked_up, request),
+            None => self.input.insert(looked_up, request),
             Some(coalescer) => {
                 coalescer.expect(Cycle(looked_up.0 - coalescer.latency()), request);
             }

@@ -11,6 +11,7 @@ use super::verify::Agreement;
 use crate::config::WorkloadSpec;
 use crate::error::{Error, Result};
 use crate::report::{write_file, write_folder};
+use crate::stats::quantile;
 use crate::workload::Verdict;
 
 /// Name of the file.
@@ -110,19 +111,13 @@ impl Times {
     pub fn of(samples: &[f64]) -> Self {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
-        let last = sorted.len() - 1;
-        // Between two samples, the line through them.
-        let at = |share: f64| {
-            let place = share * last as f64;
-            let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-            low + (high - low) * place.fract()
-        };
+        let at = |share| quantile(&sorted, share);
         Times {
             median: at(0.5),
             quarter: at(0.25),
             three_quarters: at(0.75),
-            least: sorted[0],
-            greatest: sorted[last],
+            least: at(0.0),
+            greatest: at(1.0),
             samples: sorted.len() as u32,
         }
     }

@@ -82,17 +82,19 @@ impl Request {
     }
 
     /// Bytes that the request itself carries, besides the header; a store in pieces of `store_piece` bytes, with
-    /// `mask_bytes` more where it does not write all of them.
+    /// `mask_bytes` more where it does not write all of them. An atomic of more than one operand has its masks always.
     #[inline]
     pub fn data_bytes(&self, store_piece: u32, mask_bytes: u32) -> u32 {
-        match self.kind {
-            RequestKind::Fetch | RequestKind::Load => 0,
-            RequestKind::Store if store_piece > 1 => {
-                let pieces = Sectors::new(u128::BITS, store_piece).around(self.bytes);
-                bytes_of(pieces) + if pieces == self.bytes { 0 } else { mask_bytes }
-            }
-            RequestKind::Store | RequestKind::Atomic => bytes_of(self.bytes),
-        }
+        /// Of an atomic's operand, at most.
+        const OPERAND: u32 = 8;
+        let whole = match self.kind {
+            RequestKind::Fetch | RequestKind::Load => return 0,
+            RequestKind::Store if store_piece > 1 => self.bytes,
+            RequestKind::Atomic if store_piece > 1 && bytes_of(self.bytes) > OPERAND => 0,
+            RequestKind::Store | RequestKind::Atomic => return bytes_of(self.bytes),
+        };
+        let pieces = Sectors::new(u128::BITS, store_piece).around(self.bytes);
+        bytes_of(pieces) + if pieces == whole { 0 } else { mask_bytes }
     }
 }
 

@@ -78,6 +78,8 @@ pub struct Sm {
     shared_latency: u64,
     releases_per_cycle: u32,
     cta_launch_interval: u64,
+    cta_start_latency: u64,
+    warp_start_interval: u64,
     next_cta_launch: Cycle,
     next_age: u64,
     pub(super) stores_in_flight: u64,
@@ -138,6 +140,8 @@ impl Sm {
             shared_latency,
             releases_per_cycle: machine.l1.releases_per_cycle.get(),
             cta_launch_interval: config.cta_launch_interval.cycles(),
+            cta_start_latency: config.cta_start_latency.cycles(),
+            warp_start_interval: config.warp_start_interval.cycles(),
             next_cta_launch: Cycle(0),
             next_age: 0,
             stores_in_flight: 0,
@@ -171,8 +175,8 @@ impl Sm {
         self.ctas.has_room()
     }
 
-    /// Starts a CTA, which `fill` writes; its warps can issue from the next cycle on. When `fill` says
-    /// that there is none left, nothing happens and the answer is false.
+    /// Starts a CTA, which `fill` writes; its warps can issue from the next cycle on, or later as their start
+    /// takes time. When `fill` says that there is none left, nothing happens and the answer is false.
     pub fn start_cta<E>(
         &mut self,
         now: Cycle,
@@ -186,10 +190,12 @@ impl Sm {
         self.next_cta_launch = now + self.cta_launch_interval;
         let warps = self.program.cta_warps;
         let first = self.ctas.start(warps as u32);
+        let mut issues = now + 1 + self.cta_start_latency;
         for warp in first..first + warps {
             self.next_age += 1;
             let stream = self.ctas.stream(warp);
-            self.warps.start(warp, self.next_age, stream, &self.program, now, now + 1);
+            self.warps.start(warp, self.next_age, stream, &self.program, now, issues);
+            issues = issues + self.warp_start_interval;
             if self.warps.alive >> warp & 1 == 0 {
                 self.ctas.end_warp(self.ctas.of_warp(warp));
             }
@@ -242,15 +248,15 @@ impl Sm {
             }
             let Some(released) = cache.release(now) else { break };
             let journey = Journey::filled(&released, now);
-            self.access_done(now, released.waiter.tracker, &journey);
+            self.access_done(now, released.waiter.tracker, &journey, true);
         }
         if let Some((waiter, accesses)) = self.hits.pop(now) {
             for _ in 0..accesses {
-                self.access_done(now, waiter.tracker, &Journey::hit(&waiter, now));
+                self.access_done(now, waiter.tracker, &Journey::hit(&waiter, now), false);
             }
         }
         if let Some(waiter) = self.shared.pop(now) {
-            self.finish_access(now, waiter.tracker, &Journey::shared(&waiter, now));
+            self.finish_access(now, waiter.tracker, &Journey::shared(&waiter, now), false);
         }
         if self.lsu.is_empty() {
             self.lsu.rest();
@@ -280,7 +286,7 @@ impl Sm {
             ReplyKind::Data => {
                 let waiter = cache.bypass_arrived(reply);
                 let journey = Journey::bypassed(&waiter, &reply.stamps, now);
-                self.access_done(now, waiter.tracker, &journey);
+                self.access_done(now, waiter.tracker, &journey, true);
             }
             ReplyKind::Ack => {
                 let warp = usize::from(reply.slot);
@@ -292,27 +298,31 @@ impl Sm {
         }
     }
 
-    /// An access of the latency ledger has its data.
-    fn access_done(&mut self, now: Cycle, place: u16, journey: &Journey) {
+    /// An access of the latency ledger has its data, from the L2 or from here.
+    fn access_done(&mut self, now: Cycle, place: u16, journey: &Journey, from_l2: bool) {
         journey.charge_latency(&mut self.latency_ledger);
         self.latency_accesses += 1;
-        self.finish_access(now, place, journey);
+        self.finish_access(now, place, journey, from_l2);
     }
 
-    fn finish_access(&mut self, now: Cycle, place: u16, journey: &Journey) {
+    fn finish_access(&mut self, now: Cycle, place: u16, journey: &Journey, from_l2: bool) {
+        let warp = self.outstanding.warp(place);
+        let ready = if from_l2 { self.lsu.pass_data(now, warp) } else { now };
         let schedulers = self.schedulers.len();
         let ledger = &mut self.issue_ledger;
         let done = self.outstanding.access_done(now, place, journey, schedulers, ledger);
         let Some(done) = done else {
             return;
         };
-        let warp = usize::from(done.warp);
         for &reg in done.dsts.as_slice() {
-            self.warps.set_ready_at(warp, reg, now, FROM_MEMORY);
+            self.warps.set_ready_at(warp, reg, ready, FROM_MEMORY);
         }
         self.warps.pending_loads[warp] -= 1;
         if self.warps.on_memory >> warp & 1 == 1 {
             self.warps.wait_for_operands(warp, &self.program, now, now);
+            if ready > now {
+                self.warps.passing |= self.warps.on_arithmetic & 1 << warp;
+            }
         }
         self.leave_fence_if_done(now, warp);
         self.end_cta_if_done(self.ctas.of_warp(warp));

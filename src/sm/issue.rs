@@ -116,8 +116,10 @@ impl Sm {
     /// Why a scheduler with no ready warp is idle: the reason of the warp that is nearest to issue.
     fn idle_slot(&self, mask: u64) -> Slot {
         let warps = &self.warps;
-        if warps.on_arithmetic & mask != 0 {
+        if warps.on_arithmetic & !(warps.starting | warps.passing) & mask != 0 {
             Slot::Charged(IssueReason::Arithmetic)
+        } else if warps.passing & mask != 0 {
+            Slot::Charged(IssueReason::LsuServing)
         } else if warps.on_memory & mask != 0 {
             Slot::Memory
         } else if (warps.at_barrier | warps.at_fence) & mask != 0 {
@@ -229,7 +231,7 @@ impl Sm {
         let bytes = u32::from(op.bytes);
         if is_shared(op, &addresses) {
             self.stats.shared_instructions += 1;
-            let passes = self.banks.passes(&addresses, bytes);
+            let passes = self.passes(op, &addresses);
             self.stats.shared_passes += u64::from(passes);
             let waiter = self.tracked_waiter(now);
             let pushed = self
@@ -259,11 +261,8 @@ impl Sm {
         } else {
             self.tracked_waiter(now)
         };
-        let passes = if kind == AccessKind::Load && self.lsu.has_banks() {
-            self.banks.passes(&addresses, bytes)
-        } else {
-            0
-        };
+        let hits_by_banks = kind == AccessKind::Load && self.lsu.has_banks();
+        let passes = if hits_by_banks { self.passes(op, &addresses) } else { 0 };
         let accesses = self.lsu.push(now, warp, Target::Cache(kind), passes, waiter, |list| {
             match segment {
                 Segment::HalfWarp => {
@@ -297,6 +296,20 @@ impl Sm {
             self.stores_in_flight += accesses as u64;
         } else {
             self.track(now, scheduler, warp, dsts, accesses);
+        }
+    }
+
+    /// Passes over the banks that an instruction takes. In a unit of two stages, a pass of a load gives each lane one
+    /// register.
+    fn passes(&self, op: MemoryOp, addresses: &LaneAddresses) -> u32 {
+        const REGISTER: u32 = 4;
+        let bytes = u32::from(op.bytes);
+        match self.banks.passes(addresses, bytes) {
+            0 => 0,
+            passes if self.lsu.has_banks() && op.kind == MemoryKind::Load => {
+                passes.max(bytes.div_ceil(REGISTER))
+            }
+            passes => passes,
         }
     }
 

@@ -112,6 +112,12 @@ impl Outstanding {
         }
     }
 
+    /// The warp of the outstanding instruction at `place`.
+    #[inline]
+    pub fn warp(&self, place: u16) -> usize {
+        usize::from(self.trackers[usize::from(place)].warp)
+    }
+
     /// One access of the instruction at `place` has its data at `now`. Gives the instruction when it was the last;
     /// waits for it are then explained by this access's journey.
     pub fn access_done(

@@ -57,8 +57,12 @@ pub struct Warps {
     pub alive: u64,
     /// The next instruction's registers are ready.
     pub ready: u64,
-    /// The next instruction waits for results of arithmetic.
+    /// The next instruction waits for results of arithmetic, or for one of the two below.
     pub on_arithmetic: u64,
+    /// The warp has come, and its first instruction cannot issue yet.
+    pub starting: u64,
+    /// The warp's data has come from the L2 and passes over to its registers.
+    pub passing: u64,
     /// The next instruction waits for data from memory.
     pub on_memory: u64,
     /// The warp waits at a barrier.
@@ -92,6 +96,8 @@ impl Warps {
             alive: 0,
             ready: 0,
             on_arithmetic: 0,
+            starting: 0,
+            passing: 0,
             on_memory: 0,
             at_barrier: 0,
             at_fence: 0,
@@ -126,6 +132,7 @@ impl Warps {
         if self.fetch(warp, stream, program) {
             self.alive |= 1 << warp;
             self.wait_for_operands(warp, program, now, first);
+            self.starting |= self.on_arithmetic & 1 << warp;
         }
     }
 
@@ -231,6 +238,8 @@ impl Warps {
         let due = std::mem::take(&mut self.wheel[now.0 as usize % WHEEL]);
         self.ready |= due;
         self.on_arithmetic &= !due;
+        self.starting &= !due;
+        self.passing &= !due;
     }
 
     /// The next cycle in which a warp wakes.

@@ -2,10 +2,12 @@
 
 mod counters;
 mod ledger;
+mod quantile;
 mod reasons;
 
 pub use counters::Stats;
 pub use ledger::{Ledger, Reason};
+pub use quantile::quantile;
 pub use reasons::{IssueReason, LatencyStage, LsuReason};
 
 /// Per scheduler and cycle: issued, or the one reason that it was not.

@@ -20,14 +20,16 @@ __device__ __forceinline__ unsigned cg(const wide* p) {
     return v.x ^ v.y ^ v.z ^ v.w;
 }
 
+// Four pointers that go on by themselves, so that nothing but loads is on the way from one round to the next.
 #define READ(NAME, TYPE, LOAD)                                                                      \
     extern "C" __global__ void NAME(const TYPE* data, u64 distance, int count, int passes, unsigned* out) { \
-        const TYPE* mine = data + blockIdx.x * distance;                                            \
-        unsigned sum = 0;                                                                           \
+        const TYPE* mine = data + blockIdx.x * distance + threadIdx.x;                              \
+        unsigned sum = 0, threads = blockDim.x;                                                     \
         for (int pass = 0; pass < passes; ++pass) {                                                 \
-            for (int i = threadIdx.x; i < count; i += 4 * blockDim.x) {                             \
-                unsigned a = LOAD(mine + i), b = LOAD(mine + i + blockDim.x);                       \
-                unsigned c = LOAD(mine + i + 2 * blockDim.x), d = LOAD(mine + i + 3 * blockDim.x);  \
+            const TYPE *p = mine, *q = p + threads, *r = q + threads, *s = r + threads;             \
+            for (int i = count; i > 0; i -= 4 * threads) {                                          \
+                unsigned a = LOAD(p), b = LOAD(q), c = LOAD(r), d = LOAD(s);                        \
+                p += 4 * threads, q += 4 * threads, r += 4 * threads, s += 4 * threads;             \
                 sum ^= a ^ b ^ c ^ d;                                                               \
             }                                                                                       \
         }                                                                                           \
@@ -72,4 +74,14 @@ extern "C" __global__ void copy_16(const wide* from, wide* to, u64 distance, int
         #pragma unroll
         for (int j = 0; j < 4; ++j) target[i + j * blockDim.x] = v[j];
     }
+}
+
+// A word a thread, as streaming kernels have it: many CTAs that each do little.
+extern "C" __global__ void one_read(const unsigned* from, unsigned* to) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x, value = from[i];
+    if (value == ~0u) to[i] = value;
+}
+extern "C" __global__ void one_copy(const unsigned* from, unsigned* to) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    to[i] = from[i];
 }

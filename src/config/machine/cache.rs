@@ -112,12 +112,19 @@ pub enum L2Mode {
 
 /// How an address chooses its slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum SliceHash {
     /// Blocks of `interleave` bytes go round the slices.
     RoundRobin,
     /// Every round of blocks starts at a slice that a hash of the round's number chooses, so that no stride
     /// stays with a few slices.
     Hashed,
+    /// Two neighbouring slices take turns at four blocks. Which two is drawn for every four blocks, so that a few of them
+    /// can meet in one pair of slices, and many spread evenly. Needs an even number of slices.
+    Pairs {
+        /// Rounds over all pairs that are shuffled together [rounds, 1..=64].
+        rounds: Bounded<1, 64>,
+    },
 }
 
 /// Whether SMs share all slices, or half of them serve half of the SMs.
@@ -198,6 +205,37 @@ impl DataPort {
     }
 }
 
+/// How much longer the way from an SM is to some slices than to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Distance {
+    /// All ways are alike.
+    Alike,
+    /// The GPCs of a partition lie in the corners of a rectangle, in the order of their numbers, and its slices in
+    /// between, in rows and columns.
+    Corners {
+        /// From one side to the other [L2 cycles, 0..=255].
+        across: Bounded<0, 255>,
+        /// From one end to the other [L2 cycles, 0..=255].
+        along: Bounded<0, 255>,
+        /// To the lines that are at home in the other partition, besides, wherever they are found
+        /// [L2 cycles, 0..=255].
+        copies: Bounded<0, 255>,
+    },
+}
+
+impl Distance {
+    /// The longest one [L2 cycles].
+    pub fn longest(&self) -> usize {
+        match self {
+            Distance::Alike => 0,
+            Distance::Corners { across, along, copies } => {
+                across.size() + along.size() + copies.size()
+            }
+        }
+    }
+}
+
 impl L2Coalescer {
     /// Reads that share a reply, at most.
     pub fn requests(&self) -> usize {
@@ -254,13 +292,12 @@ pub struct L2Config {
     /// Requests one entry serves, the first one included [requests, 1..=64].
     pub mshr_mergers: Bounded<1, 64>,
     /// Requests of the interconnect waiting for the slice, besides those in the pipe to its tags, which
-    /// holds `tag_latency` and `outer_latency` of them [packets, 1..=1024].
+    /// holds one for each cycle of the longest way there [packets, 1..=1024].
     pub input_queue: Bounded<1, 1024>,
     /// From arrival to the tag lookup [L2 cycles, 0..=1023].
     pub tag_latency: Bounded<0, 1023>,
-    /// What that takes longer in the slices that lie farthest away; pairs of slices lie farther and farther from the
-    /// SMs, in eight steps, again and again [L2 cycles, 0..=1023].
-    pub outer_latency: Bounded<0, 1023>,
+    /// What that takes longer where SM and slice lie far apart.
+    pub distance: Distance,
     /// From the tag lookup, or from a line's arrival, to the reply network [L2 cycles, 1..=1023].
     pub data_latency: Bounded<1, 1023>,
     /// How long a request keeps others from the data.

@@ -12,7 +12,7 @@ mod sm;
 use serde::{Deserialize, Serialize};
 
 pub use cache::{
-    DataPort, L1Config, L2Coalescer, L2Config, L2Mode, L2Partitions, LoadsLook, Replacement,
+    DataPort, Distance, L1Config, L2Coalescer, L2Config, L2Mode, L2Partitions, LoadsLook, Replacement,
     SetIndex, SliceHash, StorePolicy, line_bits, sets_index_check,
 };
 pub use dram::{DramConfig, DramScheduler, DramTiming, GroupBits, RowPolicy, WriteDrain};
@@ -173,6 +173,9 @@ impl Check for MachineFields {
             return Err(format!(
                 "l2.slices ({slices}) is not a multiple of dram.channels ({channels})"
             ));
+        }
+        if matches!(self.l2.slice_hash, SliceHash::Pairs { .. }) && slices % 2 != 0 {
+            return Err(format!("l2.slice_hash: Pairs, but l2.slices ({slices}) is odd"));
         }
         self.check_lsu()?;
         self.check_partitions()?;

@@ -22,7 +22,8 @@ pub struct NocConfig {
     pub header_bytes: Bounded<1, 64>,
     /// Stores move their line in pieces of so many bytes; a power of two [bytes, 1..=32].
     pub store_piece: Bounded<1, 32>,
-    /// Masks of a store that does not write all bytes of its pieces [bytes, 0..=64].
+    /// Masks of a store that does not write all bytes of its pieces, and of an atomic where stores move in pieces
+    /// [bytes, 0..=64].
     pub mask_bytes: Bounded<0, 64>,
     /// From the last flit's departure to its arrival [NoC cycles, 1..=1023].
     pub latency: Bounded<1, 1023>,

@@ -149,6 +149,16 @@ impl Lsu {
         self.rates.map_or(1, |rates| rates.lines as usize)
     }
 
+    /// Data for a warp has come from the L2: when the pass over is that brings it to the registers, where it takes one.
+    #[inline]
+    pub fn pass_data(&mut self, now: Cycle, warp: usize) -> Cycle {
+        let Some(rates) = self.rates else { return now };
+        let due = &mut self.warp_due[warp];
+        let passed = now.max(*due);
+        *due = passed + rates.pass_interval;
+        passed
+    }
+
     /// True when data that hits goes by passes over the banks, whose number [`Lsu::push`] needs.
     #[inline]
     pub fn has_banks(&self) -> bool {
