@@ -15,6 +15,8 @@ pub struct Ring<T> {
     head: usize,
     len: usize,
     capacity: usize,
+    /// When the oldest item can be seen; never when there is none. Most looks at a queue ask for no more.
+    next: Cycle,
 }
 
 impl<T: Copy + Default> Ring<T> {
@@ -22,7 +24,7 @@ impl<T: Copy + Default> Ring<T> {
     pub fn new(capacity: usize) -> Self {
         assert!(capacity > 0, "a ring needs room for one item");
         let slots = vec![(Cycle::default(), T::default()); capacity.next_power_of_two()];
-        Ring { slots: slots.into_boxed_slice(), head: 0, len: 0, capacity }
+        Ring { slots: slots.into_boxed_slice(), head: 0, len: 0, capacity, next: Cycle::NEVER }
     }
 
     #[inline]
@@ -35,6 +37,9 @@ impl<T: Copy + Default> Ring<T> {
     pub fn try_push(&mut self, visible: Cycle, item: T) -> Result<(), T> {
         if self.len == self.capacity {
             return Err(item);
+        }
+        if self.len == 0 {
+            self.next = visible;
         }
         let slot = self.slot(self.len);
         self.slots[slot] = (visible, item);
@@ -52,15 +57,13 @@ impl<T: Copy + Default> Ring<T> {
     /// The oldest item, if it can be seen at `now`.
     #[inline]
     pub fn front(&self, now: Cycle) -> Option<&T> {
-        let (visible, item) = &self.slots[self.head];
-        (self.len > 0 && *visible <= now).then_some(item)
+        (self.next <= now && self.len > 0).then(|| &self.slots[self.head].1)
     }
 
     /// As [`Ring::front`], for change.
     #[inline]
     pub fn front_mut(&mut self, now: Cycle) -> Option<&mut T> {
-        let (visible, item) = &mut self.slots[self.head];
-        (self.len > 0 && *visible <= now).then_some(item)
+        (self.next <= now && self.len > 0).then(|| &mut self.slots[self.head].1)
     }
 
     /// Takes the oldest item, if it can be seen at `now`.
@@ -69,13 +72,14 @@ impl<T: Copy + Default> Ring<T> {
         let item = *self.front(now)?;
         self.head = self.slot(1);
         self.len -= 1;
+        self.next = if self.len == 0 { Cycle::NEVER } else { self.slots[self.head].0 };
         Some(item)
     }
 
     /// The cycle at which the oldest item can be seen; [`Cycle::NEVER`] when empty.
     #[inline]
     pub fn next_visible(&self) -> Cycle {
-        if self.len == 0 { Cycle::NEVER } else { self.slots[self.head].0 }
+        self.next
     }
 
     /// Items held, visible or not.

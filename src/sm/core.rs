@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ctas::{Ctas, Residency};
+use super::issue::Standstill;
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Served};
 use super::pipelines::Pipelines;
@@ -20,12 +21,24 @@ use crate::stats::{IssueLedger, IssueReason, LatencyLedger, LsuLedger, LsuReason
 use crate::units::Cycle;
 
 /// What a scheduler did in its last cycle, and does until something happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Slot {
     /// It issued, or did not for this reason.
     Charged(IssueReason),
     /// It waits for its oldest outstanding access.
     Memory,
+}
+
+impl PartialEq for Slot {
+    /// As numbers: what is derived compares case by case, and every scheduler asks in most cycles.
+    #[inline]
+    fn eq(&self, other: &Slot) -> bool {
+        let number = |slot: &Slot| match slot {
+            Slot::Charged(reason) => *reason as u8,
+            Slot::Memory => u8::MAX,
+        };
+        number(self) == number(other)
+    }
 }
 
 /// Address rules of the load/store unit.
@@ -61,6 +74,8 @@ pub struct Sm {
     pub(super) memory_turn: usize,
     /// What each scheduler did last, and from which cycle on.
     slots: Box<[(Slot, Cycle)]>,
+    /// What the schedulers saw in their last cycle, when none could issue.
+    pub(super) standstill: Option<Standstill>,
     pub(super) pipelines: Pipelines,
     pub(super) issue_width: u32,
     pub(super) holds: Holds,
@@ -113,6 +128,7 @@ impl Sm {
             scheduler_masks: (0..schedulers).map(mask_of).collect(),
             memory_turn: 0,
             slots: vec![(Slot::Charged(IssueReason::NoWarp), Cycle(0)); schedulers].into(),
+            standstill: None,
             pipelines: Pipelines::new(&config.arithmetic, schedulers),
             issue_width: config.issue_width.get(),
             holds: Holds {
@@ -163,6 +179,7 @@ impl Sm {
         self.next_cta_launch = now;
         self.next_event = Cycle::NEVER;
         self.slots.fill((Slot::Charged(IssueReason::NoWarp), now));
+        self.standstill = None;
     }
 
     /// True when a CTA could start, now or after the launch interval.
@@ -194,7 +211,7 @@ impl Sm {
                 self.ctas.end_warp(self.ctas.of_warp(warp));
             }
         }
-        self.end_cta_if_done(self.ctas.of_warp(first));
+        self.end_cta_if_done(self.ctas.of_warp(first), now + 1);
         self.note_residency(now + 1);
         self.next_event = self.next_event.min(now + 1);
         Ok(true)
@@ -258,10 +275,8 @@ impl Sm {
             self.tick_lsu(now, cache);
         }
         self.warps.wake(now);
-        self.note_residency(now);
         let issued = self.issue(now);
         self.lsu_ledger.charge(self.lsu.state, 1);
-        self.note_residency(now + 1);
         self.charged_to = now + 1;
         self.next_event = self.find_next_event(now, issued, cache);
     }
@@ -287,7 +302,7 @@ impl Sm {
                 self.stores_in_flight -= 1;
                 self.warps.pending_stores[warp] -= 1;
                 self.leave_fence_if_done(now, warp);
-                self.end_cta_if_done(self.ctas.of_warp(warp));
+                self.end_cta_if_done(self.ctas.of_warp(warp), now);
             }
         }
     }
@@ -315,7 +330,7 @@ impl Sm {
             self.warps.wait_for_operands(warp, &self.program, now, now);
         }
         self.leave_fence_if_done(now, warp);
-        self.end_cta_if_done(self.ctas.of_warp(warp));
+        self.end_cta_if_done(self.ctas.of_warp(warp), now);
     }
 
     fn leave_fence_if_done(&mut self, now: Cycle, warp: usize) {
@@ -329,9 +344,11 @@ impl Sm {
         self.warps.pending_loads[warp] > 0 || self.warps.pending_stores[warp] > 0
     }
 
-    pub(super) fn end_cta_if_done(&mut self, slot: usize) {
+    /// Ends the CTA in `slot` if nothing of it is left; it is not there from cycle `from` on.
+    pub(super) fn end_cta_if_done(&mut self, slot: usize, from: Cycle) {
         if self.ctas.try_end(slot, &self.warps) {
             self.stats.ctas += 1;
+            self.note_residency(from);
         }
     }
 
@@ -353,14 +370,10 @@ impl Sm {
         self.charged_to = until;
     }
 
-    /// Who is there from cycle `from` on; who was before is counted when that is a change.
-    #[inline]
-    fn note_residency(&mut self, from: Cycle) {
-        let there = (self.warps.alive, self.ctas.resident() > 0);
-        if there != self.there {
-            self.count_residency(from);
-            self.there = there;
-        }
+    /// A warp or a CTA has come or gone: who is there from cycle `from` on. Who was before is counted.
+    pub(super) fn note_residency(&mut self, from: Cycle) {
+        self.count_residency(from);
+        self.there = (self.warps.alive, self.ctas.resident() > 0);
     }
 
     /// Counts who was there before cycle `to`.
