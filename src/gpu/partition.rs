@@ -207,8 +207,8 @@ impl Partition {
     /// Notes when a channel is due next.
     #[inline]
     pub(super) fn find_dram_due(&mut self) {
-        let due = self.channels.iter().map(Channel::due);
-        self.dram_core = due.fold(Cycle::NEVER, Cycle::min);
+        let due = self.channels.iter().map(Channel::due_clock);
+        self.dram_core = self.clocks.dram.core_cycle_of(due.fold(Cycle::NEVER, Cycle::min));
     }
 
     /// Advances to `end`, or as far as what is known of the reply network allows: all before its clock `network`.

@@ -83,13 +83,11 @@ pub struct Members {
     others: [u64; WORDS - 1],
 }
 
-impl Iterator for Members {
-    type Item = usize;
-
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
+impl Members {
+    /// Goes to the next word that has a member. Most machines have no more ports than the first one has bits.
+    #[inline(never)]
+    fn next_word(&mut self) -> Option<()> {
         while self.bits == 0 {
-            // Most machines have no more ports than the first word has bits.
             if self.others == [0; WORDS - 1] {
                 return None;
             }
@@ -97,6 +95,18 @@ impl Iterator for Members {
             self.bits = next;
             self.base += 64;
             self.others = [others[0], others[1], 0];
+        }
+        Some(())
+    }
+}
+
+impl Iterator for Members {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.bits == 0 {
+            self.next_word()?;
         }
         let port = self.base + self.bits.trailing_zeros() as usize;
         self.bits &= self.bits - 1;

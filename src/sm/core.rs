@@ -315,10 +315,8 @@ impl Sm {
     }
 
     fn finish_access(&mut self, now: Cycle, place: u16, journey: &Journey) {
-        let schedulers = self.schedulers.len();
         let ledger = &mut self.issue_ledger;
-        let done = self.outstanding.access_done(now, place, journey, schedulers, ledger);
-        let Some(done) = done else {
+        let Some(done) = self.outstanding.access_done(now, place, journey, ledger) else {
             return;
         };
         let warp = usize::from(done.warp);

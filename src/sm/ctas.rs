@@ -5,6 +5,7 @@ use crate::config::machine::{CarveOut, CtaRelease};
 use crate::error::{Error, Result};
 use crate::isa::{BARRIERS, BarrierKind, BarrierUse, Cta, Kernel, WARP, WarpStream};
 
+use super::scheduler::SLOTS;
 use super::warps::Warps;
 
 /// How many CTAs of a kernel an SM holds at once.
@@ -80,6 +81,8 @@ pub struct Ctas {
     release: CtaRelease,
     cta_warps: usize,
     slots: Vec<Slot>,
+    /// By warp slot: the CTA slot, and the warp's number there. A division would take longer than what asks for it.
+    places: [(u8, u8); SLOTS],
     /// Slots without a CTA, the lowest last.
     free: Vec<usize>,
 }
@@ -107,7 +110,8 @@ struct Barrier {
 impl Ctas {
     /// No slot.
     pub fn new(release: CtaRelease) -> Self {
-        Ctas { release, cta_warps: 1, slots: Vec::new(), free: Vec::new() }
+        let places = [(0, 0); SLOTS];
+        Ctas { release, cta_warps: 1, slots: Vec::new(), places, free: Vec::new() }
     }
 
     /// Makes the slots for a kernel. No CTA may be resident.
@@ -115,6 +119,9 @@ impl Ctas {
         debug_assert_eq!(self.free.len(), self.slots.len());
         self.cta_warps = residency.cta_warps;
         self.slots.resize_with(residency.ctas, Slot::default);
+        for (warp, place) in self.places.iter_mut().enumerate() {
+            *place = ((warp / self.cta_warps) as u8, (warp % self.cta_warps) as u8);
+        }
         self.free = (0..residency.ctas).rev().collect();
     }
 
@@ -148,13 +155,14 @@ impl Ctas {
     /// The CTA slot of a warp slot.
     #[inline]
     pub fn of_warp(&self, warp: usize) -> usize {
-        warp / self.cta_warps
+        usize::from(self.places[warp].0)
     }
 
     /// The instructions of a warp slot.
     #[inline]
     pub fn stream(&self, warp: usize) -> &WarpStream {
-        &self.slots[warp / self.cta_warps].cta.warps[warp % self.cta_warps]
+        let (slot, number) = self.places[warp];
+        &self.slots[usize::from(slot)].cta.warps[usize::from(number)]
     }
 
     /// A warp arrives at a barrier of its CTA, and waits there if that is how it uses it. When all that it is for

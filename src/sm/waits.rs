@@ -20,6 +20,8 @@ const AT_FIRST: usize = 512;
 pub struct Tracker {
     /// Its warp slot.
     pub warp: u8,
+    /// The scheduler of that.
+    scheduler: u8,
     /// Registers that wait for it.
     pub dsts: Operands,
     /// Accesses whose data has not arrived.
@@ -69,8 +71,8 @@ impl Outstanding {
     /// Notes an instruction of `accesses` accesses, issued by `scheduler`; gives its place.
     pub fn add(&mut self, warp: usize, dsts: Operands, accesses: u16, scheduler: usize) -> u16 {
         self.sequence += 1;
-        let tracker =
-            Tracker { warp: warp as u8, dsts, remaining: accesses, sequence: self.sequence };
+        let (warp, remaining, sequence) = (warp as u8, accesses, self.sequence);
+        let tracker = Tracker { warp, scheduler: scheduler as u8, dsts, remaining, sequence };
         let place = match self.free.pop() {
             Some(place) => {
                 self.trackers[usize::from(place)] = tracker;
@@ -119,7 +121,6 @@ impl Outstanding {
         now: Cycle,
         place: u16,
         journey: &Journey,
-        schedulers: usize,
         ledger: &mut IssueLedger,
     ) -> Option<Tracker> {
         let tracker = &mut self.trackers[usize::from(place)];
@@ -128,7 +129,7 @@ impl Outstanding {
             return None;
         }
         let tracker = *tracker;
-        let waits = &mut self.waits[usize::from(tracker.warp) % schedulers];
+        let waits = &mut self.waits[usize::from(tracker.scheduler)];
         let is_front =
             |waits: &Waits| waits.outstanding.front() == Some(&(place, tracker.sequence));
         if is_front(waits) {
@@ -152,6 +153,6 @@ impl Outstanding {
 
 impl Default for Tracker {
     fn default() -> Self {
-        Tracker { warp: 0, dsts: Operands::NONE, remaining: 0, sequence: 0 }
+        Tracker { warp: 0, scheduler: 0, dsts: Operands::NONE, remaining: 0, sequence: 0 }
     }
 }
