@@ -38,20 +38,22 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == self.capacity {
             return Err(item);
         }
+        self.push(visible, item);
+        Ok(())
+    }
+
+    /// Appends `item` and gives it where it lies. The caller holds a credit for the room, so a full queue is a broken
+    /// invariant.
+    #[inline]
+    pub fn push(&mut self, visible: Cycle, item: T) -> &mut T {
+        assert!(self.len < self.capacity, "a producer pushed without a credit");
         if self.len == 0 {
             self.next = visible;
         }
         let slot = self.slot(self.len);
         self.slots[slot] = (visible, item);
         self.len += 1;
-        Ok(())
-    }
-
-    /// Appends `item`. The caller holds a credit for the room, so a full queue is a broken invariant.
-    #[inline]
-    pub fn push(&mut self, visible: Cycle, item: T) {
-        let pushed = self.try_push(visible, item).is_ok();
-        assert!(pushed, "a producer pushed without a credit");
+        &mut self.slots[slot].1
     }
 
     /// The oldest item, if it can be seen at `now`.

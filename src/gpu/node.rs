@@ -244,9 +244,10 @@ impl Node {
     }
 
     /// Hears of replies on their way here, in order, with the network cycle in which each can be taken.
-    pub fn expect(&mut self, replies: impl Iterator<Item = (Cycle, Reply)>) {
-        let noc = self.noc;
-        self.inbox.extend(replies.map(|(tick, reply)| (noc.core_cycle_of(tick), reply)));
+    pub fn expect(&mut self, replies: &[(Cycle, Reply)]) {
+        for (tick, reply) in replies {
+            self.inbox.push_back((self.noc.core_cycle_of(*tick), *reply));
+        }
         self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |&(cycle, _)| cycle);
     }
 

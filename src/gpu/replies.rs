@@ -140,10 +140,11 @@ impl Replies {
         &self.replied
     }
 
-    /// The replies that went on their way to `sm` since the last time.
-    pub fn take_coming(&mut self, sm: usize) -> impl Iterator<Item = Coming> {
+    /// Tells `note` of the replies that went on their way to `sm` since the last time.
+    pub fn take_coming(&mut self, sm: usize, note: impl FnOnce(&[Coming])) {
         self.replied.set(sm, false);
-        self.coming[sm].drain(..)
+        note(&self.coming[sm]);
+        self.coming[sm].clear();
     }
 
     /// The slices whose replies left their input of the network, as [`Replies::home`] says, and when, since the
@@ -207,11 +208,12 @@ impl Replies {
                 }
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
                 let input = number * self.sharing + usize::from(part);
-                if shares_port {
-                    self.crossbar.push_sharing(tick, input, sm, data, *reply);
+                let reply = if shares_port {
+                    self.crossbar.push_sharing(tick, input, sm, data, *reply)
                 } else {
-                    self.crossbar.push(tick, input, sm, data, *reply);
-                }
+                    self.crossbar.push(tick, input, sm, data, *reply)
+                };
+                reply.stamps.replied = cycle.into();
                 inlet.next += 1;
             }
         }

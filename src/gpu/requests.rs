@@ -356,13 +356,13 @@ impl Requests {
     fn take_in(&mut self, tick: Cycle, now: Cycle) {
         for number in self.ready.iter() {
             let port = &mut self.ports[number];
-            let mut request = port.waiting.pop_front().expect("it asks");
+            let request = port.waiting.pop_front().expect("it asks");
             port.left.push(now);
             self.left.set(number, true);
-            request.stamps.injected = now.into();
             let slice = self.map.slice(request.line, request.sm);
             let bytes = request.data_bytes(self.store_piece, self.mask_bytes);
-            self.crossbar.push(tick, number, slice, bytes, request);
+            let request = self.crossbar.push(tick, number, slice, bytes, request);
+            request.stamps.injected = now.into();
             let Some(front) = port.waiting.front() else {
                 self.ready.set(number, false);
                 self.asking.set(number, false);

@@ -67,8 +67,8 @@ impl Coalescer {
     }
 
     /// A request comes by in cycle `at`.
-    pub fn expect(&mut self, at: Cycle, request: Request) {
-        self.arrivals.push(at, request);
+    pub fn expect(&mut self, at: Cycle, request: Request) -> &mut Request {
+        self.arrivals.push(at, request)
     }
 
     /// When the next request comes by.

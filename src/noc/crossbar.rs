@@ -243,11 +243,19 @@ impl<P: Packet> Crossbar<P> {
         usize::from(self.counts[input]) < self.room
     }
 
-    /// Queues a packet of `data_bytes` besides the header, before the tick of `now`. The caller has asked
-    /// [`Crossbar::has_room`].
-    pub fn push(&mut self, now: Cycle, input: usize, output: usize, data_bytes: u32, packet: P) {
+    /// Queues a packet of `data_bytes` besides the header, before the tick of `now`, and gives it where it lies. The caller
+    /// has asked [`Crossbar::has_room`].
+    #[inline]
+    pub fn push(
+        &mut self,
+        now: Cycle,
+        input: usize,
+        output: usize,
+        data_bytes: u32,
+        packet: P,
+    ) -> &mut P {
         let flits = self.flits[data_bytes as usize];
-        self.queue(now, input, output, flits, packet);
+        self.queue(now, input, output, flits, packet)
     }
 
     /// As [`Crossbar::push`], of a packet that leaves its input together with the one pushed before it, which has the same
@@ -259,19 +267,34 @@ impl<P: Packet> Crossbar<P> {
         output: usize,
         data_bytes: u32,
         packet: P,
-    ) {
+    ) -> &mut P {
         let flits = (0, self.flits[data_bytes as usize].1);
-        self.queue(now, input, output, flits, packet);
+        self.queue(now, input, output, flits, packet)
     }
 
-    fn queue(&mut self, now: Cycle, input: usize, output: usize, flits: (u16, u16), packet: P) {
+    #[inline]
+    fn queue(
+        &mut self,
+        now: Cycle,
+        input: usize,
+        output: usize,
+        flits: (u16, u16),
+        packet: P,
+    ) -> &mut P {
         assert!(self.has_room(input), "a packet was pushed into a full input");
         let count = usize::from(self.counts[input]);
         let entry = &mut self.waiting[input * self.room + count];
         (entry.output, entry.flits) = (output as u16, flits);
-        self.packets[input * self.room + usize::from(entry.place)] = packet;
+        let place = input * self.room + usize::from(entry.place);
         self.counts[input] += 1;
-        let is_shared = flits.0 == 0;
+        self.want(now, input, output, flits.0 == 0);
+        self.packets[place] = packet;
+        &mut self.packets[place]
+    }
+
+    /// An input has a packet more for an output.
+    #[inline]
+    fn want(&mut self, now: Cycle, input: usize, output: usize, is_shared: bool) {
         let Output { wanted_by, shared_by, free_from, .. } = &mut self.outputs[output];
         if wanted_by.contains(input) {
             return;
@@ -400,7 +423,9 @@ impl<P: Packet> Crossbar<P> {
         output.last_arrival = arrives;
         let is_first = output.pipe.is_empty();
         match sent(Sent { input: chosen, output: port, arrives, is_first, packet }) {
-            Landing::Expected(free_from) => output.expected.push(free_from, ()),
+            Landing::Expected(free_from) => {
+                output.expected.push(free_from, ());
+            }
             Landing::Waits => {
                 if is_first {
                     self.arrivals[port] = arrives;

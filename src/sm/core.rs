@@ -284,8 +284,12 @@ impl Sm {
     fn tick_lsu(&mut self, now: Cycle, cache: &mut impl DataCache) {
         let Sm { lsu, hits, shared, hit_latency, shared_latency, .. } = self;
         lsu.tick(now, cache, |served| match served {
-            Served::Hit(waiter, accesses) => hits.push(now + *hit_latency, (waiter, accesses)),
-            Served::Shared(waiter) => shared.push(now + *shared_latency, waiter),
+            Served::Hit(waiter, accesses) => {
+                hits.push(now + *hit_latency, (waiter, accesses));
+            }
+            Served::Shared(waiter) => {
+                shared.push(now + *shared_latency, waiter);
+            }
         });
     }
 
