@@ -241,9 +241,10 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
     /// From the request network to the memory and to the SMs.
     fn tell_arrivals(&mut self) {
         for slice in self.requests.arrived().iter() {
-            for (cycle, request) in self.requests.take_arrived(slice) {
-                self.memory.accept(slice, cycle, request);
-            }
+            let memory = &mut self.memory;
+            self.requests.take_arrived(slice, |cycle, request| {
+                memory.accept(slice, cycle, request);
+            });
         }
         for sm in self.requests.left().iter() {
             self.nodes[sm].note_leaves(self.requests.take_left(sm));

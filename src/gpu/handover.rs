@@ -7,14 +7,15 @@ use super::partition::Partition;
 use crate::parts::Reply;
 use crate::units::Cycle;
 
-/// A reply that leaves a slice for the reply network.
+/// A reply that leaves a slice for the reply network. The reply comes first, so that it is copied as it is aligned.
+#[repr(C)]
 pub struct Departure {
-    /// The slice, among those of the partition.
-    pub part: u16,
-    /// When.
-    pub cycle: Cycle,
     /// The reply, before it bears the stamp of this.
     pub reply: Reply,
+    /// When.
+    pub cycle: Cycle,
+    /// The slice, among those of the partition.
+    pub part: u16,
     /// It leaves the slice together with the one before it, and reaches another SM.
     pub shares_port: bool,
 }

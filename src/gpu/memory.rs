@@ -61,7 +61,7 @@ impl<P: DerefMut<Target = Partition>> Memory<'_, P> {
     }
 
     /// Takes a request that the network brought to `slice` in cycle `core`.
-    pub fn accept(&mut self, slice: usize, core: Cycle, request: Request) {
+    pub fn accept(&mut self, slice: usize, core: Cycle, request: &Request) {
         let (partition, part) = self.replies.home(slice);
         self.partitions[partition].accept(part, core, request);
     }

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::clocks::Domain;
+use super::replies::Coming;
 use crate::config::Machine;
 use crate::error::Result;
 use crate::isa::Cta;
 use crate::l1::L1;
-use crate::parts::{Reply, Request};
+use crate::parts::Request;
 use crate::sm::{Program, Residency, Sm};
 use crate::units::Cycle;
 
@@ -35,7 +36,7 @@ pub struct Node {
     pub l1: L1,
     noc: Domain,
     /// Replies on their way here, with the core cycle from which each can be taken.
-    inbox: VecDeque<(Cycle, Reply)>,
+    inbox: VecDeque<Coming>,
     /// The cycle of the first of them; never when there is none.
     next_reply: Cycle,
     /// When requests at the front of the miss queue leave it for the network, as far as known.
@@ -186,7 +187,7 @@ impl Node {
 
     fn tick(&mut self, now: Cycle) {
         let has_reply = self.next_reply <= now;
-        let reply = if has_reply { self.inbox.front().map(|(_, reply)| reply) } else { None };
+        let reply = self.inbox.front().filter(|_| has_reply).map(|coming| &coming.reply);
         let had_room = self.sm.has_room();
         if !self.sm.is_idle() {
             self.busy_to = now + 1;
@@ -194,7 +195,7 @@ impl Node {
         self.sm.tick(now, reply, &mut self.l1);
         if has_reply {
             self.inbox.pop_front();
-            self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |&(cycle, _)| cycle);
+            self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |coming| coming.at);
         }
         if !had_room && self.sm.has_room() {
             self.room_since = now;
@@ -244,11 +245,11 @@ impl Node {
     }
 
     /// Hears of replies on their way here, in order, with the network cycle in which each can be taken.
-    pub fn expect(&mut self, replies: &[(Cycle, Reply)]) {
-        for (tick, reply) in replies {
-            self.inbox.push_back((self.noc.core_cycle_of(*tick), *reply));
+    pub fn expect(&mut self, replies: &[Coming]) {
+        for Coming { reply, at } in replies {
+            self.inbox.push_back(Coming { reply: *reply, at: self.noc.core_cycle_of(*at) });
         }
-        self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |&(cycle, _)| cycle);
+        self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |coming| coming.at);
     }
 
     /// Hears when the next requests leave the miss queue, in order.

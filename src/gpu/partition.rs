@@ -131,9 +131,9 @@ impl Partition {
     }
 
     /// Takes a request that the network brought to slice `part` in cycle `core`.
-    pub fn accept(&mut self, part: usize, core: Cycle, request: Request) {
+    pub fn accept(&mut self, part: usize, core: Cycle, request: &Request) {
         let l2_now = self.clocks.l2.ticks_before(core + 1);
-        self.slices[part].accept(l2_now, core, request);
+        self.slices[part].accept(l2_now, core, *request);
         self.wake(part, l2_now + self.first_look);
         self.unanswered += 1;
     }

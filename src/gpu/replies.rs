@@ -12,7 +12,14 @@ use crate::units::Cycle;
 const AT_FIRST: usize = 256;
 
 /// A reply on its way, with the network cycle in which it can be taken.
-type Coming = (Cycle, Reply);
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Coming {
+    /// The reply, which comes first so that it is copied as it is aligned.
+    pub reply: Reply,
+    /// When it can be taken.
+    pub at: Cycle,
+}
 
 /// Its SM hears of a reply as soon as it is on its way.
 impl Packet for Reply {
@@ -185,7 +192,7 @@ impl Replies {
         for tick in ticks {
             let Replies { crossbar, coming, replied, left, taken, .. } = self;
             crossbar.tick_observed(Cycle(tick), &mut |sent: Sent<'_, Reply>| {
-                coming[sent.output].push((sent.arrives, *sent.packet));
+                coming[sent.output].push(Coming { reply: *sent.packet, at: sent.arrives });
                 replied.set(sent.output, true);
                 left.push((sent.input, now));
                 // Its SM takes one a cycle, which makes room in the next.

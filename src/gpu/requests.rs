@@ -41,7 +41,15 @@ struct Door {
     /// The first network cycle in which the next one can arrive: one a cycle.
     free_from: Cycle,
     /// Requests that arrived, to be told to the slice.
-    arrived: Vec<(Cycle, Request)>,
+    arrived: Vec<Arrived>,
+}
+
+/// A request that has arrived at a slice. It comes first, so that it is copied as it is aligned.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Arrived {
+    request: Request,
+    cycle: Cycle,
 }
 
 impl Port {
@@ -76,7 +84,7 @@ impl Door {
     fn take(&mut self, tick: Cycle, cycle: Cycle, request: Request) {
         self.free_from = tick + 1;
         self.held += 1;
-        self.arrived.push((cycle, request));
+        self.arrived.push(Arrived { request, cycle });
     }
 }
 
@@ -231,10 +239,12 @@ impl Requests {
         &self.arrived
     }
 
-    /// The requests that arrived at `slice`, and when, since the last time.
-    pub fn take_arrived(&mut self, slice: usize) -> impl Iterator<Item = (Cycle, Request)> {
+    /// Tells `note` of the requests that arrived at `slice`, and when, since the last time.
+    pub fn take_arrived(&mut self, slice: usize, mut note: impl FnMut(Cycle, &Request)) {
         self.arrived.set(slice, false);
-        self.doors[slice].arrived.drain(..)
+        let arrived = &mut self.doors[slice].arrived;
+        arrived.iter().for_each(|arrived| note(arrived.cycle, &arrived.request));
+        arrived.clear();
     }
 
     /// Advances to `end`, or as far as what the SMs have told allows, and what is known of the slices, whose

@@ -157,6 +157,7 @@ impl Slice {
     }
 
     /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].
+    #[inline]
     pub fn accept(&mut self, now: Cycle, core: Cycle, request: Request) {
         let looked_up = now + self.tag_latency;
         let request = match &mut self.coalescer {

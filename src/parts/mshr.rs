@@ -42,7 +42,9 @@ struct Entry {
     recorded: u16,
 }
 
+/// What waits comes first, so that it is copied as it is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 struct Node<W> {
     waiter: W,
     next: u32,
