@@ -71,23 +71,23 @@ enum Then {
 }
 
 /// Every part, lent for a while.
-pub struct Floor<'a, N, P> {
+pub struct Floor<'a, N, P, const WORDS: usize> {
     pub nodes: &'a mut [N],
-    pub requests: &'a mut Requests,
-    pub memory: Memory<'a, P>,
-    pub roster: &'a mut Roster,
+    pub requests: &'a mut Requests<WORDS>,
+    pub memory: Memory<'a, P, WORDS>,
+    pub roster: &'a mut Roster<WORDS>,
 }
 
 /// Which SMs are looked at.
 #[derive(Clone, Debug)]
-pub struct Roster {
+pub struct Roster<const WORDS: usize> {
     /// The SM that is asked first for the next CTA.
     pub turn: usize,
     /// SMs that may do something before the kernel ends: all as long as there are CTAs.
-    awake: Ports,
+    awake: Ports<WORDS>,
 }
 
-impl Roster {
+impl<const WORDS: usize> Roster<WORDS> {
     /// Of a launch on so many SMs.
     pub fn new(turn: usize, sms: usize) -> Self {
         let mut awake = Ports::default();
@@ -96,7 +96,11 @@ impl Roster {
     }
 }
 
-impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P> {
+impl<N, P, const WORDS: usize> Floor<'_, N, P, WORDS>
+where
+    N: DerefMut<Target = Node>,
+    P: DerefMut<Target = Partition>,
+{
     /// True when every CTA that was started has ended.
     pub fn is_idle(&self) -> bool {
         self.awake().all(|node| node.sm.is_idle())

@@ -37,9 +37,9 @@ struct Inlet {
 }
 
 /// The reply network with its ends.
-pub struct Replies {
+pub struct Replies<const WORDS: usize> {
     clocks: Clocks,
-    crossbar: Crossbar<Reply>,
+    crossbar: Crossbar<Reply, WORDS>,
     /// Slices of a partition.
     sharing: usize,
     /// By slice: its partition, and its place there.
@@ -47,11 +47,11 @@ pub struct Replies {
     /// By partition.
     inlets: Box<[Inlet]>,
     /// Partitions by the cycle of the first of them.
-    departures: Calendar,
+    departures: Calendar<WORDS>,
     /// By SM: replies to be told to it.
     coming: Box<[Vec<Coming>]>,
     /// SMs with such news.
-    replied: Ports,
+    replied: Ports<WORDS>,
     /// By SM: the cycle in which it took its last reply.
     taken: Box<[Cycle]>,
     /// The slices whose replies left their input, and when, to be told to them.
@@ -62,7 +62,7 @@ pub struct Replies {
     every_cycle: bool,
 }
 
-impl Replies {
+impl<const WORDS: usize> Replies<WORDS> {
     /// An empty network.
     pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
@@ -143,7 +143,7 @@ impl Replies {
 
     /// The SMs to be told of replies.
     #[inline]
-    pub fn replied(&self) -> &Ports {
+    pub fn replied(&self) -> &Ports<WORDS> {
         &self.replied
     }
 

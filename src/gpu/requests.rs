@@ -90,32 +90,32 @@ impl Door {
 
 /// The request network with its ends.
 #[derive(Clone, Debug)]
-pub struct Requests {
+pub struct Requests<const WORDS: usize> {
     clocks: Clocks,
     map: AddressMap,
-    crossbar: Crossbar<Request>,
+    crossbar: Crossbar<Request, WORDS>,
     ports: Box<[Port]>,
     /// By SM: cycles before this one need to know of no other request.
     known_to: Box<[Cycle]>,
     /// SMs that may have another at all.
-    followed: Ports,
+    followed: Ports<WORDS>,
     /// SMs with a request in the miss queue.
-    asking: Ports,
+    asking: Ports<WORDS>,
     /// By SM: the first cycle in which the request at the front of that queue may leave it.
     may_leave: Box<[Cycle]>,
     /// Those that the network has room for: the ones whose request may leave in the next cycle, and the others, by the
     /// cycle in which it may.
-    ready: Ports,
-    later: Calendar,
+    ready: Ports<WORDS>,
+    later: Calendar<WORDS>,
     /// SMs to be told of requests that left.
-    left: Ports,
+    left: Ports<WORDS>,
     doors: Box<[Door]>,
     /// Slices to be told of requests that arrived.
-    arrived: Ports,
+    arrived: Ports<WORDS>,
     /// Slices to which a request has come that have no place for it.
-    full: Ports,
+    full: Ports<WORDS>,
     /// Slices by the network cycle in which a request comes to them.
-    arrivals: Calendar,
+    arrivals: Calendar<WORDS>,
     /// Requests that a slice's input queue holds.
     room: usize,
     /// Stores move in pieces of so many bytes.
@@ -132,7 +132,7 @@ pub struct Requests {
     every_cycle: bool,
 }
 
-impl Requests {
+impl<const WORDS: usize> Requests<WORDS> {
     /// An empty network.
     pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
@@ -223,7 +223,7 @@ impl Requests {
 
     /// The SMs to be told of requests that left their miss queue.
     #[inline]
-    pub fn left(&self) -> &Ports {
+    pub fn left(&self) -> &Ports<WORDS> {
         &self.left
     }
 
@@ -235,7 +235,7 @@ impl Requests {
 
     /// The slices to be told of requests that arrived.
     #[inline]
-    pub fn arrived(&self) -> &Ports {
+    pub fn arrived(&self) -> &Ports<WORDS> {
         &self.arrived
     }
 

@@ -162,9 +162,7 @@ impl Slice {
         let looked_up = now + self.tag_latency;
         let request = match &mut self.coalescer {
             None => self.input.push(looked_up, request),
-            Some(coalescer) => {
-                coalescer.expect(Cycle(looked_up.0 - coalescer.latency()), request)
-            }
+            Some(coalescer) => coalescer.expect(Cycle(looked_up.0 - coalescer.latency()), request),
         };
         request.stamps.at_slice = core.into();
     }
