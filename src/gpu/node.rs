@@ -176,6 +176,7 @@ impl Node {
     }
 
     /// Takes requests out of the miss queue that have left it by `now`.
+    #[inline]
     fn free_places(&mut self, now: Cycle) {
         while self.next_leave <= now {
             self.leaves.pop_front();

@@ -314,6 +314,7 @@ impl L1 {
     }
 
     /// Takes the oldest request for the interconnect.
+    #[inline]
     pub fn take_request(&mut self, now: Cycle) -> Option<Request> {
         self.requests_taken += 1;
         self.miss_queue.pop(now)

@@ -320,9 +320,10 @@ impl Sm {
 
     fn finish_access(&mut self, now: Cycle, place: u16, journey: &Journey) {
         let ledger = &mut self.issue_ledger;
-        let Some(done) = self.outstanding.access_done(now, place, journey, ledger) else {
+        if !self.outstanding.access_done(now, place, journey, ledger) {
             return;
-        };
+        }
+        let done = self.outstanding.at(place);
         let warp = usize::from(done.warp);
         for &reg in done.dsts.as_slice() {
             self.warps.set_ready_at(warp, reg, now, FROM_MEMORY);

@@ -114,25 +114,28 @@ impl Outstanding {
         }
     }
 
-    /// One access of the instruction at `place` has its data at `now`. Gives the instruction when it was the last;
-    /// waits for it are then explained by this access's journey.
+    /// The instruction at `place`, which has been added, and not again since it was done.
+    #[inline]
+    pub fn at(&self, place: u16) -> &Tracker {
+        &self.trackers[usize::from(place)]
+    }
+
+    /// One access of the instruction at `place` has its data at `now`. True when it was the last; waits for the instruction
+    /// are then explained by this access's journey.
     pub fn access_done(
         &mut self,
         now: Cycle,
         place: u16,
         journey: &Journey,
         ledger: &mut IssueLedger,
-    ) -> Option<Tracker> {
+    ) -> bool {
         let tracker = &mut self.trackers[usize::from(place)];
         tracker.remaining -= 1;
         if tracker.remaining > 0 {
-            return None;
+            return false;
         }
-        let tracker = *tracker;
         let waits = &mut self.waits[usize::from(tracker.scheduler)];
-        let is_front =
-            |waits: &Waits| waits.outstanding.front() == Some(&(place, tracker.sequence));
-        if is_front(waits) {
+        if waits.outstanding.front() == Some(&(place, tracker.sequence)) {
             let last = waits.since.filter(|&since| since < now).map(|since| (since, now));
             for (from, to) in waits.spans.drain(..).chain(last) {
                 journey.explain(from, to, |reason, cycles| ledger.charge(reason, cycles));
@@ -147,7 +150,7 @@ impl Outstanding {
             }
         }
         self.free.push(place);
-        Some(tracker)
+        true
     }
 }
 

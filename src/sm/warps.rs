@@ -213,6 +213,10 @@ impl Warps {
     /// Moves the warps whose operands become ready at `now` to the ready set.
     #[inline]
     pub fn wake(&mut self, now: Cycle) {
+        if self.on_arithmetic == 0 {
+            // The wheel is large: a look at it may cost more than the rest of the cycle.
+            return;
+        }
         let due = std::mem::take(&mut self.wheel[now.0 as usize % WHEEL]);
         self.ready |= due;
         self.on_arithmetic &= !due;
