@@ -5,24 +5,35 @@
 
 use crate::units::Cycle;
 
+/// An item with the cycle from which it can be seen. The item comes first, so that it is copied as it is aligned: behind a
+/// cycle it would be copied with the gap before it, across the borders of what was written.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+struct Place<T> {
+    item: T,
+    visible: Cycle,
+}
+
 /// A first-in, first-out queue of at most `capacity` items.
 ///
 /// Items leave in the order in which they came; an item that is not yet visible blocks those behind
 /// it, as in a pipe.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    slots: Box<[(Cycle, T)]>,
+    slots: Box<[Place<T>]>,
     head: usize,
     len: usize,
     capacity: usize,
+    /// When the oldest item can be seen; never when there is none. Most looks at a queue ask for no more.
+    next: Cycle,
 }
 
 impl<T: Copy + Default> Ring<T> {
     /// An empty queue for `capacity` items (at least one).
     pub fn new(capacity: usize) -> Self {
         assert!(capacity > 0, "a ring needs room for one item");
-        let slots = vec![(Cycle::default(), T::default()); capacity.next_power_of_two()];
-        Ring { slots: slots.into_boxed_slice(), head: 0, len: 0, capacity }
+        let slots = vec![Place::default(); capacity.next_power_of_two()];
+        Ring { slots: slots.into_boxed_slice(), head: 0, len: 0, capacity, next: Cycle::NEVER }
     }
 
     #[inline]
@@ -36,58 +47,75 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == self.capacity {
             return Err(item);
         }
-        let slot = self.slot(self.len);
-        self.slots[slot] = (visible, item);
-        self.len += 1;
+        self.push(visible, item);
         Ok(())
     }
 
-    /// Appends `item`. The caller holds a credit for the room, so a full queue is a broken invariant.
+    /// Appends `item` and gives it where it lies. The caller holds a credit for the room, so a full queue is a broken
+    /// invariant.
     #[inline]
-    pub fn push(&mut self, visible: Cycle, item: T) {
-        let pushed = self.try_push(visible, item).is_ok();
-        assert!(pushed, "a producer pushed without a credit");
+    pub fn push(&mut self, visible: Cycle, item: T) -> &mut T {
+        assert!(self.len < self.capacity, "a producer pushed without a credit");
+        if self.len == 0 {
+            self.next = visible;
+        }
+        let slot = self.slot(self.len);
+        self.slots[slot] = Place { item, visible };
+        self.len += 1;
+        &mut self.slots[slot].item
     }
 
     /// As [`Ring::push`], but before the items that are seen later.
     #[inline]
-    pub fn insert(&mut self, visible: Cycle, item: T) {
+    pub fn insert(&mut self, visible: Cycle, item: T) -> &mut T {
         self.push(visible, item);
         let mut place = self.len - 1;
-        while place > 0 && self.slots[self.slot(place - 1)].0 > visible {
+        while place > 0 && self.slots[self.slot(place - 1)].visible > visible {
             let (before, here) = (self.slot(place - 1), self.slot(place));
             self.slots.swap(before, here);
             place -= 1;
         }
+        self.next = self.slots[self.head].visible;
+        let slot = self.slot(place);
+        &mut self.slots[slot].item
     }
 
     /// The oldest item, if it can be seen at `now`.
     #[inline]
     pub fn front(&self, now: Cycle) -> Option<&T> {
-        let (visible, item) = &self.slots[self.head];
-        (self.len > 0 && *visible <= now).then_some(item)
+        (self.next <= now && self.len > 0).then(|| &self.slots[self.head].item)
     }
 
     /// As [`Ring::front`], for change.
     #[inline]
     pub fn front_mut(&mut self, now: Cycle) -> Option<&mut T> {
-        let (visible, item) = &mut self.slots[self.head];
-        (self.len > 0 && *visible <= now).then_some(item)
+        (self.next <= now && self.len > 0).then(|| &mut self.slots[self.head].item)
     }
 
     /// Takes the oldest item, if it can be seen at `now`.
     #[inline]
     pub fn pop(&mut self, now: Cycle) -> Option<T> {
-        let item = *self.front(now)?;
+        if self.next > now || self.len == 0 {
+            return None;
+        }
+        Some(self.take())
+    }
+
+    /// Takes the oldest item, visible or not; there is one.
+    #[inline]
+    pub fn take(&mut self) -> T {
+        debug_assert!(self.len > 0, "an item was taken that is not there");
+        let item = self.slots[self.head].item;
         self.head = self.slot(1);
         self.len -= 1;
-        Some(item)
+        self.next = if self.len == 0 { Cycle::NEVER } else { self.slots[self.head].visible };
+        item
     }
 
     /// The cycle at which the oldest item can be seen; [`Cycle::NEVER`] when empty.
     #[inline]
     pub fn next_visible(&self) -> Cycle {
-        if self.len == 0 { Cycle::NEVER } else { self.slots[self.head].0 }
+        self.next
     }
 
     /// Items held, visible or not.
@@ -116,7 +144,7 @@ impl<T: Copy + Default> Ring<T> {
 
     /// The items, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).map(|offset| &self.slots[self.slot(offset)].1)
+        (0..self.len).map(|offset| &self.slots[self.slot(offset)].item)
     }
 }
 

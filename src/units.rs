@@ -78,18 +78,31 @@ impl fmt::LowerHex for LineAddr {
 pub struct Divisor {
     by: u64,
     reciprocal: u64,
+    /// Below this number the reciprocal, rounded up, gives the quotient at once.
+    near: u64,
 }
 
 impl Divisor {
     /// Not zero.
     pub fn new(by: u64) -> Self {
-        Divisor { by, reciprocal: u64::MAX / by }
+        let near = if by == 1 { 0 } else { u64::MAX / by };
+        Divisor { by, reciprocal: u64::MAX / by, near }
     }
 
     /// The number itself.
     #[inline]
     pub fn get(self) -> u64 {
         self.by
+    }
+
+    /// Quotient of `number`.
+    #[inline]
+    pub fn quotient(self, number: u64) -> u64 {
+        if number < self.near {
+            // The reciprocal is too large by less than 1, so the product by less than 1 / `by`: no quotient is passed.
+            return ((u128::from(number) * u128::from(self.reciprocal + 1)) >> 64) as u64;
+        }
+        if self.by == 1 { number } else { self.divide(number).0 }
     }
 
     /// Quotient and remainder of `number`.
@@ -123,6 +136,7 @@ mod tests {
             let numbers = (0..1000).chain((0..1000).map(|i| u64::MAX - i));
             for number in numbers.chain((1..1000u64).map(|i| i.wrapping_mul(by).wrapping_sub(1))) {
                 assert_eq!(divisor.divide(number), (number / by, number % by), "{number} / {by}");
+                assert_eq!(divisor.quotient(number), number / by, "{number} / {by}");
             }
         }
     }

@@ -110,7 +110,7 @@ fn sm() -> impl Strategy<Value = Changes> {
                 ("sm.policy", policy),
                 ("sm.max_ctas", json!(ctas)),
                 ("sm.cta_release", json!(release)),
-                ("sm.cta_start_latency", json!(7 * (queue - 1))),
+                ("sm.cta_turnaround", json!(7 * (queue - 1))),
                 ("sm.warp_start_interval", json!(width)),
                 ("lsu.queue", json!(queue)),
                 ("lsu.segment", json!(segment)),
@@ -157,7 +157,8 @@ fn l2() -> impl Strategy<Value = Changes> {
     // Sectors, and the requests that fetch one.
     let fetch = (0u32..=2, 0u32..=2).prop_map(|(a, b)| (32u32 << a.max(b), 32u32 << a.min(b)));
     let mode = prop_oneof![3 => Just("Cache"), 1 => Just("PassThrough")];
-    let hash = prop_oneof![Just("RoundRobin"), Just("Hashed")];
+    let pairs = json!({"Pairs": {"rounds": 2}});
+    let hash = prop_oneof![Just(json!("RoundRobin")), Just(json!("Hashed")), Just(pairs)];
     let sizes = (0u32..=2, 1u32..=2, 1u32..=3, 1u32..=2);
     let queues = (1u32..=2, 0u32..=5, 1u32..=2);
     let partitions = prop_oneof![
@@ -198,7 +199,7 @@ fn l2() -> impl Strategy<Value = Changes> {
         let distances = [json!("Alike"), corners];
         vec![
             ("l2.mode", json!(mode)),
-            ("l2.slice_hash", json!(hash)),
+            ("l2.slice_hash", if slices % 2 == 0 { hash } else { json!("Hashed") }),
             ("sm.gpcs", json!([0, 1])),
             ("sm.tpc_sms", json!(tpc_sms)),
             ("l2.partitions", partitions),

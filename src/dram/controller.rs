@@ -7,7 +7,7 @@ use crate::units::Cycle;
 use super::bank::{Banks, CLOSED};
 use super::drain::Drain;
 use super::mapping::Mapping;
-use super::queue::{NONE, Queue, Slot};
+use super::queue::{Entry, NONE, Queue, Slot};
 use super::refresh::{Refresh, Step};
 use super::request::{Completion, Request, Sent};
 use super::scheduler::{Action, Scheduler};
@@ -329,15 +329,16 @@ impl Controller {
         if entry.bursts > 0 {
             return;
         }
+        let Entry { write, tag, first_command, .. } = *entry;
         self.count_to(now + 1);
-        let entry = self.queue.remove(slot);
+        self.queue.remove(slot);
         self.scheduler.touch(bank);
         self.queue_changed();
-        if entry.write {
+        if write {
             self.stats.writes += 1;
         } else {
             self.stats.reads += 1;
-            let completion = Completion { tag: entry.tag, first_command: entry.first_command };
+            let completion = Completion { tag, first_command };
             self.completions.push(data_end + self.latency_out, completion);
         }
     }

@@ -217,17 +217,12 @@ impl Queue {
     }
 
     /// Takes the request in `slot` out and frees those that waited for it.
-    pub fn remove(&mut self, slot: Slot) -> Entry {
-        let entry = *self.entry(slot);
-        if entry.dependents > 0 {
-            let mut other = entry.links[BY_BANK].younger;
-            while other != NONE {
-                let younger = &mut self.entries[usize::from(other)];
-                younger.blockers -= u16::from(entry.conflicts(younger));
-                other = younger.links[BY_BANK].younger;
-            }
+    pub fn remove(&mut self, slot: Slot) {
+        let Entry { bank, write, dependents, .. } = *self.entry(slot);
+        if dependents > 0 {
+            self.free_dependents(slot);
         }
-        let (bank, direction) = (entry.bank as usize, usize::from(entry.write));
+        let (bank, direction) = (bank as usize, usize::from(write));
         unlink(&mut self.entries, &mut self.banks[bank], BY_BANK, slot);
         unlink(&mut self.entries, &mut self.directions[direction], BY_DIRECTION, slot);
         self.counts[bank][direction] -= 1;
@@ -236,7 +231,17 @@ impl Queue {
         }
         self.waiting[direction] -= 1;
         self.free.push(slot);
-        entry
+    }
+
+    /// The younger requests for the same bytes wait no longer for the one in `slot`.
+    fn free_dependents(&mut self, slot: Slot) {
+        let entry = *self.entry(slot);
+        let mut other = entry.links[BY_BANK].younger;
+        while other != NONE {
+            let younger = &mut self.entries[usize::from(other)];
+            younger.blockers -= u16::from(entry.conflicts(younger));
+            other = younger.links[BY_BANK].younger;
+        }
     }
 }
 

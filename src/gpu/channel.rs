@@ -37,7 +37,8 @@ pub struct Data {
 /// A DRAM controller, and when it is due.
 pub struct Channel {
     clocks: Clocks,
-    burst_bytes: u32,
+    /// A burst's bytes are two to this power.
+    burst_bits: u32,
     controller: Controller,
     /// The next command clock in which the controller does anything.
     due_clock: Cycle,
@@ -48,7 +49,7 @@ impl Channel {
     pub fn new(machine: &Machine, clocks: Clocks) -> Self {
         Channel {
             clocks,
-            burst_bytes: machine.dram.burst_bytes(),
+            burst_bits: machine.dram.burst_bytes().trailing_zeros(),
             controller: Controller::new(&machine.dram),
             due_clock: Cycle(0),
         }
@@ -57,12 +58,6 @@ impl Channel {
     /// The controller.
     pub fn controller(&self) -> &Controller {
         &self.controller
-    }
-
-    /// The next core cycle in which it does anything.
-    #[inline]
-    pub fn due(&self) -> Cycle {
-        self.clocks.dram.core_cycle_of(self.due_clock)
     }
 
     /// The next command clock in which it does anything.
@@ -93,7 +88,7 @@ impl Channel {
         let tag = Tag { part: part as u8, piece: request.piece, slot: request.slot };
         let request = dram::Request {
             address: request.address,
-            bursts: (request.bytes / self.burst_bytes) as u16,
+            bursts: (request.bytes >> self.burst_bits) as u16,
             write: request.write,
             tag: tag.pack(),
         };

@@ -23,15 +23,21 @@ impl Domain {
         }
     }
 
+    /// True when every core cycle has one tick.
+    #[inline]
+    fn is_core_clock(&self) -> bool {
+        self.ticks.get() == self.core_cycles.get()
+    }
+
     /// Ticks of this clock before core cycle `core`: the number of its next tick.
     #[inline]
     pub fn ticks_before(&self, core: Cycle) -> Cycle {
-        if self.ticks == self.core_cycles || core == Cycle::NEVER {
+        if self.is_core_clock() || core == Cycle::NEVER {
             return core;
         }
         // Narrow numbers are several times as fast, and far enough for any run.
         Cycle(match core.0.checked_mul(self.ticks.get()) {
-            Some(product) => self.core_cycles.divide(product).0,
+            Some(product) => self.core_cycles.quotient(product),
             None => {
                 let product = u128::from(core.0) * u128::from(self.ticks.get());
                 (product / u128::from(self.core_cycles.get())) as u64
@@ -47,12 +53,12 @@ impl Domain {
     /// The core cycle in which tick `tick` happens.
     #[inline]
     pub fn core_cycle_of(&self, tick: Cycle) -> Cycle {
-        if self.ticks == self.core_cycles || tick == Cycle::NEVER {
+        if self.is_core_clock() || tick == Cycle::NEVER {
             return tick;
         }
         // One less than the next tick's time, rounded up.
         Cycle(match (tick.0 + 1).checked_mul(self.core_cycles.get()) {
-            Some(product) => self.ticks.divide(product - 1).0,
+            Some(product) => self.ticks.quotient(product - 1),
             None => {
                 let product = (u128::from(tick.0) + 1) * u128::from(self.core_cycles.get());
                 ((product - 1) / u128::from(self.ticks.get())) as u64

@@ -21,11 +21,11 @@ const WORTH_SPLITTING: usize = 3;
 const NO_PANIC: &str = "no thread failed";
 
 /// What the threads share.
-pub struct Crew<'a> {
+pub struct Crew<'a, const WORDS: usize> {
     nodes: &'a [Mutex<Node>],
-    requests: &'a Mutex<Requests>,
+    requests: &'a Mutex<Requests<WORDS>>,
     partitions: &'a [Mutex<Partition>],
-    replies: &'a Mutex<Replies>,
+    replies: &'a Mutex<Replies<WORDS>>,
     delays: Delays,
     /// The CTAs of the launch.
     pub ahead: Ahead<'a>,
@@ -48,12 +48,12 @@ struct Shared {
     more_ctas: AtomicBool,
 }
 
-impl<'a> Crew<'a> {
+impl<'a, const WORDS: usize> Crew<'a, WORDS> {
     /// For a launch of `source`.
     pub fn new(
         nodes: &'a [Mutex<Node>],
-        requests: &'a Mutex<Requests>,
-        (partitions, replies, delays): (&'a [Mutex<Partition>], &'a Mutex<Replies>, Delays),
+        requests: &'a Mutex<Requests<WORDS>>,
+        (partitions, replies, delays): (&'a [Mutex<Partition>], &'a Mutex<Replies<WORDS>>, Delays),
         source: &'a mut dyn CtaSource,
         threads: usize,
     ) -> Self {
@@ -150,7 +150,7 @@ impl<'a> Crew<'a> {
     }
 
     /// Every part, for the one thread that settles a phase.
-    pub fn lock(&self) -> Locked<'_> {
+    pub fn lock(&self) -> Locked<'_, WORDS> {
         Locked {
             nodes: self.nodes.iter().map(|node| node.lock().expect(NO_PANIC)).collect(),
             requests: self.requests.lock().expect(NO_PANIC),
@@ -162,20 +162,20 @@ impl<'a> Crew<'a> {
 }
 
 /// Every part, locked.
-pub struct Locked<'a> {
+pub struct Locked<'a, const WORDS: usize> {
     nodes: Vec<MutexGuard<'a, Node>>,
-    requests: MutexGuard<'a, Requests>,
+    requests: MutexGuard<'a, Requests<WORDS>>,
     partitions: Vec<MutexGuard<'a, Partition>>,
-    replies: MutexGuard<'a, Replies>,
+    replies: MutexGuard<'a, Replies<WORDS>>,
     delays: Delays,
 }
 
-impl<'a> Locked<'a> {
+impl<'a, const WORDS: usize> Locked<'a, WORDS> {
     /// As a floor.
     pub fn floor<'s>(
         &'s mut self,
-        roster: &'s mut Roster,
-    ) -> Floor<'s, MutexGuard<'a, Node>, MutexGuard<'a, Partition>> {
+        roster: &'s mut Roster<WORDS>,
+    ) -> Floor<'s, MutexGuard<'a, Node>, MutexGuard<'a, Partition>, WORDS> {
         let Locked { nodes, requests, partitions, replies, delays } = self;
         let memory = Memory { partitions, replies, delays: *delays };
         Floor { nodes, requests, memory, roster }

@@ -59,15 +59,16 @@ pub struct Progress {
     pub cycles: u64,
 }
 
-/// A GPU. Kernels run one after another; the L2 and the DRAM rows keep their state between them.
-pub struct Gpu {
+/// A GPU whose sets of ports have so many words. Kernels run one after another; the L2 and the DRAM rows keep their state
+/// between them.
+pub struct Engine<const WORDS: usize> {
     machine: Machine,
     stepping: Stepping,
     now: Cycle,
     nodes: Box<[Mutex<Node>]>,
-    requests: Mutex<Requests>,
+    requests: Mutex<Requests<WORDS>>,
     partitions: Box<[Mutex<Partition>]>,
-    replies: Mutex<Replies>,
+    replies: Mutex<Replies<WORDS>>,
     delays: Delays,
     /// The SM that is asked first for the next CTA.
     turn: usize,
@@ -82,13 +83,13 @@ struct Snapshot {
     components: Components,
 }
 
-impl Gpu {
+impl<const WORDS: usize> Engine<WORDS> {
     /// An idle GPU.
     pub fn new(machine: &Machine, stepping: Stepping) -> Self {
         let clocks = Clocks::new(&machine.clocks);
         let sms = machine.sm.count.size();
         let every_cycle = stepping == Stepping::EveryCycle;
-        let mut gpu = Gpu {
+        let mut gpu = Engine {
             machine: machine.clone(),
             stepping,
             now: Cycle(0),
@@ -140,7 +141,7 @@ impl Gpu {
     }
 
     /// Every part, with nobody else at work.
-    fn lend(&mut self) -> Lent<'_> {
+    fn lend(&mut self) -> Lent<'_, WORDS> {
         const NO_PANIC: &str = "no thread failed";
         Lent {
             nodes: self.nodes.iter_mut().map(|node| node.get_mut().expect(NO_PANIC)).collect(),
@@ -173,7 +174,7 @@ impl Gpu {
         Ok(end)
     }
 
-    /// As [`Gpu::run_alone`], by `threads` threads.
+    /// As [`Engine::run_alone`], by `threads` threads.
     fn run_team(
         &mut self,
         source: &mut dyn CtaSource,
@@ -286,17 +287,17 @@ impl Gpu {
 }
 
 /// Every part of a GPU.
-struct Lent<'a> {
+struct Lent<'a, const WORDS: usize> {
     nodes: Vec<&'a mut Node>,
-    requests: &'a mut Requests,
+    requests: &'a mut Requests<WORDS>,
     partitions: Vec<&'a mut Partition>,
-    replies: &'a mut Replies,
+    replies: &'a mut Replies<WORDS>,
     delays: Delays,
 }
 
-impl<'a> Lent<'a> {
+impl<'a, const WORDS: usize> Lent<'a, WORDS> {
     /// The partitions and the reply network together.
-    fn memory(&mut self) -> Memory<'_, &'a mut Partition> {
+    fn memory(&mut self) -> Memory<'_, &'a mut Partition, WORDS> {
         let Lent { partitions, replies, delays, .. } = self;
         Memory { partitions, replies, delays: *delays }
     }
@@ -331,7 +332,11 @@ impl<'a> Watch<'a> {
     }
 
     /// Looks whether anything has retired, every few thousand cycles.
-    fn look<N, P>(&mut self, floor: &Floor<N, P>, started: u64) -> Result<()>
+    fn look<N, P, const WORDS: usize>(
+        &mut self,
+        floor: &Floor<N, P, WORDS>,
+        started: u64,
+    ) -> Result<()>
     where
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,
@@ -356,7 +361,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    fn deadlock<N, P>(&self, floor: &Floor<N, P>, now: Cycle) -> Error
+    fn deadlock<N, P, const WORDS: usize>(&self, floor: &Floor<N, P, WORDS>, now: Cycle) -> Error
     where
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,

@@ -55,9 +55,7 @@ impl Launch<'_> {
 pub struct Plan {
     /// The memory, to this cycle.
     pub memory: Cycle,
-    /// The request network, to this cycle.
-    pub requests: Cycle,
-    /// The nodes.
+    /// The nodes, and the request network as far as replies are known.
     pub nodes: Bounds,
 }
 
@@ -73,23 +71,23 @@ enum Then {
 }
 
 /// Every part, lent for a while.
-pub struct Floor<'a, N, P> {
+pub struct Floor<'a, N, P, const WORDS: usize> {
     pub nodes: &'a mut [N],
-    pub requests: &'a mut Requests,
-    pub memory: Memory<'a, P>,
-    pub roster: &'a mut Roster,
+    pub requests: &'a mut Requests<WORDS>,
+    pub memory: Memory<'a, P, WORDS>,
+    pub roster: &'a mut Roster<WORDS>,
 }
 
 /// Which SMs are looked at.
 #[derive(Clone, Debug)]
-pub struct Roster {
+pub struct Roster<const WORDS: usize> {
     /// The SM that is asked first for the next CTA.
     pub turn: usize,
     /// SMs that may do something before the kernel ends: all as long as there are CTAs.
-    awake: Ports,
+    awake: Ports<WORDS>,
 }
 
-impl Roster {
+impl<const WORDS: usize> Roster<WORDS> {
     /// Of a launch on so many SMs.
     pub fn new(turn: usize, sms: usize) -> Self {
         let mut awake = Ports::default();
@@ -98,7 +96,11 @@ impl Roster {
     }
 }
 
-impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P> {
+impl<N, P, const WORDS: usize> Floor<'_, N, P, WORDS>
+where
+    N: DerefMut<Target = Node>,
+    P: DerefMut<Target = Partition>,
+{
     /// True when every CTA that was started has ended.
     pub fn is_idle(&self) -> bool {
         self.awake().all(|node| node.sm.is_idle())
@@ -124,18 +126,15 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
 
     /// How far each part may go with what it knows now.
     pub fn plan(&self, launch: &Launch) -> Plan {
-        let known = self.memory.delays.needs_from(self.requests.clock());
+        Plan { memory: self.memory_end(launch), nodes: self.node_bounds(launch) }
+    }
+
+    /// How far the nodes may go.
+    fn node_bounds(&self, launch: &Launch) -> Bounds {
+        let places = self.requests.clock();
+        let known = self.memory.delays.needs_from(places);
         let replies = self.memory.replies_known_to(known);
-        Plan {
-            memory: self.memory_end(launch),
-            requests: replies,
-            nodes: Bounds {
-                replies,
-                places: self.requests.clock(),
-                more_ctas: launch.has_more(),
-                every_cycle: false,
-            },
-        }
+        Bounds { replies, places, more_ctas: launch.has_more(), every_cycle: false }
     }
 
     /// How far the memory may go.
@@ -179,12 +178,12 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
     pub fn window(&mut self, launch: &mut Launch) -> Result<()> {
         self.memory.advance(self.memory_end(launch));
         self.tell_replies();
-        let plan = self.plan(launch);
+        let bounds = self.node_bounds(launch);
         for sm in self.roster.awake.iter() {
-            self.nodes[sm].advance(&plan.nodes);
+            self.nodes[sm].advance(&bounds);
         }
-        self.start_ctas(launch, Then::GoOn(plan.nodes))?;
-        self.advance_requests(launch, &plan);
+        self.start_ctas(launch, Then::GoOn(bounds))?;
+        self.advance_requests(launch, bounds.replies);
         Ok(())
     }
 
@@ -210,21 +209,21 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
     pub fn settle_phase(&mut self, launch: &mut Launch, plan: &Plan) -> Result<()> {
         self.start_ctas(launch, Then::CatchUp(plan.nodes))?;
         self.tell_replies();
-        self.advance_requests(launch, plan);
+        self.advance_requests(launch, plan.nodes.replies);
         Ok(())
     }
 
-    /// The request network, with the SMs' news, as far as planned.
-    fn advance_requests(&mut self, launch: &Launch, plan: &Plan) {
+    /// The request network, with the SMs' news, to cycle `end`.
+    fn advance_requests(&mut self, launch: &Launch, end: Cycle) {
         self.tell_requests(launch.has_more());
-        self.requests.advance(plan.requests, self.memory.slices_clock());
+        self.requests.advance(end, self.memory.slices_clock());
         self.tell_arrivals();
     }
 
     /// From the memory to the SMs and to the request network.
     fn tell_replies(&mut self) {
         for sm in self.memory.replies.replied().iter() {
-            self.nodes[sm].expect(self.memory.replies.take_coming(sm));
+            self.memory.replies.take_coming(sm, |replies| self.nodes[sm].expect(replies));
         }
         self.memory.take_left(|slice, cycle| self.requests.note_leave(slice, cycle));
     }
@@ -246,9 +245,10 @@ impl<N: DerefMut<Target = Node>, P: DerefMut<Target = Partition>> Floor<'_, N, P
     /// From the request network to the memory and to the SMs.
     fn tell_arrivals(&mut self) {
         for slice in self.requests.arrived().iter() {
-            for (cycle, request) in self.requests.take_arrived(slice) {
-                self.memory.accept(slice, cycle, request);
-            }
+            let memory = &mut self.memory;
+            self.requests.take_arrived(slice, |cycle, request| {
+                memory.accept(slice, cycle, request);
+            });
         }
         for sm in self.requests.left().iter() {
             self.nodes[sm].note_leaves(self.requests.take_left(sm));

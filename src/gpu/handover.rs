@@ -7,19 +7,21 @@ use super::partition::Partition;
 use crate::parts::Reply;
 use crate::units::Cycle;
 
-/// A reply that leaves a slice for the reply network.
+/// A reply that leaves a slice for the reply network. The reply comes first, so that it is copied as it is aligned.
+#[repr(C)]
 pub struct Departure {
-    /// The slice, among those of the partition.
-    pub part: u16,
+    /// The reply, before it bears the stamp of this.
+    pub reply: Reply,
     /// When.
     pub cycle: Cycle,
-    /// The reply.
-    pub reply: Reply,
+    /// The slice, among those of the partition.
+    pub part: u16,
     /// It leaves the slice together with the one before it, and reaches another SM.
     pub shares_port: bool,
 }
 
 /// Notes a departure, in order of the cycles.
+#[inline]
 pub fn note_departure(departures: &mut Vec<Departure>, departure: Departure) {
     match departures.last() {
         Some(last) if last.cycle > departure.cycle => {
@@ -60,10 +62,17 @@ impl Partition {
     }
 
     /// What a slice has for the network goes there, as far as that has room; gives the next L2 cycle in which more may.
+    #[inline]
     pub(super) fn send_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
-        if self.slices[part].reply_ready() == Cycle::NEVER {
-            return Cycle::NEVER;
+        match self.slices[part].reply_ready() {
+            Cycle::NEVER => Cycle::NEVER,
+            _ => self.push_replies(part, now, core),
         }
+    }
+
+    /// As [`Partition::send_replies`], of a slice that has a reply.
+    #[inline(never)]
+    fn push_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let port = &mut self.ports[part];
         while port.leaves.front().is_some_and(|&leave| leave < core) {
             port.leaves.pop_front();
@@ -98,7 +107,7 @@ impl Partition {
                 return;
             }
             let cycle = self.clocks.l2.core_cycle_of(at);
-            let reply = self.slices[part].take_ahead(at, cycle);
+            let reply = self.slices[part].take_ahead(at);
             let departure = Departure { part: part as u16, cycle, reply, shares_port: false };
             note_departure(&mut self.departures, departure);
             self.ports[part].held += 1;
@@ -112,7 +121,7 @@ impl Partition {
             return;
         }
         let (slice, port) = (&mut self.slices[part], &mut self.ports[part]);
-        if let Some(reply) = slice.take_reply(now, core) {
+        if let Some(reply) = slice.take_reply(now) {
             let (part, cycle) = (part as u16, core);
             let before = self.departures.len();
             self.departures.push(Departure { part, cycle, reply, shares_port: false });
@@ -140,6 +149,7 @@ impl Partition {
     }
 
     /// As [`Partition::ask_dram`], of a slice that has a request.
+    #[inline(never)]
     pub(super) fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let number = self.channel_of(part);
         let (slice, channel) = (&mut self.slices[part], &mut self.channels[number]);
@@ -190,7 +200,7 @@ impl Partition {
         let changed = slice.take_change();
         let mut wake = if slice.asked() < asked { now } else { Cycle::NEVER };
         if slice.is_reply_for_slice()
-            && let Some(reply) = slice.take_reply(now, core)
+            && let Some(reply) = slice.take_reply(now)
         {
             let at = now + slice.far_latency();
             let (slot, piece) = (reply.slot, slice.piece(reply.bytes));

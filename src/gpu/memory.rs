@@ -36,13 +36,13 @@ impl Delays {
 }
 
 /// The memory system from the doors of the L2 to those of the SMs, lent for a while.
-pub struct Memory<'a, P> {
+pub struct Memory<'a, P, const WORDS: usize> {
     pub partitions: &'a mut [P],
-    pub replies: &'a mut Replies,
+    pub replies: &'a mut Replies<WORDS>,
     pub delays: Delays,
 }
 
-impl<P: DerefMut<Target = Partition>> Memory<'_, P> {
+impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
     /// Cycles before this one are done.
     pub fn clock(&self) -> Cycle {
         self.replies.clock().min(self.slices_clock())
@@ -61,7 +61,7 @@ impl<P: DerefMut<Target = Partition>> Memory<'_, P> {
     }
 
     /// Takes a request that the network brought to `slice` in cycle `core`.
-    pub fn accept(&mut self, slice: usize, core: Cycle, request: Request) {
+    pub fn accept(&mut self, slice: usize, core: Cycle, request: &Request) {
         let (partition, part) = self.replies.home(slice);
         self.partitions[partition].accept(part, core, request);
     }

@@ -4,7 +4,7 @@
 //! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs a kernel, `floor.rs` says how far
 //! each part may go and carries the news between them, `node.rs`, `requests.rs`, `partition.rs` and `replies.rs` are
 //! the parts; `handover.rs` is what a partition's slices hand on, `memory.rs` puts the last two parts together.
-//! `crew.rs`, `team.rs`, `pace.rs` and `ahead.rs` are for threads.
+//! `crew.rs`, `team.rs`, `pace.rs` and `ahead.rs` are for threads; `widths.rs` chooses how large sets of ports are.
 
 mod ahead;
 mod channel;
@@ -22,6 +22,8 @@ mod replies;
 mod requests;
 mod statistics;
 mod team;
+mod widths;
 
-pub use engine::{Gpu, Progress, Stepping};
+pub use engine::{Progress, Stepping};
 pub use statistics::{Components, KernelStatistics, Ledgers, total};
+pub use widths::Gpu;

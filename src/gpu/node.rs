@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::clocks::Domain;
+use super::replies::Coming;
 use crate::config::Machine;
 use crate::error::Result;
 use crate::isa::Cta;
 use crate::l1::L1;
-use crate::parts::{Reply, Request};
+use crate::parts::Request;
 use crate::sm::{Program, Residency, Sm};
 use crate::units::Cycle;
 
@@ -35,9 +36,13 @@ pub struct Node {
     pub l1: L1,
     noc: Domain,
     /// Replies on their way here, with the core cycle from which each can be taken.
-    inbox: VecDeque<(Cycle, Reply)>,
+    inbox: VecDeque<Coming>,
+    /// The cycle of the first of them; never when there is none.
+    next_reply: Cycle,
     /// When requests at the front of the miss queue leave it for the network, as far as known.
     leaves: VecDeque<Cycle>,
+    /// The first of these; never when none is known.
+    next_leave: Cycle,
     /// Requests at the front of the miss queue that the request network knows of.
     exported: usize,
     /// Cycles before this one are done.
@@ -58,7 +63,9 @@ impl Node {
             l1: L1::new(&machine.l1, number as u16),
             noc,
             inbox: VecDeque::with_capacity(AT_FIRST),
+            next_reply: Cycle::NEVER,
             leaves: VecDeque::with_capacity(AT_FIRST),
+            next_leave: Cycle::NEVER,
             exported: 0,
             clock: Cycle(0),
             room_since: Cycle(0),
@@ -137,7 +144,7 @@ impl Node {
             }
             // A refused access is tried again when a place becomes free, which may not be known yet.
             let is_stuck = self.sm.is_refused();
-            if is_stuck && self.leaves.is_empty() && self.l1.is_miss_queue_full() {
+            if is_stuck && self.next_leave == Cycle::NEVER && self.l1.is_miss_queue_full() {
                 end = end.min(bounds.places);
             }
             let mut event = self.clock;
@@ -161,36 +168,35 @@ impl Node {
     /// The next cycle in which anything happens, as far as known. An idle SM does nothing that matters before
     /// it gets a CTA or the kernel ends.
     fn next_event(&self, is_stuck: bool) -> Cycle {
-        let mut event = match self.inbox.front() {
-            Some(&(cycle, _)) => cycle,
-            None if self.sm.is_idle() => return Cycle::NEVER,
-            None => Cycle::NEVER,
-        };
-        event = event.min(self.sm.next_event());
-        match self.leaves.front() {
-            Some(&leave) if is_stuck => event.min(leave),
-            _ => event,
+        if self.next_reply == Cycle::NEVER && self.sm.is_idle() {
+            return Cycle::NEVER;
         }
+        let leave = if is_stuck { self.next_leave } else { Cycle::NEVER };
+        self.next_reply.min(self.sm.next_event()).min(leave)
     }
 
     /// Takes requests out of the miss queue that have left it by `now`.
+    #[inline]
     fn free_places(&mut self, now: Cycle) {
-        while self.leaves.front().is_some_and(|&leave| leave <= now) {
+        while self.next_leave <= now {
             self.leaves.pop_front();
+            self.next_leave = self.leaves.front().copied().unwrap_or(Cycle::NEVER);
             self.l1.take_request(now);
             self.exported -= 1;
         }
     }
 
     fn tick(&mut self, now: Cycle) {
-        let reply = self.inbox.front().filter(|(cycle, _)| *cycle <= now);
+        let has_reply = self.next_reply <= now;
+        let reply = self.inbox.front().filter(|_| has_reply).map(|coming| &coming.reply);
         let had_room = self.sm.has_room();
         if !self.sm.is_idle() {
             self.busy_to = now + 1;
         }
-        self.sm.tick(now, reply.map(|(_, reply)| reply), &mut self.l1);
-        if reply.is_some() {
+        self.sm.tick(now, reply, &mut self.l1);
+        if has_reply {
             self.inbox.pop_front();
+            self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |coming| coming.at);
         }
         if !had_room && self.sm.has_room() {
             self.room_since = now;
@@ -240,13 +246,16 @@ impl Node {
     }
 
     /// Hears of replies on their way here, in order, with the network cycle in which each can be taken.
-    pub fn expect(&mut self, replies: impl Iterator<Item = (Cycle, Reply)>) {
-        let noc = self.noc;
-        self.inbox.extend(replies.map(|(tick, reply)| (noc.core_cycle_of(tick), reply)));
+    pub fn expect(&mut self, replies: &[Coming]) {
+        for Coming { reply, at } in replies {
+            self.inbox.push_back(Coming { reply: *reply, at: self.noc.core_cycle_of(*at) });
+        }
+        self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |coming| coming.at);
     }
 
     /// Hears when the next requests leave the miss queue, in order.
     pub fn note_leaves(&mut self, leaves: impl Iterator<Item = Cycle>) {
         self.leaves.extend(leaves);
+        self.next_leave = self.leaves.front().copied().unwrap_or(Cycle::NEVER);
     }
 }

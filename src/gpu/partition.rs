@@ -131,9 +131,9 @@ impl Partition {
     }
 
     /// Takes a request that the network brought to slice `part` in cycle `core`.
-    pub fn accept(&mut self, part: usize, core: Cycle, request: Request) {
+    pub fn accept(&mut self, part: usize, core: Cycle, request: &Request) {
         let l2_now = self.clocks.l2.ticks_before(core + 1);
-        self.slices[part].accept(l2_now, core, request);
+        self.slices[part].accept(l2_now, core, *request);
         self.wake(part, l2_now + self.first_look);
         self.unanswered += 1;
     }
@@ -207,8 +207,8 @@ impl Partition {
     /// Notes when a channel is due next.
     #[inline]
     pub(super) fn find_dram_due(&mut self) {
-        let due = self.channels.iter().map(Channel::due);
-        self.dram_core = due.fold(Cycle::NEVER, Cycle::min);
+        let due = self.channels.iter().map(Channel::due_clock);
+        self.dram_core = self.clocks.dram.core_cycle_of(due.fold(Cycle::NEVER, Cycle::min));
     }
 
     /// Advances to `end`, or as far as what is known of the reply network allows: all before its clock `network`.

@@ -12,7 +12,14 @@ use crate::units::Cycle;
 const AT_FIRST: usize = 256;
 
 /// A reply on its way, with the network cycle in which it can be taken.
-type Coming = (Cycle, Reply);
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Coming {
+    /// The reply, which comes first so that it is copied as it is aligned.
+    pub reply: Reply,
+    /// When it can be taken.
+    pub at: Cycle,
+}
 
 /// Its SM hears of a reply as soon as it is on its way.
 impl Packet for Reply {
@@ -30,9 +37,9 @@ struct Inlet {
 }
 
 /// The reply network with its ends.
-pub struct Replies {
+pub struct Replies<const WORDS: usize> {
     clocks: Clocks,
-    crossbar: Crossbar<Reply>,
+    crossbar: Crossbar<Reply, WORDS>,
     /// Slices of a partition.
     sharing: usize,
     /// By slice: its partition, and its place there.
@@ -40,11 +47,11 @@ pub struct Replies {
     /// By partition.
     inlets: Box<[Inlet]>,
     /// Partitions by the cycle of the first of them.
-    departures: Calendar,
+    departures: Calendar<WORDS>,
     /// By SM: replies to be told to it.
     coming: Box<[Vec<Coming>]>,
     /// SMs with such news.
-    replied: Ports,
+    replied: Ports<WORDS>,
     /// By SM: the cycle in which it took its last reply.
     taken: Box<[Cycle]>,
     /// The slices whose replies left their input, and when, to be told to them.
@@ -55,7 +62,7 @@ pub struct Replies {
     every_cycle: bool,
 }
 
-impl Replies {
+impl<const WORDS: usize> Replies<WORDS> {
     /// An empty network.
     pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
@@ -136,14 +143,15 @@ impl Replies {
 
     /// The SMs to be told of replies.
     #[inline]
-    pub fn replied(&self) -> &Ports {
+    pub fn replied(&self) -> &Ports<WORDS> {
         &self.replied
     }
 
-    /// The replies that went on their way to `sm` since the last time.
-    pub fn take_coming(&mut self, sm: usize) -> impl Iterator<Item = Coming> {
+    /// Tells `note` of the replies that went on their way to `sm` since the last time.
+    pub fn take_coming(&mut self, sm: usize, note: impl FnOnce(&[Coming])) {
         self.replied.set(sm, false);
-        self.coming[sm].drain(..)
+        note(&self.coming[sm]);
+        self.coming[sm].clear();
     }
 
     /// The slices whose replies left their input of the network, as [`Replies::home`] says, and when, since the
@@ -184,7 +192,7 @@ impl Replies {
         for tick in ticks {
             let Replies { crossbar, coming, replied, left, taken, .. } = self;
             crossbar.tick_observed(Cycle(tick), &mut |sent: Sent<'_, Reply>| {
-                coming[sent.output].push((sent.arrives, *sent.packet));
+                coming[sent.output].push(Coming { reply: *sent.packet, at: sent.arrives });
                 replied.set(sent.output, true);
                 left.push((sent.input, now));
                 // Its SM takes one a cycle, which makes room in the next.
@@ -207,11 +215,12 @@ impl Replies {
                 }
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
                 let input = number * self.sharing + usize::from(part);
-                if shares_port {
-                    self.crossbar.push_sharing(tick, input, sm, data, *reply);
+                let reply = if shares_port {
+                    self.crossbar.push_sharing(tick, input, sm, data, *reply)
                 } else {
-                    self.crossbar.push(tick, input, sm, data, *reply);
-                }
+                    self.crossbar.push(tick, input, sm, data, *reply)
+                };
+                reply.stamps.replied = cycle.into();
                 inlet.next += 1;
             }
         }

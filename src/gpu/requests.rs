@@ -41,7 +41,15 @@ struct Door {
     /// The first network cycle in which the next one can arrive: one a cycle.
     free_from: Cycle,
     /// Requests that arrived, to be told to the slice.
-    arrived: Vec<(Cycle, Request)>,
+    arrived: Vec<Arrived>,
+}
+
+/// A request that has arrived at a slice. It comes first, so that it is copied as it is aligned.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Arrived {
+    request: Request,
+    cycle: Cycle,
 }
 
 impl Port {
@@ -76,38 +84,38 @@ impl Door {
     fn take(&mut self, tick: Cycle, cycle: Cycle, request: Request) {
         self.free_from = tick + 1;
         self.held += 1;
-        self.arrived.push((cycle, request));
+        self.arrived.push(Arrived { request, cycle });
     }
 }
 
 /// The request network with its ends.
 #[derive(Clone, Debug)]
-pub struct Requests {
+pub struct Requests<const WORDS: usize> {
     clocks: Clocks,
     map: AddressMap,
-    crossbar: Crossbar<Request>,
+    crossbar: Crossbar<Request, WORDS>,
     ports: Box<[Port]>,
     /// By SM: cycles before this one need to know of no other request.
     known_to: Box<[Cycle]>,
     /// SMs that may have another at all.
-    followed: Ports,
+    followed: Ports<WORDS>,
     /// SMs with a request in the miss queue.
-    asking: Ports,
+    asking: Ports<WORDS>,
     /// By SM: the first cycle in which the request at the front of that queue may leave it.
     may_leave: Box<[Cycle]>,
     /// Those that the network has room for: the ones whose request may leave in the next cycle, and the others, by the
     /// cycle in which it may.
-    ready: Ports,
-    later: Calendar,
+    ready: Ports<WORDS>,
+    later: Calendar<WORDS>,
     /// SMs to be told of requests that left.
-    left: Ports,
+    left: Ports<WORDS>,
     doors: Box<[Door]>,
     /// Slices to be told of requests that arrived.
-    arrived: Ports,
+    arrived: Ports<WORDS>,
     /// Slices to which a request has come that have no place for it.
-    full: Ports,
+    full: Ports<WORDS>,
     /// Slices by the network cycle in which a request comes to them.
-    arrivals: Calendar,
+    arrivals: Calendar<WORDS>,
     /// Requests that a slice's input queue holds.
     room: usize,
     /// Stores move in pieces of so many bytes.
@@ -124,7 +132,7 @@ pub struct Requests {
     every_cycle: bool,
 }
 
-impl Requests {
+impl<const WORDS: usize> Requests<WORDS> {
     /// An empty network.
     pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
@@ -215,7 +223,7 @@ impl Requests {
 
     /// The SMs to be told of requests that left their miss queue.
     #[inline]
-    pub fn left(&self) -> &Ports {
+    pub fn left(&self) -> &Ports<WORDS> {
         &self.left
     }
 
@@ -227,14 +235,16 @@ impl Requests {
 
     /// The slices to be told of requests that arrived.
     #[inline]
-    pub fn arrived(&self) -> &Ports {
+    pub fn arrived(&self) -> &Ports<WORDS> {
         &self.arrived
     }
 
-    /// The requests that arrived at `slice`, and when, since the last time.
-    pub fn take_arrived(&mut self, slice: usize) -> impl Iterator<Item = (Cycle, Request)> {
+    /// Tells `note` of the requests that arrived at `slice`, and when, since the last time.
+    pub fn take_arrived(&mut self, slice: usize, mut note: impl FnMut(Cycle, &Request)) {
         self.arrived.set(slice, false);
-        self.doors[slice].arrived.drain(..)
+        let arrived = &mut self.doors[slice].arrived;
+        arrived.iter().for_each(|arrived| note(arrived.cycle, &arrived.request));
+        arrived.clear();
     }
 
     /// Advances to `end`, or as far as what the SMs have told allows, and what is known of the slices, whose
@@ -356,13 +366,13 @@ impl Requests {
     fn take_in(&mut self, tick: Cycle, now: Cycle) {
         for number in self.ready.iter() {
             let port = &mut self.ports[number];
-            let mut request = port.waiting.pop_front().expect("it asks");
+            let request = port.waiting.pop_front().expect("it asks");
             port.left.push(now);
             self.left.set(number, true);
-            request.stamps.injected = now.into();
             let slice = self.map.slice(request.line, request.sm);
             let bytes = request.data_bytes(self.store_piece, self.mask_bytes);
-            self.crossbar.push(tick, number, slice, bytes, request);
+            let request = self.crossbar.push(tick, number, slice, bytes, request);
+            request.stamps.injected = now.into();
             let Some(front) = port.waiting.front() else {
                 self.ready.set(number, false);
                 self.asking.set(number, false);

@@ -314,6 +314,7 @@ impl L1 {
     }
 
     /// Takes the oldest request for the interconnect.
+    #[inline]
     pub fn take_request(&mut self, now: Cycle) -> Option<Request> {
         self.requests_taken += 1;
         self.miss_queue.pop(now)
@@ -333,6 +334,7 @@ impl L1 {
 }
 
 impl DataCache for L1 {
+    #[inline]
     fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
         let outcome = match access.kind {
             AccessKind::Load => self.load(now, access),
@@ -401,9 +403,9 @@ impl DataCache for L1 {
 
     fn release(&mut self, now: Cycle) -> Option<Released> {
         let arrival = self.releasing.front_mut(now)?;
-        arrival.accesses -= 1;
         let Arrival { entry, accesses, bytes, arrived, stamps } = *arrival;
-        if accesses == 0 {
+        arrival.accesses -= 1;
+        if accesses == 1 {
             self.releasing.pop(now);
         }
         let (Waiting { waiter, fetched, .. }, last) = self.mshrs.release(entry);

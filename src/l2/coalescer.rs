@@ -67,8 +67,8 @@ impl Coalescer {
     }
 
     /// A request comes by in cycle `at`, before those that have a longer way.
-    pub fn expect(&mut self, at: Cycle, request: Request) {
-        self.arrivals.insert(at, request);
+    pub fn expect(&mut self, at: Cycle, request: Request) -> &mut Request {
+        self.arrivals.insert(at, request)
     }
 
     /// When the next request comes by.

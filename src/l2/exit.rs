@@ -62,9 +62,9 @@ impl Exit {
 
     /// Takes a reply in whose data is there from cycle `ready` on.
     #[inline]
-    pub fn push(&mut self, ready: Cycle, reply: Reply) {
+    pub fn push(&mut self, ready: Cycle, reply: Reply) -> &mut Reply {
         assert!(!self.is_full(), "a reply was pushed without a place for it");
-        self.replies.push(ready, reply);
+        self.replies.push(ready, reply)
     }
 
     /// The oldest reply that was not taken, if its data is there at `now`.
@@ -91,13 +91,12 @@ impl Exit {
         self.replies.next_visible().max(self.free_from).max(now)
     }
 
-    /// Takes the oldest reply, which leaves in cycle `at`.
+    /// Takes the oldest reply, which leaves in cycle `at`; there is one.
     #[inline]
-    pub fn pop_ahead(&mut self, at: Cycle) -> Option<Reply> {
-        let reply = self.replies.pop(at)?;
+    pub fn pop_ahead(&mut self, at: Cycle) -> Reply {
         self.leaving.push(at, ());
         self.free_from = at + 1;
-        Some(reply)
+        self.replies.take()
     }
 }
 
@@ -111,7 +110,7 @@ mod tests {
         exit.push(Cycle(5), Reply::default());
         exit.push(Cycle(5), Reply::default());
         assert_eq!(exit.next_leave(Cycle(3)), Cycle(5));
-        assert!(exit.pop_ahead(Cycle(5)).is_some());
+        exit.pop_ahead(Cycle(5));
         // One a cycle.
         assert_eq!(exit.next_leave(Cycle(3)), Cycle(6));
         assert!(!exit.free_places(Cycle(5)));

@@ -108,6 +108,12 @@ impl Slice {
         Ok(())
     }
 
+    /// Fetches that bring so many bytes. Sizes are powers of two, and a shift takes less than a division.
+    #[inline]
+    fn fetches_of(&self, bytes: u32) -> u32 {
+        bytes >> self.fetch_bytes.trailing_zeros()
+    }
+
     /// All bytes of the sectors of which `way` lacks any of `wanted`.
     fn missing(&self, way: Way, wanted: u128) -> u128 {
         self.sectors.around(wanted & !self.valid[way.index()])
@@ -116,14 +122,14 @@ impl Slice {
     /// Asks the DRAM, or a copy's home slice, for whole sectors on behalf of an entry.
     fn fetch(&mut self, now: Cycle, line: LineAddr, entry: MshrId, bytes: u128) {
         let first = self.first_byte(line);
+        let pieces = self.fetches_of(self.sectors.bytes());
         let fetch = &mut self.fetches[entry.index()];
         fetch.bytes |= bytes;
-        let pieces = self.sectors.bytes() / self.fetch_bytes;
         for sector in self.sectors.numbers(bytes) {
             fetch.sectors[sector] = SectorFetch { left: pieces, started: Cycle::NEVER };
             for piece in sector as u32 * pieces..(sector as u32 + 1) * pieces {
                 let offset = piece * self.fetch_bytes;
-                let address = first + u64::from(offset / self.burst_bytes * self.burst_bytes);
+                let address = first + u64::from(offset & !(self.burst_bytes - 1));
                 let bytes = self.fetch_bytes.max(self.burst_bytes);
                 let (slot, piece) = (entry.0, piece as u8);
                 let request = DramRequest { address, bytes, write: false, slot, piece };
@@ -173,7 +179,7 @@ impl Slice {
 
     /// The same without an MSHR entry.
     fn room_for(&self, line: LineAddr, bytes: u128, writes: usize) -> Result<(), Refusal> {
-        let fetches = (bytes_of(bytes) / self.fetch_bytes) as usize;
+        let fetches = self.fetches_of(bytes_of(bytes)) as usize;
         if !is_copy(line) {
             return self.room_for_dram(fetches + writes);
         }
@@ -246,8 +252,9 @@ impl Slice {
 
     /// Writes bytes of a line to DRAM: every burst from the first of them to the last.
     fn write_bytes(&mut self, now: Cycle, line: LineAddr, bytes: u128) {
-        let first = bytes.trailing_zeros() / self.burst_bytes * self.burst_bytes;
-        let end = (128 - bytes.leading_zeros()).next_multiple_of(self.burst_bytes);
+        let within_burst = self.burst_bytes - 1;
+        let first = bytes.trailing_zeros() & !within_burst;
+        let end = (128 - bytes.leading_zeros() + within_burst) & !within_burst;
         let start = self.first_byte(line);
         let address = start + u64::from(first);
         let bytes = end - first;

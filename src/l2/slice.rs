@@ -153,16 +153,15 @@ impl Slice {
     }
 
     /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].
-    pub fn accept(&mut self, now: Cycle, core: Cycle, mut request: Request) {
-        request.stamps.at_slice = core.into();
+    #[inline]
+    pub fn accept(&mut self, now: Cycle, core: Cycle, request: Request) {
         let is_copy = self.is_paired() && self.map.home(request.line) != self.number;
         let looked_up = now + self.tag_latency + self.distances.to(request.sm, is_copy);
-        match &mut self.coalescer {
+        let request = match &mut self.coalescer {
             None => self.input.insert(looked_up, request),
-            Some(coalescer) => {
-                coalescer.expect(Cycle(looked_up.0 - coalescer.latency()), request);
-            }
-        }
+            Some(coalescer) => coalescer.expect(Cycle(looked_up.0 - coalescer.latency()), request),
+        };
+        request.stamps.at_slice = core.into();
     }
 
     /// From a request's arrival until the slice does anything with it, at least [L2 cycles].
@@ -176,7 +175,9 @@ impl Slice {
         let Some(coalescer) = &mut self.coalescer else { return 0 };
         while let Some(request) = coalescer.pop(now) {
             match coalescer.admit(request) {
-                Some(request) => self.input.push(now + coalescer.latency(), request),
+                Some(request) => {
+                    self.input.push(now + coalescer.latency(), request);
+                }
                 None => {
                     self.stats.coalesced += 1;
                     waiting += 1;
@@ -278,24 +279,26 @@ impl Slice {
             return;
         }
         let Some(arrival) = self.releasing.front_mut(now) else { return };
-        arrival.requests -= 1;
         let Arrival { entry, requests, bytes, dram_started, filled } = *arrival;
-        if requests == 0 {
+        arrival.requests -= 1;
+        if requests == 1 {
             self.releasing.pop(now);
         }
-        let (Waiting { mut request, fetched }, last) = self.mshrs.release(entry);
+        let (Waiting { request, fetched }, last) = self.mshrs.release(entry);
         if last {
             self.go_on();
         }
         let merged = fetched & bytes == 0;
-        request.stamps.dram_started = if merged { request.stamps.looked_up } else { dram_started };
-        request.stamps.filled = filled;
-        request.stamps.merged_at_l2 = merged;
-        self.reply(now, &request);
+        let looked_up = request.stamps.looked_up;
+        let stamps = &mut self.reply(now, &request).stamps;
+        stamps.dram_started = if merged { looked_up } else { dram_started };
+        stamps.filled = filled;
+        stamps.merged_at_l2 = merged;
     }
 
-    pub(super) fn reply(&mut self, now: Cycle, request: &Request) {
-        self.replies.push(now + self.data_latency, request.reply());
+    /// Answers a request.
+    pub(super) fn reply(&mut self, now: Cycle, request: &Request) -> &mut Reply {
+        self.replies.push(now + self.data_latency, request.reply())
     }
 
     /// The data of a fetch request has arrived from DRAM, before the tick of `now`.
@@ -359,19 +362,17 @@ impl Slice {
         self.replies.next_leave(now)
     }
 
-    /// Takes the oldest reply ahead, which leaves in cycle `at`, in core cycle `core`; there is one.
-    pub fn take_ahead(&mut self, at: Cycle, core: Cycle) -> Reply {
-        let mut reply = self.replies.pop_ahead(at).expect("there is a reply");
-        reply.stamps.replied = core.into();
-        reply
+    /// Takes the oldest reply ahead, which leaves in cycle `at`; there is one.
+    #[inline]
+    pub fn take_ahead(&mut self, at: Cycle) -> Reply {
+        self.replies.pop_ahead(at)
     }
 
     /// Takes the oldest reply whose data is ready, after the tick of `now`.
-    pub fn take_reply(&mut self, now: Cycle, core: Cycle) -> Option<Reply> {
-        let mut reply = self.replies.pop(now)?;
+    pub fn take_reply(&mut self, now: Cycle) -> Option<Reply> {
+        let reply = self.replies.pop(now)?;
         self.catch_up(now + 1);
         self.go_on_after(Refusal::ReplyQueue);
-        reply.stamps.replied = core.into();
         Some(reply)
     }
 

@@ -62,7 +62,7 @@ fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram(
     slice.fill(Cycle(50), Cycle(50), dram.slot, dram.piece, Cycle(20));
     run(&mut slice, 50, 51);
     assert!(slice.next_reply(Cycle(54)).is_none());
-    let reply = slice.take_reply(Cycle(55), Cycle(55)).unwrap();
+    let reply = slice.take_reply(Cycle(55)).unwrap();
     assert_eq!(reply.kind, ReplyKind::Fill);
     let stamps = reply.stamps;
     let times = [stamps.at_slice, stamps.looked_up, stamps.dram_started, stamps.filled]
@@ -123,7 +123,7 @@ fn a_write_takes_a_line_without_a_fetch_and_goes_back_when_room_is_needed() {
     slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, 0xffff_ffff));
     run(&mut slice, 0, 4);
     assert_eq!(slice.next_dram_request(), None);
-    assert_eq!(slice.take_reply(Cycle(8), Cycle(8)).unwrap().kind, ReplyKind::Ack);
+    assert_eq!(slice.take_reply(Cycle(8)).unwrap().kind, ReplyKind::Ack);
     for (start, local) in [(10, 2), (20, 4)] {
         slice.accept(Cycle(start), Cycle(start), fetch(local));
         run(&mut slice, start, start + 5);
@@ -185,7 +185,7 @@ fn an_atomic_fetches_its_line_and_leaves_it_dirty() {
     let dram = slice.take_dram_request(Cycle(0)).unwrap();
     slice.fill(Cycle(9), Cycle(9), dram.slot, dram.piece, Cycle(6));
     run(&mut slice, 9, 10);
-    let reply = slice.take_reply(Cycle(14), Cycle(14)).unwrap();
+    let reply = slice.take_reply(Cycle(14)).unwrap();
     assert_eq!((reply.kind, reply.data_bytes()), (ReplyKind::Data, 4));
     assert_eq!(slice.stats().atomics, 1);
     for local in [2, 4] {
@@ -222,9 +222,8 @@ fn a_sectored_slice_fetches_the_sectors_that_are_wanted_and_missing() {
     assert_eq!((slice.stats().read_misses, slice.stats().fetches), (2, 2));
     assert_eq!(serve(&mut slice, 10), [(64, 64, false), (0, 64, false)]);
     run(&mut slice, 10, 20);
-    let bytes: Vec<u128> = std::iter::from_fn(|| slice.take_reply(Cycle(30), Cycle(30)))
-        .map(|reply| reply.bytes)
-        .collect();
+    let bytes: Vec<u128> =
+        std::iter::from_fn(|| slice.take_reply(Cycle(30))).map(|reply| reply.bytes).collect();
     assert_eq!(bytes, [SECTOR << 64, half]);
     slice.accept(Cycle(30), Cycle(30), request(RequestKind::Fetch, 0, !0));
     run(&mut slice, 30, 40);
@@ -240,15 +239,15 @@ fn a_slice_that_passes_through_keeps_nothing() {
         run(&mut slice, start, start + 5);
         assert_eq!(serve(&mut slice, start + 6), [(0, 64, false)]);
         run(&mut slice, start + 6, start + 15);
-        assert_eq!(slice.take_reply(Cycle(start + 15), Cycle(0)).unwrap().bytes, SECTOR);
+        assert_eq!(slice.take_reply(Cycle(start + 15)).unwrap().bytes, SECTOR);
     }
     slice.accept(Cycle(40), Cycle(40), request(RequestKind::Store, 0, 0xff << 64));
     slice.accept(Cycle(41), Cycle(41), request(RequestKind::Atomic, 0, 0xf));
     run(&mut slice, 40, 50);
     assert_eq!(serve(&mut slice, 50), [(64, 64, true), (0, 64, false), (0, 64, true)]);
     run(&mut slice, 50, 60);
-    assert_eq!(slice.take_reply(Cycle(60), Cycle(60)).unwrap().kind, ReplyKind::Ack);
-    assert_eq!(slice.take_reply(Cycle(60), Cycle(60)).unwrap().kind, ReplyKind::Data);
+    assert_eq!(slice.take_reply(Cycle(60)).unwrap().kind, ReplyKind::Ack);
+    assert_eq!(slice.take_reply(Cycle(60)).unwrap().kind, ReplyKind::Data);
     assert!(slice.is_idle());
     assert_eq!((slice.stats().read_misses, slice.stats().write_misses), (3, 1));
 }
@@ -285,7 +284,7 @@ fn drain(
             dram.push_back((now + dram_latency, request.slot, request.piece));
         }
         if takes(now)
-            && let Some(reply) = slice.take_reply(cycle, cycle)
+            && let Some(reply) = slice.take_reply(cycle)
         {
             seen.push(reply.slot);
         }

@@ -1,6 +1,6 @@
 //! When which ports are to be looked at.
 
-use super::ports::Ports;
+use super::ports::{MOST_WORDS, Ports};
 use crate::units::Cycle;
 
 /// Days of a calendar: most of what happens at a port is known less far ahead.
@@ -10,9 +10,9 @@ const DAYS: u64 = u64::BITS as u64;
 /// due. A port may stand in several days, and comes early when its cycle is further away than the last one: whoever takes
 /// it sees whether it is due, and notes it again.
 #[derive(Clone, Debug)]
-pub struct Calendar {
+pub struct Calendar<const WORDS: usize = MOST_WORDS> {
     /// By cycle, modulo the days.
-    days: Box<[Ports]>,
+    days: Box<[Ports<WORDS>]>,
     /// Days in which a port stands, a bit each.
     marked: u64,
     /// Cycles before this one are gone. It may be taken more than once: a core cycle has several network cycles on some
@@ -20,14 +20,14 @@ pub struct Calendar {
     from: u64,
 }
 
-impl Default for Calendar {
+impl<const WORDS: usize> Default for Calendar<WORDS> {
     /// Empty.
     fn default() -> Self {
         Calendar { days: vec![Ports::default(); DAYS as usize].into(), marked: 0, from: 0 }
     }
 }
 
-impl Calendar {
+impl<const WORDS: usize> Calendar<WORDS> {
     /// Something happens at `port` in `cycle`, or in the one that was taken last when that is gone.
     #[inline]
     pub fn note(&mut self, cycle: Cycle, port: usize) {
@@ -48,7 +48,7 @@ impl Calendar {
 
     /// Takes the ports that stand in `now` or before.
     #[inline]
-    pub fn take(&mut self, now: Cycle) -> Ports {
+    pub fn take(&mut self, now: Cycle) -> Ports<WORDS> {
         let mut taken = Ports::default();
         loop {
             let next = self.next();
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn ports_come_in_their_cycle_or_early_but_never_late() {
-        let mut calendar = Calendar::default();
+        let mut calendar = Calendar::<MOST_WORDS>::default();
         assert_eq!(calendar.next(), Cycle::NEVER);
         for (cycle, port) in [(70, 7), (62, 1), (62, 200), (63, 3)] {
             calendar.note(Cycle(cycle), port);

@@ -9,7 +9,7 @@
 //! most packets have several flits, and most outputs are busy. Who waits meanwhile is counted by the cycle.
 
 use super::calendar::Calendar;
-use super::ports::{MAX_PORTS, Ports};
+use super::ports::{MOST_WORDS, Ports};
 use super::stats::NocStats;
 use crate::config::machine::{GpcPort, NocConfig};
 use crate::ring::Ring;
@@ -46,11 +46,11 @@ impl Packet for u32 {
 }
 
 #[derive(Clone, Debug)]
-struct Output<L> {
+struct Output<L, const WORDS: usize> {
     /// Inputs that hold a packet for this output.
-    wanted_by: Ports,
+    wanted_by: Ports<WORDS>,
     /// Of these, inputs whose oldest such packet has left together with another one.
-    shared_by: Ports,
+    shared_by: Ports<WORDS>,
     /// The input to ask first.
     turn: usize,
     /// It sends no other packet before.
@@ -64,7 +64,7 @@ struct Output<L> {
     places: usize,
 }
 
-impl<L: Copy + Default> Output<L> {
+impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
     #[inline]
     fn is_full(&self) -> bool {
         self.pipe.len() + self.expected.len() == self.places
@@ -124,7 +124,7 @@ impl Groups {
 
 /// A crossbar from `inputs` to `outputs`.
 #[derive(Clone, Debug)]
-pub struct Crossbar<P: Packet> {
+pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
     /// By bytes of data besides the header: the cycles that a packet takes to leave its input, and to go in at its
     /// output.
     flits: Box<[(u16, u16)]>,
@@ -138,21 +138,21 @@ pub struct Crossbar<P: Packet> {
     /// By input: when it can send again.
     free_at: Box<[Cycle]>,
     /// Inputs that are sending, and when they have done.
-    busy: Ports,
-    frees: Calendar,
-    outputs: Box<[Output<P::Landed>]>,
+    busy: Ports<WORDS>,
+    frees: Calendar<WORDS>,
+    outputs: Box<[Output<P::Landed, WORDS>]>,
     output_count: Divisor,
     /// By output: no packet can go there before; never, while its pipe is full or nobody wants it.
     due: Box<[Cycle]>,
-    dues: Calendar,
+    dues: Calendar<WORDS>,
     /// By output: when the next packet arrives there.
     arrivals: Box<[Cycle]>,
     /// Outputs that any input wants.
-    wanted: Ports,
+    wanted: Ports<WORDS>,
     /// Outputs whose pipe holds a packet.
-    landing: Ports,
+    landing: Ports<WORDS>,
     /// Outputs whose pipe is full.
-    blocked: Ports,
+    blocked: Ports<WORDS>,
     /// What outputs share, where they do.
     groups: Option<Groups>,
     /// Pairs of an input and an output that it wants.
@@ -162,8 +162,8 @@ pub struct Crossbar<P: Packet> {
     stats: NocStats,
 }
 
-impl<P: Packet> Crossbar<P> {
-    /// An empty crossbar from slices to SMs, whose GPCs are `gpcs`; at most 256 ports a side.
+impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
+    /// An empty crossbar from slices to SMs, whose GPCs are `gpcs`.
     pub fn to_sms(config: &NocConfig, slices: usize, gpcs: &[u16]) -> Self {
         let port_bytes = (config.flit_bytes.get(), config.sm_port_bytes.get());
         let groups = match config.gpc_port {
@@ -176,17 +176,17 @@ impl<P: Packet> Crossbar<P> {
                     .into(),
             }),
         };
-        Crossbar { groups, ..Crossbar::new(config, slices, gpcs.len(), port_bytes) }
+        Crossbar { groups, ..Self::new(config, slices, gpcs.len(), port_bytes) }
     }
 
-    /// An empty crossbar from SMs to slices; at most 256 ports a side.
+    /// An empty crossbar from SMs to slices.
     pub fn to_slices(config: &NocConfig, sms: usize, slices: usize) -> Self {
         let port_bytes = (config.sm_out_bytes.get(), config.slice_in_bytes.get());
-        Crossbar::new(config, sms, slices, port_bytes)
+        Self::new(config, sms, slices, port_bytes)
     }
 
     fn new(config: &NocConfig, inputs: usize, outputs: usize, port_bytes: (u32, u32)) -> Self {
-        assert!(inputs <= MAX_PORTS && outputs <= MAX_PORTS, "a crossbar has at most 256 ports");
+        assert!(inputs.max(outputs) <= Ports::<WORDS>::MOST, "a crossbar has no such port");
         let room = config.input_queue.size();
         let latency = config.latency.cycles();
         // One packet can enter an output's pipe each cycle and stays for the latency.
@@ -243,11 +243,19 @@ impl<P: Packet> Crossbar<P> {
         usize::from(self.counts[input]) < self.room
     }
 
-    /// Queues a packet of `data_bytes` besides the header, before the tick of `now`. The caller has asked
-    /// [`Crossbar::has_room`].
-    pub fn push(&mut self, now: Cycle, input: usize, output: usize, data_bytes: u32, packet: P) {
+    /// Queues a packet of `data_bytes` besides the header, before the tick of `now`, and gives it where it lies. The caller
+    /// has asked [`Crossbar::has_room`].
+    #[inline]
+    pub fn push(
+        &mut self,
+        now: Cycle,
+        input: usize,
+        output: usize,
+        data_bytes: u32,
+        packet: P,
+    ) -> &mut P {
         let flits = self.flits[data_bytes as usize];
-        self.queue(now, input, output, flits, packet);
+        self.queue(now, input, output, flits, packet)
     }
 
     /// As [`Crossbar::push`], of a packet that leaves its input together with the one pushed before it, which has the same
@@ -259,19 +267,34 @@ impl<P: Packet> Crossbar<P> {
         output: usize,
         data_bytes: u32,
         packet: P,
-    ) {
+    ) -> &mut P {
         let flits = (0, self.flits[data_bytes as usize].1);
-        self.queue(now, input, output, flits, packet);
+        self.queue(now, input, output, flits, packet)
     }
 
-    fn queue(&mut self, now: Cycle, input: usize, output: usize, flits: (u16, u16), packet: P) {
+    #[inline]
+    fn queue(
+        &mut self,
+        now: Cycle,
+        input: usize,
+        output: usize,
+        flits: (u16, u16),
+        packet: P,
+    ) -> &mut P {
         assert!(self.has_room(input), "a packet was pushed into a full input");
         let count = usize::from(self.counts[input]);
         let entry = &mut self.waiting[input * self.room + count];
         (entry.output, entry.flits) = (output as u16, flits);
-        self.packets[input * self.room + usize::from(entry.place)] = packet;
+        let place = input * self.room + usize::from(entry.place);
         self.counts[input] += 1;
-        let is_shared = flits.0 == 0;
+        self.want(now, input, output, flits.0 == 0);
+        self.packets[place] = packet;
+        &mut self.packets[place]
+    }
+
+    /// An input has a packet more for an output.
+    #[inline]
+    fn want(&mut self, now: Cycle, input: usize, output: usize, is_shared: bool) {
         let Output { wanted_by, shared_by, free_from, .. } = &mut self.outputs[output];
         if wanted_by.contains(input) {
             return;
@@ -400,7 +423,9 @@ impl<P: Packet> Crossbar<P> {
         output.last_arrival = arrives;
         let is_first = output.pipe.is_empty();
         match sent(Sent { input: chosen, output: port, arrives, is_first, packet }) {
-            Landing::Expected(free_from) => output.expected.push(free_from, ()),
+            Landing::Expected(free_from) => {
+                output.expected.push(free_from, ());
+            }
             Landing::Waits => {
                 if is_first {
                     self.arrivals[port] = arrives;
@@ -457,7 +482,7 @@ impl<P: Packet> Crossbar<P> {
 
     /// The outputs to which a packet is on its way.
     #[inline]
-    pub fn landing(&self) -> &Ports {
+    pub fn landing(&self) -> &Ports<WORDS> {
         &self.landing
     }
 

@@ -7,5 +7,5 @@ mod stats;
 
 pub use calendar::Calendar;
 pub use crossbar::{Crossbar, Landing, Packet, Sent};
-pub use ports::Ports;
+pub use ports::{MOST_WORDS, Ports};
 pub use stats::NocStats;

@@ -1,18 +1,38 @@
 //! Sets of ports.
 
-/// Inputs and outputs each: enough for a bit set.
-pub const MAX_PORTS: usize = 256;
-const WORDS: usize = MAX_PORTS / 64;
+/// Bits of a word.
+const WORD: usize = u64::BITS as usize;
+/// Words of the largest set.
+pub const MOST_WORDS: usize = 4;
 
-/// A set of ports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ports([u64; WORDS]);
+/// A set of ports, of which each word holds 64. Most machines have no more on any side: with one word a set is a number,
+/// while the processor copies and compares several words at once, for which it has to wait when one of them was written a
+/// moment ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports<const WORDS: usize = MOST_WORDS>([u64; WORDS]);
 
-impl Ports {
+impl<const WORDS: usize> Default for Ports<WORDS> {
+    /// Empty.
+    fn default() -> Self {
+        Ports([0; WORDS])
+    }
+}
+
+impl<const WORDS: usize> Ports<WORDS> {
+    /// Ports that there can be.
+    pub const MOST: usize = WORDS * WORD;
+
+    /// The word and the bit of a port.
+    #[inline]
+    fn place(port: usize) -> (usize, u64) {
+        debug_assert!(port < Self::MOST, "port {port} has no place");
+        (port / WORD % WORDS, 1 << (port % WORD))
+    }
+
     /// Makes `port` a member, or not.
     #[inline]
     pub fn set(&mut self, port: usize, member: bool) {
-        let (word, bit) = (port / 64, 1u64 << (port % 64));
+        let (word, bit) = Self::place(port);
         if member { self.0[word] |= bit } else { self.0[word] &= !bit }
     }
 
@@ -25,29 +45,30 @@ impl Ports {
     /// True when `port` is a member.
     #[inline]
     pub fn contains(&self, port: usize) -> bool {
-        self.0[port / 64] >> (port % 64) & 1 == 1
+        let (word, bit) = Self::place(port);
+        self.0[word] & bit != 0
     }
 
     /// The lowest member from `from` on.
     #[inline]
     fn next_from(&self, from: usize) -> Option<usize> {
-        let mut word = from / 64;
-        let mut bits = *self.0.get(word)? & (!0 << (from % 64));
+        let mut word = from / WORD;
+        let mut bits = *self.0.get(word)? & (!0 << (from % WORD));
         while bits == 0 {
             word += 1;
             bits = *self.0.get(word)?;
         }
-        Some(word * 64 + bits.trailing_zeros() as usize)
+        Some(word * WORD + bits.trailing_zeros() as usize)
     }
 
     /// The lowest member from `from` on, or else the lowest of all.
     #[inline]
     pub fn next_round(&self, from: usize) -> Option<usize> {
-        let Ports([first, others @ ..]) = *self;
-        if others == [0; WORDS - 1] {
-            // Most machines have no more ports than one word has bits.
-            let later = if from < 64 { first & (!0 << from) } else { 0 };
-            let word = if later != 0 { later } else { first };
+        if WORDS == 1 {
+            // It cannot be foretold which of the two it is.
+            let all = self.0[0];
+            let later = if from < WORD { all & (!0 << from) } else { 0 };
+            let word = if later != 0 { later } else { all };
             return (word != 0).then_some(word.trailing_zeros() as usize);
         }
         self.next_from(from).or_else(|| self.next_from(0))
@@ -55,52 +76,46 @@ impl Ports {
 
     /// The members, lowest first, as they are now.
     #[inline]
-    pub fn iter(&self) -> Members {
-        let Ports([first, others @ ..]) = *self;
-        Members { bits: first, base: 0, others }
+    pub fn iter(&self) -> Members<WORDS> {
+        Members { rest: self.0, word: 0 }
     }
 
     /// The members that are not in `other`.
     #[inline]
-    pub fn without(&self, other: &Ports) -> Ports {
+    pub fn without(&self, other: &Self) -> Self {
         Ports(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
     /// The members of either.
     #[inline]
-    pub fn with(&self, other: &Ports) -> Ports {
+    pub fn with(&self, other: &Self) -> Self {
         Ports(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
 }
 
 /// The members of a set, lowest first.
 #[derive(Clone, Debug)]
-pub struct Members {
-    /// Those of one word that are still to come, and the number of its first port.
-    bits: u64,
-    base: usize,
-    /// The words behind it.
-    others: [u64; WORDS - 1],
+pub struct Members<const WORDS: usize> {
+    /// Those that are still to come.
+    rest: [u64; WORDS],
+    /// The words before this one have none.
+    word: usize,
 }
 
-impl Iterator for Members {
+impl<const WORDS: usize> Iterator for Members<WORDS> {
     type Item = usize;
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        while self.bits == 0 {
-            // Most machines have no more ports than the first word has bits.
-            if self.others == [0; WORDS - 1] {
-                return None;
+        loop {
+            let bits = self.rest.get_mut(self.word)?;
+            if *bits != 0 {
+                let port = self.word * WORD + bits.trailing_zeros() as usize;
+                *bits &= *bits - 1;
+                return Some(port);
             }
-            let [next, others @ ..] = self.others;
-            self.bits = next;
-            self.base += 64;
-            self.others = [others[0], others[1], 0];
+            self.word += 1;
         }
-        let port = self.base + self.bits.trailing_zeros() as usize;
-        self.bits &= self.bits - 1;
-        Some(port)
     }
 }
 
@@ -111,7 +126,7 @@ mod tests {
     #[test]
     fn a_set_is_gone_through_in_order() {
         let members = [0, 5, 63, 64, 130, 255];
-        let mut ports = Ports::default();
+        let mut ports = Ports::<MOST_WORDS>::default();
         members.iter().for_each(|&port| ports.set(port, true));
         assert_eq!(ports.iter().collect::<Vec<_>>(), members);
         assert_eq!(ports.next_from(65), Some(130));
@@ -121,7 +136,18 @@ mod tests {
         assert_eq!((below.next_round(6), below.next_round(64)), (Some(63), Some(0)));
         assert_eq!(ports.without(&below).iter().collect::<Vec<_>>(), [64, 130, 255]);
         assert_eq!(ports.without(&below).with(&below), ports);
-        assert_eq!(Ports::default().next_round(3), None);
+        assert_eq!(Ports::<MOST_WORDS>::default().next_round(3), None);
         assert!(ports.contains(255) && !ports.contains(254));
+    }
+
+    #[test]
+    fn a_set_of_one_word_is_gone_through_as_well() {
+        let mut ports = Ports::<1>::default();
+        assert_eq!((ports.next_round(0), ports.iter().next()), (None, None));
+        [0, 5, 63].iter().for_each(|&port| ports.set(port, true));
+        assert_eq!(ports.iter().collect::<Vec<_>>(), [0, 5, 63]);
+        assert_eq!([6, 1, 64].map(|from| ports.next_round(from)), [Some(63), Some(5), Some(0)]);
+        ports.set(5, false);
+        assert!(!ports.contains(5) && ports.contains(63) && !ports.is_empty());
     }
 }

@@ -42,7 +42,9 @@ struct Entry {
     recorded: u16,
 }
 
+/// What waits comes first, so that it is copied as it is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 struct Node<W> {
     waiter: W,
     next: u32,
@@ -79,6 +81,7 @@ impl<W: Copy> MshrFile<W> {
     }
 
     /// Takes an entry for a new line and records its first access; `None` when none is free.
+    #[inline]
     pub fn allocate(&mut self, waiter: W) -> Option<MshrId> {
         let id = self.free.pop()?;
         self.entries[id.index()].recorded = 0;
@@ -86,6 +89,7 @@ impl<W: Copy> MshrFile<W> {
         Some(id)
     }
 
+    #[inline]
     fn record(&mut self, id: MshrId, waiter: W) {
         let node = Node { waiter, next: NONE };
         let place = match self.unused {
@@ -94,7 +98,9 @@ impl<W: Copy> MshrFile<W> {
                 self.pool.len() as u32 - 1
             }
             place => {
-                self.unused = std::mem::replace(&mut self.pool[place as usize], node).next;
+                let unused = &mut self.pool[place as usize];
+                self.unused = unused.next;
+                *unused = node;
                 place
             }
         };
@@ -119,6 +125,7 @@ impl<W: Copy> MshrFile<W> {
     }
 
     /// Records one more access to an outstanding line; gives it back when no merger field is free.
+    #[inline]
     pub fn merge(&mut self, id: MshrId, waiter: W) -> Result<(), W> {
         if self.is_entry_full(id) {
             return Err(waiter);

@@ -133,6 +133,9 @@ impl Stamp {
 
 /// When a request passed the borders between components, in core cycles.
 ///
+/// A stamp is set where the packet lies for a while, after it was copied there: the processor copies sixteen bytes at once,
+/// and such a copy of what was written in part a moment ago has to wait for it.
+///
 /// Later borders of a request that is still on its way hold zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamps {

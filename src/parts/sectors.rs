@@ -29,18 +29,22 @@ pub struct Sectors {
     whole: u128,
     line: u32,
     sector: u32,
+    /// A sector's bytes are two to this power.
+    sector_bits: u32,
 }
 
 impl Sectors {
     /// Lines of `line` bytes in sectors of `sector` bytes; powers of two, at most 128.
     pub fn new(line: u32, sector: u32) -> Self {
-        Sectors { whole: u128::MAX >> (128 - line), line, sector: sector.min(line) }
+        let sector = sector.min(line);
+        let sector_bits = sector.trailing_zeros();
+        Sectors { whole: u128::MAX >> (128 - line), line, sector, sector_bits }
     }
 
     /// Sectors of a line.
     #[inline]
     pub fn count(self) -> usize {
-        (self.line / self.sector) as usize
+        (self.line >> self.sector_bits) as usize
     }
 
     /// Bytes of one sector.
@@ -52,7 +56,7 @@ impl Sectors {
     /// The sector that holds the byte at `offset` in the line.
     #[inline]
     pub fn of_offset(self, offset: u32) -> usize {
-        (offset / self.sector) as usize
+        (offset >> self.sector_bits) as usize
     }
 
     /// Every byte of a line.
@@ -64,7 +68,7 @@ impl Sectors {
     /// The bytes of sector `number`.
     #[inline]
     pub fn of(self, number: usize) -> u128 {
-        (u128::MAX >> (128 - self.sector)) << (number as u32 * self.sector)
+        (u128::MAX >> (128 - self.sector)) << ((number as u32) << self.sector_bits)
     }
 
     /// All bytes of the sectors that hold any of `bytes`.

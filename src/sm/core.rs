@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ctas::{Ctas, Residency};
+use super::issue::Standstill;
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Served};
 use super::pipelines::Pipelines;
@@ -20,12 +21,24 @@ use crate::stats::{IssueLedger, IssueReason, LatencyLedger, LsuLedger, LsuReason
 use crate::units::Cycle;
 
 /// What a scheduler did in its last cycle, and does until something happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Slot {
     /// It issued, or did not for this reason.
     Charged(IssueReason),
     /// It waits for its oldest outstanding access.
     Memory,
+}
+
+impl PartialEq for Slot {
+    /// As numbers: what is derived compares case by case, and every scheduler asks in most cycles.
+    #[inline]
+    fn eq(&self, other: &Slot) -> bool {
+        let number = |slot: &Slot| match slot {
+            Slot::Charged(reason) => *reason as u8,
+            Slot::Memory => u8::MAX,
+        };
+        number(self) == number(other)
+    }
 }
 
 /// Address rules of the load/store unit.
@@ -61,6 +74,8 @@ pub struct Sm {
     pub(super) memory_turn: usize,
     /// What each scheduler did last, and from which cycle on.
     slots: Box<[(Slot, Cycle)]>,
+    /// What the schedulers saw in their last cycle, when none could issue.
+    pub(super) standstill: Option<Standstill>,
     pub(super) pipelines: Pipelines,
     pub(super) issue_width: u32,
     pub(super) holds: Holds,
@@ -78,7 +93,6 @@ pub struct Sm {
     shared_latency: u64,
     releases_per_cycle: u32,
     cta_launch_interval: u64,
-    cta_start_latency: u64,
     warp_start_interval: u64,
     next_cta_launch: Cycle,
     next_age: u64,
@@ -109,12 +123,13 @@ impl Sm {
         let shared_latency = machine.shared_memory.latency.cycles();
         Sm {
             program: Arc::default(),
-            ctas: Ctas::new(config.cta_release),
+            ctas: Ctas::new(config.cta_release, config.cta_turnaround.cycles()),
             warps: Warps::new(),
             schedulers: vec![Scheduler::new(config.policy); schedulers].into(),
             scheduler_masks: (0..schedulers).map(mask_of).collect(),
             memory_turn: 0,
             slots: vec![(Slot::Charged(IssueReason::NoWarp), Cycle(0)); schedulers].into(),
+            standstill: None,
             pipelines: Pipelines::new(&config.arithmetic, schedulers),
             issue_width: config.issue_width.get(),
             holds: Holds {
@@ -140,7 +155,6 @@ impl Sm {
             shared_latency,
             releases_per_cycle: machine.l1.releases_per_cycle.get(),
             cta_launch_interval: config.cta_launch_interval.cycles(),
-            cta_start_latency: config.cta_start_latency.cycles(),
             warp_start_interval: config.warp_start_interval.cycles(),
             next_cta_launch: Cycle(0),
             next_age: 0,
@@ -167,6 +181,7 @@ impl Sm {
         self.next_cta_launch = now;
         self.next_event = Cycle::NEVER;
         self.slots.fill((Slot::Charged(IssueReason::NoWarp), now));
+        self.standstill = None;
     }
 
     /// True when a CTA could start, now or after the launch interval.
@@ -175,8 +190,8 @@ impl Sm {
         self.ctas.has_room()
     }
 
-    /// Starts a CTA, which `fill` writes; its warps can issue from the next cycle on, or later as their start
-    /// takes time. When `fill` says that there is none left, nothing happens and the answer is false.
+    /// Starts a CTA, which `fill` writes; its warps can issue from the next cycle on, or later where they take
+    /// over a slot. When `fill` says that there is none left, nothing happens and the answer is false.
     pub fn start_cta<E>(
         &mut self,
         now: Cycle,
@@ -189,18 +204,18 @@ impl Sm {
         self.charge_until(now + 1, cache);
         self.next_cta_launch = now + self.cta_launch_interval;
         let warps = self.program.cta_warps;
-        let first = self.ctas.start(warps as u32);
-        let mut issues = now + 1 + self.cta_start_latency;
+        let (first, next_issue) = self.ctas.start(warps as u32);
+        let mut issues = next_issue.max(now + 1);
         for warp in first..first + warps {
             self.next_age += 1;
             let stream = self.ctas.stream(warp);
             self.warps.start(warp, self.next_age, stream, &self.program, now, issues);
             issues = issues + self.warp_start_interval;
             if self.warps.alive >> warp & 1 == 0 {
-                self.ctas.end_warp(self.ctas.of_warp(warp));
+                self.ctas.end_warp(now, self.ctas.of_warp(warp));
             }
         }
-        self.end_cta_if_done(self.ctas.of_warp(first));
+        self.end_cta_if_done(self.ctas.of_warp(first), now + 1);
         self.note_residency(now + 1);
         self.next_event = self.next_event.min(now + 1);
         Ok(true)
@@ -264,10 +279,8 @@ impl Sm {
             self.tick_lsu(now, cache);
         }
         self.warps.wake(now);
-        self.note_residency(now);
         let issued = self.issue(now);
         self.lsu_ledger.charge(self.lsu.state, 1);
-        self.note_residency(now + 1);
         self.charged_to = now + 1;
         self.next_event = self.find_next_event(now, issued, cache);
     }
@@ -275,8 +288,12 @@ impl Sm {
     fn tick_lsu(&mut self, now: Cycle, cache: &mut impl DataCache) {
         let Sm { lsu, hits, shared, hit_latency, shared_latency, .. } = self;
         lsu.tick(now, cache, |served| match served {
-            Served::Hit(waiter, accesses) => hits.push(now + *hit_latency, (waiter, accesses)),
-            Served::Shared(waiter) => shared.push(now + *shared_latency, waiter),
+            Served::Hit(waiter, accesses) => {
+                hits.push(now + *hit_latency, (waiter, accesses));
+            }
+            Served::Shared(waiter) => {
+                shared.push(now + *shared_latency, waiter);
+            }
         });
     }
 
@@ -293,7 +310,7 @@ impl Sm {
                 self.stores_in_flight -= 1;
                 self.warps.pending_stores[warp] -= 1;
                 self.leave_fence_if_done(now, warp);
-                self.end_cta_if_done(self.ctas.of_warp(warp));
+                self.end_cta_if_done(self.ctas.of_warp(warp), now);
             }
         }
     }
@@ -306,14 +323,13 @@ impl Sm {
     }
 
     fn finish_access(&mut self, now: Cycle, place: u16, journey: &Journey, from_l2: bool) {
-        let warp = self.outstanding.warp(place);
+        let warp = usize::from(self.outstanding.at(place).warp);
         let ready = if from_l2 { self.lsu.pass_data(now, warp) } else { now };
-        let schedulers = self.schedulers.len();
         let ledger = &mut self.issue_ledger;
-        let done = self.outstanding.access_done(now, place, journey, schedulers, ledger);
-        let Some(done) = done else {
+        if !self.outstanding.access_done(now, place, journey, ledger) {
             return;
-        };
+        }
+        let done = self.outstanding.at(place);
         for &reg in done.dsts.as_slice() {
             self.warps.set_ready_at(warp, reg, ready, FROM_MEMORY);
         }
@@ -325,7 +341,7 @@ impl Sm {
             }
         }
         self.leave_fence_if_done(now, warp);
-        self.end_cta_if_done(self.ctas.of_warp(warp));
+        self.end_cta_if_done(self.ctas.of_warp(warp), now);
     }
 
     fn leave_fence_if_done(&mut self, now: Cycle, warp: usize) {
@@ -339,9 +355,11 @@ impl Sm {
         self.warps.pending_loads[warp] > 0 || self.warps.pending_stores[warp] > 0
     }
 
-    pub(super) fn end_cta_if_done(&mut self, slot: usize) {
+    /// Ends the CTA in `slot` if nothing of it is left; it is not there from cycle `from` on.
+    pub(super) fn end_cta_if_done(&mut self, slot: usize, from: Cycle) {
         if self.ctas.try_end(slot, &self.warps) {
             self.stats.ctas += 1;
+            self.note_residency(from);
         }
     }
 
@@ -363,14 +381,10 @@ impl Sm {
         self.charged_to = until;
     }
 
-    /// Who is there from cycle `from` on; who was before is counted when that is a change.
-    #[inline]
-    fn note_residency(&mut self, from: Cycle) {
-        let there = (self.warps.alive, self.ctas.resident() > 0);
-        if there != self.there {
-            self.count_residency(from);
-            self.there = there;
-        }
+    /// A warp or a CTA has come or gone: who is there from cycle `from` on. Who was before is counted.
+    pub(super) fn note_residency(&mut self, from: Cycle) {
+        self.count_residency(from);
+        self.there = (self.warps.alive, self.ctas.resident() > 0);
     }
 
     /// Counts who was there before cycle `to`.

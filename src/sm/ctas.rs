@@ -4,7 +4,9 @@ use crate::config::Machine;
 use crate::config::machine::{CarveOut, CtaRelease};
 use crate::error::{Error, Result};
 use crate::isa::{BARRIERS, BarrierKind, BarrierUse, Cta, Kernel, WARP, WarpStream};
+use crate::units::Cycle;
 
+use super::scheduler::SLOTS;
 use super::warps::Warps;
 
 /// How many CTAs of a kernel an SM holds at once.
@@ -78,8 +80,12 @@ impl Residency {
 #[derive(Clone, Debug)]
 pub struct Ctas {
     release: CtaRelease,
+    /// From a CTA's last instruction to the first one of the next in its slot, at least.
+    turnaround: u64,
     cta_warps: usize,
     slots: Vec<Slot>,
+    /// By warp slot: the CTA slot, and the warp's number there. A division would take longer than what asks for it.
+    places: [(u8, u8); SLOTS],
     /// Slots without a CTA, the lowest last.
     free: Vec<usize>,
 }
@@ -88,6 +94,8 @@ pub struct Ctas {
 struct Slot {
     cta: Cta,
     resident: bool,
+    /// The first cycle in which its next CTA may issue.
+    next_issue: Cycle,
     /// Warps that have an instruction left.
     alive: u32,
     barriers: [Barrier; BARRIERS],
@@ -106,8 +114,9 @@ struct Barrier {
 
 impl Ctas {
     /// No slot.
-    pub fn new(release: CtaRelease) -> Self {
-        Ctas { release, cta_warps: 1, slots: Vec::new(), free: Vec::new() }
+    pub fn new(release: CtaRelease, turnaround: u64) -> Self {
+        let places = [(0, 0); SLOTS];
+        Ctas { release, turnaround, cta_warps: 1, slots: Vec::new(), places, free: Vec::new() }
     }
 
     /// Makes the slots for a kernel. No CTA may be resident.
@@ -115,6 +124,10 @@ impl Ctas {
         debug_assert_eq!(self.free.len(), self.slots.len());
         self.cta_warps = residency.cta_warps;
         self.slots.resize_with(residency.ctas, Slot::default);
+        self.slots.iter_mut().for_each(|slot| slot.next_issue = Cycle(0));
+        for (warp, place) in self.places.iter_mut().enumerate() {
+            *place = ((warp / self.cta_warps) as u8, (warp % self.cta_warps) as u8);
+        }
         self.free = (0..residency.ctas).rev().collect();
     }
 
@@ -136,25 +149,26 @@ impl Ctas {
         &mut self.slots[slot].cta
     }
 
-    /// Makes the CTA in the next storage resident; gives its first warp slot.
-    pub fn start(&mut self, alive: u32) -> usize {
+    /// Makes the CTA in the next storage resident; gives its first warp slot, and the first cycle in which it may issue.
+    pub fn start(&mut self, alive: u32) -> (usize, Cycle) {
         let index = self.free.pop().expect("has_room was asked");
         let slot = &mut self.slots[index];
         (slot.resident, slot.alive) = (true, alive);
         slot.barriers = Default::default();
-        index * self.cta_warps
+        (index * self.cta_warps, slot.next_issue)
     }
 
     /// The CTA slot of a warp slot.
     #[inline]
     pub fn of_warp(&self, warp: usize) -> usize {
-        warp / self.cta_warps
+        usize::from(self.places[warp].0)
     }
 
     /// The instructions of a warp slot.
     #[inline]
     pub fn stream(&self, warp: usize) -> &WarpStream {
-        &self.slots[warp / self.cta_warps].cta.warps[warp % self.cta_warps]
+        let (slot, number) = self.places[warp];
+        &self.slots[usize::from(slot)].cta.warps[usize::from(number)]
     }
 
     /// A warp arrives at a barrier of its CTA, and waits there if that is how it uses it. When all that it is for
@@ -168,11 +182,12 @@ impl Ctas {
         barrier.take_if_met(*alive)
     }
 
-    /// A warp has run out of instructions. Gives the warp slots that waited at barriers which that opens,
+    /// A warp has run out of instructions at `now`. Gives the warp slots that waited at barriers which that opens,
     /// and how many those are.
-    pub fn end_warp(&mut self, slot: usize) -> (u64, u64) {
-        let Slot { alive, barriers, .. } = &mut self.slots[slot];
+    pub fn end_warp(&mut self, now: Cycle, slot: usize) -> (u64, u64) {
+        let Slot { alive, next_issue, barriers, .. } = &mut self.slots[slot];
         *alive -= 1;
+        *next_issue = now + self.turnaround;
         let opened = barriers.iter_mut().filter_map(|barrier| barrier.take_if_met(*alive));
         opened.fold((0, 0), |(warps, count), waiting| (warps | waiting, count + 1))
     }
@@ -211,7 +226,7 @@ mod tests {
 
     /// A CTA of four warps in its slot.
     fn ctas() -> Ctas {
-        let mut ctas = Ctas::new(CtaRelease::AfterLoads);
+        let mut ctas = Ctas::new(CtaRelease::AfterLoads, 0);
         ctas.prepare(Residency { ctas: 2, cta_warps: 4, l1_ways: 1 });
         ctas.start(4);
         ctas
@@ -227,11 +242,11 @@ mod tests {
         for warp in 0..2 {
             assert_eq!(ctas.arrive(0, warp, BarrierUse::ALL), None);
         }
-        assert_eq!(ctas.end_warp(0), (0, 0));
+        assert_eq!(ctas.end_warp(Cycle(5), 0), (0, 0));
         assert_eq!(ctas.arrive(0, 3, BarrierUse::ALL), Some(0b1011));
         assert_eq!(ctas.arrive(0, 0, BarrierUse::ALL), None);
-        assert_eq!(ctas.end_warp(0), (0, 0));
-        assert_eq!(ctas.end_warp(0), (1, 1));
+        assert_eq!(ctas.end_warp(Cycle(5), 0), (0, 0));
+        assert_eq!(ctas.end_warp(Cycle(5), 0), (1, 1));
     }
 
     #[test]
@@ -243,6 +258,6 @@ mod tests {
         assert_eq!(ctas.arrive(0, 3, at(2, 2, BarrierKind::Wait)), Some(0b1100));
         // Those that ended do not count at a barrier with a count.
         assert_eq!(ctas.arrive(0, 0, at(1, 2, BarrierKind::Wait)), None);
-        assert_eq!(ctas.end_warp(0), (0, 0));
+        assert_eq!(ctas.end_warp(Cycle(5), 0), (0, 0));
     }
 }

@@ -15,6 +15,19 @@ use crate::units::Cycle;
 
 const ISSUED: Slot = Slot::Charged(IssueReason::Issued);
 
+/// All that decides what the schedulers do in a cycle in which none can issue: as long as it stays the same, so does what
+/// they do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Standstill {
+    ready: u64,
+    computing: u64,
+    passing: u64,
+    on_memory: u64,
+    held: u64,
+    /// What the load/store unit does, when somebody is ready that waits for it.
+    lsu: LsuReason,
+}
+
 impl Sm {
     /// Lets every scheduler issue; true when one did.
     pub(super) fn issue(&mut self, now: Cycle) -> bool {
@@ -22,14 +35,14 @@ impl Sm {
         let ready = self.warps.ready;
         if ready & !self.warps.wants_memory == 0 && (ready == 0 || !self.lsu.has_room()) {
             // Nobody can: whoever is ready waits for the load/store unit.
-            let blocked = Slot::Charged(self.lsu_reason());
-            for scheduler in 0..count {
-                let mask = self.scheduler_masks[scheduler];
-                let slot = if ready & mask != 0 { blocked } else { self.idle_slot(mask) };
-                self.set_slot(now, scheduler, slot);
+            let standstill = Some(self.standstill_of(ready));
+            if self.standstill != standstill {
+                self.standstill = standstill;
+                self.stand_still(now, ready);
             }
             return false;
         }
+        self.standstill = None;
         // The first choice alternates, so that no scheduler always has the load/store unit first. In a unit of two
         // stages it is the one behind the last that had it: a unit that takes an instruction every fourth cycle
         // would else take all of them from the same.
@@ -53,6 +66,28 @@ impl Sm {
             scheduler = next;
         }
         issued
+    }
+
+    fn standstill_of(&self, ready: u64) -> Standstill {
+        let warps = &self.warps;
+        Standstill {
+            ready,
+            computing: warps.computing(),
+            passing: warps.passing,
+            on_memory: warps.on_memory,
+            held: warps.at_barrier | warps.at_fence,
+            lsu: if ready == 0 { LsuReason::Idle } else { self.lsu.state },
+        }
+    }
+
+    /// A cycle in which no scheduler issues.
+    fn stand_still(&mut self, now: Cycle, ready: u64) {
+        let blocked = Slot::Charged(self.lsu_reason());
+        for scheduler in 0..self.schedulers.len() {
+            let mask = self.scheduler_masks[scheduler];
+            let slot = if ready & mask != 0 { blocked } else { self.idle_slot(mask) };
+            self.set_slot(now, scheduler, slot);
+        }
     }
 
     fn issue_one(&mut self, now: Cycle, scheduler: usize, memory_taken: &mut bool) -> Slot {
@@ -116,7 +151,7 @@ impl Sm {
     /// Why a scheduler with no ready warp is idle: the reason of the warp that is nearest to issue.
     fn idle_slot(&self, mask: u64) -> Slot {
         let warps = &self.warps;
-        if warps.on_arithmetic & !(warps.starting | warps.passing) & mask != 0 {
+        if warps.computing() & mask != 0 {
             Slot::Charged(IssueReason::Arithmetic)
         } else if warps.passing & mask != 0 {
             Slot::Charged(IssueReason::LsuServing)
@@ -195,9 +230,10 @@ impl Sm {
             }
         }
         if !more {
-            let (waiting, opened) = self.ctas.end_warp(cta);
+            let (waiting, opened) = self.ctas.end_warp(now, cta);
             self.open_barriers(now, waiting, opened);
-            self.end_cta_if_done(cta);
+            self.end_cta_if_done(cta, now + 1);
+            self.note_residency(now + 1);
             return;
         }
         match inst.action {

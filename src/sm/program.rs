@@ -71,9 +71,10 @@ pub const FROM_MEMORY: Maker = Port::ARITHMETIC.len() as Maker;
 /// Makers; a power of two.
 pub const MAKERS: usize = 8;
 
-/// Who reads a register: a pipeline, the load/store unit, others, or, last, a guard or branch.
-const READERS: usize = GUARD + 1;
+/// Who needs a register: a pipeline, the load/store unit, others, a guard or branch, or who overwrites it. A power of two.
+const READERS: usize = OVERWRITER + 1;
 const GUARD: usize = Port::None as usize + 1;
+const OVERWRITER: usize = GUARD + 1;
 
 /// What a value takes in addition to its latency, by reader and maker [core cycles].
 #[derive(Clone, Copy, Debug, Default)]
@@ -104,13 +105,7 @@ impl Delays {
     /// The delays of a reader by maker.
     #[inline]
     pub fn of(&self, reader: u8) -> &[u8; MAKERS] {
-        &self.0[usize::from(reader)]
-    }
-
-    /// Those of guards and branches.
-    #[inline]
-    pub fn of_guard(&self) -> &[u8; MAKERS] {
-        &self.0[GUARD]
+        &self.0[usize::from(reader) % READERS]
     }
 }
 
@@ -125,20 +120,24 @@ pub struct Decoded {
     pub dsts: Operands,
     /// Cycles that it takes the register file of its scheduler; 0 for none, or where that is never short.
     pub reads: u8,
-    /// Who it is to the makers of what it reads.
+    needs: [Need; 2 * MAX_OPERANDS],
+    need_count: u8,
+}
+
+/// A register that must be ready before an instruction issues.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Need {
+    /// The register.
+    pub reg: Reg,
+    /// Who needs it, as [`Delays::of`] takes it.
     pub reader: u8,
-    /// Registers that must be ready: the guard if there is one, others that it reads, those it writes.
-    needs: [Reg; 2 * MAX_OPERANDS],
-    /// Where the second and the third of these begin, and the end.
-    parts: [u8; 3],
 }
 
 impl Decoded {
     /// Registers that must be ready before it issues: the guard, what it reads, what it writes.
     #[inline]
-    pub fn needs(&self) -> [&[Reg]; 3] {
-        let [reads, writes, end] = self.parts.map(usize::from);
-        [&self.needs[..reads], &self.needs[reads..writes], &self.needs[writes..end]]
+    pub fn needs(&self) -> &[Need] {
+        &self.needs[..usize::from(self.need_count)]
     }
 }
 
@@ -191,7 +190,7 @@ fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTiming) {
 impl Program {
     /// Decodes `kernel` for a machine.
     pub fn new(kernel: &Kernel, arithmetic: &Arithmetic) -> Self {
-        let reads = Some(arithmetic.register_reads.get()).filter(|reads| *reads > 0);
+        let register_reads = Some(arithmetic.register_reads.get()).filter(|reads| *reads > 0);
         let decode = |inst: &crate::isa::Inst| {
             let (port, action) = match inst.op {
                 Op::Arith(class) => {
@@ -214,21 +213,19 @@ impl Program {
             let jumps = matches!(inst.op, Op::Arith(ArithClass::Control | ArithClass::Branch));
             let guard = inst.guard.filter(|guard| inst.srcs.as_slice().contains(guard));
             let others = inst.srcs.as_slice().iter().filter(|reg| Some(**reg) != guard);
-            let mut needs = [0; 2 * MAX_OPERANDS];
-            let (srcs, dsts) = (inst.srcs.as_slice().len(), inst.dsts.as_slice().len());
-            for (place, reg) in needs.iter_mut().zip(guard.iter().chain(others)) {
-                *place = *reg;
-            }
-            needs[srcs..][..dsts].copy_from_slice(inst.dsts.as_slice());
-            let guards = u8::from(guard.is_some());
+            let reader = if jumps { GUARD } else { port as usize };
+            let need = |reader: usize| move |&reg: &Reg| Need { reg, reader: reader as u8 };
+            let reads = guard.iter().map(need(GUARD)).chain(others.map(need(reader)));
+            let all = reads.chain(inst.dsts.as_slice().iter().map(need(OVERWRITER)));
+            let mut needs = [Need::default(); 2 * MAX_OPERANDS];
+            let need_count = needs.iter_mut().zip(all).map(|(place, need)| *place = need).count();
             Decoded {
                 port,
                 action,
                 dsts: inst.dsts,
-                reads: reads.map_or(0, |reads| u32::from(inst.reads).div_ceil(reads) as u8),
-                reader: if jumps { GUARD as u8 } else { port as u8 },
+                reads: register_reads.map_or(0, |most| u32::from(inst.reads).div_ceil(most) as u8),
                 needs,
-                parts: [guards, srcs as u8, (srcs + dsts) as u8],
+                need_count: need_count as u8,
             }
         };
         Program {

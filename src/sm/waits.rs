@@ -20,6 +20,8 @@ const AT_FIRST: usize = 512;
 pub struct Tracker {
     /// Its warp slot.
     pub warp: u8,
+    /// The scheduler of that.
+    scheduler: u8,
     /// Registers that wait for it.
     pub dsts: Operands,
     /// Accesses whose data has not arrived.
@@ -69,8 +71,8 @@ impl Outstanding {
     /// Notes an instruction of `accesses` accesses, issued by `scheduler`; gives its place.
     pub fn add(&mut self, warp: usize, dsts: Operands, accesses: u16, scheduler: usize) -> u16 {
         self.sequence += 1;
-        let tracker =
-            Tracker { warp: warp as u8, dsts, remaining: accesses, sequence: self.sequence };
+        let (warp, remaining, sequence) = (warp as u8, accesses, self.sequence);
+        let tracker = Tracker { warp, scheduler: scheduler as u8, dsts, remaining, sequence };
         let place = match self.free.pop() {
             Some(place) => {
                 self.trackers[usize::from(place)] = tracker;
@@ -112,32 +114,28 @@ impl Outstanding {
         }
     }
 
-    /// The warp of the outstanding instruction at `place`.
+    /// The instruction at `place`, which has been added, and not again since it was done.
     #[inline]
-    pub fn warp(&self, place: u16) -> usize {
-        usize::from(self.trackers[usize::from(place)].warp)
+    pub fn at(&self, place: u16) -> &Tracker {
+        &self.trackers[usize::from(place)]
     }
 
-    /// One access of the instruction at `place` has its data at `now`. Gives the instruction when it was the last;
-    /// waits for it are then explained by this access's journey.
+    /// One access of the instruction at `place` has its data at `now`. True when it was the last; waits for the instruction
+    /// are then explained by this access's journey.
     pub fn access_done(
         &mut self,
         now: Cycle,
         place: u16,
         journey: &Journey,
-        schedulers: usize,
         ledger: &mut IssueLedger,
-    ) -> Option<Tracker> {
+    ) -> bool {
         let tracker = &mut self.trackers[usize::from(place)];
         tracker.remaining -= 1;
         if tracker.remaining > 0 {
-            return None;
+            return false;
         }
-        let tracker = *tracker;
-        let waits = &mut self.waits[usize::from(tracker.warp) % schedulers];
-        let is_front =
-            |waits: &Waits| waits.outstanding.front() == Some(&(place, tracker.sequence));
-        if is_front(waits) {
+        let waits = &mut self.waits[usize::from(tracker.scheduler)];
+        if waits.outstanding.front() == Some(&(place, tracker.sequence)) {
             let last = waits.since.filter(|&since| since < now).map(|since| (since, now));
             for (from, to) in waits.spans.drain(..).chain(last) {
                 journey.explain(from, to, |reason, cycles| ledger.charge(reason, cycles));
@@ -152,12 +150,12 @@ impl Outstanding {
             }
         }
         self.free.push(place);
-        Some(tracker)
+        true
     }
 }
 
 impl Default for Tracker {
     fn default() -> Self {
-        Tracker { warp: 0, dsts: Operands::NONE, remaining: 0, sequence: 0 }
+        Tracker { warp: 0, scheduler: 0, dsts: Operands::NONE, remaining: 0, sequence: 0 }
     }
 }

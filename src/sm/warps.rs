@@ -23,16 +23,10 @@ impl Ready {
         Ready(cycle.0.min(Ready::NEVER) * MAKERS as u64 + u64::from(maker))
     }
 
-    /// The cycle in which a reader with these delays can issue; [`Ready::NEVER`] or later while a load has it.
+    /// The cycle in which who needs it with these delays can issue; [`Ready::NEVER`] or later while a load has it.
     #[inline]
     fn at(self, delays: &[u8; MAKERS]) -> u64 {
         self.0 / MAKERS as u64 + u64::from(delays[self.0 as usize % MAKERS])
-    }
-
-    /// The same for who overwrites it.
-    #[inline]
-    fn cycle(self) -> u64 {
-        self.0 / MAKERS as u64
     }
 }
 
@@ -206,18 +200,9 @@ impl Warps {
         let bit = 1u64 << warp;
         let registers = &self.ready_at[warp * self.regs..][..self.regs];
         let inst = &program.insts[self.pcs[warp] as usize];
-        let [guard, reads, writes] = inst.needs();
-        let mut due = earliest.0;
-        for &reg in guard {
-            due = due.max(registers[usize::from(reg)].at(program.delays.of_guard()));
-        }
-        let delays = program.delays.of(inst.reader);
-        for &reg in reads {
-            due = due.max(registers[usize::from(reg)].at(delays));
-        }
-        for &reg in writes {
-            due = due.max(registers[usize::from(reg)].cycle());
-        }
+        let due = inst.needs().iter().fold(earliest.0, |due, need| {
+            due.max(registers[usize::from(need.reg)].at(program.delays.of(need.reader)))
+        });
         let due = Cycle(due);
         self.on_memory &= !bit;
         if due.0 >= Ready::NEVER {
@@ -235,11 +220,21 @@ impl Warps {
     /// Moves the warps whose operands become ready at `now` to the ready set.
     #[inline]
     pub fn wake(&mut self, now: Cycle) {
+        if self.on_arithmetic == 0 {
+            // The wheel is large: a look at it may cost more than the rest of the cycle.
+            return;
+        }
         let due = std::mem::take(&mut self.wheel[now.0 as usize % WHEEL]);
         self.ready |= due;
         self.on_arithmetic &= !due;
         self.starting &= !due;
         self.passing &= !due;
+    }
+
+    /// Warps that wait for results of arithmetic.
+    #[inline]
+    pub fn computing(&self) -> u64 {
+        self.on_arithmetic & !(self.starting | self.passing)
     }
 
     /// The next cycle in which a warp wakes.

@@ -20,16 +20,19 @@ __device__ __forceinline__ unsigned cg(const wide* p) {
     return v.x ^ v.y ^ v.z ^ v.w;
 }
 
-// Four pointers that go on by themselves, so that nothing but loads is on the way from one round to the next.
+// The empty assembly keeps the pointer in one register from round to round.
 #define READ(NAME, TYPE, LOAD)                                                                      \
     extern "C" __global__ void NAME(const TYPE* data, u64 distance, int count, int passes, unsigned* out) { \
         const TYPE* mine = data + blockIdx.x * distance + threadIdx.x;                              \
-        unsigned sum = 0, threads = blockDim.x;                                                     \
+        unsigned sum = 0;                                                                           \
+        u64 threads = blockDim.x;                                                                   \
         for (int pass = 0; pass < passes; ++pass) {                                                 \
-            const TYPE *p = mine, *q = p + threads, *r = q + threads, *s = r + threads;             \
-            for (int i = count; i > 0; i -= 4 * threads) {                                          \
+            const TYPE* p = mine;                                                                   \
+            for (int i = count; i > 0; i -= 4 * blockDim.x) {                                       \
+                asm volatile("" : "+l"(p));                                                         \
+                const TYPE *q = p + threads, *r = q + threads, *s = r + threads;                    \
                 unsigned a = LOAD(p), b = LOAD(q), c = LOAD(r), d = LOAD(s);                        \
-                p += 4 * threads, q += 4 * threads, r += 4 * threads, s += 4 * threads;             \
+                p = s + threads;                                                                    \
                 sum ^= a ^ b ^ c ^ d;                                                               \
             }                                                                                       \
         }                                                                                           \

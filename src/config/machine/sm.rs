@@ -36,8 +36,9 @@ pub struct SmConfig {
     pub register_granule: Bounded<1, 1024>,
     /// Cycles from one CTA's start on this SM to the next one's [core cycles, 1..=1024].
     pub cta_launch_interval: Bounded<1, 1024>,
-    /// From a CTA's start, when it takes its place, to the first instruction of its first warp [core cycles, 0..=512].
-    pub cta_start_latency: Bounded<0, 512>,
+    /// From the last instruction of a CTA to the first one of the CTA that takes its place, at least; `cta_release` may
+    /// make it longer [core cycles, 0..=512].
+    pub cta_turnaround: Bounded<0, 512>,
     /// From the first instruction of a CTA's warp to that of its next warp [core cycles, 0..=8].
     pub warp_start_interval: Bounded<0, 8>,
     /// What a CTA that has run out of instructions still waits for before another takes its place.

@@ -1,0 +1,47 @@
+//! A GPU of any number of ports.
+
+use super::engine::{Engine, Progress, Stepping};
+use super::statistics::KernelStatistics;
+use crate::config::Machine;
+use crate::error::Result;
+use crate::isa::CtaSource;
+use crate::noc::{MOST_WORDS, Ports};
+
+/// A GPU. Kernels run one after another; the L2 and the DRAM rows keep their state between them.
+pub struct Gpu(Width);
+
+/// By the words that sets of ports have: one serves most machines, and faster.
+enum Width {
+    Narrow(Box<Engine<1>>),
+    Wide(Box<Engine<MOST_WORDS>>),
+}
+
+impl Gpu {
+    /// An idle GPU.
+    pub fn new(machine: &Machine, stepping: Stepping) -> Self {
+        let ports = machine.sm.count.size().max(machine.l2.slices.size());
+        Gpu(if ports <= Ports::<1>::MOST {
+            Width::Narrow(Box::new(Engine::new(machine, stepping)))
+        } else {
+            Width::Wide(Box::new(Engine::new(machine, stepping)))
+        })
+    }
+
+    /// Runs one kernel from its first CTA to its last acknowledged store. The L1s start empty.
+    ///
+    /// `observe` is called every few thousand cycles.
+    ///
+    /// # Errors
+    /// When a CTA does not fit on an SM, when the source fails, when nothing can go on, and when a
+    /// ledger does not sum.
+    pub fn run(
+        &mut self,
+        source: &mut dyn CtaSource,
+        observe: &mut dyn FnMut(Progress),
+    ) -> Result<KernelStatistics> {
+        match &mut self.0 {
+            Width::Narrow(engine) => engine.run(source, observe),
+            Width::Wide(engine) => engine.run(source, observe),
+        }
+    }
+}
