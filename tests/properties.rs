@@ -218,6 +218,7 @@ fn l2() -> impl Strategy<Value = Changes> {
             ("l2.input_queue", json!(input)),
             ("l2.tag_latency", json!(tag_latency)),
             ("l2.distance", distances[tag_latency as usize % 2].clone()),
+            ("l2.sector_latency", json!(tag_latency % 3)),
             ("l2.reply_queue", json!(reply)),
             ("l2.miss_queue", json!(5)),
         ]

@@ -200,9 +200,8 @@ fn page(
             .filter(|one| one.unit.starts_with("cycles/") == is_latency)
             .filter_map(|one| Some((one.simulated, one.measured?[1])))
             .collect();
-        let is_near = |&&(simulated, measured): &&(f64, f64)| {
-            (simulated / measured - 1.0).abs() <= near
-        };
+        let is_near =
+            |&&(simulated, measured): &&(f64, f64)| (simulated / measured - 1.0).abs() <= near;
         if let Some(sum) = Agreement::of(&pairs) {
             let _ = writeln!(
                 page,

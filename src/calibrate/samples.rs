@@ -33,9 +33,10 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
 fn sums(points: &[Compared]) -> Vec<Compared> {
     let simulated = sorted(points.iter().map(|one| one.simulated));
     // Low, median and high of each point's time.
-    let measured = points.iter().map(|one| one.measured).collect::<Option<Vec<_>>>().map(|all| {
-        [0, 1, 2].map(|which| sorted(all.iter().map(|times: &[f64; 3]| times[which])))
-    });
+    let measured =
+        points.iter().map(|one| one.measured).collect::<Option<Vec<_>>>().map(|all| {
+            [0, 1, 2].map(|which| sorted(all.iter().map(|times: &[f64; 3]| times[which])))
+        });
     let sum = |&(name, of): &(&str, fn(&[f64]) -> f64)| Compared {
         labels: vec![name.to_owned()],
         simulated: of(&simulated),

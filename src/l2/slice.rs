@@ -10,6 +10,7 @@ use crate::config::Machine;
 use crate::config::machine::{L2Config, L2Mode, line_bits};
 use crate::parts::{
     AddressMap, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, Stamp, TagArray, Way,
+    sectors_of,
 };
 use crate::ring::Ring;
 use crate::units::Cycle;
@@ -37,6 +38,7 @@ pub struct Slice {
     tag_latency: u64,
     distances: Distances,
     data_latency: u64,
+    sector_latency: u64,
     pub(super) sectors: Sectors,
     pub(super) tags: TagArray,
     /// Bytes that hold data, and bytes that memory lacks, by way.
@@ -121,6 +123,7 @@ impl Slice {
             tag_latency: config.tag_latency.cycles(),
             distances: Distances::new(machine, number),
             data_latency: config.data_latency.cycles(),
+            sector_latency: config.sector_latency.cycles(),
             sectors,
             valid: vec![0; tags.len()].into(),
             dirty: vec![0; tags.len()].into(),
@@ -132,7 +135,7 @@ impl Slice {
             releasing: Ring::new(entries * sectors.count()),
             coalescer: Coalescer::new(machine, Slice::room(config)),
             input: Ring::new(Slice::room(config)),
-            replies: Exit::new(config.reply_queue.size() + config.data_latency.size()),
+            replies: Exit::new(Slice::exits(config)),
             to_dram: Ring::new(config.miss_queue.size()),
             stalled: None,
             port: DataPort::new(&config.data_port),
@@ -150,6 +153,13 @@ impl Slice {
     /// Requests that it can hold that are not looked up yet.
     pub fn room(config: &L2Config) -> usize {
         config.input_queue.size() + config.tag_latency.size() + config.distance.longest()
+    }
+
+    /// Replies that it can hold: those that wait, and one for each cycle that a line's data takes.
+    fn exits(config: &L2Config) -> usize {
+        let further_sectors = (config.line.size() / 32).saturating_sub(1);
+        let data = config.data_latency.size() + further_sectors * config.sector_latency.size();
+        config.reply_queue.size() + data
     }
 
     /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].
@@ -298,7 +308,10 @@ impl Slice {
 
     /// Answers a request.
     pub(super) fn reply(&mut self, now: Cycle, request: &Request) -> &mut Reply {
-        self.replies.push(now + self.data_latency, request.reply())
+        let reply = request.reply();
+        let further_sectors = u64::from(sectors_of(reply.bytes)).saturating_sub(1);
+        let ready = now + self.data_latency + further_sectors * self.sector_latency;
+        self.replies.push(ready, reply)
     }
 
     /// The data of a fetch request has arrived from DRAM, before the tick of `now`.

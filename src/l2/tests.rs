@@ -28,7 +28,7 @@ fn slice_that_holds(mode: &str, sector: u32, fetch: u32, dirty_ways: u32) -> Sli
         "    l2: (mode: {mode}, slices: 6, interleave: 128, slice_hash: RoundRobin, partitions: One, coalescer: None, size: 512, \
                  sets: 2, ways: 2, line: 128, sector: {sector}, \
                  index: Linear, replacement: Lru, dirty_ways: {dirty_ways}, mshr_entries: 2, mshr_mergers: 2, \
-                 input_queue: 8, tag_latency: 3, distance: Alike, data_latency: 5, data_port: Unlimited, fetch: {fetch}, miss_queue: 5, reply_queue: 4),\n"
+                 input_queue: 8, tag_latency: 3, distance: Alike, data_latency: 5, sector_latency: 0, data_port: Unlimited, fetch: {fetch}, miss_queue: 5, reply_queue: 4),\n"
     );
     let machine: Machine = ron::from_str(&format!("{before}{small}    dram: ({after}")).unwrap();
     Slice::new(&machine, 0)

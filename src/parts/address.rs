@@ -190,7 +190,10 @@ mod tests {
             check_places(hash, 2 * 12 * 50);
         }
         for rounds in [1, 4, 11] {
-            check_places(pairs(rounds), 3 * Pairs::new(12, rounds).shuffled.get() * Pairs::BLOCKS * 2);
+            check_places(
+                pairs(rounds),
+                3 * Pairs::new(12, rounds).shuffled.get() * Pairs::BLOCKS * 2,
+            );
         }
     }
 

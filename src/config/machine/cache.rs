@@ -300,6 +300,8 @@ pub struct L2Config {
     pub distance: Distance,
     /// From the tag lookup, or from a line's arrival, to the reply network [L2 cycles, 1..=1023].
     pub data_latency: Bounded<1, 1023>,
+    /// More of that for each sector of 32 bytes after a reply's first [L2 cycles, 0..=255].
+    pub sector_latency: Bounded<0, 255>,
     /// How long a request keeps others from the data.
     pub data_port: DataPort,
     /// A sector is fetched from DRAM in requests of this size, each of which takes at least one burst; a
