@@ -5,7 +5,9 @@ use crate::config::micro::{MicroFile, Points};
 use crate::stats::quantile;
 
 /// What is said of a sample, and how it is found in the sorted values.
-const SUMS: [(&str, fn(&[f64]) -> f64); 4] = [
+type Sum = (&'static str, fn(&[f64]) -> f64);
+
+const SUMS: [Sum; 4] = [
     ("mean", |sorted| sorted.iter().sum::<f64>() / sorted.len() as f64),
     ("first quartile", |sorted| quantile(sorted, 0.25)),
     ("median", |sorted| quantile(sorted, 0.5)),
@@ -37,7 +39,7 @@ fn sums(points: &[Compared]) -> Vec<Compared> {
         points.iter().map(|one| one.measured).collect::<Option<Vec<_>>>().map(|all| {
             [0, 1, 2].map(|which| sorted(all.iter().map(|times: &[f64; 3]| times[which])))
         });
-    let sum = |&(name, of): &(&str, fn(&[f64]) -> f64)| Compared {
+    let sum = |&(name, of): &Sum| Compared {
         labels: vec![name.to_owned()],
         simulated: of(&simulated),
         measured: measured.as_ref().map(|times| times.each_ref().map(|sorted| of(sorted))),

@@ -139,7 +139,7 @@ impl AddressMap {
             SliceHash::Hashed => self.slices.divide(slice + fibonacci(round)).1,
             SliceHash::Pairs { .. } => {
                 let chunk = block / Pairs::BLOCKS;
-                2 * self.pairs.place(chunk).0 + (Pairs::first(chunk) ^ block % 2)
+                2 * self.pairs.place(chunk).0 + (Pairs::first(chunk) ^ (block % 2))
             }
         };
         slice as usize

@@ -210,7 +210,7 @@ impl Sm {
             self.next_age += 1;
             let stream = self.ctas.stream(warp);
             self.warps.start(warp, self.next_age, stream, &self.program, now, issues);
-            issues = issues + self.warp_start_interval;
+            issues += self.warp_start_interval;
             if self.warps.alive >> warp & 1 == 0 {
                 self.ctas.end_warp(now, self.ctas.of_warp(warp));
             }
