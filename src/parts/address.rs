@@ -7,7 +7,8 @@ use crate::units::{Divisor, LineAddr, fibonacci};
 /// How addresses spread over L2 slices and DRAM channels.
 ///
 /// `interleave` consecutive bytes belong to one slice, the next to the next slice, round and round; where
-/// slices are hashed, each round starts at another one. Or pairs of slices are drawn, see [`Pairs`].
+/// slices are hashed, each round starts at another one. Or pairs of slices are drawn for chunks of
+/// four blocks.
 /// Neighbouring slices share a channel, in whose address space their blocks alternate. With two partitions, each slice
 /// has a channel of its own, and an SM asks the slice of its own partition, among the line's own and its neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
