@@ -45,6 +45,21 @@ extern "C" __global__ void chase_lines(const unsigned* zeros, int hops, int line
     out[threadIdx.x] = place - zeros;
 }
 
+// The same from the L2 by the first `lanes` lanes, whose words are `stride` bytes apart.
+extern "C" __global__ void chase_sectors(const char* zeros, int hops, int lanes, int stride, unsigned* out) {
+    if (threadIdx.x >= lanes) return;
+    const unsigned* place = (const unsigned*)(zeros + threadIdx.x * stride);
+    for (int i = 0; i < hops; i += 16) {
+        #pragma unroll
+        for (int j = 0; j < 16; ++j) {
+            unsigned zero;
+            asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(zero) : "l"(place) : "memory");
+            place += zero;
+        }
+    }
+    out[threadIdx.x] = (const char*)place - zeros;
+}
+
 // As chase_ca, and stores beside each pointer: does the store take the line out of the L1?
 extern "C" __global__ void chase_store(const u64* start, int hops, u64* out) {
     u64 place = (u64)start;
