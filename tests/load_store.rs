@@ -101,25 +101,26 @@ fn the_ledger_of_the_unit_tells_further_lines_from_further_passes() {
     assert_eq!(many.latency_accesses, 11 * 32);
 }
 
+/// Cycles of one more instruction of a single warp, of many whose lanes are `words` words apart and whose lines are all
+/// their own. `step` makes one, by its number, of the lanes' addresses.
+fn each_apart(machine: &Machine, words: u64, step: fn(u64, Vec<u64>) -> Step) -> u64 {
+    let cycles = |count: u64| {
+        run(machine, || {
+            Script::new(1, 32, move |_, _| {
+                let lanes = |at: u64| row(BASE + at * 32 * 4 * words, 4 * words, 32);
+                (0..count).map(|at| step(at, lanes(at))).collect()
+            })
+        })
+        .cycles
+    };
+    (cycles(120) - cycles(40) + 40) / 80
+}
+
 #[test]
 fn a_store_takes_a_cycle_a_sector_and_one_for_masks_unless_it_is_whole() {
     let machine = preset("h200", &[]);
-    // Stores of one SM, lanes `words` words apart, all of lines of their own.
-    let each = |words: u64| {
-        let cycles = |count: u64| {
-            run(&machine, || {
-                Script::new(1, 32, move |_, _| {
-                    let store = |at: u64| Step::Store {
-                        addresses: row(BASE + at * 32 * 4 * words, 4 * words, 32),
-                        bytes: 4,
-                    };
-                    (0..count).map(store).collect()
-                })
-            })
-            .cycles
-        };
-        (cycles(120) - cycles(40) + 40) / 80
-    };
+    let each =
+        |words| each_apart(&machine, words, |_, addresses| Step::Store { addresses, bytes: 4 });
     // Measured: 4.3, 40.3, 48 and 64 cycles.
     assert_eq!([1, 8, 16, 32].map(each), [4, 8 * 5, 16 * 3, 32 * 2]);
 }
@@ -127,24 +128,9 @@ fn a_store_takes_a_cycle_a_sector_and_one_for_masks_unless_it_is_whole() {
 #[test]
 fn an_atomic_moves_its_masks_always_but_for_a_single_operand() {
     let machine = preset("h200", &[]);
-    // Atomics of one SM, lanes `words` words apart, all of lines of their own.
-    let each = |words: u64| {
-        let cycles = |count: u64| {
-            run(&machine, || {
-                Script::new(1, 32, move |_, _| {
-                    let atomic = |at: u64| Step::Atomic {
-                        dst: at as u16 + 1,
-                        src: 0,
-                        addresses: row(BASE + at * 32 * 4 * words, 4 * words, 32),
-                        bytes: 4,
-                    };
-                    (0..count).map(atomic).collect()
-                })
-            })
-            .cycles
-        };
-        (cycles(120) - cycles(40) + 40) / 80
-    };
+    let atomic =
+        |at: u64, addresses| Step::Atomic { dst: at as u16 + 1, src: 0, addresses, bytes: 4 };
+    let each = |words| each_apart(&machine, words, atomic);
     // Measured: 5 cycles, 40.3, and 32 to 33.3.
     assert_eq!([1, 8, 32].map(each), [5, 8 * 5, 33]);
 }

@@ -195,19 +195,17 @@ fn page(
         );
     }
     for (what, is_latency, near) in [("latencies", true, 0.02), ("throughputs", false, 0.05)] {
-        let pairs: Vec<(f64, f64)> = compared
-            .iter()
-            .filter(|one| one.unit.starts_with("cycles/") == is_latency)
-            .filter_map(|one| Some((one.simulated, one.measured?[1])))
-            .collect();
-        let is_near =
-            |&&(simulated, measured): &&(f64, f64)| (simulated / measured - 1.0).abs() <= near;
+        let of_this =
+            || compared.iter().filter(|one| one.unit.starts_with("cycles/") == is_latency);
+        let pairs: Vec<(f64, f64)> =
+            of_this().filter_map(|one| Some((one.simulated, one.measured?[1]))).collect();
+        let errors = of_this().filter_map(Compared::error);
         if let Some(sum) = Agreement::of(&pairs) {
             let _ = writeln!(
                 page,
                 "- {} {what}: {} within {:.0} %, mean absolute error {:.1} %, geometric mean of gsim/GPU {:.3}",
                 sum.pairs,
-                pairs.iter().filter(is_near).count(),
+                errors.filter(|error| error.abs() <= near).count(),
                 100.0 * near,
                 100.0 * sum.mape,
                 sum.ratio

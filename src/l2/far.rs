@@ -93,8 +93,13 @@ impl Slice {
     #[inline]
     pub(super) fn local(&self, line: LineAddr) -> LineAddr {
         let local = self.map.within_slice(line);
-        let is_copy = self.far.is_paired && self.map.home(line) != self.number;
-        if is_copy { LineAddr(local.0 | COPY) } else { local }
+        if self.keeps_copy(line) { LineAddr(local.0 | COPY) } else { local }
+    }
+
+    /// Whether this slice has a line of its neighbour's as a copy, and not as its own.
+    #[inline]
+    pub(super) fn keeps_copy(&self, line: LineAddr) -> bool {
+        self.far.is_paired && self.map.home(line) != self.number
     }
 
     /// Whether a copy's fetch leaves enough for what the neighbour may ask: else each could wait for the other.

@@ -34,7 +34,7 @@ struct Rates {
 }
 
 /// Bytes of a sector, as they are counted everywhere.
-const SECTOR: u32 = 32;
+pub(super) const SECTOR: u32 = 32;
 
 impl DataPort {
     /// As configured, free.

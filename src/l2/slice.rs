@@ -4,7 +4,7 @@ use super::coalescer::Coalescer;
 use super::distance::Distances;
 use super::exit::Exit;
 use super::far::Far;
-use super::port::{DataPort, Side};
+use super::port::{DataPort, SECTOR, Side};
 use super::stats::L2Stats;
 use crate::config::Machine;
 use crate::config::machine::{L2Config, L2Mode, line_bits};
@@ -157,7 +157,7 @@ impl Slice {
 
     /// Replies that it can hold: those that wait, and one for each cycle that a line's data takes.
     fn exits(config: &L2Config) -> usize {
-        let further_sectors = (config.line.size() / 32).saturating_sub(1);
+        let further_sectors = (config.line.get() / SECTOR).saturating_sub(1) as usize;
         let data = config.data_latency.size() + further_sectors * config.sector_latency.size();
         config.reply_queue.size() + data
     }
@@ -165,7 +165,7 @@ impl Slice {
     /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].
     #[inline]
     pub fn accept(&mut self, now: Cycle, core: Cycle, request: Request) {
-        let is_copy = self.is_paired() && self.map.home(request.line) != self.number;
+        let is_copy = self.keeps_copy(request.line);
         let looked_up = now + self.tag_latency + self.distances.to(request.sm, is_copy);
         let request = match &mut self.coalescer {
             None => self.input.insert(looked_up, request),
