@@ -193,6 +193,21 @@ impl Banks {
         let next = &mut self.channel[Command::Activate as usize];
         *next = (now + clocks).max(*next);
     }
+
+    /// Closes `bank` at `due` or as soon as it may be, keeps it from activating for `clocks` from tRP later on, and says
+    /// from when. No command goes to it in between.
+    pub fn refresh_one(&mut self, bank: usize, due: Cycle, clocks: u64) -> Cycle {
+        let Bank { next, row, .. } = &mut self.banks[bank];
+        let mut start = next[Command::Activate as usize].max(due);
+        if *row != CLOSED {
+            let closes = next[Command::Precharge as usize].max(due);
+            start = start.max(closes + self.precharge_clocks);
+            *row = CLOSED;
+            self.open &= !(1 << bank);
+        }
+        next[Command::Activate as usize] = start + clocks;
+        start
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::bank::{Banks, CLOSED};
 use super::drain::Drain;
 use super::mapping::Mapping;
 use super::queue::{Entry, NONE, Queue, Slot};
-use super::refresh::{Refresh, Step};
+use super::refresh::{BankRefresh, Refresh, Step};
 use super::request::{Completion, Request, Sent};
 use super::scheduler::{Action, Scheduler};
 use super::stats::DramStats;
@@ -29,6 +29,7 @@ pub struct Controller {
     scheduler: Scheduler,
     drain: Drain,
     refresh: Refresh,
+    bank_refresh: BankRefresh,
     completions: Ring<Completion>,
     /// No command can go before this clock, unless a request arrives.
     wake: Cycle,
@@ -86,6 +87,7 @@ impl Controller {
             stats: DramStats::default(),
             banks,
             refresh,
+            bank_refresh: BankRefresh::new(config),
         }
     }
 
@@ -128,7 +130,7 @@ impl Controller {
     pub fn tick_traced(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
         debug_assert!(self.passed_to <= now);
         if self.next_arrival() <= now {
-            self.admit(now);
+            self.admit(now, trace);
         }
         self.passed_to = now + 1;
         if self.wake <= now {
@@ -200,6 +202,10 @@ impl Controller {
     pub fn stats(&self) -> DramStats {
         let (clocks, queued, busy) = self.uncounted(self.passed_to);
         let mut stats = self.stats.clone();
+        let (mut banks, mut refresh) = (self.banks.clone(), self.bank_refresh.clone());
+        if let Some(last) = self.passed_to.0.checked_sub(1) {
+            refresh.catch_up(Cycle(last), &mut banks, &mut stats, |_, _| ());
+        }
         stats.clocks += clocks;
         stats.queued += queued;
         stats.busy_clocks += busy;
@@ -234,8 +240,9 @@ impl Controller {
     }
 
     /// Takes in what arrived by `now` and has room.
-    fn admit(&mut self, now: Cycle) {
+    fn admit(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) {
         self.count_to(now);
+        self.refresh_banks(now, trace);
         while self.queue.len() < self.capacity
             && let Some(request) = self.arriving.pop(now)
         {
@@ -245,17 +252,34 @@ impl Controller {
                 self.wake = Cycle(0);
             }
         }
-        self.queue_changed();
+        self.drain.stir(now, self.queue.reads());
+        self.pass_turn(now);
+        self.wake = self.wake.min(self.drain.next_event(self.queue.writes()));
     }
 
-    fn queue_changed(&mut self) {
-        if self.drain.update(self.queue.reads(), self.queue.writes()) {
+    /// Passes the turn to the other direction if it is time.
+    fn pass_turn(&mut self, now: Cycle) {
+        if self.drain.update(now, self.queue.reads(), self.queue.writes()) {
             self.scheduler.touch_all(&self.queue);
             self.wake = Cycle(0);
         }
     }
 
+    /// Books the refreshes of single banks that were due by `now`.
+    #[inline]
+    fn refresh_banks(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) {
+        let scheduler = &mut self.scheduler;
+        self.bank_refresh.catch_up(now, &mut self.banks, &mut self.stats, |bank, start| {
+            scheduler.touch(bank);
+            trace(Sent::RefreshOne { bank: bank as u32, start });
+        });
+    }
+
     fn act(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
+        self.refresh_banks(now, trace);
+        if self.drain.next_event(self.queue.writes()) <= now {
+            self.pass_turn(now);
+        }
         if self.refresh.due() <= now {
             match self.refresh.step(now, &mut self.banks, &mut self.stats) {
                 Step::Waits(ready) => {
@@ -283,7 +307,8 @@ impl Controller {
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
         self.scheduler.look_ahead(&self.banks);
-        self.wake = self.scheduler.next_event().max(now + 1).min(self.refresh.due());
+        let turn_passes = self.drain.next_event(self.queue.writes());
+        self.wake = self.scheduler.next_event().min(turn_passes).max(now + 1).min(self.refresh.due());
     }
 
     fn send(&mut self, action: Action, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
@@ -333,7 +358,10 @@ impl Controller {
         self.count_to(now + 1);
         self.queue.remove(slot);
         self.scheduler.touch(bank);
-        self.queue_changed();
+        if !write {
+            self.drain.stir(now, self.queue.reads());
+        }
+        self.pass_turn(now);
         if write {
             self.stats.writes += 1;
         } else {

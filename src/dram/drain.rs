@@ -1,6 +1,7 @@
 //! Whose turn it is: reads, writes, or both.
 
 use crate::config::machine::WriteDrain;
+use crate::units::Cycle;
 
 use super::queue::{Entry, NONE, Queue, Slot};
 
@@ -50,6 +51,8 @@ impl Turn {
 pub struct Drain {
     policy: WriteDrain,
     turn: Turn,
+    /// When the channel is quiet, if no request comes until then; never while a read waits.
+    quiet_at: Cycle,
 }
 
 impl Drain {
@@ -59,7 +62,7 @@ impl Drain {
             WriteDrain::Mixed => Turn::Both,
             WriteDrain::Batched { .. } => Turn::Reads,
         };
-        Drain { policy, turn }
+        Drain { policy, turn, quiet_at: Cycle::NEVER }
     }
 
     /// Whose turn it is.
@@ -68,16 +71,30 @@ impl Drain {
         self.turn
     }
 
-    /// Tells how many requests wait now; true when the turn passed to the other direction.
+    /// Requests came at `now`, or a read went: `reads` wait.
     #[inline]
-    pub fn update(&mut self, reads: usize, writes: usize) -> bool {
-        let WriteDrain::Batched { high, low } = self.policy else { return false };
+    pub fn stir(&mut self, now: Cycle, reads: usize) {
+        let WriteDrain::Batched { idle, .. } = self.policy else { return };
+        self.quiet_at = if reads == 0 { now + idle.cycles() } else { Cycle::NEVER };
+    }
+
+    /// Tells how many requests wait at `now`; true when the turn passed to the other direction.
+    #[inline]
+    pub fn update(&mut self, now: Cycle, reads: usize, writes: usize) -> bool {
+        let WriteDrain::Batched { high, low, .. } = self.policy else { return false };
+        let is_quiet = reads == 0 && self.quiet_at <= now;
         let turn = match self.turn {
-            Turn::Reads if writes >= high.size() || (reads == 0 && writes > 0) => Turn::Writes,
-            Turn::Writes if writes <= low.size() && (reads > 0 || writes == 0) => Turn::Reads,
+            Turn::Reads if writes >= high.size() || (is_quiet && writes > 0) => Turn::Writes,
+            Turn::Writes if writes == 0 || (writes <= low.size() && !is_quiet) => Turn::Reads,
             turn => turn,
         };
         std::mem::replace(&mut self.turn, turn) != turn
+    }
+
+    /// When [`Drain::update`] may pass the turn though no request comes or goes.
+    #[inline]
+    pub fn next_event(&self, writes: usize) -> Cycle {
+        if self.turn == Turn::Reads && writes > 0 { self.quiet_at } else { Cycle::NEVER }
     }
 }
 
@@ -86,41 +103,71 @@ mod tests {
     use super::*;
     use crate::config::Bounded;
 
-    fn batched() -> Drain {
+    fn batched(idle: u32) -> Drain {
         let high = Bounded::new(8).expect("in range");
-        Drain::new(WriteDrain::Batched { high, low: Bounded::new(2).expect("in range") })
+        let low = Bounded::new(2).expect("in range");
+        Drain::new(WriteDrain::Batched { high, low, idle: Bounded::new(idle).expect("in range") })
+    }
+
+    /// What [`Drain::update`] says once so many wait, the last of which just came or went.
+    fn update(drain: &mut Drain, reads: usize, writes: usize) -> bool {
+        drain.stir(Cycle(0), reads);
+        drain.update(Cycle(0), reads, writes)
     }
 
     #[test]
     fn a_batch_starts_at_the_high_mark_and_ends_at_the_low_mark() {
-        let mut drain = batched();
-        assert!(!drain.update(5, 7));
-        assert!(drain.update(5, 8));
-        assert!(!drain.update(5, 3));
+        let mut drain = batched(0);
+        assert!(!update(&mut drain, 5, 7));
+        assert!(update(&mut drain, 5, 8));
+        assert!(!update(&mut drain, 5, 3));
         assert_eq!(drain.turn(), Turn::Writes);
-        assert!(drain.update(5, 2));
+        assert!(update(&mut drain, 5, 2));
         assert_eq!(drain.turn(), Turn::Reads);
     }
 
     #[test]
     fn writes_go_when_no_read_waits() {
-        let mut drain = batched();
-        assert!(drain.update(0, 1));
+        let mut drain = batched(0);
+        assert!(update(&mut drain, 0, 1));
         assert_eq!(drain.turn(), Turn::Writes);
     }
 
     #[test]
     fn a_batch_that_no_read_waits_for_goes_on_below_the_low_mark() {
-        let mut drain = batched();
-        drain.update(0, 8);
-        assert!(!drain.update(0, 1));
-        assert!(drain.update(1, 1));
+        let mut drain = batched(0);
+        update(&mut drain, 0, 8);
+        assert!(!update(&mut drain, 0, 1));
+        assert!(update(&mut drain, 1, 1));
+    }
+
+    #[test]
+    fn writes_wait_for_a_batch_until_the_channel_is_quiet() {
+        let mut drain = batched(100);
+        drain.stir(Cycle(7), 0);
+        assert!(!drain.update(Cycle(7), 0, 3));
+        assert_eq!(drain.next_event(3), Cycle(107));
+        assert!(!drain.update(Cycle(106), 0, 3));
+        assert!(drain.update(Cycle(107), 0, 3));
+        // They all go, as nothing came meanwhile.
+        assert!(!drain.update(Cycle(110), 0, 1));
+        assert!(drain.update(Cycle(111), 0, 0));
+    }
+
+    #[test]
+    fn a_batch_of_a_busy_channel_ends_at_the_low_mark_though_no_read_waits() {
+        let mut drain = batched(100);
+        drain.stir(Cycle(7), 0);
+        assert!(drain.update(Cycle(7), 0, 8));
+        assert!(drain.update(Cycle(20), 0, 2));
+        assert_eq!(drain.next_event(2), Cycle(107));
     }
 
     #[test]
     fn mixed_traffic_never_changes_the_turn() {
         let mut drain = Drain::new(WriteDrain::Mixed);
-        assert!(!drain.update(0, 64));
+        assert!(!update(&mut drain, 0, 64));
         assert_eq!(drain.turn(), Turn::Both);
+        assert_eq!(drain.next_event(64), Cycle::NEVER);
     }
 }

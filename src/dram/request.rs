@@ -45,4 +45,11 @@ pub enum Sent {
     PrechargeAll,
     /// All banks are refreshed.
     Refresh,
+    /// One bank was due for a refresh by now; it is closed if it was open.
+    RefreshOne {
+        /// Which.
+        bank: u32,
+        /// When its refresh starts; tRP before that it is closed.
+        start: Cycle,
+    },
 }

@@ -315,12 +315,10 @@ impl Scheduler {
         for command in [Command::Activate, Command::Precharge] {
             self.search(command, |candidates| candidates.oldest, banks, &mut search);
         }
-        let mut action = search.action();
-        if action.is_none() {
-            action = self.pick_closing(now, banks, &mut search.next);
-        }
+        // Also looked at when another command goes, so that no bank to close is forgotten.
+        let closing = self.pick_closing(now, banks, &mut search.next);
         self.next_row = search.next;
-        action
+        search.action().or(closing)
     }
 
     /// Looks through the banks that wait to send `command` for a ready one with an older request.

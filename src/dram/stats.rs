@@ -23,7 +23,7 @@ crate::counters! {
         activates,
         /// Precharges; one of all banks counts once for every bank that it closes [commands].
         precharges,
-        /// Refreshes of all banks [commands].
+        /// Refreshes, each of all banks or of one [commands].
         refreshes,
         /// Requests whose first command was a column access: another one had opened the row [requests].
         row_hits,

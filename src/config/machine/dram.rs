@@ -41,6 +41,8 @@ pub struct DramConfig {
     pub row_policy: RowPolicy,
     /// Whether writes wait to go in batches.
     pub writes: WriteDrain,
+    /// What a refresh keeps from working.
+    pub refresh: Refreshes,
     /// The timing of the chips.
     pub timing: DramTiming,
 }
@@ -83,13 +85,26 @@ pub enum RowPolicy {
 pub enum WriteDrain {
     /// Reads and writes compete as equals.
     Mixed,
-    /// Writes wait until `high` are queued or no read is, and then go until `low` are left.
+    /// Writes wait until `high` are queued, and then go until `low` are left. While the channel is quiet, they go as they
+    /// come: when no read waits, and none came or went for `idle` clocks.
     Batched {
         /// Writes that start a batch [requests, 1..=1024].
         high: Bounded<1, 1024>,
         /// Writes that end a batch [requests, 0..=1023].
         low: Bounded<0, 1023>,
+        /// How long no request comes or goes before a channel without reads is quiet; 0: it is at once
+        /// [command clocks, 0..=65535].
+        idle: Bounded<0, 65_535>,
     },
+}
+
+/// What a refresh keeps from working.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refreshes {
+    /// All banks at once, once every tREFI, for tRFC.
+    AllBanks,
+    /// One bank after the other: each once every tREFI, for tRFC, while the others work. Starts are evenly spaced.
+    PerBank,
 }
 
 /// Timing of the chips. Names are JEDEC's; all in command clocks.
@@ -124,9 +139,9 @@ pub struct DramTiming {
     pub wr: Bounded<1, 255>,
     /// Bus turnaround: clocks the data bus rests between a read's data and a write's [clocks, 0..=255].
     pub turnaround: Bounded<0, 255>,
-    /// tREFI: from one refresh of all banks to the next; 0 for none [clocks, 0..=65535].
+    /// tREFI: from one refresh of a bank to its next; 0 for none [clocks, 0..=65535].
     pub refi: Bounded<0, 65_535>,
-    /// tRFC: length of a refresh of all banks [clocks, 0..=4095].
+    /// tRFC: length of a refresh [clocks, 0..=4095].
     pub rfc: Bounded<0, 4095>,
 }
 
@@ -206,7 +221,7 @@ impl Check for DramConfig {
                 self.row_bytes.get()
             ));
         }
-        if let WriteDrain::Batched { high, low } = self.writes {
+        if let WriteDrain::Batched { high, low, .. } = self.writes {
             if low.get() >= high.get() {
                 return Err(format!(
                     "writes: low ({}) is not below high ({})",

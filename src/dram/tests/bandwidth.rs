@@ -89,7 +89,7 @@ fn reads_and_writes_of_one_stream_lose_little_to_turnarounds() {
     let requests = || (0..20_000).map(|i| line(i * 128, scatter(i) % 2 == 1, 0));
     within(share(&gtx480(), requests()), 0.88, 0.96);
     let mut batched = gtx480();
-    batched.writes = WriteDrain::Batched { high: bounded(32), low: bounded(8) };
+    batched.writes = WriteDrain::Batched { high: bounded(32), low: bounded(8), idle: bounded(0) };
     within(share(&batched, requests()), 0.88, 0.96);
 }
 

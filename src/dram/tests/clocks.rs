@@ -1,6 +1,6 @@
 //! Exact clocks of single requests, through the whole controller.
 
-use crate::config::machine::{DramConfig, DramScheduler, RowPolicy, WriteDrain};
+use crate::config::machine::{DramConfig, DramScheduler, Refreshes, RowPolicy, WriteDrain};
 use crate::dram::testing::{Bench, bare, bounded, gtx480, line};
 use crate::dram::timing::Command::{self, Activate, Precharge, Read, Write};
 use crate::dram::{DramStats, Request, Sent};
@@ -11,11 +11,16 @@ fn at(row: u64, column: u64) -> u64 {
     row << 16 | column << 7
 }
 
+/// Address of row 0 of `bank`, in the same mapping.
+fn of_bank(bank: u32) -> u64 {
+    u64::from(bank >> 1) << 13 | u64::from(bank & 1) << 8
+}
+
 /// Clock, command and tag of everything sent to single banks.
 fn commands(bench: &Bench) -> Vec<(u64, Command, u32)> {
     let single = |&(clock, sent): &(Cycle, Sent)| match sent {
         Sent::Command { command, tag, .. } => Some((clock.0, command, tag.unwrap_or(u32::MAX))),
-        Sent::PrechargeAll | Sent::Refresh => None,
+        Sent::PrechargeAll | Sent::Refresh | Sent::RefreshOne { .. } => None,
     };
     bench.sent.iter().filter_map(single).collect()
 }
@@ -188,7 +193,7 @@ fn a_row_that_someone_wants_stays_open_under_the_closed_policy() {
 
 fn batched() -> DramConfig {
     let mut config = bare();
-    config.writes = WriteDrain::Batched { high: bounded(4), low: bounded(1) };
+    config.writes = WriteDrain::Batched { high: bounded(4), low: bounded(1), idle: bounded(0) };
     config
 }
 
@@ -276,4 +281,50 @@ fn a_write_does_not_pass_an_older_write_that_waits_for_a_read() {
     let columns: Vec<_> =
         commands(&bench).into_iter().filter(|c| c.1 != Activate).map(|c| c.2).collect();
     assert_eq!(columns, [0, 0, 1, 2, 2, 3]);
+}
+
+/// Refreshes bank by bank, one every 400 clocks, each for 61.
+fn bank_by_bank() -> DramConfig {
+    let mut config = bare();
+    config.refresh = Refreshes::PerBank;
+    config.timing.refi = bounded(400 * config.banks.get());
+    config
+}
+
+#[test]
+fn each_bank_is_refreshed_in_turn_while_the_others_work() {
+    // Bank 0 is due at 400: open since before, it closes at once, as tRAS is over, and refreshes tRP = 12 later.
+    let mut bench = served(&bank_by_bank(), &[line(of_bank(0), false, 0), line(of_bank(1), false, 1)]);
+    bench.run_to(400);
+    bench.push(line(of_bank(0), false, 2));
+    bench.push(line(of_bank(1), false, 3));
+    bench.run_to(600);
+    let column = |tag| {
+        bench.sent.iter().find_map(|&(clock, sent)| match sent {
+            Sent::Command { command: Read, tag: Some(of), .. } if of == tag => Some(clock.0),
+            _ => None,
+        })
+    };
+    assert_eq!(column(3), Some(400), "the other bank's row is still open");
+    assert_eq!(column(2), Some(400 + 12 + 61 + 12), "tRP, tRFC, tRCD");
+    let start = Cycle(400 + 12);
+    assert!(bench.sent.contains(&(Cycle(400), Sent::RefreshOne { bank: 0, start })));
+}
+
+#[test]
+fn an_idle_channel_books_the_refreshes_of_single_banks_later() {
+    let config = bank_by_bank();
+    let mut bench = Bench::new(&config);
+    let end = u64::from(config.timing.refi.get()) * 10 + 1;
+    bench.run_to(end);
+    assert_eq!(bench.sent, []);
+    assert_eq!(bench.controller.stats().refreshes, 10 * u64::from(config.banks.get()));
+    // The last bank was due in the clock before.
+    bench.push(line(of_bank(config.banks.get() - 1), false, 0));
+    bench.run_to(end + 200);
+    let Some((first, _)) = bench.sent.iter().find(|(_, sent)| matches!(sent, Sent::Command { .. }))
+    else {
+        panic!("no command went")
+    };
+    assert_eq!(first.0, end - 1 + 61);
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::oracle::{check_data, check_timing};
 use crate::config::Check;
-use crate::config::machine::{DramConfig, DramScheduler, GroupBits, RowPolicy, WriteDrain};
+use crate::config::machine::{DramConfig, DramScheduler, GroupBits, Refreshes, RowPolicy, WriteDrain};
 use crate::dram::testing::{Bench, bounded, gtx480};
 use crate::dram::{Completion, Controller, DramStats, Request};
 use crate::units::Cycle;
@@ -28,9 +28,11 @@ prop_compose! {
 }
 
 fn any_writes() -> impl Strategy<Value = WriteDrain> {
-    let batched = (1..8u32, 0..8u32).prop_map(|(high, low)| WriteDrain::Batched {
+    let idle = prop_oneof![Just(0u32), 1..200u32];
+    let batched = (1..8u32, 0..8u32, idle).prop_map(|(high, low, idle)| WriteDrain::Batched {
         high: bounded(high),
         low: bounded(low.min(high - 1)),
+        idle: bounded(idle),
     });
     prop_oneof![Just(WriteDrain::Mixed), batched]
 }
@@ -46,6 +48,7 @@ prop_compose! {
         writes in any_writes(),
         scheduler in any_scheduler(),
         row_policy in prop_oneof![Just(RowPolicy::Open), Just(RowPolicy::Closed)],
+        refresh in prop_oneof![Just(Refreshes::AllBanks), Just(Refreshes::PerBank)],
         group_bits in prop_oneof![Just(GroupBits::Low), Just(GroupBits::High)],
         queue in 8..24u32,
         interface in 0..30u32,
@@ -56,6 +59,7 @@ prop_compose! {
         config.writes = writes;
         config.scheduler = scheduler;
         config.row_policy = row_policy;
+        config.refresh = refresh;
         config.group_bits = group_bits;
         config.queue = bounded(queue);
         config.interface_latency = bounded(interface);
