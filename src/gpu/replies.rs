@@ -216,9 +216,9 @@ impl<const WORDS: usize> Replies<WORDS> {
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
                 let input = number * self.sharing + usize::from(part);
                 let reply = if shares_port {
-                    self.crossbar.push_sharing(tick, input, sm, data, *reply)
+                    self.crossbar.push_sharing(tick, input, sm, data, reply)
                 } else {
-                    self.crossbar.push(tick, input, sm, data, *reply)
+                    self.crossbar.push(tick, input, sm, data, reply)
                 };
                 reply.stamps.replied = cycle.into();
                 inlet.next += 1;
