@@ -161,7 +161,7 @@ impl Node {
                 self.clock = event;
                 return;
             }
-            self.tick(event);
+            self.tick(event, bounds.every_cycle);
         }
     }
 
@@ -186,14 +186,19 @@ impl Node {
         }
     }
 
-    fn tick(&mut self, now: Cycle) {
+    #[inline]
+    fn tick(&mut self, now: Cycle, all: bool) {
         let has_reply = self.next_reply <= now;
         let reply = self.inbox.front().filter(|_| has_reply).map(|coming| &coming.reply);
         let had_room = self.sm.has_room();
         if !self.sm.is_idle() {
             self.busy_to = now + 1;
         }
-        self.sm.tick(now, reply, &mut self.l1);
+        if all {
+            self.sm.tick(now, reply, &mut self.l1);
+        } else {
+            self.sm.tick_what_is_due(now, reply, &mut self.l1);
+        }
         if has_reply {
             self.inbox.pop_front();
             self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |coming| coming.at);
@@ -207,7 +212,7 @@ impl Node {
     /// What an idle SM had left to do before `end`.
     fn finish_idling(&mut self, end: Cycle) {
         while self.sm.next_event() < end {
-            self.tick(self.sm.next_event());
+            self.tick(self.sm.next_event(), false);
         }
     }
 
