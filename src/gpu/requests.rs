@@ -323,8 +323,10 @@ impl<const WORDS: usize> Requests<WORDS> {
         if !self.ready.is_empty() {
             self.take_in(tick, now);
         }
-        let Requests { crossbar, asking, may_leave, later, arrivals, doors, arrived, .. } = self;
-        let (room, noc) = (self.room, self.clocks.noc);
+        let Requests {
+            clocks, crossbar, asking, may_leave, later, arrivals, doors, arrived, ..
+        } = self;
+        let (room, noc) = (self.room, &clocks.noc);
         let (last_arrival, every_cycle) = (&mut self.last_arrival, self.every_cycle);
         crossbar.tick_observed(tick, &mut |sent: Sent<'_, Request>| {
             if sent.makes_room && asking.contains(sent.input) {

@@ -163,8 +163,6 @@ pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
     dues: Calendar<WORDS>,
     /// By output: when the next packet arrives there.
     arrivals: Box<[Cycle]>,
-    /// Outputs that any input wants.
-    wanted: Ports<WORDS>,
     /// Outputs whose pipe holds a packet.
     landing: Ports<WORDS>,
     /// Outputs whose pipe is full.
@@ -236,7 +234,6 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             due: vec![Cycle::NEVER; outputs].into(),
             dues: Calendar::default(),
             arrivals: vec![Cycle::NEVER; outputs].into(),
-            wanted: Ports::default(),
             landing: Ports::default(),
             blocked: Ports::default(),
             groups: None,
@@ -315,12 +312,13 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             return;
         }
         wanted_by.set(input, true);
-        shared_by.set(input, is_shared);
+        if is_shared {
+            shared_by.set(input, true);
+        }
         let free_at = if is_shared { now } else { self.free_at[input] };
         let due = free_at.max(*free_from);
         self.count_to(now);
         self.pairs += 1;
-        self.wanted.set(output, true);
         if due < self.due[output] && !self.blocked.contains(output) {
             self.note_due(output, due);
         }
@@ -453,9 +451,6 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         if more.is_none() {
             output.wanted_by.set(chosen, false);
             self.pairs -= 1;
-            if output.wanted_by.is_empty() {
-                self.wanted.set(port, false);
-            }
         }
         let mut due = now + u64::from(flits.1);
         match output.place_free_from() {
@@ -481,9 +476,9 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         self.landing.set(output, !pipe.is_empty());
         if self.blocked.contains(output) {
             self.blocked.set(output, false);
-            if self.wanted.contains(output) {
-                let due = self.outputs[output].free_from;
-                self.note_due(output, due);
+            let Output { wanted_by, free_from, .. } = &self.outputs[output];
+            if !wanted_by.is_empty() {
+                self.note_due(output, *free_from);
             }
         }
         Some(packet)
@@ -509,7 +504,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
 
     /// True when it holds no packet at all.
     pub fn is_empty(&self) -> bool {
-        self.wanted.is_empty() && self.landing.is_empty()
+        self.pairs == 0 && self.landing.is_empty()
     }
 }
 

@@ -261,6 +261,7 @@ impl Sm {
     }
 
     /// As [`Sm::tick`], and no more than has to be done: most data lets no warp go on.
+    #[inline(always)]
     pub fn tick_what_is_due(
         &mut self,
         now: Cycle,
@@ -276,7 +277,7 @@ impl Sm {
     }
 
     /// Replies to the caches, and data to the warps that wait for it.
-    #[inline]
+    #[inline(always)]
     fn take_data(&mut self, now: Cycle, reply: Option<&Reply>, cache: &mut impl DataCache) {
         if let Some(reply) = reply {
             self.receive(now, reply, cache);

@@ -63,7 +63,7 @@ pub struct Warps {
     pub at_barrier: u64,
     /// The warp waits at a fence.
     pub at_fence: u64,
-    /// One of these sets but the last two has changed since somebody set this to false.
+    /// A warp has gone from one of these sets to another since somebody set this to false.
     pub stirred: bool,
     /// Warps by the pipeline that their next instruction needs, in the order of [`Port::ARITHMETIC`].
     pub wants: [u64; Port::ARITHMETIC.len()],
