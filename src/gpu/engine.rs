@@ -93,7 +93,7 @@ impl<const WORDS: usize> Engine<WORDS> {
             machine: machine.clone(),
             stepping,
             now: Cycle(0),
-            nodes: (0..sms).map(|sm| Mutex::new(Node::new(machine, clocks.noc, sm))).collect(),
+            nodes: (0..sms).map(|sm| Mutex::new(Node::new(machine, sm))).collect(),
             requests: Mutex::new(Requests::new(machine, clocks, every_cycle)),
             partitions: (0..Partition::count(machine))
                 .map(|number| Mutex::new(Partition::new(machine, clocks, number, every_cycle)))

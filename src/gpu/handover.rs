@@ -62,29 +62,21 @@ impl Partition {
     }
 
     /// What a slice has for the network goes there, as far as that has room; gives the next L2 cycle in which more may.
-    #[inline]
-    pub(super) fn send_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
-        match self.slices[part].reply_ready() {
-            Cycle::NEVER => Cycle::NEVER,
-            _ => self.push_replies(part, now, core),
-        }
-    }
-
-    /// As [`Partition::send_replies`], of a slice that has a reply.
     #[inline(never)]
-    fn push_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+    pub(super) fn send_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let port = &mut self.ports[part];
         while port.leaves.front().is_some_and(|&leave| leave < core) {
             port.leaves.pop_front();
             port.held -= 1;
         }
-        if self.tells_ahead {
-            self.tell_replies(part, now);
+        let has_room = if self.tells_ahead {
+            self.tell_replies(part, now)
         } else {
             self.send_reply(part, now, core);
-        }
+            self.slices[part].is_reply_for_slice() || self.has_room(part)
+        };
         self.look_for_room(part);
-        if self.slices[part].is_reply_for_slice() || self.has_room(part) {
+        if has_room {
             self.slices[part].reply_ready().max(now + 1)
         } else if let Some(&leave) = self.ports[part].leaves.front() {
             self.clocks.l2.ticks_before(leave + 1).max(now + 1)
@@ -95,28 +87,32 @@ impl Partition {
 
     /// Whether the network has room for all that leave with a slice's oldest reply.
     #[inline]
-    pub(super) fn has_room(&self, part: usize) -> bool {
+    fn has_room(&self, part: usize) -> bool {
         self.ports[part].held + self.slices[part].replies_at_once() <= self.port_room
     }
 
-    /// Tells the network of replies and when they leave: as long as it has room, nothing keeps them.
-    pub(super) fn tell_replies(&mut self, part: usize, now: Cycle) {
-        while self.ports[part].held < self.port_room {
-            let at = self.slices[part].next_leave(now);
-            if at == Cycle::NEVER {
-                return;
+    /// Tells the network of replies and when they leave: as long as it has room, nothing keeps them. Gives whether it has
+    /// room for more.
+    #[inline]
+    fn tell_replies(&mut self, part: usize, now: Cycle) -> bool {
+        let (slice, port) = (&mut self.slices[part], &mut self.ports[part]);
+        while port.held < self.port_room {
+            if slice.reply_ready() == Cycle::NEVER {
+                return true;
             }
+            let at = slice.next_leave(now);
             let cycle = self.clocks.l2.core_cycle_of(at);
-            let reply = self.slices[part].take_ahead(at);
+            let reply = slice.take_ahead(at);
             let departure = Departure { part: part as u16, cycle, reply, shares_port: false };
             note_departure(&mut self.departures, departure);
-            self.ports[part].held += 1;
+            port.held += 1;
             self.unanswered -= 1;
         }
+        false
     }
 
     /// The oldest reply goes to the network, where that has room.
-    pub(super) fn send_reply(&mut self, part: usize, now: Cycle, core: Cycle) {
+    fn send_reply(&mut self, part: usize, now: Cycle, core: Cycle) {
         if self.slices[part].is_reply_for_slice() || !self.has_room(part) {
             return;
         }
@@ -142,21 +138,21 @@ impl Partition {
     #[inline]
     pub(super) fn ask_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         self.asks[part] = Cycle::NEVER;
-        match self.slices[part].next_dram_request() {
-            None => Cycle::NEVER,
-            Some(_) => self.push_to_dram(part, now, core),
+        if self.slices[part].next_dram_request().is_none() {
+            return Cycle::NEVER;
         }
-    }
-
-    /// As [`Partition::ask_dram`], of a slice that has a request.
-    #[inline(never)]
-    pub(super) fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
-        let number = self.channel_of(part);
-        let (slice, channel) = (&mut self.slices[part], &mut self.channels[number]);
-        if !channel.can_accept() {
+        if !self.channels[self.channel_of(part)].can_accept() {
             self.wait_for_dram |= 1 << part;
             return Cycle::NEVER;
         }
+        self.push_to_dram(part, now, core)
+    }
+
+    /// As [`Partition::ask_dram`], of a slice that has a request, where there is room.
+    #[inline(never)]
+    fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+        let number = self.channel_of(part);
+        let (slice, channel) = (&mut self.slices[part], &mut self.channels[number]);
         let request = slice.take_dram_request(now).expect("there is one");
         let more = slice.next_dram_request().is_some();
         channel.push(self.clocks.dram.ticks_before(core + 1), part, request);

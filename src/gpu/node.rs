@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::clocks::Domain;
 use super::replies::Coming;
 use crate::config::Machine;
 use crate::error::Result;
@@ -34,7 +33,6 @@ pub struct Bounds {
 pub struct Node {
     pub sm: Sm,
     pub l1: L1,
-    noc: Domain,
     /// Replies on their way here, with the core cycle from which each can be taken.
     inbox: VecDeque<Coming>,
     /// The cycle of the first of them; never when there is none.
@@ -57,11 +55,10 @@ pub struct Node {
 
 impl Node {
     /// An idle node.
-    pub fn new(machine: &Machine, noc: Domain, number: usize) -> Self {
+    pub fn new(machine: &Machine, number: usize) -> Self {
         Node {
             sm: Sm::new(machine),
             l1: L1::new(&machine.l1, number as u16),
-            noc,
             inbox: VecDeque::with_capacity(AT_FIRST),
             next_reply: Cycle::NEVER,
             leaves: VecDeque::with_capacity(AT_FIRST),
@@ -156,17 +153,20 @@ impl Node {
                 return;
             }
             self.free_places(event);
-            let may_fill = self.l1.miss_queue_room() < self.sm.accesses_per_cycle();
-            if event >= bounds.places && self.sm.may_access() && may_fill {
+            if event >= bounds.places
+                && self.sm.may_access()
+                && self.l1.miss_queue_room() < self.sm.accesses_per_cycle()
+            {
                 self.clock = event;
                 return;
             }
-            self.tick(event);
+            self.tick(event, bounds.every_cycle);
         }
     }
 
     /// The next cycle in which anything happens, as far as known. An idle SM does nothing that matters before
     /// it gets a CTA or the kernel ends.
+    #[inline]
     fn next_event(&self, is_stuck: bool) -> Cycle {
         if self.next_reply == Cycle::NEVER && self.sm.is_idle() {
             return Cycle::NEVER;
@@ -186,14 +186,19 @@ impl Node {
         }
     }
 
-    fn tick(&mut self, now: Cycle) {
+    #[inline(always)]
+    fn tick(&mut self, now: Cycle, all: bool) {
         let has_reply = self.next_reply <= now;
         let reply = self.inbox.front().filter(|_| has_reply).map(|coming| &coming.reply);
         let had_room = self.sm.has_room();
         if !self.sm.is_idle() {
             self.busy_to = now + 1;
         }
-        self.sm.tick(now, reply, &mut self.l1);
+        if all {
+            self.sm.tick(now, reply, &mut self.l1);
+        } else {
+            self.sm.tick_what_is_due(now, reply, &mut self.l1);
+        }
         if has_reply {
             self.inbox.pop_front();
             self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |coming| coming.at);
@@ -207,7 +212,7 @@ impl Node {
     /// What an idle SM had left to do before `end`.
     fn finish_idling(&mut self, end: Cycle) {
         while self.sm.next_event() < end {
-            self.tick(self.sm.next_event());
+            self.tick(self.sm.next_event(), true);
         }
     }
 
@@ -245,11 +250,9 @@ impl Node {
         }
     }
 
-    /// Hears of replies on their way here, in order, with the network cycle in which each can be taken.
+    /// Hears of replies on their way here, in order.
     pub fn expect(&mut self, replies: &[Coming]) {
-        for Coming { reply, at } in replies {
-            self.inbox.push_back(Coming { reply: *reply, at: self.noc.core_cycle_of(*at) });
-        }
+        self.inbox.extend(replies);
         self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |coming| coming.at);
     }
 

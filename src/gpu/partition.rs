@@ -149,11 +149,14 @@ impl Partition {
     }
 
     /// No reply departs before this cycle, unless a request arrives.
+    #[inline]
     pub fn silent_to(&self) -> Cycle {
-        if self.unanswered == 0 {
-            // Who holds nothing to answer sends nothing before it has heard of something.
-            return Cycle::NEVER;
-        }
+        // Who holds nothing to answer sends nothing before it has heard of something.
+        if self.unanswered == 0 { Cycle::NEVER } else { self.busy_silent_to() }
+    }
+
+    /// As [`Partition::silent_to`], of one that owes a reply.
+    fn busy_silent_to(&self) -> Cycle {
         if self.blocked != 0 {
             return self.clock;
         }
@@ -334,26 +337,16 @@ impl Partition {
 
     /// Gives all slices what has come from the DRAM by L2 cycle `tick`, before any of them deals with another.
     fn bring_data(&mut self, tick: Cycle) {
-        for part in 0..self.slices.len() {
-            self.bring_data_to(part, tick);
-        }
-    }
-
-    /// Gives a slice what has come from the DRAM by L2 cycle `tick`.
-    fn bring_data_to(&mut self, part: usize, tick: Cycle) {
-        let (slice, data) = (&mut self.slices[part], &mut self.data[part]);
-        while let Some(Brought { slot, piece, started, comes }) = data.pop(tick) {
-            slice.fill(tick, comes, slot, piece, started);
+        for (slice, data) in self.slices.iter_mut().zip(&mut self.data) {
+            bring(slice, data, tick);
         }
     }
 
     /// One L2 cycle of a slice and of what it hands on; gives the next in which it does anything.
     fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let is_paired = self.is_paired;
-        if self.data[part].next_visible() <= now {
-            self.bring_data_to(part, now);
-        }
         let slice = &mut self.slices[part];
+        bring(slice, &mut self.data[part], now);
         if is_paired {
             while let Some(Brought { slot, piece, started, .. }) = self.brought[part].pop(now) {
                 slice.fill(now, core, slot, piece, started);
@@ -366,7 +359,10 @@ impl Partition {
         if is_paired {
             self.tick_home(part, now, core, asked);
         }
-        let mut due = self.send_replies(part, now, core);
+        let mut due = match self.slices[part].reply_ready() {
+            Cycle::NEVER => Cycle::NEVER,
+            _ => self.send_replies(part, now, core),
+        };
         if is_paired {
             due = due.min(self.ask_home(part, now)).min(self.brought[part].next_visible());
         }
@@ -387,5 +383,13 @@ impl Partition {
     /// True when no reply is owed.
     pub fn is_idle(&self) -> bool {
         self.unanswered == 0
+    }
+}
+
+/// Gives a slice what has come from the DRAM by L2 cycle `tick`.
+#[inline]
+fn bring(slice: &mut Slice, data: &mut Ring<Brought>, tick: Cycle) {
+    while let Some(Brought { slot, piece, started, comes }) = data.pop(tick) {
+        slice.fill(tick, comes, slot, piece, started);
     }
 }

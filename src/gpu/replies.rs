@@ -11,7 +11,7 @@ use crate::units::Cycle;
 /// Events to begin with: as many as come in one window on most machines.
 const AT_FIRST: usize = 256;
 
-/// A reply on its way, with the network cycle in which it can be taken.
+/// A reply on its way, with the core cycle in which it can be taken.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Coming {
@@ -119,17 +119,18 @@ impl<const WORDS: usize> Replies<WORDS> {
 
     /// Hears of replies that departed from the slices of a partition, in order.
     pub fn note_departures(&mut self, partition: usize, departures: &mut Vec<Departure>) {
-        if let Some(first) = departures.first() {
-            self.departures.note(first.cycle, partition);
-            let inlet = &mut self.inlets[partition];
-            if inlet.next == inlet.departures.len() {
-                inlet.next = 0;
-                inlet.departures.clear();
-                std::mem::swap(&mut inlet.departures, departures);
-            } else {
-                for departure in departures.drain(..) {
-                    note_departure(&mut inlet.departures, departure);
-                }
+        let Some(first) = departures.first() else { return };
+        self.departures.note(first.cycle, partition);
+        let inlet = &mut self.inlets[partition];
+        if inlet.next == inlet.departures.len() {
+            inlet.next = 0;
+            inlet.departures.clear();
+            std::mem::swap(&mut inlet.departures, departures);
+        } else if inlet.departures.last().is_some_and(|last| last.cycle <= first.cycle) {
+            inlet.departures.append(departures);
+        } else {
+            for departure in departures.drain(..) {
+                note_departure(&mut inlet.departures, departure);
             }
         }
     }
@@ -178,26 +179,29 @@ impl<const WORDS: usize> Replies<WORDS> {
     }
 
     /// The next core cycle, from the clock on, in which anything happens.
+    #[inline]
     fn next_event(&self) -> Cycle {
         let crossbar = self.clocks.noc.core_cycle_of(self.crossbar.next_event());
         crossbar.min(self.departures.next()).max(self.clock)
     }
 
     fn tick(&mut self, now: Cycle) {
-        let noc = self.clocks.noc;
+        let noc = &self.clocks.noc;
         let ticks = noc.ticks_before(now).0..noc.ticks_before(now + 1).0;
         if self.departures.next() <= now {
             self.take_in(now, Cycle(ticks.start));
         }
         for tick in ticks {
-            let Replies { crossbar, coming, replied, left, taken, .. } = self;
+            let Replies { clocks, crossbar, coming, replied, left, taken, .. } = self;
+            let noc = &clocks.noc;
             crossbar.tick_observed(Cycle(tick), &mut |sent: Sent<'_, Reply>| {
-                coming[sent.output].push(Coming { reply: *sent.packet, at: sent.arrives });
+                let at = noc.core_cycle_of(sent.arrives);
+                coming[sent.output].push(Coming { reply: *sent.packet, at });
                 replied.set(sent.output, true);
                 left.push((sent.input, now));
                 // Its SM takes one a cycle, which makes room in the next.
                 let taken = &mut taken[sent.output];
-                *taken = noc.core_cycle_of(sent.arrives).max(*taken + 1);
+                *taken = at.max(*taken + 1);
                 Landing::Expected(noc.ticks_before(*taken + 1))
             });
         }
@@ -216,9 +220,9 @@ impl<const WORDS: usize> Replies<WORDS> {
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
                 let input = number * self.sharing + usize::from(part);
                 let reply = if shares_port {
-                    self.crossbar.push_sharing(tick, input, sm, data, *reply)
+                    self.crossbar.push_sharing(tick, input, sm, data, reply)
                 } else {
-                    self.crossbar.push(tick, input, sm, data, *reply)
+                    self.crossbar.push(tick, input, sm, data, reply)
                 };
                 reply.stamps.replied = cycle.into();
                 inlet.next += 1;

@@ -318,17 +318,18 @@ impl<const WORDS: usize> Requests<WORDS> {
 
     fn tick(&mut self, tick: Cycle, now: Cycle) {
         if self.later.next() <= now {
-            self.find_ready(now);
+            self.ready = self.ready.with(&self.later.take(now));
         }
         if !self.ready.is_empty() {
             self.take_in(tick, now);
         }
-        let Requests { crossbar, asking, may_leave, later, arrivals, doors, arrived, .. } = self;
-        let (ready, room, noc) = (self.ready, self.room, self.clocks.noc);
+        let Requests {
+            clocks, crossbar, asking, may_leave, later, arrivals, doors, arrived, ..
+        } = self;
+        let (room, noc) = (self.room, &clocks.noc);
         let (last_arrival, every_cycle) = (&mut self.last_arrival, self.every_cycle);
         crossbar.tick_observed(tick, &mut |sent: Sent<'_, Request>| {
-            // There is room again.
-            if asking.contains(sent.input) && !ready.contains(sent.input) {
+            if sent.makes_room && asking.contains(sent.input) {
                 later.note(may_leave[sent.input], sent.input);
             }
             let door = &mut doors[sent.output];
@@ -350,30 +351,28 @@ impl<const WORDS: usize> Requests<WORDS> {
         }
     }
 
-    /// Finds the SMs whose request may leave by `now`.
-    fn find_ready(&mut self, now: Cycle) {
-        for number in self.later.take(now).iter() {
-            let may_leave = self.may_leave[number];
-            if may_leave > now {
-                self.later.note(may_leave, number);
-            } else if self.asking.contains(number) && self.crossbar.has_room(number) {
-                self.ready.set(number, true);
-            }
-        }
-    }
-
-    /// Takes a request of each SM into the network that is ready.
+    /// Takes a request of each SM into the network whose turn it is, and finds when it is again.
     fn take_in(&mut self, tick: Cycle, now: Cycle) {
         for number in self.ready.iter() {
-            let port = &mut self.ports[number];
-            let request = port.waiting.pop_front().expect("it asks");
-            port.left.push(now);
-            self.left.set(number, true);
+            let may_leave = self.may_leave[number];
+            let can_go = self.asking.contains(number) && self.crossbar.has_room(number);
+            if !can_go || may_leave > now {
+                self.ready.set(number, false);
+                if can_go {
+                    self.later.note(may_leave, number);
+                }
+                continue;
+            }
+            let Port { waiting, left } = &mut self.ports[number];
+            let request = waiting.front().expect("it asks");
             let slice = self.map.slice(request.line, request.sm);
             let bytes = request.data_bytes(self.store_piece, self.mask_bytes);
             let request = self.crossbar.push(tick, number, slice, bytes, request);
             request.stamps.injected = now.into();
-            let Some(front) = port.waiting.front() else {
+            waiting.pop_front();
+            left.push(now);
+            self.left.set(number, true);
+            let Some(front) = waiting.front() else {
                 self.ready.set(number, false);
                 self.asking.set(number, false);
                 continue;
@@ -381,6 +380,7 @@ impl<const WORDS: usize> Requests<WORDS> {
             let may_leave = front.stamps.accepted.near(now) + 1;
             self.may_leave[number] = may_leave;
             if !self.crossbar.has_room(number) {
+                // It is noted again when there is room.
                 self.ready.set(number, false);
             } else if may_leave > now {
                 self.ready.set(number, false);

@@ -226,8 +226,7 @@ impl Slice {
                 }
             }),
         };
-        self.catch_up(now + 1);
-        self.go_on();
+        self.go_on(now + 1);
         request
     }
 

@@ -39,7 +39,7 @@ impl Slice {
         request: &Request,
     ) -> Result<(), Refusal> {
         let wanted = request.bytes;
-        let way = match self.tags.lookup(line) {
+        let (way, fetched) = match self.tags.lookup(line) {
             Lookup::Present(way) | Lookup::Reserved(way)
                 if self.valid[way.index()] & wanted == wanted =>
             {
@@ -56,20 +56,21 @@ impl Slice {
             // The sectors that are missing, or were written in part, are fetched around the rest.
             Lookup::Present(way) => {
                 self.can_spare(line)?;
-                self.room_for_fetch(line, self.missing(way, wanted), 0)?;
-                way
+                let fetched = self.sectors.around(wanted & !self.valid[way.index()]);
+                self.room_for_fetch(line, fetched, 0)?;
+                (way, fetched)
             }
             Lookup::Absent => {
                 let way = self.tags.victim(line).ok_or(Refusal::NoCacheLine)?;
                 self.can_spare(line)?;
                 let dirty = usize::from(self.tags.is_dirty(way));
-                self.room_for_fetch(line, self.sectors.around(wanted), dirty)?;
+                let fetched = self.sectors.around(wanted);
+                self.room_for_fetch(line, fetched, dirty)?;
                 self.write_back(now, way);
                 self.valid[way.index()] = 0;
-                way
+                (way, fetched)
             }
         };
-        let fetched = self.missing(way, wanted);
         let waiting = Waiting { request: *request, fetched };
         let entry = self.mshrs.allocate(waiting).expect("an entry is free");
         self.tags.reserve(way, line);
@@ -112,11 +113,6 @@ impl Slice {
     #[inline]
     fn fetches_of(&self, bytes: u32) -> u32 {
         bytes >> self.fetch_bytes.trailing_zeros()
-    }
-
-    /// All bytes of the sectors of which `way` lacks any of `wanted`.
-    fn missing(&self, way: Way, wanted: u128) -> u128 {
-        self.sectors.around(wanted & !self.valid[way.index()])
     }
 
     /// Asks the DRAM, or a copy's home slice, for whole sectors on behalf of an entry.
@@ -170,7 +166,12 @@ impl Slice {
     }
 
     /// Room for a fetch of these bytes and for so many writes.
-    fn room_for_fetch(&self, line: LineAddr, bytes: u128, writes: usize) -> Result<(), Refusal> {
+    fn room_for_fetch(
+        &mut self,
+        line: LineAddr,
+        bytes: u128,
+        writes: usize,
+    ) -> Result<(), Refusal> {
         if self.mshrs.is_full() {
             return Err(Refusal::NoMshrLine);
         }
@@ -178,7 +179,7 @@ impl Slice {
     }
 
     /// The same without an MSHR entry.
-    fn room_for(&self, line: LineAddr, bytes: u128, writes: usize) -> Result<(), Refusal> {
+    fn room_for(&mut self, line: LineAddr, bytes: u128, writes: usize) -> Result<(), Refusal> {
         let fetches = self.fetches_of(bytes_of(bytes)) as usize;
         if !is_copy(line) {
             return self.room_for_dram(fetches + writes);
@@ -189,8 +190,12 @@ impl Slice {
         self.room_for_dram(writes)
     }
 
-    fn room_for_dram(&self, requests: usize) -> Result<(), Refusal> {
-        if self.to_dram.free() < requests { Err(Refusal::DramQueue) } else { Ok(()) }
+    fn room_for_dram(&mut self, requests: usize) -> Result<(), Refusal> {
+        if self.to_dram.free() >= requests {
+            return Ok(());
+        }
+        self.dram_places = requests;
+        Err(Refusal::DramQueue)
     }
 
     /// Where a line begins in its channel's address space.

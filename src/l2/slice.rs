@@ -59,11 +59,13 @@ pub struct Slice {
     pub(super) to_dram: Ring<DramRequest>,
     /// The head of `input` was refused and nothing has happened since that could change that.
     stalled: Option<Refusal>,
+    /// The cycles of that from this one on are not counted.
+    stalled_from: Cycle,
+    /// Places in `to_dram` that the last request needed that was refused for want of them.
+    pub(super) dram_places: usize,
     pub(super) port: DataPort,
     /// What it has to do with the other partition, where there is one.
     pub(super) far: Far,
-    /// Cycles before this one are counted.
-    counted_to: Cycle,
     pub(super) stats: L2Stats,
 }
 
@@ -138,14 +140,15 @@ impl Slice {
             replies: Exit::new(Slice::exits(config)),
             to_dram: Ring::new(config.miss_queue.size()),
             stalled: None,
+            stalled_from: Cycle(0),
+            dram_places: 0,
             port: DataPort::new(&config.data_port),
             far: Far::new(config),
-            counted_to: Cycle(0),
             stats: L2Stats::default(),
         }
     }
 
-    /// Counters since construction.
+    /// Counters since construction; a standing refusal as far as [`Slice::catch_up`] went.
     pub fn stats(&self) -> &L2Stats {
         &self.stats
     }
@@ -200,9 +203,8 @@ impl Slice {
     /// One cycle: releases one request whose line has arrived, and looks one up; gives how many left their queue.
     /// Cycles without an event may be left out.
     pub fn tick(&mut self, now: Cycle, core: Cycle) -> u32 {
-        self.catch_up(now);
         if self.replies.free_places(now) {
-            self.go_on_after(Refusal::ReplyQueue);
+            self.go_on_after(now, Refusal::ReplyQueue);
         }
         let mut taken = self.coalesce(now);
         self.release(now);
@@ -218,23 +220,18 @@ impl Slice {
                     self.input.pop(now);
                     taken += 1;
                 }
-                Err(refusal) => self.stalled = Some(refusal),
+                Err(refusal) => (self.stalled, self.stalled_from) = (Some(refusal), now),
             }
         }
         self.tick_far(now, core);
-        self.catch_up(now + 1);
         taken
     }
 
     /// Counts a standing refusal for the cycles before `now`.
-    #[inline]
     pub fn catch_up(&mut self, now: Cycle) {
-        let cycles = now.since(self.counted_to);
-        self.counted_to = self.counted_to.max(now);
-        if let Some(refusal) = self.stalled
-            && cycles > 0
-        {
-            self.count_refusals(refusal, cycles);
+        if let Some(refusal) = self.stalled {
+            self.count_refusals(refusal, now.since(self.stalled_from));
+            self.stalled_from = self.stalled_from.max(now);
         }
     }
 
@@ -268,19 +265,22 @@ impl Slice {
         event
     }
 
-    /// Something happened that may let a refused request go on.
+    /// Something happened that may let a refused request go on, which it was until cycle `now`.
     #[inline]
-    pub(super) fn go_on(&mut self) {
-        self.stalled = None;
+    pub(super) fn go_on(&mut self, now: Cycle) {
+        if self.stalled.is_some() {
+            self.catch_up(now);
+            self.stalled = None;
+        }
         self.far.is_stalled = false;
     }
 
-    /// Something happened that may let a request go on that was refused for this reason.
+    /// As [`Slice::go_on`], of a request that was refused for this reason.
     #[inline]
-    fn go_on_after(&mut self, refusal: Refusal) {
+    fn go_on_after(&mut self, now: Cycle, refusal: Refusal) {
         // Another slice may have changed more than that meanwhile.
         if self.stalled == Some(refusal) || self.far.is_paired() {
-            self.go_on();
+            self.go_on(now);
         }
     }
 
@@ -296,7 +296,7 @@ impl Slice {
         }
         let (Waiting { request, fetched }, last) = self.mshrs.release(entry);
         if last {
-            self.go_on();
+            self.go_on(now);
         }
         let merged = fetched & bytes == 0;
         let looked_up = request.stamps.looked_up;
@@ -316,7 +316,6 @@ impl Slice {
 
     /// The data of a fetch request has arrived from DRAM, before the tick of `now`.
     pub fn fill(&mut self, now: Cycle, core: Cycle, slot: u16, piece: u8, dram_started: Cycle) {
-        self.catch_up(now);
         let entry = MshrId(slot);
         let fetch = &mut self.fetches[entry.index()];
         let number = self.sectors.of_offset(u32::from(piece) * self.fetch_bytes);
@@ -341,7 +340,7 @@ impl Slice {
             let arrival = Arrival { entry, requests, bytes, dram_started, filled };
             self.releasing.push(now, arrival);
         }
-        self.go_on();
+        self.go_on(now);
     }
 
     /// The oldest request for DRAM.
@@ -352,9 +351,11 @@ impl Slice {
 
     /// Takes the oldest request for DRAM, after the tick of `now`.
     pub fn take_dram_request(&mut self, now: Cycle) -> Option<DramRequest> {
-        self.catch_up(now + 1);
-        self.go_on_after(Refusal::DramQueue);
-        self.to_dram.pop(Cycle::NEVER)
+        let request = self.to_dram.pop(Cycle::NEVER);
+        if self.to_dram.free() >= self.dram_places || self.far.is_paired() {
+            self.go_on_after(now + 1, Refusal::DramQueue);
+        }
+        request
     }
 
     /// The oldest reply whose data is ready.
@@ -384,8 +385,7 @@ impl Slice {
     /// Takes the oldest reply whose data is ready, after the tick of `now`.
     pub fn take_reply(&mut self, now: Cycle) -> Option<Reply> {
         let reply = self.replies.pop(now)?;
-        self.catch_up(now + 1);
-        self.go_on_after(Refusal::ReplyQueue);
+        self.go_on_after(now + 1, Refusal::ReplyQueue);
         Some(reply)
     }
 

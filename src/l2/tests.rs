@@ -43,11 +43,12 @@ fn fetch(local: u64) -> Request {
     request(RequestKind::Fetch, local, !0)
 }
 
-/// Ticks from `from` until before `to`.
+/// Ticks from `from` until before `to`, with all refusals counted.
 fn run(slice: &mut Slice, from: u64, to: u64) {
     for now in from..to {
         slice.tick(Cycle(now), Cycle(now));
     }
+    slice.catch_up(Cycle(to));
 }
 
 #[test]

@@ -59,15 +59,32 @@ struct Output<L, const WORDS: usize> {
     last_arrival: Cycle,
     /// Those that wait until they are taken.
     pipe: Ring<L>,
-    /// The places of those that are expected, each free from a cycle on.
-    expected: Ring<()>,
-    places: usize,
+    /// From which cycle on the place of each of the last packets is free that were expected, as many as there are
+    /// places, in order; and where the next one stands.
+    freed: Box<[Cycle]>,
+    next_freed: usize,
 }
 
 impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
+    /// When a place is free for another packet; never, as long as packets that wait have all of them.
     #[inline]
-    fn is_full(&self) -> bool {
-        self.pipe.len() + self.expected.len() == self.places
+    fn place_free_from(&self) -> Cycle {
+        let places = self.freed.len();
+        let waiting = self.pipe.len();
+        if waiting == places {
+            return Cycle::NEVER;
+        }
+        // Those that are expected came before those that wait, and have the other places: the oldest of so many goes next.
+        let oldest = self.next_freed + waiting;
+        self.freed[if oldest < places { oldest } else { oldest - places }]
+    }
+
+    /// A packet is expected, whose place is free from this cycle on.
+    #[inline]
+    fn expect(&mut self, free_from: Cycle) {
+        self.freed[self.next_freed] = free_from;
+        self.next_freed =
+            if self.next_freed + 1 == self.freed.len() { 0 } else { self.next_freed + 1 };
     }
 }
 
@@ -91,6 +108,8 @@ pub struct Sent<'a, P> {
     pub arrives: Cycle,
     /// None waits at its output.
     pub is_first: bool,
+    /// Its input was full.
+    pub makes_room: bool,
     /// Itself.
     pub packet: &'a P,
 }
@@ -137,9 +156,6 @@ pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
     counts: Box<[u16]>,
     /// By input: when it can send again.
     free_at: Box<[Cycle]>,
-    /// Inputs that are sending, and when they have done.
-    busy: Ports<WORDS>,
-    frees: Calendar<WORDS>,
     outputs: Box<[Output<P::Landed, WORDS>]>,
     output_count: Divisor,
     /// By output: no packet can go there before; never, while its pipe is full or nobody wants it.
@@ -147,8 +163,6 @@ pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
     dues: Calendar<WORDS>,
     /// By output: when the next packet arrives there.
     arrivals: Box<[Cycle]>,
-    /// Outputs that any input wants.
-    wanted: Ports<WORDS>,
     /// Outputs whose pipe holds a packet.
     landing: Ports<WORDS>,
     /// Outputs whose pipe is full.
@@ -198,8 +212,8 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             free_from: Cycle(0),
             last_arrival: Cycle(0),
             pipe: Ring::new(places),
-            expected: Ring::new(places),
-            places,
+            freed: vec![Cycle(0); places].into(),
+            next_freed: 0,
         };
         let header_bytes = config.header_bytes.get();
         let most_bytes = MOST_DATA + config.mask_bytes.get();
@@ -215,14 +229,11 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             packets: vec![P::default(); inputs * room].into(),
             counts: vec![0; inputs].into(),
             free_at: vec![Cycle(0); inputs].into(),
-            busy: Ports::default(),
-            frees: Calendar::default(),
             outputs: vec![output; outputs].into(),
             output_count: Divisor::new(outputs as u64),
             due: vec![Cycle::NEVER; outputs].into(),
             dues: Calendar::default(),
             arrivals: vec![Cycle::NEVER; outputs].into(),
-            wanted: Ports::default(),
             landing: Ports::default(),
             blocked: Ports::default(),
             groups: None,
@@ -252,7 +263,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         input: usize,
         output: usize,
         data_bytes: u32,
-        packet: P,
+        packet: &P,
     ) -> &mut P {
         let flits = self.flits[data_bytes as usize];
         self.queue(now, input, output, flits, packet)
@@ -266,7 +277,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         input: usize,
         output: usize,
         data_bytes: u32,
-        packet: P,
+        packet: &P,
     ) -> &mut P {
         let flits = (0, self.flits[data_bytes as usize].1);
         self.queue(now, input, output, flits, packet)
@@ -279,7 +290,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         input: usize,
         output: usize,
         flits: (u16, u16),
-        packet: P,
+        packet: &P,
     ) -> &mut P {
         assert!(self.has_room(input), "a packet was pushed into a full input");
         let count = usize::from(self.counts[input]);
@@ -288,8 +299,9 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         let place = input * self.room + usize::from(entry.place);
         self.counts[input] += 1;
         self.want(now, input, output, flits.0 == 0);
-        self.packets[place] = packet;
-        &mut self.packets[place]
+        let place = &mut self.packets[place];
+        *place = *packet;
+        place
     }
 
     /// An input has a packet more for an output.
@@ -300,12 +312,13 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             return;
         }
         wanted_by.set(input, true);
-        shared_by.set(input, is_shared);
+        if is_shared {
+            shared_by.set(input, true);
+        }
         let free_at = if is_shared { now } else { self.free_at[input] };
         let due = free_at.max(*free_from);
         self.count_to(now);
         self.pairs += 1;
-        self.wanted.set(output, true);
         if due < self.due[output] && !self.blocked.contains(output) {
             self.note_due(output, due);
         }
@@ -345,9 +358,6 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             return;
         }
         self.count_to(now + 1);
-        if self.frees.next() <= now {
-            self.free_inputs(now);
-        }
         // The first choice rotates, so that no output is always matched last.
         let mut turn = self.output_count.divide(now.0).1 as usize;
         let mut due = self.dues.take(now);
@@ -362,22 +372,28 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         }
     }
 
-    /// The inputs that have done with sending by `now` are free.
-    fn free_inputs(&mut self, now: Cycle) {
-        for input in self.frees.take(now).iter() {
+    /// The next input in turn that wants an output and is free; else when the first of them is.
+    #[inline]
+    fn choose(&self, now: Cycle, port: usize) -> Result<usize, Cycle> {
+        let Output { wanted_by, shared_by, turn, .. } = &self.outputs[port];
+        let (mut rest, mut from, mut first_free) = (*wanted_by, *turn, Cycle::NEVER);
+        while let Some(input) = rest.next_round(from) {
             let free_at = self.free_at[input];
-            if free_at <= now {
-                self.busy.set(input, false);
-            } else {
-                self.frees.note(free_at, input);
+            if free_at <= now || shared_by.contains(input) {
+                return Ok(input);
             }
+            first_free = first_free.min(free_at);
+            rest.set(input, false);
+            from = input;
         }
+        Err(first_free)
     }
 
     fn serve(&mut self, now: Cycle, port: usize, sent: &mut impl FnMut(Sent<'_, P>) -> Landing) {
-        let output = &mut self.outputs[port];
-        while output.expected.pop(now).is_some() {}
-        debug_assert!(!output.is_full(), "an output is due that has no place");
+        debug_assert!(
+            self.outputs[port].place_free_from() <= now,
+            "an output is due that has no place"
+        );
         if let Some(groups) = &self.groups {
             let free_from = groups.free_from(port);
             if free_from > now {
@@ -385,14 +401,12 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
                 return;
             }
         }
-        let free = output.wanted_by.without(&self.busy).with(&output.shared_by);
-        let Some(chosen) = free.next_round(output.turn) else {
+        let chosen = match self.choose(now, port) {
+            Ok(input) => input,
             // All who want it are sending.
-            let free_at = output.wanted_by.iter().map(|input| self.free_at[input]);
-            let due = free_at.fold(Cycle::NEVER, Cycle::min);
-            self.note_due(port, due);
-            return;
+            Err(first_free) => return self.note_due(port, first_free),
         };
+        let output = &mut self.outputs[port];
         let count = usize::from(self.counts[chosen]);
         let waiting = &mut self.waiting[chosen * self.room..][..count];
         let is_ours = |waiting: &Waiting| usize::from(waiting.output) == port;
@@ -409,23 +423,19 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         waiting[count - 1] = gone;
         self.counts[chosen] -= 1;
         let packet = &self.packets[chosen * self.room + usize::from(place)];
-        let done = now + u64::from(flits.0);
         let most = flits.0.max(flits.1);
         let arrives = (now + u64::from(most) + self.latency).max(output.last_arrival);
         if flits.0 > 0 {
-            self.free_at[chosen] = done;
-            self.busy.set(chosen, true);
-            self.frees.note(done, chosen);
+            self.free_at[chosen] = now + u64::from(flits.0);
             if let Some(groups) = &mut self.groups {
                 groups.take(now, port, flits.0);
             }
         }
         output.last_arrival = arrives;
         let is_first = output.pipe.is_empty();
-        match sent(Sent { input: chosen, output: port, arrives, is_first, packet }) {
-            Landing::Expected(free_from) => {
-                output.expected.push(free_from, ());
-            }
+        let makes_room = count == self.room;
+        match sent(Sent { input: chosen, output: port, arrives, is_first, makes_room, packet }) {
+            Landing::Expected(free_from) => output.expect(free_from),
             Landing::Waits => {
                 if is_first {
                     self.arrivals[port] = arrives;
@@ -441,17 +451,11 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         if more.is_none() {
             output.wanted_by.set(chosen, false);
             self.pairs -= 1;
-            if output.wanted_by.is_empty() {
-                self.wanted.set(port, false);
-            }
         }
         let mut due = now + u64::from(flits.1);
-        if output.is_full() {
-            // Those that are expected came before those that wait.
-            match output.expected.next_visible() {
-                Cycle::NEVER => self.blocked.set(port, true),
-                free_from => due = due.max(free_from),
-            }
+        match output.place_free_from() {
+            Cycle::NEVER => self.blocked.set(port, true),
+            free_from => due = due.max(free_from),
         }
         output.free_from = due;
         if output.wanted_by.is_empty() || self.blocked.contains(port) {
@@ -472,9 +476,9 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         self.landing.set(output, !pipe.is_empty());
         if self.blocked.contains(output) {
             self.blocked.set(output, false);
-            if self.wanted.contains(output) {
-                let due = self.outputs[output].free_from;
-                self.note_due(output, due);
+            let Output { wanted_by, free_from, .. } = &self.outputs[output];
+            if !wanted_by.is_empty() {
+                self.note_due(output, *free_from);
             }
         }
         Some(packet)
@@ -500,7 +504,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
 
     /// True when it holds no packet at all.
     pub fn is_empty(&self) -> bool {
-        self.wanted.is_empty() && self.landing.is_empty()
+        self.pairs == 0 && self.landing.is_empty()
     }
 }
 
@@ -524,7 +528,7 @@ mod tests {
         // Two flits each: 64 bytes, and the port takes 32 a cycle.
         let mut noc = shared(3, &[0, 0, 1], "Limited(bytes: 32)");
         for input in 0..3 {
-            noc.push(Cycle(0), input, input, 56, input as u32);
+            noc.push(Cycle(0), input, input, 56, &(input as u32));
         }
         let mut left = [0; 3];
         for now in 0..6 {
@@ -544,7 +548,7 @@ mod tests {
     fn a_packet_arrives_after_its_flits_and_the_latency_and_not_before() {
         let mut noc = crossbar(2, 2);
         // 8 + 128 bytes are five flits of 32.
-        noc.push(Cycle(10), 0, 1, 128, 7);
+        noc.push(Cycle(10), 0, 1, 128, &7);
         noc.tick(Cycle(10));
         assert_eq!(noc.pop(Cycle(19), 1), None);
         assert_eq!(noc.pop(Cycle(20), 1), Some(7));
@@ -556,8 +560,8 @@ mod tests {
     fn two_inputs_share_an_output_in_turn() {
         let mut noc = crossbar(2, 1);
         for packet in [0, 1] {
-            noc.push(Cycle(0), 0, 0, 0, packet);
-            noc.push(Cycle(0), 1, 0, 0, 10 + packet);
+            noc.push(Cycle(0), 0, 0, 0, &packet);
+            noc.push(Cycle(0), 1, 0, 0, &(10 + packet));
         }
         let mut seen = Vec::new();
         for now in 0..20 {
@@ -571,10 +575,10 @@ mod tests {
     #[test]
     fn a_packet_passes_one_that_waits_for_another_output() {
         let mut noc = crossbar(2, 2);
-        noc.push(Cycle(0), 1, 0, 128, 1);
+        noc.push(Cycle(0), 1, 0, 128, &1);
         noc.tick(Cycle(0));
-        noc.push(Cycle(1), 0, 0, 0, 2);
-        noc.push(Cycle(1), 0, 1, 0, 3);
+        noc.push(Cycle(1), 0, 0, 0, &2);
+        noc.push(Cycle(1), 0, 1, 0, &3);
         noc.tick(Cycle(1));
         assert_eq!(noc.pop(Cycle(7), 1), Some(3));
         assert_eq!(noc.next_arrival(0), Cycle(10));
@@ -583,9 +587,9 @@ mod tests {
     #[test]
     fn packets_that_share_their_data_take_the_time_of_their_input_once() {
         let mut noc = crossbar(1, 3);
-        noc.push(Cycle(0), 0, 0, 128, 1);
-        noc.push_sharing(Cycle(0), 0, 1, 128, 2);
-        noc.push(Cycle(0), 0, 2, 128, 3);
+        noc.push(Cycle(0), 0, 0, 128, &1);
+        noc.push_sharing(Cycle(0), 0, 1, 128, &2);
+        noc.push(Cycle(0), 0, 2, 128, &3);
         let mut seen = Vec::new();
         for now in 0..40 {
             noc.tick(Cycle(now));
@@ -603,7 +607,7 @@ mod tests {
         let mut sent = 0;
         for now in 0..100 {
             if noc.has_room(0) {
-                noc.push(Cycle(now), 0, 0, 0, sent);
+                noc.push(Cycle(now), 0, 0, 0, &sent);
                 sent += 1;
             }
             noc.tick(Cycle(now));
@@ -622,7 +626,7 @@ mod tests {
             let mut seen = vec![Vec::new(); 3];
             for now in 0..20_000 {
                 if let Some(&(id, &(input, output, bytes))) = to_send.peek() && noc.has_room(input) {
-                    noc.push(Cycle(now), input, output, bytes, id as u32);
+                    noc.push(Cycle(now), input, output, bytes, &(id as u32));
                     to_send.next();
                 }
                 noc.tick(Cycle(now));

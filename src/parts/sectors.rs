@@ -1,10 +1,14 @@
 //! Sectors: the parts of a line that are fetched on their own.
 
-/// How many of a line's parts of 32 bytes hold any of `bytes`: what GPUs count as sectors.
+/// How many of a line's parts of 32 bytes hold any of `bytes`: what GPUs count as sectors. Most masks have all or none.
 #[inline]
 pub fn sectors_of(bytes: u128) -> u32 {
     const SECTOR: u128 = u32::MAX as u128;
-    (0..4).map(|number| u32::from(bytes >> (32 * number) & SECTOR != 0)).sum()
+    match bytes {
+        0 => 0,
+        u128::MAX => 4,
+        _ => (0..4).map(|number| u32::from(bytes >> (32 * number) & SECTOR != 0)).sum(),
+    }
 }
 
 /// How many of them are in `bytes` as a whole.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::ctas::{Ctas, Residency};
-use super::issue::Standstill;
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Served};
 use super::pipelines::Pipelines;
@@ -74,8 +73,8 @@ pub struct Sm {
     pub(super) memory_turn: usize,
     /// What each scheduler did last, and from which cycle on.
     slots: Box<[(Slot, Cycle)]>,
-    /// What the schedulers saw in their last cycle, when none could issue.
-    pub(super) standstill: Option<Standstill>,
+    /// What the load/store unit did in the last cycle, when no scheduler could issue; idle, when nobody waited for it.
+    pub(super) standstill: Option<LsuReason>,
     pub(super) pipelines: Pipelines,
     pub(super) issue_width: u32,
     pub(super) holds: Holds,
@@ -103,6 +102,8 @@ pub struct Sm {
     there: (u64, bool),
     there_from: Cycle,
     next_event: Cycle,
+    /// The same without data that comes to warps.
+    next_work: Cycle,
     pub(super) issue_ledger: IssueLedger,
     lsu_ledger: LsuLedger,
     latency_ledger: LatencyLedger,
@@ -163,6 +164,7 @@ impl Sm {
             there: (0, false),
             there_from: Cycle(0),
             next_event: Cycle::NEVER,
+            next_work: Cycle::NEVER,
             issue_ledger: IssueLedger::default(),
             lsu_ledger: LsuLedger::default(),
             latency_ledger: LatencyLedger::default(),
@@ -179,7 +181,7 @@ impl Sm {
         self.program = program;
         (self.charged_to, self.there_from) = (now, now);
         self.next_cta_launch = now;
-        self.next_event = Cycle::NEVER;
+        (self.next_event, self.next_work) = (Cycle::NEVER, Cycle::NEVER);
         self.slots.fill((Slot::Charged(IssueReason::NoWarp), now));
         self.standstill = None;
     }
@@ -218,6 +220,7 @@ impl Sm {
         self.end_cta_if_done(self.ctas.of_warp(first), now + 1);
         self.note_residency(now + 1);
         self.next_event = self.next_event.min(now + 1);
+        self.next_work = self.next_work.min(now + 1);
         Ok(true)
     }
 
@@ -253,7 +256,29 @@ impl Sm {
 
     /// One cycle.
     pub fn tick(&mut self, now: Cycle, reply: Option<&Reply>, cache: &mut impl DataCache) {
-        self.charge_until(now, cache);
+        self.take_data(now, reply, cache);
+        self.work(now, cache);
+    }
+
+    /// As [`Sm::tick`], and no more than has to be done: most data lets no warp go on.
+    #[inline(always)]
+    pub fn tick_what_is_due(
+        &mut self,
+        now: Cycle,
+        reply: Option<&Reply>,
+        cache: &mut impl DataCache,
+    ) {
+        self.take_data(now, reply, cache);
+        if self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
+            self.work(now, cache);
+        } else {
+            self.next_event = self.next_work.min(self.next_data(cache).max(now + 1));
+        }
+    }
+
+    /// Replies to the caches, and data to the warps that wait for it.
+    #[inline(always)]
+    fn take_data(&mut self, now: Cycle, reply: Option<&Reply>, cache: &mut impl DataCache) {
         if let Some(reply) = reply {
             self.receive(now, reply, cache);
         }
@@ -273,6 +298,11 @@ impl Sm {
         if let Some(waiter) = self.shared.pop(now) {
             self.finish_access(now, waiter.tracker, &Journey::shared(&waiter, now), false);
         }
+    }
+
+    /// The load/store unit and the schedulers.
+    fn work(&mut self, now: Cycle, cache: &mut impl DataCache) {
+        self.charge_until(now, cache);
         if self.lsu.is_empty() {
             self.lsu.rest();
         } else {
@@ -282,7 +312,8 @@ impl Sm {
         let issued = self.issue(now);
         self.lsu_ledger.charge(self.lsu.state, 1);
         self.charged_to = now + 1;
-        self.next_event = self.find_next_event(now, issued, cache);
+        self.next_work = self.find_next_work(now, issued);
+        self.next_event = self.next_work.min(self.next_data(cache).max(now + 1));
     }
 
     fn tick_lsu(&mut self, now: Cycle, cache: &mut impl DataCache) {
@@ -421,16 +452,20 @@ impl Sm {
         }
     }
 
-    fn find_next_event(&self, now: Cycle, issued: bool, cache: &impl DataCache) -> Cycle {
-        let soon = now + 1;
+    /// When data comes to warps next, unless a reply brings some.
+    #[inline]
+    fn next_data(&self, cache: &impl DataCache) -> Cycle {
+        cache.next_release().min(self.hits.next_visible()).min(self.shared.next_visible())
+    }
+
+    #[inline]
+    fn find_next_work(&self, now: Cycle, issued: bool) -> Cycle {
         let ready = self.warps.ready;
         let offers = if self.lsu.has_room() { ready } else { ready & !self.warps.wants_memory };
         if issued || offers != 0 {
-            return soon;
+            return now + 1;
         }
-        let data =
-            cache.next_release().min(self.hits.next_visible()).min(self.shared.next_visible());
-        data.max(soon).min(self.lsu.next_event(now)).min(self.warps.next_wake())
+        self.lsu.next_event(now).min(self.warps.next_wake())
     }
 
     /// True when no CTA is resident and no store is on its way.

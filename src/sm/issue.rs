@@ -15,34 +15,29 @@ use crate::units::Cycle;
 
 const ISSUED: Slot = Slot::Charged(IssueReason::Issued);
 
-/// All that decides what the schedulers do in a cycle in which none can issue: as long as it stays the same, so does what
-/// they do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Standstill {
-    ready: u64,
-    computing: u64,
-    passing: u64,
-    on_memory: u64,
-    held: u64,
-    /// What the load/store unit does, when somebody is ready that waits for it.
-    lsu: LsuReason,
-}
-
 impl Sm {
     /// Lets every scheduler issue; true when one did.
+    #[inline]
     pub(super) fn issue(&mut self, now: Cycle) -> bool {
-        let count = self.schedulers.len();
         let ready = self.warps.ready;
         if ready & !self.warps.wants_memory == 0 && (ready == 0 || !self.lsu.has_room()) {
-            // Nobody can: whoever is ready waits for the load/store unit.
-            let standstill = Some(self.standstill_of(ready));
-            if self.standstill != standstill {
-                self.standstill = standstill;
+            // Nobody can: whoever is ready waits for the load/store unit. As long as no warp stirs, and that unit does
+            // the same, so do the schedulers.
+            let lsu = if ready == 0 { LsuReason::Idle } else { self.lsu.state };
+            if self.warps.stirred || self.standstill != Some(lsu) {
+                self.warps.stirred = false;
+                self.standstill = Some(lsu);
                 self.stand_still(now, ready);
             }
             return false;
         }
         self.standstill = None;
+        self.issue_in_turn(now)
+    }
+
+    /// Lets one scheduler after the other issue; true when one did.
+    fn issue_in_turn(&mut self, now: Cycle) -> bool {
+        let count = self.schedulers.len();
         // The first choice alternates, so that no scheduler always has the load/store unit first. In a unit of two
         // stages it is the one behind the last that had it: a unit that takes an instruction every fourth cycle
         // would else take all of them from the same.
@@ -66,18 +61,6 @@ impl Sm {
             scheduler = next;
         }
         issued
-    }
-
-    fn standstill_of(&self, ready: u64) -> Standstill {
-        let warps = &self.warps;
-        Standstill {
-            ready,
-            computing: warps.computing(),
-            passing: warps.passing,
-            on_memory: warps.on_memory,
-            held: warps.at_barrier | warps.at_fence,
-            lsu: if ready == 0 { LsuReason::Idle } else { self.lsu.state },
-        }
     }
 
     /// A cycle in which no scheduler issues.

@@ -63,6 +63,8 @@ pub struct Warps {
     pub at_barrier: u64,
     /// The warp waits at a fence.
     pub at_fence: u64,
+    /// A warp has gone from one of these sets to another since somebody set this to false.
+    pub stirred: bool,
     /// Warps by the pipeline that their next instruction needs, in the order of [`Port::ARITHMETIC`].
     pub wants: [u64; Port::ARITHMETIC.len()],
     /// Warps whose next instruction needs the load/store unit.
@@ -95,6 +97,7 @@ impl Warps {
             on_memory: 0,
             at_barrier: 0,
             at_fence: 0,
+            stirred: false,
             wants: [0; Port::ARITHMETIC.len()],
             wants_memory: 0,
             wants_reads: 0,
@@ -204,6 +207,7 @@ impl Warps {
             due.max(registers[usize::from(need.reg)].at(program.delays.of(need.reader)))
         });
         let due = Cycle(due);
+        self.stirred = true;
         self.on_memory &= !bit;
         if due.0 >= Ready::NEVER {
             self.on_memory |= bit;
@@ -225,6 +229,10 @@ impl Warps {
             return;
         }
         let due = std::mem::take(&mut self.wheel[now.0 as usize % WHEEL]);
+        if due == 0 {
+            return;
+        }
+        self.stirred = true;
         self.ready |= due;
         self.on_arithmetic &= !due;
         self.starting &= !due;

@@ -8,7 +8,7 @@
 //! - each place of the mixture has a register for its address;
 //! - a chase has a register for each chain, which its loads both read and write.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::config::SyntheticSpec;
 use crate::config::synthetic::{Access, CacheHint, MathClass, Pattern, Phase, SyntheticSpace};
@@ -90,7 +90,7 @@ impl Math {
 }
 
 /// What makes two memory instructions of a phase different.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Variant {
     entry: usize,
     kind: u8,
@@ -160,7 +160,7 @@ fn inst(op: Op, dsts: &[Reg], srcs: &[Reg]) -> Inst {
 fn phase_code(phase: &Phase, registers: &Registers, insts: &mut Vec<Inst>) -> PhaseCode {
     let in_flight = phase.in_flight.get();
     let math = math(phase, registers, insts);
-    let mut known: HashMap<Variant, (u32, u32)> = HashMap::new();
+    let mut known: BTreeMap<Variant, (u32, u32)> = BTreeMap::new();
     let mut counts = vec![0; phase.mix.len()];
     let steps = schedule(phase)
         .map(|turn| {

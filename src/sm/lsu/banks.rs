@@ -26,8 +26,10 @@ impl Banks {
     /// Passes that a warp needs whose lanes each access `bytes` bytes; none without an active lane.
     pub fn passes(&self, addresses: &LaneAddresses, bytes: u32) -> u32 {
         let word = 1 << self.word_bits;
-        if bytes <= word && self.is_conflict_free(addresses, word) {
-            return 1;
+        if bytes <= word
+            && let Some(passes) = self.passes_of_stride(addresses, bytes, word)
+        {
+            return passes;
         }
         let lanes_at_once = (WARP as u32 * word / bytes.max(word)).max(1);
         let group: LaneMask = if lanes_at_once >= 32 { !0 } else { (1 << lanes_at_once) - 1 };
@@ -37,11 +39,26 @@ impl Banks {
             .sum()
     }
 
-    /// Word-wide and affine with all lanes in one word or in neighbouring words: the common case.
-    fn is_conflict_free(&self, addresses: &LaneAddresses, word: u32) -> bool {
-        let Shape::Affine { stride, .. } = addresses.shape else { return false };
-        addresses.mask != 0
-            && (stride == 0 || (stride as u32 == word && 1 << self.bank_bits >= WARP as u32))
+    /// Where every lane has a word of its own, so many words from that of the lane before, or all have the same: the
+    /// common case.
+    fn passes_of_stride(&self, addresses: &LaneAddresses, bytes: u32, word: u32) -> Option<u32> {
+        let Shape::Affine { base, stride } = addresses.shape else { return None };
+        if addresses.mask == 0 {
+            return None;
+        }
+        if stride == 0 {
+            return Some(1);
+        }
+        if !(stride as u32).is_multiple_of(word) || base as u32 % word + bytes > word {
+            return None;
+        }
+        // Lanes so many apart want words of one bank, and no others do.
+        let shared_bits = (stride.trailing_zeros() - self.word_bits).min(self.bank_bits);
+        let apart = 1 << (self.bank_bits - shared_bits);
+        match WARP as u32 / apart {
+            0 | 1 => Some(1),
+            conflicts => (addresses.mask == !0).then_some(conflicts),
+        }
     }
 
     /// The most different words that the lanes of `group` want of one bank.
@@ -72,13 +89,39 @@ impl Banks {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
+    fn banks(count: u32) -> Banks {
+        let config = format!(
+            "(size: 49152, carve_out: Fixed, per_cta: 0, granule: 128, banks: {count}, bank_bytes: 4, latency: 26)"
+        );
+        Banks::new(&ron::from_str(&config).unwrap())
+    }
+
     fn passes(stride: i32, bytes: u32, mask: LaneMask) -> u32 {
-        let config = "(size: 49152, carve_out: Fixed, per_cta: 0, granule: 128, banks: 32, \
-                      bank_bytes: 4, latency: 26)";
-        let addresses = LaneAddresses { mask, shape: Shape::Affine { base: 0, stride } };
-        Banks::new(&ron::from_str(config).unwrap()).passes(&addresses, bytes)
+        let addresses = LaneAddresses { mask, shape: Shape::Affine { base: 0x1000, stride } };
+        banks(32).passes(&addresses, bytes)
+    }
+
+    proptest! {
+        #[test]
+        fn a_stride_takes_as_many_passes_as_its_addresses_one_by_one(
+            first in 0u64..100, stride in -300i32..300, log in 0u32..5, count in 4u32..6, mask in any::<LaneMask>(),
+        ) {
+            let bytes = 1 << log;
+            let stride = stride * bytes as i32;
+            let base = 0x10_0000 + first * u64::from(bytes);
+            let even = LaneAddresses { mask, shape: Shape::Affine { base, stride } };
+            for mask in [mask, !0] {
+                let even = LaneAddresses { mask, ..even.clone() };
+                let shape = Shape::Scattered(std::array::from_fn(|lane| even.of(lane)));
+                let one_by_one = LaneAddresses { mask, shape };
+                let banks = banks(1 << count);
+                prop_assert_eq!(banks.passes(&even, bytes), banks.passes(&one_by_one, bytes));
+            }
+        }
     }
 
     #[test]
@@ -92,6 +135,7 @@ mod tests {
     fn an_even_stride_of_words_conflicts_and_an_odd_one_does_not() {
         assert_eq!(passes(8, 4, !0), 2);
         assert_eq!(passes(128, 4, !0), 32);
+        assert_eq!(passes(-16, 2, !0), 4);
         assert_eq!(passes(12, 4, !0), 1);
         assert_eq!(passes(132, 4, !0), 1);
     }

@@ -1,7 +1,7 @@
 //! The coalescer: groups the lanes of a memory instruction by segment.
 
 use crate::isa::{LaneAddresses, Shape, WARP, lanes};
-use crate::units::LineAddr;
+use crate::units::{LineAddr, fibonacci};
 
 /// The accesses of one memory instruction, in the order of their lowest lanes.
 #[derive(Clone, Debug)]
@@ -79,12 +79,25 @@ impl AccessList {
             return self.group_dense(base, u64::from(bytes) * WARP as u64, line_bits, segment_bits);
         }
         let mut segments = [0u64; WARP];
+        // A bit for each segment that is there, which others may share.
+        let mut there = 0u64;
+        // The access of the lane before, which is the likeliest to share its segment.
+        let mut latest = 0;
         for lane in lanes(addresses.mask) {
             let address = addresses.of(lane);
             let segment = address >> segment_bits;
             let wanted = byte_mask(address, u64::from(bytes), line_bits);
-            // The lane before is the likeliest to share its segment.
-            let known = segments[..self.len()].iter().rposition(|&other| other == segment);
+            if latest < self.len() && segments[latest] == segment {
+                self.bytes[latest] |= wanted;
+                continue;
+            }
+            let bit = 1u64 << (fibonacci(segment) % u64::from(u64::BITS));
+            let known = match there & bit {
+                0 => None,
+                _ => segments[..self.len()].iter().rposition(|&other| other == segment),
+            };
+            there |= bit;
+            latest = known.unwrap_or(self.len());
             match known {
                 Some(access) => self.bytes[access] |= wanted,
                 None => {

@@ -234,6 +234,13 @@ impl Lsu {
         }
     }
 
+    /// True when the access that the last tick ended with, refused, may no longer be.
+    #[inline]
+    pub fn may_go_on(&self, cache: &impl DataCache) -> bool {
+        let has_changed = |(refusal, changes)| changes != cache.changes(refusal);
+        self.refused.is_some() && self.standing.is_none_or(has_changed)
+    }
+
     /// The refusal of the last access, if it was refused and would be again: counts it. Only where a refusal
     /// holds up the whole unit.
     #[inline]
