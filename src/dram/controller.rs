@@ -308,7 +308,8 @@ impl Controller {
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
         self.scheduler.look_ahead(&self.banks);
         let turn_passes = self.drain.next_event(self.queue.writes());
-        self.wake = self.scheduler.next_event().min(turn_passes).max(now + 1).min(self.refresh.due());
+        self.wake =
+            self.scheduler.next_event().min(turn_passes).max(now + 1).min(self.refresh.due());
     }
 
     fn send(&mut self, action: Action, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {

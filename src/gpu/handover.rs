@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::partition::Partition;
-use crate::parts::Reply;
+use crate::parts::{FROM_SLICE, Reply};
 use crate::units::Cycle;
 
 /// A reply that leaves a slice for the reply network. The reply comes first, so that it is copied as it is aligned.
@@ -188,8 +188,8 @@ impl Partition {
         1 - part
     }
 
-    /// What a slice has to do as a home, before it hands a reply to the network: it brings what the other one asked for,
-    /// and makes copies go of what has changed. `asked` are the requests that it had before its tick.
+    /// What a slice has to do as a home, before it hands a reply to the network: it brings what the other one asked for or
+    /// passed on, and makes copies go of what has changed. `asked` are the requests that it had before its tick.
     pub(super) fn tick_home(&mut self, part: usize, now: Cycle, core: Cycle, asked: usize) {
         let other = Self::other(part);
         let slice = &mut self.slices[part];
@@ -199,9 +199,13 @@ impl Partition {
             && let Some(reply) = slice.take_reply(now)
         {
             let at = now + slice.far_latency();
-            let (slot, piece) = (reply.slot, slice.piece(reply.bytes));
-            let started = reply.stamps.dram_started.near(core);
-            self.brought[other].push(at, Brought { slot, piece, started, comes: core });
+            if reply.sm == FROM_SLICE {
+                let (slot, piece) = (reply.slot, slice.piece(reply.bytes));
+                let started = reply.stamps.dram_started.near(core);
+                self.brought[other].push(at, Brought { slot, piece, started, comes: core });
+            } else {
+                self.slices[other].come_back(at, reply);
+            }
             wake = wake.min(at);
         }
         if let Some(line) = changed {

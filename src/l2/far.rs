@@ -2,13 +2,16 @@
 //! other partition.
 //!
 //! A copy serves reads as any line does, but what it lacks is asked of the home slice where another line asks the DRAM.
-//! Stores and atomics go on to the home slice, which answers the SM itself. A store or an atomic of the home's own
-//! partition makes the copy go, so that no copy is ever older than its line.
+//! Stores and atomics go on to the home slice. It acknowledges stores to the SM itself; what an atomic found comes back the
+//! way that it went. A store or an atomic of the home's own partition makes the copy go, so that no copy is ever older than
+//! its line.
 
 use super::port::Side;
 use super::slice::{Refusal, Slice};
 use crate::config::machine::{L2Config, L2Partitions};
-use crate::parts::{DramRequest, FROM_SLICE, Lookup, Request, RequestKind, sectors_of};
+use crate::parts::{
+    DramRequest, FROM_SLICE, Lookup, Reply, Request, RequestKind, THROUGH_COPY, sectors_of,
+};
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
 
@@ -38,6 +41,11 @@ pub struct Far {
     pub is_stalled: bool,
     /// Stores and atomics to be passed on.
     passed_on: Ring<Request>,
+    /// Atomics that were passed on and have not come back, and how many these may be.
+    away: usize,
+    most_away: usize,
+    /// What atomics found, on its way back.
+    returning: Ring<Reply>,
     /// Fetches of copies.
     pub(super) to_home: Ring<DramRequest>,
     /// A line that has just changed without the neighbour's knowledge.
@@ -53,12 +61,16 @@ impl Far {
                 (true, latency.cycles(), queue.size(), config.miss_queue.size())
             }
         };
+        let most_away = if is_paired { config.mshr_entries.size() } else { 1 };
         Far {
             is_paired,
             latency,
             asked: Ring::new(room),
             is_stalled: false,
             passed_on: Ring::new(room),
+            away: 0,
+            most_away,
+            returning: Ring::new(most_away),
             to_home: Ring::new(fetches),
             changed: None,
         }
@@ -76,9 +88,18 @@ impl Far {
         if self.is_stalled { Cycle::NEVER } else { self.asked.next_visible() }
     }
 
+    /// When the next result of an atomic is back.
+    #[inline]
+    pub fn next_return(&self) -> Cycle {
+        self.returning.next_visible()
+    }
+
     /// True when nothing is on its way.
     pub fn is_idle(&self) -> bool {
-        self.asked.is_empty() && self.passed_on.is_empty() && self.to_home.is_empty()
+        self.asked.is_empty()
+            && self.passed_on.is_empty()
+            && self.to_home.is_empty()
+            && self.away == 0
     }
 }
 
@@ -145,6 +166,9 @@ impl Slice {
             self.stats.far_write_sectors += u64::from(sectors_of(request.bytes));
             return Ok(());
         }
+        if request.kind == RequestKind::Atomic {
+            request.held = THROUGH_COPY;
+        }
         let is_own = request.sm == FROM_SLICE;
         let line = if is_own { request.line } else { self.map.within_slice(request.line) };
         self.read(now, line, &request)
@@ -157,14 +181,32 @@ impl Slice {
         line: LineAddr,
         request: &Request,
     ) -> Result<(), Refusal> {
-        if self.far.passed_on.is_full() {
+        let is_atomic = request.kind == RequestKind::Atomic;
+        if self.far.passed_on.is_full() || (is_atomic && self.far.away == self.far.most_away) {
             return Err(Refusal::DramQueue);
         }
         self.far.passed_on.push(now, *request);
-        if request.kind == RequestKind::Atomic {
+        if is_atomic {
+            self.far.away += 1;
             self.forget(line);
         }
         Ok(())
+    }
+
+    /// What an atomic found at home comes back in cycle `at`.
+    pub fn come_back(&mut self, at: Cycle, reply: Reply) {
+        self.far.returning.push(at, Reply { held: 0, ..reply });
+    }
+
+    /// The oldest result that is back goes on to its SM.
+    pub(super) fn pass_back(&mut self, now: Cycle) {
+        if self.far.next_return() > now || self.replies.is_full() {
+            return;
+        }
+        let reply = self.far.returning.take();
+        self.replies.push(now + self.data_latency, reply);
+        self.far.away -= 1;
+        self.go_on();
     }
 
     /// The copy of a line that its home slice has changed goes; its number is that of the home slice, or of the copy.
@@ -236,11 +278,11 @@ impl Slice {
         !self.far.passed_on.is_empty() || !self.far.to_home.is_empty()
     }
 
-    /// True when the oldest reply, ready or not, is for the other slice.
+    /// True when the oldest reply, ready or not, goes to the other slice.
     #[inline]
     pub fn is_reply_for_slice(&self) -> bool {
-        self.far.is_paired
-            && self.replies.front(Cycle::NEVER).is_some_and(|reply| reply.sm == FROM_SLICE)
+        let goes_there = |reply: &Reply| reply.sm == FROM_SLICE || reply.held == THROUGH_COPY;
+        self.far.is_paired && self.replies.front(Cycle::NEVER).is_some_and(goes_there)
     }
 
     /// The place in its line, in fetches, of what a reply for the other slice brings.

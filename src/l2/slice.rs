@@ -37,7 +37,7 @@ pub struct Slice {
     pub(super) fetch_bytes: u32,
     tag_latency: u64,
     distances: Distances,
-    data_latency: u64,
+    pub(super) data_latency: u64,
     sector_latency: u64,
     pub(super) sectors: Sectors,
     pub(super) tags: TagArray,
@@ -208,6 +208,7 @@ impl Slice {
         }
         let mut taken = self.coalesce(now);
         self.release(now);
+        self.pass_back(now);
         let far_wants = self.far.next_lookup() <= now;
         if self.stalled.is_none()
             && self.port.is_open(now, Side::Near, far_wants)
@@ -261,6 +262,7 @@ impl Slice {
         }
         if self.far.is_paired() {
             event = event.min(self.far.next_lookup().max(port));
+            event = event.min(self.far.next_return().max(place));
         }
         event
     }

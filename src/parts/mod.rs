@@ -10,6 +10,8 @@ mod tags;
 pub use access::{Access, AccessKind, DataCache, Outcome, Refusal, Released, Waiter};
 pub use address::AddressMap;
 pub use mshr::{MshrFile, MshrId};
-pub use packet::{DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, Stamp, Stamps};
+pub use packet::{
+    DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, Stamp, Stamps, THROUGH_COPY,
+};
 pub use sectors::{Sectors, bytes_of, sectors_of, whole_sectors_of};
 pub use tags::{Lookup, TagArray, Way};

@@ -20,6 +20,9 @@ pub enum RequestKind {
 /// In place of an SM, in what one L2 slice asks of another.
 pub const FROM_SLICE: u16 = u16::MAX;
 
+/// In place of a place in a coalescer: the reply goes back through the slice that passed the request on.
+pub const THROUGH_COPY: u16 = u16::MAX;
+
 /// From an SM to an L2 slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
@@ -35,7 +38,7 @@ pub struct Request {
     pub slot: u16,
     /// How long an atomic keeps the slice's data port [quarters of an L2 cycle].
     pub atomic_work: u8,
-    /// The place, from 1, where a slice holds it against others; 0 for none. Comes back with the reply.
+    /// The place, from 1, where a slice holds it against others; 0 for none, or [`THROUGH_COPY`]. Comes back with the reply.
     pub held: u16,
     /// When it passed where.
     pub stamps: Stamps,

@@ -15,7 +15,9 @@ pub use cache::{
     DataPort, Distance, L1Config, L2Coalescer, L2Config, L2Mode, L2Partitions, LoadsLook,
     Replacement, SetIndex, SliceHash, StorePolicy, line_bits, sets_index_check,
 };
-pub use dram::{DramConfig, DramScheduler, DramTiming, GroupBits, Refreshes, RowPolicy, WriteDrain};
+pub use dram::{
+    DramConfig, DramScheduler, DramTiming, GroupBits, Refreshes, RowPolicy, WriteDrain,
+};
 pub use launch::{DispatchRate, LaunchConfig};
 pub use noc::{GpcPort, NocConfig};
 pub use sm::{

@@ -294,7 +294,8 @@ fn bank_by_bank() -> DramConfig {
 #[test]
 fn each_bank_is_refreshed_in_turn_while_the_others_work() {
     // Bank 0 is due at 400: open since before, it closes at once, as tRAS is over, and refreshes tRP = 12 later.
-    let mut bench = served(&bank_by_bank(), &[line(of_bank(0), false, 0), line(of_bank(1), false, 1)]);
+    let mut bench =
+        served(&bank_by_bank(), &[line(of_bank(0), false, 0), line(of_bank(1), false, 1)]);
     bench.run_to(400);
     bench.push(line(of_bank(0), false, 2));
     bench.push(line(of_bank(1), false, 3));

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 
 use super::oracle::{check_data, check_timing};
 use crate::config::Check;
-use crate::config::machine::{DramConfig, DramScheduler, GroupBits, Refreshes, RowPolicy, WriteDrain};
+use crate::config::machine::{
+    DramConfig, DramScheduler, GroupBits, Refreshes, RowPolicy, WriteDrain,
+};
 use crate::dram::testing::{Bench, bounded, gtx480};
 use crate::dram::{Completion, Controller, DramStats, Request};
 use crate::units::Cycle;
