@@ -97,7 +97,9 @@ fn skipping_is_exact_past_the_l1_and_with_segments_by_element() {
 
 #[test]
 fn skipping_is_exact_with_batched_writes_and_closed_rows() {
-    check_skipping(&["dram.writes=Batched(high: 8, low: 2)"]);
+    check_skipping(&["dram.writes=Batched(high: 8, low: 2, idle: 0)"]);
+    let by_bank = ["dram.refresh=PerBank", "dram.timing.rfc=300"];
+    check_skipping(&[&by_bank[..], &["dram.writes=Batched(high: 6, low: 2, idle: 90)"]].concat());
     check_skipping(&["dram.row_policy=Closed", "dram.scheduler=Fcfs", "dram.queue=4"]);
 }
 

@@ -227,18 +227,20 @@ fn l2() -> impl Strategy<Value = Changes> {
 
 fn memory() -> impl Strategy<Value = Changes> {
     let scheduler = prop_oneof![Just(json!("Fcfs")), Just(json!({"FrFcfs": {"cap": 2}}))];
-    let writes =
-        prop_oneof![Just(json!("Mixed")), Just(json!({"Batched": {"high": 2, "low": 1}})),];
+    let batched = |idle| json!({"Batched": {"high": 2, "low": 1, "idle": idle}});
+    let writes = prop_oneof![Just(json!("Mixed")), Just(batched(0)), Just(batched(70))];
+    let refresh = prop_oneof![Just("AllBanks"), Just("PerBank")];
     let rows = prop_oneof![Just("Open"), Just("Closed")];
     let khz = || prop_oneof![2 => Just(700_000u32), 1 => 200_000u32..2_000_000];
     let width = || prop_oneof![Just(8u32), Just(40)];
     let noc = (1u32..=3, 1u32..=2, (width(), width(), width(), width()));
-    (scheduler, writes, rows, 2u32..=6, noc, (khz(), khz(), khz())).prop_map(
-        |(scheduler, writes, rows, queue, (latency, input, widths), (noc, l2, dram))| {
+    (scheduler, (writes, refresh), rows, 2u32..=6, noc, (khz(), khz(), khz())).prop_map(
+        |(scheduler, (writes, refresh), rows, queue, (latency, input, widths), (noc, l2, dram))| {
             let (flit, slice_in, sm_port, sm_out) = widths;
             vec![
                 ("dram.scheduler", scheduler),
                 ("dram.writes", writes),
+                ("dram.refresh", json!(refresh)),
                 ("dram.row_policy", json!(rows)),
                 ("dram.queue", json!(queue)),
                 ("dram.interface_latency", json!(6)),

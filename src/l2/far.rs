@@ -206,7 +206,7 @@ impl Slice {
         let reply = self.far.returning.take();
         self.replies.push(now + self.data_latency, reply);
         self.far.away -= 1;
-        self.go_on();
+        self.go_on(now);
     }
 
     /// The copy of a line that its home slice has changed goes; its number is that of the home slice, or of the copy.
