@@ -268,6 +268,13 @@ impl Controller {
     /// Books the refreshes of single banks that were due by `now`.
     #[inline]
     fn refresh_banks(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) {
+        if self.bank_refresh.due() <= now {
+            self.book_refreshes(now, trace);
+        }
+    }
+
+    #[inline(never)]
+    fn book_refreshes(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) {
         let scheduler = &mut self.scheduler;
         self.bank_refresh.catch_up(now, &mut self.banks, &mut self.stats, |bank, start| {
             scheduler.touch(bank);

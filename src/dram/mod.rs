@@ -10,7 +10,7 @@
 //! - One command goes in a clock, as on GDDR5's single command bus. No two bursts overlap on the
 //!   data bus: the column-to-column distances are never shorter than a burst.
 //! - Every constraint is one row of [`timing::rules`]; [`bank`] keeps the earliest clocks that
-//!   follow from them and [`refresh`] adds the refresh of all banks.
+//!   follow from them and [`refresh`] adds refresh, of all banks or of one at a time.
 //! - Requests to the same bytes take effect in the order of their arrival: a read never passes an
 //!   older write to the same bytes, nor a write an older read, whatever the policies.
 //! - A refused request changes nothing, and every accepted read completes exactly once.

@@ -100,8 +100,13 @@ impl BankRefresh {
         }
     }
 
-    /// Books what was due by `now`, before anybody looks at the banks in that clock; tells `booked` of each.
+    /// When the next bank is due.
     #[inline]
+    pub fn due(&self) -> Cycle {
+        self.due
+    }
+
+    /// Books what was due by `now`, before anybody looks at the banks in that clock; tells `booked` of each.
     pub fn catch_up(
         &mut self,
         now: Cycle,

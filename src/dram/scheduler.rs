@@ -315,10 +315,13 @@ impl Scheduler {
         for command in [Command::Activate, Command::Precharge] {
             self.search(command, |candidates| candidates.oldest, banks, &mut search);
         }
-        // Also looked at when another command goes, so that no bank to close is forgotten.
-        let closing = self.pick_closing(now, banks, &mut search.next);
+        let mut action = search.action();
+        if self.closing != 0 {
+            // Also looked at when another command goes, so that no bank to close is forgotten.
+            action = action.or(self.pick_closing(now, banks, &mut search.next));
+        }
         self.next_row = search.next;
-        search.action().or(closing)
+        action
     }
 
     /// Looks through the banks that wait to send `command` for a ready one with an older request.

@@ -85,15 +85,14 @@ pub enum RowPolicy {
 pub enum WriteDrain {
     /// Reads and writes compete as equals.
     Mixed,
-    /// Writes wait until `high` are queued, and then go until `low` are left. While the channel is quiet, they go as they
-    /// come: when no read waits, and none came or went for `idle` clocks.
+    /// Writes wait until `high` are queued, and then go until `low` are left. While the channel is quiet they go as they
+    /// come: no read waits, and for `idle` clocks no request came and no read went.
     Batched {
         /// Writes that start a batch [requests, 1..=1024].
         high: Bounded<1, 1024>,
         /// Writes that end a batch [requests, 0..=1023].
         low: Bounded<0, 1023>,
-        /// How long no request comes or goes before a channel without reads is quiet; 0: it is at once
-        /// [command clocks, 0..=65535].
+        /// How long it takes a channel without reads to be quiet; 0: it is at once [command clocks, 0..=65535].
         idle: Bounded<0, 65_535>,
     },
 }
