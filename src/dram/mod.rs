@@ -18,9 +18,10 @@
 //!   counters and completions are the same.
 //!
 //! The files in reading order: `request`, `mapping`, `timing`, `bank`, `queue`, `drain`,
-//! `scheduler`, `refresh`, `controller`.
+//! `candidate`, `scheduler`, `refresh`, `controller`.
 
 pub mod bank;
+mod candidate;
 mod controller;
 mod drain;
 mod mapping;

@@ -16,6 +16,7 @@ use crate::config::machine::{DramConfig, DramScheduler, RowPolicy};
 use crate::units::Cycle;
 
 use super::bank::{Banks, CLOSED};
+use super::candidate::{Bits, Candidate, Candidates, NOBODY, Search};
 use super::drain::Turn;
 use super::queue::{NONE, Queue, Slot};
 use super::timing::Command;
@@ -29,76 +30,6 @@ pub struct Action {
     pub bank: usize,
     /// For which request; [`NONE`] when a row closes because nobody wants it.
     pub slot: Slot,
-}
-
-/// A request that may go next: its age and, below that, its slot, so that the older of two is the lesser.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate(u64);
-
-/// Younger than any other; its slot is [`NONE`].
-const NOBODY: Candidate = Candidate(u64::MAX);
-
-impl Candidate {
-    #[inline]
-    fn new(age: u64, slot: Slot) -> Candidate {
-        Candidate(age << Slot::BITS | u64::from(slot))
-    }
-
-    #[inline]
-    fn slot(self) -> Slot {
-        self.0 as Slot
-    }
-}
-
-/// What a bank would do next.
-#[derive(Clone, Copy, Debug)]
-struct Candidates {
-    /// Oldest read of the open row.
-    read: Candidate,
-    /// Oldest write to the open row.
-    write: Candidate,
-    /// Oldest request whose turn it is.
-    oldest: Candidate,
-}
-
-/// The banks whose bit is set in a mask, lowest first.
-struct Bits(u64);
-
-impl Iterator for Bits {
-    type Item = usize;
-
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        if self.0 == 0 {
-            return None;
-        }
-        let bank = self.0.trailing_zeros() as usize;
-        self.0 &= self.0 - 1;
-        Some(bank)
-    }
-}
-
-/// A search for the oldest ready candidate.
-struct Search {
-    now: Cycle,
-    /// The oldest ready one so far, where it goes and with which command.
-    oldest: Candidate,
-    bank: usize,
-    command: Command,
-    /// No candidate but the oldest is ready before this clock.
-    next: Cycle,
-}
-
-impl Search {
-    fn new(now: Cycle) -> Search {
-        Search { now, oldest: NOBODY, bank: 0, command: Command::Read, next: Cycle::NEVER }
-    }
-
-    #[inline]
-    fn action(&self) -> Option<Action> {
-        let Search { oldest, bank, command, .. } = *self;
-        (oldest != NOBODY).then_some(Action { command, bank, slot: oldest.slot() })
-    }
 }
 
 /// Picks one command a clock.

@@ -1,0 +1,76 @@
+//! Requests that may go next, and the search for the oldest of them.
+
+use super::queue::Slot;
+use super::scheduler::Action;
+use super::timing::Command;
+use crate::units::Cycle;
+
+/// A request that may go next: its age and, below that, its slot, so that the older of two is the lesser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Candidate(pub u64);
+
+/// Younger than any other; its slot is [`super::queue::NONE`].
+pub(super) const NOBODY: Candidate = Candidate(u64::MAX);
+
+impl Candidate {
+    #[inline]
+    pub fn new(age: u64, slot: Slot) -> Candidate {
+        Candidate(age << Slot::BITS | u64::from(slot))
+    }
+
+    #[inline]
+    pub fn slot(self) -> Slot {
+        self.0 as Slot
+    }
+}
+
+/// What a bank would do next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidates {
+    /// Oldest read of the open row.
+    pub read: Candidate,
+    /// Oldest write to the open row.
+    pub write: Candidate,
+    /// Oldest request whose turn it is.
+    pub oldest: Candidate,
+}
+
+/// The banks whose bit is set in a mask, lowest first.
+pub(super) struct Bits(pub u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let bank = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(bank)
+    }
+}
+
+/// A search for the oldest ready candidate.
+pub(super) struct Search {
+    pub now: Cycle,
+    /// The oldest ready one so far, where it goes and with which command.
+    pub oldest: Candidate,
+    pub bank: usize,
+    pub command: Command,
+    /// No candidate but the oldest is ready before this clock.
+    pub next: Cycle,
+}
+
+impl Search {
+    pub fn new(now: Cycle) -> Search {
+        Search { now, oldest: NOBODY, bank: 0, command: Command::Read, next: Cycle::NEVER }
+    }
+
+    #[inline]
+    pub fn action(&self) -> Option<Action> {
+        let Search { oldest, bank, command, .. } = *self;
+        (oldest != NOBODY).then_some(Action { command, bank, slot: oldest.slot() })
+    }
+}
