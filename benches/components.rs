@@ -157,7 +157,13 @@ fn crossbar(criterion: &mut Criterion) {
                 for now in (0..CYCLES).map(Cycle) {
                     for sm in 0..sms {
                         if noc.has_room(sm) {
-                            noc.push(now, sm, (sent as usize * 7 + sm) % slices, 128, &sent);
+                            noc.push(
+                                now,
+                                (sm, (sent as usize * 7 + sm) % slices),
+                                128,
+                                false,
+                                &sent,
+                            );
                             sent += 1;
                         }
                     }

@@ -6,9 +6,16 @@ use common::{Script, Step, preset, row, run};
 use gsim::config::Machine;
 use gsim::config::machine::L2Partitions;
 use gsim::stats::LsuReason;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const BASE: u64 = 0x1000_0000;
+
+/// The H200 with one clock, so that a cycle is a cycle, and with these changes.
+fn one_clock(changes: &[(&str, Value)]) -> Machine {
+    let khz = json!(1_000_000);
+    let clocks = ["clocks.core_khz", "clocks.noc_khz", "clocks.l2_khz"].map(|at| (at, khz.clone()));
+    preset("h200", &[&clocks[..], changes].concat())
+}
 
 /// Cycles of one more round of each warp's steps, in a row of rounds.
 fn each_round(
@@ -139,10 +146,7 @@ fn an_atomic_moves_its_masks_always_but_for_a_single_operand() {
 
 #[test]
 fn lanes_of_one_counter_keep_a_slice_for_a_cycle_and_a_quarter_each() {
-    // With one clock, so that a cycle is a cycle.
-    let khz = json!(1_000_000);
-    let clocks = ["clocks.core_khz", "clocks.noc_khz", "clocks.l2_khz"].map(|at| (at, khz.clone()));
-    let machine = preset("h200", &clocks);
+    let machine = one_clock(&[]);
     let each = |addresses: Vec<u64>| {
         let cycles = |count: usize| {
             let addresses = &addresses;
@@ -172,28 +176,25 @@ fn lanes_of_one_counter_keep_a_slice_for_a_cycle_and_a_quarter_each() {
 }
 
 /// The H200 with one clock, slices in turn, and these distances between SMs and slices.
-fn with_distances(corners: serde_json::Value) -> Machine {
-    let khz = json!(1_000_000);
-    let clocks = ["clocks.core_khz", "clocks.noc_khz", "clocks.l2_khz"].map(|at| (at, khz.clone()));
-    let places =
-        [("l2.slice_hash", json!("RoundRobin")), ("l2.distance", json!({"Corners": corners}))];
-    preset("h200", &[&clocks[..], &places].concat())
+fn with_distances(corners: Value) -> Machine {
+    one_clock(&[
+        ("l2.slice_hash", json!("RoundRobin")),
+        ("l2.distance", json!({"Corners": corners})),
+    ])
 }
 
-/// The first address of this slice's in a round over all of them.
-fn in_slice(slice: u64) -> Vec<u64> {
-    vec![BASE / (94 * 256) * (94 * 256) + slice * 256]
+/// How long a step takes by itself that wants the first address of this slice's in a round over all of them.
+fn latency(machine: &Machine, slice: u64, step: fn(Vec<u64>) -> Step) -> u64 {
+    let address = BASE / (94 * 256) * (94 * 256) + slice * 256;
+    each_round(machine, 1, move |_| vec![step(vec![address])])
 }
 
 #[test]
 fn a_load_costs_as_much_more_as_its_slice_lies_farther_away() {
     let machine = with_distances(json!({"across": 14, "along": 10, "copies": 20}));
     // SM 0 belongs to the partition of the slices with even numbers, and lies in their first corner.
-    let latency = |slice: u64| {
-        each_round(&machine, 1, move |_| {
-            vec![Step::LoadPastL1 { dst: 1, src: 1, addresses: in_slice(slice), bytes: 4 }]
-        })
-    };
+    let load = |addresses| Step::LoadPastL1 { dst: 1, src: 1, addresses, bytes: 4 };
+    let latency = |slice| latency(&machine, slice, load);
     for pair in [0, 1, 7, 8, 15, 47 - 8, 46] {
         let way = 14 * (pair % 8) / 7 + 10 * (pair / 8 % 6) / 5;
         let [near, far] = [2 * pair, 2 * pair + 1].map(|slice| latency(slice) - latency(0));
@@ -204,11 +205,8 @@ fn a_load_costs_as_much_more_as_its_slice_lies_farther_away() {
 #[test]
 fn an_atomic_to_the_other_partition_goes_there_and_back_through_the_slice_that_keeps_copies() {
     let machine = with_distances(json!({"across": 0, "along": 0, "copies": 20}));
-    let latency = |slice: u64| {
-        each_round(&machine, 1, move |_| {
-            vec![Step::Atomic { dst: 1, src: 1, addresses: in_slice(slice), bytes: 4 }]
-        })
-    };
+    let atomic = |addresses| Step::Atomic { dst: 1, src: 1, addresses, bytes: 4 };
+    let latency = |slice| latency(&machine, slice, atomic);
     let L2Partitions::Two { latency: across, .. } = &machine.l2.partitions else { panic!("two") };
     // The result takes its cycle on the way out of either slice. Measured: 210 core cycles more.
     assert_eq!(
@@ -219,10 +217,8 @@ fn an_atomic_to_the_other_partition_goes_there_and_back_through_the_slice_that_k
 
 #[test]
 fn data_from_the_l2_passes_to_a_warp_every_second_cycle_and_to_an_sm_in_every_one() {
-    let khz = json!(1_000_000);
-    let clocks = ["clocks.core_khz", "clocks.noc_khz", "clocks.l2_khz"].map(|at| (at, khz.clone()));
     let near = [("l2.distance", json!("Alike")), ("l2.partitions", json!("One"))];
-    let machine = preset("h200", &[&clocks[..], &near].concat());
+    let machine = one_clock(&near);
     let each = |warps: u32, lines: u64| {
         each_round(&machine, warps, move |warp| {
             let of = |lane: u64| BASE + warp as u64 * 65536 + lane % lines * 128;

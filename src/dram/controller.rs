@@ -141,8 +141,8 @@ impl Controller {
     /// The earliest clock, not before `now`, at which a tick or a pop can change anything, if no
     /// request is pushed. `now` is the first clock that was not yet ticked.
     ///
-    /// A refresh is such a change, so this is never later than the next refresh; without refresh
-    /// an idle controller answers [`Cycle::NEVER`].
+    /// A refresh of all banks is such a change, so this is never later than the next one. One of a single bank is not:
+    /// without the former an idle controller answers [`Cycle::NEVER`].
     #[inline]
     pub fn next_event(&self, now: Cycle) -> Cycle {
         self.wake.min(self.next_arrival()).min(self.completions.next_visible()).max(now)
@@ -202,9 +202,10 @@ impl Controller {
     pub fn stats(&self) -> DramStats {
         let (clocks, queued, busy) = self.uncounted(self.passed_to);
         let mut stats = self.stats.clone();
-        let (mut banks, mut refresh) = (self.banks.clone(), self.bank_refresh.clone());
-        if let Some(last) = self.passed_to.0.checked_sub(1) {
-            refresh.catch_up(Cycle(last), &mut banks, &mut stats, |_, _| ());
+        if self.bank_refresh.due() < self.passed_to {
+            // Due and not booked, as nobody has looked at the banks since.
+            let (mut banks, mut refresh) = (self.banks.clone(), self.bank_refresh.clone());
+            refresh.catch_up(Cycle(self.passed_to.0 - 1), &mut banks, &mut stats, |_, _| ());
         }
         stats.clocks += clocks;
         stats.queued += queued;

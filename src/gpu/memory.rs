@@ -89,9 +89,7 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
     pub fn advance_replies(&mut self) {
         let mut end = Cycle::NEVER;
         for (number, partition) in self.partitions.iter_mut().enumerate() {
-            if !partition.departures().is_empty() {
-                self.replies.note_departures(number, partition.departures());
-            }
+            self.replies.note_departures(number, partition.departures());
             end = end.min(partition.clock());
         }
         self.replies.advance(end);

@@ -219,11 +219,7 @@ impl<const WORDS: usize> Replies<WORDS> {
                 }
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
                 let input = number * self.sharing + usize::from(part);
-                let reply = if shares_port {
-                    self.crossbar.push_sharing(tick, input, sm, data, reply)
-                } else {
-                    self.crossbar.push(tick, input, sm, data, reply)
-                };
+                let reply = self.crossbar.push(tick, (input, sm), data, shares_port, reply);
                 reply.stamps.replied = cycle.into();
                 inlet.next += 1;
             }

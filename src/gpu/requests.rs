@@ -367,7 +367,7 @@ impl<const WORDS: usize> Requests<WORDS> {
             let request = waiting.front().expect("it asks");
             let slice = self.map.slice(request.line, request.sm);
             let bytes = request.data_bytes(self.store_piece, self.mask_bytes);
-            let request = self.crossbar.push(tick, number, slice, bytes, request);
+            let request = self.crossbar.push(tick, (number, slice), bytes, false, request);
             request.stamps.injected = now.into();
             waiting.pop_front();
             left.push(now);

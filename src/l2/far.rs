@@ -41,10 +41,9 @@ pub struct Far {
     pub is_stalled: bool,
     /// Stores and atomics to be passed on.
     passed_on: Ring<Request>,
-    /// Atomics that were passed on and have not come back, and how many these may be.
+    /// Atomics that were passed on and have not come back.
     away: usize,
-    most_away: usize,
-    /// What atomics found, on its way back.
+    /// What they found, on its way back; has a place for each.
     returning: Ring<Reply>,
     /// Fetches of copies.
     pub(super) to_home: Ring<DramRequest>,
@@ -69,7 +68,6 @@ impl Far {
             is_stalled: false,
             passed_on: Ring::new(room),
             away: 0,
-            most_away,
             returning: Ring::new(most_away),
             to_home: Ring::new(fetches),
             changed: None,
@@ -182,7 +180,7 @@ impl Slice {
         request: &Request,
     ) -> Result<(), Refusal> {
         let is_atomic = request.kind == RequestKind::Atomic;
-        if self.far.passed_on.is_full() || (is_atomic && self.far.away == self.far.most_away) {
+        if self.far.passed_on.is_full() || (is_atomic && self.far.away == self.fetches.len()) {
             return Err(Refusal::DramQueue);
         }
         self.far.passed_on.push(now, *request);

@@ -256,49 +256,27 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
 
     /// Queues a packet of `data_bytes` besides the header, before the tick of `now`, and gives it where it lies. The caller
     /// has asked [`Crossbar::has_room`].
+    ///
+    /// One that `shares` the port leaves its input together with the one pushed before it, which has the same data for
+    /// another output: that one alone takes the input's time.
     #[inline]
     pub fn push(
         &mut self,
         now: Cycle,
-        input: usize,
-        output: usize,
+        (input, output): (usize, usize),
         data_bytes: u32,
-        packet: &P,
-    ) -> &mut P {
-        let flits = self.flits[data_bytes as usize];
-        self.queue(now, input, output, flits, packet)
-    }
-
-    /// As [`Crossbar::push`], of a packet that leaves its input together with the one pushed before it, which has the same
-    /// data for another output: that one alone takes the input's time.
-    pub fn push_sharing(
-        &mut self,
-        now: Cycle,
-        input: usize,
-        output: usize,
-        data_bytes: u32,
-        packet: &P,
-    ) -> &mut P {
-        let flits = (0, self.flits[data_bytes as usize].1);
-        self.queue(now, input, output, flits, packet)
-    }
-
-    #[inline]
-    fn queue(
-        &mut self,
-        now: Cycle,
-        input: usize,
-        output: usize,
-        flits: (u16, u16),
+        shares: bool,
         packet: &P,
     ) -> &mut P {
         assert!(self.has_room(input), "a packet was pushed into a full input");
         let count = usize::from(self.counts[input]);
         let entry = &mut self.waiting[input * self.room + count];
+        let (from_input, to_output) = self.flits[data_bytes as usize];
+        let flits = (if shares { 0 } else { from_input }, to_output);
         (entry.output, entry.flits) = (output as u16, flits);
         let place = input * self.room + usize::from(entry.place);
         self.counts[input] += 1;
-        self.want(now, input, output, flits.0 == 0);
+        self.want(now, input, output, shares);
         let place = &mut self.packets[place];
         *place = *packet;
         place
@@ -528,7 +506,7 @@ mod tests {
         // Two flits each: 64 bytes, and the port takes 32 a cycle.
         let mut noc = shared(3, &[0, 0, 1], "Limited(bytes: 32)");
         for input in 0..3 {
-            noc.push(Cycle(0), input, input, 56, &(input as u32));
+            noc.push(Cycle(0), (input, input), 56, false, &(input as u32));
         }
         let mut left = [0; 3];
         for now in 0..6 {
@@ -548,7 +526,7 @@ mod tests {
     fn a_packet_arrives_after_its_flits_and_the_latency_and_not_before() {
         let mut noc = crossbar(2, 2);
         // 8 + 128 bytes are five flits of 32.
-        noc.push(Cycle(10), 0, 1, 128, &7);
+        noc.push(Cycle(10), (0, 1), 128, false, &7);
         noc.tick(Cycle(10));
         assert_eq!(noc.pop(Cycle(19), 1), None);
         assert_eq!(noc.pop(Cycle(20), 1), Some(7));
@@ -560,8 +538,8 @@ mod tests {
     fn two_inputs_share_an_output_in_turn() {
         let mut noc = crossbar(2, 1);
         for packet in [0, 1] {
-            noc.push(Cycle(0), 0, 0, 0, &packet);
-            noc.push(Cycle(0), 1, 0, 0, &(10 + packet));
+            noc.push(Cycle(0), (0, 0), 0, false, &packet);
+            noc.push(Cycle(0), (1, 0), 0, false, &(10 + packet));
         }
         let mut seen = Vec::new();
         for now in 0..20 {
@@ -575,10 +553,10 @@ mod tests {
     #[test]
     fn a_packet_passes_one_that_waits_for_another_output() {
         let mut noc = crossbar(2, 2);
-        noc.push(Cycle(0), 1, 0, 128, &1);
+        noc.push(Cycle(0), (1, 0), 128, false, &1);
         noc.tick(Cycle(0));
-        noc.push(Cycle(1), 0, 0, 0, &2);
-        noc.push(Cycle(1), 0, 1, 0, &3);
+        noc.push(Cycle(1), (0, 0), 0, false, &2);
+        noc.push(Cycle(1), (0, 1), 0, false, &3);
         noc.tick(Cycle(1));
         assert_eq!(noc.pop(Cycle(7), 1), Some(3));
         assert_eq!(noc.next_arrival(0), Cycle(10));
@@ -587,9 +565,9 @@ mod tests {
     #[test]
     fn packets_that_share_their_data_take_the_time_of_their_input_once() {
         let mut noc = crossbar(1, 3);
-        noc.push(Cycle(0), 0, 0, 128, &1);
-        noc.push_sharing(Cycle(0), 0, 1, 128, &2);
-        noc.push(Cycle(0), 0, 2, 128, &3);
+        noc.push(Cycle(0), (0, 0), 128, false, &1);
+        noc.push(Cycle(0), (0, 1), 128, true, &2);
+        noc.push(Cycle(0), (0, 2), 128, false, &3);
         let mut seen = Vec::new();
         for now in 0..40 {
             noc.tick(Cycle(now));
@@ -607,7 +585,7 @@ mod tests {
         let mut sent = 0;
         for now in 0..100 {
             if noc.has_room(0) {
-                noc.push(Cycle(now), 0, 0, 0, &sent);
+                noc.push(Cycle(now), (0, 0), 0, false, &sent);
                 sent += 1;
             }
             noc.tick(Cycle(now));
@@ -626,7 +604,7 @@ mod tests {
             let mut seen = vec![Vec::new(); 3];
             for now in 0..20_000 {
                 if let Some(&(id, &(input, output, bytes))) = to_send.peek() && noc.has_room(input) {
-                    noc.push(Cycle(now), input, output, bytes, &(id as u32));
+                    noc.push(Cycle(now), (input, output), bytes, false, &(id as u32));
                     to_send.next();
                 }
                 noc.tick(Cycle(now));
