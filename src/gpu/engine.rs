@@ -72,6 +72,8 @@ pub struct Engine<const WORDS: usize> {
     delays: Delays,
     /// The SM that is asked first for the next CTA.
     turn: usize,
+    /// Whether threads share a phase.
+    pace: Pace,
     /// Everything counted before the kernel that runs.
     before: Snapshot,
 }
@@ -101,6 +103,7 @@ impl<const WORDS: usize> Engine<WORDS> {
             replies: Mutex::new(Replies::new(machine, clocks, every_cycle)),
             delays: Delays::new(machine, clocks),
             turn: 0,
+            pace: Pace::new(),
             before: Snapshot::default(),
         };
         gpu.before = gpu.snapshot();
@@ -182,38 +185,43 @@ impl<const WORDS: usize> Engine<WORDS> {
         mut watch: Watch,
     ) -> Result<Cycle> {
         let memory = (&self.partitions[..], &self.replies, self.delays);
-        let crew = Crew::new(&self.nodes, &self.requests, memory, source, threads.get() as usize);
+        let threads = threads.get() as usize;
+        let crew = Crew::new(&self.nodes, &self.requests, memory, source, threads);
+        let pace = &mut self.pace;
         let mut roster = Roster::new(self.turn, self.nodes.len());
         let end = std::thread::scope(|scope| {
             let _dismissal = crew.team.dismissal();
-            for first in crew.beginnings(threads.get() as usize) {
+            for first in crew.beginnings(threads) {
                 let crew = &crew;
                 scope.spawn(move || crew.help(first));
             }
             let mut next = |cta: &mut Cta| crew.ahead.next(cta);
             let mut launch = watch.launch(&mut next);
             let mut all = crew.lock();
-            let mut plan = all.floor(&mut roster).plan(&launch);
-            let mut pace = Pace::new(watch.start);
-            while launch.has_more() || !all.floor(&mut roster).is_idle() {
-                let is_shared = pace.is_shared() && all.floor(&mut roster).is_worth_sharing(&plan);
-                if is_shared {
+            pace.begin(watch.start);
+            loop {
+                let mut floor = all.floor(&mut roster);
+                if !launch.has_more() && floor.is_idle() {
+                    break;
+                }
+                let mut plan = None;
+                if pace.is_shared() {
+                    plan = floor.worthy_plan(&launch);
+                    if plan.is_none() {
+                        pace.decline();
+                    }
+                }
+                if let Some(plan) = plan {
                     drop(all);
                     crew.phase(&plan);
                     all = crew.lock();
-                }
-                let mut floor = all.floor(&mut roster);
-                if is_shared {
-                    floor.settle_phase(&mut launch, &plan)?;
+                    all.floor(&mut roster).settle_phase(&mut launch, &plan)?;
                 } else {
                     floor.window(&mut launch)?;
                 }
+                let floor = all.floor(&mut roster);
                 watch.look(&floor, launch.started)?;
                 pace.end_phase(|| floor.clock());
-                // At the end no clock is left to plan with.
-                if launch.has_more() || !floor.is_idle() {
-                    plan = floor.plan(&launch);
-                }
             }
             Ok(all.floor(&mut roster).end(&launch))
         })?;

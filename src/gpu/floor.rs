@@ -125,7 +125,7 @@ where
     }
 
     /// How far each part may go with what it knows now.
-    pub fn plan(&self, launch: &Launch) -> Plan {
+    fn plan(&self, launch: &Launch) -> Plan {
         Plan { memory: self.memory_end(launch), nodes: self.node_bounds(launch) }
     }
 
@@ -168,10 +168,12 @@ where
         }
     }
 
-    /// Whether the work that `plan` allows is worth other threads' while.
-    pub fn is_worth_sharing(&self, plan: &Plan) -> bool {
+    /// As [`Floor::plan`], where the work that this allows is worth other threads' while.
+    pub fn worthy_plan(&self, launch: &Launch) -> Option<Plan> {
+        let plan = self.plan(launch);
         let end = plan.nodes.replies;
-        self.nodes.iter().filter(|node| node.has_work(end)).nth(WORTH_SHARING - 1).is_some()
+        let mut at_work = self.awake().filter(|node| node.has_work(end));
+        at_work.nth(WORTH_SHARING - 1).map(|_| plan)
     }
 
     /// Every part as far as it can go, one after the other, each with the news of the one before.

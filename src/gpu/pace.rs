@@ -6,39 +6,80 @@ use crate::units::Cycle;
 
 /// Phases of a block: all are shared, or none.
 const BLOCK: u32 = 32;
-/// Every so many blocks the way that seems slower is tried again.
-const TRIAL: u32 = 16;
+/// Phases of a block in which the other way is tried.
+const TRIAL: u32 = 8;
+/// Phases that are not asked after one that was not worth sharing, itself included: to ask takes time as well.
+const REST: u32 = 4;
+/// Blocks between two trials: so many at first, and twice as many after each that changes nothing, up to a limit.
+const FIRST_WAIT: u32 = 4;
+const LONGEST_WAIT: u32 = 64;
+/// Blocks of which the fastest counts: others may have been held up by the system.
+const KNOWN: usize = 4;
+/// The other way is taken when it needs less than this part of the time: costs change from block to block.
+const GAIN: f64 = 0.9;
 
-/// What a cycle costs, shared and alone.
+/// Which way blocks go, and what a cycle costs.
 #[derive(Debug)]
 pub struct Pace {
+    /// Most blocks are shared.
     is_shared: bool,
-    /// Phases left of this block, and blocks until the next trial.
+    /// This block tries the other way.
+    is_trial: bool,
+    /// A phase of this block was not worth sharing: what the block costs says nothing.
+    is_declined: bool,
+    /// Phases to come that are not asked whether they are worth it.
+    rest: u32,
+    /// Phases left of this block.
     phases: u32,
-    blocks: u32,
+    /// Blocks until the next trial, and how many they were from the last one on.
+    wait: u32,
+    waits: u32,
     began: Instant,
     from: Cycle,
-    /// Nanoseconds a cycle, alone and shared, as far as known.
-    costs: [Option<f64>; 2],
+    /// Nanoseconds a cycle in the last blocks.
+    costs: [f64; KNOWN],
 }
 
 impl Pace {
-    /// Of a run that begins now, with cycle `from`.
-    pub fn new(from: Cycle) -> Self {
-        let (blocks, began) = (TRIAL, Instant::now());
-        Pace { is_shared: true, phases: BLOCK, blocks, began, from, costs: [None; 2] }
+    /// Of a GPU that runs nothing.
+    pub fn new() -> Self {
+        Pace {
+            is_shared: true,
+            is_trial: false,
+            is_declined: false,
+            rest: 0,
+            phases: BLOCK,
+            wait: FIRST_WAIT,
+            waits: FIRST_WAIT,
+            began: Instant::now(),
+            from: Cycle(0),
+            costs: [f64::INFINITY; KNOWN],
+        }
+    }
+
+    /// A kernel begins in cycle `from`. What was found out before holds.
+    pub fn begin(&mut self, from: Cycle) {
+        (self.is_trial, self.is_declined, self.rest, self.phases) = (false, false, 0, BLOCK);
+        (self.began, self.from) = (Instant::now(), from);
     }
 
     /// Whether the next phase is to be shared.
     #[inline]
     pub fn is_shared(&self) -> bool {
-        self.is_shared
+        self.is_shared != self.is_trial && self.rest == 0
+    }
+
+    /// The next phase is not worth it: so are some that follow, unasked.
+    #[inline]
+    pub fn decline(&mut self) {
+        (self.is_declined, self.rest) = (true, REST);
     }
 
     /// A phase is over; `clock` says which cycle comes next.
     #[inline]
     pub fn end_phase(&mut self, clock: impl FnOnce() -> Cycle) {
         self.phases -= 1;
+        self.rest = self.rest.saturating_sub(1);
         if self.phases == 0 {
             let (now, clock) = (Instant::now(), clock());
             self.end_block(now - self.began, clock.since(self.from));
@@ -49,19 +90,31 @@ impl Pace {
     /// A block took `time` for so many cycles.
     fn end_block(&mut self, time: Duration, cycles: u64) {
         let cost = time.as_nanos() as f64 / cycles.max(1) as f64;
-        let known = &mut self.costs[usize::from(self.is_shared)];
-        *known = Some(known.map_or(cost, |known| (known + cost) / 2.0));
-        self.phases = BLOCK;
-        self.blocks -= 1;
-        let shared_pays = match self.costs {
-            [Some(alone), Some(shared)] => shared < alone,
-            [alone, _] => alone.is_some(),
-        };
-        self.is_shared = shared_pays;
-        if self.blocks == 0 {
-            self.blocks = TRIAL;
-            self.is_shared = !shared_pays;
+        if !self.is_declined {
+            if self.is_trial {
+                self.end_trial(cost);
+            } else {
+                self.costs.rotate_right(1);
+                self.costs[0] = cost;
+                self.wait -= 1;
+            }
         }
+        (self.is_trial, self.is_declined) = (self.wait == 0, false);
+        self.phases = if self.is_trial { TRIAL } else { BLOCK };
+    }
+
+    /// The other way has this cost.
+    fn end_trial(&mut self, cost: f64) {
+        let known = self.costs.iter().copied().fold(f64::INFINITY, f64::min);
+        if cost < GAIN * known {
+            self.is_shared = !self.is_shared;
+            self.costs = [f64::INFINITY; KNOWN];
+            self.costs[0] = cost;
+            self.waits = FIRST_WAIT;
+        } else {
+            self.waits = (2 * self.waits).min(LONGEST_WAIT);
+        }
+        self.wait = self.waits;
     }
 }
 
@@ -69,12 +122,14 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// How many of a thousand blocks are shared when a cycle costs so much alone and so much shared.
+    /// How many of a thousand blocks are shared when a cycle costs so much alone and so much shared, and every
+    /// seventh block is held up.
     fn shared_blocks(alone: u64, shared: u64) -> usize {
-        let mut pace = Pace::new(Cycle(0));
-        let blocks = (0..1000).filter(|_| {
+        let mut pace = Pace::new();
+        let blocks = (0..1000).filter(|number| {
             let is_shared = pace.is_shared();
-            let nanos = 1000 * if is_shared { shared } else { alone };
+            let held_up = if number % 7 == 0 { 10 } else { 1 };
+            let nanos = 1000 * held_up * if is_shared { shared } else { alone };
             pace.end_block(Duration::from_nanos(nanos), 1000);
             is_shared
         });
@@ -83,7 +138,22 @@ mod tests {
 
     #[test]
     fn the_faster_way_is_taken_nearly_always_and_the_other_one_tried_at_times() {
-        assert!((900..980).contains(&shared_blocks(20, 10)));
-        assert!((20..100).contains(&shared_blocks(10, 20)));
+        assert!((960..1000).contains(&shared_blocks(20, 10)));
+        assert!((5..40).contains(&shared_blocks(10, 20)));
+    }
+
+    #[test]
+    fn a_block_of_phases_that_are_not_worth_sharing_counts_for_nothing() {
+        let mut pace = Pace::new();
+        pace.begin(Cycle(7));
+        for phase in 0..BLOCK {
+            assert_eq!(pace.is_shared(), phase % REST == 0);
+            if pace.is_shared() {
+                pace.decline();
+            }
+            pace.end_phase(|| Cycle(8));
+        }
+        assert!(pace.is_shared());
+        assert_eq!((pace.wait, pace.costs), (FIRST_WAIT, [f64::INFINITY; KNOWN]));
     }
 }
