@@ -60,7 +60,12 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         let ahead = Ahead::new(source, nodes.len());
         // The partitions are worth more than one thread's time only where the nodes have several.
         let memory_tasks = if threads < WORTH_SPLITTING { 1 } else { partitions.len() };
-        let team = Team::new(memory_tasks + nodes.len());
+        // The memory, which comes first, is about as much work as this many nodes.
+        let memory_work = nodes.len() / 4;
+        let share = |thread: usize| (thread * (nodes.len() + memory_work)).div_ceil(threads);
+        let after_memory = |thread| memory_tasks + share(thread).saturating_sub(memory_work);
+        let firsts = std::iter::once(0).chain((1..threads).map(after_memory));
+        let team = Team::new(memory_tasks + nodes.len(), firsts);
         let plan = Shared::default();
         Crew {
             nodes,
@@ -76,19 +81,9 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         }
     }
 
-    /// A helper's life; what is left of its time goes into CTAs to come.
-    pub fn help(&self, first: usize) {
-        self.team.help(first, |number| self.task(number), || self.ahead.try_fill());
-    }
-
-    /// The task that each of `threads` helpers and the leader begins with, the leader's left out.
-    pub fn beginnings(&self, threads: usize) -> impl Iterator<Item = usize> {
-        // The memory, which comes first, is about as much work as this many nodes.
-        let (nodes, memory) = (self.nodes.len(), self.nodes.len() / 4);
-        let first =
-            move |thread: usize| (thread * (nodes + memory) / threads).saturating_sub(memory);
-        let memory_tasks = self.memory_tasks;
-        (1..threads).map(move |thread| memory_tasks + first(thread))
+    /// The life of helper `thread`; what is left of its time goes into CTAs to come.
+    pub fn help(&self, thread: usize) {
+        self.team.help(thread, |number| self.task(number), || self.ahead.try_fill());
     }
 
     /// Lets every part advance as planned.

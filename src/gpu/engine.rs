@@ -191,9 +191,9 @@ impl<const WORDS: usize> Engine<WORDS> {
         let mut roster = Roster::new(self.turn, self.nodes.len());
         let end = std::thread::scope(|scope| {
             let _dismissal = crew.team.dismissal();
-            for first in crew.beginnings(threads) {
+            for thread in 1..threads {
                 let crew = &crew;
-                scope.spawn(move || crew.help(first));
+                scope.spawn(move || crew.help(thread));
             }
             let mut next = |cta: &mut Cta| crew.ahead.next(cta);
             let mut launch = watch.launch(&mut next);
