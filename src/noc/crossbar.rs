@@ -9,10 +9,10 @@
 //! most packets have several flits, and most outputs are busy. Who waits meanwhile is counted by the cycle.
 
 use super::calendar::Calendar;
+use super::output::{Groups, Output};
 use super::ports::{MOST_WORDS, Ports};
 use super::stats::NocStats;
 use crate::config::machine::{GpcPort, NocConfig};
-use crate::ring::Ring;
 use crate::units::{Cycle, Divisor};
 
 /// Bytes of data that a packet carries, at most: a line.
@@ -45,49 +45,6 @@ impl Packet for u32 {
     }
 }
 
-#[derive(Clone, Debug)]
-struct Output<L, const WORDS: usize> {
-    /// Inputs that hold a packet for this output.
-    wanted_by: Ports<WORDS>,
-    /// Of these, inputs whose oldest such packet has left together with another one.
-    shared_by: Ports<WORDS>,
-    /// The input to ask first.
-    turn: usize,
-    /// It sends no other packet before.
-    free_from: Cycle,
-    /// When the last packet that was sent arrives: none overtakes another.
-    last_arrival: Cycle,
-    /// Those that wait until they are taken.
-    pipe: Ring<L>,
-    /// From which cycle on the place of each of the last packets is free that were expected, as many as there are
-    /// places, in order; and where the next one stands.
-    freed: Box<[Cycle]>,
-    next_freed: usize,
-}
-
-impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
-    /// When a place is free for another packet; never, as long as packets that wait have all of them.
-    #[inline]
-    fn place_free_from(&self) -> Cycle {
-        let places = self.freed.len();
-        let waiting = self.pipe.len();
-        if waiting == places {
-            return Cycle::NEVER;
-        }
-        // Those that are expected came before those that wait, and have the other places: the oldest of so many goes next.
-        let oldest = self.next_freed + waiting;
-        self.freed[if oldest < places { oldest } else { oldest - places }]
-    }
-
-    /// A packet is expected, whose place is free from this cycle on.
-    #[inline]
-    fn expect(&mut self, free_from: Cycle) {
-        self.freed[self.next_freed] = free_from;
-        self.next_freed =
-            if self.next_freed + 1 == self.freed.len() { 0 } else { self.next_freed + 1 };
-    }
-}
-
 /// What its receiver says to a packet that leaves its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Landing {
@@ -112,33 +69,6 @@ pub struct Sent<'a, P> {
     pub makes_room: bool,
     /// Itself.
     pub packet: &'a P,
-}
-
-/// Outputs that share a port of so many bytes a cycle.
-#[derive(Clone, Debug)]
-struct Groups {
-    /// By output.
-    of: Box<[u16]>,
-    bytes: u64,
-    /// Bytes of a flit as it leaves its input.
-    flit_bytes: u64,
-    /// By group: what its port has taken, had it never rested [bytes].
-    taken: Box<[u64]>,
-}
-
-impl Groups {
-    /// When the port of an output takes the next packet.
-    #[inline]
-    fn free_from(&self, output: usize) -> Cycle {
-        Cycle(self.taken[usize::from(self.of[output])] / self.bytes)
-    }
-
-    /// A packet of so many flits goes through the port of an output.
-    #[inline]
-    fn take(&mut self, now: Cycle, output: usize, flits: u16) {
-        let taken = &mut self.taken[usize::from(self.of[output])];
-        *taken = (*taken).max(now.0 * self.bytes) + u64::from(flits) * self.flit_bytes;
-    }
 }
 
 /// A crossbar from `inputs` to `outputs`.
@@ -182,13 +112,9 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         let port_bytes = (config.flit_bytes.get(), config.sm_port_bytes.get());
         let groups = match config.gpc_port {
             GpcPort::Unlimited => None,
-            GpcPort::Limited { bytes } => Some(Groups {
-                of: gpcs.into(),
-                bytes: u64::from(bytes.get()),
-                flit_bytes: u64::from(config.flit_bytes.get()),
-                taken: vec![0; gpcs.iter().map(|gpc| usize::from(*gpc) + 1).max().unwrap_or(0)]
-                    .into(),
-            }),
+            GpcPort::Limited { bytes } => {
+                Some(Groups::new(gpcs, bytes.get(), config.flit_bytes.get()))
+            }
         };
         Crossbar { groups, ..Self::new(config, slices, gpcs.len(), port_bytes) }
     }
@@ -205,16 +131,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         let latency = config.latency.cycles();
         // One packet can enter an output's pipe each cycle and stays for the latency.
         let places = latency as usize + 2;
-        let output = Output {
-            wanted_by: Ports::default(),
-            shared_by: Ports::default(),
-            turn: 0,
-            free_from: Cycle(0),
-            last_arrival: Cycle(0),
-            pipe: Ring::new(places),
-            freed: vec![Cycle(0); places].into(),
-            next_freed: 0,
-        };
+        let output = Output::new(places);
         let header_bytes = config.header_bytes.get();
         let most_bytes = MOST_DATA + config.mask_bytes.get();
         let flits = |data: u32, width: u32| (header_bytes + data).div_ceil(width) as u16;
@@ -483,145 +400,5 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
     /// True when it holds no packet at all.
     pub fn is_empty(&self) -> bool {
         self.pairs == 0 && self.landing.is_empty()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// With outputs that share ports.
-    fn shared(inputs: usize, groups: &[u16], port: &str) -> Crossbar<u32> {
-        let text = format!(
-            "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, sm_out_bytes: 32, gpc_port: {port}, \
-             header_bytes: 8, store_piece: 1, mask_bytes: 0, latency: 5, input_queue: 4)"
-        );
-        Crossbar::to_sms(&ron::from_str(&text).unwrap(), inputs, groups)
-    }
-
-    #[test]
-    fn outputs_of_a_group_share_its_port() {
-        // Two flits each: 64 bytes, and the port takes 32 a cycle.
-        let mut noc = shared(3, &[0, 0, 1], "Limited(bytes: 32)");
-        for input in 0..3 {
-            noc.push(Cycle(0), (input, input), 56, false, &(input as u32));
-        }
-        let mut left = [0; 3];
-        for now in 0..6 {
-            noc.tick_observed(Cycle(now), &mut |sent| {
-                left[sent.output] = now;
-                Landing::Waits
-            });
-        }
-        assert_eq!(left, [0, 2, 0]);
-    }
-
-    fn crossbar(inputs: usize, outputs: usize) -> Crossbar<u32> {
-        shared(inputs, &vec![0; outputs], "Unlimited")
-    }
-
-    #[test]
-    fn a_packet_arrives_after_its_flits_and_the_latency_and_not_before() {
-        let mut noc = crossbar(2, 2);
-        // 8 + 128 bytes are five flits of 32.
-        noc.push(Cycle(10), (0, 1), 128, false, &7);
-        noc.tick(Cycle(10));
-        assert_eq!(noc.pop(Cycle(19), 1), None);
-        assert_eq!(noc.pop(Cycle(20), 1), Some(7));
-        assert!(noc.is_empty());
-        assert_eq!(noc.stats(), &NocStats { packets: 1, flits: 5, contention: 0 });
-    }
-
-    #[test]
-    fn two_inputs_share_an_output_in_turn() {
-        let mut noc = crossbar(2, 1);
-        for packet in [0, 1] {
-            noc.push(Cycle(0), (0, 0), 0, false, &packet);
-            noc.push(Cycle(0), (1, 0), 0, false, &(10 + packet));
-        }
-        let mut seen = Vec::new();
-        for now in 0..20 {
-            noc.tick(Cycle(now));
-            seen.extend(noc.pop(Cycle(now), 0).map(|packet| (now, packet)));
-        }
-        assert_eq!(seen, [(6, 0), (7, 10), (8, 1), (9, 11)]);
-        assert_eq!(noc.stats().contention, 1 + 1 + 1);
-    }
-
-    #[test]
-    fn a_packet_passes_one_that_waits_for_another_output() {
-        let mut noc = crossbar(2, 2);
-        noc.push(Cycle(0), (1, 0), 128, false, &1);
-        noc.tick(Cycle(0));
-        noc.push(Cycle(1), (0, 0), 0, false, &2);
-        noc.push(Cycle(1), (0, 1), 0, false, &3);
-        noc.tick(Cycle(1));
-        assert_eq!(noc.pop(Cycle(7), 1), Some(3));
-        assert_eq!(noc.next_arrival(0), Cycle(10));
-    }
-
-    #[test]
-    fn packets_that_share_their_data_take_the_time_of_their_input_once() {
-        let mut noc = crossbar(1, 3);
-        noc.push(Cycle(0), (0, 0), 128, false, &1);
-        noc.push(Cycle(0), (0, 1), 128, true, &2);
-        noc.push(Cycle(0), (0, 2), 128, false, &3);
-        let mut seen = Vec::new();
-        for now in 0..40 {
-            noc.tick(Cycle(now));
-            for output in 0..3 {
-                seen.extend(noc.pop(Cycle(now), output).map(|packet| (now, packet)));
-            }
-        }
-        // Five flits each, and five cycles of latency: the third waits for the first to leave, the second does not.
-        assert_eq!(seen, [(10, 1), (10, 2), (15, 3)]);
-    }
-
-    #[test]
-    fn an_output_whose_receiver_takes_nothing_stops() {
-        let mut noc = crossbar(1, 1);
-        let mut sent = 0;
-        for now in 0..100 {
-            if noc.has_room(0) {
-                noc.push(Cycle(now), (0, 0), 0, false, &sent);
-                sent += 1;
-            }
-            noc.tick(Cycle(now));
-        }
-        // Seven in the pipe, four at the input.
-        assert_eq!(sent, 11);
-    }
-
-    proptest! {
-        #[test]
-        fn every_packet_arrives_once_at_its_output_and_in_order_between_two_ports(
-            packets in prop::collection::vec((0usize..5, 0usize..3, 0u32..129), 1..300),
-        ) {
-            let mut noc = crossbar(5, 3);
-            let mut to_send = packets.iter().enumerate().peekable();
-            let mut seen = vec![Vec::new(); 3];
-            for now in 0..20_000 {
-                if let Some(&(id, &(input, output, bytes))) = to_send.peek() && noc.has_room(input) {
-                    noc.push(Cycle(now), (input, output), bytes, false, &(id as u32));
-                    to_send.next();
-                }
-                noc.tick(Cycle(now));
-                for (output, seen) in seen.iter_mut().enumerate() {
-                    seen.extend(noc.pop(Cycle(now), output));
-                }
-            }
-            prop_assert!(noc.is_empty());
-            prop_assert_eq!(seen.iter().map(Vec::len).sum::<usize>(), packets.len());
-            for (output, seen) in seen.iter().enumerate() {
-                for input in 0..5 {
-                    let from: Vec<_> =
-                        seen.iter().filter(|&&id| packets[id as usize].0 == input).collect();
-                    prop_assert!(from.is_sorted());
-                }
-                prop_assert!(seen.iter().all(|&id| packets[id as usize].1 == output));
-            }
-        }
     }
 }

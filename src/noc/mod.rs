@@ -2,8 +2,11 @@
 
 mod calendar;
 mod crossbar;
+mod output;
 mod ports;
 mod stats;
+#[cfg(test)]
+mod tests;
 
 pub use calendar::Calendar;
 pub use crossbar::{Crossbar, Landing, Packet, Sent};

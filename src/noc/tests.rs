@@ -1,0 +1,140 @@
+//! The crossbar by exact cycles, and by what holds of any traffic.
+
+use proptest::prelude::*;
+
+use super::crossbar::*;
+use super::*;
+use crate::units::Cycle;
+
+/// With outputs that share ports.
+fn shared(inputs: usize, groups: &[u16], port: &str) -> Crossbar<u32> {
+    let text = format!(
+        "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, sm_out_bytes: 32, gpc_port: {port}, \
+         header_bytes: 8, store_piece: 1, mask_bytes: 0, latency: 5, input_queue: 4)"
+    );
+    Crossbar::to_sms(&ron::from_str(&text).unwrap(), inputs, groups)
+}
+
+#[test]
+fn outputs_of_a_group_share_its_port() {
+    // Two flits each: 64 bytes, and the port takes 32 a cycle.
+    let mut noc = shared(3, &[0, 0, 1], "Limited(bytes: 32)");
+    for input in 0..3 {
+        noc.push(Cycle(0), (input, input), 56, false, &(input as u32));
+    }
+    let mut left = [0; 3];
+    for now in 0..6 {
+        noc.tick_observed(Cycle(now), &mut |sent| {
+            left[sent.output] = now;
+            Landing::Waits
+        });
+    }
+    assert_eq!(left, [0, 2, 0]);
+}
+
+fn crossbar(inputs: usize, outputs: usize) -> Crossbar<u32> {
+    shared(inputs, &vec![0; outputs], "Unlimited")
+}
+
+#[test]
+fn a_packet_arrives_after_its_flits_and_the_latency_and_not_before() {
+    let mut noc = crossbar(2, 2);
+    // 8 + 128 bytes are five flits of 32.
+    noc.push(Cycle(10), (0, 1), 128, false, &7);
+    noc.tick(Cycle(10));
+    assert_eq!(noc.pop(Cycle(19), 1), None);
+    assert_eq!(noc.pop(Cycle(20), 1), Some(7));
+    assert!(noc.is_empty());
+    assert_eq!(noc.stats(), &NocStats { packets: 1, flits: 5, contention: 0 });
+}
+
+#[test]
+fn two_inputs_share_an_output_in_turn() {
+    let mut noc = crossbar(2, 1);
+    for packet in [0, 1] {
+        noc.push(Cycle(0), (0, 0), 0, false, &packet);
+        noc.push(Cycle(0), (1, 0), 0, false, &(10 + packet));
+    }
+    let mut seen = Vec::new();
+    for now in 0..20 {
+        noc.tick(Cycle(now));
+        seen.extend(noc.pop(Cycle(now), 0).map(|packet| (now, packet)));
+    }
+    assert_eq!(seen, [(6, 0), (7, 10), (8, 1), (9, 11)]);
+    assert_eq!(noc.stats().contention, 1 + 1 + 1);
+}
+
+#[test]
+fn a_packet_passes_one_that_waits_for_another_output() {
+    let mut noc = crossbar(2, 2);
+    noc.push(Cycle(0), (1, 0), 128, false, &1);
+    noc.tick(Cycle(0));
+    noc.push(Cycle(1), (0, 0), 0, false, &2);
+    noc.push(Cycle(1), (0, 1), 0, false, &3);
+    noc.tick(Cycle(1));
+    assert_eq!(noc.pop(Cycle(7), 1), Some(3));
+    assert_eq!(noc.next_arrival(0), Cycle(10));
+}
+
+#[test]
+fn packets_that_share_their_data_take_the_time_of_their_input_once() {
+    let mut noc = crossbar(1, 3);
+    noc.push(Cycle(0), (0, 0), 128, false, &1);
+    noc.push(Cycle(0), (0, 1), 128, true, &2);
+    noc.push(Cycle(0), (0, 2), 128, false, &3);
+    let mut seen = Vec::new();
+    for now in 0..40 {
+        noc.tick(Cycle(now));
+        for output in 0..3 {
+            seen.extend(noc.pop(Cycle(now), output).map(|packet| (now, packet)));
+        }
+    }
+    // Five flits each, and five cycles of latency: the third waits for the first to leave, the second does not.
+    assert_eq!(seen, [(10, 1), (10, 2), (15, 3)]);
+}
+
+#[test]
+fn an_output_whose_receiver_takes_nothing_stops() {
+    let mut noc = crossbar(1, 1);
+    let mut sent = 0;
+    for now in 0..100 {
+        if noc.has_room(0) {
+            noc.push(Cycle(now), (0, 0), 0, false, &sent);
+            sent += 1;
+        }
+        noc.tick(Cycle(now));
+    }
+    // Seven in the pipe, four at the input.
+    assert_eq!(sent, 11);
+}
+
+proptest! {
+    #[test]
+    fn every_packet_arrives_once_at_its_output_and_in_order_between_two_ports(
+        packets in prop::collection::vec((0usize..5, 0usize..3, 0u32..129), 1..300),
+    ) {
+        let mut noc = crossbar(5, 3);
+        let mut to_send = packets.iter().enumerate().peekable();
+        let mut seen = vec![Vec::new(); 3];
+        for now in 0..20_000 {
+            if let Some(&(id, &(input, output, bytes))) = to_send.peek() && noc.has_room(input) {
+                noc.push(Cycle(now), (input, output), bytes, false, &(id as u32));
+                to_send.next();
+            }
+            noc.tick(Cycle(now));
+            for (output, seen) in seen.iter_mut().enumerate() {
+                seen.extend(noc.pop(Cycle(now), output));
+            }
+        }
+        prop_assert!(noc.is_empty());
+        prop_assert_eq!(seen.iter().map(Vec::len).sum::<usize>(), packets.len());
+        for (output, seen) in seen.iter().enumerate() {
+            for input in 0..5 {
+                let from: Vec<_> =
+                    seen.iter().filter(|&&id| packets[id as usize].0 == input).collect();
+                prop_assert!(from.is_sorted());
+            }
+            prop_assert!(seen.iter().all(|&id| packets[id as usize].1 == output));
+        }
+    }
+}
