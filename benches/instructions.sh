@@ -10,6 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 budget=results/performance/instructions.csv
+gsim="${CARGO_TARGET_DIR:-target}/release/gsim"
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
@@ -29,14 +30,16 @@ runs=(
 count() {
     # shellcheck disable=SC2086 # The arguments are words.
     valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-        target/release/gsim run $1 --no-plots --quiet --out "$out" 2>&1 |
-        sed -n 's/.*Collected *: *\([0-9]*\).*/\1/p'
+        "$gsim" run $1 --no-plots --quiet --out "$out" 2>&1 |
+        sed -n 's/.*Collected *: *\([0-9][0-9]*\).*/\1/p' | grep . ||
+        { echo "no count: $gsim run $1" >&2; exit 1; }
 }
 
 fresh="$out/instructions.csv"
 echo "run,instructions" > "$fresh"
 for run in "${runs[@]}"; do
-    echo "${run%%|*},$(count "${run#*|}")" | tee -a "$fresh"
+    instructions=$(count "${run#*|}")
+    echo "${run%%|*},$instructions" | tee -a "$fresh"
 done
 
 if [ "${1-}" = --update ]; then
