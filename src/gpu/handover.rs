@@ -1,9 +1,8 @@
 //! What the slices of a partition hand on: replies to the network, requests to the DRAM, and what those of two partitions
 //! have to do with one another.
 
-use std::collections::VecDeque;
-
 use super::partition::Partition;
+use super::station::{Brought, Station};
 use crate::parts::{FROM_SLICE, Reply};
 use crate::units::Cycle;
 
@@ -32,71 +31,42 @@ pub fn note_departure(departures: &mut Vec<Departure>, departure: Departure) {
     }
 }
 
-/// What a slice knows of its input of the reply network.
-#[derive(Clone, Debug)]
-pub(super) struct Port {
-    /// Replies there, as far as known.
-    pub(super) held: usize,
-    /// When some of them leave, as far as known.
-    pub(super) leaves: VecDeque<Cycle>,
-}
-
-/// What the DRAM brings to a slice, or a home slice to the one that keeps copies.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Brought {
-    pub(super) slot: u16,
-    pub(super) piece: u8,
-    /// When the DRAM began with it, or the home slice found it.
-    pub(super) started: Cycle,
-    /// The core cycle in which it comes.
-    pub(super) comes: Cycle,
-}
-
 impl Partition {
     /// Notes whether a slice may find no room in the network in a cycle to come.
     #[inline]
     pub(super) fn look_for_room(&mut self, part: usize) {
-        let port = &self.ports[part];
-        let may_block = port.held - port.leaves.len() + self.most_replies > self.port_room;
+        let may_block = self.stations[part].port.may_block();
         self.blocked = self.blocked & !(1 << part) | u64::from(may_block) << part;
     }
 
     /// What a slice has for the network goes there, as far as that has room; gives the next L2 cycle in which more may.
     #[inline(never)]
     pub(super) fn send_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
-        let port = &mut self.ports[part];
-        while port.leaves.front().is_some_and(|&leave| leave < core) {
-            port.leaves.pop_front();
-            port.held -= 1;
-        }
+        self.stations[part].port.free_places(core);
         let has_room = if self.tells_ahead {
             self.tell_replies(part, now)
         } else {
             self.send_reply(part, now, core);
-            self.slices[part].is_reply_for_slice() || self.has_room(part)
+            let station = &self.stations[part];
+            station.slice.is_reply_for_slice() || station.has_room()
         };
         self.look_for_room(part);
+        let Station { slice, port, .. } = &self.stations[part];
         if has_room {
-            self.slices[part].reply_ready().max(now + 1)
-        } else if let Some(&leave) = self.ports[part].leaves.front() {
+            slice.reply_ready().max(now + 1)
+        } else if let Some(&leave) = port.leaves.front() {
             self.clocks.l2.ticks_before(leave + 1).max(now + 1)
         } else {
             Cycle::NEVER
         }
     }
 
-    /// Whether the network has room for all that leave with a slice's oldest reply.
-    #[inline]
-    fn has_room(&self, part: usize) -> bool {
-        self.ports[part].held + self.slices[part].replies_at_once() <= self.port_room
-    }
-
     /// Tells the network of replies and when they leave: as long as it has room, nothing keeps them. Gives whether it has
     /// room for more.
     #[inline]
     fn tell_replies(&mut self, part: usize, now: Cycle) -> bool {
-        let (slice, port) = (&mut self.slices[part], &mut self.ports[part]);
-        while port.held < self.port_room {
+        let Station { slice, port, .. } = &mut self.stations[part];
+        while port.held < port.room {
             if slice.reply_ready() == Cycle::NEVER {
                 return true;
             }
@@ -113,10 +83,11 @@ impl Partition {
 
     /// The oldest reply goes to the network, where that has room.
     fn send_reply(&mut self, part: usize, now: Cycle, core: Cycle) {
-        if self.slices[part].is_reply_for_slice() || !self.has_room(part) {
+        let station = &mut self.stations[part];
+        if station.slice.is_reply_for_slice() || !station.has_room() {
             return;
         }
-        let (slice, port) = (&mut self.slices[part], &mut self.ports[part]);
+        let Station { slice, port, .. } = station;
         if let Some(reply) = slice.take_reply(now) {
             let (part, cycle) = (part as u16, core);
             let before = self.departures.len();
@@ -137,8 +108,9 @@ impl Partition {
     /// may.
     #[inline]
     pub(super) fn ask_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
-        self.asks[part] = Cycle::NEVER;
-        if self.slices[part].next_dram_request().is_none() {
+        let station = &mut self.stations[part];
+        station.asks = Cycle::NEVER;
+        if station.slice.next_dram_request().is_none() {
             return Cycle::NEVER;
         }
         if !self.channels[self.channel_of(part)].can_accept() {
@@ -152,11 +124,11 @@ impl Partition {
     #[inline(never)]
     fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let number = self.channel_of(part);
-        let (slice, channel) = (&mut self.slices[part], &mut self.channels[number]);
-        let request = slice.take_dram_request(now).expect("there is one");
-        let more = slice.next_dram_request().is_some();
+        let (station, channel) = (&mut self.stations[part], &mut self.channels[number]);
+        let request = station.slice.take_dram_request(now).expect("there is one");
+        let more = station.slice.next_dram_request().is_some();
         channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
-        if self.wait_for_dram != 0 && self.channels[number].can_accept() {
+        if self.wait_for_dram != 0 && channel.can_accept() {
             self.wake_waiting(number, part, now);
         }
         self.find_dram_due();
@@ -172,8 +144,9 @@ impl Partition {
         if waiting != 0 {
             let part = waiting.trailing_zeros() as usize;
             self.wait_for_dram &= !(1 << part);
-            self.asks[part] = tick + u64::from(part < next);
-            self.hasten(self.asks[part]);
+            let asks = tick + u64::from(part < next);
+            self.stations[part].asks = asks;
+            self.hasten(asks);
         }
     }
 
@@ -192,7 +165,7 @@ impl Partition {
     /// passed on, and makes copies go of what has changed. `asked` are the requests that it had before its tick.
     pub(super) fn tick_home(&mut self, part: usize, now: Cycle, core: Cycle, asked: usize) {
         let other = Self::other(part);
-        let slice = &mut self.slices[part];
+        let slice = &mut self.stations[part].slice;
         let changed = slice.take_change();
         let mut wake = if slice.asked() < asked { now } else { Cycle::NEVER };
         if slice.is_reply_for_slice()
@@ -202,14 +175,15 @@ impl Partition {
             if reply.sm == FROM_SLICE {
                 let (slot, piece) = (reply.slot, slice.piece(reply.bytes));
                 let started = reply.stamps.dram_started.near(core);
-                self.brought[other].push(at, Brought { slot, piece, started, comes: core });
+                let brought = Brought { slot, piece, started, comes: core };
+                self.stations[other].brought.push(at, brought);
             } else {
-                self.slices[other].come_back(at, reply);
+                self.stations[other].slice.come_back(at, reply);
             }
             wake = wake.min(at);
         }
         if let Some(line) = changed {
-            self.slices[other].forget(line);
+            self.stations[other].slice.forget(line);
         }
         if wake != Cycle::NEVER {
             self.wake(other, wake.max(now + u64::from(other < part)));
@@ -220,11 +194,11 @@ impl Partition {
     pub(super) fn ask_home(&mut self, part: usize, now: Cycle) -> Cycle {
         let home = Self::other(part);
         // Where the home slice takes no more, it wakes this one when it does.
-        while self.slices[part].has_for_home() && self.slices[home].can_be_asked() {
-            let request = self.slices[part].take_for_home(now).expect("there is one");
-            let at = self.slices[home].ask(now, request);
+        while self.stations[part].slice.has_for_home() && self.stations[home].slice.can_be_asked() {
+            let request = self.stations[part].slice.take_for_home(now).expect("there is one");
+            let at = self.stations[home].slice.ask(now, request);
             self.wake(home, at);
         }
-        self.slices[part].next_event(now + 1)
+        self.stations[part].slice.next_event(now + 1)
     }
 }

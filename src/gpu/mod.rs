@@ -3,7 +3,7 @@
 //! A core cycle goes from the memory to the SMs: DRAM clocks that fall into it, then L2 cycles, then
 //! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs a kernel, `floor.rs` says how far
 //! each part may go and carries the news between them, `node.rs`, `requests.rs`, `partition.rs` and `replies.rs` are
-//! the parts; `handover.rs` is what a partition's slices hand on, `memory.rs` puts the last two parts together.
+//! the parts; `station.rs` is a slice with its doors, `handover.rs` what slices hand on, `memory.rs` puts the last two parts together.
 //! `crew.rs`, `team.rs`, `pace.rs` and `ahead.rs` are for threads; `widths.rs` chooses how large sets of ports are.
 
 mod ahead;
@@ -20,6 +20,7 @@ mod pace;
 mod partition;
 mod replies;
 mod requests;
+mod station;
 mod statistics;
 mod team;
 mod widths;

@@ -1,17 +1,15 @@
 //! A partition: a DRAM channel with its L2 slices, or two of each where slices deal with one another. It advances on its
 //! own, as far as that goes.
 
-use std::collections::VecDeque;
-
 use super::channel::{Channel, Data};
 use super::clocks::Clocks;
-use super::handover::{Brought, Departure, Port};
+use super::handover::Departure;
+use super::station::{Brought, Station};
 use crate::config::Machine;
 use crate::config::machine::L2Partitions;
 use crate::dram::Controller;
 use crate::l2::Slice;
 use crate::parts::Request;
-use crate::ring::Ring;
 use crate::units::Cycle;
 
 /// Events to begin with: as many as come in one window on most machines.
@@ -25,27 +23,14 @@ pub struct Partition {
     pub(super) channels: Box<[Channel]>,
     /// The next core cycle in which one of them does anything.
     dram_core: Cycle,
-    pub(super) slices: Box<[Slice]>,
-    /// By slice: the next L2 cycle in which it does anything, or has something to hand on.
-    due: Box<[Cycle]>,
-    /// By slice: the next L2 cycle in which the DRAM's queue has room for what it waits with.
-    pub(super) asks: Box<[Cycle]>,
-    /// The first of these, and the core cycle of that.
+    pub(super) stations: Box<[Station]>,
+    /// The first L2 cycle in which one of them is due, and the core cycle of that.
     l2_due: Cycle,
     l2_core: Cycle,
-    pub(super) ports: Box<[Port]>,
-    /// Replies that an input of the network holds.
-    pub(super) port_room: usize,
-    /// Replies that a slice sends in a core cycle, at most.
-    pub(super) most_replies: usize,
     /// Slices that may find no room in the network, as far as known, a bit each.
     pub(super) blocked: u64,
     /// Slices whose next request finds no room in the DRAM's queue, a bit each: they are woken when there is.
     pub(super) wait_for_dram: u64,
-    /// By slice: on its way there from the DRAM.
-    data: Box<[Ring<Brought>]>,
-    /// By slice: on its way there from the other one.
-    pub(super) brought: Box<[Ring<Brought>]>,
     /// Replies to be told to the network, in order.
     pub(super) departures: Vec<Departure>,
     /// When requests left the input queue of a slice, to be told to the request network.
@@ -77,37 +62,26 @@ impl Partition {
         let partitions = Partition::count(machine);
         let count = machine.l2.slices.size() / partitions;
         let channels = machine.dram.channels.size() / partitions;
-        let port_room = machine.noc.input_queue.size();
-        let port = Port { held: 0, leaves: VecDeque::with_capacity(port_room) };
-        let slices: Box<[Slice]> =
-            (0..count).map(|part| Slice::new(machine, number * count + part)).collect();
-        let is_paired = slices[0].is_paired();
-        // Every fetch of a slice comes in four pieces, at most.
-        let pieces = machine.l2.mshr_entries.size() * 4;
-        let brought = if is_paired { pieces } else { 1 };
+        let stations: Box<[Station]> = (0..count)
+            .map(|part| Station::new(machine, number * count + part, clocks.l2.most_ticks()))
+            .collect();
+        let slice = &stations[0].slice;
         let mut partition = Partition {
             clocks,
             first_look: Slice::first_look(&machine.l2),
             channels: (0..channels).map(|_| Channel::new(machine, clocks)).collect(),
             dram_core: Cycle(0),
-            tells_ahead: slices[0].replies_leave_alone() && !every_cycle,
-            slices,
-            due: vec![Cycle(0); count].into(),
-            asks: vec![Cycle::NEVER; count].into(),
+            is_paired: slice.is_paired(),
+            tells_ahead: slice.replies_leave_alone() && !every_cycle,
+            stations,
             l2_due: Cycle(0),
             l2_core: Cycle(0),
-            ports: vec![port; count].into(),
-            port_room,
-            most_replies: clocks.l2.most_ticks() as usize * machine.l2.coalescer.requests(),
             blocked: 0,
             wait_for_dram: 0,
-            data: (0..count).map(|_| Ring::new(pieces)).collect(),
-            brought: (0..count).map(|_| Ring::new(brought)).collect(),
             departures: Vec::with_capacity(AT_FIRST),
             left: Vec::with_capacity(AT_FIRST),
             unanswered: 0,
             clock: Cycle(0),
-            is_paired,
             every_cycle,
         };
         (0..count).for_each(|part| partition.look_for_room(part));
@@ -115,8 +89,8 @@ impl Partition {
     }
 
     /// The L2 slices.
-    pub fn slices(&self) -> &[Slice] {
-        &self.slices
+    pub fn slices(&self) -> impl ExactSizeIterator<Item = &Slice> {
+        self.stations.iter().map(|station| &station.slice)
     }
 
     /// The DRAM controllers.
@@ -133,14 +107,14 @@ impl Partition {
     /// Takes a request that the network brought to slice `part` in cycle `core`.
     pub fn accept(&mut self, part: usize, core: Cycle, request: &Request) {
         let l2_now = self.clocks.l2.ticks_before(core + 1);
-        self.slices[part].accept(l2_now, core, *request);
+        self.stations[part].slice.accept(l2_now, core, *request);
         self.wake(part, l2_now + self.first_look);
         self.unanswered += 1;
     }
 
     /// Hears that a reply of slice `part` left its input of the network in cycle `core`.
     pub fn note_leave(&mut self, part: usize, core: Cycle) {
-        self.ports[part].leaves.push_back(core);
+        self.stations[part].port.leaves.push_back(core);
         if self.blocked >> part & 1 == 1 {
             self.look_for_room(part);
             let next = self.clocks.l2.ticks_before(self.clock.max(core + 1));
@@ -187,7 +161,8 @@ impl Partition {
     /// Slice `part` does something in L2 cycle `tick`.
     #[inline]
     pub(super) fn wake(&mut self, part: usize, tick: Cycle) {
-        self.due[part] = self.due[part].min(tick);
+        let due = &mut self.stations[part].due;
+        *due = tick.min(*due);
         self.hasten(tick);
     }
 
@@ -202,8 +177,8 @@ impl Partition {
     /// Notes when a slice is due next.
     #[inline]
     fn find_l2_due(&mut self) {
-        let all = self.due.iter().zip(&self.asks);
-        let due = all.fold(Cycle::NEVER, |first, (&due, &asks)| first.min(due).min(asks));
+        let due = self.stations.iter().map(|station| station.due.min(station.asks));
+        let due = due.fold(Cycle::NEVER, Cycle::min);
         (self.l2_due, self.l2_core) = (due, self.clocks.l2.core_cycle_of(due));
     }
 
@@ -286,13 +261,14 @@ impl Partition {
                 self.bring_data(tick);
             }
             // What one does may make others due.
-            for part in 0..self.slices.len() {
-                if self.due[part] <= tick {
-                    self.due[part] = self.tick_slice(part, tick, core);
-                } else if self.asks[part] <= tick {
+            for part in 0..self.stations.len() {
+                let Station { due, asks, .. } = self.stations[part];
+                if due <= tick {
+                    self.tick_slice(part, tick, core);
+                } else if asks <= tick {
                     let more = self.ask_dram(part, tick, core);
-                    let next = self.slices[part].next_event(tick + 1).min(more);
-                    self.due[part] = self.due[part].min(next);
+                    let station = &mut self.stations[part];
+                    station.due = station.slice.next_event(tick + 1).min(more).min(station.due);
                 }
             }
             self.find_l2_due();
@@ -311,8 +287,8 @@ impl Partition {
             if self.is_paired {
                 self.bring_data(Cycle(tick));
             }
-            for part in 0..self.slices.len() {
-                self.due[part] = self.tick_slice(part, Cycle(tick), core);
+            for part in 0..self.stations.len() {
+                self.tick_slice(part, Cycle(tick), core);
             }
         }
         self.find_dram_due();
@@ -321,15 +297,22 @@ impl Partition {
 
     /// One command clock of a channel.
     fn tick_dram(&mut self, number: usize, tick: Cycle) {
-        self.channels[number].tick(tick);
-        while let Some(Data { tag, comes, started }) = self.channels[number].take_data() {
-            let (part, l2_tick) = (usize::from(tag.part), self.clocks.l2.ticks_before(comes));
-            let data = Brought { slot: tag.slot, piece: tag.piece, started, comes };
-            self.data[part].push(l2_tick, data);
-            self.wake(part, l2_tick);
+        let channel = &mut self.channels[number];
+        channel.tick(tick);
+        let mut first = Cycle::NEVER;
+        while let Some(Data { tag, comes, started }) = channel.take_data() {
+            let l2_tick = self.clocks.l2.ticks_before(comes);
+            let station = &mut self.stations[usize::from(tag.part)];
+            station
+                .data
+                .push(l2_tick, Brought { slot: tag.slot, piece: tag.piece, started, comes });
+            station.due = l2_tick.min(station.due);
+            first = l2_tick.min(first);
         }
-        self.channels[number].find_due(tick + 1);
-        if self.wait_for_dram != 0 && self.channels[number].can_accept() {
+        channel.find_due(tick + 1);
+        let has_room = channel.can_accept();
+        self.hasten(first);
+        if self.wait_for_dram != 0 && has_room {
             let core = self.clocks.dram.core_cycle_of(tick);
             self.wake_waiting(number, 0, self.clocks.l2.ticks_before(core));
         }
@@ -337,43 +320,43 @@ impl Partition {
 
     /// Gives all slices what has come from the DRAM by L2 cycle `tick`, before any of them deals with another.
     fn bring_data(&mut self, tick: Cycle) {
-        for (slice, data) in self.slices.iter_mut().zip(&mut self.data) {
-            bring(slice, data, tick);
+        for station in &mut self.stations {
+            station.bring(tick);
         }
     }
 
-    /// One L2 cycle of a slice and of what it hands on; gives the next in which it does anything.
-    fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+    /// One L2 cycle of a slice and of what it hands on; finds the next in which it does anything.
+    fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle) {
         let is_paired = self.is_paired;
-        let slice = &mut self.slices[part];
-        bring(slice, &mut self.data[part], now);
+        let station = &mut self.stations[part];
+        station.bring(now);
         if is_paired {
-            while let Some(Brought { slot, piece, started, .. }) = self.brought[part].pop(now) {
-                slice.fill(now, core, slot, piece, started);
-            }
+            station.bring_from_home(now, core);
         }
-        let asked = slice.asked();
-        for _ in 0..slice.tick(now, core) {
+        let asked = station.slice.asked();
+        for _ in 0..station.slice.tick(now, core) {
             self.left.push((part, core));
         }
         if is_paired {
             self.tick_home(part, now, core, asked);
         }
-        let mut due = match self.slices[part].reply_ready() {
+        let mut due = match self.stations[part].slice.reply_ready() {
             Cycle::NEVER => Cycle::NEVER,
             _ => self.send_replies(part, now, core),
         };
         if is_paired {
-            due = due.min(self.ask_home(part, now)).min(self.brought[part].next_visible());
+            due = due.min(self.ask_home(part, now)).min(self.stations[part].brought.next_visible());
         }
-        due = due.min(self.ask_dram(part, now, core)).min(self.data[part].next_visible());
-        due.min(self.slices[part].next_event(now + 1))
+        due = due.min(self.ask_dram(part, now, core));
+        let Station { data, slice, .. } = &self.stations[part];
+        due = due.min(data.next_visible()).min(slice.next_event(now + 1));
+        self.stations[part].due = due;
     }
 
     /// Counts every clock before core cycle `end`.
     pub fn catch_up(&mut self, end: Cycle) {
-        for slice in &mut self.slices {
-            slice.catch_up(self.clocks.l2.ticks_before(end));
+        for station in &mut self.stations {
+            station.slice.catch_up(self.clocks.l2.ticks_before(end));
         }
         for channel in &mut self.channels {
             channel.catch_up(self.clocks.dram.ticks_before(end));
@@ -383,13 +366,5 @@ impl Partition {
     /// True when no reply is owed.
     pub fn is_idle(&self) -> bool {
         self.unanswered == 0
-    }
-}
-
-/// Gives a slice what has come from the DRAM by L2 cycle `tick`.
-#[inline]
-fn bring(slice: &mut Slice, data: &mut Ring<Brought>, tick: Cycle) {
-    while let Some(Brought { slot, piece, started, comes }) = data.pop(tick) {
-        slice.fill(tick, comes, slot, piece, started);
     }
 }

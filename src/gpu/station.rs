@@ -1,0 +1,107 @@
+//! A slice with its doors: to the reply network, to the DRAM and to the slice of the other partition.
+
+use std::collections::VecDeque;
+
+use crate::config::Machine;
+use crate::l2::Slice;
+use crate::ring::Ring;
+use crate::units::Cycle;
+
+/// What a slice knows of its input of the reply network.
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    /// Replies there, as far as known.
+    pub held: usize,
+    /// When some of them leave, as far as known.
+    pub leaves: VecDeque<Cycle>,
+    /// Replies that it holds, at most.
+    pub room: usize,
+    /// Replies that come in a core cycle, at most.
+    most: usize,
+}
+
+impl Port {
+    /// Forgets the replies that left before core cycle `core`.
+    #[inline]
+    pub fn free_places(&mut self, core: Cycle) {
+        while self.leaves.front().is_some_and(|&leave| leave < core) {
+            self.leaves.pop_front();
+            self.held -= 1;
+        }
+    }
+
+    /// Whether replies may find no room in a cycle to come.
+    #[inline]
+    pub fn may_block(&self) -> bool {
+        self.held - self.leaves.len() + self.most > self.room
+    }
+}
+
+/// What the DRAM brings to a slice, or a home slice to the one that keeps copies.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Brought {
+    pub slot: u16,
+    pub piece: u8,
+    /// When the DRAM began with it, or the home slice found it.
+    pub started: Cycle,
+    /// The core cycle in which it comes.
+    pub comes: Cycle,
+}
+
+/// One slice of a partition.
+pub(super) struct Station {
+    /// The next L2 cycle in which it does anything, or has something to hand on.
+    pub due: Cycle,
+    /// The next L2 cycle in which the DRAM's queue has room for what it waits with.
+    pub asks: Cycle,
+    /// On its way here from the DRAM.
+    pub data: Ring<Brought>,
+    /// On its way here from the other one.
+    pub brought: Ring<Brought>,
+    pub port: Port,
+    pub slice: Slice,
+}
+
+impl Station {
+    /// Slice `number` of `machine`, empty, with as many as `most_ticks` L2 cycles in a core cycle.
+    pub fn new(machine: &Machine, number: usize, most_ticks: u64) -> Self {
+        let slice = Slice::new(machine, number);
+        // Every fetch of a slice comes in four pieces, at most.
+        let pieces = machine.l2.mshr_entries.size() * 4;
+        let room = machine.noc.input_queue.size();
+        Station {
+            due: Cycle(0),
+            asks: Cycle::NEVER,
+            data: Ring::new(pieces),
+            brought: Ring::new(if slice.is_paired() { pieces } else { 1 }),
+            port: Port {
+                held: 0,
+                leaves: VecDeque::with_capacity(room),
+                room,
+                most: most_ticks as usize * machine.l2.coalescer.requests(),
+            },
+            slice,
+        }
+    }
+
+    /// Gives the slice what has come from the DRAM by L2 cycle `tick`.
+    #[inline]
+    pub fn bring(&mut self, tick: Cycle) {
+        while let Some(Brought { slot, piece, started, comes }) = self.data.pop(tick) {
+            self.slice.fill(tick, comes, slot, piece, started);
+        }
+    }
+
+    /// Gives the slice what has come from the other one by L2 cycle `tick`, which is in core cycle `core`.
+    pub fn bring_from_home(&mut self, tick: Cycle, core: Cycle) {
+        while let Some(Brought { slot, piece, started, .. }) = self.brought.pop(tick) {
+            self.slice.fill(tick, core, slot, piece, started);
+        }
+    }
+
+    /// Whether the reply network has room for all that leave with the slice's oldest reply.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.port.held + self.slice.replies_at_once() <= self.port.room
+    }
+}
