@@ -33,7 +33,7 @@ pub struct TagArray {
     set_bits: u32,
     index: SetIndex,
     replacement: Replacement,
-    /// What an empty way holds means nothing.
+    /// An empty way holds [`NO_LINE`].
     lines: Box<[LineAddr]>,
     /// The way with the least rank of its set makes room: [`EMPTY`], [`RESERVED`], or by age.
     ranks: Box<[u64]>,
@@ -57,6 +57,9 @@ struct Round {
 /// Bits of an age below the round's number.
 const ROUND: u32 = 32;
 
+/// In an empty way: no address reaches it.
+const NO_LINE: LineAddr = LineAddr(u64::MAX);
+
 /// The rank of an empty way.
 const EMPTY: u64 = 0;
 /// The rank of a way that makes no room.
@@ -73,7 +76,7 @@ impl TagArray {
             set_bits: sets.trailing_zeros(),
             index,
             replacement,
-            lines: vec![LineAddr::default(); lines].into(),
+            lines: vec![NO_LINE; lines].into(),
             ranks: vec![EMPTY; lines].into(),
             dirty: vec![false; lines].into(),
             ages: vec![0; lines].into(),
@@ -102,12 +105,13 @@ impl TagArray {
             SetIndex::Linear => line.0 & mask,
             SetIndex::Xor if self.set_bits == 0 => 0,
             SetIndex::Xor => {
-                let (mut folded, mut rest) = (0, line.0);
-                while rest != 0 {
-                    folded ^= rest & mask;
-                    rest >>= self.set_bits;
+                // Twice as many pieces are folded each time.
+                let (mut folded, mut bits) = (line.0, self.set_bits);
+                while bits < u64::BITS {
+                    folded ^= folded >> bits;
+                    bits *= 2;
                 }
-                folded
+                folded & mask
             }
         };
         set as usize
@@ -117,11 +121,8 @@ impl TagArray {
     #[inline]
     pub fn lookup(&self, line: LineAddr) -> Lookup {
         let first = self.set_of(line) * self.ways;
-        let set = first..first + self.ways;
-        let mut ways = self.lines[set.clone()].iter().zip(&self.ranks[set]);
-        let Some(place) = ways.position(|(&other, &rank)| other == line && rank != EMPTY) else {
-            return Lookup::Absent;
-        };
+        let mut ways = self.lines[first..first + self.ways].iter();
+        let Some(place) = ways.position(|&other| other == line) else { return Lookup::Absent };
         let way = Way((first + place) as u32);
         if self.ranks[way.index()] == RESERVED {
             Lookup::Reserved(way)
@@ -264,13 +265,14 @@ impl TagArray {
             round.used -= usize::from(self.ages[index] >> ROUND == round.number);
             self.ages[index] = 0;
         }
-        self.ranks[index] = EMPTY;
+        (self.lines[index], self.ranks[index]) = (NO_LINE, EMPTY);
         self.dirty[index] = false;
     }
 
     /// Drops every line. No fill may be on its way.
     pub fn invalidate_all(&mut self) {
         assert!(!self.ranks.contains(&RESERVED), "invalidation with a fill on its way");
+        self.lines.fill(NO_LINE);
         self.ranks.fill(EMPTY);
         if self.replacement == Replacement::Nru {
             self.ages.fill(0);
