@@ -204,14 +204,7 @@ impl<const WORDS: usize> Engine<WORDS> {
                 if !launch.has_more() && floor.is_idle() {
                     break;
                 }
-                let mut plan = None;
-                if pace.is_shared() {
-                    plan = floor.worthy_plan(&launch);
-                    if plan.is_none() {
-                        pace.decline();
-                    }
-                }
-                if let Some(plan) = plan {
+                if let Some(plan) = pace.ask(|| floor.worthy_plan(&launch)) {
                     drop(all);
                     crew.phase(&plan);
                     all = crew.lock();

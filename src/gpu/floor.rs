@@ -124,11 +124,6 @@ where
         self.nodes.iter().fold(launch.end, |end, node| end.max(node.busy_to()))
     }
 
-    /// How far each part may go with what it knows now.
-    fn plan(&self, launch: &Launch) -> Plan {
-        Plan { memory: self.memory_end(launch), nodes: self.node_bounds(launch) }
-    }
-
     /// How far the nodes may go.
     fn node_bounds(&self, launch: &Launch) -> Bounds {
         let places = self.requests.clock();
@@ -168,9 +163,9 @@ where
         }
     }
 
-    /// As [`Floor::plan`], where the work that this allows is worth other threads' while.
+    /// How far each part may go with what it knows now, where the work that this allows is worth other threads' while.
     pub fn worthy_plan(&self, launch: &Launch) -> Option<Plan> {
-        let plan = self.plan(launch);
+        let plan = Plan { memory: self.memory_end(launch), nodes: self.node_bounds(launch) };
         let end = plan.nodes.replies;
         let mut at_work = self.awake().filter(|node| node.has_work(end));
         at_work.nth(WORTH_SHARING - 1).map(|_| plan)

@@ -61,16 +61,24 @@ impl Pace {
         (self.began, self.from) = (Instant::now(), from);
     }
 
-    /// Whether the next phase is to be shared.
+    /// Whether phases are shared now that are worth it.
     #[inline]
-    pub fn is_shared(&self) -> bool {
-        self.is_shared != self.is_trial && self.rest == 0
+    fn is_shared(&self) -> bool {
+        self.is_shared != self.is_trial
     }
 
-    /// The next phase is not worth it: so are some that follow, unasked.
+    /// The plan of the next phase, if it is to be shared: where phases are shared, and `plan` finds it worth while. After one
+    /// that is not, some are not asked.
     #[inline]
-    pub fn decline(&mut self) {
-        self.rest = REST;
+    pub fn ask<T>(&mut self, plan: impl FnOnce() -> Option<T>) -> Option<T> {
+        if !self.is_shared() || self.rest > 0 {
+            return None;
+        }
+        let plan = plan();
+        if plan.is_none() {
+            self.rest = REST;
+        }
+        plan
     }
 
     /// A phase is over; `clock` says which cycle comes next.
@@ -160,10 +168,12 @@ mod tests {
         let mut pace = Pace::new();
         pace.begin(Cycle(7));
         for phase in 0..BLOCK {
-            assert_eq!(pace.is_shared(), phase % REST == 0);
-            if pace.is_shared() {
-                pace.decline();
-            }
+            let mut is_asked = false;
+            let plan = pace.ask(|| {
+                is_asked = true;
+                None::<()>
+            });
+            assert_eq!((plan, is_asked), (None, phase % REST == 0));
             pace.end_phase(|| Cycle(8));
         }
     }
