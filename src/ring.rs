@@ -1,9 +1,13 @@
 //! A bounded queue whose items carry the cycle from which they can be seen.
 //!
-//! One type serves as queue (visible at once) and as fixed-latency pipe (visible later). Its storage
-//! is allocated once.
+//! One type serves as queue (visible at once) and as fixed-latency pipe (visible later). Its storage is allocated
+//! once, but it goes round in no more of it than it needed so far: most queues hold far less than they could, and little
+//! storage stays in the processor's caches.
 
 use crate::units::Cycle;
+
+/// Places in use to begin with.
+const AT_FIRST: usize = 16;
 
 /// An item with the cycle from which it can be seen. The item comes first, so that it is copied as it is aligned: behind a
 /// cycle it would be copied with the gap before it, across the borders of what was written.
@@ -20,10 +24,13 @@ struct Place<T> {
 /// it, as in a pipe.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    slots: Box<[Place<T>]>,
+    /// The storage in use, a power of two.
+    slots: Vec<Place<T>>,
     head: usize,
     len: usize,
     capacity: usize,
+    /// Items that the storage in use takes, at most `capacity`.
+    room: usize,
     /// When the oldest item can be seen; never when there is none. Most looks at a queue ask for no more.
     next: Cycle,
 }
@@ -32,8 +39,23 @@ impl<T: Copy + Default> Ring<T> {
     /// An empty queue for `capacity` items (at least one).
     pub fn new(capacity: usize) -> Self {
         assert!(capacity > 0, "a ring needs room for one item");
-        let slots = vec![Place::default(); capacity.next_power_of_two()];
-        Ring { slots: slots.into_boxed_slice(), head: 0, len: 0, capacity, next: Cycle::NEVER }
+        let most = capacity.next_power_of_two();
+        let mut slots = Vec::with_capacity(most);
+        slots.resize(AT_FIRST.min(most), Place::default());
+        let room = slots.len().min(capacity);
+        Ring { slots, head: 0, len: 0, capacity, room, next: Cycle::NEVER }
+    }
+
+    /// Goes round in twice the storage from now on, for an item more.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        assert!(self.len < self.capacity, "a producer pushed without a credit");
+        // Every place is taken, and the items at the storage's beginning are the youngest.
+        let before = self.slots.len();
+        self.slots.extend_from_within(..self.head);
+        self.slots.resize(2 * before, Place::default());
+        self.room = self.slots.len().min(self.capacity);
     }
 
     #[inline]
@@ -55,7 +77,9 @@ impl<T: Copy + Default> Ring<T> {
     /// invariant.
     #[inline]
     pub fn push(&mut self, visible: Cycle, item: T) -> &mut T {
-        assert!(self.len < self.capacity, "a producer pushed without a credit");
+        if self.len == self.room {
+            self.grow();
+        }
         if self.len == 0 {
             self.next = visible;
         }
@@ -158,6 +182,34 @@ mod tests {
         ring.push(Cycle(5), 'a');
         assert_eq!(ring.pop(Cycle(4)), None);
         assert_eq!(ring.pop(Cycle(5)), Some('a'));
+    }
+
+    #[test]
+    fn storage_grows_up_to_the_capacity() {
+        let mut ring = Ring::new(100);
+        let mut next = 0;
+        for item in 0..1000 {
+            ring.push(Cycle(0), item);
+            // More come than go, until it is full.
+            while ring.is_full() || (item % 3 == 0 && !ring.is_empty()) {
+                assert_eq!(ring.pop(Cycle(0)), Some(next));
+                next += 1;
+                if item % 3 == 0 {
+                    break;
+                }
+            }
+        }
+        assert_eq!((ring.len(), ring.slots.len()), (99, 128));
+        assert!(ring.iter().copied().eq(next..1000));
+    }
+
+    #[test]
+    #[should_panic = "without a credit"]
+    fn a_push_into_a_full_ring_is_a_broken_invariant() {
+        let mut ring = Ring::new(20);
+        (0..21).for_each(|item| {
+            ring.push(Cycle(0), item);
+        });
     }
 
     #[test]

@@ -14,6 +14,8 @@ use crate::units::Cycle;
 
 /// Places to begin with: as many as most kernels need.
 const AT_FIRST: usize = 512;
+/// Instructions in order to begin with: a queue that goes round in little storage stays in the processor's caches.
+const IN_ORDER_AT_FIRST: usize = 64;
 
 /// One outstanding load instruction.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +62,7 @@ impl Outstanding {
             sequence: 0,
             waits: (0..schedulers)
                 .map(|_| Waits {
-                    outstanding: VecDeque::with_capacity(AT_FIRST),
+                    outstanding: VecDeque::with_capacity(IN_ORDER_AT_FIRST),
                     spans: Vec::with_capacity(AT_FIRST),
                     since: None,
                 })
