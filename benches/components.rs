@@ -84,7 +84,7 @@ fn mshr(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(8));
     group.bench_function("an entry's eight accesses, recorded and released", |bencher| {
         bencher.iter(|| {
-            let entry = file.allocate(Waiter::default()).expect("a free entry");
+            let entry = file.allocate(Waiter::default(), ()).expect("a free entry");
             for _ in 1..8 {
                 file.merge(entry, Waiter::default()).expect("a free merger");
             }

@@ -29,9 +29,7 @@ pub struct L1 {
     entry_of_way: Box<[MshrId]>,
     /// Bytes that are dropped when the line has arrived, by way.
     doomed: Box<[u128]>,
-    mshrs: MshrFile<Waiting>,
-    /// The way that each entry fills, and the bytes that are on their way to it.
-    outstanding: Box<[Outstanding]>,
+    mshrs: MshrFile<Waiting, Outstanding>,
     /// Replies whose accesses are still to be released, oldest first.
     releasing: Ring<Arrival>,
     miss_queue: Ring<Request>,
@@ -54,8 +52,9 @@ pub(super) struct Waiting {
     fetched: u128,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Outstanding {
+/// The way that an entry fills, and the bytes that are on their way to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Outstanding {
     way: Way,
     bytes: u128,
 }
@@ -85,7 +84,6 @@ impl L1 {
             entry_of_way: Box::default(),
             doomed: Box::default(),
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
-            outstanding: vec![Outstanding::default(); entries].into(),
             releasing: Ring::new(entries * sectors.count()),
             miss_queue: Ring::new(config.miss_queue.size()),
             bypasses: Vec::new(),
@@ -145,10 +143,10 @@ impl L1 {
         let fetched = self.sectors.around(wanted & !self.valid[way.index()]);
         let waiter = Waiter { accepted: now, ..access.waiter };
         let waiting = Waiting { waiter, wanted, fetched };
-        let entry = self.mshrs.allocate(waiting).expect("an entry is free");
+        let outstanding = Outstanding { way, bytes: fetched };
+        let entry = self.mshrs.allocate(waiting, outstanding).expect("an entry is free");
         self.tags.reserve(way, access.line);
         self.entry_of_way[way.index()] = entry;
-        self.outstanding[entry.index()] = Outstanding { way, bytes: fetched };
         self.count_sectors(wanted, fetched);
         self.send(now, Access { bytes: fetched, ..access }, RequestKind::Fetch, entry.0);
         Ok(Outcome::Miss)
@@ -163,7 +161,7 @@ impl L1 {
         wanted: u128,
     ) -> Result<Outcome, Refusal> {
         let entry = self.entry_of_way[way.index()];
-        let there = self.valid[way.index()] | self.outstanding[entry.index()].bytes;
+        let there = self.valid[way.index()] | self.mshrs[entry].bytes;
         let fetched = self.sectors.around(wanted & !there);
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
@@ -179,7 +177,7 @@ impl L1 {
             return Ok(Outcome::Merged);
         }
         self.stats.sector_misses += 1;
-        self.outstanding[entry.index()].bytes |= fetched;
+        self.mshrs[entry].bytes |= fetched;
         self.send(now, Access { bytes: fetched, ..access }, RequestKind::Fetch, entry.0);
         Ok(Outcome::Miss)
     }
@@ -376,7 +374,7 @@ impl DataCache for L1 {
 
     fn fill(&mut self, now: Cycle, reply: &Reply) {
         let entry = MshrId(reply.slot);
-        let outstanding = &mut self.outstanding[entry.index()];
+        let outstanding = &mut self.mshrs[entry];
         outstanding.bytes &= !reply.bytes;
         let Outstanding { way, bytes: left } = *outstanding;
         self.valid[way.index()] |= reply.bytes;
@@ -422,7 +420,7 @@ impl DataCache for L1 {
 #[cfg(test)]
 impl L1 {
     /// All that decides how later accesses are served, to show that a refusal changed nothing.
-    pub(super) fn state(&self) -> (TagArray, MshrFile<Waiting>, usize) {
+    pub(super) fn state(&self) -> (TagArray, MshrFile<Waiting, Outstanding>, usize) {
         (self.tags.clone(), self.mshrs.clone(), self.miss_queue.len())
     }
 }

@@ -26,12 +26,15 @@ pub(super) struct Coalescer {
     latency: u64,
     /// Reads that wait for another's reply, at most.
     most_followers: usize,
-    held: Box<[Held]>,
+    /// Reads that are held against others, at most.
+    most_held: usize,
+    /// As many as were ever held at once.
+    held: Vec<Held>,
     free: Vec<u16>,
     /// By hash of line and GPC: the entry of the last read held.
     last: Box<[u16]>,
     /// By entry: `most_followers` reads.
-    followers: Box<[Request]>,
+    followers: Vec<Request>,
     /// Requests on their way here.
     arrivals: Ring<Request>,
 }
@@ -47,11 +50,12 @@ impl Coalescer {
             gpcs: (0..machine.sm.count.size()).map(|sm| machine.sm.gpc_of(sm) as u16).collect(),
             latency: latency.cycles(),
             most_followers,
-            held: vec![Held::default(); entries.size()].into(),
-            free: (0..entries.get() as u16).rev().collect(),
+            most_held: entries.size(),
+            held: Vec::with_capacity(entries.size()),
+            free: Vec::with_capacity(entries.size()),
             // Few reads share a place.
             last: vec![0; 4 * entries.size()].into(),
-            followers: vec![Request::default(); entries.size() * most_followers].into(),
+            followers: Vec::with_capacity(entries.size() * most_followers),
             arrivals: Ring::new(room),
         })
     }
@@ -93,21 +97,33 @@ impl Coalescer {
         let hash = fibonacci(request.line.0 ^ u64::from(gpc) << 48) as usize;
         let place = (hash * self.last.len()) >> 32;
         let entry = usize::from(self.last[place]);
-        let held = &mut self.held[entry];
         let key = |read: &Request| (read.line, read.bytes, read.kind);
-        let is_like = held.gpc == gpc && held.read.is_some_and(|read| key(&read) == key(&request));
-        let followers = usize::from(held.followers);
-        if is_like && followers < self.most_followers {
-            self.followers[entry * self.most_followers + followers] = request;
+        if let Some(held) = self.held.get_mut(entry)
+            && held.gpc == gpc
+            && held.read.is_some_and(|read| key(&read) == key(&request))
+            && usize::from(held.followers) < self.most_followers
+        {
+            let place = entry * self.most_followers + usize::from(held.followers);
+            self.followers[place] = request;
             held.followers += 1;
             return None;
         }
-        if let Some(entry) = self.free.pop() {
+        if let Some(entry) = self.free_entry() {
             self.last[place] = entry;
             request.held = entry + 1;
             self.held[usize::from(entry)] = Held { read: Some(request), gpc, followers: 0 };
         }
         Some(request)
+    }
+
+    /// An entry that holds no read; none when all do.
+    fn free_entry(&mut self) -> Option<u16> {
+        if self.free.is_empty() && self.held.len() < self.most_held {
+            self.free.push(self.held.len() as u16);
+            self.held.push(Held::default());
+            self.followers.resize(self.held.len() * self.most_followers, Request::default());
+        }
+        self.free.pop()
     }
 
     /// How many replies leave with this one, itself included.

@@ -126,8 +126,8 @@ impl Slice {
         if !is_copy(line) {
             return Ok(());
         }
-        let free = self.fetches.len() - self.mshrs.in_use();
-        if free <= (self.fetches.len() / 4).max(1) {
+        let free = self.mshrs.size() - self.mshrs.in_use();
+        if free <= (self.mshrs.size() / 4).max(1) {
             return Err(Refusal::NoMshrLine);
         }
         if self.tags.can_spare(line) { Ok(()) } else { Err(Refusal::NoCacheLine) }
@@ -180,7 +180,7 @@ impl Slice {
         request: &Request,
     ) -> Result<(), Refusal> {
         let is_atomic = request.kind == RequestKind::Atomic;
-        if self.far.passed_on.is_full() || (is_atomic && self.far.away == self.fetches.len()) {
+        if self.far.passed_on.is_full() || (is_atomic && self.far.away == self.mshrs.size()) {
             return Err(Refusal::DramQueue);
         }
         self.far.passed_on.push(now, *request);

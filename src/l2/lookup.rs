@@ -2,7 +2,7 @@
 
 use super::far::{is_copy, within_home};
 use super::port::Side;
-use super::slice::{Refusal, SectorFetch, Slice, Waiting};
+use super::slice::{Fetch, Refusal, SectorFetch, Slice, Waiting};
 use super::stats::L2Stats;
 use crate::config::machine::L2Mode;
 use crate::parts::{
@@ -72,10 +72,10 @@ impl Slice {
             }
         };
         let waiting = Waiting { request: *request, fetched };
-        let entry = self.mshrs.allocate(waiting).expect("an entry is free");
+        let fetch = Fetch { way: Some(way), ..Fetch::default() };
+        let entry = self.mshrs.allocate(waiting, fetch).expect("an entry is free");
         self.tags.reserve(way, line);
         self.entry_of_way[way.index()] = entry;
-        self.fetches[entry.index()].way = Some(way);
         self.modify(way, request);
         self.fetch(now, line, entry, fetched);
         self.count_read(request, fetched, |stats| &mut stats.read_misses);
@@ -94,7 +94,7 @@ impl Slice {
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
         }
-        let on_their_way = self.fetches[entry.index()].bytes;
+        let on_their_way = self.mshrs[entry].bytes;
         let fetched = self.sectors.around(request.bytes & !self.valid[way.index()] & !on_their_way);
         self.room_for(line, fetched, 0)?;
         let merged = self.mshrs.merge(entry, Waiting { request: *request, fetched });
@@ -119,7 +119,7 @@ impl Slice {
     fn fetch(&mut self, now: Cycle, line: LineAddr, entry: MshrId, bytes: u128) {
         let first = self.first_byte(line);
         let pieces = self.fetches_of(self.sectors.bytes());
-        let fetch = &mut self.fetches[entry.index()];
+        let fetch = &mut self.mshrs[entry];
         fetch.bytes |= bytes;
         for sector in self.sectors.numbers(bytes) {
             fetch.sectors[sector] = SectorFetch { left: pieces, started: Cycle::NEVER };
@@ -272,8 +272,7 @@ impl Slice {
         let is_atomic = request.kind == RequestKind::Atomic;
         self.room_for_fetch(line, bytes, usize::from(is_atomic))?;
         let waiting = Waiting { request: *request, fetched: bytes };
-        let entry = self.mshrs.allocate(waiting).expect("an entry is free");
-        self.fetches[entry.index()].way = None;
+        let entry = self.mshrs.allocate(waiting, Fetch::default()).expect("an entry is free");
         self.fetch(now, line, entry, bytes);
         if is_atomic {
             self.write_bytes(now, line, request.bytes);

@@ -47,9 +47,7 @@ pub struct Slice {
     /// Ways of a set that may be dirty.
     pub(super) dirty_ways: usize,
     pub(super) entry_of_way: Box<[MshrId]>,
-    /// What each entry still waits for.
-    pub(super) fetches: Box<[Fetch]>,
-    pub(super) mshrs: MshrFile<Waiting>,
+    pub(super) mshrs: MshrFile<Waiting, Fetch>,
     /// Sectors that have arrived for requests that are still to be answered, oldest first.
     releasing: Ring<Arrival>,
     /// What reads of other SMs are held against on the way to `input`, where there is such a thing.
@@ -77,8 +75,8 @@ pub(super) struct Waiting {
     pub fetched: u128,
 }
 
-/// The sectors of a line that are on their way.
-#[derive(Clone, Copy, Debug, Default)]
+/// What an entry still waits for: the sectors of a line that are on their way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fetch {
     /// Where they go; none when nothing is kept.
     pub way: Option<Way>,
@@ -88,7 +86,7 @@ pub(super) struct Fetch {
 }
 
 /// The requests that fetch one sector.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SectorFetch {
     /// Those whose data has not arrived.
     pub left: u32,
@@ -131,7 +129,6 @@ impl Slice {
             dirty: vec![0; tags.len()].into(),
             dirty_ways: config.dirty_ways.size(),
             entry_of_way: vec![MshrId::default(); tags.len()].into(),
-            fetches: vec![Fetch::default(); entries].into(),
             tags,
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             releasing: Ring::new(entries * sectors.count()),
@@ -319,7 +316,7 @@ impl Slice {
     /// The data of a fetch request has arrived from DRAM, before the tick of `now`.
     pub fn fill(&mut self, now: Cycle, core: Cycle, slot: u16, piece: u8, dram_started: Cycle) {
         let entry = MshrId(slot);
-        let fetch = &mut self.fetches[entry.index()];
+        let fetch = &mut self.mshrs[entry];
         let number = self.sectors.of_offset(u32::from(piece) * self.fetch_bytes);
         let sector = &mut fetch.sectors[number];
         sector.left -= 1;

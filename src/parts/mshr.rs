@@ -1,5 +1,7 @@
 //! Miss-status holding registers: which lines are outstanding, and who waits for each.
 
+use std::ops::{Index, IndexMut};
+
 /// An entry of an MSHR file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MshrId(pub u16);
@@ -14,13 +16,17 @@ impl MshrId {
 
 /// `entries` outstanding lines with up to `mergers` waiting accesses each, the first included.
 ///
-/// Which line an entry serves is kept in the cache's tag array, which has a way reserved for it. The
-/// accesses of an entry are served in the order in which they were recorded. They lie in one pool,
-/// which is as large as the most accesses that ever waited at once.
+/// Which line an entry serves is kept in the cache's tag array, which has a way reserved for it; what else its owner
+/// keeps of it lies here, to be had by its number. The accesses of an entry are served in the order in which they were
+/// recorded. They lie in one pool, which is as large as the most accesses that ever waited at once; likewise the
+/// entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MshrFile<W> {
+pub struct MshrFile<W, K> {
     mergers: u16,
-    entries: Box<[Entry]>,
+    size: usize,
+    /// Those that were ever in use.
+    entries: Vec<Entry<K>>,
+    /// Of these, the ones that are free again.
     free: Vec<MshrId>,
     pool: Vec<Node<W>>,
     /// First of the pool's unused places.
@@ -32,7 +38,8 @@ pub struct MshrFile<W> {
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
+struct Entry<K> {
+    kept: K,
     /// The oldest access that was not released, and the youngest one.
     first: u32,
     last: u32,
@@ -50,14 +57,14 @@ struct Node<W> {
     next: u32,
 }
 
-impl<W: Copy> MshrFile<W> {
+impl<W: Copy, K> MshrFile<W, K> {
     /// A file with every entry free.
     pub fn new(entries: usize, mergers: usize) -> Self {
-        let entry = Entry { first: NONE, last: NONE, waiting: NONE, recorded: 0 };
         MshrFile {
             mergers: mergers as u16,
-            entries: vec![entry; entries].into(),
-            free: (0..entries as u16).rev().map(MshrId).collect(),
+            size: entries,
+            entries: Vec::with_capacity(entries),
+            free: Vec::with_capacity(entries),
             pool: Vec::with_capacity((entries * mergers).min(1 << 12)),
             unused: NONE,
             outstanding: 0,
@@ -67,7 +74,12 @@ impl<W: Copy> MshrFile<W> {
     /// True when [`MshrFile::allocate`] would be refused.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.free.is_empty()
+        self.in_use() == self.size
+    }
+
+    /// Entries, free or not.
+    pub fn size(&self) -> usize {
+        self.size
     }
 
     /// Entries in use.
@@ -80,11 +92,21 @@ impl<W: Copy> MshrFile<W> {
         self.outstanding
     }
 
-    /// Takes an entry for a new line and records its first access; `None` when none is free.
+    /// Takes an entry for a new line, keeps something of it and records its first access; `None` when none is free.
     #[inline]
-    pub fn allocate(&mut self, waiter: W) -> Option<MshrId> {
-        let id = self.free.pop()?;
-        self.entries[id.index()].recorded = 0;
+    pub fn allocate(&mut self, waiter: W, kept: K) -> Option<MshrId> {
+        let entry = Entry { kept, first: NONE, last: NONE, waiting: NONE, recorded: 0 };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.entries[id.index()] = entry;
+                id
+            }
+            None if self.entries.len() == self.size => return None,
+            None => {
+                self.entries.push(entry);
+                MshrId((self.entries.len() - 1) as u16)
+            }
+        };
         self.record(id, waiter);
         Some(id)
     }
@@ -168,6 +190,23 @@ impl<W: Copy> MshrFile<W> {
     }
 }
 
+impl<W, K> Index<MshrId> for MshrFile<W, K> {
+    type Output = K;
+
+    /// What is kept of an entry that is in use.
+    #[inline]
+    fn index(&self, id: MshrId) -> &K {
+        &self.entries[id.index()].kept
+    }
+}
+
+impl<W, K> IndexMut<MshrId> for MshrFile<W, K> {
+    #[inline]
+    fn index_mut(&mut self, id: MshrId) -> &mut K {
+        &mut self.entries[id.index()].kept
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,7 +214,7 @@ mod tests {
     #[test]
     fn an_entry_serves_as_many_accesses_as_it_has_merger_fields_the_first_included() {
         let mut file = MshrFile::new(1, 3);
-        let id = file.allocate('a').unwrap();
+        let id = file.allocate('a', ()).unwrap();
         assert_eq!(file.merge(id, 'b'), Ok(()));
         assert_eq!(file.merge(id, 'c'), Ok(()));
         assert_eq!(file.merge(id, 'd'), Err('d'));
@@ -185,22 +224,34 @@ mod tests {
     #[test]
     fn an_entry_releases_its_accesses_oldest_first_and_frees_with_the_last() {
         let mut file = MshrFile::new(1, 2);
-        let id = file.allocate('a').unwrap();
+        let id = file.allocate('a', ()).unwrap();
         file.merge(id, 'b').unwrap();
-        assert_eq!(file.allocate('x'), None);
+        assert_eq!(file.allocate('x', ()), None);
         assert_eq!(file.arrive(id, |_| true), (2, true));
         assert_eq!(file.outstanding(), 0);
         assert_eq!(file.release(id), ('a', false));
-        assert_eq!(file.allocate('x'), None);
+        assert_eq!(file.allocate('x', ()), None);
         assert_eq!(file.release(id), ('b', true));
         assert_eq!(file.in_use(), 0);
-        assert_eq!(file.allocate('x'), Some(id));
+        assert_eq!(file.allocate('x', ()), Some(id));
+    }
+
+    #[test]
+    fn an_entry_keeps_what_its_owner_gave_it() {
+        let mut file = MshrFile::new(2, 1);
+        let [first, second] = ['a', 'b'].map(|kept| file.allocate((), kept).unwrap());
+        assert_eq!((file[first], file[second], file.is_full()), ('a', 'b', true));
+        file[first] = 'c';
+        file.arrive(second, |_| true);
+        file.release(second);
+        assert_eq!(file.allocate((), 'd'), Some(second));
+        assert_eq!((file[first], file[second], file.size()), ('c', 'd', 2));
     }
 
     #[test]
     fn accesses_have_their_data_in_the_order_in_which_they_came() {
         let mut file = MshrFile::new(2, 4);
-        let id = file.allocate(1).unwrap();
+        let id = file.allocate(1, ()).unwrap();
         file.merge(id, 2).unwrap();
         assert_eq!(file.arrive(id, |&waiter| waiter != 1), (0, false));
         assert_eq!(file.arrive(id, |&waiter| waiter != 2), (1, false));
