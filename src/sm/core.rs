@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::accounts::Slot;
 use super::ctas::{Ctas, Residency};
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Served};
@@ -18,27 +19,6 @@ use crate::parts::{DataCache, Reply, ReplyKind, Waiter};
 use crate::ring::Ring;
 use crate::stats::{IssueLedger, IssueReason, LatencyLedger, LsuLedger, LsuReason};
 use crate::units::Cycle;
-
-/// What a scheduler did in its last cycle, and does until something happens.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Slot {
-    /// It issued, or did not for this reason.
-    Charged(IssueReason),
-    /// It waits for its oldest outstanding access.
-    Memory,
-}
-
-impl PartialEq for Slot {
-    /// As numbers: what is derived compares case by case, and every scheduler asks in most cycles.
-    #[inline]
-    fn eq(&self, other: &Slot) -> bool {
-        let number = |slot: &Slot| match slot {
-            Slot::Charged(reason) => *reason as u8,
-            Slot::Memory => u8::MAX,
-        };
-        number(self) == number(other)
-    }
-}
 
 /// Address rules of the load/store unit.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +52,7 @@ pub struct Sm {
     /// The scheduler that has the load/store unit first, where they take turns.
     pub(super) memory_turn: usize,
     /// What each scheduler did last, and from which cycle on.
-    slots: Box<[(Slot, Cycle)]>,
+    pub(super) slots: Box<[(Slot, Cycle)]>,
     /// What the load/store unit did in the last cycle, when no scheduler could issue; idle, when nobody waited for it.
     pub(super) standstill: Option<LsuReason>,
     pub(super) pipelines: Pipelines,
@@ -97,17 +77,17 @@ pub struct Sm {
     next_age: u64,
     pub(super) stores_in_flight: u64,
     /// Cycles before this one are charged, but for those of the schedulers and for the warps there.
-    charged_to: Cycle,
+    pub(super) charged_to: Cycle,
     /// Warps that are there, and whether a CTA is, since cycle `there_from`.
-    there: (u64, bool),
-    there_from: Cycle,
+    pub(super) there: (u64, bool),
+    pub(super) there_from: Cycle,
     next_event: Cycle,
     /// The same without data that comes to warps.
     next_work: Cycle,
     pub(super) issue_ledger: IssueLedger,
-    lsu_ledger: LsuLedger,
-    latency_ledger: LatencyLedger,
-    latency_accesses: u64,
+    pub(super) lsu_ledger: LsuLedger,
+    pub(super) latency_ledger: LatencyLedger,
+    pub(super) latency_accesses: u64,
     pub(super) stats: SmStats,
 }
 
@@ -394,64 +374,6 @@ impl Sm {
         }
     }
 
-    /// What the load/store unit does while nothing happens.
-    fn standing_lsu_state(&self) -> LsuReason {
-        if self.lsu.refused.is_some() { self.lsu.state } else { LsuReason::Idle }
-    }
-
-    /// Charges the cycles up to `until` in which nothing happened.
-    fn charge_until(&mut self, until: Cycle, cache: &mut impl DataCache) {
-        let cycles = until.since(self.charged_to);
-        if cycles == 0 {
-            return;
-        }
-        if let Some(refusal) = self.lsu.refused {
-            cache.count_refusals(refusal, cycles);
-        }
-        self.lsu_ledger.charge(self.standing_lsu_state(), cycles);
-        self.charged_to = until;
-    }
-
-    /// A warp or a CTA has come or gone: who is there from cycle `from` on. Who was before is counted.
-    pub(super) fn note_residency(&mut self, from: Cycle) {
-        self.count_residency(from);
-        self.there = (self.warps.alive, self.ctas.resident() > 0);
-    }
-
-    /// Counts who was there before cycle `to`.
-    fn count_residency(&mut self, to: Cycle) {
-        let (alive, is_active) = self.there;
-        let cycles = to.since(self.there_from);
-        self.there_from = to;
-        if is_active {
-            self.stats.active_cycles += cycles;
-            self.stats.resident_warp_cycles += cycles * u64::from(alive.count_ones());
-        }
-    }
-
-    /// `scheduler` does `slot` from `now` on; what it did before is charged.
-    #[inline]
-    pub(super) fn set_slot(&mut self, now: Cycle, scheduler: usize, slot: Slot) {
-        if self.slots[scheduler].0 != slot {
-            self.charge_slot(scheduler, now);
-            self.slots[scheduler].0 = slot;
-            if slot == Slot::Memory {
-                self.outstanding.begin_wait(scheduler, now);
-            }
-        }
-    }
-
-    /// Charges what `scheduler` has done, up to `now`.
-    #[inline]
-    fn charge_slot(&mut self, scheduler: usize, now: Cycle) {
-        let (slot, since) = self.slots[scheduler];
-        self.slots[scheduler].1 = now;
-        match slot {
-            Slot::Charged(reason) => self.issue_ledger.charge(reason, now - since),
-            Slot::Memory => self.outstanding.end_wait(scheduler, now),
-        }
-    }
-
     /// When data comes to warps next, unless a reply brings some.
     #[inline]
     fn next_data(&self, cache: &impl DataCache) -> Cycle {
@@ -471,27 +393,6 @@ impl Sm {
     /// True when no CTA is resident and no store is on its way.
     pub fn is_idle(&self) -> bool {
         self.ctas.resident() == 0 && self.stores_in_flight == 0
-    }
-
-    /// Charges everything before `end`, the end of a kernel.
-    pub fn finish(&mut self, end: Cycle, cache: &mut impl DataCache) {
-        self.charge_until(end, cache);
-        self.count_residency(end);
-        for scheduler in 0..self.slots.len() {
-            self.charge_slot(scheduler, end);
-        }
-    }
-
-    /// Issue ledger (parts only: the total is the owner's), load/store ledger (likewise), latency ledger
-    /// and the accesses in it, and counters since construction.
-    pub fn accounts(&self) -> (&IssueLedger, &LsuLedger, &LatencyLedger, u64, &SmStats) {
-        (
-            &self.issue_ledger,
-            &self.lsu_ledger,
-            &self.latency_ledger,
-            self.latency_accesses,
-            &self.stats,
-        )
     }
 
     /// What every resident warp waits for, in words, for a deadlock report.

@@ -1,6 +1,7 @@
 //! The issue stage: what each scheduler issues in a cycle, or why it does not.
 
-use super::core::{Coalescing, Slot, Sm};
+use super::accounts::Slot;
+use super::core::{Coalescing, Sm};
 use super::lsu::Target;
 use super::program::{Action, FROM_MEMORY, Hold, Maker, Port};
 use super::scheduler::Candidates;

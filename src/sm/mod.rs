@@ -6,6 +6,7 @@
 //! happen is known as such: [`Sm::next_event`] says when the next one is due, and the cycles between
 //! are charged to the ledgers in one step.
 
+mod accounts;
 mod core;
 mod ctas;
 mod issue;
