@@ -13,7 +13,7 @@ use crate::sm::{Program, Residency, Sm};
 use crate::units::Cycle;
 
 /// Replies and places to begin with: a queue that goes round in little storage stays in the processor's caches.
-const AT_FIRST: usize = 32;
+const AT_FIRST: usize = 64;
 
 /// How far a node may advance.
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,7 @@ use crate::units::Cycle;
 /// Places to begin with: as many as most kernels need.
 const AT_FIRST: usize = 512;
 /// Instructions in order to begin with: a queue that goes round in little storage stays in the processor's caches.
-const IN_ORDER_AT_FIRST: usize = 64;
+const IN_ORDER_AT_FIRST: usize = 128;
 
 /// One outstanding load instruction.
 #[derive(Clone, Copy, Debug)]
