@@ -20,6 +20,15 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Better now than after the first build.
+echo 'fn main() {}' > "$work/probe.rs"
+rustc -Cprofile-generate="$work/probe" -o "$work/probe.program" "$work/probe.rs"
+"$work/probe.program"
+if ! "$profdata" merge -o "$work/probe.profdata" "$work"/probe/*.profraw; then
+    echo "$profdata cannot read the profiles of $(rustc --version): rustup component add llvm-tools" >&2
+    exit 1
+fi
+
 # Each kind of workload, and machines of each kind of L1, L2 and DRAM.
 runs=(
     "stencil-char.ron --set workload.elements=131072"
