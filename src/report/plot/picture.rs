@@ -53,8 +53,8 @@ impl Picture {
 /// Drawings are flat areas: without row filters, and without the alpha channel that an opaque sheet
 /// does not need, the file is half as large.
 fn encode(pixels: &tiny_skia::Pixmap) -> std::result::Result<Vec<u8>, png::EncodingError> {
-    let rgb: Vec<u8> =
-        pixels.data().chunks_exact(4).flat_map(|pixel| &pixel[..3]).copied().collect();
+    let (pixels_of_four, _) = pixels.data().as_chunks();
+    let rgb: Vec<u8> = pixels_of_four.iter().flat_map(|&[r, g, b, _]| [r, g, b]).collect();
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, pixels.width(), pixels.height());
     encoder.set_color(png::ColorType::Rgb);
