@@ -35,14 +35,14 @@ impl Partition {
     /// Notes whether a slice may find no room in the network in a cycle to come.
     #[inline]
     pub(super) fn look_for_room(&mut self, part: usize) {
-        let may_block = self.stations[part].port.may_block();
+        let may_block = self.stations[part].may_block();
         self.blocked = self.blocked & !(1 << part) | u64::from(may_block) << part;
     }
 
     /// What a slice has for the network goes there, as far as that has room; gives the next L2 cycle in which more may.
     #[inline(never)]
     pub(super) fn send_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
-        self.stations[part].port.free_places(core);
+        self.stations[part].port.free_before(core);
         let has_room = if self.tells_ahead {
             self.tell_replies(part, now)
         } else {
@@ -54,7 +54,7 @@ impl Partition {
         let Station { slice, port, .. } = &self.stations[part];
         if has_room {
             slice.reply_ready().max(now + 1)
-        } else if let Some(&leave) = port.leaves.front() {
+        } else if let Some(leave) = port.next_leave() {
             self.clocks.l2.ticks_before(leave + 1).max(now + 1)
         } else {
             Cycle::NEVER
@@ -66,7 +66,7 @@ impl Partition {
     #[inline]
     fn tell_replies(&mut self, part: usize, now: Cycle) -> bool {
         let Station { slice, port, .. } = &mut self.stations[part];
-        while port.held < port.room {
+        while port.has_room_for(1) {
             if slice.reply_ready() == Cycle::NEVER {
                 return true;
             }
@@ -75,7 +75,7 @@ impl Partition {
             let reply = slice.take_ahead(at);
             let departure = Departure { part: part as u16, cycle, reply, shares_port: false };
             note_departure(&mut self.departures, departure);
-            port.held += 1;
+            port.take(1);
             self.unanswered -= 1;
         }
         false
@@ -99,7 +99,7 @@ impl Partition {
                 shares_port: true,
             }));
             let count = self.departures.len() - before;
-            port.held += count;
+            port.take(count);
             self.unanswered -= count;
         }
     }

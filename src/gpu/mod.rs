@@ -3,7 +3,8 @@
 //! A core cycle goes from the memory to the SMs: DRAM clocks that fall into it, then L2 cycles, then
 //! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs a kernel, `floor.rs` says how far
 //! each part may go and carries the news between them, `node.rs`, `requests.rs`, `partition.rs` and `replies.rs` are
-//! the parts; `station.rs` is a slice with its doors, `handover.rs` what slices hand on, `memory.rs` puts the last two parts together.
+//! the parts; `station.rs` is a slice with its doors, `handover.rs` what slices hand on, `memory.rs` puts the last two
+//! parts together.
 //! `crew.rs`, `team.rs`, `pace.rs` and `ahead.rs` are for threads; `widths.rs` chooses how large sets of ports are.
 
 mod ahead;
@@ -16,6 +17,7 @@ mod floor;
 mod handover;
 mod memory;
 mod node;
+mod occupancy;
 mod pace;
 mod partition;
 mod replies;

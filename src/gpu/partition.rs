@@ -114,7 +114,7 @@ impl Partition {
 
     /// Hears that a reply of slice `part` left its input of the network in cycle `core`.
     pub fn note_leave(&mut self, part: usize, core: Cycle) {
-        self.stations[part].port.leaves.push_back(core);
+        self.stations[part].port.note_leave(core);
         if self.blocked >> part & 1 == 1 {
             self.look_for_room(part);
             let next = self.clocks.l2.ticks_before(self.clock.max(core + 1));

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::clocks::Clocks;
+use super::occupancy::Occupancy;
 use crate::config::Machine;
 use crate::l2::Slice;
 use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
@@ -34,10 +35,8 @@ struct Port {
 /// What is known of one slice.
 #[derive(Clone, Debug)]
 struct Door {
-    /// Requests in its input queue, as far as known.
-    held: usize,
-    /// When requests leave that queue.
-    leaves: VecDeque<Cycle>,
+    /// Its input queue.
+    places: Occupancy,
     /// The first network cycle in which the next one can arrive: one a cycle.
     free_from: Cycle,
     /// Requests that arrived, to be told to the slice.
@@ -63,19 +62,9 @@ impl Door {
     /// Of a slice whose input queue has so many places.
     fn new(room: usize) -> Self {
         Door {
-            held: 0,
-            leaves: VecDeque::with_capacity(room),
+            places: Occupancy::new(room),
             free_from: Cycle(0),
             arrived: Vec::with_capacity(AT_FIRST),
-        }
-    }
-
-    /// Forgets the requests that left the queue by `now`.
-    #[inline]
-    fn free_places(&mut self, now: Cycle) {
-        while self.leaves.front().is_some_and(|&leave| leave <= now) {
-            self.leaves.pop_front();
-            self.held -= 1;
         }
     }
 
@@ -83,7 +72,7 @@ impl Door {
     #[inline]
     fn take(&mut self, tick: Cycle, cycle: Cycle, request: Request) {
         self.free_from = tick + 1;
-        self.held += 1;
+        self.places.take(1);
         self.arrived.push(Arrived { request, cycle });
     }
 }
@@ -116,8 +105,6 @@ pub struct Requests<const WORDS: usize> {
     full: Ports<WORDS>,
     /// Slices by the network cycle in which a request comes to them.
     arrivals: Calendar<WORDS>,
-    /// Requests that a slice's input queue holds.
-    room: usize,
     /// Stores move in pieces of so many bytes.
     store_piece: u32,
     /// What the masks of a store take that does not write all of its pieces [bytes].
@@ -152,7 +139,6 @@ impl<const WORDS: usize> Requests<WORDS> {
             full: Ports::default(),
             arrivals: Calendar::default(),
             doors: (0..slices).map(|_| Door::new(Slice::room(&machine.l2))).collect(),
-            room: Slice::room(&machine.l2),
             store_piece: machine.noc.store_piece.get(),
             mask_bytes: machine.noc.mask_bytes.get(),
             clock: Cycle(0),
@@ -214,11 +200,11 @@ impl<const WORDS: usize> Requests<WORDS> {
 
     /// Hears when the next request leaves the input queue of `slice`.
     pub fn note_leave(&mut self, slice: usize, leave: Cycle) {
-        let leaves = &mut self.doors[slice].leaves;
-        if leaves.is_empty() {
+        let places = &mut self.doors[slice].places;
+        if places.next_leave().is_none() {
             self.due = self.due.min(leave);
         }
-        leaves.push_back(leave);
+        places.note_leave(leave);
     }
 
     /// The SMs to be told of requests that left their miss queue.
@@ -293,10 +279,7 @@ impl<const WORDS: usize> Requests<WORDS> {
     fn may_find_no_place(&self, ticks: &Range<u64>) -> bool {
         let most = (ticks.end - ticks.start) as usize;
         let sent_in_time = self.crossbar.least_delay() < ticks.end - ticks.start;
-        let may_be_full = |number: usize| {
-            let door = &self.doors[number];
-            door.held - door.leaves.len() + most > self.room
-        };
+        let may_be_full = |number: usize| self.doors[number].places.may_lack_room_for(most);
         let lands = |number: &usize| self.crossbar.next_arrival(*number).0 < ticks.end;
         if self.crossbar.landing().iter().filter(lands).any(may_be_full) {
             return true;
@@ -311,7 +294,7 @@ impl<const WORDS: usize> Requests<WORDS> {
         let mut due = self.clocks.noc.core_cycle_of(tick).min(leave);
         for number in self.full.iter() {
             // A place becomes free then, or nothing is known of it.
-            due = due.min(self.doors[number].leaves.front().copied().unwrap_or(slices));
+            due = due.min(self.doors[number].places.next_leave().unwrap_or(slices));
         }
         self.due = due.max(now + 1);
     }
@@ -326,15 +309,15 @@ impl<const WORDS: usize> Requests<WORDS> {
         let Requests {
             clocks, crossbar, asking, may_leave, later, arrivals, doors, arrived, ..
         } = self;
-        let (room, noc) = (self.room, &clocks.noc);
+        let noc = &clocks.noc;
         let (last_arrival, every_cycle) = (&mut self.last_arrival, self.every_cycle);
         crossbar.tick_observed(tick, &mut |sent: Sent<'_, Request>| {
             if sent.makes_room && asking.contains(sent.input) {
                 later.note(may_leave[sent.input], sent.input);
             }
             let door = &mut doors[sent.output];
-            door.free_places(now);
-            if !sent.is_first || door.held >= room || every_cycle {
+            door.places.free_before(now + 1);
+            if !sent.is_first || !door.places.has_room_for(1) || every_cycle {
                 arrivals.note(sent.arrives, sent.output);
                 return Landing::Waits;
             }
@@ -401,8 +384,8 @@ impl<const WORDS: usize> Requests<WORDS> {
                 }
                 continue;
             }
-            door.free_places(now);
-            let has_place = door.held < self.room;
+            door.places.free_before(now + 1);
+            let has_place = door.places.has_room_for(1);
             self.full.set(number, !has_place);
             if has_place {
                 let request = self.crossbar.pop(tick, number).expect("it has arrived");

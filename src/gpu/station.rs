@@ -1,41 +1,10 @@
 //! A slice with its doors: to the reply network, to the DRAM and to the slice of the other partition.
 
-use std::collections::VecDeque;
-
+use super::occupancy::Occupancy;
 use crate::config::Machine;
 use crate::l2::Slice;
 use crate::ring::Ring;
 use crate::units::Cycle;
-
-/// What a slice knows of its input of the reply network.
-#[derive(Clone, Debug)]
-pub(super) struct Port {
-    /// Replies there, as far as known.
-    pub held: usize,
-    /// When some of them leave, as far as known.
-    pub leaves: VecDeque<Cycle>,
-    /// Replies that it holds, at most.
-    pub room: usize,
-    /// Replies that come in a core cycle, at most.
-    most: usize,
-}
-
-impl Port {
-    /// Forgets the replies that left before core cycle `core`.
-    #[inline]
-    pub fn free_places(&mut self, core: Cycle) {
-        while self.leaves.front().is_some_and(|&leave| leave < core) {
-            self.leaves.pop_front();
-            self.held -= 1;
-        }
-    }
-
-    /// Whether replies may find no room in a cycle to come.
-    #[inline]
-    pub fn may_block(&self) -> bool {
-        self.held - self.leaves.len() + self.most > self.room
-    }
-}
 
 /// What the DRAM brings to a slice, or a home slice to the one that keeps copies.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +27,10 @@ pub(super) struct Station {
     pub data: Ring<Brought>,
     /// On its way here from the other one.
     pub brought: Ring<Brought>,
-    pub port: Port,
+    /// Its input of the reply network.
+    pub port: Occupancy,
+    /// Replies that it sends in a core cycle, at most.
+    most_replies: usize,
     pub slice: Slice,
 }
 
@@ -68,18 +40,13 @@ impl Station {
         let slice = Slice::new(machine, number);
         // Every fetch of a slice comes in four pieces, at most.
         let pieces = machine.l2.mshr_entries.size() * 4;
-        let room = machine.noc.input_queue.size();
         Station {
             due: Cycle(0),
             asks: Cycle::NEVER,
             data: Ring::new(pieces),
             brought: Ring::new(if slice.is_paired() { pieces } else { 1 }),
-            port: Port {
-                held: 0,
-                leaves: VecDeque::with_capacity(room),
-                room,
-                most: most_ticks as usize * machine.l2.coalescer.requests(),
-            },
+            port: Occupancy::new(machine.noc.input_queue.size()),
+            most_replies: most_ticks as usize * machine.l2.coalescer.requests(),
             slice,
         }
     }
@@ -102,6 +69,12 @@ impl Station {
     /// Whether the reply network has room for all that leave with the slice's oldest reply.
     #[inline]
     pub fn has_room(&self) -> bool {
-        self.port.held + self.slice.replies_at_once() <= self.port.room
+        self.port.has_room_for(self.slice.replies_at_once())
+    }
+
+    /// Whether a reply may find no room there in a cycle to come.
+    #[inline]
+    pub fn may_block(&self) -> bool {
+        self.port.may_lack_room_for(self.most_replies)
     }
 }
