@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex};
 use super::clocks::Clocks;
 use super::crew::Crew;
 use super::dispatch::Dispatch;
-use super::floor::{Floor, Launch, Roster};
+use super::floor::Floor;
+use super::front::{Front, Launch, Roster};
 use super::memory::{Delays, Memory};
 use super::node::Node;
 use super::pace::Pace;
-use super::partition::Partition;
+use super::partition::{Partition, Reach};
 use super::replies::Replies;
 use super::requests::Requests;
 use super::statistics::{Components, KernelStatistics, Ledgers};
@@ -139,7 +140,7 @@ impl<const WORDS: usize> Engine<WORDS> {
             _ => self.run_alone(source, watch)?,
         };
         self.now = end;
-        self.lend().memory().advance(end);
+        self.lend().memory().advance(&Reach::to(end));
         self.settle(&kernel, residency, start)
     }
 
@@ -165,14 +166,15 @@ impl<const WORDS: usize> Engine<WORDS> {
         let mut roster = Roster::new(self.turn, self.nodes.len());
         let Lent { mut nodes, requests, mut partitions, replies, delays } = self.lend();
         let memory = Memory { partitions: &mut partitions, replies, delays };
-        let mut floor = Floor { nodes: &mut nodes, requests, memory, roster: &mut roster };
+        let front = Front { nodes: &mut nodes, requests, roster: &mut roster };
+        let mut floor = Floor { front, memory };
         let mut next = |cta: &mut Cta| source.next(cta);
         let mut launch = watch.launch(&mut next);
-        while launch.has_more() || !floor.is_idle() {
+        while launch.has_more() || !floor.front.is_idle() {
             if every_cycle { floor.cycle(&mut launch) } else { floor.window(&mut launch) }?;
             watch.look(&floor, launch.started)?;
         }
-        let end = floor.end(&launch);
+        let end = floor.front.end(&launch);
         self.turn = roster.turn;
         Ok(end)
     }
@@ -201,22 +203,22 @@ impl<const WORDS: usize> Engine<WORDS> {
             pace.begin(watch.start);
             loop {
                 let mut floor = all.floor(&mut roster);
-                if !launch.has_more() && floor.is_idle() {
+                if !launch.has_more() && floor.front.is_idle() {
                     break;
                 }
                 if let Some(plan) = pace.ask(|| floor.worthy_plan(&launch)) {
                     drop(all);
-                    crew.phase(&plan);
+                    crew.phase(&plan, &mut launch, &mut roster)?;
                     all = crew.lock();
-                    all.floor(&mut roster).settle_phase(&mut launch, &plan)?;
+                    all.floor(&mut roster).exchange();
                 } else {
                     floor.window(&mut launch)?;
                 }
                 let floor = all.floor(&mut roster);
                 watch.look(&floor, launch.started)?;
-                pace.end_phase(|| floor.clock());
+                pace.end_phase(|| floor.front.clock());
             }
-            Ok(all.floor(&mut roster).end(&launch))
+            Ok(all.floor(&mut roster).front.end(&launch))
         })?;
         self.turn = roster.turn;
         Ok(end)
@@ -342,7 +344,7 @@ impl<'a> Watch<'a> {
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,
     {
-        let now = floor.clock();
+        let now = floor.front.clock();
         if now < self.next {
             return Ok(());
         }
@@ -351,7 +353,7 @@ impl<'a> Watch<'a> {
             let (_, _, _, accesses, stats) = node.sm.accounts();
             stats.warp_instructions + accesses
         };
-        let retired: u64 = floor.nodes.iter().map(retired).sum();
+        let retired: u64 = floor.front.nodes.iter().map(retired).sum();
         if retired != self.seen {
             (self.seen, self.last_progress) = (retired, now);
         } else if now.since(self.last_progress) > PATIENCE {
@@ -367,7 +369,7 @@ impl<'a> Watch<'a> {
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,
     {
-        let stuck = floor.nodes.iter().enumerate().find(|(_, node)| !node.sm.is_idle());
+        let stuck = floor.front.nodes.iter().enumerate().find(|(_, node)| !node.sm.is_idle());
         let waiting = stuck.map_or(String::from("no SM holds a CTA"), |(number, node)| {
             format!("SM {number}: {}", node.sm.describe())
         });
@@ -375,7 +377,7 @@ impl<'a> Watch<'a> {
             "deadlock in kernel {} at core cycle {now}: nothing retired for {PATIENCE} cycles; \
              {waiting}; request network {}, {}",
             self.kernel.name,
-            if floor.requests.is_empty() { "empty" } else { "busy" },
+            if floor.front.requests.is_empty() { "empty" } else { "busy" },
             floor.memory.describe()
         ))
     }

@@ -6,7 +6,7 @@
 use std::ops::DerefMut;
 
 use super::clocks::Clocks;
-use super::partition::Partition;
+use super::partition::{Partition, Reach};
 use super::replies::Replies;
 use crate::config::Machine;
 use crate::dram::Controller;
@@ -73,14 +73,25 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
         self.replies.known_to(silent.map_or(known, |silent| silent.min(known)))
     }
 
-    /// Advances to `end`.
-    pub fn advance(&mut self, end: Cycle) {
-        // The network's clock is the least: it follows the partitions.
-        while self.replies.clock() < end {
+    /// True when no reply is owed.
+    pub fn is_idle(&self) -> bool {
+        self.partitions.iter().all(|partition| partition.is_idle())
+    }
+
+    /// Advances within `reach`: every part as far as a reply is owed.
+    pub fn advance(&mut self, reach: &Reach) {
+        let mut reach = *reach;
+        loop {
+            // The network's clock is the least: it follows the partitions.
             for partition in self.partitions.iter_mut() {
-                partition.advance(end, self.replies.clock());
+                partition.advance(&reach, self.replies.clock());
+                reach.idle = reach.idle.max(partition.clock());
             }
+            debug_assert!(reach.idle <= reach.owing);
             self.advance_replies();
+            if self.replies.clock() >= reach.idle {
+                return;
+            }
         }
     }
 

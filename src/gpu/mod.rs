@@ -14,6 +14,7 @@ mod crew;
 mod dispatch;
 mod engine;
 mod floor;
+mod front;
 mod handover;
 mod memory;
 mod node;

@@ -15,6 +15,23 @@ use crate::units::Cycle;
 /// Events to begin with: as many as come in one window on most machines.
 const AT_FIRST: usize = 256;
 
+/// How far the memory may advance. A kernel does not end before its last request is answered, and no part of the memory may
+/// count a cycle that is the next kernel's.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach {
+    /// To this cycle, where a reply is owed.
+    pub owing: Cycle,
+    /// To this one, at most as late, in any case.
+    pub idle: Cycle,
+}
+
+impl Reach {
+    /// To `end`, whether or not a reply is owed.
+    pub fn to(end: Cycle) -> Self {
+        Reach { owing: end, idle: end }
+    }
+}
+
 /// DRAM channels with their slices.
 pub struct Partition {
     pub(super) clocks: Clocks,
@@ -189,20 +206,32 @@ impl Partition {
         self.dram_core = self.clocks.dram.core_cycle_of(due.fold(Cycle::NEVER, Cycle::min));
     }
 
-    /// Advances to `end`, or as far as what is known of the reply network allows: all before its clock `network`.
+    /// How far it may go.
     #[inline]
-    pub fn advance(&mut self, end: Cycle, network: Cycle) {
-        let next = if self.every_cycle { self.clock } else { self.l2_core.min(self.dram_core) };
-        if next < end || self.blocked != 0 {
-            self.advance_by_events(end, network);
+    fn end(&self, reach: &Reach) -> Cycle {
+        if self.unanswered > 0 { reach.owing } else { reach.idle }
+    }
+
+    /// Whether anything happens here within `reach`, as far as known.
+    #[inline]
+    pub fn has_work(&self, reach: &Reach) -> bool {
+        self.l2_core.min(self.dram_core) < self.end(reach) || self.blocked != 0
+    }
+
+    /// Advances within `reach`, or as far as what is known of the reply network allows: all before its clock `network`.
+    #[inline]
+    pub fn advance(&mut self, reach: &Reach, network: Cycle) {
+        if self.every_cycle || self.has_work(reach) {
+            self.advance_by_events(reach, network);
         } else {
             // Nothing happens before.
-            self.clock = self.clock.max(end);
+            self.clock = self.clock.max(self.end(reach));
         }
     }
 
-    fn advance_by_events(&mut self, end: Cycle, network: Cycle) {
+    fn advance_by_events(&mut self, reach: &Reach, network: Cycle) {
         loop {
+            let end = self.end(reach);
             // A place that becomes free in one cycle is taken in the next.
             let end = if self.blocked == 0 { end } else { end.min(network + 1) };
             if self.clock >= end {
@@ -364,6 +393,7 @@ impl Partition {
     }
 
     /// True when no reply is owed.
+    #[inline]
     pub fn is_idle(&self) -> bool {
         self.unanswered == 0
     }

@@ -1,33 +1,44 @@
 //! Threads that share the tasks of a phase.
 //!
-//! A phase is a number of tasks that do not depend on each other; it ends when all are done. A thread has tasks of its
-//! own, whose data is near it, and then takes what the others have left, the last first: so most tasks are done by the
-//! same thread in each phase, and a thread that the system holds up holds up nobody else. Between phases the leader is
-//! alone.
+//! A phase has tasks that do not depend on each other and take long, and rounds of short ones that follow each other, all
+//! handed out by the leader. A thread has an order in which it looks for tasks that nobody has taken: first its own, whose
+//! data is near it, then those of others. So most tasks are done by the same thread each time, and a thread that the system
+//! holds up holds up nobody else. Between rounds the leader goes on with what depends on them, while others may be at the
+//! long tasks; between phases it is alone.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Looks for work before a waiting thread lets others run.
 const PATIENCE: u32 = 1 << 10;
 
 /// What the threads have in common.
 pub struct Team {
-    /// By thread: its own tasks, from the first one to the next thread's.
-    firsts: Box<[usize]>,
-    tasks: Box<[Task]>,
-    phase: AtomicU64,
-    done: AtomicUsize,
+    /// Those of a round.
+    short: Tasks,
+    /// Those of a phase.
+    long: Tasks,
     over: AtomicBool,
     failed: AtomicBool,
 }
 
-/// A task. Each lies on its own for the processor's caches: most are always taken by the same thread.
+/// Tasks that are done again and again, each once a time.
+pub struct Tasks {
+    /// By thread: all tasks in the order in which it looks for one that nobody has taken.
+    orders: Box<[Box<[usize]>]>,
+    tasks: Box<[Task]>,
+    /// How often they were handed out.
+    times: Counter,
+    /// Those that are done this time.
+    done: Counter,
+}
+
+/// A number that lies on its own for the processor's caches: most tasks are always taken by the same thread.
 #[repr(align(128))]
 #[derive(Default)]
-struct Task {
-    /// The last phase in which it was taken.
-    taken: AtomicU64,
-}
+struct Counter(AtomicU64);
+
+/// A task: the last time that it was taken.
+type Task = Counter;
 
 /// Notes a panic, so that nobody waits for ever.
 struct Guard<'a>(&'a AtomicBool);
@@ -40,71 +51,111 @@ impl Drop for Guard<'_> {
     }
 }
 
-impl Team {
-    /// A team for phases of so many tasks, of which each thread's own begin at its place in `firsts`.
-    pub fn new(tasks: usize, firsts: impl IntoIterator<Item = usize>) -> Self {
-        Team {
-            firsts: firsts.into_iter().chain([tasks]).collect(),
+impl Tasks {
+    /// Of a team of as many threads as there are `orders`, each of which names every task once.
+    pub fn new(orders: impl IntoIterator<Item = Box<[usize]>>) -> Self {
+        let orders: Box<[Box<[usize]>]> = orders.into_iter().collect();
+        let tasks = orders.first().map_or(0, |order| order.len());
+        debug_assert!(orders.iter().all(|order| order.len() == tasks));
+        Tasks {
+            orders,
             tasks: (0..tasks).map(|_| Task::default()).collect(),
-            phase: AtomicU64::new(0),
-            done: AtomicUsize::new(0),
-            over: AtomicBool::new(false),
-            failed: AtomicBool::new(false),
+            times: Counter::default(),
+            done: Counter::default(),
         }
     }
 
-    /// The life of a helper, thread `thread` from 1 on: takes part in every phase, and calls `idle` between them, which
-    /// says whether it found something to do.
-    pub fn help(&self, thread: usize, task: impl Fn(usize), idle: impl Fn() -> bool) {
-        let _guard = Guard(&self.failed);
-        let (mut waits, mut seen) = (0, 0);
-        while !self.over.load(Ordering::Acquire) {
-            let phase = self.phase.load(Ordering::Acquire);
-            if phase != seen {
-                self.take_part(phase, thread, &task);
-                (waits, seen) = (0, phase);
-            } else if idle() {
-                waits = 0;
-            } else {
-                waits += 1;
-                wait(waits);
-            }
-        }
+    /// Hands them out; what was written before is seen by every task.
+    fn hand_out(&self) {
+        self.done.0.store(0, Ordering::Relaxed);
+        let times = self.times.0.load(Ordering::Relaxed);
+        self.times.0.store(times + 1, Ordering::Release);
     }
 
-    /// Runs a phase; what was written before is seen by every task.
-    pub fn phase(&self, task: impl Fn(usize)) {
-        self.done.store(0, Ordering::Relaxed);
-        let phase = self.phase.load(Ordering::Relaxed) + 1;
-        self.phase.store(phase, Ordering::Release);
-        self.take_part(phase, 0, &task);
-        let mut waits = 0;
-        while self.done.load(Ordering::Acquire) < self.tasks.len() {
-            assert!(!self.failed.load(Ordering::Acquire), "a thread of the simulation failed");
-            waits += 1;
-            wait(waits);
-        }
+    /// How often they were handed out.
+    fn times(&self) -> u64 {
+        self.times.0.load(Ordering::Acquire)
     }
 
-    /// Takes the tasks of `phase` that nobody has taken: its own, and then those before them, backwards and round.
-    fn take_part(&self, phase: u64, thread: usize, task: &impl Fn(usize)) {
-        let (count, own) = (self.tasks.len(), self.firsts[thread]..self.firsts[thread + 1]);
-        let others = (1..=count - own.len()).map(|offset| (own.start + count - offset) % count);
-        let mut done = 0;
-        for number in own.clone().chain(others) {
-            let taken = &self.tasks[number].taken;
-            // Late for the phase, the exchange fails for every task.
-            if taken.load(Ordering::Relaxed) < phase
+    /// Does those of time `time` that nobody has taken.
+    fn take(&self, time: u64, thread: usize, task: &impl Fn(usize)) {
+        for &number in &self.orders[thread] {
+            let taken = &self.tasks[number].0;
+            // For who is late, the exchange fails with every task.
+            if taken.load(Ordering::Relaxed) < time
                 && taken
-                    .compare_exchange(phase - 1, phase, Ordering::Acquire, Ordering::Relaxed)
+                    .compare_exchange(time - 1, time, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
             {
                 task(number);
-                done += 1;
+                self.done.0.fetch_add(1, Ordering::AcqRel);
             }
         }
-        if done > 0 {
-            self.done.fetch_add(done, Ordering::AcqRel);
+    }
+
+    /// Whether all are done this time.
+    fn are_done(&self) -> bool {
+        self.done.0.load(Ordering::Acquire) == self.tasks.len() as u64
+    }
+}
+
+impl Team {
+    /// With these tasks.
+    pub fn new(short: Tasks, long: Tasks) -> Self {
+        Team { short, long, over: AtomicBool::new(false), failed: AtomicBool::new(false) }
+    }
+
+    /// The life of a helper, thread `thread` from 1 on: takes part in every phase and round, and calls `idle` between them,
+    /// which says whether it found something to do.
+    pub fn help(
+        &self,
+        thread: usize,
+        short: impl Fn(usize),
+        long: impl Fn(usize),
+        idle: impl Fn() -> bool,
+    ) {
+        let _guard = Guard(&self.failed);
+        let (mut waits, mut phase, mut round) = (0, 0, 0);
+        while !self.over.load(Ordering::Acquire) {
+            let (phases, rounds) = (self.long.times(), self.short.times());
+            if phases != phase {
+                phase = phases;
+                self.long.take(phase, thread, &long);
+            } else if rounds != round {
+                round = rounds;
+                self.short.take(round, thread, &short);
+            } else if !idle() {
+                waits += 1;
+                wait(waits);
+                continue;
+            }
+            waits = 0;
+        }
+    }
+
+    /// Begins a phase.
+    pub fn begin(&self) {
+        self.long.hand_out();
+    }
+
+    /// The leader's part in a round; it ends when all of it is done.
+    pub fn round(&self, task: impl Fn(usize)) {
+        self.short.hand_out();
+        self.finish_all(&self.short, task);
+    }
+
+    /// The leader's part in what is left of a phase; it ends with it.
+    pub fn end(&self, task: impl Fn(usize)) {
+        self.finish_all(&self.long, task);
+    }
+
+    fn finish_all(&self, tasks: &Tasks, task: impl Fn(usize)) {
+        tasks.take(tasks.times(), 0, &task);
+        let mut waits = 0;
+        while !tasks.are_done() {
+            assert!(!self.failed.load(Ordering::Acquire), "a thread of the simulation failed");
+            waits += 1;
+            wait(waits);
         }
     }
 
@@ -129,22 +180,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_task_of_every_phase_is_done_once_before_the_phase_ends() {
-        const TASKS: usize = 7;
-        let team = Team::new(TASKS, [0, 2, 4, 4]);
-        let counts: [AtomicUsize; TASKS] = std::array::from_fn(|_| AtomicUsize::new(0));
-        let task = |number: usize| {
+    fn every_task_is_done_once_a_time_before_the_leader_goes_on() {
+        const SHORT: usize = 7;
+        const LONG: usize = 3;
+        let orders =
+            |tasks: usize| {
+                Tasks::new((0..4).map(move |thread| {
+                    (0..tasks).map(|task| (task + 2 * thread) % tasks).collect()
+                }))
+            };
+        let team = Team::new(orders(SHORT), orders(LONG));
+        let short: [AtomicU64; SHORT] = Default::default();
+        let long: [AtomicU64; LONG] = Default::default();
+        let count = |counts: &[AtomicU64], number: usize| {
             counts[number].fetch_add(1, Ordering::Relaxed);
+        };
+        let are_done = |counts: &[AtomicU64], times: u64| {
+            counts.iter().all(|count| count.load(Ordering::Relaxed) == times)
         };
         std::thread::scope(|scope| {
             let _dismissal = team.dismissal();
             for thread in 1..4 {
-                let team = &team;
-                scope.spawn(move || team.help(thread, task, || false));
+                let (team, short, long) = (&team, &short, &long);
+                scope.spawn(move || {
+                    team.help(
+                        thread,
+                        |task| count(short, task),
+                        |task| count(long, task),
+                        || false,
+                    );
+                });
             }
-            for phase in 1..=2000 {
-                team.phase(task);
-                assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == phase));
+            for phase in 1..=500 {
+                team.begin();
+                for round in 1..=4 {
+                    team.round(|task| count(&short, task));
+                    assert!(are_done(&short, 4 * (phase - 1) + round));
+                }
+                team.end(|task| count(&long, task));
+                assert!(are_done(&long, phase));
             }
         });
     }

@@ -1,0 +1,260 @@
+//! The front of the GPU: the nodes and the request network, from the warps to the doors of the L2.
+
+use std::ops::DerefMut;
+
+use super::dispatch::Dispatch;
+use super::memory::Delays;
+use super::node::{Bounds, Node};
+use super::requests::Requests;
+use crate::error::Result;
+use crate::isa::Cta;
+use crate::noc::Ports;
+use crate::units::Cycle;
+
+/// SMs with something to do from which on the work is shared between threads: with fewer, handing it out costs
+/// more than doing it.
+pub const WORTH_SHARING: usize = 3;
+
+/// A launch, and how much of it has been handed out.
+pub struct Launch<'a> {
+    /// Writes the next CTA; false after the last one.
+    pub next: &'a mut dyn FnMut(&mut Cta) -> Result<bool>,
+    /// CTAs handed out.
+    pub started: u64,
+    /// CTAs of the launch.
+    pub ctas: u64,
+    /// The kernel does not end before this cycle.
+    pub end: Cycle,
+    /// When CTAs may start.
+    pub dispatch: Dispatch,
+}
+
+impl Launch<'_> {
+    /// True when CTAs are left.
+    pub fn has_more(&self) -> bool {
+        self.started < self.ctas
+    }
+}
+
+/// What an SM does that has got a CTA.
+#[derive(Clone, Copy, Debug)]
+pub enum Then {
+    /// It advances within the bounds.
+    GoOn(Bounds),
+    /// It advances within the bounds, but no further than it takes to know who gets the next CTA.
+    CatchUp(Bounds),
+}
+
+/// The nodes and the request network, lent for a while.
+pub struct Front<'a, N, const WORDS: usize> {
+    pub nodes: &'a mut [N],
+    pub requests: &'a mut Requests<WORDS>,
+    pub roster: &'a mut Roster<WORDS>,
+}
+
+/// Which SMs are looked at.
+#[derive(Clone, Debug)]
+pub struct Roster<const WORDS: usize> {
+    /// The SM that is asked first for the next CTA.
+    pub turn: usize,
+    /// SMs that may do something before the kernel ends: all as long as there are CTAs.
+    awake: Ports<WORDS>,
+}
+
+impl<const WORDS: usize> Roster<WORDS> {
+    /// Of a launch on so many SMs.
+    pub fn new(turn: usize, sms: usize) -> Self {
+        let mut awake = Ports::default();
+        (0..sms).for_each(|sm| awake.set(sm, true));
+        Roster { turn, awake }
+    }
+}
+
+impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
+    /// True when every CTA that was started has ended.
+    pub fn is_idle(&self) -> bool {
+        self.awake().all(|node| node.sm.is_idle())
+    }
+
+    /// Cycles before this one are done in every SM.
+    pub fn clock(&self) -> Cycle {
+        let clock = self.awake().map(|node| node.clock()).min();
+        clock
+            .or_else(|| self.nodes.iter().map(|node| node.busy_to()).max())
+            .expect("there is an SM")
+    }
+
+    /// The SMs that may do something.
+    pub fn awake(&self) -> impl Iterator<Item = &Node> {
+        self.roster.awake.iter().map(|sm| &*self.nodes[sm])
+    }
+
+    /// The first cycle in which nothing is left to do, when all is idle.
+    pub fn end(&self, launch: &Launch) -> Cycle {
+        self.nodes.iter().fold(launch.end, |end, node| end.max(node.busy_to()))
+    }
+
+    /// The kernel does not end before this cycle, as far as is known: the memory must not count a cycle that
+    /// is the next kernel's.
+    pub fn busy_to_at_least(&self, launch: &Launch, delays: &Delays) -> Cycle {
+        let known = delays.needs_from(self.requests.clock());
+        let mut end = launch.end;
+        let mut least = Cycle::NEVER;
+        for node in self.awake() {
+            least = least.min(node.clock());
+            if !node.sm.is_idle() {
+                end = end.max(node.clock() + 1);
+            }
+        }
+        if launch.has_more() {
+            // One CTA an SM and cycle.
+            let left = (launch.ctas - launch.started).div_ceil(self.nodes.len() as u64);
+            end = end.max(least + (left - 1));
+        }
+        if !self.requests.is_empty() {
+            end = end.max(known + 1);
+        }
+        match self.requests.last_arrival() {
+            Some(arrival) => end.max(delays.needs_from(arrival) + 1),
+            None => end,
+        }
+    }
+
+    /// Advances as far as it can go without news of the memory, whose slices have told of what left them before cycle
+    /// `slices`.
+    pub fn advance(&mut self, launch: &mut Launch, bounds: Bounds, slices: Cycle) -> Result<()> {
+        let mut next = Some(bounds);
+        while let Some(bounds) = next {
+            self.advance_nodes(&bounds);
+            next = self.settle(launch, Then::GoOn(bounds), slices)?;
+        }
+        Ok(())
+    }
+
+    /// The nodes as far as they can go.
+    pub fn advance_nodes(&mut self, bounds: &Bounds) {
+        for sm in self.roster.awake.iter() {
+            self.nodes[sm].advance(bounds);
+        }
+    }
+
+    /// The nodes that can do something within these bounds.
+    pub fn at_work(&self, bounds: &Bounds) -> impl Iterator<Item = &Node> {
+        let end = bounds.replies;
+        self.awake().filter(move |node| node.has_work(end))
+    }
+
+    /// Whether what the nodes can do is worth other threads' while.
+    pub fn is_worth_sharing(&self, bounds: &Bounds) -> bool {
+        self.at_work(bounds).nth(WORTH_SHARING - 1).is_some()
+    }
+
+    /// What follows after the nodes advanced within the bounds of `then`: CTAs for those that wait for one, and the request
+    /// network. A place in a miss queue becomes free without a delay, so that nodes and network go on in turn: gives how
+    /// far the nodes can go with the news of the network, and none where they need those of the memory.
+    pub fn settle(
+        &mut self,
+        launch: &mut Launch,
+        then: Then,
+        slices: Cycle,
+    ) -> Result<Option<Bounds>> {
+        let (Then::GoOn(bounds) | Then::CatchUp(bounds)) = then;
+        let started = launch.started;
+        self.start_ctas(launch, Some(then))?;
+        self.tell_requests(launch.has_more());
+        self.requests.advance(bounds.replies, slices);
+        self.tell_left();
+        let places = self.requests.clock();
+        let has_news = places > bounds.places || launch.started > started;
+        let more = has_news && places < bounds.replies;
+        Ok(more.then_some(Bounds { places, more_ctas: launch.has_more(), ..bounds }))
+    }
+
+    /// From the SMs to the request network.
+    pub fn tell_requests(&mut self, more_ctas: bool) {
+        for sm in self.roster.awake.iter() {
+            let node = &mut self.nodes[sm];
+            if node.has_requests() {
+                node.export(|request| self.requests.note_request(sm, request));
+            }
+            self.requests.note_clock(sm, node.requests_known_to(more_ctas));
+            if !more_ctas && node.is_done() {
+                self.roster.awake.set(sm, false);
+            }
+        }
+    }
+
+    /// From the request network to the SMs.
+    pub fn tell_left(&mut self) {
+        for sm in self.requests.left().iter() {
+            self.nodes[sm].note_leaves(self.requests.take_left(sm));
+        }
+    }
+
+    /// Hands out CTAs, at most one an SM and cycle, to the SMs in turn; never before all SMs have come so far.
+    /// SMs that got one advance again, as `then` says; without it they wait for the next cycle.
+    pub fn start_ctas(&mut self, launch: &mut Launch, then: Option<Then>) -> Result<()> {
+        while launch.has_more() {
+            let Some(at) = self.next_wait() else { return Ok(()) };
+            if self.nodes.iter().any(|node| node.clock() <= at) {
+                return Ok(());
+            }
+            self.start_ctas_at(at, launch)?;
+            let Some(then) = then else { continue };
+            let (Then::GoOn(bounds) | Then::CatchUp(bounds)) = then;
+            let end = match (then, self.next_wait()) {
+                // Others wait for CTAs of later cycles: whether they are the next is soon known.
+                (Then::CatchUp(_), Some(wait)) => bounds.replies.min(wait + 1),
+                (Then::CatchUp(_), None) => return Ok(()),
+                _ => bounds.replies,
+            };
+            let bounds = Bounds { replies: end, more_ctas: launch.has_more(), ..bounds };
+            for node in self.nodes.iter_mut().filter(|node| node.clock() < end) {
+                node.advance(&bounds);
+            }
+        }
+        Ok(())
+    }
+
+    /// The first cycle at whose end an SM waits for a CTA.
+    fn next_wait(&self) -> Option<Cycle> {
+        self.nodes.iter().filter_map(|node| node.waits_for_cta()).min()
+    }
+
+    /// Gives a CTA to every SM that waits for one at the end of cycle `at`, or the promise of one.
+    fn start_ctas_at(&mut self, at: Cycle, launch: &mut Launch) -> Result<()> {
+        let (first, count) = (self.roster.turn, self.nodes.len());
+        for offset in 0..count {
+            let number = (first + offset) % count;
+            let node = &mut self.nodes[number];
+            if node.waits_for_cta() != Some(at) {
+                continue;
+            }
+            if node.is_promised() {
+                launch.dispatch.use_grant();
+            } else if launch.started + launch.dispatch.granted() >= launch.ctas {
+                node.refuse_cta();
+                continue;
+            } else {
+                let slot = launch.dispatch.slot(at);
+                if slot > at {
+                    launch.dispatch.grant();
+                    node.promise_cta(slot);
+                    self.roster.turn = (number + 1) % count;
+                    continue;
+                }
+            }
+            if !node.start_cta(at, &mut launch.next)? {
+                launch.ctas = launch.started;
+                launch.end = at + 1;
+                return Ok(());
+            }
+            self.roster.turn = (number + 1) % count;
+            launch.started += 1;
+            if !launch.has_more() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
