@@ -103,7 +103,7 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
         for node in self.awake() {
             least = least.min(node.clock());
             if !node.sm.is_idle() {
-                end = end.max(node.clock() + 1);
+                end = end.max(node.busy_to_at_least());
             }
         }
         if launch.has_more() {

@@ -87,8 +87,13 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
                 partition.advance(&reach, self.replies.clock());
                 reach.idle = reach.idle.max(partition.clock());
             }
-            debug_assert!(reach.idle <= reach.owing);
             self.advance_replies();
+            // What the network holds has not been taken either.
+            let next = self.replies.next_event();
+            if next != Cycle::NEVER {
+                reach.idle = reach.idle.max(next + 1).min(reach.owing);
+            }
+            debug_assert!(reach.idle <= reach.owing);
             if self.replies.clock() >= reach.idle {
                 return;
             }

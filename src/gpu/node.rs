@@ -117,6 +117,12 @@ impl Node {
         self.busy_to
     }
 
+    /// A busy SM is busy in every cycle before this one, at least: until it has the last reply that is known.
+    pub fn busy_to_at_least(&self) -> Cycle {
+        let last = self.inbox.back().map_or(self.clock, |coming| coming.at.max(self.clock));
+        last + 1
+    }
+
     /// True when it does nothing more unless it gets a CTA.
     pub fn is_done(&self) -> bool {
         self.sm.is_idle() && self.inbox.is_empty() && self.leaves.is_empty() && self.l1.is_idle()

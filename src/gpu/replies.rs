@@ -180,7 +180,7 @@ impl<const WORDS: usize> Replies<WORDS> {
 
     /// The next core cycle, from the clock on, in which anything happens.
     #[inline]
-    fn next_event(&self) -> Cycle {
+    pub fn next_event(&self) -> Cycle {
         let crossbar = self.clocks.noc.core_cycle_of(self.crossbar.next_event());
         crossbar.min(self.departures.next()).max(self.clock)
     }
