@@ -200,7 +200,7 @@ impl<const WORDS: usize> Engine<WORDS> {
             let mut next = |cta: &mut Cta| crew.ahead.next(cta);
             let mut launch = watch.launch(&mut next);
             let mut all = crew.lock();
-            pace.begin(watch.start);
+            pace.begin(all.floor(&mut roster).front.retired());
             loop {
                 let mut floor = all.floor(&mut roster);
                 if !launch.has_more() && floor.front.is_idle() {
@@ -216,7 +216,7 @@ impl<const WORDS: usize> Engine<WORDS> {
                 }
                 let floor = all.floor(&mut roster);
                 watch.look(&floor, launch.started)?;
-                pace.end_phase(|| floor.front.clock());
+                pace.end_phase(|| floor.front.retired());
             }
             Ok(all.floor(&mut roster).front.end(&launch))
         })?;
@@ -349,11 +349,7 @@ impl<'a> Watch<'a> {
             return Ok(());
         }
         self.next = now + WATCH_INTERVAL;
-        let retired = |node: &N| {
-            let (_, _, _, accesses, stats) = node.sm.accounts();
-            stats.warp_instructions + accesses
-        };
-        let retired: u64 = floor.front.nodes.iter().map(retired).sum();
+        let retired = floor.front.retired();
         if retired != self.seen {
             (self.seen, self.last_progress) = (retired, now);
         } else if now.since(self.last_progress) > PATIENCE {

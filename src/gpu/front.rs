@@ -89,6 +89,15 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
         self.roster.awake.iter().map(|sm| &*self.nodes[sm])
     }
 
+    /// Instructions issued and accesses answered so far.
+    pub fn retired(&self) -> u64 {
+        let retired = |node: &N| {
+            let (_, _, _, accesses, stats) = node.sm.accounts();
+            stats.warp_instructions + accesses
+        };
+        self.nodes.iter().map(retired).sum()
+    }
+
     /// The first cycle in which nothing is left to do, when all is idle.
     pub fn end(&self, launch: &Launch) -> Cycle {
         self.nodes.iter().fold(launch.end, |end, node| end.max(node.busy_to()))

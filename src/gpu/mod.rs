@@ -1,10 +1,10 @@
 //! The whole GPU: owns every component and every queue between them, the clocks, and the launches.
 //!
 //! A core cycle goes from the memory to the SMs: DRAM clocks that fall into it, then L2 cycles, then
-//! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs a kernel, `floor.rs` says how far
-//! each part may go and carries the news between them, `node.rs`, `requests.rs`, `partition.rs` and `replies.rs` are
-//! the parts; `station.rs` is a slice with its doors, `handover.rs` what slices hand on, `memory.rs` puts the last two
-//! parts together.
+//! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs a kernel; `floor.rs` says how far
+//! its two halves may go and carries the news between them. `front.rs` is the one, of `node.rs` and `requests.rs`, and
+//! `memory.rs` the other, of `partition.rs` and `replies.rs`; `station.rs` is a slice with its doors, `handover.rs` what
+//! slices hand on.
 //! `crew.rs`, `team.rs`, `pace.rs` and `ahead.rs` are for threads; `widths.rs` chooses how large sets of ports are.
 
 mod ahead;
@@ -27,6 +27,9 @@ mod station;
 mod statistics;
 mod team;
 mod widths;
+
+/// Events that a list of news has room for at first: as many as come in one window on most machines.
+const EVENTS: usize = 512;
 
 pub use engine::{Progress, Stepping};
 pub use statistics::{Components, KernelStatistics, Ledgers, total};

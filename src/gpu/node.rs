@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::EVENTS;
 use super::replies::Coming;
 use crate::config::Machine;
 use crate::error::Result;
@@ -11,9 +12,6 @@ use crate::l1::L1;
 use crate::parts::Request;
 use crate::sm::{Program, Residency, Sm};
 use crate::units::Cycle;
-
-/// Replies and places to begin with: a queue that goes round in little storage stays in the processor's caches.
-const AT_FIRST: usize = 64;
 
 /// How far a node may advance.
 #[derive(Clone, Copy, Debug)]
@@ -59,9 +57,9 @@ impl Node {
         Node {
             sm: Sm::new(machine),
             l1: L1::new(&machine.l1, number as u16),
-            inbox: VecDeque::with_capacity(AT_FIRST),
+            inbox: VecDeque::with_capacity(EVENTS),
             next_reply: Cycle::NEVER,
-            leaves: VecDeque::with_capacity(AT_FIRST),
+            leaves: VecDeque::with_capacity(EVENTS),
             next_leave: Cycle::NEVER,
             exported: 0,
             clock: Cycle(0),
@@ -258,13 +256,22 @@ impl Node {
 
     /// Hears of replies on their way here, in order.
     pub fn expect(&mut self, replies: &[Coming]) {
+        begin_anew(&mut self.inbox);
         self.inbox.extend(replies);
         self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |coming| coming.at);
     }
 
     /// Hears when the next requests leave the miss queue, in order.
     pub fn note_leaves(&mut self, leaves: impl Iterator<Item = Cycle>) {
+        begin_anew(&mut self.leaves);
         self.leaves.extend(leaves);
         self.next_leave = self.leaves.front().copied().unwrap_or(Cycle::NEVER);
+    }
+}
+
+/// A queue that is empty begins with its first place again: in little storage it stays in the processor's caches.
+fn begin_anew<T>(queue: &mut VecDeque<T>) {
+    if queue.is_empty() {
+        queue.clear();
     }
 }

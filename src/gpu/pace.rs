@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::units::Cycle;
-
 /// Phases of a block: all that are worth it are shared, or none.
 const BLOCK: u32 = 32;
 /// Phases of a block in which the other way is tried.
@@ -18,7 +16,7 @@ const KNOWN: usize = 4;
 /// The other way is taken when it needs less than this part of the time: costs change from block to block.
 const GAIN: f64 = 0.95;
 
-/// Which way blocks go, and what a cycle costs.
+/// Which way blocks go, and what work costs.
 #[derive(Debug)]
 pub struct Pace {
     /// Most blocks are shared.
@@ -33,8 +31,8 @@ pub struct Pace {
     wait: u32,
     waits: u32,
     began: Instant,
-    from: Cycle,
-    /// Nanoseconds a cycle in the last blocks.
+    from: u64,
+    /// Nanoseconds for a unit of work in the last blocks.
     costs: [f64; KNOWN],
 }
 
@@ -49,13 +47,13 @@ impl Pace {
             wait: FIRST_WAIT,
             waits: FIRST_WAIT,
             began: Instant::now(),
-            from: Cycle(0),
+            from: 0,
             costs: [f64::INFINITY; KNOWN],
         }
     }
 
-    /// A kernel begins in cycle `from`. What was found out before holds.
-    pub fn begin(&mut self, from: Cycle) {
+    /// A kernel begins, before which so much work was done. What was found out before holds.
+    pub fn begin(&mut self, from: u64) {
         self.rest = 0;
         self.start_block();
         (self.began, self.from) = (Instant::now(), from);
@@ -81,21 +79,22 @@ impl Pace {
         plan
     }
 
-    /// A phase is over; `clock` says which cycle comes next.
+    /// A phase is over; `work` says how much is done by now. Cycles would not do: in the last ones of a kernel there is less
+    /// to do, whichever way they go.
     #[inline]
-    pub fn end_phase(&mut self, clock: impl FnOnce() -> Cycle) {
+    pub fn end_phase(&mut self, work: impl FnOnce() -> u64) {
         self.phases -= 1;
         self.rest = self.rest.saturating_sub(1);
         if self.phases == 0 {
-            let (now, clock) = (Instant::now(), clock());
-            self.end_block(now - self.began, clock.since(self.from));
-            (self.began, self.from) = (now, clock);
+            let (now, work) = (Instant::now(), work());
+            self.end_block(now - self.began, work - self.from);
+            (self.began, self.from) = (now, work);
         }
     }
 
-    /// A block took `time` for so many cycles.
-    fn end_block(&mut self, time: Duration, cycles: u64) {
-        let cost = time.as_nanos() as f64 / cycles.max(1) as f64;
+    /// A block took `time` for so much work.
+    fn end_block(&mut self, time: Duration, work: u64) {
+        let cost = time.as_nanos() as f64 / work.max(1) as f64;
         if self.is_trial {
             self.end_trial(cost);
         } else {
@@ -130,7 +129,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// How many of a thousand blocks are shared when a cycle costs so much alone and so much shared, and every
+    /// How many of a thousand blocks are shared when work costs so much alone and so much shared, and every
     /// seventh block is held up.
     fn shared_blocks(alone: u64, shared: u64) -> usize {
         let mut pace = Pace::new();
@@ -154,19 +153,19 @@ mod tests {
     fn a_kernel_may_end_in_the_middle_of_a_trial() {
         let mut pace = Pace::new();
         while !pace.is_trial {
-            pace.end_phase(|| Cycle(100));
+            pace.end_phase(|| 100);
         }
-        pace.begin(Cycle(100));
+        pace.begin(100);
         assert!(pace.is_trial);
-        for cycle in 0..10 * BLOCK {
-            pace.end_phase(|| Cycle(u64::from(100 + cycle)));
+        for done in 0..10 * BLOCK {
+            pace.end_phase(|| u64::from(100 + done));
         }
     }
 
     #[test]
     fn phases_after_one_that_was_not_worth_sharing_are_not_asked() {
         let mut pace = Pace::new();
-        pace.begin(Cycle(7));
+        pace.begin(7);
         for phase in 0..BLOCK {
             let mut is_asked = false;
             let plan = pace.ask(|| {
@@ -174,7 +173,7 @@ mod tests {
                 None::<()>
             });
             assert_eq!((plan, is_asked), (None, phase % REST == 0));
-            pace.end_phase(|| Cycle(8));
+            pace.end_phase(|| 8);
         }
     }
 }

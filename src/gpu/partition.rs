@@ -1,6 +1,7 @@
 //! A partition: a DRAM channel with its L2 slices, or two of each where slices deal with one another. It advances on its
 //! own, as far as that goes.
 
+use super::EVENTS;
 use super::channel::{Channel, Data};
 use super::clocks::Clocks;
 use super::handover::Departure;
@@ -11,9 +12,6 @@ use crate::dram::Controller;
 use crate::l2::Slice;
 use crate::parts::Request;
 use crate::units::Cycle;
-
-/// Events to begin with: as many as come in one window on most machines.
-const AT_FIRST: usize = 256;
 
 /// How far the memory may advance. A kernel does not end before its last request is answered, and no part of the memory may
 /// count a cycle that is the next kernel's.
@@ -95,8 +93,8 @@ impl Partition {
             l2_core: Cycle(0),
             blocked: 0,
             wait_for_dram: 0,
-            departures: Vec::with_capacity(AT_FIRST),
-            left: Vec::with_capacity(AT_FIRST),
+            departures: Vec::with_capacity(EVENTS),
+            left: Vec::with_capacity(EVENTS),
             unanswered: 0,
             clock: Cycle(0),
             every_cycle,

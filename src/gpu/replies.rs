@@ -1,5 +1,6 @@
 //! The way from the L2 slices to the SMs.
 
+use super::EVENTS;
 use super::clocks::Clocks;
 use super::handover::{Departure, note_departure};
 use super::partition::Partition;
@@ -7,9 +8,6 @@ use crate::config::Machine;
 use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::Reply;
 use crate::units::Cycle;
-
-/// Events to begin with: as many as come in one window on most machines.
-const AT_FIRST: usize = 256;
 
 /// A reply on its way, with the core cycle in which it can be taken.
 #[derive(Clone, Copy, Debug)]
@@ -77,13 +75,13 @@ impl<const WORDS: usize> Replies<WORDS> {
                 .map(|(partition, part)| (partition as u16, part as u16))
                 .collect(),
             inlets: (0..partitions)
-                .map(|_| Inlet { departures: Vec::with_capacity(AT_FIRST), next: 0 })
+                .map(|_| Inlet { departures: Vec::with_capacity(EVENTS), next: 0 })
                 .collect(),
             departures: Calendar::default(),
-            coming: (0..sms).map(|_| Vec::with_capacity(AT_FIRST)).collect(),
+            coming: (0..sms).map(|_| Vec::with_capacity(EVENTS)).collect(),
             replied: Ports::default(),
             taken: vec![Cycle(0); sms].into(),
-            left: Vec::with_capacity(AT_FIRST),
+            left: Vec::with_capacity(EVENTS),
             clock: Cycle(0),
             every_cycle,
         }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::EVENTS;
 use super::clocks::Clocks;
 use super::occupancy::Occupancy;
 use crate::config::Machine;
@@ -10,9 +11,6 @@ use crate::l2::Slice;
 use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::{AddressMap, Request};
 use crate::units::Cycle;
-
-/// Events to begin with: as many as come in one window on most machines.
-const AT_FIRST: usize = 256;
 
 impl Packet for Request {
     type Landed = Request;
@@ -54,7 +52,7 @@ struct Arrived {
 impl Port {
     /// Of an SM whose miss queue has so many places.
     fn new(room: usize) -> Self {
-        Port { waiting: VecDeque::with_capacity(room), left: Vec::with_capacity(AT_FIRST) }
+        Port { waiting: VecDeque::with_capacity(room), left: Vec::with_capacity(EVENTS) }
     }
 }
 
@@ -64,7 +62,7 @@ impl Door {
         Door {
             places: Occupancy::new(room),
             free_from: Cycle(0),
-            arrived: Vec::with_capacity(AT_FIRST),
+            arrived: Vec::with_capacity(EVENTS),
         }
     }
 
