@@ -1,54 +1,84 @@
-//! The threads of one kernel: the front and the memory advance at the same time, and one thread settles what they tell
-//! each other.
+//! The threads of one kernel: the front and the memory advance at the same time, each with the news that the other one has
+//! left for it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use super::ahead::Ahead;
-use super::floor::{Floor, Plan};
+use super::floor::Floor;
 use super::front::{Front, Launch, Roster, Then};
-use super::memory::{Delays, Memory};
+use super::memory::Delays;
+use super::memory_side::{Begun, LockedMemory, MemorySide, is_behind, step};
 use super::node::{Bounds, Node};
-use super::partition::{Partition, Reach};
+use super::partition::Partition;
+use super::post::{Known, hand_on};
 use super::replies::Replies;
 use super::requests::Requests;
 use super::team::{Tasks, Team};
 use crate::error::Result;
 use crate::isa::CtaSource;
+use crate::noc::Ports;
 use crate::units::Cycle;
 
 /// Why a lock must succeed: whoever panics with one ends the run.
 const NO_PANIC: &str = "no thread failed";
 
+/// Cycles in which nodes do anything from which on a round of them is shared between threads: to hand out fewer takes as long
+/// as they do.
+const WORTH_SHARING: usize = 32;
+
 /// What the threads share.
 pub struct Crew<'a, const WORDS: usize> {
     nodes: &'a [Mutex<Node>],
     requests: &'a Mutex<Requests<WORDS>>,
-    partitions: &'a [Mutex<Partition>],
-    replies: &'a Mutex<Replies<WORDS>>,
+    memory: MemorySide<'a, WORDS>,
     delays: Delays,
     /// The CTAs of the launch.
     pub ahead: Ahead<'a>,
     /// Who does what.
     pub team: Team,
-    plan: Shared,
-    /// Partitions that have not advanced in this phase.
-    behind: AtomicUsize,
+    round: Round,
 }
 
-/// A [`Plan`] that one thread writes between phases and all read in one.
-#[derive(Default)]
-struct Shared {
-    owing: AtomicU64,
-    idle: AtomicU64,
-    network: AtomicU64,
+/// A round of the nodes, which the leader writes before it and all read in it.
+struct Round {
+    /// By node: it goes on.
+    behind: Box<[AtomicBool]>,
+    /// The cycles in which they did anything, together.
+    acts: AtomicUsize,
+    /// How far.
     replies: AtomicU64,
     places: AtomicU64,
     more_ctas: AtomicBool,
 }
 
+/// What a step of the front came to.
+struct Outcome {
+    /// How far it was to go.
+    end: Cycle,
+    /// How far the request network has come.
+    clock: Cycle,
+    /// The cycles in which nodes did anything in the first round, and in the last of more than one.
+    acts: [usize; 2],
+    /// The kernel has ended.
+    is_over: bool,
+}
+
+impl Round {
+    /// Of so many nodes.
+    fn new(nodes: usize) -> Self {
+        Round {
+            behind: (0..nodes).map(|_| AtomicBool::new(false)).collect(),
+            acts: AtomicUsize::new(0),
+            replies: AtomicU64::new(0),
+            places: AtomicU64::new(0),
+            more_ctas: AtomicBool::new(false),
+        }
+    }
+}
+
 impl<'a, const WORDS: usize> Crew<'a, WORDS> {
-    /// For a launch of `source`.
+    /// For a launch of `source`, by so many `threads`.
     pub fn new(
         nodes: &'a [Mutex<Node>],
         requests: &'a Mutex<Requests<WORDS>>,
@@ -60,132 +90,234 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         let near = (0..threads).map(|thread| node_order((thread, threads), nodes.len()));
         let far = (0..threads).map(|thread| partition_order((thread, threads), partitions.len()));
         let team = Team::new(Tasks::new(near), Tasks::new(far));
-        let plan = Shared::default();
-        Crew {
-            nodes,
-            requests,
-            partitions,
-            replies,
-            delays,
-            ahead,
-            team,
-            plan,
-            behind: AtomicUsize::new(0),
-        }
+        let memory = MemorySide::new(partitions, replies, delays);
+        let round = Round::new(nodes.len());
+        Crew { nodes, requests, memory, delays, ahead, team, round }
     }
 
     /// The life of helper `thread`; what is left of its time goes into CTAs to come.
     pub fn help(&self, thread: usize) {
-        let (node, partition) = (|number| self.node(number), |number| self.partition(number));
-        self.team.help(thread, node, partition, || self.ahead.try_fill());
+        let idle = || self.begin_memory() || self.ahead.try_fill();
+        let partition = (|number| self.memory.advance(number), || self.finish_memory());
+        self.team.help(thread, |number| self.node(number), partition, idle);
     }
 
-    /// Lets every part advance as planned.
+    /// Begins a step of the memory; false when there is nothing to do, or somebody is at it.
+    fn begin_memory(&self) -> bool {
+        let begun = self.memory.begin();
+        match begun {
+            Begun::Nothing => {}
+            Begun::Done => self.memory.to_front.announce(),
+            Begun::Shared => self.team.hand_out(),
+        }
+        begun != Begun::Nothing
+    }
+
+    /// Ends a step of the memory.
+    fn finish_memory(&self) {
+        if self.memory.finish() == Begun::Shared {
+            self.team.hand_out();
+        }
+        self.memory.to_front.announce();
+    }
+
+    /// Advances a partition in a step of the memory; false when none is left.
+    fn push_memory(&self) -> bool {
+        self.team.push(|number| self.memory.advance(number), || self.finish_memory())
+    }
+
+    /// Lets both sides advance until the front has gone `most` steps, or the kernel has ended; gives the steps.
     ///
     /// # Errors
     /// When a CTA cannot be had.
-    pub fn phase(
+    pub fn advance(
         &self,
-        plan: &Plan,
+        most: u32,
         launch: &mut Launch,
         roster: &mut Roster<WORDS>,
-    ) -> Result<()> {
-        let shared = &self.plan;
-        let network = self.replies.lock().expect(NO_PANIC).clock();
-        shared.owing.store(plan.memory.owing.0, Ordering::Relaxed);
-        shared.idle.store(plan.memory.idle.0, Ordering::Relaxed);
-        shared.network.store(network.0, Ordering::Relaxed);
-        self.behind.store(self.partitions.len(), Ordering::Relaxed);
-        self.team.begin();
-        let outcome = self.advance_front(plan, launch, roster);
-        self.team.end(|number| self.partition(number));
+    ) -> Result<u32> {
+        let mut all = self.lock();
+        let Floor { mut front, memory } = all.floor(roster);
+        let known = memory.known(self.delays.needs_from(front.requests.clock()));
+        self.tell_memory(&mut front, launch);
+        drop(all);
+        self.memory.open();
+        let outcome = self.advance_front(most, known, launch, roster);
+        self.memory.close();
+        let mut waits = 0;
+        while self.memory.is_busy() {
+            if !self.push_memory() {
+                self.team.wait(&mut waits);
+            }
+        }
+        let mut all = self.lock();
+        let Floor { mut front, mut memory } = all.floor(roster);
+        self.memory.to_memory.read(|letter| memory.accept(&mut letter.arrived));
+        self.memory.to_front.read(|letter| front.hear(letter));
         outcome
     }
 
-    /// The nodes, together, and the request network in turn.
+    /// The front, as far as the news allow; while it waits for them, this thread takes part in what the memory does.
     fn advance_front(
         &self,
-        plan: &Plan,
+        most: u32,
+        mut known: Known,
         launch: &mut Launch,
         roster: &mut Roster<WORDS>,
-    ) -> Result<()> {
-        let shared = &self.plan;
-        shared.replies.store(plan.nodes.replies.0, Ordering::Relaxed);
-        let (mut next, mut are_shared) = (Some(plan.nodes), plan.are_shared);
-        while let Some(bounds) = next {
-            if are_shared {
-                shared.places.store(bounds.places.0, Ordering::Relaxed);
-                shared.more_ctas.store(bounds.more_ctas, Ordering::Relaxed);
-                self.team.round(|number| self.node(number));
+    ) -> Result<u32> {
+        let (mut steps, mut waits) = (0, 0);
+        let clock = self.requests.lock().expect(NO_PANIC).clock();
+        let mut last = Outcome { end: clock, clock, acts: [usize::MAX; 2], is_over: false };
+        while steps < most && !last.is_over {
+            let may_go_on = last.clock == last.end && last.end < known.replies;
+            if may_go_on || self.memory.to_front.is_new() {
+                last = self.step_front(&mut known, last.acts, launch, roster)?;
+                steps += 1;
+            } else if !self.push_memory() && !self.begin_memory() {
+                self.team.wait(&mut waits);
+                continue;
             }
-            let mut nodes: Vec<_> = self.lock_nodes().collect();
-            let requests = &mut *self.requests.lock().expect(NO_PANIC);
-            let mut front = Front { nodes: &mut nodes, requests, roster };
-            if !are_shared {
-                front.advance_nodes(&bounds);
-            }
-            next = front.settle(launch, Then::CatchUp(bounds), plan.slices)?;
-            are_shared = next.is_some_and(|bounds| front.is_worth_sharing(&bounds));
+            waits = 0;
         }
-        Ok(())
+        Ok(steps)
     }
 
-    /// A node, as far as it can go.
+    /// A part of the way that the front may go with the news of the memory: the nodes, together, and the request network in
+    /// turn. Tells the memory. The last step had so many `acts`.
+    fn step_front(
+        &self,
+        known: &mut Known,
+        mut acts: [usize; 2],
+        launch: &mut Launch,
+        roster: &mut Roster<WORDS>,
+    ) -> Result<Outcome> {
+        let mut all = self.lock_front();
+        let mut front = all.front(roster);
+        if self.memory.to_front.is_new() {
+            *known = self.memory.to_front.read(|letter| {
+                front.hear(letter);
+                letter.known
+            });
+        }
+        let places = front.requests.clock();
+        let may_go = known.replies.since(places);
+        let memory_may_go = self.delays.needs_from(places).since(known.clock);
+        if is_behind(memory_may_go, may_go) {
+            // Before others have taken it: at the end of this step nothing might be left to take.
+            self.push_memory();
+        }
+        let end = known.replies.min(places + step(may_go, memory_may_go));
+        let more_ctas = launch.has_more();
+        let mut next = Some(Bounds { replies: end, places, more_ctas, every_cycle: false });
+        let mut round = 0;
+        front.begin();
+        while let Some(bounds) = next {
+            // There will be about as much to do as in the last round of its kind.
+            acts[round] = if acts[round] >= WORTH_SHARING {
+                drop(all);
+                let acts = self.advance_nodes(&bounds, &roster.behind);
+                all = self.lock_front();
+                front = all.front(roster);
+                front.note_advance(&bounds);
+                acts
+            } else {
+                front.advance_nodes(&bounds)
+            };
+            round = 1;
+            next = front.settle(launch, Then::CatchUp, &bounds, known.slices)?;
+        }
+        let is_over = !launch.has_more() && front.is_idle();
+        if !is_over {
+            // After the kernel's end the request network has no clock.
+            self.tell_memory(&mut front, launch);
+        }
+        Ok(Outcome { end, clock: front.requests.clock(), acts, is_over })
+    }
+
+    /// The nodes that are `behind`, by all threads; gives the cycles in which they did anything, together.
+    fn advance_nodes(&self, bounds: &Bounds, behind: &Ports<WORDS>) -> usize {
+        let round = &self.round;
+        round.replies.store(bounds.replies.0, Ordering::Relaxed);
+        round.places.store(bounds.places.0, Ordering::Relaxed);
+        round.more_ctas.store(bounds.more_ctas, Ordering::Relaxed);
+        round.acts.store(0, Ordering::Relaxed);
+        for (number, place) in round.behind.iter().enumerate() {
+            place.store(behind.contains(number), Ordering::Relaxed);
+        }
+        self.team.round(|number| self.node(number));
+        round.acts.load(Ordering::Relaxed)
+    }
+
+    /// A node, as far as it goes in this round.
     fn node(&self, number: usize) {
-        let plan = &self.plan;
+        let round = &self.round;
+        if !round.behind[number].load(Ordering::Relaxed) {
+            return;
+        }
         let bounds = Bounds {
-            replies: cycle(&plan.replies),
-            places: cycle(&plan.places),
-            more_ctas: plan.more_ctas.load(Ordering::Relaxed),
+            replies: Cycle(round.replies.load(Ordering::Relaxed)),
+            places: Cycle(round.places.load(Ordering::Relaxed)),
+            more_ctas: round.more_ctas.load(Ordering::Relaxed),
             every_cycle: false,
         };
-        self.nodes[number].lock().expect(NO_PANIC).advance(&bounds);
+        let acts = self.nodes[number].lock().expect(NO_PANIC).advance(&bounds);
+        round.acts.fetch_add(acts, Ordering::Relaxed);
     }
 
-    /// A partition, as far as it can go.
-    fn partition(&self, number: usize) {
-        let plan = &self.plan;
-        let reach = Reach { owing: cycle(&plan.owing), idle: cycle(&plan.idle) };
-        self.partitions[number].lock().expect(NO_PANIC).advance(&reach, cycle(&plan.network));
-        if self.behind.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.finish_memory(&reach);
-        }
+    /// Tells the memory how far the front has come.
+    fn tell_memory(&self, front: &mut Front<MutexGuard<'a, Node>, WORDS>, launch: &Launch) {
+        let reach = front.memory_reach(launch, &self.delays);
+        self.memory.to_memory.write(|letter| {
+            hand_on(&mut front.requests.arrived, &mut letter.arrived);
+            (letter.reach, letter.clock) = (reach, front.requests.clock());
+        });
+        self.memory.to_memory.announce();
     }
 
-    /// The reply network, and partitions that have stopped where an input of it was full: for whoever is the last
-    /// to advance a partition, while others are at the nodes.
-    fn finish_memory(&self, reach: &Reach) {
-        let mut partitions: Vec<_> = self.lock_partitions().collect();
-        let mut replies = self.replies.lock().expect(NO_PANIC);
-        let partitions = &mut partitions[..];
-        let mut memory = Memory { partitions, replies: &mut replies, delays: self.delays };
-        memory.advance_replies();
-        memory.advance(reach);
-    }
-
-    fn lock_partitions(&self) -> impl Iterator<Item = MutexGuard<'a, Partition>> {
-        self.partitions.iter().map(|partition| partition.lock().expect(NO_PANIC))
-    }
-
-    fn lock_nodes(&self) -> impl Iterator<Item = MutexGuard<'a, Node>> {
-        self.nodes.iter().map(|node| node.lock().expect(NO_PANIC))
-    }
-
-    /// Every part, for the one thread that settles a phase.
-    pub fn lock(&self) -> Locked<'_, WORDS> {
-        Locked {
-            nodes: self.lock_nodes().collect(),
+    /// The front, for one thread.
+    fn lock_front(&self) -> LockedFront<'a, WORDS> {
+        LockedFront {
+            nodes: self.nodes.iter().map(|node| node.lock().expect(NO_PANIC)).collect(),
             requests: self.requests.lock().expect(NO_PANIC),
-            partitions: self.lock_partitions().collect(),
-            replies: self.replies.lock().expect(NO_PANIC),
-            delays: self.delays,
         }
+    }
+
+    /// Every part, for one thread.
+    pub fn lock(&self) -> Locked<'a, WORDS> {
+        Locked { front: self.lock_front(), memory: self.memory.lock() }
     }
 }
 
-/// What was stored of a plan.
-fn cycle(place: &AtomicU64) -> Cycle {
-    Cycle(place.load(Ordering::Relaxed))
+/// The front, locked.
+struct LockedFront<'a, const WORDS: usize> {
+    nodes: Vec<MutexGuard<'a, Node>>,
+    requests: MutexGuard<'a, Requests<WORDS>>,
+}
+
+impl<'a, const WORDS: usize> LockedFront<'a, WORDS> {
+    /// As a front.
+    fn front<'s>(
+        &'s mut self,
+        roster: &'s mut Roster<WORDS>,
+    ) -> Front<'s, MutexGuard<'a, Node>, WORDS> {
+        Front { nodes: &mut self.nodes, requests: &mut self.requests, roster }
+    }
+}
+
+/// Every part, locked.
+pub struct Locked<'a, const WORDS: usize> {
+    front: LockedFront<'a, WORDS>,
+    memory: LockedMemory<'a, WORDS>,
+}
+
+impl<'a, const WORDS: usize> Locked<'a, WORDS> {
+    /// As a floor.
+    pub fn floor<'s>(
+        &'s mut self,
+        roster: &'s mut Roster<WORDS>,
+    ) -> Floor<'s, MutexGuard<'a, Node>, MutexGuard<'a, Partition>, WORDS> {
+        Floor { front: self.front.front(roster), memory: self.memory.memory() }
+    }
 }
 
 /// The order in which a thread, one of so many, takes nodes. The first helper has the memory to advance, and takes the last
@@ -211,26 +343,5 @@ fn partition_order((thread, threads): (usize, usize), partitions: usize) -> Box<
             let first = (thread - 1) * partitions / (threads - 1);
             (0..partitions).map(|offset| (first + offset) % partitions).collect()
         }
-    }
-}
-
-/// Every part, locked.
-pub struct Locked<'a, const WORDS: usize> {
-    nodes: Vec<MutexGuard<'a, Node>>,
-    requests: MutexGuard<'a, Requests<WORDS>>,
-    partitions: Vec<MutexGuard<'a, Partition>>,
-    replies: MutexGuard<'a, Replies<WORDS>>,
-    delays: Delays,
-}
-
-impl<'a, const WORDS: usize> Locked<'a, WORDS> {
-    /// As a floor.
-    pub fn floor<'s>(
-        &'s mut self,
-        roster: &'s mut Roster<WORDS>,
-    ) -> Floor<'s, MutexGuard<'a, Node>, MutexGuard<'a, Partition>, WORDS> {
-        let Locked { nodes, requests, partitions, replies, delays } = self;
-        let memory = Memory { partitions, replies, delays: *delays };
-        Floor { front: Front { nodes, requests, roster }, memory }
     }
 }

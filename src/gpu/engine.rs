@@ -10,6 +10,7 @@ use super::dispatch::Dispatch;
 use super::floor::Floor;
 use super::front::{Front, Launch, Roster};
 use super::memory::{Delays, Memory};
+use super::memory_side::PARTS;
 use super::node::Node;
 use super::pace::Pace;
 use super::partition::{Partition, Reach};
@@ -206,17 +207,18 @@ impl<const WORDS: usize> Engine<WORDS> {
                 if !launch.has_more() && floor.front.is_idle() {
                     break;
                 }
-                if let Some(plan) = pace.ask(|| floor.worthy_plan(&launch)) {
+                // Alone, each side goes on by all that both together may.
+                let mut phases = PARTS as u32;
+                if pace.ask(|| floor.is_worth_sharing(&launch)) {
                     drop(all);
-                    crew.phase(&plan, &mut launch, &mut roster)?;
+                    phases = crew.advance(pace.phases(), &mut launch, &mut roster)?;
                     all = crew.lock();
-                    all.floor(&mut roster).exchange();
                 } else {
                     floor.window(&mut launch)?;
                 }
                 let floor = all.floor(&mut roster);
                 watch.look(&floor, launch.started)?;
-                pace.end_phase(|| floor.front.retired());
+                pace.pass(phases, || floor.front.retired());
             }
             Ok(all.floor(&mut roster).front.end(&launch))
         })?;

@@ -5,6 +5,9 @@ use std::ops::DerefMut;
 use super::dispatch::Dispatch;
 use super::memory::Delays;
 use super::node::{Bounds, Node};
+use super::partition::Reach;
+use super::post::ToFront;
+use super::replies::Coming;
 use super::requests::Requests;
 use crate::error::Result;
 use crate::isa::Cta;
@@ -39,10 +42,10 @@ impl Launch<'_> {
 /// What an SM does that has got a CTA.
 #[derive(Clone, Copy, Debug)]
 pub enum Then {
-    /// It advances within the bounds.
-    GoOn(Bounds),
-    /// It advances within the bounds, but no further than it takes to know who gets the next CTA.
-    CatchUp(Bounds),
+    /// It advances as far as it may.
+    GoOn,
+    /// It advances no further than it takes to know who gets the next CTA.
+    CatchUp,
 }
 
 /// The nodes and the request network, lent for a while.
@@ -59,6 +62,8 @@ pub struct Roster<const WORDS: usize> {
     pub turn: usize,
     /// SMs that may do something before the kernel ends: all as long as there are CTAs.
     awake: Ports<WORDS>,
+    /// Of these, the ones that have not come as far as the replies are known.
+    pub behind: Ports<WORDS>,
 }
 
 impl<const WORDS: usize> Roster<WORDS> {
@@ -66,7 +71,7 @@ impl<const WORDS: usize> Roster<WORDS> {
     pub fn new(turn: usize, sms: usize) -> Self {
         let mut awake = Ports::default();
         (0..sms).for_each(|sm| awake.set(sm, true));
-        Roster { turn, awake }
+        Roster { turn, awake, behind: awake }
     }
 }
 
@@ -103,10 +108,15 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
         self.nodes.iter().fold(launch.end, |end, node| end.max(node.busy_to()))
     }
 
+    /// How far the memory may go, when all is told.
+    pub fn memory_reach(&self, launch: &Launch, delays: &Delays) -> Reach {
+        let owing = delays.needs_from(self.requests.clock());
+        Reach { owing, idle: owing.min(self.busy_to_at_least(launch, delays, owing)) }
+    }
+
     /// The kernel does not end before this cycle, as far as is known: the memory must not count a cycle that
-    /// is the next kernel's.
-    pub fn busy_to_at_least(&self, launch: &Launch, delays: &Delays) -> Cycle {
-        let known = delays.needs_from(self.requests.clock());
+    /// is the next kernel's. A request that is on its way is looked at in cycle `owing` or later.
+    fn busy_to_at_least(&self, launch: &Launch, delays: &Delays, owing: Cycle) -> Cycle {
         let mut end = launch.end;
         let mut least = Cycle::NEVER;
         for node in self.awake() {
@@ -121,7 +131,7 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
             end = end.max(least + (left - 1));
         }
         if !self.requests.is_empty() {
-            end = end.max(known + 1);
+            end = end.max(owing + 1);
         }
         match self.requests.last_arrival() {
             Some(arrival) => end.max(delays.needs_from(arrival) + 1),
@@ -133,50 +143,73 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
     /// `slices`.
     pub fn advance(&mut self, launch: &mut Launch, bounds: Bounds, slices: Cycle) -> Result<()> {
         let mut next = Some(bounds);
+        self.begin();
         while let Some(bounds) = next {
             self.advance_nodes(&bounds);
-            next = self.settle(launch, Then::GoOn(bounds), slices)?;
+            next = self.settle(launch, Then::GoOn, &bounds, slices)?;
         }
         Ok(())
     }
 
-    /// The nodes as far as they can go.
-    pub fn advance_nodes(&mut self, bounds: &Bounds) {
-        for sm in self.roster.awake.iter() {
-            self.nodes[sm].advance(bounds);
+    /// Hears of the memory.
+    pub fn hear(&mut self, letter: &mut ToFront) {
+        self.expect(&mut letter.replies);
+        for (slice, cycle) in letter.left.drain(..) {
+            self.requests.note_leave(slice, cycle);
+        }
+    }
+
+    /// Tells the SMs of replies on their way.
+    pub fn expect(&mut self, replies: &mut Vec<Coming>) {
+        for coming in replies.iter() {
+            self.nodes[usize::from(coming.reply.sm)].expect(coming);
+        }
+        replies.clear();
+    }
+
+    /// Begins with what the memory has told: every node may go on.
+    pub fn begin(&mut self) {
+        self.roster.behind = self.roster.awake;
+    }
+
+    /// The nodes that are behind, as far as they can go; gives the cycles in which they did anything, together.
+    pub fn advance_nodes(&mut self, bounds: &Bounds) -> usize {
+        let acts = self.roster.behind.iter().map(|sm| self.nodes[sm].advance(bounds)).sum();
+        self.note_advance(bounds);
+        acts
+    }
+
+    /// The nodes that are behind have gone as far as they can.
+    pub fn note_advance(&mut self, bounds: &Bounds) {
+        for sm in self.roster.behind.iter() {
+            self.roster.behind.set(sm, self.nodes[sm].clock() < bounds.replies);
         }
     }
 
     /// The nodes that can do something within these bounds.
-    pub fn at_work(&self, bounds: &Bounds) -> impl Iterator<Item = &Node> {
-        let end = bounds.replies;
-        self.awake().filter(move |node| node.has_work(end))
+    pub fn at_work(&self, bounds: &Bounds) -> usize {
+        self.awake().filter(|node| node.has_work(bounds)).count()
     }
 
-    /// Whether what the nodes can do is worth other threads' while.
-    pub fn is_worth_sharing(&self, bounds: &Bounds) -> bool {
-        self.at_work(bounds).nth(WORTH_SHARING - 1).is_some()
-    }
-
-    /// What follows after the nodes advanced within the bounds of `then`: CTAs for those that wait for one, and the request
-    /// network. A place in a miss queue becomes free without a delay, so that nodes and network go on in turn: gives how
-    /// far the nodes can go with the news of the network, and none where they need those of the memory.
+    /// What follows after the nodes advanced within `bounds`: CTAs for those that wait for one, and the request network. A
+    /// place in a miss queue becomes free without a delay, so that nodes and network go on in turn: gives how far the nodes
+    /// can go with the news of the network, and none where they need those of the memory.
     pub fn settle(
         &mut self,
         launch: &mut Launch,
         then: Then,
+        bounds: &Bounds,
         slices: Cycle,
     ) -> Result<Option<Bounds>> {
-        let (Then::GoOn(bounds) | Then::CatchUp(bounds)) = then;
         let started = launch.started;
-        self.start_ctas(launch, Some(then))?;
+        self.start_ctas(launch, Some((then, bounds)))?;
         self.tell_requests(launch.has_more());
         self.requests.advance(bounds.replies, slices);
         self.tell_left();
         let places = self.requests.clock();
         let has_news = places > bounds.places || launch.started > started;
         let more = has_news && places < bounds.replies;
-        Ok(more.then_some(Bounds { places, more_ctas: launch.has_more(), ..bounds }))
+        Ok(more.then_some(Bounds { places, more_ctas: launch.has_more(), ..*bounds }))
     }
 
     /// From the SMs to the request network.
@@ -195,29 +228,28 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
 
     /// From the request network to the SMs.
     pub fn tell_left(&mut self) {
-        for sm in self.requests.left().iter() {
-            self.nodes[sm].note_leaves(self.requests.take_left(sm));
+        for (sm, cycle) in self.requests.left.drain(..) {
+            self.nodes[usize::from(sm)].note_leave(cycle);
         }
     }
 
     /// Hands out CTAs, at most one an SM and cycle, to the SMs in turn; never before all SMs have come so far.
-    /// SMs that got one advance again, as `then` says; without it they wait for the next cycle.
-    pub fn start_ctas(&mut self, launch: &mut Launch, then: Option<Then>) -> Result<()> {
+    /// SMs that got one advance again within the bounds, as `then` says; without it they wait for the next cycle.
+    pub fn start_ctas(&mut self, launch: &mut Launch, then: Option<(Then, &Bounds)>) -> Result<()> {
         while launch.has_more() {
             let Some(at) = self.next_wait() else { return Ok(()) };
             if self.nodes.iter().any(|node| node.clock() <= at) {
                 return Ok(());
             }
             self.start_ctas_at(at, launch)?;
-            let Some(then) = then else { continue };
-            let (Then::GoOn(bounds) | Then::CatchUp(bounds)) = then;
+            let Some((then, bounds)) = then else { continue };
             let end = match (then, self.next_wait()) {
+                (Then::GoOn, _) => bounds.replies,
                 // Others wait for CTAs of later cycles: whether they are the next is soon known.
-                (Then::CatchUp(_), Some(wait)) => bounds.replies.min(wait + 1),
-                (Then::CatchUp(_), None) => return Ok(()),
-                _ => bounds.replies,
+                (Then::CatchUp, Some(wait)) => bounds.replies.min(wait + 1),
+                (Then::CatchUp, None) => return Ok(()),
             };
-            let bounds = Bounds { replies: end, more_ctas: launch.has_more(), ..bounds };
+            let bounds = Bounds { replies: end, more_ctas: launch.has_more(), ..*bounds };
             for node in self.nodes.iter_mut().filter(|node| node.clock() < end) {
                 node.advance(&bounds);
             }

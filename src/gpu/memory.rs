@@ -7,11 +7,12 @@ use std::ops::DerefMut;
 
 use super::clocks::Clocks;
 use super::partition::{Partition, Reach};
+use super::post::Known;
 use super::replies::Replies;
+use super::requests::Arrived;
 use crate::config::Machine;
 use crate::dram::Controller;
 use crate::l2::Slice;
-use crate::parts::Request;
 use crate::units::Cycle;
 
 /// The times that matter to those who send requests.
@@ -60,10 +61,13 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
         self.replies.prepare();
     }
 
-    /// Takes a request that the network brought to `slice` in cycle `core`.
-    pub fn accept(&mut self, slice: usize, core: Cycle, request: &Request) {
-        let (partition, part) = self.replies.home(slice);
-        self.partitions[partition].accept(part, core, request);
+    /// Takes the requests that the network brought to the slices.
+    pub fn accept(&mut self, arrived: &mut Vec<Arrived>) {
+        for Arrived { request, cycle, slice } in arrived.iter() {
+            let (partition, part) = self.replies.home(usize::from(*slice));
+            self.partitions[partition].accept(part, *cycle, request);
+        }
+        arrived.clear();
     }
 
     /// Every reply that an SM takes before this cycle is on its way, when all requests are known that matter
@@ -73,9 +77,23 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
         self.replies.known_to(silent.map_or(known, |silent| silent.min(known)))
     }
 
+    /// What the front may know, when all requests are known that matter before `known`.
+    pub fn known(&self, known: Cycle) -> Known {
+        Known {
+            replies: self.replies_known_to(known),
+            slices: self.slices_clock(),
+            clock: self.clock(),
+        }
+    }
+
     /// True when no reply is owed.
     pub fn is_idle(&self) -> bool {
         self.partitions.iter().all(|partition| partition.is_idle())
+    }
+
+    /// The partitions that can do something within `reach`, as far as known.
+    pub fn at_work(&self, reach: &Reach) -> usize {
+        self.partitions.iter().filter(|partition| partition.has_work(reach)).count()
     }
 
     /// Advances within `reach`: every part as far as a reply is owed.

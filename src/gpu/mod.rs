@@ -5,7 +5,9 @@
 //! its two halves may go and carries the news between them. `front.rs` is the one, of `node.rs` and `requests.rs`, and
 //! `memory.rs` the other, of `partition.rs` and `replies.rs`; `station.rs` is a slice with its doors, `handover.rs` what
 //! slices hand on.
-//! `crew.rs`, `team.rs`, `pace.rs` and `ahead.rs` are for threads; `widths.rs` chooses how large sets of ports are.
+//! For threads, `crew.rs` advances the front and `memory_side.rs` the memory at the same time, by the letters of `post.rs`;
+//! `team.rs` shares tasks, `pace.rs` judges whether that pays, `ahead.rs` executes CTAs ahead. `widths.rs` chooses how large
+//! sets of ports are.
 
 mod ahead;
 mod channel;
@@ -17,10 +19,12 @@ mod floor;
 mod front;
 mod handover;
 mod memory;
+mod memory_side;
 mod node;
 mod occupancy;
 mod pace;
 mod partition;
+mod post;
 mod replies;
 mod requests;
 mod station;
@@ -28,8 +32,10 @@ mod statistics;
 mod team;
 mod widths;
 
-/// Events that a list of news has room for at first: as many as come in one window on most machines.
+/// Events that a list of one part's news has room for at first: as many as come in one window on most machines.
 const EVENTS: usize = 512;
+/// The same of all parts' news.
+const ALL_EVENTS: usize = 8 * EVENTS;
 
 pub use engine::{Progress, Stepping};
 pub use statistics::{Components, KernelStatistics, Ledgers, total};

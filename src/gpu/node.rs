@@ -131,40 +131,57 @@ impl Node {
         if self.sm.is_idle() && !more_ctas { Cycle::NEVER } else { self.clock + 1 }
     }
 
-    /// Whether anything happens here before cycle `end`, as far as known.
-    pub fn has_work(&self, end: Cycle) -> bool {
-        self.next_event(self.sm.is_refused()) < end
+    /// Whether anything happens here within the bounds, as far as known.
+    pub fn has_work(&self, bounds: &Bounds) -> bool {
+        let is_stuck = self.sm.is_refused();
+        let event = self.next_event(is_stuck).max(self.clock);
+        let is_kept = self.next_leave > event && self.may_find_no_place(event, bounds);
+        event < self.end(is_stuck, bounds) && !is_kept
     }
 
-    /// Advances until a bound is reached.
-    pub fn advance(&mut self, bounds: &Bounds) {
+    /// How far it may go.
+    #[inline]
+    fn end(&self, is_stuck: bool, bounds: &Bounds) -> Cycle {
+        let mut end = bounds.replies;
+        if bounds.more_ctas && self.sm.has_room() {
+            end = end.min(Cycle(self.cta_due().0.saturating_add(1)));
+        }
+        // A refused access is tried again when a place becomes free, which may not be known yet.
+        if is_stuck && self.next_leave == Cycle::NEVER && self.l1.is_miss_queue_full() {
+            end = end.min(bounds.places);
+        }
+        end
+    }
+
+    /// Whether an access may find no place in the miss queue in cycle `now`, as far as known.
+    #[inline]
+    fn may_find_no_place(&self, now: Cycle, bounds: &Bounds) -> bool {
+        now >= bounds.places
+            && self.sm.may_access()
+            && self.l1.miss_queue_room() < self.sm.accesses_per_cycle()
+    }
+
+    /// Advances until a bound is reached; gives the cycles in which anything happened on the way.
+    pub fn advance(&mut self, bounds: &Bounds) -> usize {
+        let mut acts = 0;
         loop {
-            let mut end = bounds.replies;
-            if bounds.more_ctas && self.sm.has_room() {
-                end = end.min(Cycle(self.cta_due().0.saturating_add(1)));
-            }
-            // A refused access is tried again when a place becomes free, which may not be known yet.
             let is_stuck = self.sm.is_refused();
-            if is_stuck && self.next_leave == Cycle::NEVER && self.l1.is_miss_queue_full() {
-                end = end.min(bounds.places);
-            }
+            let end = self.end(is_stuck, bounds);
             let mut event = self.clock;
             if !bounds.every_cycle {
                 event = event.max(self.next_event(is_stuck));
             }
             if event >= end {
                 self.clock = self.clock.max(end);
-                return;
+                return acts;
             }
             self.free_places(event);
-            if event >= bounds.places
-                && self.sm.may_access()
-                && self.l1.miss_queue_room() < self.sm.accesses_per_cycle()
-            {
+            if self.may_find_no_place(event, bounds) {
                 self.clock = event;
-                return;
+                return acts;
             }
             self.tick(event, bounds.every_cycle);
+            acts += 1;
         }
     }
 
@@ -254,24 +271,24 @@ impl Node {
         }
     }
 
-    /// Hears of replies on their way here, in order.
-    pub fn expect(&mut self, replies: &[Coming]) {
-        begin_anew(&mut self.inbox);
-        self.inbox.extend(replies);
-        self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |coming| coming.at);
+    /// Hears of a reply on its way here, after those before it.
+    #[inline]
+    pub fn expect(&mut self, coming: &Coming) {
+        if self.inbox.is_empty() {
+            // It begins with its first place again: in little storage it stays in the processor's caches.
+            self.inbox.clear();
+            self.next_reply = coming.at;
+        }
+        self.inbox.push_back(*coming);
     }
 
-    /// Hears when the next requests leave the miss queue, in order.
-    pub fn note_leaves(&mut self, leaves: impl Iterator<Item = Cycle>) {
-        begin_anew(&mut self.leaves);
-        self.leaves.extend(leaves);
-        self.next_leave = self.leaves.front().copied().unwrap_or(Cycle::NEVER);
-    }
-}
-
-/// A queue that is empty begins with its first place again: in little storage it stays in the processor's caches.
-fn begin_anew<T>(queue: &mut VecDeque<T>) {
-    if queue.is_empty() {
-        queue.clear();
+    /// Hears when the next request leaves the miss queue.
+    #[inline]
+    pub fn note_leave(&mut self, cycle: Cycle) {
+        if self.leaves.is_empty() {
+            self.leaves.clear();
+            self.next_leave = cycle;
+        }
+        self.leaves.push_back(cycle);
     }
 }

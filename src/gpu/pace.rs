@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-/// Phases of a block: all that are worth it are shared, or none.
-const BLOCK: u32 = 32;
+/// Phases of a block, steps of the front: all that are worth it are shared, or none.
+const BLOCK: u32 = 48;
 /// Phases of a block in which the other way is tried.
-const TRIAL: u32 = 8;
+const TRIAL: u32 = 12;
 /// Phases that are not asked after one that was not worth sharing, itself included: to ask takes time as well.
-const REST: u32 = 4;
+const REST: u32 = 12;
 /// Blocks between two trials: so many at first, and twice as many after each that changes nothing, up to a limit.
 const FIRST_WAIT: u32 = 4;
 const LONGEST_WAIT: u32 = 64;
@@ -65,26 +65,31 @@ impl Pace {
         self.is_shared != self.is_trial
     }
 
-    /// The plan of the next phase, if it is to be shared: where phases are shared, and `plan` finds it worth while. After one
-    /// that is not, some are not asked.
+    /// Whether the next phase is to be shared: where phases are shared, and it is found worth while. After one that is not,
+    /// some are not asked.
     #[inline]
-    pub fn ask<T>(&mut self, plan: impl FnOnce() -> Option<T>) -> Option<T> {
+    pub fn ask(&mut self, is_worthy: impl FnOnce() -> bool) -> bool {
         if !self.is_shared() || self.rest > 0 {
-            return None;
+            return false;
         }
-        let plan = plan();
-        if plan.is_none() {
+        let is_worthy = is_worthy();
+        if !is_worthy {
             self.rest = REST;
         }
-        plan
+        is_worthy
     }
 
-    /// A phase is over; `work` says how much is done by now. Cycles would not do: in the last ones of a kernel there is less
-    /// to do, whichever way they go.
+    /// Phases left of those that go the same way.
+    pub fn phases(&self) -> u32 {
+        self.phases
+    }
+
+    /// So many phases are over; `work` says how much is done by now. Cycles would not do: in the last ones of a kernel there is
+    /// less to do, whichever way they go.
     #[inline]
-    pub fn end_phase(&mut self, work: impl FnOnce() -> u64) {
-        self.phases -= 1;
-        self.rest = self.rest.saturating_sub(1);
+    pub fn pass(&mut self, phases: u32, work: impl FnOnce() -> u64) {
+        self.phases = self.phases.saturating_sub(phases);
+        self.rest = self.rest.saturating_sub(phases);
         if self.phases == 0 {
             let (now, work) = (Instant::now(), work());
             self.end_block(now - self.began, work - self.from);
@@ -153,12 +158,12 @@ mod tests {
     fn a_kernel_may_end_in_the_middle_of_a_trial() {
         let mut pace = Pace::new();
         while !pace.is_trial {
-            pace.end_phase(|| 100);
+            pace.pass(1, || 100);
         }
         pace.begin(100);
         assert!(pace.is_trial);
         for done in 0..10 * BLOCK {
-            pace.end_phase(|| u64::from(100 + done));
+            pace.pass(1, || u64::from(100 + done));
         }
     }
 
@@ -168,12 +173,12 @@ mod tests {
         pace.begin(7);
         for phase in 0..BLOCK {
             let mut is_asked = false;
-            let plan = pace.ask(|| {
+            let is_worthy = pace.ask(|| {
                 is_asked = true;
-                None::<()>
+                false
             });
-            assert_eq!((plan, is_asked), (None, phase % REST == 0));
-            pace.end_phase(|| 8);
+            assert_eq!((is_worthy, is_asked), (false, phase % REST == 0));
+            pace.pass(1, || 8);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::units::Cycle;
 
 /// How far the memory may advance. A kernel does not end before its last request is answered, and no part of the memory may
 /// count a cycle that is the next kernel's.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Reach {
     /// To this cycle, where a reply is owed.
     pub owing: Cycle,

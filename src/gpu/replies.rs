@@ -1,11 +1,11 @@
 //! The way from the L2 slices to the SMs.
 
-use super::EVENTS;
 use super::clocks::Clocks;
 use super::handover::{Departure, note_departure};
 use super::partition::Partition;
+use super::{ALL_EVENTS, EVENTS};
 use crate::config::Machine;
-use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
+use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Sent};
 use crate::parts::Reply;
 use crate::units::Cycle;
 
@@ -46,10 +46,8 @@ pub struct Replies<const WORDS: usize> {
     inlets: Box<[Inlet]>,
     /// Partitions by the cycle of the first of them.
     departures: Calendar<WORDS>,
-    /// By SM: replies to be told to it.
-    coming: Box<[Vec<Coming>]>,
-    /// SMs with such news.
-    replied: Ports<WORDS>,
+    /// For the SMs: replies on their way.
+    pub coming: Vec<Coming>,
     /// By SM: the cycle in which it took its last reply.
     taken: Box<[Cycle]>,
     /// The slices whose replies left their input, and when, to be told to them.
@@ -78,10 +76,9 @@ impl<const WORDS: usize> Replies<WORDS> {
                 .map(|_| Inlet { departures: Vec::with_capacity(EVENTS), next: 0 })
                 .collect(),
             departures: Calendar::default(),
-            coming: (0..sms).map(|_| Vec::with_capacity(EVENTS)).collect(),
-            replied: Ports::default(),
+            coming: Vec::with_capacity(ALL_EVENTS),
             taken: vec![Cycle(0); sms].into(),
-            left: Vec::with_capacity(EVENTS),
+            left: Vec::with_capacity(ALL_EVENTS),
             clock: Cycle(0),
             every_cycle,
         }
@@ -140,19 +137,6 @@ impl<const WORDS: usize> Replies<WORDS> {
         self.clocks.noc.core_cycle_of(tick + self.crossbar.least_delay())
     }
 
-    /// The SMs to be told of replies.
-    #[inline]
-    pub fn replied(&self) -> &Ports<WORDS> {
-        &self.replied
-    }
-
-    /// Tells `note` of the replies that went on their way to `sm` since the last time.
-    pub fn take_coming(&mut self, sm: usize, note: impl FnOnce(&[Coming])) {
-        self.replied.set(sm, false);
-        note(&self.coming[sm]);
-        self.coming[sm].clear();
-    }
-
     /// The slices whose replies left their input of the network, as [`Replies::home`] says, and when, since the
     /// last time.
     pub fn take_left(&mut self) -> impl Iterator<Item = ((usize, usize), Cycle)> {
@@ -190,12 +174,11 @@ impl<const WORDS: usize> Replies<WORDS> {
             self.take_in(now, Cycle(ticks.start));
         }
         for tick in ticks {
-            let Replies { clocks, crossbar, coming, replied, left, taken, .. } = self;
+            let Replies { clocks, crossbar, coming, left, taken, .. } = self;
             let noc = &clocks.noc;
             crossbar.tick_observed(Cycle(tick), &mut |sent: Sent<'_, Reply>| {
                 let at = noc.core_cycle_of(sent.arrives);
-                coming[sent.output].push(Coming { reply: *sent.packet, at });
-                replied.set(sent.output, true);
+                coming.push(Coming { reply: *sent.packet, at });
                 left.push((sent.input, now));
                 // Its SM takes one a cycle, which makes room in the next.
                 let taken = &mut taken[sent.output];

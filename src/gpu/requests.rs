@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::EVENTS;
+use super::ALL_EVENTS;
 use super::clocks::Clocks;
 use super::occupancy::Occupancy;
 use crate::config::Machine;
@@ -21,15 +21,6 @@ impl Packet for Request {
     }
 }
 
-/// What is known of one SM.
-#[derive(Clone, Debug)]
-struct Port {
-    /// Requests in its miss queue, oldest first.
-    waiting: VecDeque<Request>,
-    /// When requests left the queue, to be told to the SM.
-    left: Vec<Cycle>,
-}
-
 /// What is known of one slice.
 #[derive(Clone, Debug)]
 struct Door {
@@ -37,41 +28,31 @@ struct Door {
     places: Occupancy,
     /// The first network cycle in which the next one can arrive: one a cycle.
     free_from: Cycle,
-    /// Requests that arrived, to be told to the slice.
-    arrived: Vec<Arrived>,
 }
 
 /// A request that has arrived at a slice. It comes first, so that it is copied as it is aligned.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-struct Arrived {
-    request: Request,
-    cycle: Cycle,
-}
-
-impl Port {
-    /// Of an SM whose miss queue has so many places.
-    fn new(room: usize) -> Self {
-        Port { waiting: VecDeque::with_capacity(room), left: Vec::with_capacity(EVENTS) }
-    }
+pub struct Arrived {
+    /// The request.
+    pub request: Request,
+    /// When.
+    pub cycle: Cycle,
+    /// Where.
+    pub slice: u16,
 }
 
 impl Door {
     /// Of a slice whose input queue has so many places.
     fn new(room: usize) -> Self {
-        Door {
-            places: Occupancy::new(room),
-            free_from: Cycle(0),
-            arrived: Vec::with_capacity(EVENTS),
-        }
+        Door { places: Occupancy::new(room), free_from: Cycle(0) }
     }
 
-    /// A request comes in network cycle `tick`, which is in core cycle `cycle`; there is a place for it.
+    /// A request comes in network cycle `tick`; there is a place for it.
     #[inline]
-    fn take(&mut self, tick: Cycle, cycle: Cycle, request: Request) {
+    fn take(&mut self, tick: Cycle) {
         self.free_from = tick + 1;
         self.places.take(1);
-        self.arrived.push(Arrived { request, cycle });
     }
 }
 
@@ -81,7 +62,8 @@ pub struct Requests<const WORDS: usize> {
     clocks: Clocks,
     map: AddressMap,
     crossbar: Crossbar<Request, WORDS>,
-    ports: Box<[Port]>,
+    /// By SM: requests in its miss queue, oldest first.
+    waiting: Box<[VecDeque<Request>]>,
     /// By SM: cycles before this one need to know of no other request.
     known_to: Box<[Cycle]>,
     /// SMs that may have another at all.
@@ -94,11 +76,11 @@ pub struct Requests<const WORDS: usize> {
     /// cycle in which it may.
     ready: Ports<WORDS>,
     later: Calendar<WORDS>,
-    /// SMs to be told of requests that left.
-    left: Ports<WORDS>,
+    /// For the SMs: whose requests left the miss queue, and when.
+    pub left: Vec<(u16, Cycle)>,
     doors: Box<[Door]>,
-    /// Slices to be told of requests that arrived.
-    arrived: Ports<WORDS>,
+    /// For the slices: requests that arrived.
+    pub arrived: Vec<Arrived>,
     /// Slices to which a request has come that have no place for it.
     full: Ports<WORDS>,
     /// Slices by the network cycle in which a request comes to them.
@@ -125,15 +107,17 @@ impl<const WORDS: usize> Requests<WORDS> {
             clocks,
             map: AddressMap::new(machine),
             crossbar: Crossbar::to_slices(&machine.noc, sms, slices),
-            ports: (0..sms).map(|_| Port::new(machine.l1.miss_queue.size())).collect(),
+            waiting: (0..sms)
+                .map(|_| VecDeque::with_capacity(machine.l1.miss_queue.size()))
+                .collect(),
             known_to: vec![Cycle(0); sms].into(),
             followed: Ports::default(),
             asking: Ports::default(),
             may_leave: vec![Cycle(0); sms].into(),
             ready: Ports::default(),
             later: Calendar::default(),
-            left: Ports::default(),
-            arrived: Ports::default(),
+            left: Vec::with_capacity(ALL_EVENTS),
+            arrived: Vec::with_capacity(ALL_EVENTS),
             full: Ports::default(),
             arrivals: Calendar::default(),
             doors: (0..slices).map(|_| Door::new(Slice::room(&machine.l2))).collect(),
@@ -170,14 +154,14 @@ impl<const WORDS: usize> Requests<WORDS> {
     pub fn prepare(&mut self, now: Cycle) {
         debug_assert!(self.is_empty());
         self.clock = now;
-        for sm in 0..self.ports.len() {
+        for sm in 0..self.waiting.len() {
             self.note_clock(sm, now);
         }
     }
 
     /// Hears of a request in the miss queue of `sm`.
     pub fn note_request(&mut self, sm: usize, request: Request) {
-        let waiting = &mut self.ports[sm].waiting;
+        let waiting = &mut self.waiting[sm];
         if waiting.is_empty() {
             let may_leave = request.stamps.accepted.near(self.clock) + 1;
             self.asking.set(sm, true);
@@ -203,32 +187,6 @@ impl<const WORDS: usize> Requests<WORDS> {
             self.due = self.due.min(leave);
         }
         places.note_leave(leave);
-    }
-
-    /// The SMs to be told of requests that left their miss queue.
-    #[inline]
-    pub fn left(&self) -> &Ports<WORDS> {
-        &self.left
-    }
-
-    /// When requests left the miss queue of `sm`, since the last time.
-    pub fn take_left(&mut self, sm: usize) -> impl Iterator<Item = Cycle> {
-        self.left.set(sm, false);
-        self.ports[sm].left.drain(..)
-    }
-
-    /// The slices to be told of requests that arrived.
-    #[inline]
-    pub fn arrived(&self) -> &Ports<WORDS> {
-        &self.arrived
-    }
-
-    /// Tells `note` of the requests that arrived at `slice`, and when, since the last time.
-    pub fn take_arrived(&mut self, slice: usize, mut note: impl FnMut(Cycle, &Request)) {
-        self.arrived.set(slice, false);
-        let arrived = &mut self.doors[slice].arrived;
-        arrived.iter().for_each(|arrived| note(arrived.cycle, &arrived.request));
-        arrived.clear();
     }
 
     /// Advances to `end`, or as far as what the SMs have told allows, and what is known of the slices, whose
@@ -267,10 +225,10 @@ impl<const WORDS: usize> Requests<WORDS> {
         let next = now.0.saturating_add(1);
         let ticks =
             self.clocks.noc.ticks_before(Cycle(next)).since(self.clocks.noc.ticks_before(now));
-        let knows = |(&known_to, port): (&Cycle, &Port)| {
-            known_to > now || port.waiting.len() as u64 >= ticks.max(1)
+        let knows = |(&known_to, waiting): (&Cycle, &VecDeque<Request>)| {
+            known_to > now || waiting.len() as u64 >= ticks.max(1)
         };
-        self.known_to.iter().zip(&self.ports).all(knows)
+        self.known_to.iter().zip(&self.waiting).all(knows)
     }
 
     /// Whether a request may come to a slice in these ticks that may have no place for it, as far as known.
@@ -322,8 +280,8 @@ impl<const WORDS: usize> Requests<WORDS> {
             // It will find a place there: nothing keeps it on its way.
             let tick = sent.arrives.max(door.free_from);
             let cycle = noc.core_cycle_of(tick);
-            door.take(tick, cycle, *sent.packet);
-            arrived.set(sent.output, true);
+            door.take(tick);
+            arrived.push(Arrived { request: *sent.packet, cycle, slice: sent.output as u16 });
             *last_arrival = (*last_arrival).max(Some(cycle));
             Landing::Expected(door.free_from)
         });
@@ -344,15 +302,14 @@ impl<const WORDS: usize> Requests<WORDS> {
                 }
                 continue;
             }
-            let Port { waiting, left } = &mut self.ports[number];
+            let waiting = &mut self.waiting[number];
             let request = waiting.front().expect("it asks");
             let slice = self.map.slice(request.line, request.sm);
             let bytes = request.data_bytes(self.store_piece, self.mask_bytes);
             let request = self.crossbar.push(tick, (number, slice), bytes, false, request);
             request.stamps.injected = now.into();
             waiting.pop_front();
-            left.push(now);
-            self.left.set(number, true);
+            self.left.push((number as u16, now));
             let Some(front) = waiting.front() else {
                 self.ready.set(number, false);
                 self.asking.set(number, false);
@@ -387,8 +344,8 @@ impl<const WORDS: usize> Requests<WORDS> {
             self.full.set(number, !has_place);
             if has_place {
                 let request = self.crossbar.pop(tick, number).expect("it has arrived");
-                door.take(tick, now, request);
-                self.arrived.set(number, true);
+                door.take(tick);
+                self.arrived.push(Arrived { request, cycle: now, slice: number as u16 });
                 self.last_arrival = self.last_arrival.max(Some(now));
                 let next = self.crossbar.next_arrival(number);
                 if next != Cycle::NEVER {

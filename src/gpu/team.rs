@@ -1,10 +1,9 @@
-//! Threads that share the tasks of a phase.
+//! Threads that share tasks.
 //!
-//! A phase has tasks that do not depend on each other and take long, and rounds of short ones that follow each other, all
-//! handed out by the leader. A thread has an order in which it looks for tasks that nobody has taken: first its own, whose
-//! data is near it, then those of others. So most tasks are done by the same thread each time, and a thread that the system
-//! holds up holds up nobody else. Between rounds the leader goes on with what depends on them, while others may be at the
-//! long tasks; between phases it is alone.
+//! There are long tasks, which are handed out again by whoever has seen the last of them done, and rounds of short ones, which
+//! the leader hands out and sees through. A thread has an order in which it looks for tasks that nobody has taken: first its
+//! own, whose data is near it, then those of others. So most tasks are done by the same thread each time, and a thread that
+//! the system holds up holds up nobody else.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -13,9 +12,7 @@ const PATIENCE: u32 = 1 << 10;
 
 /// What the threads have in common.
 pub struct Team {
-    /// Those of a round.
     short: Tasks,
-    /// Those of a phase.
     long: Tasks,
     over: AtomicBool,
     failed: AtomicBool,
@@ -77,20 +74,21 @@ impl Tasks {
         self.times.0.load(Ordering::Acquire)
     }
 
-    /// Does those of time `time` that nobody has taken.
-    fn take(&self, time: u64, thread: usize, task: &impl Fn(usize)) {
-        for &number in &self.orders[thread] {
+    /// Takes, one after the other, those of time `time` that nobody has taken.
+    fn take(&self, time: u64, thread: usize) -> impl Iterator<Item = usize> {
+        self.orders[thread].iter().copied().filter(move |&number| {
             let taken = &self.tasks[number].0;
             // For who is late, the exchange fails with every task.
-            if taken.load(Ordering::Relaxed) < time
+            taken.load(Ordering::Relaxed) < time
                 && taken
                     .compare_exchange(time - 1, time, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
-            {
-                task(number);
-                self.done.0.fetch_add(1, Ordering::AcqRel);
-            }
-        }
+        })
+    }
+
+    /// One that was taken is done; true when it is the last one this time.
+    fn end(&self) -> bool {
+        self.done.0.fetch_add(1, Ordering::AcqRel) + 1 == self.tasks.len() as u64
     }
 
     /// Whether all are done this time.
@@ -105,13 +103,13 @@ impl Team {
         Team { short, long, over: AtomicBool::new(false), failed: AtomicBool::new(false) }
     }
 
-    /// The life of a helper, thread `thread` from 1 on: takes part in every phase and round, and calls `idle` between them,
-    /// which says whether it found something to do.
+    /// The life of a helper, thread `thread` from 1 on: takes part in everything, calls `last` after the last of the long
+    /// tasks, and `idle` where it finds none, which says whether it found something else to do.
     pub fn help(
         &self,
         thread: usize,
         short: impl Fn(usize),
-        long: impl Fn(usize),
+        (long, last): (impl Fn(usize), impl Fn()),
         idle: impl Fn() -> bool,
     ) {
         let _guard = Guard(&self.failed);
@@ -120,43 +118,56 @@ impl Team {
             let (phases, rounds) = (self.long.times(), self.short.times());
             if phases != phase {
                 phase = phases;
-                self.long.take(phase, thread, &long);
+                self.long.take(phase, thread).for_each(|task| self.do_long(task, &long, &last));
             } else if rounds != round {
                 round = rounds;
-                self.short.take(round, thread, &short);
+                self.short.take(round, thread).for_each(|task| self.do_short(task, &short));
             } else if !idle() {
-                waits += 1;
-                wait(waits);
+                self.wait(&mut waits);
                 continue;
             }
             waits = 0;
         }
     }
 
-    /// Begins a phase.
-    pub fn begin(&self) {
+    fn do_long(&self, number: usize, task: impl Fn(usize), last: impl Fn()) {
+        task(number);
+        if self.long.end() {
+            last();
+        }
+    }
+
+    fn do_short(&self, number: usize, task: impl Fn(usize)) {
+        task(number);
+        self.short.end();
+    }
+
+    /// Hands out the long tasks, all of which are done.
+    pub fn hand_out(&self) {
         self.long.hand_out();
     }
 
-    /// The leader's part in a round; it ends when all of it is done.
+    /// The leader does one of the long tasks, and `last` after it if all others are done; false when none is left.
+    pub fn push(&self, task: impl Fn(usize), last: impl Fn()) -> bool {
+        let number = self.long.take(self.long.times(), 0).next();
+        number.inspect(|&number| self.do_long(number, task, last)).is_some()
+    }
+
+    /// A round of the short tasks, with the leader's part in it; it ends when all of it is done.
     pub fn round(&self, task: impl Fn(usize)) {
         self.short.hand_out();
-        self.finish_all(&self.short, task);
-    }
-
-    /// The leader's part in what is left of a phase; it ends with it.
-    pub fn end(&self, task: impl Fn(usize)) {
-        self.finish_all(&self.long, task);
-    }
-
-    fn finish_all(&self, tasks: &Tasks, task: impl Fn(usize)) {
-        tasks.take(tasks.times(), 0, &task);
+        self.short.take(self.short.times(), 0).for_each(|number| self.do_short(number, &task));
         let mut waits = 0;
-        while !tasks.are_done() {
-            assert!(!self.failed.load(Ordering::Acquire), "a thread of the simulation failed");
-            waits += 1;
-            wait(waits);
+        while !self.short.are_done() {
+            self.wait(&mut waits);
         }
+    }
+
+    /// Passes a while; `waits` counts how often in a row.
+    pub fn wait(&self, waits: &mut u32) {
+        assert!(!self.failed.load(Ordering::Acquire), "a thread of the simulation failed");
+        *waits += 1;
+        if *waits < PATIENCE { std::hint::spin_loop() } else { std::thread::yield_now() }
     }
 
     /// Sends the helpers home when it is dropped, by a panic too.
@@ -169,10 +180,6 @@ impl Team {
         }
         Dismissal(&self.over)
     }
-}
-
-fn wait(waits: u32) {
-    if waits < PATIENCE { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
 
 #[cfg(test)]
@@ -192,33 +199,38 @@ mod tests {
         let team = Team::new(orders(SHORT), orders(LONG));
         let short: [AtomicU64; SHORT] = Default::default();
         let long: [AtomicU64; LONG] = Default::default();
+        let over = AtomicU64::new(0);
         let count = |counts: &[AtomicU64], number: usize| {
             counts[number].fetch_add(1, Ordering::Relaxed);
         };
         let are_done = |counts: &[AtomicU64], times: u64| {
             counts.iter().all(|count| count.load(Ordering::Relaxed) == times)
         };
+        let end = || {
+            assert!(are_done(&long, over.load(Ordering::Relaxed) + 1));
+            over.fetch_add(1, Ordering::Release);
+        };
         std::thread::scope(|scope| {
             let _dismissal = team.dismissal();
             for thread in 1..4 {
                 let (team, short, long) = (&team, &short, &long);
                 scope.spawn(move || {
-                    team.help(
-                        thread,
-                        |task| count(short, task),
-                        |task| count(long, task),
-                        || false,
-                    );
+                    let long = (|task| count(long, task), end);
+                    team.help(thread, |task| count(short, task), long, || false);
                 });
             }
             for phase in 1..=500 {
-                team.begin();
+                team.hand_out();
                 for round in 1..=4 {
                     team.round(|task| count(&short, task));
                     assert!(are_done(&short, 4 * (phase - 1) + round));
                 }
-                team.end(|task| count(&long, task));
-                assert!(are_done(&long, phase));
+                let mut waits = 0;
+                while over.load(Ordering::Acquire) < phase {
+                    if !team.push(|task| count(&long, task), end) {
+                        team.wait(&mut waits);
+                    }
+                }
             }
         });
     }
