@@ -194,9 +194,9 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         let mut all = self.lock_front();
         let mut front = all.front(roster);
         if self.memory.to_front.is_new() {
-            *known = self.memory.to_front.read(|letter| {
+            self.memory.to_front.read(|letter| {
                 front.hear(letter);
-                letter.known
+                known.learn(letter.known);
             });
         }
         let places = front.requests.clock();

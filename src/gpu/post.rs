@@ -42,6 +42,15 @@ pub(super) struct Known {
     pub clock: Cycle,
 }
 
+impl Known {
+    /// Learns what a letter says, which may be read once more when later news are known: what is known stays known.
+    pub fn learn(&mut self, told: Known) {
+        self.replies = self.replies.max(told.replies);
+        self.slices = self.slices.max(told.slices);
+        self.clock = self.clock.max(told.clock);
+    }
+}
+
 /// A letter, which one side writes and the other one reads.
 #[derive(Default)]
 pub(super) struct Letter<T> {
