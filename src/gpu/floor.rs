@@ -15,11 +15,15 @@
 
 use std::ops::DerefMut;
 
-use super::front::{Front, Launch, WORTH_SHARING};
+use super::front::{Front, Launch};
 use super::memory::Memory;
 use super::node::{Bounds, Node};
 use super::partition::{Partition, Reach};
 use crate::error::Result;
+
+/// SMs and partitions with something to do from which on the work is shared between threads: with fewer, handing it out
+/// costs more than doing it.
+const WORTH_SHARING: usize = 3;
 
 /// Every part, lent for a while.
 pub struct Floor<'a, N, P, const WORDS: usize> {

@@ -14,10 +14,6 @@ use crate::isa::Cta;
 use crate::noc::Ports;
 use crate::units::Cycle;
 
-/// SMs with something to do from which on the work is shared between threads: with fewer, handing it out costs
-/// more than doing it.
-pub const WORTH_SHARING: usize = 3;
-
 /// A launch, and how much of it has been handed out.
 pub struct Launch<'a> {
     /// Writes the next CTA; false after the last one.

@@ -74,12 +74,6 @@ impl<const WORDS: usize> Ports<WORDS> {
         self.next_from(from).or_else(|| self.next_from(0))
     }
 
-    /// How many members it has.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.0.iter().map(|word| word.count_ones() as usize).sum()
-    }
-
     /// The members, lowest first, as they are now.
     #[inline]
     pub fn iter(&self) -> Members<WORDS> {
