@@ -7,98 +7,82 @@ use crate::parts::{FROM_SLICE, Reply};
 use crate::units::Cycle;
 
 /// A reply that leaves a slice for the reply network. The reply comes first, so that it is copied as it is aligned.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Departure {
     /// The reply, before it bears the stamp of this.
     pub reply: Reply,
-    /// When.
-    pub cycle: Cycle,
-    /// The slice, among those of the partition.
-    pub part: u16,
+    /// The first L2 cycle in which it can leave.
+    pub ready: Cycle,
+    /// The slice does not know that it leaves then.
+    pub is_uncertain: bool,
     /// It leaves the slice together with the one before it, and reaches another SM.
     pub shares_port: bool,
 }
 
-/// Notes a departure, in order of the cycles.
-#[inline]
-pub fn note_departure(departures: &mut Vec<Departure>, departure: Departure) {
-    match departures.last() {
-        Some(last) if last.cycle > departure.cycle => {
-            let after = departures.iter().rposition(|other| other.cycle <= departure.cycle);
-            departures.insert(after.map_or(0, |place| place + 1), departure);
-        }
-        _ => departures.push(departure),
-    }
-}
-
 impl Partition {
-    /// Notes whether a slice may find no room in the network in a cycle to come.
+    /// Notes whether the next cycle of a slice depends on what is not known of the network.
     #[inline]
     pub(super) fn look_for_room(&mut self, part: usize) {
-        let may_block = self.stations[part].may_block();
-        self.blocked = self.blocked & !(1 << part) | u64::from(may_block) << part;
+        let station = &self.stations[part];
+        let is_blocked = match self.tells_ahead {
+            true => station.slice.is_in_doubt(self.clocks.l2.most_ticks() as usize),
+            false => station.may_block(),
+        };
+        self.blocked = self.blocked & !(1 << part) | u64::from(is_blocked) << part;
+    }
+
+    /// The network hears of the replies of a slice ahead of their time. When they leave is known as long as it has room.
+    #[inline]
+    pub(super) fn tell_replies(&mut self, part: usize) {
+        let Station { slice, port, departures, .. } = &mut self.stations[part];
+        while slice.reply_ready() != Cycle::NEVER {
+            let is_uncertain = !slice.is_certain() || port.may_lack_room_for(1);
+            let (ready, reply) = if is_uncertain {
+                slice.take_uncertain()
+            } else {
+                let from = self.clocks.l2.ticks_before(port.room_from());
+                port.take(1);
+                slice.take_certain(from)
+            };
+            departures.push(Departure { reply, ready, is_uncertain, shares_port: false });
+            self.unanswered -= 1;
+        }
+        self.departed |= 1 << part;
+        self.look_for_room(part);
     }
 
     /// What a slice has for the network goes there, as far as that has room; gives the next L2 cycle in which more may.
     #[inline(never)]
     pub(super) fn send_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         self.stations[part].port.free_before(core);
-        let has_room = if self.tells_ahead {
-            self.tell_replies(part, now)
-        } else {
-            self.send_reply(part, now, core);
-            let station = &self.stations[part];
-            station.slice.is_reply_for_slice() || station.has_room()
-        };
+        self.send_reply(part, now);
         self.look_for_room(part);
-        let Station { slice, port, .. } = &self.stations[part];
-        if has_room {
-            slice.reply_ready().max(now + 1)
-        } else if let Some(leave) = port.next_leave() {
+        let station = &self.stations[part];
+        if station.slice.is_reply_for_slice() || station.has_room() {
+            station.slice.reply_ready().max(now + 1)
+        } else if let Some(leave) = station.port.next_leave() {
             self.clocks.l2.ticks_before(leave + 1).max(now + 1)
         } else {
             Cycle::NEVER
         }
     }
 
-    /// Tells the network of replies and when they leave: as long as it has room, nothing keeps them. Gives whether it has
-    /// room for more.
-    #[inline]
-    fn tell_replies(&mut self, part: usize, now: Cycle) -> bool {
-        let Station { slice, port, .. } = &mut self.stations[part];
-        while port.has_room_for(1) {
-            if slice.reply_ready() == Cycle::NEVER {
-                return true;
-            }
-            let at = slice.next_leave(now);
-            let cycle = self.clocks.l2.core_cycle_of(at);
-            let reply = slice.take_ahead(at);
-            let departure = Departure { part: part as u16, cycle, reply, shares_port: false };
-            note_departure(&mut self.departures, departure);
-            port.take(1);
-            self.unanswered -= 1;
-        }
-        false
-    }
-
     /// The oldest reply goes to the network, where that has room.
-    fn send_reply(&mut self, part: usize, now: Cycle, core: Cycle) {
+    fn send_reply(&mut self, part: usize, now: Cycle) {
         let station = &mut self.stations[part];
         if station.slice.is_reply_for_slice() || !station.has_room() {
             return;
         }
-        let Station { slice, port, .. } = station;
+        let Station { slice, port, departures, .. } = station;
         if let Some(reply) = slice.take_reply(now) {
-            let (part, cycle) = (part as u16, core);
-            let before = self.departures.len();
-            self.departures.push(Departure { part, cycle, reply, shares_port: false });
-            self.departures.extend(slice.take_others(&reply).map(|reply| Departure {
-                part,
-                cycle,
-                reply,
-                shares_port: true,
-            }));
-            let count = self.departures.len() - before;
+            let before = departures.len();
+            let alone = Departure { reply, ready: now, is_uncertain: false, shares_port: false };
+            departures.push(alone);
+            let others = slice.take_others(&reply);
+            departures.extend(others.map(|reply| Departure { reply, shares_port: true, ..alone }));
+            let count = departures.len() - before;
+            self.departed |= 1 << part;
             port.take(count);
             self.unanswered -= count;
         }

@@ -1,7 +1,7 @@
 //! What answers requests: the partitions and the reply network together.
 //!
-//! A partition depends on the network only where an input of it is full: it stops there until the network has come
-//! as far, and the network never goes beyond the partitions.
+//! A partition tells the network of replies long before they can leave, and depends on it only where a slice might have no
+//! place for another reply: it stops there until the network has come as far.
 
 use std::ops::DerefMut;
 
@@ -100,36 +100,40 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
     pub fn advance(&mut self, reach: &Reach) {
         let mut reach = *reach;
         loop {
-            // The network's clock is the least: it follows the partitions.
             for partition in self.partitions.iter_mut() {
                 partition.advance(&reach, self.replies.clock());
                 reach.idle = reach.idle.max(partition.clock());
             }
-            self.advance_replies();
-            // What the network holds has not been taken either.
+            let slices = self.advance_replies(&reach);
+            // What the network held and holds is this kernel's too.
+            reach.idle = reach.idle.max(self.replies.clock());
             let next = self.replies.next_event();
             if next != Cycle::NEVER {
                 reach.idle = reach.idle.max(next + 1).min(reach.owing);
             }
             debug_assert!(reach.idle <= reach.owing);
-            if self.replies.clock() >= reach.idle {
+            if self.replies.clock().min(slices) >= reach.idle {
                 return;
             }
         }
     }
 
-    /// The reply network as far as the partitions have come, with their news; they hear of the places that become
-    /// free.
-    pub fn advance_replies(&mut self) {
-        let mut end = Cycle::NEVER;
+    /// The reply network as far as it goes without other news of the partitions, which hear of what left; gives the cycle
+    /// before which all is done in these.
+    pub fn advance_replies(&mut self, reach: &Reach) -> Cycle {
+        let (mut slices, mut end) = (Cycle::NEVER, reach.owing);
         for (number, partition) in self.partitions.iter_mut().enumerate() {
-            self.replies.note_departures(number, partition.departures());
-            end = end.min(partition.clock());
+            slices = slices.min(partition.clock());
+            end = end.min(partition.departs_from());
+            for (part, departures) in partition.departures() {
+                self.replies.note_departures((number, part), departures);
+            }
         }
-        self.replies.advance(end);
-        for ((partition, part), cycle) in self.replies.take_left() {
-            self.partitions[partition].note_leave(part, cycle);
+        self.replies.advance(end, slices);
+        for ((partition, part), at) in self.replies.take_left() {
+            self.partitions[partition].note_leave(part, at);
         }
+        slices
     }
 
     /// Tells `note` when requests left the input queue of a slice, since the last time.

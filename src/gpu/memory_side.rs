@@ -145,8 +145,9 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
         let mut told = self.told.lock().expect(NO_PANIC);
         let mut all = self.lock();
         let mut memory = all.memory();
-        memory.advance_replies();
-        memory.advance(&self.reach());
+        let reach = self.reach();
+        memory.advance_replies(&reach);
+        memory.advance(&reach);
         self.tell(&mut memory, &told);
         let begun = match self.is_wanted() {
             true => self.prepare(&mut memory, &mut told),

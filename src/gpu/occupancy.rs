@@ -32,6 +32,15 @@ impl Occupancy {
         self.leaves.push_back(cycle);
     }
 
+    /// From when on there is room for one more, where that is known: where it does not [lack](Self::may_lack_room_for) room.
+    #[inline]
+    pub fn room_from(&self) -> Cycle {
+        match self.held.checked_sub(self.room) {
+            None => Cycle(0),
+            Some(before) => self.leaves[before] + 1,
+        }
+    }
+
     /// When the next place becomes free, where that is known.
     #[inline]
     pub fn next_leave(&self) -> Option<Cycle> {
@@ -71,11 +80,13 @@ mod tests {
         assert!(!places.has_room_for(1) && places.may_lack_room_for(1));
         places.note_leave(Cycle(5));
         assert!(!places.has_room_for(1) && !places.may_lack_room_for(1));
+        assert_eq!(places.room_from(), Cycle(6));
         assert_eq!(places.next_leave(), Some(Cycle(5)));
         places.free_before(Cycle(5));
         assert!(!places.has_room_for(1));
         places.free_before(Cycle(6));
         assert!(places.has_room_for(1) && !places.has_room_for(2));
+        assert_eq!(places.room_from(), Cycle(0));
         assert_eq!(places.next_leave(), None);
     }
 }

@@ -5,6 +5,7 @@ use super::EVENTS;
 use super::channel::{Channel, Data};
 use super::clocks::Clocks;
 use super::handover::Departure;
+use super::replies::Left;
 use super::station::{Brought, Station};
 use crate::config::Machine;
 use crate::config::machine::L2Partitions;
@@ -42,12 +43,13 @@ pub struct Partition {
     /// The first L2 cycle in which one of them is due, and the core cycle of that.
     l2_due: Cycle,
     l2_core: Cycle,
-    /// Slices that may find no room in the network, as far as known, a bit each.
+    /// Slices whose next cycle depends on what is not known of the network, a bit each: whether it has room for a reply, or,
+    /// where it is told ahead, when replies left.
     pub(super) blocked: u64,
     /// Slices whose next request finds no room in the DRAM's queue, a bit each: they are woken when there is.
     pub(super) wait_for_dram: u64,
-    /// Replies to be told to the network, in order.
-    pub(super) departures: Vec<Departure>,
+    /// Slices that have replies to be told to the network, a bit each.
+    pub(super) departed: u64,
     /// When requests left the input queue of a slice, to be told to the request network.
     left: Vec<(usize, Cycle)>,
     /// Requests that were accepted and whose replies have not departed.
@@ -56,8 +58,10 @@ pub struct Partition {
     clock: Cycle,
     /// The slices of two deal with one another.
     is_paired: bool,
-    /// Replies are told to the network ahead of their time.
+    /// Replies are told to the network ahead of their time, which lets them in when they are ready and it has room.
     pub(super) tells_ahead: bool,
+    /// From what makes a slice reply until the reply can leave, at least, where it does not leave at once [L2 cycles].
+    reply_delay: u64,
     /// Tick every component in every cycle, whether or not anything can happen.
     every_cycle: bool,
 }
@@ -81,19 +85,24 @@ impl Partition {
             .map(|part| Station::new(machine, number * count + part, clocks.l2.most_ticks()))
             .collect();
         let slice = &stations[0].slice;
+        // Slices and network wait for each other where no reply is known ahead for a cycle.
+        let tells_ahead = slice.replies_leave_alone()
+            && slice.reply_delay() >= clocks.l2.most_ticks()
+            && !every_cycle;
         let mut partition = Partition {
             clocks,
             first_look: Slice::first_look(&machine.l2),
             channels: (0..channels).map(|_| Channel::new(machine, clocks)).collect(),
             dram_core: Cycle(0),
             is_paired: slice.is_paired(),
-            tells_ahead: slice.replies_leave_alone() && !every_cycle,
+            tells_ahead,
+            reply_delay: if tells_ahead { slice.reply_delay() } else { 0 },
             stations,
             l2_due: Cycle(0),
             l2_core: Cycle(0),
             blocked: 0,
             wait_for_dram: 0,
-            departures: Vec::with_capacity(EVENTS),
+            departed: 0,
             left: Vec::with_capacity(EVENTS),
             unanswered: 0,
             clock: Cycle(0),
@@ -127,12 +136,27 @@ impl Partition {
         self.unanswered += 1;
     }
 
-    /// Hears that a reply of slice `part` left its input of the network in cycle `core`.
-    pub fn note_leave(&mut self, part: usize, core: Cycle) {
-        self.stations[part].port.note_leave(core);
-        if self.blocked >> part & 1 == 1 {
-            self.look_for_room(part);
-            let next = self.clocks.l2.ticks_before(self.clock.max(core + 1));
+    /// Hears of a reply of slice `part`.
+    pub fn note_leave(&mut self, part: usize, left: Left) {
+        let Station { slice, port, .. } = &mut self.stations[part];
+        let next = match left {
+            Left::Slice(tick) => {
+                port.take(1);
+                let may_wait = slice.note_leave(tick);
+                may_wait.then(|| self.clocks.l2.ticks_before(self.clock).max(tick + 1))
+            }
+            Left::Input(core) => {
+                port.free_before(self.clock);
+                port.note_leave(core);
+                if self.tells_ahead {
+                    return;
+                }
+                let may_wait = self.blocked >> part & 1 == 1;
+                may_wait.then(|| self.clocks.l2.ticks_before(self.clock.max(core + 1)))
+            }
+        };
+        self.look_for_room(part);
+        if let Some(next) = next {
             self.wake(part, next);
         }
     }
@@ -144,8 +168,27 @@ impl Partition {
         if self.unanswered == 0 { Cycle::NEVER } else { self.busy_silent_to() }
     }
 
+    /// No reply departs before this cycle that the network has not been told of, unless a request arrives. As
+    /// [`Partition::silent_to`], but found at once.
+    #[inline]
+    pub fn departs_from(&self) -> Cycle {
+        if self.unanswered == 0 { Cycle::NEVER } else { self.replies_from(self.clock) }
+    }
+
+    /// When the replies can leave at the earliest that slices make in core cycle `first`.
+    #[inline]
+    fn replies_from(&self, first: Cycle) -> Cycle {
+        let l2 = self.clocks.l2;
+        l2.core_cycle_of(Cycle(l2.ticks_before(first).0.saturating_add(self.reply_delay)))
+    }
+
     /// As [`Partition::silent_to`], of one that owes a reply.
     fn busy_silent_to(&self) -> Cycle {
+        self.replies_from(self.acts_from())
+    }
+
+    /// No slice makes a reply before this cycle.
+    fn acts_from(&self) -> Cycle {
         if self.blocked != 0 {
             return self.clock;
         }
@@ -161,10 +204,13 @@ impl Partition {
         data.min(silent).max(self.clock)
     }
 
-    /// The replies that departed since the last time.
+    /// The slices of which replies departed since the last time, with these.
     #[inline]
-    pub fn departures(&mut self) -> &mut Vec<Departure> {
-        &mut self.departures
+    pub fn departures(&mut self) -> impl Iterator<Item = (usize, &mut Vec<Departure>)> {
+        let departed = std::mem::take(&mut self.departed);
+        let stations = self.stations.iter_mut().enumerate();
+        let stations = stations.filter(move |(part, _)| departed >> part & 1 == 1);
+        stations.map(|(part, station)| (part, &mut station.departures))
     }
 
     /// When requests left the input queue of a slice, since the last time.
@@ -213,13 +259,21 @@ impl Partition {
     /// Whether anything happens here within `reach`, as far as known.
     #[inline]
     pub fn has_work(&self, reach: &Reach) -> bool {
-        self.l2_core.min(self.dram_core) < self.end(reach) || self.blocked != 0
+        self.l2_core.min(self.dram_core) < self.end(reach)
+    }
+
+    /// How far a slice may go that depends on the reply network, of which all is known before its clock `network`.
+    #[inline]
+    fn known_to(&self, network: Cycle) -> Cycle {
+        // What happens there in one cycle matters in the next; but what leaves a slice does so in the slice's next cycle.
+        let is_same = self.tells_ahead && self.clocks.l2.most_ticks() > 1;
+        if is_same { network } else { network + 1 }
     }
 
     /// Advances within `reach`, or as far as what is known of the reply network allows: all before its clock `network`.
     #[inline]
     pub fn advance(&mut self, reach: &Reach, network: Cycle) {
-        if self.every_cycle || self.has_work(reach) {
+        if self.every_cycle || self.blocked != 0 || self.has_work(reach) {
             self.advance_by_events(reach, network);
         } else {
             // Nothing happens before.
@@ -230,8 +284,7 @@ impl Partition {
     fn advance_by_events(&mut self, reach: &Reach, network: Cycle) {
         loop {
             let end = self.end(reach);
-            // A place that becomes free in one cycle is taken in the next.
-            let end = if self.blocked == 0 { end } else { end.min(network + 1) };
+            let end = if self.blocked == 0 { end } else { end.min(self.known_to(network)) };
             if self.clock >= end {
                 return;
             }
@@ -367,10 +420,13 @@ impl Partition {
         if is_paired {
             self.tick_home(part, now, core, asked);
         }
-        let mut due = match self.stations[part].slice.reply_ready() {
-            Cycle::NEVER => Cycle::NEVER,
-            _ => self.send_replies(part, now, core),
-        };
+        let mut due = Cycle::NEVER;
+        if self.stations[part].slice.reply_ready() != Cycle::NEVER {
+            match self.tells_ahead {
+                true => self.tell_replies(part),
+                false => due = self.send_replies(part, now, core),
+            }
+        }
         if is_paired {
             due = due.min(self.ask_home(part, now)).min(self.stations[part].brought.next_visible());
         }

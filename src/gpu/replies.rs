@@ -1,11 +1,12 @@
 //! The way from the L2 slices to the SMs.
 
+use super::ALL_EVENTS;
 use super::clocks::Clocks;
-use super::handover::{Departure, note_departure};
+use super::handover::Departure;
 use super::partition::Partition;
-use super::{ALL_EVENTS, EVENTS};
 use crate::config::Machine;
-use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Sent};
+use crate::l2::Slice;
+use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::Reply;
 use crate::units::Cycle;
 
@@ -27,11 +28,53 @@ impl Packet for Reply {
     fn landed(&self) {}
 }
 
-/// The replies that departed from the slices of a partition, as far as known.
+/// What a slice hears of a reply.
+#[derive(Clone, Copy, Debug)]
+pub enum Left {
+    /// It left the slice in this L2 cycle, of which that was not certain.
+    Slice(Cycle),
+    /// It left its input of the network in this core cycle.
+    Input(Cycle),
+}
+
+/// The replies that are ready to leave a slice, or will be.
 struct Inlet {
     departures: Vec<Departure>,
     /// Those before this one are in the network.
     next: usize,
+    /// The first L2 cycle in which one may leave: one a cycle.
+    free_from: Cycle,
+}
+
+impl Inlet {
+    /// For so many.
+    fn new(places: usize) -> Self {
+        Inlet { departures: Vec::with_capacity(2 * places), next: 0, free_from: Cycle(0) }
+    }
+
+    /// The L2 cycle from `first` on in which the next one can leave, and the reply.
+    #[inline]
+    fn next(&self, first: Cycle) -> Option<(Cycle, &Departure)> {
+        let departure = self.departures.get(self.next)?;
+        // Those that share the port leave together.
+        let free_from = if departure.shares_port { Cycle(0) } else { self.free_from };
+        Some((departure.ready.max(free_from).max(first), departure))
+    }
+
+    /// Adds some.
+    #[inline]
+    fn add(&mut self, departures: &mut Vec<Departure>) {
+        if self.next == self.departures.len() {
+            self.departures.clear();
+            std::mem::swap(&mut self.departures, departures);
+            self.next = 0;
+        } else {
+            if self.departures.len() + departures.len() > self.departures.capacity() {
+                self.departures.drain(..std::mem::take(&mut self.next));
+            }
+            self.departures.append(departures);
+        }
+    }
 }
 
 /// The reply network with its ends.
@@ -42,16 +85,18 @@ pub struct Replies<const WORDS: usize> {
     sharing: usize,
     /// By slice: its partition, and its place there.
     homes: Box<[(u16, u16)]>,
-    /// By partition.
+    /// By slice.
     inlets: Box<[Inlet]>,
-    /// Partitions by the cycle of the first of them.
+    /// Slices by the cycle in which the next reply can leave.
     departures: Calendar<WORDS>,
+    /// Slices whose next reply waits for room.
+    waiting: Ports<WORDS>,
     /// For the SMs: replies on their way.
     pub coming: Vec<Coming>,
     /// By SM: the cycle in which it took its last reply.
     taken: Box<[Cycle]>,
-    /// The slices whose replies left their input, and when, to be told to them.
-    left: Vec<(usize, Cycle)>,
+    /// To be told to slices.
+    left: Vec<(usize, Left)>,
     /// Cycles before this one are done.
     clock: Cycle,
     /// Tick in every cycle, whether or not anything can happen.
@@ -72,10 +117,9 @@ impl<const WORDS: usize> Replies<WORDS> {
                 .map(|slice| (slice / (slices / partitions), slice % (slices / partitions)))
                 .map(|(partition, part)| (partition as u16, part as u16))
                 .collect(),
-            inlets: (0..partitions)
-                .map(|_| Inlet { departures: Vec::with_capacity(EVENTS), next: 0 })
-                .collect(),
+            inlets: (0..slices).map(|_| Inlet::new(Slice::exits(&machine.l2))).collect(),
             departures: Calendar::default(),
+            waiting: Ports::default(),
             coming: Vec::with_capacity(ALL_EVENTS),
             taken: vec![Cycle(0); sms].into(),
             left: Vec::with_capacity(ALL_EVENTS),
@@ -112,21 +156,19 @@ impl<const WORDS: usize> Replies<WORDS> {
         (usize::from(partition), usize::from(part))
     }
 
-    /// Hears of replies that departed from the slices of a partition, in order.
-    pub fn note_departures(&mut self, partition: usize, departures: &mut Vec<Departure>) {
-        let Some(first) = departures.first() else { return };
-        self.departures.note(first.cycle, partition);
-        let inlet = &mut self.inlets[partition];
-        if inlet.next == inlet.departures.len() {
-            inlet.next = 0;
-            inlet.departures.clear();
-            std::mem::swap(&mut inlet.departures, departures);
-        } else if inlet.departures.last().is_some_and(|last| last.cycle <= first.cycle) {
-            inlet.departures.append(departures);
-        } else {
-            for departure in departures.drain(..) {
-                note_departure(&mut inlet.departures, departure);
-            }
+    /// Hears of replies of slice `part` of a partition, in order.
+    pub fn note_departures(
+        &mut self,
+        (partition, part): (usize, usize),
+        departures: &mut Vec<Departure>,
+    ) {
+        let slice = partition * self.sharing + part;
+        let inlet = &mut self.inlets[slice];
+        inlet.add(departures);
+        if !self.waiting.contains(slice)
+            && let Some((at, _)) = inlet.next(Cycle(0))
+        {
+            self.departures.note(self.clocks.l2.core_cycle_of(at), slice);
         }
     }
 
@@ -137,22 +179,22 @@ impl<const WORDS: usize> Replies<WORDS> {
         self.clocks.noc.core_cycle_of(tick + self.crossbar.least_delay())
     }
 
-    /// The slices whose replies left their input of the network, as [`Replies::home`] says, and when, since the
-    /// last time.
-    pub fn take_left(&mut self) -> impl Iterator<Item = ((usize, usize), Cycle)> {
+    /// What slices, as [`Replies::home`] says, are to hear of since the last time.
+    pub fn take_left(&mut self) -> impl Iterator<Item = ((usize, usize), Left)> {
         let homes = &self.homes;
-        self.left.drain(..).map(|(slice, cycle)| {
+        self.left.drain(..).map(|(slice, left)| {
             let (partition, part) = homes[slice];
-            ((usize::from(partition), usize::from(part)), cycle)
+            ((usize::from(partition), usize::from(part)), left)
         })
     }
 
-    /// Advances to `end`; every reply is known that departs before.
-    pub fn advance(&mut self, end: Cycle) {
-        while self.clock < end {
+    /// Advances to `end`, before which every reply is known that departs; to the slices' clock at most, when it holds nothing.
+    pub fn advance(&mut self, end: Cycle, slices: Cycle) {
+        loop {
             let now = if self.every_cycle { self.clock } else { self.next_event() };
             if now >= end {
-                self.clock = end;
+                let end = if now == Cycle::NEVER { end.min(slices) } else { end };
+                self.clock = self.clock.max(end);
                 return;
             }
             self.tick(now);
@@ -174,12 +216,16 @@ impl<const WORDS: usize> Replies<WORDS> {
             self.take_in(now, Cycle(ticks.start));
         }
         for tick in ticks {
-            let Replies { clocks, crossbar, coming, left, taken, .. } = self;
+            let Replies { clocks, crossbar, coming, left, taken, departures, waiting, .. } = self;
             let noc = &clocks.noc;
             crossbar.tick_observed(Cycle(tick), &mut |sent: Sent<'_, Reply>| {
                 let at = noc.core_cycle_of(sent.arrives);
                 coming.push(Coming { reply: *sent.packet, at });
-                left.push((sent.input, now));
+                left.push((sent.input, Left::Input(now)));
+                if sent.makes_room && waiting.contains(sent.input) {
+                    waiting.set(sent.input, false);
+                    departures.note(now + 1, sent.input);
+                }
                 // Its SM takes one a cycle, which makes room in the next.
                 let taken = &mut taken[sent.output];
                 *taken = at.max(*taken + 1);
@@ -188,21 +234,31 @@ impl<const WORDS: usize> Replies<WORDS> {
         }
     }
 
-    /// Takes in what departed by `now`, before network cycle `tick`.
+    /// Takes in what can leave a slice in core cycle `now`, before network cycle `tick`.
     fn take_in(&mut self, now: Cycle, tick: Cycle) {
-        for number in self.departures.take(now).iter() {
-            let inlet = &mut self.inlets[number];
-            while let Some(departure) = inlet.departures.get(inlet.next) {
-                let &Departure { part, cycle, ref reply, shares_port } = departure;
+        let l2 = self.clocks.l2;
+        let first = l2.ticks_before(now);
+        for slice in self.departures.take(now).iter() {
+            let inlet = &mut self.inlets[slice];
+            while let Some((at, departure)) = inlet.next(first) {
+                let cycle = l2.core_cycle_of(at);
                 if cycle > now {
-                    self.departures.note(cycle, number);
+                    self.departures.note(cycle, slice);
                     break;
                 }
+                if !self.crossbar.has_room(slice) {
+                    self.waiting.set(slice, true);
+                    break;
+                }
+                let Departure { reply, is_uncertain, shares_port, .. } = departure;
+                if *is_uncertain {
+                    self.left.push((slice, Left::Slice(at)));
+                }
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
-                let input = number * self.sharing + usize::from(part);
-                let reply = self.crossbar.push(tick, (input, sm), data, shares_port, reply);
-                reply.stamps.replied = cycle.into();
+                let reply = self.crossbar.push(tick, (slice, sm), data, *shares_port, reply);
+                reply.stamps.replied = now.into();
                 inlet.next += 1;
+                inlet.free_from = at + 1;
             }
         }
     }

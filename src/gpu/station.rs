@@ -1,5 +1,6 @@
 //! A slice with its doors: to the reply network, to the DRAM and to the slice of the other partition.
 
+use super::handover::Departure;
 use super::occupancy::Occupancy;
 use crate::config::Machine;
 use crate::l2::Slice;
@@ -27,6 +28,8 @@ pub(super) struct Station {
     pub data: Ring<Brought>,
     /// On its way here from the other one.
     pub brought: Ring<Brought>,
+    /// Replies to be told to the network, in order.
+    pub departures: Vec<Departure>,
     /// Its input of the reply network.
     pub port: Occupancy,
     /// Replies that it sends in a core cycle, at most.
@@ -45,6 +48,7 @@ impl Station {
             asks: Cycle::NEVER,
             data: Ring::new(pieces),
             brought: Ring::new(if slice.is_paired() { pieces } else { 1 }),
+            departures: Vec::with_capacity(Slice::exits(&machine.l2)),
             port: Occupancy::new(machine.noc.input_queue.size()),
             most_replies: most_ticks as usize * machine.l2.coalescer.requests(),
             slice,

@@ -5,11 +5,13 @@ use crate::ring::Ring;
 use crate::units::Cycle;
 
 /// The replies of a slice, oldest first. One may be taken ahead of the cycle in which it leaves; it keeps its place until
-/// then.
+/// then. When that is may be known at once, or the exit hears of it later.
 #[derive(Clone, Debug)]
 pub(super) struct Exit {
     replies: Ring<Reply>,
-    /// When those leave that were taken ahead.
+    /// Those that were taken ahead and leave nobody knows when.
+    ahead: usize,
+    /// When those leave of which it is known.
     leaving: Ring<()>,
     /// The cycle after the last of these.
     free_from: Cycle,
@@ -19,13 +21,19 @@ pub(super) struct Exit {
 impl Exit {
     /// Empty, for so many replies.
     pub fn new(places: usize) -> Self {
-        Exit { replies: Ring::new(places), leaving: Ring::new(places), free_from: Cycle(0), places }
+        Exit {
+            replies: Ring::new(places),
+            ahead: 0,
+            leaving: Ring::new(places),
+            free_from: Cycle(0),
+            places,
+        }
     }
 
     /// Replies in it.
     #[inline]
     pub fn len(&self) -> usize {
-        self.replies.len() + self.leaving.len()
+        self.replies.len() + self.ahead + self.leaving.len()
     }
 
     /// True when no reply is in it.
@@ -38,6 +46,12 @@ impl Exit {
     #[inline]
     pub fn is_full(&self) -> bool {
         self.len() == self.places
+    }
+
+    /// Whether so many more may find no place, or may find one, for all that is known.
+    #[inline]
+    pub fn is_in_doubt(&self, count: usize) -> bool {
+        self.ahead > 0 && self.len() + count > self.places
     }
 
     /// The first cycle from `now` on in which a place is free, as far as known.
@@ -85,18 +99,39 @@ impl Exit {
         self.replies.pop(now)
     }
 
-    /// The first cycle from `now` on in which the oldest reply can leave, when one leaves a cycle.
+    /// True when it is known of all that were taken ahead when they leave.
     #[inline]
-    pub fn next_leave(&self, now: Cycle) -> Cycle {
-        self.replies.next_visible().max(self.free_from).max(now)
+    pub fn is_certain(&self) -> bool {
+        self.ahead == 0
     }
 
-    /// Takes the oldest reply, which leaves in cycle `at`; there is one.
+    /// Takes the oldest reply, whether or not its data is there; there is one. It leaves from cycle `from` on, as soon as its
+    /// data is there, one a cycle: gives the cycle, too.
     #[inline]
-    pub fn pop_ahead(&mut self, at: Cycle) -> Reply {
+    pub fn pop_certain(&mut self, from: Cycle) -> (Cycle, Reply) {
+        let at = self.replies.next_visible().max(self.free_from).max(from);
         self.leaving.push(at, ());
         self.free_from = at + 1;
-        self.replies.take()
+        (at, self.replies.take())
+    }
+
+    /// Takes the oldest reply, whether or not its data is there; there is one. When it leaves is not known; gives when its
+    /// data is there.
+    #[inline]
+    pub fn pop_uncertain(&mut self) -> (Cycle, Reply) {
+        let ready = self.replies.next_visible();
+        self.ahead += 1;
+        (ready, self.replies.take())
+    }
+
+    /// Hears that the oldest of those of which it was not known leaves in cycle `at`; true when no place was free before.
+    #[inline]
+    pub fn note_leave(&mut self, at: Cycle) -> bool {
+        let was_full = self.is_full();
+        self.ahead -= 1;
+        self.leaving.push(at, ());
+        self.free_from = at + 1;
+        was_full
     }
 }
 
@@ -109,14 +144,32 @@ mod tests {
         let mut exit = Exit::new(2);
         exit.push(Cycle(5), Reply::default());
         exit.push(Cycle(5), Reply::default());
-        assert_eq!(exit.next_leave(Cycle(3)), Cycle(5));
-        exit.pop_ahead(Cycle(5));
-        // One a cycle.
-        assert_eq!(exit.next_leave(Cycle(3)), Cycle(6));
+        assert!(!exit.is_in_doubt(1));
+        assert_eq!(exit.pop_certain(Cycle(0)).0, Cycle(5));
         assert!(!exit.free_places(Cycle(5)));
-        assert!(exit.is_full());
+        assert!(exit.is_full() && !exit.is_in_doubt(1));
         assert_eq!(exit.free_from(Cycle(4)), Cycle(6));
         assert!(exit.free_places(Cycle(6)));
         assert_eq!(exit.free_from(Cycle(6)), Cycle(6));
+    }
+
+    #[test]
+    fn an_exit_is_in_doubt_until_it_hears_when_a_reply_left() {
+        let mut exit = Exit::new(2);
+        for _ in 0..2 {
+            exit.push(Cycle(5), Reply::default());
+            assert_eq!(exit.pop_uncertain().0, Cycle(5));
+        }
+        assert!(!exit.is_certain() && exit.is_in_doubt(1) && !exit.is_in_doubt(0));
+        assert_eq!(exit.free_from(Cycle(4)), Cycle::NEVER);
+        assert!(exit.note_leave(Cycle(7)));
+        assert_eq!(exit.free_from(Cycle(4)), Cycle(8));
+        assert!(exit.free_places(Cycle(8)));
+        assert!(exit.is_in_doubt(2) && !exit.is_in_doubt(1));
+        assert!(!exit.note_leave(Cycle(9)));
+        assert!(exit.is_certain());
+        exit.push(Cycle(8), Reply::default());
+        // One a cycle.
+        assert_eq!(exit.pop_certain(Cycle(0)).0, Cycle(10));
     }
 }

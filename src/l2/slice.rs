@@ -156,7 +156,7 @@ impl Slice {
     }
 
     /// Replies that it can hold: those that wait, and one for each cycle that a line's data takes.
-    fn exits(config: &L2Config) -> usize {
+    pub fn exits(config: &L2Config) -> usize {
         let further_sectors = (config.line.get() / SECTOR).saturating_sub(1) as usize;
         let data = config.data_latency.size() + further_sectors * config.sector_latency.size();
         config.reply_queue.size() + data
@@ -369,16 +369,45 @@ impl Slice {
         self.replies.ready()
     }
 
-    /// The first cycle from `now` on in which the oldest reply can leave, when one leaves a cycle.
+    /// True when it is known of all replies that were taken ahead when they leave.
     #[inline]
-    pub fn next_leave(&self, now: Cycle) -> Cycle {
-        self.replies.next_leave(now)
+    pub fn is_certain(&self) -> bool {
+        self.replies.is_certain()
     }
 
-    /// Takes the oldest reply ahead, which leaves in cycle `at`; there is one.
+    /// Takes the oldest reply ahead, which leaves from cycle `from` on, as soon as it is ready, one a cycle, and says when that
+    /// is; there is one.
     #[inline]
-    pub fn take_ahead(&mut self, at: Cycle) -> Reply {
-        self.replies.pop_ahead(at)
+    pub fn take_certain(&mut self, from: Cycle) -> (Cycle, Reply) {
+        self.replies.pop_certain(from)
+    }
+
+    /// Takes the oldest reply ahead, and says when it is ready; there is one. [`Slice::note_leave`] follows when it is known
+    /// when it leaves.
+    #[inline]
+    pub fn take_uncertain(&mut self) -> (Cycle, Reply) {
+        self.replies.pop_uncertain()
+    }
+
+    /// Hears that the oldest of the replies of which it was not known leaves in cycle `at`; true when it may have waited for
+    /// that.
+    #[inline]
+    pub fn note_leave(&mut self, at: Cycle) -> bool {
+        self.replies.note_leave(at)
+    }
+
+    /// Whether it matters to the next ticks, so many at most, when replies leave of which that is not known.
+    #[inline]
+    pub fn is_in_doubt(&self, ticks: usize) -> bool {
+        /// Replies that one tick makes, at most: a line has come, and another is there.
+        const A_TICK: usize = 2;
+        self.replies.is_in_doubt(ticks * A_TICK)
+    }
+
+    /// From a tick until a reply that it makes can leave, at least.
+    #[inline]
+    pub fn reply_delay(&self) -> u64 {
+        self.data_latency
     }
 
     /// Takes the oldest reply whose data is ready, after the tick of `now`.
