@@ -25,7 +25,7 @@ const NO_PANIC: &str = "no thread failed";
 
 /// Cycles in which nodes do anything from which on a round of them is shared between threads: to hand out fewer takes as long
 /// as they do.
-const WORTH_SHARING: usize = 32;
+const ENOUGH_ACTS: usize = 32;
 
 /// What the threads share.
 pub struct Crew<'a, const WORDS: usize> {
@@ -138,11 +138,12 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
     ) -> Result<u32> {
         let mut all = self.lock();
         let Floor { mut front, memory } = all.floor(roster);
-        let known = memory.known(self.delays.needs_from(front.requests.clock()));
+        let clock = front.requests.clock();
+        let known = memory.known(self.delays.needs_from(clock));
         self.tell_memory(&mut front, launch);
         drop(all);
         self.memory.open();
-        let outcome = self.advance_front(most, known, launch, roster);
+        let outcome = self.advance_front(most, (clock, known), launch, roster);
         self.memory.close();
         let mut waits = 0;
         while self.memory.is_busy() {
@@ -157,16 +158,16 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         outcome
     }
 
-    /// The front, as far as the news allow; while it waits for them, this thread takes part in what the memory does.
+    /// The front, as far as the news allow, from its request network's `clock` on; while it waits for them, this thread takes
+    /// part in what the memory does.
     fn advance_front(
         &self,
         most: u32,
-        mut known: Known,
+        (clock, mut known): (Cycle, Known),
         launch: &mut Launch,
         roster: &mut Roster<WORDS>,
     ) -> Result<u32> {
         let (mut steps, mut waits) = (0, 0);
-        let clock = self.requests.lock().expect(NO_PANIC).clock();
         let mut last = Outcome { end: clock, clock, acts: [usize::MAX; 2], is_over: false };
         while steps < most && !last.is_over {
             let may_go_on = last.clock == last.end && last.end < known.replies;
@@ -213,7 +214,7 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         front.begin();
         while let Some(bounds) = next {
             // There will be about as much to do as in the last round of its kind.
-            acts[round] = if acts[round] >= WORTH_SHARING {
+            acts[round] = if acts[round] >= ENOUGH_ACTS {
                 drop(all);
                 let acts = self.advance_nodes(&bounds, &roster.behind);
                 all = self.lock_front();

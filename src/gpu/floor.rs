@@ -23,7 +23,7 @@ use crate::error::Result;
 
 /// SMs and partitions with something to do from which on the work is shared between threads: with fewer, handing it out
 /// costs more than doing it.
-const WORTH_SHARING: usize = 3;
+const ENOUGH_AT_WORK: usize = 3;
 
 /// Every part, lent for a while.
 pub struct Floor<'a, N, P, const WORDS: usize> {
@@ -48,7 +48,7 @@ where
     pub fn is_worth_sharing(&self, launch: &Launch) -> bool {
         let reach = self.front.memory_reach(launch, &self.memory.delays);
         let at_work = self.front.at_work(&self.node_bounds(launch)) + self.memory.at_work(&reach);
-        at_work >= WORTH_SHARING
+        at_work >= ENOUGH_AT_WORK
     }
 
     /// Every part as far as it can go, one after the other, each with the news of the one before.

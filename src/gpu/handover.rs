@@ -2,6 +2,7 @@
 //! have to do with one another.
 
 use super::partition::Partition;
+use super::replies::Left;
 use super::station::{Brought, Station};
 use crate::parts::{FROM_SLICE, Reply};
 use crate::units::Cycle;
@@ -21,6 +22,40 @@ pub struct Departure {
 }
 
 impl Partition {
+    /// The slices of which replies departed since the last time, with these.
+    #[inline]
+    pub fn departures(&mut self) -> impl Iterator<Item = (usize, &mut Vec<Departure>)> {
+        let departed = std::mem::take(&mut self.departed);
+        let stations = self.stations.iter_mut().enumerate();
+        let stations = stations.filter(move |(part, _)| departed >> part & 1 == 1);
+        stations.map(|(part, station)| (part, &mut station.departures))
+    }
+
+    /// Hears of a reply of slice `part`.
+    pub fn note_leave(&mut self, part: usize, left: Left) {
+        let Station { slice, port, .. } = &mut self.stations[part];
+        let next = match left {
+            Left::Slice(tick) => {
+                port.take(1);
+                let may_wait = slice.exit().note_leave(tick);
+                may_wait.then(|| self.clocks.l2.ticks_before(self.clock).max(tick + 1))
+            }
+            Left::Input(core) => {
+                port.free_before(self.clock);
+                port.note_leave(core);
+                if self.tells_ahead {
+                    return;
+                }
+                let may_wait = self.blocked >> part & 1 == 1;
+                may_wait.then(|| self.clocks.l2.ticks_before(self.clock.max(core + 1)))
+            }
+        };
+        self.look_for_room(part);
+        if let Some(next) = next {
+            self.wake(part, next);
+        }
+    }
+
     /// Notes whether the next cycle of a slice depends on what is not known of the network.
     #[inline]
     pub(super) fn look_for_room(&mut self, part: usize) {
@@ -37,13 +72,14 @@ impl Partition {
     pub(super) fn tell_replies(&mut self, part: usize) {
         let Station { slice, port, departures, .. } = &mut self.stations[part];
         while slice.reply_ready() != Cycle::NEVER {
-            let is_uncertain = !slice.is_certain() || port.may_lack_room_for(1);
+            let exit = slice.exit();
+            let is_uncertain = !exit.is_certain() || port.may_lack_room_for(1);
             let (ready, reply) = if is_uncertain {
-                slice.take_uncertain()
+                exit.pop_uncertain()
             } else {
                 let from = self.clocks.l2.ticks_before(port.room_from());
                 port.take(1);
-                slice.take_certain(from)
+                exit.pop_certain(from)
             };
             departures.push(Departure { reply, ready, is_uncertain, shares_port: false });
             self.unanswered -= 1;

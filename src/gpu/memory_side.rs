@@ -14,7 +14,7 @@ use crate::units::Cycle;
 /// can end one and begin the next.
 pub(super) const PARTS: u64 = 3;
 /// Partitions with something to do from which on a step is shared between threads.
-const WORTH_SHARING: usize = 2;
+const ENOUGH_PARTITIONS: usize = 2;
 /// A side is behind when it may go on so many times as far as the other one.
 const BEHIND: (u64, u64) = (5, 4);
 /// Why a lock must succeed: whoever panics with one ends the run.
@@ -172,7 +172,7 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
             });
         }
         let reach = self.reach_of_step(memory, told);
-        if memory.at_work(&reach) < WORTH_SHARING {
+        if memory.at_work(&reach) < ENOUGH_PARTITIONS {
             memory.advance(&reach);
             self.tell(memory, told);
             return Begun::Done;

@@ -4,8 +4,6 @@
 use super::EVENTS;
 use super::channel::{Channel, Data};
 use super::clocks::Clocks;
-use super::handover::Departure;
-use super::replies::Left;
 use super::station::{Brought, Station};
 use crate::config::Machine;
 use crate::config::machine::L2Partitions;
@@ -55,7 +53,7 @@ pub struct Partition {
     /// Requests that were accepted and whose replies have not departed.
     pub(super) unanswered: usize,
     /// Cycles before this one are done.
-    clock: Cycle,
+    pub(super) clock: Cycle,
     /// The slices of two deal with one another.
     is_paired: bool,
     /// Replies are told to the network ahead of their time, which lets them in when they are ready and it has room.
@@ -136,31 +134,6 @@ impl Partition {
         self.unanswered += 1;
     }
 
-    /// Hears of a reply of slice `part`.
-    pub fn note_leave(&mut self, part: usize, left: Left) {
-        let Station { slice, port, .. } = &mut self.stations[part];
-        let next = match left {
-            Left::Slice(tick) => {
-                port.take(1);
-                let may_wait = slice.note_leave(tick);
-                may_wait.then(|| self.clocks.l2.ticks_before(self.clock).max(tick + 1))
-            }
-            Left::Input(core) => {
-                port.free_before(self.clock);
-                port.note_leave(core);
-                if self.tells_ahead {
-                    return;
-                }
-                let may_wait = self.blocked >> part & 1 == 1;
-                may_wait.then(|| self.clocks.l2.ticks_before(self.clock.max(core + 1)))
-            }
-        };
-        self.look_for_room(part);
-        if let Some(next) = next {
-            self.wake(part, next);
-        }
-    }
-
     /// No reply departs before this cycle, unless a request arrives.
     #[inline]
     pub fn silent_to(&self) -> Cycle {
@@ -202,15 +175,6 @@ impl Partition {
             _ => self.dram_core,
         };
         data.min(silent).max(self.clock)
-    }
-
-    /// The slices of which replies departed since the last time, with these.
-    #[inline]
-    pub fn departures(&mut self) -> impl Iterator<Item = (usize, &mut Vec<Departure>)> {
-        let departed = std::mem::take(&mut self.departed);
-        let stations = self.stations.iter_mut().enumerate();
-        let stations = stations.filter(move |(part, _)| departed >> part & 1 == 1);
-        stations.map(|(part, station)| (part, &mut station.departures))
     }
 
     /// When requests left the input queue of a slice, since the last time.

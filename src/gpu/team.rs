@@ -6,9 +6,14 @@
 //! the system holds up holds up nobody else.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Looks for work before a waiting thread lets others run.
 const PATIENCE: u32 = 1 << 10;
+/// Who lets others run and comes back so late shares its core with one of them, although another core may have nothing to do:
+/// new threads often begin like that, and the system takes tens of milliseconds to see it. It places anew who wakes from a nap.
+const HELD_UP: Duration = Duration::from_micros(200);
+const NAP: Duration = Duration::from_micros(10);
 
 /// What the threads have in common.
 pub struct Team {
@@ -167,7 +172,14 @@ impl Team {
     pub fn wait(&self, waits: &mut u32) {
         assert!(!self.failed.load(Ordering::Acquire), "a thread of the simulation failed");
         *waits += 1;
-        if *waits < PATIENCE { std::hint::spin_loop() } else { std::thread::yield_now() }
+        if *waits < PATIENCE {
+            return std::hint::spin_loop();
+        }
+        let before = Instant::now();
+        std::thread::yield_now();
+        if before.elapsed() > HELD_UP {
+            std::thread::sleep(NAP);
+        }
     }
 
     /// Sends the helpers home when it is dropped, by a panic too.

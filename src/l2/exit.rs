@@ -7,7 +7,7 @@ use crate::units::Cycle;
 /// The replies of a slice, oldest first. One may be taken ahead of the cycle in which it leaves; it keeps its place until
 /// then. When that is may be known at once, or the exit hears of it later.
 #[derive(Clone, Debug)]
-pub(super) struct Exit {
+pub struct Exit {
     replies: Ring<Reply>,
     /// Those that were taken ahead and leave nobody knows when.
     ahead: usize,

@@ -15,5 +15,6 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
+pub use exit::Exit;
 pub use slice::Slice;
 pub use stats::L2Stats;

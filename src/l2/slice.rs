@@ -369,31 +369,10 @@ impl Slice {
         self.replies.ready()
     }
 
-    /// True when it is known of all replies that were taken ahead when they leave.
+    /// The way out, from which replies may be taken ahead.
     #[inline]
-    pub fn is_certain(&self) -> bool {
-        self.replies.is_certain()
-    }
-
-    /// Takes the oldest reply ahead, which leaves from cycle `from` on, as soon as it is ready, one a cycle, and says when that
-    /// is; there is one.
-    #[inline]
-    pub fn take_certain(&mut self, from: Cycle) -> (Cycle, Reply) {
-        self.replies.pop_certain(from)
-    }
-
-    /// Takes the oldest reply ahead, and says when it is ready; there is one. [`Slice::note_leave`] follows when it is known
-    /// when it leaves.
-    #[inline]
-    pub fn take_uncertain(&mut self) -> (Cycle, Reply) {
-        self.replies.pop_uncertain()
-    }
-
-    /// Hears that the oldest of the replies of which it was not known leaves in cycle `at`; true when it may have waited for
-    /// that.
-    #[inline]
-    pub fn note_leave(&mut self, at: Cycle) -> bool {
-        self.replies.note_leave(at)
+    pub fn exit(&mut self) -> &mut Exit {
+        &mut self.replies
     }
 
     /// Whether it matters to the next ticks, so many at most, when replies leave of which that is not known.
