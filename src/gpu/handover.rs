@@ -21,6 +21,9 @@ pub struct Departure {
     pub shares_port: bool,
 }
 
+/// Departures that the list of a slice has room for at first. Most hold few: what is small lies near to others.
+pub const DEPARTURES: usize = 16;
+
 impl Partition {
     /// The slices of which replies departed since the last time, with these.
     #[inline]

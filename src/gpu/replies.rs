@@ -2,10 +2,9 @@
 
 use super::ALL_EVENTS;
 use super::clocks::Clocks;
-use super::handover::Departure;
+use super::handover::{DEPARTURES, Departure};
 use super::partition::Partition;
 use crate::config::Machine;
-use crate::l2::Slice;
 use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::Reply;
 use crate::units::Cycle;
@@ -47,9 +46,9 @@ struct Inlet {
 }
 
 impl Inlet {
-    /// For so many.
-    fn new(places: usize) -> Self {
-        Inlet { departures: Vec::with_capacity(2 * places), next: 0, free_from: Cycle(0) }
+    /// Of a slice that has sent nothing.
+    fn new() -> Self {
+        Inlet { departures: Vec::with_capacity(DEPARTURES), next: 0, free_from: Cycle(0) }
     }
 
     /// The L2 cycle from `first` on in which the next one can leave, and the reply.
@@ -117,7 +116,7 @@ impl<const WORDS: usize> Replies<WORDS> {
                 .map(|slice| (slice / (slices / partitions), slice % (slices / partitions)))
                 .map(|(partition, part)| (partition as u16, part as u16))
                 .collect(),
-            inlets: (0..slices).map(|_| Inlet::new(Slice::exits(&machine.l2))).collect(),
+            inlets: (0..slices).map(|_| Inlet::new()).collect(),
             departures: Calendar::default(),
             waiting: Ports::default(),
             coming: Vec::with_capacity(ALL_EVENTS),

@@ -1,6 +1,6 @@
 //! A slice with its doors: to the reply network, to the DRAM and to the slice of the other partition.
 
-use super::handover::Departure;
+use super::handover::{DEPARTURES, Departure};
 use super::occupancy::Occupancy;
 use crate::config::Machine;
 use crate::l2::Slice;
@@ -48,7 +48,7 @@ impl Station {
             asks: Cycle::NEVER,
             data: Ring::new(pieces),
             brought: Ring::new(if slice.is_paired() { pieces } else { 1 }),
-            departures: Vec::with_capacity(Slice::exits(&machine.l2)),
+            departures: Vec::with_capacity(DEPARTURES),
             port: Occupancy::new(machine.noc.input_queue.size()),
             most_replies: most_ticks as usize * machine.l2.coalescer.requests(),
             slice,
