@@ -160,7 +160,7 @@ fn l2() -> impl Strategy<Value = Changes> {
     let pairs = json!({"Pairs": {"rounds": 2}});
     let hash = prop_oneof![Just(json!("RoundRobin")), Just(json!("Hashed")), Just(pairs)];
     let sizes = (0u32..=2, 1u32..=2, 1u32..=3, 1u32..=2);
-    let queues = (1u32..=2, 0u32..=5, 1u32..=2);
+    let queues = (1u32..=2, 0u32..=5, 1u32..=2, 1u32..=4);
     let partitions = prop_oneof![
         1 => Just(json!("One")),
         2 => (1u32..=9, 1u32..=3).prop_map(|(latency, queue)| {
@@ -184,7 +184,7 @@ fn l2() -> impl Strategy<Value = Changes> {
         let ((slices, channels), (sector, fetch)) = (slices, fetch);
         let (mode, hash, partitions, mut coalescer, (tpc_sms, port)) = kind;
         let (set_bits, mut ways, mut entries, mergers) = sizes;
-        let (input, tag_latency, reply) = queues;
+        let (input, tag_latency, reply, data_latency) = queues;
         // They need pairs of channels with one slice each, a cache, and something to spare.
         let can_be_two = slices % 2 == 0 && mode == "Cache" && partitions != json!("One");
         let (partitions, channels) =
@@ -218,6 +218,7 @@ fn l2() -> impl Strategy<Value = Changes> {
             ("l2.input_queue", json!(input)),
             ("l2.tag_latency", json!(tag_latency)),
             ("l2.distance", distances[tag_latency as usize % 2].clone()),
+            ("l2.data_latency", json!(data_latency)),
             ("l2.sector_latency", json!(tag_latency % 3)),
             ("l2.reply_queue", json!(reply)),
             ("l2.miss_queue", json!(5)),

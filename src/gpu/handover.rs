@@ -13,19 +13,19 @@ use crate::units::Cycle;
 pub struct Departure {
     /// The reply, before it bears the stamp of this.
     pub reply: Reply,
-    /// The first L2 cycle in which it can leave.
+    /// The L2 cycle in which it leaves, or the first in which it can.
     pub ready: Cycle,
-    /// The slice does not know that it leaves then.
+    /// The first, and the slice is to hear when it left.
     pub is_uncertain: bool,
     /// It leaves the slice together with the one before it, and reaches another SM.
     pub shares_port: bool,
 }
 
-/// Departures that the list of a slice has room for at first. Most hold few: what is small lies near to others.
-pub const DEPARTURES: usize = 16;
+/// Departures that the list of a slice has room for at first: more than it makes in one window on most machines.
+pub const DEPARTURES: usize = 64;
 
 impl Partition {
-    /// The slices of which replies departed since the last time, with these.
+    /// The slices with replies of which the network has not been told, and these.
     #[inline]
     pub fn departures(&mut self) -> impl Iterator<Item = (usize, &mut Vec<Departure>)> {
         let departed = std::mem::take(&mut self.departed);

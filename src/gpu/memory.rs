@@ -1,7 +1,8 @@
 //! What answers requests: the partitions and the reply network together.
 //!
-//! A partition tells the network of replies long before they can leave, and depends on it only where a slice might have no
-//! place for another reply: it stops there until the network has come as far.
+//! A partition tells the network of a reply as soon as it is made, and depends on it only where a slice might have no place
+//! for another one: it stops there until the network has come as far. Where several replies leave a slice at once, and where
+//! slices deal with one another, it tells when a reply leaves, and stops where an input of the network is full.
 
 use std::ops::DerefMut;
 
@@ -130,8 +131,8 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
             }
         }
         self.replies.advance(end, slices);
-        for ((partition, part), at) in self.replies.take_left() {
-            self.partitions[partition].note_leave(part, at);
+        for ((partition, part), left) in self.replies.take_left() {
+            self.partitions[partition].note_leave(part, left);
         }
         slices
     }

@@ -139,8 +139,8 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
         self.partitions[number].lock().expect(NO_PANIC).advance(&self.reach(), network);
     }
 
-    /// Ends a step in which every partition has advanced: the reply network, and partitions that have stopped where an input
-    /// of it was full. Begins the next one, so that it is there for all when the front hears of this one.
+    /// Ends a step in which every partition has advanced: the reply network, and partitions that have stopped for want of its
+    /// news. Begins the next one, so that it is there for all when the front hears of this one.
     pub fn finish(&self) -> Begun {
         let mut told = self.told.lock().expect(NO_PANIC);
         let mut all = self.lock();

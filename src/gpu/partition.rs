@@ -42,7 +42,7 @@ pub struct Partition {
     l2_due: Cycle,
     l2_core: Cycle,
     /// Slices whose next cycle depends on what is not known of the network, a bit each: whether it has room for a reply, or,
-    /// where it is told ahead, when replies left.
+    /// where it is told ahead, whether one has left that was to leave.
     pub(super) blocked: u64,
     /// Slices whose next request finds no room in the DRAM's queue, a bit each: they are woken when there is.
     pub(super) wait_for_dram: u64,
@@ -50,15 +50,15 @@ pub struct Partition {
     pub(super) departed: u64,
     /// When requests left the input queue of a slice, to be told to the request network.
     left: Vec<(usize, Cycle)>,
-    /// Requests that were accepted and whose replies have not departed.
+    /// Requests that were accepted and of whose replies the network has not been told.
     pub(super) unanswered: usize,
     /// Cycles before this one are done.
     pub(super) clock: Cycle,
     /// The slices of two deal with one another.
     is_paired: bool,
-    /// Replies are told to the network ahead of their time, which lets them in when they are ready and it has room.
+    /// The network is told of replies ahead of their time, and lets them in when they are ready and it has room.
     pub(super) tells_ahead: bool,
-    /// From what makes a slice reply until the reply can leave, at least, where it does not leave at once [L2 cycles].
+    /// From the making of a reply until it leaves, at least [L2 cycles]; 0 where replies are not told ahead.
     reply_delay: u64,
     /// Tick every component in every cycle, whether or not anything can happen.
     every_cycle: bool,
@@ -83,7 +83,8 @@ impl Partition {
             .map(|part| Station::new(machine, number * count + part, clocks.l2.most_ticks()))
             .collect();
         let slice = &stations[0].slice;
-        // Slices and network wait for each other where no reply is known ahead for a cycle.
+        // A reply that could leave in the core cycle in which it is made would need a place of which the network may say no
+        // more, and the network could not go on before the slice.
         let tells_ahead = slice.replies_leave_alone()
             && slice.reply_delay() >= clocks.l2.most_ticks()
             && !every_cycle;
@@ -134,15 +135,14 @@ impl Partition {
         self.unanswered += 1;
     }
 
-    /// No reply departs before this cycle, unless a request arrives.
+    /// No reply departs before this cycle of which the network has not been told, unless a request arrives.
     #[inline]
     pub fn silent_to(&self) -> Cycle {
         // Who holds nothing to answer sends nothing before it has heard of something.
         if self.unanswered == 0 { Cycle::NEVER } else { self.busy_silent_to() }
     }
 
-    /// No reply departs before this cycle that the network has not been told of, unless a request arrives. As
-    /// [`Partition::silent_to`], but found at once.
+    /// As [`Partition::silent_to`], but found at once, and often less.
     #[inline]
     pub fn departs_from(&self) -> Cycle {
         if self.unanswered == 0 { Cycle::NEVER } else { self.replies_from(self.clock) }

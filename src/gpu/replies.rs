@@ -87,7 +87,7 @@ pub struct Replies<const WORDS: usize> {
     /// By slice.
     inlets: Box<[Inlet]>,
     /// Slices by the cycle in which the next reply can leave.
-    departures: Calendar<WORDS>,
+    ready: Calendar<WORDS>,
     /// Slices whose next reply waits for room.
     waiting: Ports<WORDS>,
     /// For the SMs: replies on their way.
@@ -117,7 +117,7 @@ impl<const WORDS: usize> Replies<WORDS> {
                 .map(|(partition, part)| (partition as u16, part as u16))
                 .collect(),
             inlets: (0..slices).map(|_| Inlet::new()).collect(),
-            departures: Calendar::default(),
+            ready: Calendar::default(),
             waiting: Ports::default(),
             coming: Vec::with_capacity(ALL_EVENTS),
             taken: vec![Cycle(0); sms].into(),
@@ -167,11 +167,11 @@ impl<const WORDS: usize> Replies<WORDS> {
         if !self.waiting.contains(slice)
             && let Some((at, _)) = inlet.next(Cycle(0))
         {
-            self.departures.note(self.clocks.l2.core_cycle_of(at), slice);
+            self.ready.note(self.clocks.l2.core_cycle_of(at), slice);
         }
     }
 
-    /// Every reply that an SM takes before this cycle is on its way, when no slice is to send one before `silent_to`.
+    /// Every reply that an SM takes before this cycle is on its way, when none departs before `silent_to` that was not told.
     pub fn known_to(&self, silent_to: Cycle) -> Cycle {
         let silent_to = silent_to.min(self.next_event()).max(self.clock);
         let tick = self.clocks.noc.ticks_before(silent_to);
@@ -205,17 +205,17 @@ impl<const WORDS: usize> Replies<WORDS> {
     #[inline]
     pub fn next_event(&self) -> Cycle {
         let crossbar = self.clocks.noc.core_cycle_of(self.crossbar.next_event());
-        crossbar.min(self.departures.next()).max(self.clock)
+        crossbar.min(self.ready.next()).max(self.clock)
     }
 
     fn tick(&mut self, now: Cycle) {
         let noc = &self.clocks.noc;
         let ticks = noc.ticks_before(now).0..noc.ticks_before(now + 1).0;
-        if self.departures.next() <= now {
+        if self.ready.next() <= now {
             self.take_in(now, Cycle(ticks.start));
         }
         for tick in ticks {
-            let Replies { clocks, crossbar, coming, left, taken, departures, waiting, .. } = self;
+            let Replies { clocks, crossbar, coming, left, taken, ready, waiting, .. } = self;
             let noc = &clocks.noc;
             crossbar.tick_observed(Cycle(tick), &mut |sent: Sent<'_, Reply>| {
                 let at = noc.core_cycle_of(sent.arrives);
@@ -223,7 +223,7 @@ impl<const WORDS: usize> Replies<WORDS> {
                 left.push((sent.input, Left::Input(now)));
                 if sent.makes_room && waiting.contains(sent.input) {
                     waiting.set(sent.input, false);
-                    departures.note(now + 1, sent.input);
+                    ready.note(now + 1, sent.input);
                 }
                 // Its SM takes one a cycle, which makes room in the next.
                 let taken = &mut taken[sent.output];
@@ -237,12 +237,12 @@ impl<const WORDS: usize> Replies<WORDS> {
     fn take_in(&mut self, now: Cycle, tick: Cycle) {
         let l2 = self.clocks.l2;
         let first = l2.ticks_before(now);
-        for slice in self.departures.take(now).iter() {
+        for slice in self.ready.take(now).iter() {
             let inlet = &mut self.inlets[slice];
             while let Some((at, departure)) = inlet.next(first) {
                 let cycle = l2.core_cycle_of(at);
                 if cycle > now {
-                    self.departures.note(cycle, slice);
+                    self.ready.note(cycle, slice);
                     break;
                 }
                 if !self.crossbar.has_room(slice) {

@@ -171,7 +171,7 @@ impl Team {
     /// Passes a while; `waits` counts how often in a row.
     pub fn wait(&self, waits: &mut u32) {
         assert!(!self.failed.load(Ordering::Acquire), "a thread of the simulation failed");
-        *waits += 1;
+        *waits = waits.saturating_add(1);
         if *waits < PATIENCE {
             return std::hint::spin_loop();
         }

@@ -20,7 +20,7 @@ pub struct Exit {
 
 impl Exit {
     /// Empty, for so many replies.
-    pub fn new(places: usize) -> Self {
+    pub(super) fn new(places: usize) -> Self {
         Exit {
             replies: Ring::new(places),
             ahead: 0,
@@ -32,31 +32,31 @@ impl Exit {
 
     /// Replies in it.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.replies.len() + self.ahead + self.leaving.len()
     }
 
     /// True when no reply is in it.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// True when no place is free.
     #[inline]
-    pub fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.len() == self.places
     }
 
     /// Whether so many more may find no place, or may find one, for all that is known.
     #[inline]
-    pub fn is_in_doubt(&self, count: usize) -> bool {
+    pub(super) fn is_in_doubt(&self, count: usize) -> bool {
         self.ahead > 0 && self.len() + count > self.places
     }
 
     /// The first cycle from `now` on in which a place is free, as far as known.
     #[inline]
-    pub fn free_from(&self, now: Cycle) -> Cycle {
+    pub(super) fn free_from(&self, now: Cycle) -> Cycle {
         match self.leaving.next_visible() {
             _ if !self.is_full() => now,
             Cycle::NEVER => Cycle::NEVER,
@@ -66,7 +66,7 @@ impl Exit {
 
     /// Gives the places free of what left before `now`; true when there was any.
     #[inline]
-    pub fn free_places(&mut self, now: Cycle) -> bool {
+    pub(super) fn free_places(&mut self, now: Cycle) -> bool {
         let before = self.leaving.len();
         while self.leaving.next_visible() < now {
             self.leaving.pop(now);
@@ -76,26 +76,26 @@ impl Exit {
 
     /// Takes a reply in whose data is there from cycle `ready` on.
     #[inline]
-    pub fn push(&mut self, ready: Cycle, reply: Reply) -> &mut Reply {
+    pub(super) fn push(&mut self, ready: Cycle, reply: Reply) -> &mut Reply {
         assert!(!self.is_full(), "a reply was pushed without a place for it");
         self.replies.push(ready, reply)
     }
 
     /// The oldest reply that was not taken, if its data is there at `now`.
     #[inline]
-    pub fn front(&self, now: Cycle) -> Option<&Reply> {
+    pub(super) fn front(&self, now: Cycle) -> Option<&Reply> {
         self.replies.front(now)
     }
 
     /// When its data is there.
     #[inline]
-    pub fn ready(&self) -> Cycle {
+    pub(super) fn ready(&self) -> Cycle {
         self.replies.next_visible()
     }
 
     /// Takes the oldest reply, if its data is there.
     #[inline]
-    pub fn pop(&mut self, now: Cycle) -> Option<Reply> {
+    pub(super) fn pop(&mut self, now: Cycle) -> Option<Reply> {
         self.replies.pop(now)
     }
 

@@ -375,7 +375,7 @@ impl Slice {
         &mut self.replies
     }
 
-    /// Whether it matters to the next ticks, so many at most, when replies leave of which that is not known.
+    /// Whether a reply of one of the next `ticks` may find no place, or may find one, for all that is known.
     #[inline]
     pub fn is_in_doubt(&self, ticks: usize) -> bool {
         /// Replies that one tick makes, at most: a line has come, and another is there.
