@@ -53,7 +53,7 @@ impl Partition {
                 may_wait.then(|| self.clocks.l2.ticks_before(self.clock.max(core + 1)))
             }
         };
-        self.look_for_room(part);
+        self.note_blocked(part);
         if let Some(next) = next {
             self.wake(part, next);
         }
@@ -61,7 +61,7 @@ impl Partition {
 
     /// Notes whether the next cycle of a slice depends on what is not known of the network.
     #[inline]
-    pub(super) fn look_for_room(&mut self, part: usize) {
+    pub(super) fn note_blocked(&mut self, part: usize) {
         let station = &self.stations[part];
         let is_blocked = match self.tells_ahead {
             true => station.slice.is_in_doubt(self.clocks.l2.most_ticks() as usize),
@@ -88,7 +88,7 @@ impl Partition {
             self.unanswered -= 1;
         }
         self.departed |= 1 << part;
-        self.look_for_room(part);
+        self.note_blocked(part);
     }
 
     /// What a slice has for the network goes there, as far as that has room; gives the next L2 cycle in which more may.
@@ -96,7 +96,7 @@ impl Partition {
     pub(super) fn send_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         self.stations[part].port.free_before(core);
         self.send_reply(part, now);
-        self.look_for_room(part);
+        self.note_blocked(part);
         let station = &self.stations[part];
         if station.slice.is_reply_for_slice() || station.has_room() {
             station.slice.reply_ready().max(now + 1)

@@ -107,7 +107,7 @@ impl Partition {
             clock: Cycle(0),
             every_cycle,
         };
-        (0..count).for_each(|part| partition.look_for_room(part));
+        (0..count).for_each(|part| partition.note_blocked(part));
         partition
     }
 
@@ -139,7 +139,7 @@ impl Partition {
     #[inline]
     pub fn silent_to(&self) -> Cycle {
         // Who holds nothing to answer sends nothing before it has heard of something.
-        if self.unanswered == 0 { Cycle::NEVER } else { self.busy_silent_to() }
+        if self.unanswered == 0 { Cycle::NEVER } else { self.replies_from(self.acts_from()) }
     }
 
     /// As [`Partition::silent_to`], but found at once, and often less.
@@ -153,11 +153,6 @@ impl Partition {
     fn replies_from(&self, first: Cycle) -> Cycle {
         let l2 = self.clocks.l2;
         l2.core_cycle_of(Cycle(l2.ticks_before(first).0.saturating_add(self.reply_delay)))
-    }
-
-    /// As [`Partition::silent_to`], of one that owes a reply.
-    fn busy_silent_to(&self) -> Cycle {
-        self.replies_from(self.acts_from())
     }
 
     /// No slice makes a reply before this cycle.

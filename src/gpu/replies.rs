@@ -60,10 +60,11 @@ impl Inlet {
         Some((departure.ready.max(free_from).max(first), departure))
     }
 
-    /// Adds some.
+    /// Adds some; true when there was none.
     #[inline]
-    fn add(&mut self, departures: &mut Vec<Departure>) {
-        if self.next == self.departures.len() {
+    fn add(&mut self, departures: &mut Vec<Departure>) -> bool {
+        let was_empty = self.next == self.departures.len();
+        if was_empty {
             self.departures.clear();
             std::mem::swap(&mut self.departures, departures);
             self.next = 0;
@@ -73,6 +74,7 @@ impl Inlet {
             }
             self.departures.append(departures);
         }
+        was_empty
     }
 }
 
@@ -163,8 +165,8 @@ impl<const WORDS: usize> Replies<WORDS> {
     ) {
         let slice = partition * self.sharing + part;
         let inlet = &mut self.inlets[slice];
-        inlet.add(departures);
-        if !self.waiting.contains(slice)
+        // One that was there before is noted, or waits for room.
+        if inlet.add(departures)
             && let Some((at, _)) = inlet.next(Cycle(0))
         {
             self.ready.note(self.clocks.l2.core_cycle_of(at), slice);
