@@ -40,9 +40,7 @@ impl Slice {
     ) -> Result<(), Refusal> {
         let wanted = request.bytes;
         let (way, fetched) = match self.tags.lookup(line) {
-            Lookup::Present(way) | Lookup::Reserved(way)
-                if self.valid[way.index()] & wanted == wanted =>
-            {
+            Lookup::Present(way) | Lookup::Reserved(way) if *self.valid(way) & wanted == wanted => {
                 if self.replies.is_full() {
                     return Err(Refusal::ReplyQueue);
                 }
@@ -56,7 +54,7 @@ impl Slice {
             // The sectors that are missing, or were written in part, are fetched around the rest.
             Lookup::Present(way) => {
                 self.can_spare(line)?;
-                let fetched = self.sectors.around(wanted & !self.valid[way.index()]);
+                let fetched = self.sectors.around(wanted & !*self.valid(way));
                 self.room_for_fetch(line, fetched, 0)?;
                 (way, fetched)
             }
@@ -67,7 +65,7 @@ impl Slice {
                 let fetched = self.sectors.around(wanted);
                 self.room_for_fetch(line, fetched, dirty)?;
                 self.write_back(now, way);
-                self.valid[way.index()] = 0;
+                *self.valid(way) = 0;
                 (way, fetched)
             }
         };
@@ -95,7 +93,7 @@ impl Slice {
             return Err(Refusal::NoMerger);
         }
         let on_their_way = self.mshrs[entry].bytes;
-        let fetched = self.sectors.around(request.bytes & !self.valid[way.index()] & !on_their_way);
+        let fetched = self.sectors.around(request.bytes & !*self.valid(way) & !on_their_way);
         self.room_for(line, fetched, 0)?;
         let merged = self.mshrs.merge(entry, Waiting { request: *request, fetched });
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
@@ -139,7 +137,7 @@ impl Slice {
     /// An atomic leaves its bytes changed.
     fn modify(&mut self, way: Way, request: &Request) {
         if request.kind == RequestKind::Atomic {
-            self.dirty[way.index()] |= request.bytes;
+            *self.dirty(way) |= request.bytes;
             self.tags.set_dirty(way, true);
         }
     }
@@ -229,7 +227,7 @@ impl Slice {
             false => {
                 self.write_back(now, way);
                 self.tags.insert(way, line);
-                self.valid[way.index()] = 0;
+                *self.valid(way) = 0;
                 self.stats.write_misses += 1;
             }
         }
@@ -237,8 +235,8 @@ impl Slice {
             self.write_back(now, cleaned);
             self.tags.set_dirty(cleaned, false);
         }
-        self.valid[way.index()] |= request.bytes;
-        self.dirty[way.index()] |= request.bytes;
+        *self.valid(way) |= request.bytes;
+        *self.dirty(way) |= request.bytes;
         self.tags.set_dirty(way, true);
         self.reply(now, request);
         Ok(())
@@ -246,7 +244,8 @@ impl Slice {
 
     /// Sends the dirty bytes of `way` to DRAM.
     fn write_back(&mut self, now: Cycle, way: Way) {
-        let dirty = std::mem::take(&mut self.dirty[way.index()]);
+        // Bytes that were never written need not be looked at.
+        let dirty = if self.tags.is_dirty(way) { std::mem::take(self.dirty(way)) } else { 0 };
         if dirty == 0 {
             return;
         }

@@ -41,9 +41,8 @@ pub struct Slice {
     sector_latency: u64,
     pub(super) sectors: Sectors,
     pub(super) tags: TagArray,
-    /// Bytes that hold data, and bytes that memory lacks, by way.
-    pub(super) valid: Box<[u128]>,
-    pub(super) dirty: Box<[u128]>,
+    /// By way: the bytes that hold data, and those that memory lacks. Arrays of zeros take no memory before they are used.
+    bytes: Box<[[u128; 2]]>,
     /// Ways of a set that may be dirty.
     pub(super) dirty_ways: usize,
     pub(super) entry_of_way: Box<[MshrId]>,
@@ -125,8 +124,7 @@ impl Slice {
             data_latency: config.data_latency.cycles(),
             sector_latency: config.sector_latency.cycles(),
             sectors,
-            valid: vec![0; tags.len()].into(),
-            dirty: vec![0; tags.len()].into(),
+            bytes: vec![[0; 2]; tags.len()].into(),
             dirty_ways: config.dirty_ways.size(),
             entry_of_way: vec![MshrId::default(); tags.len()].into(),
             tags,
@@ -329,7 +327,7 @@ impl Slice {
         fetch.bytes &= !bytes;
         let left = fetch.bytes;
         if let Some(way) = fetch.way {
-            self.valid[way.index()] |= bytes;
+            *self.valid(way) |= bytes;
             if left == 0 {
                 self.tags.fill(way);
             }
@@ -340,6 +338,18 @@ impl Slice {
             self.releasing.push(now, arrival);
         }
         self.go_on(now);
+    }
+
+    /// The bytes of a way that hold data.
+    #[inline]
+    pub(super) fn valid(&mut self, way: Way) -> &mut u128 {
+        &mut self.bytes[way.index()][0]
+    }
+
+    /// The bytes of a way that memory lacks.
+    #[inline]
+    pub(super) fn dirty(&mut self, way: Way) -> &mut u128 {
+        &mut self.bytes[way.index()][1]
     }
 
     /// The oldest request for DRAM.
@@ -440,7 +450,7 @@ impl Slice {
     /// All that decides how later requests are served, to show that a refusal changed nothing; the
     /// refusals counted so far; and the replies queued.
     pub(super) fn state(&self) -> (impl PartialEq + use<>, u64, usize) {
-        let ways = (self.tags.clone(), self.valid.clone(), self.dirty.clone());
+        let ways = (self.tags.clone(), self.bytes.clone());
         let queues = (self.replies.len(), self.to_dram.len(), self.input.len());
         let stats = &self.stats;
         let refusals = stats.stall_nomerger

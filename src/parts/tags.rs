@@ -35,12 +35,12 @@ pub struct TagArray {
     replacement: Replacement,
     /// An empty way holds [`NO_LINE`].
     lines: Box<[LineAddr]>,
-    /// The way with the least rank of its set makes room: [`EMPTY`], [`RESERVED`], or by age.
+    /// The way with the least rank of its set makes room. [`EMPTY`], or an age, with [`SPARED`] or [`RESERVED`] added.
+    ///
+    /// The age is the order of use (LRU) or of arrival (FIFO): a larger number is younger. The first is 1. With NRU, it is the
+    /// round of the set in which the line was last used, above [`ROUND`] bits in no order.
     ranks: Box<[u64]>,
     dirty: Box<[bool]>,
-    /// Order of use (LRU) or of arrival (FIFO): a larger number is younger. The first is 1. With NRU, the round of the set
-    /// in which the line was last used, above [`ROUND`] bits in no order.
-    ages: Box<[u64]>,
     clock: u64,
     /// With NRU, by set.
     rounds: Box<[Round]>,
@@ -62,10 +62,12 @@ const NO_LINE: LineAddr = LineAddr(u64::MAX);
 
 /// The rank of an empty way.
 const EMPTY: u64 = 0;
-/// The rank of a way that makes no room.
-const RESERVED: u64 = u64::MAX;
-/// Added to the rank of a way that is spared.
+/// In the rank of a way that makes no room.
+const RESERVED: u64 = 1 << 63;
+/// In the rank of a way that is spared.
 const SPARED: u64 = 1 << 62;
+/// The age in a rank.
+const AGE: u64 = SPARED - 1;
 
 impl TagArray {
     /// An empty array of `sets` (a power of two) x `ways` lines.
@@ -79,7 +81,6 @@ impl TagArray {
             lines: vec![NO_LINE; lines].into(),
             ranks: vec![EMPTY; lines].into(),
             dirty: vec![false; lines].into(),
-            ages: vec![0; lines].into(),
             clock: 0,
             rounds: match replacement {
                 Replacement::Nru => vec![Round { number: 1, used: 0 }; sets].into(),
@@ -124,7 +125,7 @@ impl TagArray {
         let mut ways = self.lines[first..first + self.ways].iter();
         let Some(place) = ways.position(|&other| other == line) else { return Lookup::Absent };
         let way = Way((first + place) as u32);
-        if self.ranks[way.index()] == RESERVED {
+        if self.ranks[way.index()] >= RESERVED {
             Lookup::Reserved(way)
         } else {
             Lookup::Present(way)
@@ -149,7 +150,7 @@ impl TagArray {
     pub fn can_spare(&self, line: LineAddr) -> bool {
         let first = self.set_of(line) * self.ways;
         let ranks = &self.ranks[first..first + self.ways];
-        ranks.iter().filter(|&&rank| rank != RESERVED).nth(1).is_some()
+        ranks.iter().filter(|&&rank| rank < RESERVED).nth(1).is_some()
     }
 
     /// The line that `way` holds and that a new one would push out; `None` for an empty way.
@@ -181,7 +182,7 @@ impl TagArray {
         let (mut count, mut oldest) = (0, None);
         for way in ways.filter(|way| self.is_dirty(*way)) {
             count += 1;
-            let age = self.ages[way.index()];
+            let age = self.age_of(way);
             if oldest.is_none_or(|(least, _)| age < least) {
                 oldest = Some((age, way));
             }
@@ -192,26 +193,35 @@ impl TagArray {
     /// Ranks a way anew that is present.
     #[inline]
     fn rank(&mut self, way: Way) {
-        let way = way.index();
-        if !matches!(self.ranks[way], EMPTY | RESERVED) {
-            let spared = self.replacement == Replacement::LruCleanFirst && self.dirty[way];
-            self.ranks[way] = self.ages[way] + if spared { SPARED } else { 0 };
+        let rank = self.ranks[way.index()];
+        if rank != EMPTY && rank < RESERVED {
+            let is_spared =
+                self.replacement == Replacement::LruCleanFirst && self.dirty[way.index()];
+            self.ranks[way.index()] = rank & AGE | if is_spared { SPARED } else { 0 };
         }
     }
 
+    /// The age of a line; 0 in an empty way.
     #[inline]
-    fn age(&mut self, way: Way) {
+    fn age_of(&self, way: Way) -> u64 {
+        self.ranks[way.index()] & AGE
+    }
+
+    /// The age of a line that is used now.
+    #[inline]
+    fn next_age(&mut self, way: Way) -> u64 {
         self.clock += 1;
-        self.ages[way.index()] = match self.replacement {
+        match self.replacement {
             Replacement::Nru => self.round(way),
             _ => self.clock,
-        };
+        }
     }
 
     /// The age of a line that is used, with NRU.
     fn round(&mut self, way: Way) -> u64 {
+        let before = self.age_of(way) >> ROUND;
         let round = &mut self.rounds[way.index() / self.ways];
-        if self.ages[way.index()] >> ROUND != round.number {
+        if before != round.number {
             round.used += 1;
             if round.used == self.ways {
                 *round = Round { number: round.number + 1, used: 1 };
@@ -224,12 +234,12 @@ impl TagArray {
     #[inline]
     pub fn reserve(&mut self, way: Way, line: LineAddr) {
         let index = way.index();
-        if matches!(self.ranks[index], EMPTY | RESERVED) || self.lines[index] != line {
+        let rank = self.ranks[index];
+        if rank == EMPTY || rank >= RESERVED || self.lines[index] != line {
             self.dirty[index] = false;
         }
         self.lines[index] = line;
-        self.ranks[index] = RESERVED;
-        self.age(way);
+        self.ranks[index] = RESERVED | self.next_age(way);
     }
 
     /// Gives `way` to `line`, present at once.
@@ -242,8 +252,8 @@ impl TagArray {
     #[inline]
     pub fn fill(&mut self, way: Way) {
         let index = way.index();
-        debug_assert_eq!(self.ranks[index], RESERVED, "a fill for no reservation");
-        self.ranks[index] = self.ages[index];
+        debug_assert!(self.ranks[index] >= RESERVED, "a fill for no reservation");
+        self.ranks[index] &= AGE;
         self.rank(way);
     }
 
@@ -251,19 +261,20 @@ impl TagArray {
     #[inline]
     pub fn touch(&mut self, way: Way) {
         if self.replacement != Replacement::Fifo {
-            self.age(way);
-            self.rank(way);
+            let age = self.next_age(way);
+            let rank = &mut self.ranks[way.index()];
+            *rank = *rank & !AGE | age;
         }
     }
 
     /// Drops a present line.
     pub fn invalidate(&mut self, way: Way) {
         let index = way.index();
-        debug_assert!(!matches!(self.ranks[index], EMPTY | RESERVED));
+        debug_assert!(self.ranks[index] != EMPTY && self.ranks[index] < RESERVED);
         if self.replacement == Replacement::Nru {
+            let age = self.age_of(way);
             let round = &mut self.rounds[index / self.ways];
-            round.used -= usize::from(self.ages[index] >> ROUND == round.number);
-            self.ages[index] = 0;
+            round.used -= usize::from(age >> ROUND == round.number);
         }
         (self.lines[index], self.ranks[index]) = (NO_LINE, EMPTY);
         self.dirty[index] = false;
@@ -271,11 +282,11 @@ impl TagArray {
 
     /// Drops every line. No fill may be on its way.
     pub fn invalidate_all(&mut self) {
-        assert!(!self.ranks.contains(&RESERVED), "invalidation with a fill on its way");
+        let is_reserved = |&rank: &u64| rank >= RESERVED;
+        assert!(!self.ranks.iter().any(is_reserved), "invalidation with a fill on its way");
         self.lines.fill(NO_LINE);
         self.ranks.fill(EMPTY);
         if self.replacement == Replacement::Nru {
-            self.ages.fill(0);
             self.rounds.iter_mut().for_each(|round| round.used = 0);
         }
     }
