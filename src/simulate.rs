@@ -1,6 +1,6 @@
 //! One simulation from a resolved run to its report: the only place that knows every part.
 //!
-//! A simulation has two halves, which meet in [`crate::isa::CtaSource`] only. [`Functional`] executes the workload and
+//! A simulation has two halves, which meet in [`crate::isa::LaunchSource`] only. [`Functional`] executes the workload and
 //! knows no machine; [`Timing`] is the machine and sees no value. Simulations of one workload on several
 //! machines can so share one functional half, as those of a study do.
 
@@ -19,11 +19,9 @@ use crate::report::Report;
 /// How far a simulation has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// The launch that runs, from 0.
-    pub launch: usize,
     /// Launches in all.
     pub launches: usize,
-    /// How far that launch has come.
+    /// The launch that runs, and how far it has come.
     pub progress: Progress,
 }
 
@@ -56,15 +54,11 @@ pub fn simulate_with_outputs(
     observe: &mut dyn FnMut(Step),
 ) -> Result<Outcome> {
     // Everything that can be known to be wrong is said before the first cycle.
-    let functional = Functional::new(run)?;
+    let mut functional = Functional::new(run)?;
     let launches = functional.launches();
     let mut timing = Timing::new(run, stepping);
-    let mut launch = 0;
-    let executed = functional.execute(&mut |source| {
-        timing.launch(source, &mut |progress| observe(Step { launch, launches, progress }))?;
-        launch += 1;
-        Ok(())
-    })?;
+    timing.run(&mut functional, &mut |progress| observe(Step { launches, progress }))?;
+    let executed = functional.finish()?;
     let report = timing.report(&executed.facts)?;
     Ok(Outcome { report, executed })
 }

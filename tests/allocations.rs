@@ -46,9 +46,9 @@ fn allocations(run: &str, changes: &[&str]) -> u64 {
     let changes: Vec<_> = changes.iter().map(|change| assignment(change).unwrap()).collect();
     let run = load_run(&file, &changes).unwrap_or_else(|why| panic!("{why}"));
     let mut counts = Vec::with_capacity(1 << 16);
-    let mut observe = |Step { launch, progress, .. }: Step| {
+    let mut observe = |Step { progress, .. }: Step| {
         let share = progress.ctas_started as f64 / progress.ctas as f64;
-        if launch == 0 && (0.5..0.95).contains(&share) {
+        if progress.launch == 0 && (0.5..0.95).contains(&share) {
             counts.push(REQUESTS.load(Ordering::Relaxed));
         }
     };

@@ -26,11 +26,11 @@ const CHOICE: &str = ".version 8.0\n.target sm_75\n.address_size 64
     selp.b64 %a4, %a2, %a3, %p; ld.u32 %r2, [%a4]; st.global.u32 [%a3], %r2; ret;
 }";
 
-/// A launch of two CTAs of 128 threads. Its memory lives as long as the test.
-fn launch(entry: &str) -> PtxLaunch<'static> {
+/// A launch of two CTAs of 128 threads.
+fn launch(entry: &str) -> PtxLaunch {
     let text = if entry == "choice" { CHOICE } else { TEXT };
     let ptx = Arc::new(PtxSource { path: "kernels.ptx".into(), text: text.into() });
-    let memory: &'static mut DeviceMemory = Box::leak(Box::default());
+    let mut memory = DeviceMemory::default();
     let [from, to] = ["in", "out"].map(|name| memory.allocate(name, 4096));
     for (index, place) in memory.of_mut(from).chunks_exact_mut(4).enumerate() {
         place.copy_from_slice(&(index as u32 % 7).to_le_bytes());

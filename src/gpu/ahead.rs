@@ -1,15 +1,19 @@
-//! CTAs executed ahead of their start, by whichever thread has nothing else to do.
+//! CTAs executed ahead of their start, by whichever thread has nothing else to do. A few are held ready, those of the next
+//! launch while the last ones of a launch run.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use crate::error::Result;
-use crate::isa::{Cta, CtaSource};
+use crate::isa::{Cta, Kernel, LaunchSource};
 
-/// A launch's CTAs, some of them executed ahead. CTAs come in order, whoever executes them.
+/// Why a lock must succeed: whoever panics with one ends the run.
+const NO_PANIC: &str = "no thread failed";
+
+/// The CTAs of launches, some of them executed ahead. They come in order, whoever executes them.
 pub struct Ahead<'a> {
-    source: Mutex<&'a mut dyn CtaSource>,
+    source: Mutex<Source<'a>>,
     done: Mutex<Done>,
     /// CTAs to hold ready.
     target: usize,
@@ -17,19 +21,55 @@ pub struct Ahead<'a> {
     wants: AtomicBool,
 }
 
+/// What is still to be executed.
+struct Source<'a> {
+    launches: &'a mut dyn LaunchSource,
+    /// A launch is under way.
+    has_begun: bool,
+}
+
+/// What was executed last.
+enum Executed {
+    /// The beginning of a launch.
+    Launch(Arc<Kernel>),
+    /// A CTA of it.
+    Cta,
+    /// The end of the last one.
+    Nothing,
+}
+
+/// What was executed and not taken.
 #[derive(Default)]
 struct Done {
-    ready: VecDeque<Cta>,
+    ready: VecDeque<Item>,
+    /// Storage of CTAs that have ended.
     spare: Vec<Cta>,
-    /// How the source ended: it has no CTA left, or failed.
+    /// How the source ended: it has no launch left, or failed.
     end: Option<Result<()>>,
 }
 
+enum Item {
+    Launch(Arc<Kernel>),
+    Cta(Cta),
+}
+
+impl Source<'_> {
+    /// Executes a CTA, or begins the next launch when the one under way has no more.
+    fn execute(&mut self, cta: &mut Cta) -> Result<Executed> {
+        if self.has_begun && self.launches.next(cta)? {
+            return Ok(Executed::Cta);
+        }
+        let kernel = self.launches.begin()?;
+        self.has_begun = kernel.is_some();
+        Ok(kernel.map_or(Executed::Nothing, Executed::Launch))
+    }
+}
+
 impl<'a> Ahead<'a> {
-    /// Of `source`, with `target` CTAs to be held ready.
-    pub fn new(source: &'a mut dyn CtaSource, target: usize) -> Self {
+    /// Of `launches`, with `target` CTAs to be held ready.
+    pub fn new(launches: &'a mut dyn LaunchSource, target: usize) -> Self {
         Ahead {
-            source: Mutex::new(source),
+            source: Mutex::new(Source { launches, has_begun: false }),
             done: Mutex::default(),
             target,
             wants: AtomicBool::new(true),
@@ -46,35 +86,57 @@ impl<'a> Ahead<'a> {
             Err(TryLockError::WouldBlock) => return false,
             Err(TryLockError::Poisoned(_)) => panic!("a thread failed"),
         };
-        let mut done = self.done.lock().expect("no thread failed");
+        let mut done = self.lock();
         if done.end.is_some() || done.ready.len() >= self.target {
             self.wants.store(false, Ordering::Relaxed);
             return false;
         }
         let mut cta = done.spare.pop().unwrap_or_default();
         drop(done);
-        let outcome = source.next(&mut cta);
-        let mut done = self.done.lock().expect("no thread failed");
-        match outcome {
-            Ok(true) => done.ready.push_back(cta),
-            Ok(false) => done.end = Some(Ok(())),
+        let executed = source.execute(&mut cta);
+        let mut done = self.lock();
+        match executed {
+            Ok(Executed::Cta) => {
+                done.ready.push_back(Item::Cta(cta));
+                return true;
+            }
+            Ok(Executed::Launch(kernel)) => done.ready.push_back(Item::Launch(kernel)),
+            Ok(Executed::Nothing) => done.end = Some(Ok(())),
             Err(error) => done.end = Some(Err(error)),
         }
+        done.spare.push(cta);
         true
     }
 
-    /// The next CTA, as [`CtaSource::next`]; waits for it when it is being executed.
+    /// Moves to the next launch, as [`LaunchSource::begin`]; waits for its beginning when that is being executed.
+    pub fn begin(&self) -> Result<Option<Arc<Kernel>>> {
+        match self.take(|item| matches!(item, Item::Launch(_)))? {
+            Some(Item::Launch(kernel)) => Ok(Some(kernel)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The next CTA of the launch, as [`LaunchSource::next`]; waits for it when it is being executed.
     pub fn next(&self, cta: &mut Cta) -> Result<bool> {
+        let Some(Item::Cta(ready)) = self.take(|item| matches!(item, Item::Cta(_)))? else {
+            return Ok(false);
+        };
+        let spare = std::mem::replace(cta, ready);
+        self.lock().spare.push(spare);
+        Ok(true)
+    }
+
+    /// Takes what comes next if it is wanted; none when it is something else, or all is over.
+    fn take(&self, is_wanted: impl Fn(&Item) -> bool) -> Result<Option<Item>> {
         loop {
-            let mut done = self.done.lock().expect("no thread failed");
-            if let Some(ready) = done.ready.pop_front() {
-                let spare = std::mem::replace(cta, ready);
-                done.spare.push(spare);
+            let mut done = self.lock();
+            if let Some(next) = done.ready.front() {
+                let item = if is_wanted(next) { done.ready.pop_front() } else { None };
                 self.wants.store(done.end.is_none(), Ordering::Relaxed);
-                return Ok(true);
+                return Ok(item);
             }
             if let Some(end) = &done.end {
-                return end.clone().map(|()| false);
+                return end.clone().map(|()| None);
             }
             drop(done);
             self.wants.store(true, Ordering::Relaxed);
@@ -82,5 +144,9 @@ impl<'a> Ahead<'a> {
                 std::thread::yield_now();
             }
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Done> {
+        self.done.lock().expect(NO_PANIC)
     }
 }

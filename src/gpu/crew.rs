@@ -1,4 +1,4 @@
-//! The threads of one kernel: the front and the memory advance at the same time, each with the news that the other one has
+//! The threads of a run: the front and the memory advance at the same time, each with the news that the other one has
 //! left for it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -16,7 +16,6 @@ use super::replies::Replies;
 use super::requests::Requests;
 use super::team::{Tasks, Team};
 use crate::error::Result;
-use crate::isa::CtaSource;
 use crate::noc::Ports;
 use crate::units::Cycle;
 
@@ -33,7 +32,7 @@ pub struct Crew<'a, const WORDS: usize> {
     requests: &'a Mutex<Requests<WORDS>>,
     memory: MemorySide<'a, WORDS>,
     delays: Delays,
-    /// The CTAs of the launch.
+    /// The CTAs of the launches.
     pub ahead: Ahead<'a>,
     /// Who does what.
     pub team: Team,
@@ -78,15 +77,14 @@ impl Round {
 }
 
 impl<'a, const WORDS: usize> Crew<'a, WORDS> {
-    /// For a launch of `source`, by so many `threads`.
+    /// For launches whose CTAs come from `ahead`, by so many `threads`.
     pub fn new(
         nodes: &'a [Mutex<Node>],
         requests: &'a Mutex<Requests<WORDS>>,
         (partitions, replies, delays): (&'a [Mutex<Partition>], &'a Mutex<Replies<WORDS>>, Delays),
-        source: &'a mut dyn CtaSource,
+        ahead: Ahead<'a>,
         threads: usize,
     ) -> Self {
-        let ahead = Ahead::new(source, nodes.len());
         let near = (0..threads).map(|thread| node_order((thread, threads), nodes.len()));
         let far = (0..threads).map(|thread| partition_order((thread, threads), partitions.len()));
         let team = Team::new(Tasks::new(near), Tasks::new(far));

@@ -1,10 +1,11 @@
 //! A GPU of any number of ports.
 
-use super::engine::{Engine, Progress, Stepping};
+use super::engine::{Engine, Stepping};
 use super::statistics::KernelStatistics;
+use super::watch::Progress;
 use crate::config::Machine;
 use crate::error::Result;
-use crate::isa::CtaSource;
+use crate::isa::{CtaSource, LaunchSource, OneLaunch};
 use crate::noc::{MOST_WORDS, Ports};
 
 /// A GPU. Kernels run one after another; the L2 and the DRAM rows keep their state between them.
@@ -32,16 +33,29 @@ impl Gpu {
     /// `observe` is called every few thousand cycles.
     ///
     /// # Errors
-    /// When a CTA does not fit on an SM, when the source fails, when nothing can go on, and when a
-    /// ledger does not sum.
+    /// As [`Gpu::run_all`].
     pub fn run(
         &mut self,
         source: &mut dyn CtaSource,
         observe: &mut dyn FnMut(Progress),
     ) -> Result<KernelStatistics> {
+        let mut kernels = self.run_all(&mut OneLaunch::new(source), observe)?;
+        Ok(kernels.pop().expect("one launch, one kernel"))
+    }
+
+    /// As [`Gpu::run`], kernels one after another. With several threads, CTAs of the next are executed while one ends.
+    ///
+    /// # Errors
+    /// When a CTA does not fit on an SM, when the source fails, when nothing can go on, and when a
+    /// ledger does not sum.
+    pub fn run_all(
+        &mut self,
+        launches: &mut dyn LaunchSource,
+        observe: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<KernelStatistics>> {
         match &mut self.0 {
-            Width::Narrow(engine) => engine.run(source, observe),
-            Width::Wide(engine) => engine.run(source, observe),
+            Width::Narrow(engine) => engine.run(launches, observe),
+            Width::Wide(engine) => engine.run(launches, observe),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A kernel is a table of static instructions ([`Inst`]). What a warp executed is a [`WarpStream`]:
 //! the instructions in order, with the lanes that took part and the addresses they used. A front end
 //! hands out CTAs in launch order through [`CtaSource`], one at a time, so that memory is bounded by
-//! the resident CTAs whatever the size of the grid.
+//! the resident CTAs whatever the size of the grid; the launches of a workload come through [`LaunchSource`].
 
 mod inst;
 mod pattern;
@@ -14,7 +14,7 @@ pub use inst::{
     AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Inst, MAX_OPERANDS,
     MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space,
 };
-pub use source::{Cta, CtaSource, Kernel};
+pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch};
 pub use stream::{LaneAddresses, Shape, WarpCursor, WarpStream, lanes};
 
 /// Lanes of a warp.

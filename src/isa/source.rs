@@ -1,5 +1,7 @@
 //! How a front end hands out the CTAs of a launch.
 
+use std::sync::Arc;
+
 use super::inst::Inst;
 use super::stream::WarpStream;
 use crate::error::Result;
@@ -70,4 +72,39 @@ pub trait CtaSource: Send {
 
     /// Fills `cta` with the next CTA, reusing its storage; `false` after the last one.
     fn next(&mut self, cta: &mut Cta) -> Result<bool>;
+}
+
+/// The launches of a workload, one after another.
+///
+/// A launch finds what those before it have left behind, so that all CTAs of one come before the next begins.
+pub trait LaunchSource: Send {
+    /// Moves to the next launch, when all CTAs of the one before have been handed out; `None` after the last one.
+    fn begin(&mut self) -> Result<Option<Arc<Kernel>>>;
+
+    /// Fills `cta` with the next CTA of the launch, reusing its storage; `false` after the last one.
+    fn next(&mut self, cta: &mut Cta) -> Result<bool>;
+}
+
+/// One launch as all that there is.
+pub struct OneLaunch<'a> {
+    source: &'a mut dyn CtaSource,
+    has_begun: bool,
+}
+
+impl<'a> OneLaunch<'a> {
+    /// The launch of `source`.
+    pub fn new(source: &'a mut dyn CtaSource) -> Self {
+        OneLaunch { source, has_begun: false }
+    }
+}
+
+impl LaunchSource for OneLaunch<'_> {
+    fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        Ok(is_first.then(|| Arc::new(self.source.kernel().clone())))
+    }
+
+    fn next(&mut self, cta: &mut Cta) -> Result<bool> {
+        self.source.next(cta)
+    }
 }

@@ -11,7 +11,6 @@ use super::timing::{Caches, Helpers, Passes, Stopwatch};
 use super::verify;
 use crate::config::ResolvedRun;
 use crate::error::Result;
-use crate::isa::Cta;
 use crate::simulate::Functional;
 use crate::workload::{Launch, Work, registry};
 
@@ -46,11 +45,7 @@ pub fn launch(device: &Device, run: &ResolvedRun) -> Result<()> {
 /// What [`Functional`] refuses, what the GPU refuses, and a result that differs from the host reference or from gsim's.
 pub fn run(device: &Device, run: &ResolvedRun, options: Options) -> Result<NativeReport> {
     let executable = run.for_gpu();
-    let executed = Functional::new(&executable)?.execute(&mut |source| {
-        let mut cta = Cta::default();
-        while source.next(&mut cta)? {}
-        Ok(())
-    })?;
+    let executed = Functional::new(&executable)?.finish()?;
     let workload = registry::build(&executable)?;
     let facts = device.facts()?;
     let modules = Modules::load(device, &workload)?;

@@ -2,17 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::arguments;
 use crate::config::ResolvedRun;
 use crate::config::machine::InstructionSet;
 use crate::error::Result;
-use crate::frontend::ptx::Module;
+use crate::frontend::ptx::{Module, PtxLaunch};
 use crate::frontend::synthetic::SyntheticSource;
-use crate::isa::CtaSource;
+use crate::isa::{Cta, CtaSource, Kernel, LaunchSource};
 use crate::workload::{Launch, Outputs, Verdict, Work, Workload, ptx_header, registry};
 
-/// A workload that is ready to be executed: its buffers are filled and its kernels understood.
+/// A workload that is ready to be executed: its buffers are filled and its kernels understood. It hands out its launches as
+/// they are executed.
 ///
 /// It depends on the run's workload and seed, and of its machine on the instruction set only, which decides what
 /// the streams hold and no value.
@@ -20,6 +22,28 @@ pub struct Functional {
     workload: Workload,
     modules: Modules,
     instructions: InstructionSet,
+    versions: BTreeMap<String, String>,
+    /// The launch under way. A kernel has the workload's memory as long.
+    source: Option<Source>,
+    /// Launches that have begun.
+    begun: usize,
+    prints: u64,
+    ctas: u64,
+}
+
+/// A launch under way.
+enum Source {
+    Ptx(Box<PtxLaunch>),
+    Synthetic(SyntheticSource),
+}
+
+impl Source {
+    fn get(&mut self) -> &mut dyn CtaSource {
+        match self {
+            Source::Ptx(launch) => &mut **launch,
+            Source::Synthetic(source) => source,
+        }
+    }
 }
 
 /// What a report says of the functional part.
@@ -60,7 +84,16 @@ impl Functional {
                 arguments::check(modules.of(launch)?, launch, place, &run.origin)?;
             }
         }
-        Ok(Functional { workload, modules, instructions: run.machine.sm.instructions })
+        Ok(Functional {
+            versions: versions(&workload),
+            workload,
+            modules,
+            instructions: run.machine.sm.instructions,
+            source: None,
+            begun: 0,
+            prints: 0,
+            ctas: 0,
+        })
     }
 
     /// Launches in all.
@@ -68,38 +101,55 @@ impl Functional {
         self.workload.launches.len()
     }
 
-    /// Gives each launch in order to `take`, which must ask for all of its CTAs, and checks the result.
+    /// Executes what has not been asked for, and checks the result.
     ///
     /// # Errors
-    /// What a launch or `take` refuses, and a wrong result.
-    pub fn execute(
-        mut self,
-        take: &mut dyn FnMut(&mut dyn CtaSource) -> Result<()>,
-    ) -> Result<Executed> {
-        let versions = versions(&self.workload);
-        let (mut prints, mut ctas) = (0, 0);
-        for work in self.workload.launches.iter() {
-            match work {
-                Work::Ptx(launch) => {
-                    let module = self.modules.of(launch)?;
-                    let memory = &mut self.workload.memory;
-                    let mut source = module.launch_for(launch, memory, self.instructions)?;
-                    source.limit = self.workload.own.limit.unwrap_or(source.limit);
-                    source.check(self.workload.own.checks);
-                    take(&mut source)?;
-                    prints += source.prints();
-                    ctas += source.kernel().ctas;
-                }
-                Work::Synthetic(launch) => {
-                    let mut source = SyntheticSource::new(launch);
-                    take(&mut source)?;
-                    ctas += source.kernel().ctas;
-                }
-            }
-        }
+    /// What a launch refuses, and a wrong result.
+    pub fn finish(mut self) -> Result<Executed> {
+        let mut cta = Cta::default();
+        while self.next(&mut cta)? || self.begin()?.is_some() {}
         let verdict = (self.workload.check)(&self.workload.memory)?;
         let outputs = Outputs { memory: self.workload.memory, files: self.workload.own.outputs };
-        Ok(Executed { facts: Facts { versions, verdict }, outputs, prints, ctas })
+        let facts = Facts { versions: self.versions, verdict };
+        Ok(Executed { facts, outputs, prints: self.prints, ctas: self.ctas })
+    }
+
+    /// Counts the launch under way, and takes its memory back.
+    fn end_launch(&mut self) {
+        let Some(mut source) = self.source.take() else { return };
+        self.ctas += source.get().kernel().ctas;
+        if let Source::Ptx(launch) = source {
+            self.prints += launch.prints();
+            self.workload.memory = launch.into_memory();
+        }
+    }
+}
+
+impl LaunchSource for Functional {
+    fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
+        self.end_launch();
+        let Some(work) = self.workload.launches.get(self.begun) else { return Ok(None) };
+        let source = match work {
+            Work::Ptx(launch) => {
+                let module = self.modules.of(launch)?;
+                let memory = std::mem::take(&mut self.workload.memory);
+                let mut launch = module.launch_for(launch, memory, self.instructions)?;
+                launch.limit = self.workload.own.limit.unwrap_or(launch.limit);
+                launch.check(self.workload.own.checks);
+                Source::Ptx(Box::new(launch))
+            }
+            Work::Synthetic(launch) => Source::Synthetic(SyntheticSource::new(launch)),
+        };
+        self.begun += 1;
+        let kernel = self.source.insert(source).get().kernel();
+        Ok(Some(Arc::new(kernel.clone())))
+    }
+
+    fn next(&mut self, cta: &mut Cta) -> Result<bool> {
+        match &mut self.source {
+            Some(source) => source.get().next(cta),
+            None => Ok(false),
+        }
     }
 }
 

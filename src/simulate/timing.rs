@@ -4,7 +4,7 @@ use super::Facts;
 use crate::config::ResolvedRun;
 use crate::error::Result;
 use crate::gpu::{Gpu, KernelStatistics, Progress, Stepping};
-use crate::isa::CtaSource;
+use crate::isa::LaunchSource;
 use crate::report::{Inputs, Report};
 
 /// The machine of a run, and what it has measured so far.
@@ -20,16 +20,16 @@ impl<'r> Timing<'r> {
         Timing { run, gpu: Gpu::new(&run.machine, stepping), kernels: Vec::new() }
     }
 
-    /// Runs the next launch. `observe` is called now and then.
+    /// Runs launches. `observe` is called now and then.
     ///
     /// # Errors
-    /// As [`Gpu::run`].
-    pub fn launch(
+    /// As [`Gpu::run_all`].
+    pub fn run(
         &mut self,
-        source: &mut dyn CtaSource,
+        launches: &mut dyn LaunchSource,
         observe: &mut dyn FnMut(Progress),
     ) -> Result<()> {
-        self.kernels.push(self.gpu.run(source, observe)?);
+        self.kernels.extend(self.gpu.run_all(launches, observe)?);
         Ok(())
     }
 

@@ -119,8 +119,10 @@ impl Study<'_> {
     /// Executes the workload of a group, as its first point has it.
     fn execute(&self, point: usize, mut writer: Writer) {
         writer.start();
-        let executed = Functional::new(&self.points[point].run)
-            .and_then(|functional| functional.execute(&mut |source| writer.launch(source)));
+        let executed = Functional::new(&self.points[point].run).and_then(|mut functional| {
+            writer.run(&mut functional)?;
+            functional.finish()
+        });
         if let Ok(executed) = &executed {
             (self.observe)(Event::Executed { ctas: executed.ctas });
         }
@@ -131,9 +133,7 @@ impl Study<'_> {
         reader.start();
         self.record(point, || {
             let mut timing = Timing::new(&self.points[point].run, Stepping::SkipAhead);
-            while reader.launch()? {
-                timing.launch(&mut reader, &mut |_| ())?;
-            }
+            timing.run(&mut reader, &mut |_| ())?;
             let facts = reader.facts()?;
             timing.report(&facts)
         });

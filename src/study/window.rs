@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::permits::Worker;
 use crate::error::{Error, Result};
-use crate::isa::{Cta, CtaSource, Inst, Kernel};
+use crate::isa::{Cta, Inst, Kernel, LaunchSource};
 use crate::simulate::Facts;
 
 /// The part of a stream that some reader has still to read.
@@ -60,7 +60,7 @@ pub fn stream<'p>(
     };
     let (written, room) = (Condvar::new(), Condvar::new());
     let window = Arc::new(Window { limit, state: Mutex::new(state), written, room });
-    let reader = |(number, worker)| Reader { window: window.clone(), worker, number, kernel: None };
+    let reader = |(number, worker)| Reader { window: window.clone(), worker, number };
     let readers = readers.into_iter().enumerate().map(reader).collect();
     (Writer { window, worker: writer, scratch: Cta::default() }, readers)
 }
@@ -141,16 +141,18 @@ impl Writer<'_> {
         self.worker.start();
     }
 
-    /// Executes a launch.
+    /// Executes launches.
     ///
     /// # Errors
-    /// That of the launch, and one that nobody hears of when no reader is left.
-    pub fn launch(&mut self, source: &mut dyn CtaSource) -> Result<()> {
-        self.write(Item::Launch(Arc::new(source.kernel().clone())))?;
-        while source.next(&mut self.scratch)? {
-            // A copy takes just the memory that is counted; the storage that it was executed into has
-            // grown to that of the largest CTA.
-            self.write(Item::Cta(Arc::new(self.scratch.clone())))?;
+    /// That of a launch, and one that nobody hears of when no reader is left.
+    pub fn run(&mut self, launches: &mut dyn LaunchSource) -> Result<()> {
+        while let Some(kernel) = launches.begin()? {
+            self.write(Item::Launch(kernel))?;
+            while launches.next(&mut self.scratch)? {
+                // A copy takes just the memory that is counted; the storage that it was executed into has
+                // grown to that of the largest CTA.
+                self.write(Item::Cta(Arc::new(self.scratch.clone())))?;
+            }
         }
         Ok(())
     }
@@ -189,36 +191,17 @@ impl Drop for Writer<'_> {
     }
 }
 
-/// An end of a stream that simulates. As a [`CtaSource`] it is the launch that [`Reader::launch`] moved to.
+/// An end of a stream that simulates: the launches that were written.
 pub struct Reader<'p> {
     window: Arc<Window>,
     worker: Worker<'p>,
     number: usize,
-    kernel: Option<Arc<Kernel>>,
 }
 
 impl Reader<'_> {
     /// Waits for the right to run.
     pub fn start(&mut self) {
         self.worker.start();
-    }
-
-    /// Moves to the next launch; `false` after the last one.
-    ///
-    /// # Errors
-    /// Why the stream ended before its time.
-    pub fn launch(&mut self) -> Result<bool> {
-        loop {
-            match self.look()? {
-                None => return Ok(false),
-                Some(Item::Launch(kernel)) => {
-                    self.kernel = Some(kernel);
-                    self.step();
-                    return Ok(true);
-                }
-                Some(Item::Cta(_)) => self.step(),
-            }
-        }
     }
 
     /// What a report says of the functional part. To be asked for after the last launch.
@@ -256,9 +239,20 @@ impl Reader<'_> {
     }
 }
 
-impl CtaSource for Reader<'_> {
-    fn kernel(&self) -> &Kernel {
-        self.kernel.as_ref().expect("the reader has moved to a launch")
+impl LaunchSource for Reader<'_> {
+    /// # Errors
+    /// Why the stream ended before its time.
+    fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
+        loop {
+            match self.look()? {
+                None => return Ok(None),
+                Some(Item::Launch(kernel)) => {
+                    self.step();
+                    return Ok(Some(kernel));
+                }
+                Some(Item::Cta(_)) => self.step(),
+            }
+        }
     }
 
     fn next(&mut self, cta: &mut Cta) -> Result<bool> {
@@ -281,6 +275,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::isa::{CtaSource, OneLaunch};
     use crate::study::permits::Permits;
     use crate::workload::Verdict;
 
@@ -330,7 +325,7 @@ mod tests {
         reader.start();
         let mut seen = Vec::new();
         let mut cta = Cta::default();
-        while reader.launch()? {
+        while reader.begin()?.is_some() {
             while reader.next(&mut cta)? {
                 let state = reader.window.lock();
                 assert!(state.bytes <= reader.window.limit || state.items.len() == 1);
@@ -351,14 +346,15 @@ mod tests {
             thread::scope(|scope| {
                 scope.spawn(|| {
                     writer.start();
-                    writer.launch(&mut Growing::new(100)).unwrap();
-                    writer.launch(&mut Growing::new(3)).unwrap();
+                    for ctas in [100, 3] {
+                        writer.run(&mut OneLaunch::new(&mut Growing::new(ctas))).unwrap();
+                    }
                     writer.end(Ok(facts()));
                 });
                 let mut early = readers.remove(0);
                 scope.spawn(move || {
                     early.start();
-                    assert_eq!(early.launch(), Ok(true));
+                    assert!(early.begin().unwrap().is_some());
                     assert_eq!(early.next(&mut Cta::default()), Ok(true));
                 });
                 for reader in readers {
@@ -390,6 +386,6 @@ mod tests {
         let (mut writer, readers) = stream(1 << 20, permits.worker((0, 0)), workers);
         drop(readers);
         writer.start();
-        assert!(writer.launch(&mut Growing::new(1)).is_err());
+        assert!(writer.run(&mut OneLaunch::new(&mut Growing::new(1))).is_err());
     }
 }

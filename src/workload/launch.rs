@@ -150,6 +150,11 @@ impl Launches {
         self.order.is_empty()
     }
 
+    /// A launch by its place in the order; `None` behind the last one.
+    pub fn get(&self, place: usize) -> Option<&Work> {
+        self.order.get(place).map(|number| &self.distinct[*number as usize])
+    }
+
     /// The launches in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Work> {
         self.order.iter().map(|number| &self.distinct[*number as usize])

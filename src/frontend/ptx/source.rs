@@ -1,5 +1,6 @@
 //! Modules and launches.
 
+use std::borrow::BorrowMut;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -70,21 +71,43 @@ impl Module {
 
     /// Prepares a launch; nothing executes before the first CTA is asked for. Buffers of `memory`
     /// hold the launch's results when its last CTA has been handed out. Streams hold the instructions of the text.
-    pub fn launch<'m>(
+    pub fn launch<M: BorrowMut<DeviceMemory>>(
         &self,
         launch: &Launch,
-        memory: &'m mut DeviceMemory,
-    ) -> Result<PtxLaunch<'m>> {
+        memory: M,
+    ) -> Result<PtxLaunch<M>> {
         self.launch_for(launch, memory, InstructionSet::Ptx)
     }
 
     /// As [`Module::launch`], with streams of the instructions that a machine of that set issues.
-    pub fn launch_for<'m>(
+    pub fn launch_for<M: BorrowMut<DeviceMemory>>(
         &self,
         launch: &Launch,
-        memory: &'m mut DeviceMemory,
+        mut memory: M,
         set: InstructionSet,
-    ) -> Result<PtxLaunch<'m>> {
+    ) -> Result<PtxLaunch<M>> {
+        let (program, kernel, state) = self.prepare(launch, memory.borrow_mut(), set)?;
+        Ok(PtxLaunch {
+            limit: DEFAULT_LIMIT,
+            path: self.path.clone(),
+            state,
+            program,
+            kernel,
+            grid: launch.grid,
+            block: launch.block,
+            next: Place::default(),
+            executed: 0,
+            memory,
+        })
+    }
+
+    /// What a launch is, and the state in which it begins.
+    fn prepare(
+        &self,
+        launch: &Launch,
+        memory: &mut DeviceMemory,
+        set: InstructionSet,
+    ) -> Result<(Arc<Program>, Kernel, CtaState)> {
         let program = self.program_for(&launch.entry, set)?;
         let threads = self.check_shape(&program, launch)?;
         let params = self.params(&program, &launch.args)?;
@@ -129,18 +152,7 @@ impl Module {
             _ => None,
         };
         let state = CtaState::new(&program, threads, shared_bytes, consts, value, axis);
-        Ok(PtxLaunch {
-            limit: DEFAULT_LIMIT,
-            path: self.path.clone(),
-            state,
-            program,
-            kernel,
-            grid: launch.grid,
-            block: launch.block,
-            next: Place::default(),
-            executed: 0,
-            memory,
-        })
+        Ok((program, kernel, state))
     }
 
     /// The address of a variable. The first launch that uses it makes a buffer of it, which later
@@ -266,9 +278,9 @@ fn special_value(special: Special, launch: &Launch, thread: u32, threads: u32, s
     u64::from(value)
 }
 
-/// A launch under way: executes a CTA each time one is asked for.
+/// A launch under way, on memory of its own or lent to it: executes a CTA each time one is asked for.
 #[derive(Debug)]
-pub struct PtxLaunch<'m> {
+pub struct PtxLaunch<M = DeviceMemory> {
     /// Warp instructions that the launch may execute; reaching it is an error, so that a kernel
     /// that never ends does.
     pub limit: u64,
@@ -280,12 +292,17 @@ pub struct PtxLaunch<'m> {
     state: CtaState,
     next: Place,
     executed: u64,
-    memory: &'m mut DeviceMemory,
+    memory: M,
 }
 
-impl PtxLaunch<'_> {
+impl<M: BorrowMut<DeviceMemory>> PtxLaunch<M> {
     /// Device memory as it is after the CTAs handed out so far.
     pub fn memory(&self) -> &DeviceMemory {
+        self.memory.borrow()
+    }
+
+    /// The same, at the launch's end.
+    pub fn into_memory(self) -> M {
         self.memory
     }
 
@@ -323,7 +340,7 @@ impl PtxLaunch<'_> {
     }
 }
 
-impl CtaSource for PtxLaunch<'_> {
+impl<M: BorrowMut<DeviceMemory> + Send> CtaSource for PtxLaunch<M> {
     fn kernel(&self) -> &Kernel {
         &self.kernel
     }
@@ -336,7 +353,7 @@ impl CtaSource for PtxLaunch<'_> {
         let limit = self.limit.saturating_sub(self.executed);
         let mut budget = limit;
         self.state
-            .run(&self.program, place, self.memory, &mut budget, cta)
+            .run(&self.program, place, self.memory.borrow_mut(), &mut budget, cta)
             .map_err(|fault| self.error(place, &fault))?;
         self.executed += limit - budget;
         self.next.number += 1;

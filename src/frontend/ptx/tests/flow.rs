@@ -168,6 +168,6 @@ fn fences_and_barriers_keep_their_kind() {
 #[test]
 fn a_launch_can_go_to_another_thread() {
     fn sent<T: Send>() {}
-    sent::<PtxLaunch<'_>>();
+    sent::<PtxLaunch>();
     sent::<Module>();
 }

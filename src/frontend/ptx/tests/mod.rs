@@ -93,7 +93,7 @@ pub fn steps(stream: &WarpStream) -> Vec<(u32, u32)> {
 }
 
 /// Executes what is left of a launch and throws the streams away.
-pub fn drain(launch: &mut PtxLaunch) -> Result<u64> {
+pub fn drain(launch: &mut PtxLaunch<&mut DeviceMemory>) -> Result<u64> {
     let mut cta = Cta::default();
     while launch.next(&mut cta)? {}
     Ok(launch.executed())

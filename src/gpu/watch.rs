@@ -1,0 +1,95 @@
+//! How a kernel comes on, for an observer, and a look whether it does at all.
+
+use std::ops::DerefMut;
+use std::sync::Arc;
+
+use super::books::Account;
+use super::floor::Floor;
+use super::node::Node;
+use super::partition::Partition;
+use crate::error::{Error, Result};
+use crate::isa::Kernel;
+use crate::units::Cycle;
+
+/// Core cycles between two looks at whether anything retires, and two calls of a progress observer.
+const WATCH_INTERVAL: u64 = 1 << 14;
+/// Core cycles without an issued instruction or an answered access that count as a deadlock.
+const PATIENCE: u64 = 1 << 20;
+
+/// How far a kernel has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The launch that runs, from 0.
+    pub launch: usize,
+    /// CTAs handed out.
+    pub ctas_started: u64,
+    /// CTAs of the launch.
+    pub ctas: u64,
+    /// Core cycles since the launch.
+    pub cycles: u64,
+}
+
+/// Tells an observer how a kernel comes on, and sees to it that it does.
+pub(super) struct Watch<'a> {
+    kernel: Arc<Kernel>,
+    /// The launch's number.
+    launch: usize,
+    start: Cycle,
+    next: Cycle,
+    last_progress: Cycle,
+    seen: u64,
+    observe: &'a mut dyn FnMut(Progress),
+}
+
+impl<'a> Watch<'a> {
+    /// Of the kernel of `account`, launch number `launch`.
+    pub fn new(account: &Account, launch: usize, observe: &'a mut dyn FnMut(Progress)) -> Self {
+        let (kernel, start) = (account.kernel.clone(), account.start);
+        let next = start + WATCH_INTERVAL;
+        Watch { kernel, launch, start, next, last_progress: start, seen: 0, observe }
+    }
+
+    /// Looks whether anything has retired, every few thousand cycles.
+    pub fn look<N, P, const WORDS: usize>(
+        &mut self,
+        floor: &Floor<N, P, WORDS>,
+        started: u64,
+    ) -> Result<()>
+    where
+        N: DerefMut<Target = Node>,
+        P: DerefMut<Target = Partition>,
+    {
+        let now = floor.front.clock();
+        if now < self.next {
+            return Ok(());
+        }
+        self.next = now + WATCH_INTERVAL;
+        let retired = floor.front.retired();
+        if retired != self.seen {
+            (self.seen, self.last_progress) = (retired, now);
+        } else if now.since(self.last_progress) > PATIENCE {
+            return Err(self.deadlock(floor, now));
+        }
+        let (launch, ctas, cycles) = (self.launch, self.kernel.ctas, now - self.start);
+        (self.observe)(Progress { launch, ctas_started: started, ctas, cycles });
+        Ok(())
+    }
+
+    fn deadlock<N, P, const WORDS: usize>(&self, floor: &Floor<N, P, WORDS>, now: Cycle) -> Error
+    where
+        N: DerefMut<Target = Node>,
+        P: DerefMut<Target = Partition>,
+    {
+        let stuck = floor.front.nodes.iter().enumerate().find(|(_, node)| !node.sm.is_idle());
+        let waiting = stuck.map_or(String::from("no SM holds a CTA"), |(number, node)| {
+            format!("SM {number}: {}", node.sm.describe())
+        });
+        Error::run(format!(
+            "deadlock in kernel {} at core cycle {now}: nothing retired for {PATIENCE} cycles; \
+             {waiting}; request network {}, {}",
+            self.kernel.name,
+            if floor.front.requests.is_empty() { "empty" } else { "busy" },
+            floor.memory.describe()
+        ))
+    }
+}
