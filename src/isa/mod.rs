@@ -14,6 +14,7 @@ pub use inst::{
     AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Inst, MAX_OPERANDS,
     MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space,
 };
+pub use pattern::Rows;
 pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch};
 pub use stream::{LaneAddresses, Shape, WarpCursor, WarpStream, lanes};
 

@@ -4,7 +4,7 @@
 //! when its addresses are affine in the lane number, 24 when they are so in rows of lanes, as those of a
 //! block of threads with two dimensions are, and 12 + 4 bytes a lane when they are scattered.
 
-use super::pattern::{affine, grid};
+use super::pattern::{Rows, affine};
 use super::{BarrierKind, BarrierUse, LaneMask, WARP};
 
 /// Consecutive instructions executed by the same lanes.
@@ -43,6 +43,13 @@ pub enum Shape {
         /// Bytes from one lane to the next.
         stride: i32,
     },
+    /// In rows of lanes, for all lanes.
+    Rows {
+        /// What lane 0 accesses.
+        base: u64,
+        /// From there to the others.
+        rows: Rows,
+    },
     /// An address for each lane; those of lanes outside the mask mean nothing.
     Scattered([u64; WARP]),
 }
@@ -55,7 +62,16 @@ impl LaneAddresses {
             Shape::Affine { base, stride } => {
                 base.wrapping_add_signed(i64::from(*stride) * lane as i64)
             }
+            Shape::Rows { base, rows } => base.wrapping_add_signed(rows.offset(lane)),
             Shape::Scattered(addresses) => addresses[lane],
+        }
+    }
+
+    /// The addresses of all lanes; those outside the mask mean nothing.
+    pub fn all(&self) -> [u64; WARP] {
+        match &self.shape {
+            Shape::Scattered(addresses) => *addresses,
+            _ => std::array::from_fn(|lane| self.of(lane)),
         }
     }
 }
@@ -155,11 +171,23 @@ impl WarpStream {
         if mask != !0 {
             return self.push_scattered(mask, addresses);
         }
-        if let Some((width, across, down)) = grid(addresses) {
-            self.push_header(GRID, mask, addresses[0]);
-            self.words.extend([width, across as u32, down as u32]);
-            return;
+        match Rows::of(addresses) {
+            Some(rows) => self.push_rows(mask, addresses[0], rows),
+            None => self.push_lanes(addresses),
         }
+    }
+
+    /// Appends addresses in rows from `base` on; all below 2^62.
+    #[inline]
+    pub fn push_rows(&mut self, mask: LaneMask, base: u64, rows: Rows) {
+        let Rows { width, across, down } = rows;
+        self.push_header(GRID, mask, base);
+        self.words.extend([width, across as u32, down as u32]);
+    }
+
+    /// As [`WarpStream::push_addresses`], of all lanes, for addresses in no order.
+    pub fn push_lanes(&mut self, addresses: &[u64; WARP]) {
+        let mask = !0;
         // No bit of the mask to look at, and a base without a search for the least address.
         let base = addresses[0].saturating_sub(1 << 31);
         let mut offsets = [0; WARP];
@@ -289,21 +317,13 @@ impl WarpCursor {
             self.word += 4;
             return LaneAddresses { mask, shape: Shape::Affine { base, stride: words[3] as i32 } };
         }
-        let mut addresses = [0; WARP];
         if kind == GRID {
             self.word += 6;
-            let [width, across, down] = [words[3] as usize, words[4] as usize, words[5] as usize];
-            let mut row = base;
-            for lanes in addresses.chunks_exact_mut(width) {
-                let mut next = row;
-                for address in lanes {
-                    *address = next;
-                    next = next.wrapping_add_signed(i64::from(across as i32));
-                }
-                row = row.wrapping_add_signed(i64::from(down as i32));
-            }
-            return LaneAddresses { mask, shape: Shape::Scattered(addresses) };
+            let (across, down) = (words[4] as i32, words[5] as i32);
+            let rows = Rows { width: words[3], across, down };
+            return LaneAddresses { mask, shape: Shape::Rows { base, rows } };
         }
+        let mut addresses = [0; WARP];
         let mut place = 3;
         for lane in lanes(mask) {
             let mut offset = u64::from(words[place]);
@@ -390,7 +410,8 @@ mod tests {
             assert_eq!(stream.words.len(), 6);
             let mut cursor = WarpCursor::default();
             let read = cursor.addresses(&stream);
-            assert_eq!((read.shape, cursor.word), (Shape::Scattered(addresses), 6));
+            assert_eq!((read.all(), cursor.word), (addresses, 6));
+            assert!(matches!(read.shape, Shape::Rows { .. }));
         }
         // A row that is out of step, far or near.
         for offset in [4, 1 << 40] {

@@ -31,11 +31,12 @@ impl Banks {
         {
             return passes;
         }
+        let all = addresses.all();
         let lanes_at_once = (WARP as u32 * word / bytes.max(word)).max(1);
         let group: LaneMask = if lanes_at_once >= 32 { !0 } else { (1 << lanes_at_once) - 1 };
         (0..WARP as u32)
             .step_by(lanes_at_once as usize)
-            .map(|first| self.degree(addresses, addresses.mask & (group << first), bytes))
+            .map(|first| self.degree(&all, addresses.mask & (group << first), bytes))
             .sum()
     }
 
@@ -62,12 +63,12 @@ impl Banks {
     }
 
     /// The most different words that the lanes of `group` want of one bank.
-    fn degree(&self, addresses: &LaneAddresses, group: LaneMask, bytes: u32) -> u32 {
+    fn degree(&self, addresses: &[u64; WARP], group: LaneMask, bytes: u32) -> u32 {
         let mut words = [0u64; 4 * WARP];
         let mut count = 0;
         for lane in lanes(group) {
-            let first = addresses.of(lane) >> self.word_bits;
-            let last = (addresses.of(lane) + u64::from(bytes) - 1) >> self.word_bits;
+            let first = addresses[lane] >> self.word_bits;
+            let last = (addresses[lane] + u64::from(bytes) - 1) >> self.word_bits;
             for word in first..=last {
                 words[count] = word;
                 count += 1;

@@ -13,6 +13,78 @@ pub struct AccessList {
     atomic_work: [u8; WARP],
 }
 
+/// A list that is being filled, piece by piece.
+struct Pieces<'a> {
+    list: &'a mut AccessList,
+    /// The segments of its accesses.
+    segments: [u64; WARP],
+    /// A bit for each segment that is there, which others may share.
+    there: u64,
+    /// The access of the piece before, which is the likeliest to share its segment.
+    latest: usize,
+    line_bits: u32,
+    segment_bits: u32,
+}
+
+impl Pieces<'_> {
+    /// Adds what lanes access that each access `size` bytes. Those that access the same bytes, or go on where the last ones
+    /// ended, make one piece.
+    #[inline(always)]
+    fn add_lanes(&mut self, mut addresses: impl Iterator<Item = u64>, size: u64) {
+        let Some(first) = addresses.next() else { return };
+        let (mut from, mut to) = (first, first + size);
+        for address in addresses {
+            if (from..to).contains(&address) {
+                continue;
+            }
+            if address != to {
+                self.add(from, to - from);
+                from = address;
+            }
+            to = address + size;
+        }
+        self.add(from, to - from);
+    }
+
+    /// Adds `length` bytes from `first` on.
+    #[inline]
+    fn add(&mut self, first: u64, length: u64) {
+        let end = first + length;
+        let mut from = first;
+        while from < end {
+            let segment = from >> self.segment_bits;
+            let to = ((segment + 1) << self.segment_bits).min(end);
+            self.add_to(segment, from, to - from);
+            from = to;
+        }
+    }
+
+    /// Adds `length` bytes from `first` on to the access of their segment.
+    #[inline]
+    fn add_to(&mut self, segment: u64, first: u64, length: u64) {
+        let wanted = byte_mask(first, length, self.line_bits);
+        let list = &mut *self.list;
+        if self.latest < list.len() && self.segments[self.latest] == segment {
+            list.bytes[self.latest] |= wanted;
+            return;
+        }
+        let bit = 1u64 << (fibonacci(segment) % u64::from(u64::BITS));
+        let known = match self.there & bit {
+            0 => None,
+            _ => self.segments[..list.len()].iter().rposition(|&other| other == segment),
+        };
+        self.there |= bit;
+        self.latest = known.unwrap_or(list.len());
+        match known {
+            Some(access) => list.bytes[access] |= wanted,
+            None => {
+                self.segments[list.len()] = segment;
+                list.push(LineAddr::of_byte(first, self.line_bits), wanted);
+            }
+        }
+    }
+}
+
 impl Default for AccessList {
     fn default() -> Self {
         AccessList {
@@ -78,33 +150,27 @@ impl AccessList {
         {
             return self.group_dense(base, u64::from(bytes) * WARP as u64, line_bits, segment_bits);
         }
-        let mut segments = [0u64; WARP];
-        // A bit for each segment that is there, which others may share.
-        let mut there = 0u64;
-        // The access of the lane before, which is the likeliest to share its segment.
-        let mut latest = 0;
-        for lane in lanes(addresses.mask) {
-            let address = addresses.of(lane);
-            let segment = address >> segment_bits;
-            let wanted = byte_mask(address, u64::from(bytes), line_bits);
-            if latest < self.len() && segments[latest] == segment {
-                self.bytes[latest] |= wanted;
-                continue;
-            }
-            let bit = 1u64 << (fibonacci(segment) % u64::from(u64::BITS));
-            let known = match there & bit {
-                0 => None,
-                _ => segments[..self.len()].iter().rposition(|&other| other == segment),
-            };
-            there |= bit;
-            latest = known.unwrap_or(self.len());
-            match known {
-                Some(access) => self.bytes[access] |= wanted,
-                None => {
-                    segments[self.len()] = segment;
-                    self.push(LineAddr::of_byte(address, line_bits), wanted);
+        let (mask, size) = (addresses.mask, u64::from(bytes));
+        let mut pieces = Pieces {
+            list: self,
+            segments: [0; WARP],
+            there: 0,
+            latest: 0,
+            line_bits,
+            segment_bits,
+        };
+        match &addresses.shape {
+            Shape::Rows { base, rows } if rows.across == 0 || rows.across as u32 == bytes => {
+                // Lanes of a row access the same bytes, or go on where the last one ended.
+                let row = if rows.across == 0 { size } else { size * u64::from(rows.width) };
+                for lane in (0..WARP).step_by(rows.width as usize) {
+                    pieces.add(base.wrapping_add_signed(rows.offset(lane)), row);
                 }
             }
+            Shape::Scattered(addresses) => {
+                pieces.add_lanes(lanes(mask).map(|lane| addresses[lane]), size);
+            }
+            _ => pieces.add_lanes(lanes(mask).map(|lane| addresses.of(lane)), size),
         }
     }
 
@@ -163,6 +229,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::isa::Rows;
 
     fn group(addresses: &LaneAddresses, bytes: u32, segment_bits: u32) -> Vec<(u64, u128)> {
         let mut list = AccessList::default();
@@ -230,7 +297,39 @@ mod tests {
         assert_eq!(group(&LaneAddresses::default(), 4, 7), []);
     }
 
+    /// Line and bytes of each segment, in the order of the lowest lanes.
+    fn one_by_one(addresses: &[u64; WARP], bytes: u32, segment_bits: u32) -> Vec<(u64, u128)> {
+        let mut segments: Vec<(u64, u128)> = Vec::new();
+        for address in addresses {
+            let (segment, wanted) = (address >> segment_bits, byte_mask(*address, bytes.into(), 7));
+            match segments.iter_mut().find(|(known, _)| *known == segment) {
+                Some((_, bytes)) => *bytes |= wanted,
+                None => segments.push((segment, wanted)),
+            }
+        }
+        segments
+            .into_iter()
+            .map(|(segment, bytes)| (segment >> (7 - segment_bits), bytes))
+            .collect()
+    }
+
     proptest! {
+        #[test]
+        fn rows_of_lanes_and_any_lanes_are_grouped_as_one_by_one(
+            first in 1000u64..1100, across in -2i32..4, down in -40i32..40, width in 1u32..5, log in 0u32..4,
+            segment_bits in 5u32..8,
+        ) {
+            let bytes = 1 << log;
+            let (across, down) = (across * bytes as i32, down * bytes as i32);
+            let rows = Rows { width: 1 << width, across, down };
+            let base = first * u64::from(bytes);
+            let rows = LaneAddresses { mask: !0, shape: Shape::Rows { base, rows } };
+            let any = LaneAddresses { mask: !0, shape: Shape::Scattered(rows.all()) };
+            let wanted = one_by_one(&rows.all(), bytes, segment_bits);
+            prop_assert_eq!(&group(&rows, bytes, segment_bits), &wanted);
+            prop_assert_eq!(&group(&any, bytes, segment_bits), &wanted);
+        }
+
         #[test]
         fn every_byte_is_in_exactly_one_access_and_no_segment_appears_twice(
             mask in any::<u32>(), places in prop::array::uniform32(0u64..200), log in 0u32..4,

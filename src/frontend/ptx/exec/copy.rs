@@ -3,7 +3,7 @@
 use super::super::ast::Type;
 use super::super::program::Access;
 use super::registers::{Registers, write};
-use crate::isa::{LaneMask, WARP};
+use crate::isa::{LaneMask, Rows, WARP};
 
 /// Where the lanes' bytes lie in the block of memory they access.
 #[expect(clippy::large_enum_variant, reason = "it lives on the stack for one instruction")]
@@ -15,6 +15,13 @@ pub enum Places {
         /// Bytes from one lane to the next.
         stride: isize,
     },
+    /// In rows of lanes, for all lanes.
+    Rows {
+        /// Place of lane 0.
+        first: usize,
+        /// From there to the others.
+        rows: Rows,
+    },
     /// One for each lane; those outside the mask mean nothing.
     Scattered([usize; WARP]),
 }
@@ -25,6 +32,7 @@ impl Places {
     pub fn of(&self, lane: usize) -> usize {
         match self {
             Places::Affine { first, stride } => first.wrapping_add_signed(stride * lane as isize),
+            Places::Rows { first, rows } => first.wrapping_add_signed(rows.offset(lane) as isize),
             Places::Scattered(places) => places[lane],
         }
     }
@@ -49,6 +57,29 @@ macro_rules! read_lanes {
             Places::Affine { first, stride } if *stride == SIZE as isize => {
                 let bytes = &$block[first + $at..][..WARP * SIZE];
                 for (value, chunk) in out.iter_mut().zip(bytes.as_chunks::<SIZE>().0) {
+                    *value = <$memory>::from_le_bytes(*chunk) as $row;
+                }
+            }
+            Places::Rows { first, rows } if rows.across == 0 || rows.across == SIZE as i32 => {
+                // Lanes of a row read one value, or one after the other.
+                let mut place = first + $at;
+                for row in out.chunks_exact_mut(rows.width as usize) {
+                    if rows.across == 0 {
+                        let chunk = $block[place..].first_chunk::<SIZE>().expect("it was checked");
+                        row.fill(<$memory>::from_le_bytes(*chunk) as $row);
+                    } else {
+                        let bytes = &$block[place..][..row.len() * SIZE];
+                        for (value, chunk) in row.iter_mut().zip(bytes.as_chunks::<SIZE>().0) {
+                            *value = <$memory>::from_le_bytes(*chunk) as $row;
+                        }
+                    }
+                    place = place.wrapping_add_signed(rows.down as isize);
+                }
+            }
+            Places::Scattered(places) if $mask == !0 => {
+                for (value, place) in out.iter_mut().zip(places) {
+                    let chunk =
+                        $block[place + $at..].first_chunk::<SIZE>().expect("it was checked");
                     *value = <$memory>::from_le_bytes(*chunk) as $row;
                 }
             }

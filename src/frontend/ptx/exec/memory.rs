@@ -1,7 +1,7 @@
 //! Loads and stores.
 //!
-//! A full warp whose addresses are affine in the lane number is checked once, and copied as a block
-//! when it is contiguous. Everything else goes lane by lane.
+//! A full warp whose addresses are affine in the lane number, or in rows of lanes, is checked once, and copied in blocks
+//! where it is contiguous. Everything else goes lane by lane.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::copy::{Places, lanes, load, store};
 use super::registers::Registers;
 use super::shared::SharedMemory;
 use super::{CONST_WINDOW, LOCAL_BASE, LOCAL_WINDOW, SHARED_WINDOW};
-use crate::isa::{LaneMask, WARP, WarpStream};
+use crate::isa::{LaneMask, Rows, WARP, WarpStream};
 use crate::workload::DeviceMemory;
 
 /// A lane that did wrong, and what.
@@ -34,15 +34,54 @@ pub struct Spaces<'a> {
     pub consts: &'a [u8],
 }
 
-/// The stride of addresses that are affine over all lanes.
-#[inline(always)]
-fn stride_of(addresses: &[u64; WARP]) -> Option<i32> {
-    let stride = addresses[1].wrapping_sub(addresses[0]);
-    let mut wrong = 0;
-    for lane in 1..WARP {
-        wrong |= addresses[lane].wrapping_sub(addresses[lane - 1]) ^ stride;
+/// The order of a warp's addresses.
+#[derive(Clone, Copy)]
+enum Order {
+    /// Affine over all lanes, with this stride.
+    Affine(i32),
+    /// In rows of lanes.
+    Rows(Rows),
+    /// None of these.
+    None,
+    /// Not looked for, as lanes are missing.
+    Unknown,
+}
+
+impl Order {
+    /// Of the addresses of the lanes of `mask`.
+    #[inline(always)]
+    fn of(addresses: &[u64; WARP], mask: LaneMask) -> Self {
+        if mask != !0 {
+            return Order::Unknown;
+        }
+        let stride = addresses[1].wrapping_sub(addresses[0]);
+        let mut wrong = 0;
+        for lane in 1..WARP {
+            wrong |= addresses[lane].wrapping_sub(addresses[lane - 1]) ^ stride;
+        }
+        if wrong == 0
+            && let Ok(stride) = i32::try_from(stride as i64)
+        {
+            return Order::Affine(stride);
+        }
+        Rows::of(addresses).map_or(Order::None, Order::Rows)
     }
-    if wrong == 0 { i32::try_from(stride as i64).ok() } else { None }
+
+    /// The lanes of which one has the least address and one the greatest, where the order tells, and the bits that any two
+    /// addresses can differ in.
+    #[inline(always)]
+    fn corners(self) -> Option<([usize; 4], u64)> {
+        const LAST: usize = WARP - 1;
+        match self {
+            Order::Affine(stride) => Some(([0, LAST, 0, LAST], i64::from(stride) as u64)),
+            Order::Rows(Rows { width, across, down }) => {
+                let width = width as usize;
+                let differ = i64::from(across) | i64::from(down);
+                Some(([0, width - 1, WARP - width, LAST], differ as u64))
+            }
+            Order::None | Order::Unknown => None,
+        }
+    }
 }
 
 impl Spaces<'_> {
@@ -67,10 +106,10 @@ impl Spaces<'_> {
             },
             space => space,
         };
-        let stride = if mask == !0 { stride_of(&addresses) } else { None };
-        self.perform(space, access, &addresses, regs, mask, stride)?;
+        let order = Order::of(&addresses, mask);
+        self.perform(space, access, &addresses, regs, mask, order)?;
         let bytes = u64::from(access.ty.bytes()) * u64::from(access.elements);
-        self.record(access.space, space, &addresses, mask, stride, bytes, stream);
+        self.record(access.space, space, &addresses, mask, order, bytes, stream);
         Ok(())
     }
 
@@ -85,7 +124,7 @@ impl Spaces<'_> {
             return Ok(());
         }
         let addresses = addresses(access, regs);
-        self.perform(AccessSpace::Local, access, &addresses, regs, mask, None)
+        self.perform(AccessSpace::Local, access, &addresses, regs, mask, Order::Unknown)
     }
 
     /// An access whose generic addresses lie in several spaces: one space after the other. The machine sees
@@ -105,7 +144,7 @@ impl Spaces<'_> {
             let same = lanes(rest).filter(|lane| window_of(addresses[*lane]).0 == space);
             let part = same.fold(0, |mask, lane| mask | 1 << lane);
             let inner = addresses.map(|address| address.wrapping_sub(start));
-            self.perform(space, access, &inner, regs, part, None)?;
+            self.perform(space, access, &inner, regs, part, Order::Unknown)?;
             rest &= !part;
         }
         let visible = addresses.map(|address| address & ((1 << 62) - 1));
@@ -122,10 +161,10 @@ impl Spaces<'_> {
         addresses: &[u64; WARP],
         regs: &mut Registers,
         mask: LaneMask,
-        stride: Option<i32>,
+        order: Order,
     ) -> Result<(), LaneFault> {
         let bytes = u64::from(access.ty.bytes()) * u64::from(access.elements);
-        let places = self.check(space, access.kind, addresses, bytes, mask, stride)?;
+        let places = self.check(space, access.kind, addresses, bytes, mask, order)?;
         let block: &mut [u8] = match space {
             AccessSpace::Global | AccessSpace::Generic => self.global.block_mut(),
             AccessSpace::Shared => {
@@ -186,7 +225,7 @@ impl Spaces<'_> {
         addresses: &[u64; WARP],
         bytes: u64,
         mask: LaneMask,
-        stride: Option<i32>,
+        order: Order,
     ) -> Result<Places, LaneFault> {
         let base = match space {
             AccessSpace::Global | AccessSpace::Generic => DeviceMemory::BASE,
@@ -195,12 +234,12 @@ impl Spaces<'_> {
         };
         // Vector sizes and element sizes are powers of two, and so is their product.
         let odd = bytes - 1;
-        if let Some(stride) = stride
+        if let Some((corners, differ)) = order.corners()
             && space != AccessSpace::Local
-            && (addresses[0] | stride as u64) & odd == 0
+            && (addresses[0] | differ) & odd == 0
         {
-            let (a, b) = (addresses[0], addresses[WARP - 1]);
-            let (least, most) = (a.min(b), a.max(b));
+            let [a, b, c, d] = corners.map(|lane| addresses[lane]);
+            let (least, most) = (a.min(b).min(c).min(d), a.max(b).max(c).max(d));
             let inside = most.checked_add(bytes).is_some_and(|end| match space {
                 AccessSpace::Shared => end <= self.shared.len() as u64,
                 AccessSpace::Const => least >= base && end - base <= self.consts.len() as u64,
@@ -208,7 +247,11 @@ impl Spaces<'_> {
             });
             if inside {
                 let first = (a - base) as usize;
-                return Ok(Places::Affine { first, stride: stride as isize });
+                return Ok(match order {
+                    Order::Rows(rows) => Places::Rows { first, rows },
+                    Order::Affine(stride) => Places::Affine { first, stride: stride as isize },
+                    Order::None | Order::Unknown => unreachable!("they have no corners"),
+                });
             }
         }
         let apart = if space == AccessSpace::Local { self.local_bytes as usize } else { 0 };
@@ -332,7 +375,7 @@ impl Spaces<'_> {
         space: AccessSpace,
         addresses: &[u64; WARP],
         mask: LaneMask,
-        stride: Option<i32>,
+        order: Order,
         bytes: u64,
         stream: &mut WarpStream,
     ) {
@@ -349,18 +392,19 @@ impl Spaces<'_> {
             });
             return stream.push_addresses(mask, &physical);
         }
-        if named == AccessSpace::Generic && space == AccessSpace::Shared {
-            let generic = addresses.map(|address| address.wrapping_add(SHARED_WINDOW));
-            return match stride {
-                Some(stride) => stream.push_affine(mask, generic[0], stride),
-                None => stream.push_addresses(mask, &generic),
-            };
-        }
-        match stride {
-            Some(stride) => stream.push_affine(mask, addresses[0], stride),
-            // A full warp has been looked at.
-            None if mask == !0 => stream.push_irregular(mask, addresses),
-            None => stream.push_addresses(mask, addresses),
+        let is_generic = named == AccessSpace::Generic && space == AccessSpace::Shared;
+        let start = if is_generic { SHARED_WINDOW } else { 0 };
+        match order {
+            Order::Affine(stride) => {
+                stream.push_affine(mask, addresses[0].wrapping_add(start), stride);
+            }
+            Order::Rows(rows) => stream.push_rows(mask, addresses[0].wrapping_add(start), rows),
+            Order::None if !is_generic => stream.push_lanes(addresses),
+            Order::Unknown if !is_generic => stream.push_addresses(mask, addresses),
+            Order::None | Order::Unknown => {
+                let generic = addresses.map(|address| address.wrapping_add(start));
+                stream.push_addresses(mask, &generic);
+            }
         }
     }
 }
