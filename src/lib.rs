@@ -11,7 +11,7 @@
 //!         |                                            |
 //!       config ------ workload: buffers, launches ---- frontend::ptx
 //!         |                                            |  executes a CTA at a time
-//!         |                          isa::CtaSource    |
+//!         |                        isa::LaunchSource   |
 //!         |                    streams of warp instructions and lane addresses
 //!         v                                            v
 //!  +- gpu ---------------------------------------------------------------------------+
@@ -108,11 +108,12 @@
 //! A kernel is a table of static instructions, [`isa::Inst`]: class, registers read and written and, for
 //! memory, space, width and cache operator. What a warp executed is an [`isa::WarpStream`]: runs of
 //! instructions by their place in the table, with the mask of lanes that took part, and the addresses of
-//! the memory instructions, affine where they are and lane by lane otherwise. Addresses are bytes as the
+//! the memory instructions: affine, in rows of lanes, or lane by lane. Addresses are bytes as the
 //! lanes computed them.
 //!
 //! A front end hands out CTAs through [`isa::CtaSource`], in launch order, one when the GPU has room for
-//! it, into storage that is used again. It executes a CTA as a whole before the next. Memory is so
+//! it, into storage that is used again. It executes a CTA as a whole before the next, and the CTAs of a launch
+//! before those of the one after it ([`isa::LaunchSource`]). Memory is so
 //! bounded by the resident CTAs, whatever the size of the grid. The stream is what was executed: the
 //! timing model takes no branch and evaluates no predicate. So one stream serves any number of machines: a study
 //! executes each workload once, and its simulations read the stream through a window of bounded size.
