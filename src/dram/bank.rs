@@ -18,6 +18,9 @@ type Times = [Cycle; Command::COUNT];
 /// The row of a closed bank. No address reaches it: a row number has fewer than 64 bits.
 pub const CLOSED: u64 = u64::MAX;
 
+/// A controller has no more banks than this, as sets of them are the bits of one number.
+pub const MOST_BANKS: usize = 64;
+
 /// What one bank knows.
 #[derive(Clone, Copy, Debug)]
 struct Bank {

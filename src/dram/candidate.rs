@@ -1,6 +1,6 @@
 //! Requests that may go next, and the search for the oldest of them.
 
-use super::queue::Slot;
+use super::queue::{NONE, Slot};
 use super::scheduler::Action;
 use super::timing::Command;
 use crate::units::Cycle;
@@ -25,14 +25,17 @@ impl Candidate {
 }
 
 /// What a bank would do next.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidates {
-    /// Oldest read of the open row.
-    pub read: Candidate,
-    /// Oldest write to the open row.
-    pub write: Candidate,
+    /// Oldest read of the open row and oldest write to it.
+    pub hits: [Candidate; 2],
     /// Oldest request whose turn it is.
     pub oldest: Candidate,
+}
+
+impl Candidates {
+    /// Nothing.
+    pub const NONE: Candidates = Candidates { hits: [NOBODY; 2], oldest: NOBODY };
 }
 
 /// The banks whose bit is set in a mask, lowest first.
@@ -71,6 +74,28 @@ impl Search {
     #[inline]
     pub fn action(&self) -> Option<Action> {
         let Search { oldest, bank, command, .. } = *self;
-        (oldest != NOBODY).then_some(Action { command, bank, slot: oldest.slot() })
+        (oldest != NOBODY).then_some(Action { command, bank: bank as u8, slot: oldest.slot() })
+    }
+}
+
+/// The column command that can go first; of several the one for the oldest request.
+pub(super) struct First {
+    /// When it can go and, below that, its candidate.
+    pub key: u128,
+    pub bank: usize,
+    pub command: Command,
+}
+
+impl First {
+    #[inline]
+    pub fn ready(&self) -> Cycle {
+        Cycle((self.key >> u64::BITS) as u64)
+    }
+
+    #[inline]
+    pub fn action(&self) -> Option<Action> {
+        let First { key, bank, command } = *self;
+        let slot = Candidate(key as u64).slot();
+        (slot != NONE).then_some(Action { command, bank: bank as u8, slot })
     }
 }

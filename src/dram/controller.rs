@@ -37,8 +37,12 @@ pub struct Controller {
     data_end: Cycle,
     /// Clocks before this one were ticked or skipped.
     passed_to: Cycle,
-    /// Clocks before this one are counted: the queue is as long since then.
-    counted_to: Cycle,
+    /// From this clock on the queue has been empty, or not empty.
+    since: Cycle,
+    /// When requests left the queue less when they entered it, summed up [clocks].
+    left_less_entered: u64,
+    /// A refresh of all banks is due at this clock, or the turn may pass.
+    interrupt: Cycle,
     burst_bytes: u64,
     block_bytes: u64,
     burst_clocks: u64,
@@ -76,7 +80,9 @@ impl Controller {
             wake: refresh.due(),
             data_end: Cycle(0),
             passed_to: Cycle(0),
-            counted_to: Cycle(0),
+            since: Cycle(0),
+            left_less_entered: 0,
+            interrupt: refresh.due(),
             burst_bytes: u64::from(config.burst_bytes()),
             block_bytes: config.block_bytes(),
             burst_clocks,
@@ -200,37 +206,35 @@ impl Controller {
 
     /// What was counted in the clocks that were ticked or skipped.
     pub fn stats(&self) -> DramStats {
-        let (clocks, queued, busy) = self.uncounted(self.passed_to);
+        let (passed, queued) = (self.passed_to.0, self.queue.len() as u64);
         let mut stats = self.stats.clone();
         if self.bank_refresh.due() < self.passed_to {
             // Due and not booked, as nobody has looked at the banks since.
             let (mut banks, mut refresh) = (self.banks.clone(), self.bank_refresh.clone());
             refresh.catch_up(Cycle(self.passed_to.0 - 1), &mut banks, &mut stats, |_, _| ());
         }
-        stats.clocks += clocks;
-        stats.queued += queued;
-        stats.busy_clocks += busy;
+        stats.clocks = passed;
+        stats.queued = self.left_less_entered.wrapping_add(queued * passed);
+        stats.busy_clocks += self.busy_before(self.passed_to);
+        stats.data_clocks = (stats.read_bursts + stats.write_bursts) * self.burst_clocks;
         stats
     }
 
-    /// Clocks before `to` that are not counted, the requests queued in them, and those that were busy.
+    /// Busy clocks before `to` since the queue became empty, or not empty.
     #[inline]
-    fn uncounted(&self, to: Cycle) -> (u64, u64, u64) {
-        let clocks = to.since(self.counted_to);
-        match self.queue.len() as u64 {
-            0 => (clocks, 0, clocks.min(self.data_end.since(self.counted_to))),
-            queued => (clocks, queued * clocks, clocks),
+    fn busy_before(&self, to: Cycle) -> u64 {
+        let clocks = to.since(self.since);
+        match self.queue.len() {
+            0 => clocks.min(self.data_end.since(self.since)),
+            _ => clocks,
         }
     }
 
-    /// Counts the clocks before `to`, before the queue becomes longer or shorter.
+    /// Counts the busy clocks before `to`, before the queue becomes empty, or not empty.
     #[inline]
     fn count_to(&mut self, to: Cycle) {
-        let (clocks, queued, busy) = self.uncounted(to);
-        self.stats.clocks += clocks;
-        self.stats.queued += queued;
-        self.stats.busy_clocks += busy;
-        self.counted_to = to;
+        self.stats.busy_clocks += self.busy_before(to);
+        self.since = to;
     }
 
     /// When the next request enters the queue; never while it is full.
@@ -242,28 +246,37 @@ impl Controller {
 
     /// Takes in what arrived by `now` and has room.
     fn admit(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) {
-        self.count_to(now);
+        if self.queue.len() == 0 {
+            self.count_to(now);
+        }
         self.refresh_banks(now, trace);
         while self.queue.len() < self.capacity
             && let Some(request) = self.arriving.pop(now)
         {
             let (row, bank) = self.mapping.row_and_bank(request.address);
             let slot = self.queue.insert(request, row, bank, self.burst_bytes);
-            if self.scheduler.arrived(slot, &self.queue, &self.banks) {
-                self.wake = Cycle(0);
-            }
+            self.left_less_entered = self.left_less_entered.wrapping_sub(now.0);
+            self.scheduler.arrived(slot, now, &self.queue, &self.banks, self.drain.turn());
         }
-        self.drain.stir(now, self.queue.reads());
-        self.pass_turn(now);
-        self.wake = self.wake.min(self.drain.next_event(self.queue.writes()));
+        if !self.drain.is_mixed() {
+            self.drain.stir(now, self.queue.reads());
+            self.pass_turn(now);
+        }
+        self.wake = self.wake.min(self.scheduler.next_event()).min(self.interrupt);
     }
 
     /// Passes the turn to the other direction if it is time.
+    #[inline(never)]
     fn pass_turn(&mut self, now: Cycle) {
         if self.drain.update(now, self.queue.reads(), self.queue.writes()) {
             self.scheduler.touch_all(&self.queue);
-            self.wake = Cycle(0);
         }
+        self.find_interrupt();
+    }
+
+    #[inline]
+    fn find_interrupt(&mut self) {
+        self.interrupt = self.drain.next_event(self.queue.writes()).min(self.refresh.due());
     }
 
     /// Books the refreshes of single banks that were due by `now`.
@@ -284,62 +297,77 @@ impl Controller {
     }
 
     fn act(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
+        if self.interrupt.min(self.bank_refresh.due()) <= now && self.intervene(now, trace) {
+            return;
+        }
+        self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
+        let room = !self.completions.is_full();
+        if let Some(action) = self.scheduler.pick(now, &self.queue, &self.banks, room) {
+            self.send(action, now, core, trace);
+            self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
+            self.scheduler.look_ahead(action.command, &self.banks);
+        }
+        self.find_wake(now);
+    }
+
+    #[inline]
+    fn find_wake(&mut self, now: Cycle) {
+        self.wake = self.scheduler.next_event().min(self.interrupt).max(now + 1);
+    }
+
+    /// Refreshes that are due, and the turn if it passes. True when a refresh of all banks takes this clock.
+    #[inline(never)]
+    fn intervene(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) -> bool {
         self.refresh_banks(now, trace);
         if self.drain.next_event(self.queue.writes()) <= now {
             self.pass_turn(now);
         }
-        if self.refresh.due() <= now {
-            match self.refresh.step(now, &mut self.banks, &mut self.stats) {
-                Step::Waits(ready) => {
-                    self.wake = ready;
-                    return;
-                }
-                Step::Closed => {
-                    trace(Sent::PrechargeAll);
-                    self.scheduler.touch_all(&self.queue);
-                    self.wake = now + 1;
-                    return;
-                }
-                Step::Refreshed => {
-                    trace(Sent::Refresh);
-                    self.scheduler.touch_all(&self.queue);
-                }
+        if self.refresh.due() > now {
+            return false;
+        }
+        match self.refresh.step(now, &mut self.banks, &mut self.stats) {
+            Step::Waits(ready) => self.wake = ready,
+            Step::Closed => {
+                trace(Sent::PrechargeAll);
+                self.scheduler.touch_all(&self.queue);
+                self.wake = now + 1;
             }
-        } else {
-            let turn = self.drain.turn();
-            self.scheduler.settle(&self.queue, &self.banks, turn);
-            let room = !self.completions.is_full();
-            if let Some(action) = self.scheduler.pick(now, &self.queue, &self.banks, room) {
-                self.send(action, now, core, trace);
+            Step::Refreshed => {
+                trace(Sent::Refresh);
+                self.find_interrupt();
+                self.scheduler.touch_all(&self.queue);
+                self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
+                self.find_wake(now);
             }
         }
-        self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
-        self.scheduler.look_ahead(&self.banks);
-        let turn_passes = self.drain.next_event(self.queue.writes());
-        self.wake =
-            self.scheduler.next_event().min(turn_passes).max(now + 1).min(self.refresh.due());
+        true
     }
 
+    #[inline]
     fn send(&mut self, action: Action, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
         let Action { command, bank, slot } = action;
         let wanted = if slot == NONE { None } else { Some(self.stamp(command, slot, core)) };
         let row = wanted.unwrap_or(CLOSED);
         let tag = wanted.map(|_| self.queue.entry(slot).tag);
-        trace(Sent::Command { command, bank: bank as u32, row, tag });
-        self.banks.issue(command, bank, row, now);
-        self.scheduler.sent(action, &mut self.queue, &self.banks, self.drain.turn());
+        trace(Sent::Command { command, bank: bank.into(), row, tag });
+        self.banks.issue(command, bank.into(), row, now);
         match command {
             Command::Activate => self.stats.activates += 1,
             Command::Precharge => self.stats.precharges += 1,
-            Command::Read => self.stats.read_bursts += 1,
-            Command::Write => self.stats.write_bursts += 1,
+            Command::Read => {
+                self.stats.read_bursts += 1;
+                return self.column(bank.into(), slot, now, self.read_latency);
+            }
+            Command::Write => {
+                self.stats.write_bursts += 1;
+                return self.column(bank.into(), slot, now, self.write_latency);
+            }
         }
-        if matches!(command, Command::Read | Command::Write) {
-            self.column(command, bank, slot, now);
-        }
+        self.scheduler.row_sent(action, &self.queue, &self.banks);
     }
 
     /// Notes the first command for the request in `slot`; gives the row that it wants.
+    #[inline]
     fn stamp(&mut self, command: Command, slot: Slot, core: Cycle) -> u64 {
         let entry = self.queue.entry_mut(slot);
         if entry.first_command == Cycle::NEVER {
@@ -353,24 +381,36 @@ impl Controller {
         entry.row
     }
 
-    fn column(&mut self, command: Command, bank: usize, slot: Slot, now: Cycle) {
-        let latency = if command == Command::Read { self.read_latency } else { self.write_latency };
+    /// A burst of the request in `slot` goes, with data from `latency` later on.
+    #[inline]
+    fn column(&mut self, bank: usize, slot: Slot, now: Cycle, latency: u64) {
+        let turn = self.drain.turn();
+        self.scheduler.column_sent(bank, slot, &mut self.queue, turn);
         let data_end = now + latency + self.burst_clocks;
         self.data_end = data_end.max(self.data_end);
-        self.stats.data_clocks += self.burst_clocks;
         let entry = self.queue.entry_mut(slot);
         entry.bursts -= 1;
-        if entry.bursts > 0 {
-            return;
+        if entry.bursts == 0 {
+            self.finish(bank, slot, now, data_end);
         }
-        let Entry { write, tag, first_command, .. } = *entry;
-        self.count_to(now + 1);
+    }
+
+    /// All of the request in `slot` was sent.
+    #[inline]
+    fn finish(&mut self, bank: usize, slot: Slot, now: Cycle, data_end: Cycle) {
+        let Entry { write, tag, first_command, .. } = *self.queue.entry(slot);
+        self.scheduler.finished(bank, slot, &self.queue, &self.banks, self.drain.turn());
+        if self.queue.len() == 1 {
+            self.count_to(now + 1);
+        }
+        self.left_less_entered = self.left_less_entered.wrapping_add(now.0 + 1);
         self.queue.remove(slot);
-        self.scheduler.touch(bank);
-        if !write {
-            self.drain.stir(now, self.queue.reads());
+        if !self.drain.is_mixed() {
+            if !write {
+                self.drain.stir(now, self.queue.reads());
+            }
+            self.pass_turn(now);
         }
-        self.pass_turn(now);
         if write {
             self.stats.writes += 1;
         } else {

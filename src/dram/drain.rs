@@ -71,6 +71,12 @@ impl Drain {
         self.turn
     }
 
+    /// Whether the turn never passes.
+    #[inline]
+    pub fn is_mixed(&self) -> bool {
+        self.turn == Turn::Both
+    }
+
     /// Requests came at `now`, or a read went: `reads` wait.
     #[inline]
     pub fn stir(&mut self, now: Cycle, reads: usize) {

@@ -18,7 +18,7 @@
 //!   counters and completions are the same.
 //!
 //! The files in reading order: `request`, `mapping`, `timing`, `bank`, `queue`, `drain`,
-//! `candidate`, `scheduler`, `refresh`, `controller`.
+//! `candidate`, `scheduler`, `settle`, `refresh`, `controller`.
 
 pub mod bank;
 mod candidate;
@@ -29,6 +29,7 @@ mod queue;
 pub mod refresh;
 mod request;
 mod scheduler;
+mod settle;
 mod stats;
 pub mod timing;
 

@@ -25,6 +25,7 @@ struct List {
 
 const UNLINKED: Link = Link { older: NONE, younger: NONE };
 const EMPTY: List = List { oldest: NONE, youngest: NONE };
+const EMPTY_BANK: Bank = Bank { list: EMPTY, counts: [0; 2] };
 const BY_BANK: usize = 0;
 const BY_DIRECTION: usize = 1;
 
@@ -32,17 +33,16 @@ const BY_DIRECTION: usize = 1;
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     address: u64,
-    end: u64,
     /// Number of its arrival: smaller is older.
     pub age: u64,
     /// The row that it wants.
     pub row: u64,
-    /// The bank that it wants.
-    pub bank: u32,
-    /// The caller's mark.
-    pub tag: u32,
     /// Core cycle of the first command that went for it; [`Cycle::NEVER`] before.
     pub first_command: Cycle,
+    /// The caller's mark.
+    pub tag: u32,
+    /// Bytes that it reads or writes.
+    bytes: u32,
     /// Column accesses of the same bank that passed it while it was the bank's oldest.
     pub passed: u32,
     /// Column accesses of any bank that passed it while it was the channel's oldest.
@@ -53,6 +53,8 @@ pub struct Entry {
     pub blockers: u16,
     /// Younger requests that wait for it so.
     pub dependents: u16,
+    /// The bank that it wants.
+    pub bank: u8,
     /// True for a write.
     pub write: bool,
     links: [Link; 2],
@@ -68,8 +70,22 @@ impl Entry {
     /// Whether the order of the two matters to the data.
     #[inline]
     fn conflicts(&self, other: &Entry) -> bool {
-        (self.write || other.write) && self.address < other.end && other.address < self.end
+        (self.write || other.write) && self.address < other.end() && other.address < self.end()
     }
+
+    /// The byte after its last.
+    #[inline]
+    fn end(&self) -> u64 {
+        self.address + u64::from(self.bytes)
+    }
+}
+
+/// The requests for one bank.
+#[derive(Clone, Copy, Debug)]
+struct Bank {
+    list: List,
+    /// Reads and writes.
+    counts: [u16; 2],
 }
 
 /// The waiting requests.
@@ -77,9 +93,7 @@ impl Entry {
 pub struct Queue {
     entries: Box<[Entry]>,
     free: Vec<Slot>,
-    banks: Box<[List]>,
-    /// Requests of a bank, reads and writes apart.
-    counts: Box<[[u16; 2]]>,
+    banks: Box<[Bank]>,
     /// Banks with requests, a bit each.
     occupied: u64,
     directions: [List; 2],
@@ -92,17 +106,17 @@ impl Queue {
     pub fn new(capacity: usize, banks: usize) -> Queue {
         let entry = Entry {
             address: 0,
-            end: 0,
             age: 0,
             row: 0,
-            bank: 0,
-            tag: 0,
             first_command: Cycle::NEVER,
+            tag: 0,
+            bytes: 0,
             passed: 0,
             overtaken: 0,
             bursts: 0,
             blockers: 0,
             dependents: 0,
+            bank: 0,
             write: false,
             links: [UNLINKED; 2],
         };
@@ -110,8 +124,7 @@ impl Queue {
         Queue {
             entries: vec![entry; capacity].into(),
             free: (0..capacity as Slot).rev().collect(),
-            banks: vec![EMPTY; banks].into(),
-            counts: vec![[0; 2]; banks].into(),
+            banks: vec![EMPTY_BANK; banks].into(),
             occupied: 0,
             directions: [EMPTY; 2],
             waiting: [0; 2],
@@ -140,7 +153,7 @@ impl Queue {
     /// Reads and writes waiting for `bank`.
     #[inline]
     pub fn of_bank(&self, bank: usize) -> [u16; 2] {
-        self.counts[bank]
+        self.banks[bank].counts
     }
 
     /// Banks with requests, a bit each.
@@ -164,7 +177,7 @@ impl Queue {
     /// The oldest request for `bank`.
     #[inline]
     pub fn oldest_of_bank(&self, bank: usize) -> Slot {
-        self.banks[bank].oldest
+        self.banks[bank].list.oldest
     }
 
     /// The oldest read or the oldest write.
@@ -176,59 +189,69 @@ impl Queue {
     /// Takes `request` in as the youngest and says where. There is room: the caller counted.
     pub fn insert(&mut self, request: Request, row: u64, bank: u32, burst_bytes: u64) -> Slot {
         let slot = self.free.pop().expect("the controller admits no more than its queue holds");
-        let mut entry = Entry {
+        let direction = usize::from(request.write);
+        let of_bank = &mut self.banks[bank as usize];
+        let [reads, writes] = of_bank.counts;
+        let may_wait = writes > 0 || (request.write && reads > 0);
+        of_bank.counts[direction] += 1;
+        let older = [of_bank.list.youngest, self.directions[direction].youngest];
+        self.entries[usize::from(slot)] = Entry {
             address: request.address,
-            end: request.address + u64::from(request.bursts) * burst_bytes,
             age: self.arrivals,
             row,
-            bank,
-            tag: request.tag,
             first_command: Cycle::NEVER,
+            tag: request.tag,
+            bytes: (u64::from(request.bursts) * burst_bytes) as u32,
             passed: 0,
             overtaken: 0,
             bursts: request.bursts,
             blockers: 0,
             dependents: 0,
+            bank: bank as u8,
             write: request.write,
-            links: [UNLINKED; 2],
+            links: older.map(|older| Link { older, younger: NONE }),
         };
-        let bank = bank as usize;
-        let [reads, writes] = self.counts[bank];
-        if writes > 0 || (request.write && reads > 0) {
-            let mut other = self.banks[bank].oldest;
-            while other != NONE {
-                let older = &mut self.entries[usize::from(other)];
-                if entry.conflicts(older) {
-                    entry.blockers += 1;
-                    older.dependents += 1;
-                }
-                other = older.links[BY_BANK].younger;
-            }
+        if may_wait {
+            self.find_blockers(slot);
         }
-        self.arrivals += 1;
-        self.entries[usize::from(slot)] = entry;
-        append(&mut self.entries, &mut self.banks[bank], BY_BANK, slot);
-        let direction = usize::from(request.write);
+        append(&mut self.entries, &mut self.banks[bank as usize].list, BY_BANK, slot);
         append(&mut self.entries, &mut self.directions[direction], BY_DIRECTION, slot);
-        self.counts[bank][direction] += 1;
+        self.arrivals += 1;
         self.occupied |= 1 << bank;
         self.waiting[direction] += 1;
         slot
     }
 
+    /// Counts the older requests that the youngest of a bank, in `slot`, has to wait for.
+    fn find_blockers(&mut self, slot: Slot) {
+        let entry = *self.entry(slot);
+        let (mut other, mut blockers) = (entry.links[BY_BANK].older, 0);
+        while other != NONE {
+            let older = &mut self.entries[usize::from(other)];
+            if entry.conflicts(older) {
+                blockers += 1;
+                older.dependents += 1;
+            }
+            other = older.links[BY_BANK].older;
+        }
+        self.entry_mut(slot).blockers = blockers;
+    }
+
     /// Takes the request in `slot` out and frees those that waited for it.
     pub fn remove(&mut self, slot: Slot) {
-        let Entry { bank, write, dependents, .. } = *self.entry(slot);
+        let Entry { bank, write, dependents, links, .. } = *self.entry(slot);
         if dependents > 0 {
             self.free_dependents(slot);
         }
-        let (bank, direction) = (bank as usize, usize::from(write));
-        unlink(&mut self.entries, &mut self.banks[bank], BY_BANK, slot);
-        unlink(&mut self.entries, &mut self.directions[direction], BY_DIRECTION, slot);
-        self.counts[bank][direction] -= 1;
-        if self.counts[bank] == [0; 2] {
+        let direction = usize::from(write);
+        let of_bank = &mut self.banks[usize::from(bank)];
+        of_bank.counts[direction] -= 1;
+        unlink(&mut self.entries, &mut of_bank.list, BY_BANK, links[BY_BANK]);
+        if of_bank.list.oldest == NONE {
             self.occupied &= !(1 << bank);
         }
+        let of_direction = &mut self.directions[direction];
+        unlink(&mut self.entries, of_direction, BY_DIRECTION, links[BY_DIRECTION]);
         self.waiting[direction] -= 1;
         self.free.push(slot);
     }
@@ -245,8 +268,9 @@ impl Queue {
     }
 }
 
+/// Makes the entry in `slot`, which has its link already, the youngest.
+#[inline]
 fn append(entries: &mut [Entry], list: &mut List, by: usize, slot: Slot) {
-    entries[usize::from(slot)].links[by] = Link { older: list.youngest, younger: NONE };
     match list.youngest {
         NONE => list.oldest = slot,
         youngest => entries[usize::from(youngest)].links[by].younger = slot,
@@ -254,8 +278,9 @@ fn append(entries: &mut [Entry], list: &mut List, by: usize, slot: Slot) {
     list.youngest = slot;
 }
 
-fn unlink(entries: &mut [Entry], list: &mut List, by: usize, slot: Slot) {
-    let Link { older, younger } = entries[usize::from(slot)].links[by];
+/// Joins the neighbours of an entry that leaves.
+#[inline]
+fn unlink(entries: &mut [Entry], list: &mut List, by: usize, Link { older, younger }: Link) {
     match older {
         NONE => list.oldest = younger,
         older => entries[usize::from(older)].links[by].younger = younger,

@@ -1,0 +1,253 @@
+//! What each bank would do next: found anew when its state or its requests changed.
+//!
+//! Most changes are small, and what follows from them is known at once: a request arrives that can go, one leaves whose row
+//! has another, a row opens. Whatever else happens makes the bank stale, and all its requests are looked through.
+
+use crate::units::Cycle;
+
+use super::bank::{Banks, CLOSED};
+use super::candidate::{Bits, Candidate, Candidates, NOBODY};
+use super::drain::Turn;
+use super::queue::{NONE, Queue, Slot};
+use super::scheduler::{Action, Scheduler, column_command, row_command};
+use super::timing::Command;
+
+impl Scheduler {
+    /// The state or the requests of `bank` changed.
+    #[inline]
+    pub fn touch(&mut self, bank: usize) {
+        self.stale |= 1 << bank;
+    }
+
+    /// The state of every bank may have changed, or whose turn it is.
+    #[inline]
+    pub fn touch_all(&mut self, queue: &Queue) {
+        // The others had nothing to do and have nothing to do.
+        self.stale |= queue.occupied() | self.closing;
+    }
+
+    /// Finds new candidates for all banks that were touched.
+    #[inline]
+    pub fn settle(&mut self, queue: &Queue, banks: &Banks, turn: Turn) {
+        if self.stale != 0 {
+            self.settle_stale(queue, banks, turn);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_stale(&mut self, queue: &Queue, banks: &Banks, turn: Turn) {
+        self.column = None;
+        for bank in Bits(std::mem::take(&mut self.stale)) {
+            self.settle_bank(bank, queue, banks, turn);
+        }
+        if !self.is_any_alone {
+            return;
+        }
+        let before = self.only;
+        let head = turn.oldest(queue);
+        let alone = head != NONE && queue.entry(head).overtaken >= self.channel_cap;
+        self.only = if alone { head } else { NONE };
+        if alone || before != NONE {
+            (self.next_column, self.next_row) = (Cycle(0), Cycle(0));
+        }
+    }
+
+    #[inline]
+    fn settle_bank(&mut self, bank: usize, queue: &Queue, banks: &Banks, turn: Turn) {
+        let (found, wanted) = self.find_candidates(bank, queue, banks, turn);
+        self.candidates[bank] = found;
+
+        let row = banks.row(bank);
+        let [reads, writes] = found.hits.map(|hit| hit != NOBODY);
+        let prepares = !reads && !writes && found.oldest != NOBODY;
+        let closes = self.close_unwanted && row != CLOSED && !wanted && !prepares;
+        let opens = prepares && row == CLOSED;
+        let others = !(1 << bank);
+        let put = |mask: &mut u64, set: bool| *mask = *mask & others | u64::from(set) << bank;
+        put(&mut self.waiting[Command::Read as usize], reads);
+        put(&mut self.waiting[Command::Write as usize], writes);
+        put(&mut self.waiting[Command::Activate as usize], opens);
+        put(&mut self.waiting[Command::Precharge as usize], prepares && !opens);
+        put(&mut self.closing, closes);
+        if reads {
+            self.next_column = banks.ready(Command::Read, bank).min(self.next_column);
+        }
+        if writes {
+            self.next_column = banks.ready(Command::Write, bank).min(self.next_column);
+        }
+        if prepares || closes {
+            self.next_row = banks.ready(row_command(banks, bank), bank).min(self.next_row);
+        }
+    }
+
+    /// The candidates of `bank`, and whether any request was seen that wants its row: all are, unless there is a candidate.
+    #[inline]
+    fn find_candidates(
+        &self,
+        bank: usize,
+        queue: &Queue,
+        banks: &Banks,
+        turn: Turn,
+    ) -> (Candidates, bool) {
+        let row = banks.row(bank);
+        let mut found = Candidates::NONE;
+        let mut wanted = false;
+        let mut left = queue.of_bank(bank);
+        let mut slot = queue.oldest_of_bank(bank);
+        // A direction that has its candidate, or no request left, needs no further search.
+        while ((left[0] > 0) & (found.hits[0] == NOBODY))
+            | ((left[1] > 0) & (found.hits[1] == NOBODY))
+        {
+            let entry = queue.entry(slot);
+            let (this, direction) = (Candidate::new(entry.age, slot), usize::from(entry.write));
+            let hit = entry.row == row;
+            wanted |= hit;
+            left[direction] -= 1;
+            if turn.allows(entry) {
+                let first = found.oldest == NOBODY;
+                if first {
+                    found.oldest = this;
+                }
+                if row == CLOSED {
+                    break;
+                }
+                if hit && found.hits[direction] == NOBODY {
+                    found.hits[direction] = this;
+                }
+                if first && entry.passed >= self.bank_cap {
+                    break;
+                }
+            }
+            slot = entry.younger_of_bank();
+        }
+        (found, wanted)
+    }
+
+    /// The request in `slot` arrived at `now` as the youngest of its bank.
+    #[inline]
+    pub fn arrived(&mut self, slot: Slot, now: Cycle, queue: &Queue, banks: &Banks, turn: Turn) {
+        let entry = queue.entry(slot);
+        let (bank, direction) = (usize::from(entry.bank), usize::from(entry.write));
+        let Candidates { hits, oldest } = &mut self.candidates[bank];
+        let is_first = *oldest == NOBODY;
+        let hit = entry.row == banks.row(bank);
+        let matters = is_first || entry.blockers > 0 || (hit && hits[direction] == NOBODY);
+        if !matters || self.stale >> bank & 1 == 1 {
+            return;
+        }
+        if self.is_any_alone {
+            return self.touch(bank);
+        }
+        if !turn.allows(entry) {
+            // An older one may go out of turn for this one, or a row that nobody wanted is wanted.
+            if entry.blockers > 0 || self.closing >> bank & 1 == 1 {
+                self.touch(bank);
+            }
+            return;
+        }
+        let this = Candidate::new(entry.age, slot);
+        if is_first {
+            *oldest = this;
+        } else if queue.entry(oldest.slot()).passed >= self.bank_cap {
+            return;
+        }
+        let others = !(1 << bank);
+        self.closing &= others;
+        if !hit {
+            let command = row_command(banks, bank);
+            self.waiting[command as usize] |= 1 << bank;
+            self.next_row = banks.ready(command, bank).min(self.next_row);
+            return;
+        }
+        hits[direction] = this;
+        let command = column_command(entry.write);
+        self.waiting[Command::Precharge as usize] &= others;
+        self.waiting[command as usize] |= 1 << bank;
+        // All others are older, so it goes next only where it is ready before them.
+        let ready = banks.ready(command, bank).max(now);
+        if ready < self.next_column {
+            self.next_column = ready;
+            self.column = Some(Action { command, bank: bank as u8, slot });
+        }
+    }
+
+    /// The request in `slot` leaves the queue, as all of it was sent.
+    #[inline]
+    pub fn finished(&mut self, bank: usize, slot: Slot, queue: &Queue, banks: &Banks, turn: Turn) {
+        let entry = queue.entry(slot);
+        if self.is_any_alone || entry.dependents > 0 || self.stale >> bank & 1 == 1 {
+            return self.touch(bank);
+        }
+        let Candidates { hits, mut oldest } = self.candidates[bank];
+        if oldest.slot() == slot {
+            if entry.passed >= self.bank_cap {
+                return self.touch(bank);
+            }
+            oldest = NOBODY;
+        }
+        // None of the older ones can be the next: they are not allowed to go, or want another row.
+        let mut hit = NOBODY;
+        let mut next = entry.younger_of_bank();
+        while next != NONE && (hit == NOBODY || oldest == NOBODY) {
+            let this = queue.entry(next);
+            if turn.allows(this) {
+                let candidate = Candidate::new(this.age, next);
+                if oldest == NOBODY {
+                    if this.passed >= self.bank_cap {
+                        return self.touch(bank);
+                    }
+                    oldest = candidate;
+                }
+                if hit == NOBODY && this.row == entry.row && this.write == entry.write {
+                    hit = candidate;
+                }
+            }
+            next = this.younger_of_bank();
+        }
+        if hit == NOBODY {
+            let other = hits[usize::from(!entry.write)];
+            if other == NOBODY {
+                if oldest != NOBODY {
+                    self.waiting[Command::Precharge as usize] |= 1 << bank;
+                    self.next_row = banks.ready(Command::Precharge, bank).min(self.next_row);
+                } else if self.close_unwanted {
+                    return self.touch(bank);
+                }
+            }
+            self.waiting[column_command(entry.write) as usize] &= !(1 << bank);
+        }
+        let candidates = &mut self.candidates[bank];
+        candidates.hits[usize::from(entry.write)] = hit;
+        candidates.oldest = oldest;
+    }
+
+    /// A row was opened or closed: mostly the same request goes on in that bank.
+    #[inline]
+    pub fn row_sent(&mut self, action: Action, queue: &Queue, banks: &Banks) {
+        let Action { command, bank, slot } = action;
+        let bank = usize::from(bank);
+        if slot == NONE || self.only != NONE {
+            return self.touch(bank);
+        }
+        let entry = queue.entry(slot);
+        let next = match command {
+            Command::Precharge => Command::Activate,
+            _ if queue.of_bank(bank)[usize::from(!entry.write)] > 0 => return self.touch(bank),
+            _ => column_command(entry.write),
+        };
+        self.waiting[command as usize] &= !(1 << bank);
+        self.waiting[next as usize] |= 1 << bank;
+        let ready = banks.ready(next, bank);
+        if next == Command::Activate {
+            self.next_row = ready.min(self.next_row);
+            return;
+        }
+        self.candidates[bank].hits[usize::from(entry.write)] = Candidate::new(entry.age, slot);
+        if ready < self.next_column {
+            self.column = Some(Action { command: next, ..action });
+            self.next_column = ready;
+        } else if ready == self.next_column {
+            self.column = None;
+        }
+    }
+}
