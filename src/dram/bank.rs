@@ -10,6 +10,7 @@
 use crate::config::machine::{DramConfig, GroupBits};
 use crate::units::Cycle;
 
+use super::candidate::Bits;
 use super::timing::{Command, Distances, Rule, Scope, distances, rules};
 
 /// The earliest clock of every command, as far as one scope knows.
@@ -21,20 +22,13 @@ pub const CLOSED: u64 = u64::MAX;
 /// A controller has no more banks than this, as sets of them are the bits of one number.
 pub const MOST_BANKS: usize = 64;
 
-/// What one bank knows.
-#[derive(Clone, Copy, Debug)]
-struct Bank {
-    next: Times,
-    row: u64,
-    group: usize,
-}
+/// Nor more groups than this.
+const MOST_GROUPS: usize = 16;
 
-/// Moves the earliest clock of command `after` behind one that goes at `now`; where no rule says more, to `now`, which
-/// never binds.
+/// Moves the earliest clock `next` behind a command that goes at `now`; where no rule says more, to `now`, which never binds.
 #[inline]
-fn delay(times: &mut Times, after: Command, now: Cycle, clocks: &[u64; Command::COUNT]) {
-    let next = &mut times[after as usize];
-    *next = (now + clocks[after as usize]).max(*next);
+fn delay(next: &mut Cycle, now: Cycle, clocks: u64) {
+    *next = (now + clocks).max(*next);
 }
 
 /// Whether [`Banks::issue`] heeds a rule: a look at every pair of commands in every scope would take it far longer.
@@ -56,8 +50,13 @@ fn is_heeded(rule: &Rule) -> bool {
 /// Earliest clocks only ever move later, so a bound computed from them stays a bound.
 #[derive(Clone, Debug)]
 pub struct Banks {
-    banks: Box<[Bank]>,
-    groups: Box<[Times]>,
+    count: usize,
+    /// For every command, the earliest clock as far as each bank knows.
+    next: [[Cycle; MOST_BANKS]; Command::COUNT],
+    rows: [u64; MOST_BANKS],
+    group_of: [u8; MOST_BANKS],
+    /// The same as far as each group knows.
+    groups: [[Cycle; MOST_GROUPS]; Command::COUNT],
     channel: Times,
     distances: Distances,
     /// One bit a bank: its row is open.
@@ -79,13 +78,12 @@ impl Banks {
             GroupBits::Low => 0,
             GroupBits::High => (config.banks.get() / config.bank_groups.get()).trailing_zeros(),
         };
-        let bank = |number: usize| {
-            let group = number >> group_shift & group_mask;
-            Bank { next: Times::default(), row: CLOSED, group }
-        };
         Banks {
-            banks: (0..config.banks.size()).map(bank).collect(),
-            groups: vec![Times::default(); config.bank_groups.size()].into(),
+            count: config.banks.size(),
+            next: [[Cycle(0); MOST_BANKS]; Command::COUNT],
+            rows: [CLOSED; MOST_BANKS],
+            group_of: std::array::from_fn(|number| (number >> group_shift & group_mask) as u8),
+            groups: [[Cycle(0); MOST_GROUPS]; Command::COUNT],
             channel: Times::default(),
             distances: distances(&rules),
             open: 0,
@@ -99,13 +97,13 @@ impl Banks {
     /// How many there are.
     #[inline]
     pub fn count(&self) -> usize {
-        self.banks.len()
+        self.count
     }
 
     /// The open row of `bank`; [`CLOSED`] when none is.
     #[inline]
     pub fn row(&self, bank: usize) -> u64 {
-        self.banks[bank].row
+        self.rows[bank]
     }
 
     /// One bit a bank: its row is open.
@@ -118,9 +116,19 @@ impl Banks {
     /// whether the row fits.
     #[inline]
     pub fn ready(&self, command: Command, bank: usize) -> Cycle {
-        let command_index = command as usize;
-        let Bank { next, group, .. } = &self.banks[bank];
-        next[command_index].max(self.groups[*group][command_index]).max(self.channel[command_index])
+        use Command::{Activate, Precharge, Read, Write};
+        let (next, channel) = (self.next[command as usize][bank], self.channel_ready(command));
+        // As to the rules that are heeded.
+        match command {
+            Precharge => next,
+            Activate => next.max(channel),
+            Read | Write => next.max(self.groups[command as usize][self.group(bank)]).max(channel),
+        }
+    }
+
+    #[inline]
+    fn group(&self, bank: usize) -> usize {
+        usize::from(self.group_of[bank]) % MOST_GROUPS
     }
 
     /// The earliest clock at which `command` may go to any bank: a bound below [`Banks::ready`].
@@ -132,83 +140,98 @@ impl Banks {
     /// Sends `command` to `bank` at `now`; `row` matters to an activate only.
     #[inline]
     pub fn issue(&mut self, command: Command, bank: usize, row: u64, now: Cycle) {
-        use Command::{Activate, Precharge, Read, Write};
-        debug_assert!(self.ready(command, bank) <= now, "{command:?} at {now} is too early");
-        let of = |scope: Scope| &self.distances[scope as usize][command as usize];
-        let (in_bank, in_group, in_channel) =
-            (of(Scope::Bank), of(Scope::Group), of(Scope::Channel));
         match command {
-            Activate => {
-                debug_assert_eq!(self.banks[bank].row, CLOSED);
-                self.banks[bank].row = row;
-                self.open |= 1 << bank;
-                self.window[self.oldest] = now + self.four_activates;
-                self.oldest = (self.oldest + 1) % self.window.len();
-                let next = &mut self.channel[Command::Activate as usize];
-                *next = self.window[self.oldest].max(*next);
-                for after in Command::ALL {
-                    delay(&mut self.banks[bank].next, after, now, in_bank);
-                }
-                delay(&mut self.channel, Activate, now, in_channel);
-            }
-            Precharge => {
-                self.banks[bank].row = CLOSED;
-                self.open &= !(1 << bank);
-                delay(&mut self.banks[bank].next, Activate, now, in_bank);
-            }
-            Read | Write => {
-                debug_assert_ne!(self.banks[bank].row, CLOSED);
-                let Bank { next, group, .. } = &mut self.banks[bank];
-                delay(next, Precharge, now, in_bank);
-                delay(&mut self.groups[*group], command, now, in_group);
-                delay(&mut self.channel, Read, now, in_channel);
-                delay(&mut self.channel, Write, now, in_channel);
-            }
+            Command::Activate => self.activate(bank, row, now),
+            Command::Precharge => self.precharge(bank, now),
+            Command::Read | Command::Write => self.column(command, bank, now),
+        }
+    }
+
+    #[inline]
+    fn distance(&self, scope: Scope, before: Command, after: Command) -> u64 {
+        self.distances[scope as usize][before as usize][after as usize]
+    }
+
+    fn activate(&mut self, bank: usize, row: u64, now: Cycle) {
+        use Command::Activate;
+        debug_assert!(self.ready(Activate, bank) <= now, "Activate at {now} is too early");
+        debug_assert_eq!(self.rows[bank], CLOSED);
+        self.rows[bank] = row;
+        self.open |= 1 << bank;
+        self.window[self.oldest] = now + self.four_activates;
+        self.oldest = (self.oldest + 1) % self.window.len();
+        for after in Command::ALL {
+            let clocks = self.distance(Scope::Bank, Activate, after);
+            delay(&mut self.next[after as usize][bank], now, clocks);
+        }
+        let clocks = self.distance(Scope::Channel, Activate, Activate);
+        let next = &mut self.channel[Activate as usize];
+        *next = self.window[self.oldest].max(*next);
+        delay(next, now, clocks);
+    }
+
+    fn precharge(&mut self, bank: usize, now: Cycle) {
+        use Command::{Activate, Precharge};
+        debug_assert!(self.ready(Precharge, bank) <= now, "Precharge at {now} is too early");
+        self.rows[bank] = CLOSED;
+        self.open &= !(1 << bank);
+        let clocks = self.distance(Scope::Bank, Precharge, Activate);
+        delay(&mut self.next[Activate as usize][bank], now, clocks);
+    }
+
+    #[inline]
+    fn column(&mut self, command: Command, bank: usize, now: Cycle) {
+        use Command::{Precharge, Read, Write};
+        debug_assert!(self.ready(command, bank) <= now, "{command:?} at {now} is too early");
+        debug_assert_ne!(self.rows[bank], CLOSED);
+        let clocks = self.distance(Scope::Bank, command, Precharge);
+        delay(&mut self.next[Precharge as usize][bank], now, clocks);
+        // It was ready, so nothing holds its like back for longer.
+        let clocks = self.distance(Scope::Group, command, command);
+        self.groups[command as usize][self.group(bank)] = now + clocks;
+        for after in [Read, Write] {
+            let clocks = self.distance(Scope::Channel, command, after);
+            delay(&mut self.channel[after as usize], now, clocks);
         }
     }
 
     /// The earliest clock at which every open bank may be precharged with one command.
     pub fn precharge_all_ready(&self) -> Cycle {
-        let open = self.banks.iter().filter(|bank| bank.row != CLOSED);
-        open.map(|bank| bank.next[Command::Precharge as usize]).max().unwrap_or_default()
+        let next = &self.next[Command::Precharge as usize];
+        Bits(self.open).map(|bank| next[bank]).max().unwrap_or_default()
     }
 
     /// Closes all open banks at `now` and says how many there were.
     pub fn precharge_all(&mut self, now: Cycle) -> u32 {
         debug_assert!(self.precharge_all_ready() <= now);
-        for bank in self.banks.iter_mut().filter(|bank| bank.row != CLOSED) {
-            bank.row = CLOSED;
-            let next = &mut bank.next[Command::Activate as usize];
-            *next = (now + self.precharge_clocks).max(*next);
-        }
-        std::mem::take(&mut self.open).count_ones()
+        let open = self.open;
+        Bits(open).for_each(|bank| self.precharge(bank, now));
+        open.count_ones()
     }
 
     /// The earliest clock of a refresh once all banks are closed: as of an activate, to all banks.
     pub fn refresh_ready(&self) -> Cycle {
-        let next = self.banks.iter().map(|bank| bank.next[Command::Activate as usize]);
-        next.max().unwrap_or_default()
+        let next = self.next[Command::Activate as usize][..self.count].iter();
+        next.max().copied().unwrap_or_default()
     }
 
     /// Keeps all banks from activating for `clocks`.
     pub fn refresh(&mut self, now: Cycle, clocks: u64) {
         debug_assert!(self.open == 0 && self.refresh_ready() <= now);
-        let next = &mut self.channel[Command::Activate as usize];
-        *next = (now + clocks).max(*next);
+        delay(&mut self.channel[Command::Activate as usize], now, clocks);
     }
 
     /// Closes `bank` at `due` or as soon as it may be, keeps it from activating for `clocks` from tRP later on, and says
     /// from when. No command goes to it in between.
     pub fn refresh_one(&mut self, bank: usize, due: Cycle, clocks: u64) -> Cycle {
-        let Bank { next, row, .. } = &mut self.banks[bank];
-        let mut start = next[Command::Activate as usize].max(due);
-        if *row != CLOSED {
-            let closes = next[Command::Precharge as usize].max(due);
+        let mut start = self.next[Command::Activate as usize][bank].max(due);
+        if self.rows[bank] != CLOSED {
+            let closes = self.next[Command::Precharge as usize][bank].max(due);
             start = start.max(closes + self.precharge_clocks);
-            *row = CLOSED;
+            self.rows[bank] = CLOSED;
             self.open &= !(1 << bank);
         }
-        next[Command::Activate as usize] = start + clocks;
+        self.next[Command::Activate as usize][bank] = start + clocks;
         start
     }
 }

@@ -21,10 +21,8 @@ pub struct Controller {
     /// Accepted requests on their way to the queue. They hold a place in it already.
     arriving: Ring<Request>,
     queue: Queue,
-    /// Requests that the queue holds.
-    capacity: usize,
-    /// Requests on their way to the queue that need no place in it yet.
-    way_in: usize,
+    /// Requests that it takes: places of the queue, and of the way to it, that are free.
+    room: usize,
     banks: Banks,
     scheduler: Scheduler,
     drain: Drain,
@@ -46,8 +44,8 @@ pub struct Controller {
     burst_bytes: u64,
     block_bytes: u64,
     burst_clocks: u64,
-    read_latency: u64,
-    write_latency: u64,
+    /// From a read's column command, or a write's, to the clock after its last data.
+    data_delay: [u64; 2],
     latency_in: u64,
     latency_out: u64,
     stats: DramStats,
@@ -68,14 +66,15 @@ impl Controller {
         let under_way = (read_latency + burst_clocks + latency_out) / burst_clocks + 1;
         // The way in takes what the bus can serve while a request is on it.
         let way_in = (latency_in / burst_clocks) as usize;
+        let drain = Drain::new(config.writes);
+        let queue = Queue::new(capacity, banks.count());
         Controller {
             mapping: Mapping::new(config),
             arriving: Ring::new(capacity + way_in),
-            queue: Queue::new(capacity, banks.count()),
-            capacity,
-            way_in,
+            queue: if drain.is_mixed() { queue.in_one_order() } else { queue },
+            room: capacity + way_in,
             scheduler: Scheduler::new(config),
-            drain: Drain::new(config.writes),
+            drain,
             completions: Ring::new(capacity + under_way as usize),
             wake: refresh.due(),
             data_end: Cycle(0),
@@ -86,8 +85,8 @@ impl Controller {
             burst_bytes: u64::from(config.burst_bytes()),
             block_bytes: config.block_bytes(),
             burst_clocks,
-            read_latency,
-            write_latency: config.timing.cwl.cycles(),
+            data_delay: [read_latency, config.timing.cwl.cycles()]
+                .map(|delay| delay + burst_clocks),
             latency_in,
             latency_out,
             stats: DramStats::default(),
@@ -101,7 +100,7 @@ impl Controller {
     /// request that finds the queue full at the end of its way waits there.
     #[inline]
     pub fn can_accept(&self) -> bool {
-        self.held() < self.capacity + self.way_in
+        self.room > 0
     }
 
     /// Takes `request` in at command clock `now`, or gives it back when the queue is full.
@@ -120,7 +119,9 @@ impl Controller {
         if !self.can_accept() {
             return Err(request);
         }
-        self.arriving.try_push(now + self.latency_in, request)
+        self.room -= 1;
+        self.arriving.push(now + self.latency_in, request);
+        Ok(())
     }
 
     /// Passes command clock `now`: sends at most one command. `core` is the stamp for a request's first command.
@@ -144,6 +145,21 @@ impl Controller {
         }
     }
 
+    /// Ticks clock `now` and all before `to` in which anything can happen, or until a request has left; gives the last of
+    /// them. The clock is the stamp for a request's first command.
+    #[inline]
+    pub fn run(&mut self, mut now: Cycle, to: Cycle) -> Cycle {
+        let room = self.room;
+        loop {
+            self.tick(now, now);
+            let next = self.wake.min(self.next_arrival());
+            if next >= to || self.room != room {
+                return now;
+            }
+            now = next;
+        }
+    }
+
     /// The earliest clock, not before `now`, at which a tick or a pop can change anything, if no
     /// request is pushed. `now` is the first clock that was not yet ticked.
     ///
@@ -157,7 +173,7 @@ impl Controller {
     /// No completion can be taken before this clock, if no command goes before `command`.
     #[inline]
     pub fn next_data(&self, command: Cycle) -> Cycle {
-        let delay = self.read_latency + self.burst_clocks + self.latency_out;
+        let delay = self.data_delay[0] + self.latency_out;
         self.completions.next_visible().min(Cycle(command.0.saturating_add(delay)))
     }
 
@@ -224,10 +240,8 @@ impl Controller {
     #[inline]
     fn busy_before(&self, to: Cycle) -> u64 {
         let clocks = to.since(self.since);
-        match self.queue.len() {
-            0 => clocks.min(self.data_end.since(self.since)),
-            _ => clocks,
-        }
+        let is_empty = self.queue.is_empty();
+        if is_empty { clocks.min(self.data_end.since(self.since)) } else { clocks }
     }
 
     /// Counts the busy clocks before `to`, before the queue becomes empty, or not empty.
@@ -240,17 +254,16 @@ impl Controller {
     /// When the next request enters the queue; never while it is full.
     #[inline]
     fn next_arrival(&self) -> Cycle {
-        let arrival = self.arriving.next_visible();
-        if self.queue.len() == self.capacity { Cycle::NEVER } else { arrival }
+        if self.queue.is_full() { Cycle::NEVER } else { self.arriving.next_visible() }
     }
 
     /// Takes in what arrived by `now` and has room.
     fn admit(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) {
-        if self.queue.len() == 0 {
+        if self.queue.is_empty() {
             self.count_to(now);
         }
         self.refresh_banks(now, trace);
-        while self.queue.len() < self.capacity
+        while !self.queue.is_full()
             && let Some(request) = self.arriving.pop(now)
         {
             let (row, bank) = self.mapping.row_and_bank(request.address);
@@ -346,22 +359,18 @@ impl Controller {
     #[inline]
     fn send(&mut self, action: Action, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
         let Action { command, bank, slot } = action;
+        let is_column = matches!(command, Command::Read | Command::Write);
         let wanted = if slot == NONE { None } else { Some(self.stamp(command, slot, core)) };
         let row = wanted.unwrap_or(CLOSED);
         let tag = wanted.map(|_| self.queue.entry(slot).tag);
         trace(Sent::Command { command, bank: bank.into(), row, tag });
         self.banks.issue(command, bank.into(), row, now);
+        if is_column {
+            return self.column(bank.into(), slot, now);
+        }
         match command {
             Command::Activate => self.stats.activates += 1,
-            Command::Precharge => self.stats.precharges += 1,
-            Command::Read => {
-                self.stats.read_bursts += 1;
-                return self.column(bank.into(), slot, now, self.read_latency);
-            }
-            Command::Write => {
-                self.stats.write_bursts += 1;
-                return self.column(bank.into(), slot, now, self.write_latency);
-            }
+            _ => self.stats.precharges += 1,
         }
         self.scheduler.row_sent(action, &self.queue, &self.banks);
     }
@@ -381,16 +390,17 @@ impl Controller {
         entry.row
     }
 
-    /// A burst of the request in `slot` goes, with data from `latency` later on.
+    /// A burst of the request in `slot` goes.
     #[inline]
-    fn column(&mut self, bank: usize, slot: Slot, now: Cycle, latency: u64) {
-        let turn = self.drain.turn();
-        self.scheduler.column_sent(bank, slot, &mut self.queue, turn);
-        let data_end = now + latency + self.burst_clocks;
-        self.data_end = data_end.max(self.data_end);
+    fn column(&mut self, bank: usize, slot: Slot, now: Cycle) {
         let entry = self.queue.entry_mut(slot);
         entry.bursts -= 1;
-        if entry.bursts == 0 {
+        let (write, is_last) = (entry.write, entry.bursts == 0);
+        let data_end = now + self.data_delay[usize::from(write)];
+        self.data_end = data_end.max(self.data_end);
+        *(if write { &mut self.stats.write_bursts } else { &mut self.stats.read_bursts }) += 1;
+        self.scheduler.column_sent(bank, slot, &mut self.queue, self.drain.turn());
+        if is_last {
             self.finish(bank, slot, now, data_end);
         }
     }
@@ -405,6 +415,7 @@ impl Controller {
         }
         self.left_less_entered = self.left_less_entered.wrapping_add(now.0 + 1);
         self.queue.remove(slot);
+        self.room += 1;
         if !self.drain.is_mixed() {
             if !write {
                 self.drain.stir(now, self.queue.reads());

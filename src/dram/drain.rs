@@ -32,13 +32,11 @@ impl Turn {
     /// The oldest request of the channel whose turn it is, or the one that must go before it.
     #[inline]
     pub fn oldest(self, queue: &Queue) -> Slot {
-        let (read, write) = (queue.oldest(false), queue.oldest(true));
-        let age = |slot| if slot == NONE { u64::MAX } else { queue.entry(slot).age };
         let (first, second) = match self {
-            Turn::Both if age(read) < age(write) => (read, write),
-            Turn::Both => (write, read),
-            Turn::Reads => (read, write),
-            Turn::Writes => (write, read),
+            // In one order, and the oldest of all waits for nobody.
+            Turn::Both => return queue.oldest(false),
+            Turn::Reads => (queue.oldest(false), queue.oldest(true)),
+            Turn::Writes => (queue.oldest(true), queue.oldest(false)),
         };
         // The oldest of one direction can only wait for the other direction, whose oldest then
         // waits for nobody: it is older than whatever the first one waits for.

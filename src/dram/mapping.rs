@@ -15,12 +15,12 @@ pub struct Location {
     pub offset: u32,
 }
 
-/// Neighbouring address bits that go to neighbouring bits of one field.
+/// Address bits that go as far down to a field.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    address_shift: u32,
-    field_shift: u32,
+    /// In the address.
     mask: u64,
+    shift: u32,
 }
 
 /// One field of a location: its bits, gathered from the address run by run.
@@ -30,39 +30,30 @@ struct Field(Vec<Run>);
 impl Field {
     /// The field that takes the address bits where `bits`, lowest first, has `letter`.
     fn of(bits: &[char], letter: char) -> Field {
-        let mut runs: Vec<Run> = Vec::new();
-        let address_bits = (0u32..).zip(bits).filter(|&(_, &c)| c == letter).map(|(bit, _)| bit);
-        for (field_shift, address_shift) in (0u32..).zip(address_bits) {
-            match runs.last_mut() {
-                Some(run) if run.address_shift + run.mask.count_ones() == address_shift => {
-                    run.mask = run.mask << 1 | 1;
-                }
-                _ => runs.push(Run { address_shift, field_shift, mask: 1 }),
-            }
+        let mut field = Field::default();
+        for (bit, _) in (0u32..).zip(bits).filter(|&(_, &c)| c == letter) {
+            field.append(1 << bit);
         }
-        Field(runs)
+        field
     }
 
-    /// Gives the field every address bit from `address_bit` up.
-    fn continue_from(&mut self, address_bit: u32) {
-        let field_bit = self.0.iter().map(|run| run.mask.count_ones()).sum();
-        if address_bit < u64::BITS {
-            let mask = u64::MAX >> address_bit;
-            self.0.push(Run { address_shift: address_bit, field_shift: field_bit, mask });
+    /// Gives the field the neighbouring address bits of `mask`, on top of those that it has.
+    fn append(&mut self, mask: u64) {
+        let size: u32 = self.0.iter().map(|run| run.mask.count_ones()).sum();
+        let shift = mask.trailing_zeros() - size;
+        match self.0.last_mut() {
+            Some(run) if run.shift == shift => run.mask |= mask,
+            _ => self.0.push(Run { mask, shift }),
         }
     }
 
     #[inline]
     fn gather(&self, address: u64) -> u64 {
-        self.0.iter().fold(0, |field, run| {
-            field | (address >> run.address_shift & run.mask) << run.field_shift
-        })
+        self.0.iter().fold(0, |field, run| field | (address & run.mask) >> run.shift)
     }
 
     fn scatter(&self, field: u64) -> u64 {
-        self.0.iter().fold(0, |address, run| {
-            address | (field >> run.field_shift & run.mask) << run.address_shift
-        })
+        self.0.iter().fold(0, |address, run| address | field << run.shift & run.mask)
     }
 }
 
@@ -84,7 +75,9 @@ impl Mapping {
         let bits: Vec<char> =
             config.mapping.chars().rev().filter(|c| !matches!(c, '.' | ' ')).collect();
         let mut row = Field::of(&bits, 'R');
-        row.continue_from(bits.len() as u32);
+        if bits.len() < u64::BITS as usize {
+            row.append(u64::MAX << bits.len());
+        }
         Mapping {
             row,
             bank: Field::of(&bits, 'B'),

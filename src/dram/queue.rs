@@ -96,7 +96,10 @@ pub struct Queue {
     banks: Box<[Bank]>,
     /// Banks with requests, a bit each.
     occupied: u64,
+    /// Reads and writes, or all of them in the first list.
     directions: [List; 2],
+    /// The list of writes; that of reads is the first one.
+    list_of_writes: usize,
     waiting: [usize; 2],
     arrivals: u64,
 }
@@ -127,15 +130,33 @@ impl Queue {
             banks: vec![EMPTY_BANK; banks].into(),
             occupied: 0,
             directions: [EMPTY; 2],
+            list_of_writes: 1,
             waiting: [0; 2],
             arrivals: 0,
         }
+    }
+
+    /// The same, with reads and writes in one order: the oldest of either is the oldest of all.
+    pub fn in_one_order(self) -> Queue {
+        Queue { list_of_writes: 0, ..self }
     }
 
     /// Requests waiting.
     #[inline]
     pub fn len(&self) -> usize {
         self.entries.len() - self.free.len()
+    }
+
+    /// True when there is no room for another one.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// True when none waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.occupied == 0
     }
 
     /// Reads waiting.
@@ -183,7 +204,12 @@ impl Queue {
     /// The oldest read or the oldest write.
     #[inline]
     pub fn oldest(&self, write: bool) -> Slot {
-        self.directions[usize::from(write)].oldest
+        self.directions[self.list_of(write)].oldest
+    }
+
+    #[inline]
+    fn list_of(&self, write: bool) -> usize {
+        if write { self.list_of_writes } else { 0 }
     }
 
     /// Takes `request` in as the youngest and says where. There is room: the caller counted.
@@ -194,7 +220,8 @@ impl Queue {
         let [reads, writes] = of_bank.counts;
         let may_wait = writes > 0 || (request.write && reads > 0);
         of_bank.counts[direction] += 1;
-        let older = [of_bank.list.youngest, self.directions[direction].youngest];
+        let list = if request.write { self.list_of_writes } else { 0 };
+        let older = [of_bank.list.youngest, self.directions[list].youngest];
         self.entries[usize::from(slot)] = Entry {
             address: request.address,
             age: self.arrivals,
@@ -215,7 +242,7 @@ impl Queue {
             self.find_blockers(slot);
         }
         append(&mut self.entries, &mut self.banks[bank as usize].list, BY_BANK, slot);
-        append(&mut self.entries, &mut self.directions[direction], BY_DIRECTION, slot);
+        append(&mut self.entries, &mut self.directions[list], BY_DIRECTION, slot);
         self.arrivals += 1;
         self.occupied |= 1 << bank;
         self.waiting[direction] += 1;
@@ -250,7 +277,8 @@ impl Queue {
         if of_bank.list.oldest == NONE {
             self.occupied &= !(1 << bank);
         }
-        let of_direction = &mut self.directions[direction];
+        let list = self.list_of(write);
+        let of_direction = &mut self.directions[list];
         unlink(&mut self.entries, of_direction, BY_DIRECTION, links[BY_DIRECTION]);
         self.waiting[direction] -= 1;
         self.free.push(slot);

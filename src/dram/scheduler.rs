@@ -194,8 +194,7 @@ impl Scheduler {
             return;
         }
         match sent {
-            Command::Read => self.look_for_column(sent, Command::Write, banks),
-            Command::Write => self.look_for_column(sent, Command::Read, banks),
+            Command::Read | Command::Write => self.look_for_column(sent, banks),
             Command::Activate if self.closing == 0 => {
                 let opens = self.first_ready(Command::Activate, banks);
                 self.next_row = opens.min(self.first_ready(Command::Precharge, banks));
@@ -206,7 +205,8 @@ impl Scheduler {
 
     /// Finds the oldest of the column commands that are ready first.
     #[inline]
-    fn look_for_column(&mut self, sent: Command, other: Command, banks: &Banks) {
+    fn look_for_column(&mut self, sent: Command, banks: &Banks) {
+        let other = column_command(sent == Command::Read);
         let mut first = First { key: u128::MAX, bank: 0, command: sent };
         self.look(sent, banks, &mut first);
         // The other direction has to wait until the bus has turned around, mostly until after this.

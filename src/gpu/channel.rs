@@ -83,8 +83,10 @@ impl Channel {
         self.controller.can_accept()
     }
 
-    /// Takes the request of slice `part` before command clock `now`; the caller has asked [`Channel::can_accept`].
-    pub fn push(&mut self, now: Cycle, part: usize, request: DramRequest) {
+    /// Takes the request of slice `part` before command clock `now`; the caller has asked [`Channel::can_accept`]. True when
+    /// it is due sooner for that.
+    #[inline]
+    pub fn push(&mut self, now: Cycle, part: usize, request: DramRequest) -> bool {
         let tag = Tag { part: part as u8, piece: request.piece, slot: request.slot };
         let request = dram::Request {
             address: request.address,
@@ -93,13 +95,15 @@ impl Channel {
             tag: tag.pack(),
         };
         self.controller.try_push(now, request).expect("it has room");
-        self.find_due(now);
+        let before = self.due_clock;
+        self.due_clock = before.min(self.controller.next_event(now));
+        self.due_clock < before
     }
 
-    /// One command clock.
+    /// Command clock `tick` and those after it before `to`, until a request has left the queue; gives the last of them.
     #[inline]
-    pub fn tick(&mut self, now: Cycle) {
-        self.controller.tick(now, now);
+    pub fn run(&mut self, tick: Cycle, to: Cycle) -> Cycle {
+        self.controller.run(tick, to)
     }
 
     /// The data of a read whose last command has gone: its way from there has no surprises.

@@ -150,11 +150,13 @@ impl Partition {
         let (station, channel) = (&mut self.stations[part], &mut self.channels[number]);
         let request = station.slice.take_dram_request(now).expect("there is one");
         let more = station.slice.next_dram_request().is_some();
-        channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
+        let sooner = channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
         if self.wait_for_dram != 0 && channel.can_accept() {
             self.wake_waiting(number, part, now);
         }
-        self.find_dram_due();
+        if sooner {
+            self.find_dram_due();
+        }
         if more { now + 1 } else { Cycle::NEVER }
     }
 

@@ -281,7 +281,9 @@ impl Partition {
             if tick >= to {
                 break;
             }
-            self.tick_dram(number, tick);
+            // What data of one channel make a slice do concerns the other one too.
+            let alone = self.channels.len() == 1;
+            self.run_dram(number, tick, if alone { to } else { tick + 1 });
             if self.l2_core < l2_core {
                 // A slice can go on sooner.
                 l2_core = self.l2_core;
@@ -319,7 +321,7 @@ impl Partition {
         let Clocks { l2, dram, .. } = self.clocks;
         for number in 0..self.channels.len() {
             for tick in dram.ticks_before(core).0..dram.ticks_before(core + 1).0 {
-                self.tick_dram(number, Cycle(tick));
+                self.run_dram(number, Cycle(tick), Cycle(tick + 1));
             }
         }
         for tick in l2.ticks_before(core).0..l2.ticks_before(core + 1).0 {
@@ -334,10 +336,12 @@ impl Partition {
         self.find_l2_due();
     }
 
-    /// One command clock of a channel.
-    fn tick_dram(&mut self, number: usize, tick: Cycle) {
+    /// Command clock `tick` of a channel, and those after it before `to` until a slice is concerned.
+    fn run_dram(&mut self, number: usize, tick: Cycle, to: Cycle) {
         let channel = &mut self.channels[number];
-        channel.tick(tick);
+        // Where there is room already, a slice that waits is woken at once.
+        let is_awaited = self.wait_for_dram != 0 && channel.can_accept();
+        let tick = channel.run(tick, if is_awaited { tick + 1 } else { to });
         let mut first = Cycle::NEVER;
         while let Some(Data { tag, comes, started }) = channel.take_data() {
             let l2_tick = self.clocks.l2.ticks_before(comes);
@@ -349,9 +353,9 @@ impl Partition {
             first = l2_tick.min(first);
         }
         channel.find_due(tick + 1);
-        let has_room = channel.can_accept();
+        let is_awaited = self.wait_for_dram != 0 && channel.can_accept();
         self.hasten(first);
-        if self.wait_for_dram != 0 && has_room {
+        if is_awaited {
             let core = self.clocks.dram.core_cycle_of(tick);
             self.wake_waiting(number, 0, self.clocks.l2.ticks_before(core));
         }
