@@ -31,7 +31,7 @@ fn delay(next: &mut Cycle, now: Cycle, clocks: u64) {
     *next = (now + clocks).max(*next);
 }
 
-/// Whether [`Banks::issue`] heeds a rule: a look at every pair of commands in every scope would take it far longer.
+/// Whether a command heeds a rule: a look at every pair of commands in every scope would take it far longer.
 fn is_heeded(rule: &Rule) -> bool {
     use Command::{Activate, Precharge, Read, Write};
     match (rule.before, rule.scope) {
@@ -117,13 +117,20 @@ impl Banks {
     #[inline]
     pub fn ready(&self, command: Command, bank: usize) -> Cycle {
         use Command::{Activate, Precharge, Read, Write};
-        let (next, channel) = (self.next[command as usize][bank], self.channel_ready(command));
+        let next = self.next[command as usize][bank];
         // As to the rules that are heeded.
         match command {
             Precharge => next,
-            Activate => next.max(channel),
-            Read | Write => next.max(self.groups[command as usize][self.group(bank)]).max(channel),
+            Activate => next.max(self.channel_ready(command)),
+            Read | Write => self.column_ready(command, bank),
         }
+    }
+
+    /// As [`Banks::ready`], of a read or a write.
+    #[inline]
+    pub fn column_ready(&self, command: Command, bank: usize) -> Cycle {
+        let of_group = self.groups[command as usize][self.group(bank)];
+        self.next[command as usize][bank].max(of_group).max(self.channel_ready(command))
     }
 
     #[inline]
@@ -138,8 +145,8 @@ impl Banks {
     }
 
     /// Sends `command` to `bank` at `now`; `row` matters to an activate only.
-    #[inline]
-    pub fn issue(&mut self, command: Command, bank: usize, row: u64, now: Cycle) {
+    #[cfg(test)]
+    fn issue(&mut self, command: Command, bank: usize, row: u64, now: Cycle) {
         match command {
             Command::Activate => self.activate(bank, row, now),
             Command::Precharge => self.precharge(bank, now),
@@ -152,7 +159,8 @@ impl Banks {
         self.distances[scope as usize][before as usize][after as usize]
     }
 
-    fn activate(&mut self, bank: usize, row: u64, now: Cycle) {
+    /// Opens `row` of `bank`.
+    pub fn activate(&mut self, bank: usize, row: u64, now: Cycle) {
         use Command::Activate;
         debug_assert!(self.ready(Activate, bank) <= now, "Activate at {now} is too early");
         debug_assert_eq!(self.rows[bank], CLOSED);
@@ -170,7 +178,8 @@ impl Banks {
         delay(next, now, clocks);
     }
 
-    fn precharge(&mut self, bank: usize, now: Cycle) {
+    /// Closes the open row of `bank`.
+    pub fn precharge(&mut self, bank: usize, now: Cycle) {
         use Command::{Activate, Precharge};
         debug_assert!(self.ready(Precharge, bank) <= now, "Precharge at {now} is too early");
         self.rows[bank] = CLOSED;
@@ -179,8 +188,9 @@ impl Banks {
         delay(&mut self.next[Activate as usize][bank], now, clocks);
     }
 
+    /// Reads or writes a burst of the open row of `bank`.
     #[inline]
-    fn column(&mut self, command: Command, bank: usize, now: Cycle) {
+    pub fn column(&mut self, command: Command, bank: usize, now: Cycle) {
         use Command::{Precharge, Read, Write};
         debug_assert!(self.ready(command, bank) <= now, "{command:?} at {now} is too early");
         debug_assert_ne!(self.rows[bank], CLOSED);

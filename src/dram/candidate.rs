@@ -1,6 +1,6 @@
 //! Requests that may go next, and the search for the oldest of them.
 
-use super::queue::{NONE, Slot};
+use super::queue::Slot;
 use super::scheduler::Action;
 use super::timing::Command;
 use crate::units::Cycle;
@@ -80,7 +80,7 @@ impl Search {
 
 /// The column command that can go first; of several the one for the oldest request.
 pub(super) struct First {
-    /// When it can go and, below that, its candidate.
+    /// When it can go and, below that, its candidate; [`NOBODY`] for none.
     pub key: u128,
     pub bank: usize,
     pub command: Command,
@@ -93,9 +93,8 @@ impl First {
     }
 
     #[inline]
-    pub fn action(&self) -> Option<Action> {
+    pub fn action(&self) -> Action {
         let First { key, bank, command } = *self;
-        let slot = Candidate(key as u64).slot();
-        (slot != NONE).then_some(Action { command, bank: bank as u8, slot })
+        Action { command, bank: bank as u8, slot: Candidate(key as u64).slot() }
     }
 }

@@ -263,9 +263,8 @@ impl Controller {
             self.count_to(now);
         }
         self.refresh_banks(now, trace);
-        while !self.queue.is_full()
-            && let Some(request) = self.arriving.pop(now)
-        {
+        while self.next_arrival() <= now {
+            let request = self.arriving.take();
             let (row, bank) = self.mapping.row_and_bank(request.address);
             let slot = self.queue.insert(request, row, bank, self.burst_bytes);
             self.left_less_entered = self.left_less_entered.wrapping_sub(now.0);
@@ -315,10 +314,16 @@ impl Controller {
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
         let room = !self.completions.is_full();
-        if let Some(action) = self.scheduler.pick(now, &self.queue, &self.banks, room) {
-            self.send(action, now, core, trace);
-            self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
-            self.scheduler.look_ahead(action.command, &self.banks);
+        if let Some(column) = self.scheduler.known_column(now, room) {
+            self.send_column(column, now, core, trace);
+        } else {
+            match self.scheduler.pick(now, &self.queue, &self.banks, room) {
+                None => {}
+                Some(action @ Action { command: Command::Activate | Command::Precharge, .. }) => {
+                    self.send_row(action, now, core, trace);
+                }
+                Some(column) => self.send_column(column, now, core, trace),
+            }
         }
         self.find_wake(now);
     }
@@ -356,59 +361,77 @@ impl Controller {
         true
     }
 
-    #[inline]
-    fn send(&mut self, action: Action, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
+    /// Opens or closes a row.
+    fn send_row(&mut self, action: Action, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
         let Action { command, bank, slot } = action;
-        let is_column = matches!(command, Command::Read | Command::Write);
-        let wanted = if slot == NONE { None } else { Some(self.stamp(command, slot, core)) };
-        let row = wanted.unwrap_or(CLOSED);
-        let tag = wanted.map(|_| self.queue.entry(slot).tag);
-        trace(Sent::Command { command, bank: bank.into(), row, tag });
-        self.banks.issue(command, bank.into(), row, now);
-        if is_column {
-            return self.column(bank.into(), slot, now);
+        let bank = usize::from(bank);
+        let (mut row, mut tag) = (CLOSED, None);
+        if slot != NONE {
+            let entry = self.queue.entry_mut(slot);
+            (row, tag) = (entry.row, Some(entry.tag));
+            if entry.first_command == Cycle::NEVER {
+                entry.first_command = core;
+                match command {
+                    Command::Activate => self.stats.row_misses += 1,
+                    _ => self.stats.row_conflicts += 1,
+                }
+            }
         }
-        match command {
-            Command::Activate => self.stats.activates += 1,
-            _ => self.stats.precharges += 1,
+        trace(Sent::Command { command, bank: bank as u32, row, tag });
+        if command == Command::Activate {
+            self.stats.activates += 1;
+            self.banks.activate(bank, row, now);
+            self.scheduler.row_opened(bank, slot, &self.queue, &self.banks, self.drain.turn());
+        } else {
+            self.stats.precharges += 1;
+            self.banks.precharge(bank, now);
+            self.scheduler.row_closed(bank, slot, &self.banks);
         }
-        self.scheduler.row_sent(action, &self.queue, &self.banks);
+        self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
+        if command == Command::Activate {
+            self.scheduler.look_for_row(&self.banks);
+        }
     }
 
-    /// Notes the first command for the request in `slot`; gives the row that it wants.
+    /// Reads or writes a burst.
     #[inline]
-    fn stamp(&mut self, command: Command, slot: Slot, core: Cycle) -> u64 {
+    fn send_column(
+        &mut self,
+        column: Action,
+        now: Cycle,
+        core: Cycle,
+        trace: &mut impl FnMut(Sent),
+    ) {
+        let Action { command, bank, slot } = column;
+        let bank = usize::from(bank);
         let entry = self.queue.entry_mut(slot);
         if entry.first_command == Cycle::NEVER {
             entry.first_command = core;
-            match command {
-                Command::Read | Command::Write => self.stats.row_hits += 1,
-                Command::Activate => self.stats.row_misses += 1,
-                Command::Precharge => self.stats.row_conflicts += 1,
-            }
+            self.stats.row_hits += 1;
         }
-        entry.row
-    }
-
-    /// A burst of the request in `slot` goes.
-    #[inline]
-    fn column(&mut self, bank: usize, slot: Slot, now: Cycle) {
-        let entry = self.queue.entry_mut(slot);
         entry.bursts -= 1;
-        let (write, is_last) = (entry.write, entry.bursts == 0);
+        let Entry { row, tag, first_command, bursts, write, .. } = *entry;
+        trace(Sent::Command { command, bank: bank as u32, row, tag: Some(tag) });
+        self.banks.column(command, bank, now);
         let data_end = now + self.data_delay[usize::from(write)];
         self.data_end = data_end.max(self.data_end);
         *(if write { &mut self.stats.write_bursts } else { &mut self.stats.read_bursts }) += 1;
         self.scheduler.column_sent(bank, slot, &mut self.queue, self.drain.turn());
-        if is_last {
-            self.finish(bank, slot, now, data_end);
+        if bursts == 0 {
+            self.finish(bank, slot, write, now);
+            if !write {
+                let completion = Completion { tag, first_command };
+                self.completions.push(data_end + self.latency_out, completion);
+            }
         }
+        self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
+        self.scheduler.look_for_column(command, &self.banks);
     }
 
     /// All of the request in `slot` was sent.
     #[inline]
-    fn finish(&mut self, bank: usize, slot: Slot, now: Cycle, data_end: Cycle) {
-        let Entry { write, tag, first_command, .. } = *self.queue.entry(slot);
+    fn finish(&mut self, bank: usize, slot: Slot, write: bool, now: Cycle) {
+        *(if write { &mut self.stats.writes } else { &mut self.stats.reads }) += 1;
         self.scheduler.finished(bank, slot, &self.queue, &self.banks, self.drain.turn());
         if self.queue.len() == 1 {
             self.count_to(now + 1);
@@ -421,13 +444,6 @@ impl Controller {
                 self.drain.stir(now, self.queue.reads());
             }
             self.pass_turn(now);
-        }
-        if write {
-            self.stats.writes += 1;
-        } else {
-            self.stats.reads += 1;
-            let completion = Completion { tag, first_command };
-            self.completions.push(data_end + self.latency_out, completion);
         }
     }
 }

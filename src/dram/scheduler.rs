@@ -32,6 +32,9 @@ pub struct Action {
     pub slot: Slot,
 }
 
+/// No command is known.
+pub(super) const UNKNOWN: Action = Action { command: Command::Read, bank: 0, slot: NONE };
+
 /// Picks one command a clock.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
@@ -51,8 +54,8 @@ pub struct Scheduler {
     pub(super) is_any_alone: bool,
     pub(super) next_column: Cycle,
     pub(super) next_row: Cycle,
-    /// What goes at `next_column` if no candidate changes before.
-    pub(super) column: Option<Action>,
+    /// What goes at `next_column` if no candidate changes before; for [`NONE`] where that is not known.
+    pub(super) column: Action,
 }
 
 impl Scheduler {
@@ -75,7 +78,7 @@ impl Scheduler {
             is_any_alone: channel_cap == 0,
             next_column: Cycle::NEVER,
             next_row: Cycle::NEVER,
-            column: None,
+            column: UNKNOWN,
         }
     }
 
@@ -91,24 +94,16 @@ impl Scheduler {
         if self.stale != 0 { Cycle(0) } else { self.next_column.min(self.next_row) }
     }
 
-    /// The command that goes at `now`; none when none is ready.
+    /// The column command that goes at `now`, if it is known that one does.
     #[inline]
-    pub fn pick(
-        &mut self,
-        now: Cycle,
-        queue: &Queue,
-        banks: &Banks,
-        reads_allowed: bool,
-    ) -> Option<Action> {
+    pub fn known_column(&self, now: Cycle, reads_allowed: bool) -> Option<Action> {
         debug_assert_eq!(self.stale, 0);
-        if self.next_column == now && self.column.is_some() && reads_allowed {
-            return self.column.take();
-        }
-        self.search_all(now, queue, banks, reads_allowed)
+        let is_known = self.next_column == now && self.column.slot != NONE && reads_allowed;
+        is_known.then_some(self.column)
     }
 
-    /// As [`Scheduler::pick`], where nothing is known before.
-    fn search_all(
+    /// The command that goes at `now`; none when none is ready.
+    pub fn pick(
         &mut self,
         now: Cycle,
         queue: &Queue,
@@ -129,7 +124,7 @@ impl Scheduler {
 
     #[inline]
     fn pick_column(&mut self, now: Cycle, banks: &Banks, reads_allowed: bool) -> Option<Action> {
-        self.column = None;
+        self.column = UNKNOWN;
         let mut search = Search::new(now);
         if reads_allowed {
             self.search(Command::Read, |candidates| candidates.hits[0], banks, &mut search);
@@ -186,26 +181,22 @@ impl Scheduler {
         }
     }
 
-    /// Finds when the next command can go after `sent`, which keeps others waiting: a look at them here costs less than a
-    /// look at all of them in a clock in which none can go. Needs [`Scheduler::settle`].
+    /// Finds the row command that can go first after an activate, which keeps others waiting: a look at them here costs less
+    /// than a look at all of them in a clock in which none can go. Needs [`Scheduler::settle`].
     #[inline]
-    pub fn look_ahead(&mut self, sent: Command, banks: &Banks) {
-        if self.only != NONE {
-            return;
-        }
-        match sent {
-            Command::Read | Command::Write => self.look_for_column(sent, banks),
-            Command::Activate if self.closing == 0 => {
-                let opens = self.first_ready(Command::Activate, banks);
-                self.next_row = opens.min(self.first_ready(Command::Precharge, banks));
-            }
-            Command::Activate | Command::Precharge => {}
+    pub fn look_for_row(&mut self, banks: &Banks) {
+        if self.only == NONE && self.closing == 0 {
+            let opens = self.first_ready(Command::Activate, banks);
+            self.next_row = opens.min(self.first_ready(Command::Precharge, banks));
         }
     }
 
-    /// Finds the oldest of the column commands that are ready first.
+    /// The same after a column command: the oldest of those that are ready first.
     #[inline]
-    fn look_for_column(&mut self, sent: Command, banks: &Banks) {
+    pub fn look_for_column(&mut self, sent: Command, banks: &Banks) {
+        if self.only != NONE {
+            return;
+        }
         let other = column_command(sent == Command::Read);
         let mut first = First { key: u128::MAX, bank: 0, command: sent };
         self.look(sent, banks, &mut first);
@@ -223,7 +214,7 @@ impl Scheduler {
         let direction = usize::from(command == Command::Write);
         for bank in Bits(self.waiting[command as usize]) {
             // As one number, since it cannot be foretold which of two is the lesser.
-            let ready = u128::from(banks.ready(command, bank).0);
+            let ready = u128::from(banks.column_ready(command, bank).0);
             let candidate = self.candidates[bank].hits[direction];
             let key = ready << u64::BITS | u128::from(candidate.0);
             if key < first.key {

@@ -8,8 +8,8 @@ use crate::units::Cycle;
 use super::bank::{Banks, CLOSED};
 use super::candidate::{Bits, Candidate, Candidates, NOBODY};
 use super::drain::Turn;
-use super::queue::{NONE, Queue, Slot};
-use super::scheduler::{Action, Scheduler, column_command, row_command};
+use super::queue::{Entry, NONE, Queue, Slot};
+use super::scheduler::{Action, Scheduler, UNKNOWN, column_command, row_command};
 use super::timing::Command;
 
 impl Scheduler {
@@ -36,7 +36,7 @@ impl Scheduler {
 
     #[inline(never)]
     fn settle_stale(&mut self, queue: &Queue, banks: &Banks, turn: Turn) {
-        self.column = None;
+        self.column = UNKNOWN;
         for bank in Bits(std::mem::take(&mut self.stale)) {
             self.settle_bank(bank, queue, banks, turn);
         }
@@ -167,7 +167,7 @@ impl Scheduler {
         let ready = banks.ready(command, bank).max(now);
         if ready < self.next_column {
             self.next_column = ready;
-            self.column = Some(Action { command, bank: bank as u8, slot });
+            self.column = Action { command, bank: bank as u8, slot };
         }
     }
 
@@ -221,33 +221,59 @@ impl Scheduler {
         candidates.oldest = oldest;
     }
 
-    /// A row was opened or closed: mostly the same request goes on in that bank.
+    /// A row was closed: the same request goes on in that bank.
     #[inline]
-    pub fn row_sent(&mut self, action: Action, queue: &Queue, banks: &Banks) {
-        let Action { command, bank, slot } = action;
-        let bank = usize::from(bank);
+    pub fn row_closed(&mut self, bank: usize, slot: Slot, banks: &Banks) {
         if slot == NONE || self.only != NONE {
             return self.touch(bank);
         }
+        self.waiting[Command::Precharge as usize] &= !(1 << bank);
+        self.waiting[Command::Activate as usize] |= 1 << bank;
+        self.next_row = banks.ready(Command::Activate, bank).min(self.next_row);
+    }
+
+    /// A row was opened: the same request goes on in that bank.
+    #[inline]
+    pub fn row_opened(
+        &mut self,
+        bank: usize,
+        slot: Slot,
+        queue: &Queue,
+        banks: &Banks,
+        turn: Turn,
+    ) {
+        if self.only != NONE {
+            return self.touch(bank);
+        }
         let entry = queue.entry(slot);
-        let next = match command {
-            Command::Precharge => Command::Activate,
-            _ if queue.of_bank(bank)[usize::from(!entry.write)] > 0 => return self.touch(bank),
-            _ => column_command(entry.write),
-        };
-        self.waiting[command as usize] &= !(1 << bank);
-        self.waiting[next as usize] |= 1 << bank;
-        let ready = banks.ready(next, bank);
-        if next == Command::Activate {
-            self.next_row = ready.min(self.next_row);
+        self.waiting[Command::Activate as usize] &= !(1 << bank);
+        self.hit_found(bank, slot, entry, banks);
+        if queue.of_bank(bank)[usize::from(!entry.write)] == 0 || entry.passed >= self.bank_cap {
             return;
         }
+        // The oldest one of the other direction that wants the same row.
+        let mut next = entry.younger_of_bank();
+        while next != NONE {
+            let this = queue.entry(next);
+            if this.write != entry.write && this.row == entry.row && turn.allows(this) {
+                return self.hit_found(bank, next, this, banks);
+            }
+            next = this.younger_of_bank();
+        }
+    }
+
+    /// The request in `slot` is the first of its direction for the row that was opened.
+    #[inline]
+    fn hit_found(&mut self, bank: usize, slot: Slot, entry: &Entry, banks: &Banks) {
+        let command = column_command(entry.write);
+        self.waiting[command as usize] |= 1 << bank;
         self.candidates[bank].hits[usize::from(entry.write)] = Candidate::new(entry.age, slot);
+        let ready = banks.column_ready(command, bank);
         if ready < self.next_column {
-            self.column = Some(Action { command: next, ..action });
             self.next_column = ready;
+            self.column = Action { command, bank: bank as u8, slot };
         } else if ready == self.next_column {
-            self.column = None;
+            self.column = UNKNOWN;
         }
     }
 }
