@@ -31,8 +31,8 @@ pub struct Controller {
     completions: Ring<Completion>,
     /// No command can go before this clock, unless a request arrives.
     wake: Cycle,
-    /// The clock after the last data of all columns sent so far.
-    data_end: Cycle,
+    /// The clock after the last data of all reads, and of all writes, sent so far.
+    data_end: [Cycle; 2],
     /// Clocks before this one were ticked or skipped.
     passed_to: Cycle,
     /// From this clock on the queue has been empty, or not empty.
@@ -77,7 +77,7 @@ impl Controller {
             drain,
             completions: Ring::new(capacity + under_way as usize),
             wake: refresh.due(),
-            data_end: Cycle(0),
+            data_end: [Cycle(0); 2],
             passed_to: Cycle(0),
             since: Cycle(0),
             left_less_entered: 0,
@@ -240,8 +240,11 @@ impl Controller {
     #[inline]
     fn busy_before(&self, to: Cycle) -> u64 {
         let clocks = to.since(self.since);
-        let is_empty = self.queue.is_empty();
-        if is_empty { clocks.min(self.data_end.since(self.since)) } else { clocks }
+        if !self.queue.is_empty() {
+            return clocks;
+        }
+        let data_end = self.data_end[0].max(self.data_end[1]);
+        clocks.min(data_end.since(self.since))
     }
 
     /// Counts the busy clocks before `to`, before the queue becomes empty, or not empty.
@@ -274,7 +277,10 @@ impl Controller {
             self.drain.stir(now, self.queue.reads());
             self.pass_turn(now);
         }
-        self.wake = self.wake.min(self.scheduler.next_event()).min(self.interrupt);
+        self.wake = match self.scheduler.is_stale() {
+            true => Cycle(0),
+            false => self.wake.min(self.scheduler.next_event()).min(self.interrupt),
+        };
     }
 
     /// Passes the turn to the other direction if it is time.
@@ -314,15 +320,12 @@ impl Controller {
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
         let room = !self.completions.is_full();
-        if let Some(column) = self.scheduler.known_column(now, room) {
-            self.send_column(column, now, core, trace);
-        } else {
-            match self.scheduler.pick(now, &self.queue, &self.banks, room) {
-                None => {}
-                Some(action @ Action { command: Command::Activate | Command::Precharge, .. }) => {
-                    self.send_row(action, now, core, trace);
-                }
-                Some(column) => self.send_column(column, now, core, trace),
+        let known = self.scheduler.known_column(now, room);
+        let action = known.or_else(|| self.scheduler.pick(now, &self.queue, &self.banks, room));
+        if let Some(action) = action {
+            match action.command {
+                Command::Activate | Command::Precharge => self.send_row(action, now, core, trace),
+                Command::Read | Command::Write => self.send_column(action, now, core, trace),
             }
         }
         self.find_wake(now);
@@ -414,7 +417,7 @@ impl Controller {
         trace(Sent::Command { command, bank: bank as u32, row, tag: Some(tag) });
         self.banks.column(command, bank, now);
         let data_end = now + self.data_delay[usize::from(write)];
-        self.data_end = data_end.max(self.data_end);
+        self.data_end[usize::from(write)] = data_end;
         *(if write { &mut self.stats.write_bursts } else { &mut self.stats.read_bursts }) += 1;
         self.scheduler.column_sent(bank, slot, &mut self.queue, self.drain.turn());
         if bursts == 0 {

@@ -16,16 +16,27 @@ pub struct Location {
 }
 
 /// Address bits that go as far down to a field.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Run {
     /// In the address.
     mask: u64,
     shift: u32,
 }
 
+impl Run {
+    #[inline]
+    fn gather(&self, address: u64) -> u64 {
+        (address & self.mask) >> self.shift
+    }
+}
+
 /// One field of a location: its bits, gathered from the address run by run.
 #[derive(Clone, Debug, Default)]
-struct Field(Vec<Run>);
+struct Field {
+    /// The first two runs: few fields have more.
+    runs: [Run; 2],
+    more: Vec<Run>,
+}
 
 impl Field {
     /// The field that takes the address bits where `bits`, lowest first, has `letter`.
@@ -37,23 +48,29 @@ impl Field {
         field
     }
 
+    fn all_runs(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().chain(&self.more)
+    }
+
     /// Gives the field the neighbouring address bits of `mask`, on top of those that it has.
     fn append(&mut self, mask: u64) {
-        let size: u32 = self.0.iter().map(|run| run.mask.count_ones()).sum();
+        let size: u32 = self.all_runs().map(|run| run.mask.count_ones()).sum();
         let shift = mask.trailing_zeros() - size;
-        match self.0.last_mut() {
-            Some(run) if run.shift == shift => run.mask |= mask,
-            _ => self.0.push(Run { mask, shift }),
+        let mut runs = self.runs.iter_mut().chain(&mut self.more);
+        match runs.find(|run| run.mask == 0 || run.shift == shift) {
+            Some(run) => *run = Run { mask: run.mask | mask, shift },
+            None => self.more.push(Run { mask, shift }),
         }
     }
 
     #[inline]
     fn gather(&self, address: u64) -> u64 {
-        self.0.iter().fold(0, |field, run| field | (address & run.mask) >> run.shift)
+        let first = self.runs[0].gather(address) | self.runs[1].gather(address);
+        self.more.iter().fold(first, |field, run| field | run.gather(address))
     }
 
     fn scatter(&self, field: u64) -> u64 {
-        self.0.iter().fold(0, |address, run| address | field << run.shift & run.mask)
+        self.all_runs().fold(0, |address, run| address | field << run.shift & run.mask)
     }
 }
 

@@ -213,6 +213,7 @@ impl Queue {
     }
 
     /// Takes `request` in as the youngest and says where. There is room: the caller counted.
+    #[inline]
     pub fn insert(&mut self, request: Request, row: u64, bank: u32, burst_bytes: u64) -> Slot {
         let slot = self.free.pop().expect("the controller admits no more than its queue holds");
         let direction = usize::from(request.write);
@@ -250,6 +251,7 @@ impl Queue {
     }
 
     /// Counts the older requests that the youngest of a bank, in `slot`, has to wait for.
+    #[inline(never)]
     fn find_blockers(&mut self, slot: Slot) {
         let entry = *self.entry(slot);
         let (mut other, mut blockers) = (entry.links[BY_BANK].older, 0);
@@ -265,6 +267,7 @@ impl Queue {
     }
 
     /// Takes the request in `slot` out and frees those that waited for it.
+    #[inline]
     pub fn remove(&mut self, slot: Slot) {
         let Entry { bank, write, dependents, links, .. } = *self.entry(slot);
         if dependents > 0 {
@@ -285,6 +288,7 @@ impl Queue {
     }
 
     /// The younger requests for the same bytes wait no longer for the one in `slot`.
+    #[inline(never)]
     fn free_dependents(&mut self, slot: Slot) {
         let entry = *self.entry(slot);
         let mut other = entry.links[BY_BANK].younger;

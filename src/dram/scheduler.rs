@@ -88,16 +88,17 @@ impl Scheduler {
         self.next_column = Cycle(0);
     }
 
-    /// No command can go before this clock, if nothing is touched; at once where something is.
+    /// No command can go before this clock, if nothing is touched. Needs [`Scheduler::settle`].
     #[inline]
     pub fn next_event(&self) -> Cycle {
-        if self.stale != 0 { Cycle(0) } else { self.next_column.min(self.next_row) }
+        debug_assert!(!self.is_stale());
+        self.next_column.min(self.next_row)
     }
 
     /// The column command that goes at `now`, if it is known that one does.
     #[inline]
     pub fn known_column(&self, now: Cycle, reads_allowed: bool) -> Option<Action> {
-        debug_assert_eq!(self.stale, 0);
+        debug_assert!(!self.is_stale());
         let is_known = self.next_column == now && self.column.slot != NONE && reads_allowed;
         is_known.then_some(self.column)
     }

@@ -26,6 +26,12 @@ impl Scheduler {
         self.stale |= queue.occupied() | self.closing;
     }
 
+    /// Whether anything was touched.
+    #[inline]
+    pub fn is_stale(&self) -> bool {
+        self.stale != 0
+    }
+
     /// Finds new candidates for all banks that were touched.
     #[inline]
     pub fn settle(&mut self, queue: &Queue, banks: &Banks, turn: Turn) {

@@ -205,8 +205,11 @@ impl Partition {
     /// Notes when a channel is due next.
     #[inline]
     pub(super) fn find_dram_due(&mut self) {
-        let due = self.channels.iter().map(Channel::due_clock);
-        self.dram_core = self.clocks.dram.core_cycle_of(due.fold(Cycle::NEVER, Cycle::min));
+        let due = match &*self.channels {
+            [channel] => channel.due_clock(),
+            channels => channels.iter().map(Channel::due_clock).fold(Cycle::NEVER, Cycle::min),
+        };
+        self.dram_core = self.clocks.dram.core_cycle_of(due);
     }
 
     /// How far it may go.
