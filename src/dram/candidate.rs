@@ -74,7 +74,7 @@ impl Search {
     #[inline]
     pub fn action(&self) -> Option<Action> {
         let Search { oldest, bank, command, .. } = *self;
-        (oldest != NOBODY).then_some(Action { command, bank: bank as u8, slot: oldest.slot() })
+        (oldest != NOBODY).then_some(Action { command, bank, slot: oldest.slot() })
     }
 }
 
@@ -95,6 +95,6 @@ impl First {
     #[inline]
     pub fn action(&self) -> Action {
         let First { key, bank, command } = *self;
-        Action { command, bank: bank as u8, slot: Candidate(key as u64).slot() }
+        Action { command, bank, slot: Candidate(key as u64).slot() }
     }
 }

@@ -200,11 +200,12 @@ impl Controller {
         Some(completion)
     }
 
-    /// When the next completion can be taken: the last data of a read is known when its last command goes, so its owner
-    /// may take it ahead.
+    /// The same, and when its last data reaches the owner: that is known when its last command goes, so the owner may take it
+    /// ahead.
     #[inline]
-    pub fn next_completion(&self) -> Cycle {
-        self.completions.next_visible()
+    pub fn take_completion(&mut self) -> Option<(Cycle, Completion)> {
+        let comes = self.completions.next_visible();
+        if comes == Cycle::NEVER { None } else { Some((comes, self.pop_completion(comes)?)) }
     }
 
     /// True when no request waits and no completion is left to take. Data of the last writes may
@@ -256,7 +257,7 @@ impl Controller {
 
     /// When the next request enters the queue; never while it is full.
     #[inline]
-    fn next_arrival(&self) -> Cycle {
+    pub fn next_arrival(&self) -> Cycle {
         if self.queue.is_full() { Cycle::NEVER } else { self.arriving.next_visible() }
     }
 
@@ -320,6 +321,10 @@ impl Controller {
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
         let room = !self.completions.is_full();
+        #[cfg(test)]
+        if room {
+            self.scheduler.check(now, &self.queue, &self.banks, self.drain.turn());
+        }
         let known = self.scheduler.known_column(now, room);
         let action = known.or_else(|| self.scheduler.pick(now, &self.queue, &self.banks, room));
         if let Some(action) = action {
@@ -367,7 +372,6 @@ impl Controller {
     /// Opens or closes a row.
     fn send_row(&mut self, action: Action, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
         let Action { command, bank, slot } = action;
-        let bank = usize::from(bank);
         let (mut row, mut tag) = (CLOSED, None);
         if slot != NONE {
             let entry = self.queue.entry_mut(slot);
@@ -406,7 +410,6 @@ impl Controller {
         trace: &mut impl FnMut(Sent),
     ) {
         let Action { command, bank, slot } = column;
-        let bank = usize::from(bank);
         let entry = self.queue.entry_mut(slot);
         if entry.first_command == Cycle::NEVER {
             entry.first_command = core;

@@ -27,7 +27,7 @@ pub struct Action {
     /// What.
     pub command: Command,
     /// Where.
-    pub bank: u8,
+    pub bank: usize,
     /// For which request; [`NONE`] when a row closes because nobody wants it.
     pub slot: Slot,
 }
@@ -236,7 +236,7 @@ impl Scheduler {
             let ready = banks.ready(Command::Precharge, bank);
             if ready <= now {
                 *next = now + 1;
-                return Some(Action { command: Command::Precharge, bank: bank as u8, slot: NONE });
+                return Some(Action { command: Command::Precharge, bank, slot: NONE });
             }
             *next = ready.min(*next);
         }
@@ -259,7 +259,7 @@ impl Scheduler {
         let refused = command == Command::Read && !reads_allowed;
         let mut next = if refused { Cycle::NEVER } else { banks.ready(command, bank) };
         let action = if next <= now {
-            Some(Action { command, bank: entry.bank, slot: self.only })
+            Some(Action { command, bank, slot: self.only })
         } else {
             self.pick_closing(now, banks, &mut next)
         };

@@ -62,28 +62,39 @@ impl Scheduler {
     fn settle_bank(&mut self, bank: usize, queue: &Queue, banks: &Banks, turn: Turn) {
         let (found, wanted) = self.find_candidates(bank, queue, banks, turn);
         self.candidates[bank] = found;
-
-        let row = banks.row(bank);
-        let [reads, writes] = found.hits.map(|hit| hit != NOBODY);
-        let prepares = !reads && !writes && found.oldest != NOBODY;
-        let closes = self.close_unwanted && row != CLOSED && !wanted && !prepares;
-        let opens = prepares && row == CLOSED;
+        let (waits, closes) = self.next_commands(&found, wanted, banks.row(bank));
         let others = !(1 << bank);
         let put = |mask: &mut u64, set: bool| *mask = *mask & others | u64::from(set) << bank;
-        put(&mut self.waiting[Command::Read as usize], reads);
-        put(&mut self.waiting[Command::Write as usize], writes);
-        put(&mut self.waiting[Command::Activate as usize], opens);
-        put(&mut self.waiting[Command::Precharge as usize], prepares && !opens);
+        for command in Command::ALL {
+            put(&mut self.waiting[command as usize], waits[command as usize]);
+        }
         put(&mut self.closing, closes);
+        let [activates, precharges, reads, writes] = waits;
         if reads {
             self.next_column = banks.ready(Command::Read, bank).min(self.next_column);
         }
         if writes {
             self.next_column = banks.ready(Command::Write, bank).min(self.next_column);
         }
-        if prepares || closes {
+        if activates || precharges || closes {
             self.next_row = banks.ready(row_command(banks, bank), bank).min(self.next_row);
         }
+    }
+
+    /// The commands, by number, that a bank waits to send whose open row is `row`, and whether the row is to close because
+    /// nobody wants it.
+    #[inline]
+    fn next_commands(
+        &self,
+        found: &Candidates,
+        wanted: bool,
+        row: u64,
+    ) -> ([bool; Command::COUNT], bool) {
+        let [reads, writes] = found.hits.map(|hit| hit != NOBODY);
+        let prepares = !reads && !writes && found.oldest != NOBODY;
+        let closes = self.close_unwanted && row != CLOSED && !wanted && !prepares;
+        let opens = prepares && row == CLOSED;
+        ([opens, prepares && !opens, reads, writes], closes)
     }
 
     /// The candidates of `bank`, and whether any request was seen that wants its row: all are, unless there is a candidate.
@@ -127,6 +138,26 @@ impl Scheduler {
             slot = entry.younger_of_bank();
         }
         (found, wanted)
+    }
+
+    /// Fails where a bank's candidates are not those that a look through all its requests finds, or a clock in which a
+    /// command can go would be missed.
+    #[cfg(test)]
+    pub fn check(&self, now: Cycle, queue: &Queue, banks: &Banks, turn: Turn) {
+        for bank in 0..banks.count() {
+            let (found, wanted) = self.find_candidates(bank, queue, banks, turn);
+            assert_eq!(self.candidates[bank], found, "bank {bank} at {now}");
+            let (waits, closes) = self.next_commands(&found, wanted, banks.row(bank));
+            assert_eq!(self.waiting.map(|mask| mask >> bank & 1 == 1), waits);
+            assert_eq!(self.closing >> bank & 1 == 1, closes);
+            let of = |command: Command| waits[command as usize];
+            for command in Command::ALL.into_iter().filter(|&command| of(command)) {
+                let is_column = matches!(command, Command::Read | Command::Write);
+                let next = if is_column { self.next_column } else { self.next_row };
+                let ready = banks.ready(command, bank);
+                assert!(self.only != NONE || next <= ready.max(now), "{command:?} at {now}");
+            }
+        }
     }
 
     /// The request in `slot` arrived at `now` as the youngest of its bank.
@@ -173,7 +204,7 @@ impl Scheduler {
         let ready = banks.ready(command, bank).max(now);
         if ready < self.next_column {
             self.next_column = ready;
-            self.column = Action { command, bank: bank as u8, slot };
+            self.column = Action { command, bank, slot };
         }
     }
 
@@ -277,7 +308,7 @@ impl Scheduler {
         let ready = banks.column_ready(command, bank);
         if ready < self.next_column {
             self.next_column = ready;
-            self.column = Action { command, bank: bank as u8, slot };
+            self.column = Action { command, bank, slot };
         } else if ready == self.next_column {
             self.column = UNKNOWN;
         }

@@ -96,7 +96,8 @@ impl Channel {
         };
         self.controller.try_push(now, request).expect("it has room");
         let before = self.due_clock;
-        self.due_clock = before.min(self.controller.next_event(now));
+        // One that has come already waits at the end of its way until the next clock.
+        self.due_clock = before.min(self.controller.next_arrival().max(now));
         self.due_clock < before
     }
 
@@ -109,11 +110,7 @@ impl Channel {
     /// The data of a read whose last command has gone: its way from there has no surprises.
     #[inline]
     pub fn take_data(&mut self) -> Option<Data> {
-        let comes = self.controller.next_completion();
-        if comes == Cycle::NEVER {
-            return None;
-        }
-        let read = self.controller.pop_completion(comes)?;
+        let (comes, read) = self.controller.take_completion()?;
         let dram = self.clocks.dram;
         Some(Data {
             tag: Tag::unpack(read.tag),
