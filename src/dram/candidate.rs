@@ -80,21 +80,24 @@ impl Search {
 
 /// The column command that can go first; of several the one for the oldest request.
 pub(super) struct First {
-    /// When it can go and, below that, its candidate; [`NOBODY`] for none.
-    pub key: u128,
+    /// When it can go.
+    pub ready: Cycle,
+    /// [`NOBODY`] for none.
+    pub candidate: Candidate,
     pub bank: usize,
     pub command: Command,
 }
 
 impl First {
+    /// Of two the one with the lesser key goes first. One number, since it cannot be foretold which of two is the lesser.
     #[inline]
-    pub fn ready(&self) -> Cycle {
-        Cycle((self.key >> u64::BITS) as u64)
+    pub fn key(&self) -> u128 {
+        u128::from(self.ready.0) << u64::BITS | u128::from(self.candidate.0)
     }
 
     #[inline]
     pub fn action(&self) -> Action {
-        let First { key, bank, command } = *self;
-        Action { command, bank, slot: Candidate(key as u64).slot() }
+        let First { candidate, bank, command, .. } = *self;
+        Action { command, bank, slot: candidate.slot() }
     }
 }

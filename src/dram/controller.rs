@@ -156,6 +156,7 @@ impl Controller {
             if next >= to || self.room != room {
                 return now;
             }
+            debug_assert!(next > now, "what is due by {now} has been done");
             now = next;
         }
     }

@@ -199,29 +199,29 @@ impl Scheduler {
             return;
         }
         let other = column_command(sent == Command::Read);
-        let mut first = First { key: u128::MAX, bank: 0, command: sent };
-        self.look(sent, banks, &mut first);
+        let nothing = First { ready: Cycle::NEVER, candidate: NOBODY, bank: 0, command: sent };
+        let mut first = self.look(sent, banks, nothing);
         // The other direction has to wait until the bus has turned around, mostly until after this.
-        if self.waiting[other as usize] != 0 && banks.channel_ready(other) <= first.ready() {
-            self.look(other, banks, &mut first);
+        if self.waiting[other as usize] != 0 && banks.channel_ready(other) <= first.ready {
+            first = self.look(other, banks, first);
         }
-        self.next_column = first.ready();
+        self.next_column = first.ready;
         self.column = first.action();
     }
 
-    /// Looks through the banks that wait to send `command` for one that is ready before `first`, or is older.
+    /// Looks through the banks that wait to send `command` for one that goes before `first`.
     #[inline]
-    fn look(&self, command: Command, banks: &Banks, first: &mut First) {
+    fn look(&self, command: Command, banks: &Banks, mut first: First) -> First {
         let direction = usize::from(command == Command::Write);
         for bank in Bits(self.waiting[command as usize]) {
-            // As one number, since it cannot be foretold which of two is the lesser.
-            let ready = u128::from(banks.column_ready(command, bank).0);
+            let ready = banks.column_ready(command, bank);
             let candidate = self.candidates[bank].hits[direction];
-            let key = ready << u64::BITS | u128::from(candidate.0);
-            if key < first.key {
-                *first = First { key, bank, command };
+            let this = First { ready, candidate, bank, command };
+            if this.key() < first.key() {
+                first = this;
             }
         }
+        first
     }
 
     /// When the first of the banks can that wait to send `command`.
