@@ -4,51 +4,50 @@ use crate::config::machine::DramConfig;
 use crate::ring::Ring;
 use crate::units::Cycle;
 
-use super::bank::{Banks, CLOSED};
+use super::bank::Banks;
 use super::drain::Drain;
 use super::mapping::Mapping;
-use super::queue::{Entry, NONE, Queue, Slot};
-use super::refresh::{BankRefresh, Refresh, Step};
+use super::queue::Queue;
+use super::refresh::{BankRefresh, Refresh};
 use super::request::{Completion, Request, Sent};
-use super::scheduler::{Action, Scheduler};
+use super::scheduler::Scheduler;
 use super::stats::DramStats;
-use super::timing::Command;
 
 /// The controller of one channel.
 #[derive(Clone, Debug)]
 pub struct Controller {
-    mapping: Mapping,
+    pub(super) mapping: Mapping,
     /// Accepted requests on their way to the queue. They hold a place in it already.
-    arriving: Ring<Request>,
-    queue: Queue,
+    pub(super) arriving: Ring<Request>,
+    pub(super) queue: Queue,
     /// Requests that it takes: places of the queue, and of the way to it, that are free.
-    room: usize,
-    banks: Banks,
-    scheduler: Scheduler,
-    drain: Drain,
-    refresh: Refresh,
-    bank_refresh: BankRefresh,
-    completions: Ring<Completion>,
+    pub(super) room: usize,
+    pub(super) banks: Banks,
+    pub(super) scheduler: Scheduler,
+    pub(super) drain: Drain,
+    pub(super) refresh: Refresh,
+    pub(super) bank_refresh: BankRefresh,
+    pub(super) completions: Ring<Completion>,
     /// No command can go before this clock, unless a request arrives.
-    wake: Cycle,
+    pub(super) wake: Cycle,
     /// The clock after the last data of all reads, and of all writes, sent so far.
-    data_end: [Cycle; 2],
+    pub(super) data_end: [Cycle; 2],
     /// Clocks before this one were ticked or skipped.
-    passed_to: Cycle,
+    pub(super) passed_to: Cycle,
     /// From this clock on the queue has been empty, or not empty.
-    since: Cycle,
+    pub(super) since: Cycle,
     /// When requests left the queue less when they entered it, summed up [clocks].
-    left_less_entered: u64,
+    pub(super) left_less_entered: u64,
     /// A refresh of all banks is due at this clock, or the turn may pass.
-    interrupt: Cycle,
-    burst_bytes: u64,
-    block_bytes: u64,
-    burst_clocks: u64,
+    pub(super) interrupt: Cycle,
+    pub(super) burst_bytes: u64,
+    pub(super) block_bytes: u64,
+    pub(super) burst_clocks: u64,
     /// From a read's column command, or a write's, to the clock after its last data.
-    data_delay: [u64; 2],
-    latency_in: u64,
-    latency_out: u64,
-    stats: DramStats,
+    pub(super) data_delay: [u64; 2],
+    pub(super) latency_in: u64,
+    pub(super) latency_out: u64,
+    pub(super) stats: DramStats,
 }
 
 impl Controller {
@@ -251,7 +250,7 @@ impl Controller {
 
     /// Counts the busy clocks before `to`, before the queue becomes empty, or not empty.
     #[inline]
-    fn count_to(&mut self, to: Cycle) {
+    pub(super) fn count_to(&mut self, to: Cycle) {
         self.stats.busy_clocks += self.busy_before(to);
         self.since = to;
     }
@@ -287,7 +286,7 @@ impl Controller {
 
     /// Passes the turn to the other direction if it is time.
     #[inline(never)]
-    fn pass_turn(&mut self, now: Cycle) {
+    pub(super) fn pass_turn(&mut self, now: Cycle) {
         if self.drain.update(now, self.queue.reads(), self.queue.writes()) {
             self.scheduler.touch_all(&self.queue);
         }
@@ -295,13 +294,13 @@ impl Controller {
     }
 
     #[inline]
-    fn find_interrupt(&mut self) {
+    pub(super) fn find_interrupt(&mut self) {
         self.interrupt = self.drain.next_event(self.queue.writes()).min(self.refresh.due());
     }
 
     /// Books the refreshes of single banks that were due by `now`.
     #[inline]
-    fn refresh_banks(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) {
+    pub(super) fn refresh_banks(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) {
         if self.bank_refresh.due() <= now {
             self.book_refreshes(now, trace);
         }
@@ -314,143 +313,5 @@ impl Controller {
             scheduler.touch(bank);
             trace(Sent::RefreshOne { bank: bank as u32, start });
         });
-    }
-
-    fn act(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
-        if self.interrupt.min(self.bank_refresh.due()) <= now && self.intervene(now, trace) {
-            return;
-        }
-        self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
-        let room = !self.completions.is_full();
-        #[cfg(test)]
-        if room {
-            self.scheduler.check(now, &self.queue, &self.banks, self.drain.turn());
-        }
-        let known = self.scheduler.known_column(now, room);
-        let action = known.or_else(|| self.scheduler.pick(now, &self.queue, &self.banks, room));
-        if let Some(action) = action {
-            match action.command {
-                Command::Activate | Command::Precharge => self.send_row(action, now, core, trace),
-                Command::Read | Command::Write => self.send_column(action, now, core, trace),
-            }
-        }
-        self.find_wake(now);
-    }
-
-    #[inline]
-    fn find_wake(&mut self, now: Cycle) {
-        self.wake = self.scheduler.next_event().min(self.interrupt).max(now + 1);
-    }
-
-    /// Refreshes that are due, and the turn if it passes. True when a refresh of all banks takes this clock.
-    #[inline(never)]
-    fn intervene(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) -> bool {
-        self.refresh_banks(now, trace);
-        if self.drain.next_event(self.queue.writes()) <= now {
-            self.pass_turn(now);
-        }
-        if self.refresh.due() > now {
-            return false;
-        }
-        match self.refresh.step(now, &mut self.banks, &mut self.stats) {
-            Step::Waits(ready) => self.wake = ready,
-            Step::Closed => {
-                trace(Sent::PrechargeAll);
-                self.scheduler.touch_all(&self.queue);
-                self.wake = now + 1;
-            }
-            Step::Refreshed => {
-                trace(Sent::Refresh);
-                self.find_interrupt();
-                self.scheduler.touch_all(&self.queue);
-                self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
-                self.find_wake(now);
-            }
-        }
-        true
-    }
-
-    /// Opens or closes a row.
-    fn send_row(&mut self, action: Action, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
-        let Action { command, bank, slot } = action;
-        let (mut row, mut tag) = (CLOSED, None);
-        if slot != NONE {
-            let entry = self.queue.entry_mut(slot);
-            (row, tag) = (entry.row, Some(entry.tag));
-            if entry.first_command == Cycle::NEVER {
-                entry.first_command = core;
-                match command {
-                    Command::Activate => self.stats.row_misses += 1,
-                    _ => self.stats.row_conflicts += 1,
-                }
-            }
-        }
-        trace(Sent::Command { command, bank: bank as u32, row, tag });
-        if command == Command::Activate {
-            self.stats.activates += 1;
-            self.banks.activate(bank, row, now);
-            self.scheduler.row_opened(bank, slot, &self.queue, &self.banks, self.drain.turn());
-        } else {
-            self.stats.precharges += 1;
-            self.banks.precharge(bank, now);
-            self.scheduler.row_closed(bank, slot, &self.banks);
-        }
-        self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
-        if command == Command::Activate {
-            self.scheduler.look_for_row(&self.banks);
-        }
-    }
-
-    /// Reads or writes a burst.
-    #[inline]
-    fn send_column(
-        &mut self,
-        column: Action,
-        now: Cycle,
-        core: Cycle,
-        trace: &mut impl FnMut(Sent),
-    ) {
-        let Action { command, bank, slot } = column;
-        let entry = self.queue.entry_mut(slot);
-        if entry.first_command == Cycle::NEVER {
-            entry.first_command = core;
-            self.stats.row_hits += 1;
-        }
-        entry.bursts -= 1;
-        let Entry { row, tag, first_command, bursts, write, .. } = *entry;
-        trace(Sent::Command { command, bank: bank as u32, row, tag: Some(tag) });
-        self.banks.column(command, bank, now);
-        let data_end = now + self.data_delay[usize::from(write)];
-        self.data_end[usize::from(write)] = data_end;
-        *(if write { &mut self.stats.write_bursts } else { &mut self.stats.read_bursts }) += 1;
-        self.scheduler.column_sent(bank, slot, &mut self.queue, self.drain.turn());
-        if bursts == 0 {
-            self.finish(bank, slot, write, now);
-            if !write {
-                let completion = Completion { tag, first_command };
-                self.completions.push(data_end + self.latency_out, completion);
-            }
-        }
-        self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
-        self.scheduler.look_for_column(command, &self.banks);
-    }
-
-    /// All of the request in `slot` was sent.
-    #[inline]
-    fn finish(&mut self, bank: usize, slot: Slot, write: bool, now: Cycle) {
-        *(if write { &mut self.stats.writes } else { &mut self.stats.reads }) += 1;
-        self.scheduler.finished(bank, slot, &self.queue, &self.banks, self.drain.turn());
-        if self.queue.len() == 1 {
-            self.count_to(now + 1);
-        }
-        self.left_less_entered = self.left_less_entered.wrapping_add(now.0 + 1);
-        self.queue.remove(slot);
-        self.room += 1;
-        if !self.drain.is_mixed() {
-            if !write {
-                self.drain.stir(now, self.queue.reads());
-            }
-            self.pass_turn(now);
-        }
     }
 }

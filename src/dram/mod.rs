@@ -18,8 +18,9 @@
 //!   counters and completions are the same.
 //!
 //! The files in reading order: `request`, `mapping`, `timing`, `bank`, `queue`, `drain`,
-//! `candidate`, `scheduler`, `settle`, `refresh`, `controller`.
+//! `candidate`, `scheduler`, `settle`, `refresh`, `controller`, `act`.
 
+mod act;
 pub mod bank;
 mod candidate;
 mod controller;

@@ -1,0 +1,153 @@
+//! What a controller does in a clock in which something may go: a command, or a refresh.
+
+use crate::units::Cycle;
+
+use super::bank::CLOSED;
+use super::controller::Controller;
+use super::queue::{Entry, NONE, Slot};
+use super::refresh::Step;
+use super::request::{Completion, Sent};
+use super::scheduler::Action;
+use super::timing::Command;
+
+impl Controller {
+    /// Passes clock `now`, in which a command may go.
+    #[inline]
+    pub(super) fn act(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
+        if self.interrupt.min(self.bank_refresh.due()) <= now && self.intervene(now, trace) {
+            return;
+        }
+        self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
+        let room = !self.completions.is_full();
+        #[cfg(test)]
+        if room {
+            self.scheduler.check(now, &self.queue, &self.banks, self.drain.turn());
+        }
+        let known = self.scheduler.known_column(now, room);
+        let action = known.or_else(|| self.scheduler.pick(now, &self.queue, &self.banks, room));
+        if let Some(action) = action {
+            match action.command {
+                Command::Activate | Command::Precharge => self.send_row(action, now, core, trace),
+                Command::Read | Command::Write => self.send_column(action, now, core, trace),
+            }
+        }
+        self.find_wake(now);
+    }
+
+    #[inline]
+    fn find_wake(&mut self, now: Cycle) {
+        self.wake = self.scheduler.next_event().min(self.interrupt).max(now + 1);
+    }
+
+    /// Refreshes that are due, and the turn if it passes. True when a refresh of all banks takes this clock.
+    #[inline(never)]
+    fn intervene(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) -> bool {
+        self.refresh_banks(now, trace);
+        if self.drain.next_event(self.queue.writes()) <= now {
+            self.pass_turn(now);
+        }
+        if self.refresh.due() > now {
+            return false;
+        }
+        match self.refresh.step(now, &mut self.banks, &mut self.stats) {
+            Step::Waits(ready) => self.wake = ready,
+            Step::Closed => {
+                trace(Sent::PrechargeAll);
+                self.scheduler.touch_all(&self.queue);
+                self.wake = now + 1;
+            }
+            Step::Refreshed => {
+                trace(Sent::Refresh);
+                self.find_interrupt();
+                self.scheduler.touch_all(&self.queue);
+                self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
+                self.find_wake(now);
+            }
+        }
+        true
+    }
+
+    /// Opens or closes a row.
+    fn send_row(&mut self, action: Action, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
+        let Action { command, bank, slot } = action;
+        let (mut row, mut tag) = (CLOSED, None);
+        if slot != NONE {
+            let entry = self.queue.entry_mut(slot);
+            (row, tag) = (entry.row, Some(entry.tag));
+            if entry.first_command == Cycle::NEVER {
+                entry.first_command = core;
+                match command {
+                    Command::Activate => self.stats.row_misses += 1,
+                    _ => self.stats.row_conflicts += 1,
+                }
+            }
+        }
+        trace(Sent::Command { command, bank: bank as u32, row, tag });
+        if command == Command::Activate {
+            self.stats.activates += 1;
+            self.banks.activate(bank, row, now);
+            self.scheduler.row_opened(bank, slot, &self.queue, &self.banks, self.drain.turn());
+        } else {
+            self.stats.precharges += 1;
+            self.banks.precharge(bank, now);
+            self.scheduler.row_closed(bank, slot, &self.banks);
+        }
+        self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
+        if command == Command::Activate {
+            self.scheduler.look_for_row(&self.banks);
+        }
+    }
+
+    /// Reads or writes a burst.
+    #[inline]
+    fn send_column(
+        &mut self,
+        column: Action,
+        now: Cycle,
+        core: Cycle,
+        trace: &mut impl FnMut(Sent),
+    ) {
+        let Action { command, bank, slot } = column;
+        let entry = self.queue.entry_mut(slot);
+        if entry.first_command == Cycle::NEVER {
+            entry.first_command = core;
+            self.stats.row_hits += 1;
+        }
+        entry.bursts -= 1;
+        let Entry { row, tag, first_command, bursts, write, .. } = *entry;
+        trace(Sent::Command { command, bank: bank as u32, row, tag: Some(tag) });
+        self.banks.column(command, bank, now);
+        let data_end = now + self.data_delay[usize::from(write)];
+        self.data_end[usize::from(write)] = data_end;
+        *(if write { &mut self.stats.write_bursts } else { &mut self.stats.read_bursts }) += 1;
+        self.scheduler.column_sent(bank, slot, &mut self.queue, self.drain.turn());
+        if bursts == 0 {
+            self.finish(bank, slot, write, now);
+            if !write {
+                let completion = Completion { tag, first_command };
+                self.completions.push(data_end + self.latency_out, completion);
+            }
+        }
+        self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
+        self.scheduler.look_for_column(command, &self.banks);
+    }
+
+    /// All of the request in `slot` was sent.
+    #[inline]
+    fn finish(&mut self, bank: usize, slot: Slot, write: bool, now: Cycle) {
+        *(if write { &mut self.stats.writes } else { &mut self.stats.reads }) += 1;
+        self.scheduler.finished(bank, slot, &self.queue, &self.banks, self.drain.turn());
+        if self.queue.len() == 1 {
+            self.count_to(now + 1);
+        }
+        self.left_less_entered = self.left_less_entered.wrapping_add(now.0 + 1);
+        self.queue.remove(slot);
+        self.room += 1;
+        if !self.drain.is_mixed() {
+            if !write {
+                self.drain.stir(now, self.queue.reads());
+            }
+            self.pass_turn(now);
+        }
+    }
+}
