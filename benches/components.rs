@@ -12,7 +12,7 @@ use gsim::isa::{LaneAddresses, Shape, WARP};
 use gsim::l1::L1;
 use gsim::noc::Crossbar;
 use gsim::parts::{Access, AccessKind, DataCache, MshrFile, Outcome, Waiter};
-use gsim::sm::{AccessList, Candidates, SLOTS, Scheduler};
+use gsim::sm::{AccessList, Ages, Candidates, SLOTS, Scheduler};
 use gsim::units::{Cycle, LineAddr};
 
 fn machine() -> Machine {
@@ -97,7 +97,8 @@ fn mshr(criterion: &mut Criterion) {
 
 fn scheduler(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("scheduler pick");
-    let ages: [u64; SLOTS] = std::array::from_fn(|slot| (slot as u64 * 37) % 64);
+    let mut ages = Ages::default();
+    (0..SLOTS).for_each(|number| ages.come(number * 45 % SLOTS));
     let two_level = Policy::TwoLevel { active: Bounded::new(8).expect("in range") };
     for policy in [Policy::Lrr, Policy::Gto, Policy::Oldest, two_level] {
         let mut scheduler = Scheduler::new(policy);

@@ -16,7 +16,7 @@ pub use inst::{
 };
 pub use pattern::Rows;
 pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch};
-pub use stream::{LaneAddresses, Shape, WarpCursor, WarpStream, lanes};
+pub use stream::{LaneAddresses, Run, Shape, WarpCursor, WarpStream, lanes};
 
 /// Lanes of a warp.
 pub const WARP: usize = 32;

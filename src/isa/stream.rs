@@ -9,10 +9,13 @@ use super::{BarrierKind, BarrierUse, LaneMask, WARP};
 
 /// Consecutive instructions executed by the same lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
-    pc: u32,
-    len: u32,
-    mask: LaneMask,
+pub struct Run {
+    /// The first one's place in the kernel.
+    pub pc: u32,
+    /// How many, at least one.
+    pub len: u32,
+    /// The lanes that execute them.
+    pub mask: LaneMask,
 }
 
 /// The instructions that one warp executed, in order.
@@ -291,6 +294,14 @@ impl WarpCursor {
             self.run += 1;
             self.done = 0;
         }
+    }
+
+    /// Steps past a whole run of instructions and gives it; `None` at the end. For a reader that takes no single steps.
+    #[inline]
+    pub fn take_run(&mut self, stream: &WarpStream) -> Option<Run> {
+        let run = stream.runs.get(self.run as usize).copied()?;
+        self.run += 1;
+        Some(run)
     }
 
     /// Reads how the next barrier is used. Called once for each, in order.

@@ -2,6 +2,7 @@
 
 use super::core::Sm;
 use super::stats::SmStats;
+use super::sub_core::SubCore;
 use crate::parts::DataCache;
 use crate::stats::{IssueLedger, IssueReason, LatencyLedger, LsuLedger, LsuReason};
 use crate::units::Cycle;
@@ -66,9 +67,9 @@ impl Sm {
     /// `scheduler` does `slot` from `now` on; what it did before is charged.
     #[inline]
     pub(super) fn set_slot(&mut self, now: Cycle, scheduler: usize, slot: Slot) {
-        if self.slots[scheduler].0 != slot {
+        if self.sub_cores[scheduler].slot != slot {
             self.charge_slot(scheduler, now);
-            self.slots[scheduler].0 = slot;
+            self.sub_cores[scheduler].slot = slot;
             if slot == Slot::Memory {
                 self.outstanding.begin_wait(scheduler, now);
             }
@@ -78,9 +79,9 @@ impl Sm {
     /// Charges what `scheduler` has done, up to `now`.
     #[inline]
     fn charge_slot(&mut self, scheduler: usize, now: Cycle) {
-        let (slot, since) = self.slots[scheduler];
-        self.slots[scheduler].1 = now;
-        match slot {
+        let SubCore { slot, since, .. } = &mut self.sub_cores[scheduler];
+        let since = std::mem::replace(since, now);
+        match *slot {
             Slot::Charged(reason) => self.issue_ledger.charge(reason, now - since),
             Slot::Memory => self.outstanding.end_wait(scheduler, now),
         }
@@ -90,7 +91,7 @@ impl Sm {
     pub fn finish(&mut self, end: Cycle, cache: &mut impl DataCache) {
         self.charge_until(end, cache);
         self.count_residency(end);
-        for scheduler in 0..self.slots.len() {
+        for scheduler in 0..self.sub_cores.len() {
             self.charge_slot(scheduler, end);
         }
     }

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use super::accounts::Slot;
 use super::ctas::{Ctas, Residency};
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Served};
 use super::pipelines::Pipelines;
 use super::program::{FROM_MEMORY, Program};
-use super::scheduler::Scheduler;
 use super::stats::SmStats;
+use super::sub_core::SubCore;
 use super::waits::Outstanding;
 use super::warps::Warps;
 use crate::config::Machine;
@@ -17,7 +16,7 @@ use crate::config::machine::{LoadsLook, Segment, line_bits};
 use crate::isa::Cta;
 use crate::parts::{DataCache, Reply, ReplyKind, Waiter};
 use crate::ring::Ring;
-use crate::stats::{IssueLedger, IssueReason, LatencyLedger, LsuLedger, LsuReason};
+use crate::stats::{IssueLedger, LatencyLedger, LsuLedger, LsuReason};
 use crate::units::Cycle;
 
 /// Address rules of the load/store unit.
@@ -46,20 +45,14 @@ pub struct Sm {
     pub(super) program: Arc<Program>,
     pub(super) ctas: Ctas,
     pub(super) warps: Warps,
-    pub(super) schedulers: Box<[Scheduler]>,
-    /// The warp slots of each scheduler.
-    pub(super) scheduler_masks: Box<[u64]>,
+    pub(super) sub_cores: Box<[SubCore]>,
     /// The scheduler that has the load/store unit first, where they take turns.
     pub(super) memory_turn: usize,
-    /// What each scheduler did last, and from which cycle on.
-    pub(super) slots: Box<[(Slot, Cycle)]>,
     /// What the load/store unit did in the last cycle, when no scheduler could issue; idle, when nobody waited for it.
     pub(super) standstill: Option<LsuReason>,
     pub(super) pipelines: Pipelines,
     pub(super) issue_width: u32,
     pub(super) holds: Holds,
-    /// When each scheduler's register file has given all that its last instruction reads.
-    pub(super) reads_until: Box<[Cycle]>,
     pub(super) lsu: Lsu,
     pub(super) banks: Banks,
     pub(super) coalescing: Coalescing,
@@ -74,7 +67,6 @@ pub struct Sm {
     cta_launch_interval: u64,
     warp_start_interval: u64,
     next_cta_launch: Cycle,
-    next_age: u64,
     pub(super) stores_in_flight: u64,
     /// Cycles before this one are charged, but for those of the schedulers and for the warps there.
     pub(super) charged_to: Cycle,
@@ -97,19 +89,16 @@ impl Sm {
         let config = &machine.sm;
         let schedulers = config.schedulers.size();
         let warps = config.max_warps.size();
-        let mask_of = |scheduler: usize| {
-            (scheduler..warps).step_by(schedulers).fold(0u64, |mask, warp| mask | 1 << warp)
-        };
         let hit_latency = machine.l1.hit_latency.cycles();
         let shared_latency = machine.shared_memory.latency.cycles();
         Sm {
             program: Arc::default(),
             ctas: Ctas::new(config.cta_release, config.cta_turnaround.cycles()),
             warps: Warps::new(),
-            schedulers: vec![Scheduler::new(config.policy); schedulers].into(),
-            scheduler_masks: (0..schedulers).map(mask_of).collect(),
+            sub_cores: (0..schedulers)
+                .map(|number| SubCore::new(config.policy, number, schedulers, warps))
+                .collect(),
             memory_turn: 0,
-            slots: vec![(Slot::Charged(IssueReason::NoWarp), Cycle(0)); schedulers].into(),
             standstill: None,
             pipelines: Pipelines::new(&config.arithmetic, schedulers),
             issue_width: config.issue_width.get(),
@@ -118,7 +107,6 @@ impl Sm {
                 converge: u64::from(config.arithmetic.converge.get()),
                 block_end: u64::from(config.arithmetic.block_end.get()),
             },
-            reads_until: vec![Cycle(0); schedulers].into(),
             lsu: Lsu::new(&machine.lsu, &machine.l1),
             banks: Banks::new(&machine.shared_memory),
             coalescing: Coalescing {
@@ -138,7 +126,6 @@ impl Sm {
             cta_launch_interval: config.cta_launch_interval.cycles(),
             warp_start_interval: config.warp_start_interval.cycles(),
             next_cta_launch: Cycle(0),
-            next_age: 0,
             stores_in_flight: 0,
             charged_to: Cycle(0),
             there: (0, false),
@@ -162,7 +149,7 @@ impl Sm {
         (self.charged_to, self.there_from) = (now, now);
         self.next_cta_launch = now;
         (self.next_event, self.next_work) = (Cycle::NEVER, Cycle::NEVER);
-        self.slots.fill((Slot::Charged(IssueReason::NoWarp), now));
+        self.sub_cores.iter_mut().for_each(|sub_core| sub_core.prepare(now));
         self.standstill = None;
     }
 
@@ -189,9 +176,7 @@ impl Sm {
         let (first, next_issue) = self.ctas.start(warps as u32);
         let mut issues = next_issue.max(now + 1);
         for warp in first..first + warps {
-            self.next_age += 1;
-            let stream = self.ctas.stream(warp);
-            self.warps.start(warp, self.next_age, stream, &self.program, now, issues);
+            self.warps.start(warp, self.ctas.stream(warp), &self.program, now, issues);
             issues += self.warp_start_interval;
             if self.warps.alive >> warp & 1 == 0 {
                 self.ctas.end_warp(now, self.ctas.of_warp(warp));
@@ -346,7 +331,7 @@ impl Sm {
         }
         self.warps.pending_loads[warp] -= 1;
         if self.warps.on_memory >> warp & 1 == 1 {
-            self.warps.wait_for_operands(warp, &self.program, now, now);
+            self.wait_for_operands(now, warp, now);
             if ready > now {
                 self.warps.passing |= self.warps.on_arithmetic & 1 << warp;
             }
@@ -358,8 +343,13 @@ impl Sm {
     fn leave_fence_if_done(&mut self, now: Cycle, warp: usize) {
         if self.warps.at_fence >> warp & 1 == 1 && !self.has_accesses_in_flight(warp) {
             self.warps.at_fence &= !(1 << warp);
-            self.warps.wait_for_operands(warp, &self.program, now, now);
+            self.wait_for_operands(now, warp, now);
         }
+    }
+
+    /// The warp goes on when its operands are there, at `earliest` at the earliest.
+    pub(super) fn wait_for_operands(&mut self, now: Cycle, warp: usize, earliest: Cycle) {
+        self.warps.wait_for_operands(warp, &self.program, now, earliest);
     }
 
     pub(super) fn has_accesses_in_flight(&self, warp: usize) -> bool {
@@ -383,7 +373,7 @@ impl Sm {
     #[inline]
     fn find_next_work(&self, now: Cycle, issued: bool) -> Cycle {
         let ready = self.warps.ready;
-        let offers = if self.lsu.has_room() { ready } else { ready & !self.warps.wants_memory };
+        let offers = if self.lsu.has_room() { ready } else { ready & !self.warps.wants_memory() };
         if issued || offers != 0 {
             return now + 1;
         }

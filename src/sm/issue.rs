@@ -3,7 +3,7 @@
 use super::accounts::Slot;
 use super::core::{Coalescing, Sm};
 use super::lsu::Target;
-use super::program::{Action, FROM_MEMORY, Hold, Maker, Port};
+use super::program::{Action, Decoded, FROM_MEMORY, Hold, Maker, Port};
 use super::scheduler::Candidates;
 use crate::config::machine::{LoadsLook, Segment};
 use crate::isa::{
@@ -21,7 +21,7 @@ impl Sm {
     #[inline]
     pub(super) fn issue(&mut self, now: Cycle) -> bool {
         let ready = self.warps.ready;
-        if ready & !self.warps.wants_memory == 0 && (ready == 0 || !self.lsu.has_room()) {
+        if ready & !self.warps.wants_memory() == 0 && (ready == 0 || !self.lsu.has_room()) {
             // Nobody can: whoever is ready waits for the load/store unit. As long as no warp stirs, and that unit does
             // the same, so do the schedulers.
             let lsu = if ready == 0 { LsuReason::Idle } else { self.lsu.state };
@@ -38,28 +38,23 @@ impl Sm {
 
     /// Lets one scheduler after the other issue; true when one did.
     fn issue_in_turn(&mut self, now: Cycle) -> bool {
-        let count = self.schedulers.len();
+        let count = self.sub_cores.len();
         // The first choice alternates, so that no scheduler always has the load/store unit first. In a unit of two
         // stages it is the one behind the last that had it: a unit that takes an instruction every fourth cycle
         // would else take all of them from the same.
-        let mut scheduler = match count {
+        let first = match count {
             1 => 0,
             _ if self.lsu.has_banks() => self.memory_turn,
             2 => now.0 as usize % 2,
             4 => now.0 as usize % 4,
             _ => now.0 as usize % count,
         };
-        let (mut memory_taken, mut had_memory) = (false, false);
+        let mut memory_taken = false;
         let mut issued = false;
-        for _ in 0..count {
-            let slot = self.issue_one(now, scheduler, &mut memory_taken);
+        for number in (first..count).chain(0..first) {
+            let slot = self.issue_one(now, number, &mut memory_taken);
             issued |= slot == ISSUED;
-            self.set_slot(now, scheduler, slot);
-            let next = if scheduler + 1 == count { 0 } else { scheduler + 1 };
-            if memory_taken && !had_memory {
-                (had_memory, self.memory_turn) = (true, next);
-            }
-            scheduler = next;
+            self.set_slot(now, number, slot);
         }
         issued
     }
@@ -67,69 +62,73 @@ impl Sm {
     /// A cycle in which no scheduler issues.
     fn stand_still(&mut self, now: Cycle, ready: u64) {
         let blocked = Slot::Charged(self.lsu_reason());
-        for scheduler in 0..self.schedulers.len() {
-            let mask = self.scheduler_masks[scheduler];
+        for scheduler in 0..self.sub_cores.len() {
+            let mask = self.sub_cores[scheduler].warps;
             let slot = if ready & mask != 0 { blocked } else { self.idle_slot(mask) };
             self.set_slot(now, scheduler, slot);
         }
     }
 
-    fn issue_one(&mut self, now: Cycle, scheduler: usize, memory_taken: &mut bool) -> Slot {
-        let mask = self.scheduler_masks[scheduler];
+    #[inline]
+    fn issue_one(&mut self, now: Cycle, number: usize, memory_taken: &mut bool) -> Slot {
         let warps = &self.warps;
+        let sub_core = &mut self.sub_cores[number];
+        let mask = sub_core.warps;
         let ready = warps.ready & mask;
         if ready == 0 {
             return self.idle_slot(mask);
         }
+        let mut blocked = self.pipelines.blocked(number, &warps.wants, now);
         // A unit takes one memory instruction a cycle.
         let memory_blocked = *memory_taken || !self.lsu.has_room();
-        let mut eligible = ready;
         if memory_blocked {
-            eligible &= !warps.wants_memory;
+            blocked |= warps.wants_memory();
         }
-        if self.reads_until[scheduler] > now {
-            eligible &= !warps.wants_reads;
+        if sub_core.reads_until > now {
+            blocked |= warps.wants_reads;
         }
-        if eligible & !warps.wants_memory != 0 {
-            for (port, &wants) in Port::ARITHMETIC.into_iter().zip(&warps.wants) {
-                if eligible & wants != 0 && !self.pipelines.is_free(scheduler, port, now) {
-                    eligible &= !wants;
-                }
-            }
-        }
+        let eligible = ready & !blocked;
         if eligible == 0 {
-            let blocked = memory_blocked && ready & warps.wants_memory != 0;
+            let blocked = memory_blocked && ready & warps.wants_memory() != 0;
             return Slot::Charged(if blocked { self.lsu_reason() } else { IssueReason::UnitBusy });
         }
         let waiting = mask & !(warps.ready | warps.on_arithmetic);
         let candidates = Candidates { eligible, waiting, ages: &warps.ages };
-        let Some(warp) = self.schedulers[scheduler].pick(candidates) else {
+        let Some(warp) = sub_core.scheduler.pick(candidates) else {
             // Two-level: the active set waits for arithmetic.
             return Slot::Charged(IssueReason::Arithmetic);
         };
-        *memory_taken |= self.warps.wants_memory >> warp & 1 == 1;
         let pairs = self.issue_width > 1;
-        self.issue_warp(now, scheduler, warp, pairs);
-        if pairs && self.can_pair(now, scheduler, warp, *memory_taken) {
-            *memory_taken |= self.warps.wants_memory >> warp & 1 == 1;
-            self.issue_warp(now, scheduler, warp, false);
+        self.take_memory(number, warp, memory_taken);
+        self.issue_warp(now, number, warp, pairs);
+        if pairs && self.can_pair(now, number, warp, *memory_taken) {
+            self.take_memory(number, warp, memory_taken);
+            self.issue_warp(now, number, warp, false);
             self.stats.pairs += 1;
         }
         ISSUED
     }
 
+    /// A scheduler takes the load/store unit, if the warp that it has chosen needs it: the next scheduler has it first.
+    #[inline]
+    fn take_memory(&mut self, scheduler: usize, warp: usize, memory_taken: &mut bool) {
+        if self.warps.wants_memory() >> warp & 1 == 1 {
+            *memory_taken = true;
+            self.memory_turn =
+                if scheduler + 1 == self.sub_cores.len() { 0 } else { scheduler + 1 };
+        }
+    }
+
     /// Whether the next instruction of a warp that has just issued can issue in the same cycle.
     fn can_pair(&self, now: Cycle, scheduler: usize, warp: usize, memory_taken: bool) -> bool {
-        let bit = 1u64 << warp;
-        if self.warps.ready & bit == 0 {
+        if self.warps.ready >> warp & 1 == 0 {
             return false;
         }
-        if self.warps.wants_memory & bit != 0 {
-            return !memory_taken && self.lsu.has_room();
+        match self.program.insts[self.warps.pc(warp)].port {
+            Port::Memory => !memory_taken && self.lsu.has_room(),
+            Port::None => true,
+            port => self.pipelines.is_free(scheduler, port, now),
         }
-        let wanted = Port::ARITHMETIC.into_iter().zip(&self.warps.wants);
-        let port = wanted.filter(|&(_, wants)| wants & bit != 0).map(|(port, _)| port).next();
-        port.is_none_or(|port| self.pipelines.is_free(scheduler, port, now))
     }
 
     /// Why a scheduler with no ready warp is idle: the reason of the warp that is nearest to issue.
@@ -162,50 +161,54 @@ impl Sm {
 
     /// Issues a warp's next instruction; the one after it may issue in the same cycle if `pairs`.
     fn issue_warp(&mut self, now: Cycle, scheduler: usize, warp: usize, pairs: bool) {
-        let pc = self.warps.pc(warp);
-        let inst = self.program.insts[pc];
+        let Sm { program, warps, pipelines, .. } = self;
+        let pc = warps.pc(warp);
+        let inst = &program.insts[pc];
         self.stats.warp_instructions += 1;
-        self.stats.thread_instructions += u64::from(self.warps.lanes(warp).count_ones());
-        let mut next_issue = now + u64::from(!pairs);
+        self.stats.thread_instructions += warps.lanes(warp);
         if inst.reads > 1 {
-            self.reads_until[scheduler] = now + u64::from(inst.reads);
+            self.sub_cores[scheduler].reads_until = now + u64::from(inst.reads);
         }
-        match inst.action {
-            Action::Compute { latency, interval, hold } => {
-                let interval = u64::from(interval);
-                let start = self.pipelines.take(now, scheduler, inst.port, interval);
-                let done = start + u64::from(latency);
-                for &reg in inst.dsts.as_slice() {
-                    self.warps.set_ready_at(warp, reg, done, inst.port as Maker);
-                }
-                match hold {
-                    Hold::No => {}
-                    Hold::Latency | Hold::Branch => next_issue = done,
-                    Hold::Converge => next_issue = now + self.holds.converge,
-                    Hold::BlockEnd => next_issue = now + self.holds.block_end,
-                }
-            }
-            Action::Memory(op) => self.issue_memory(now, scheduler, warp, op, inst.dsts),
-            Action::Barrier | Action::Fence | Action::Exit => {}
+        let at_once = now + u64::from(!pairs);
+        let Action::Compute { latency, interval, hold } = inst.action else {
+            return self.issue_other(now, scheduler, warp, at_once);
+        };
+        let start = pipelines.take(now, scheduler, inst.port, interval.into());
+        let done = start + u64::from(latency);
+        for &reg in inst.dsts.as_slice() {
+            warps.set_ready_at(warp, reg, done, inst.port as Maker);
         }
-        let barrier = match inst.action {
+        if !warps.advance(warp, &self.ctas, program) {
+            return self.end_warp(now, warp);
+        }
+        let next_issue = match hold {
+            Hold::No => at_once,
+            Hold::Branch if warps.pc(warp) == pc + 1 => now + self.holds.fall_through,
+            Hold::Latency | Hold::Branch => done,
+            Hold::Converge => now + self.holds.converge,
+            Hold::BlockEnd => now + self.holds.block_end,
+        };
+        warps.wait_for_operands(warp, program, now, next_issue);
+    }
+
+    /// Issues a warp's next instruction, which is not arithmetic; the one after it may issue at `next_issue`.
+    fn issue_other(&mut self, now: Cycle, scheduler: usize, warp: usize, next_issue: Cycle) {
+        let Decoded { action, dsts, .. } = self.program.insts[self.warps.pc(warp)];
+        if let Action::Memory(op) = action {
+            self.issue_memory(now, scheduler, warp, op, dsts);
+        }
+        let barrier = match action {
             Action::Barrier => Some(self.warps.cursor_mut(warp).barrier(self.ctas.stream(warp))),
             _ => None,
         };
-        let more = self.warps.advance(warp, self.ctas.stream(warp), &self.program);
-        if let Action::Compute { hold: Hold::Branch, .. } = inst.action
-            && more
-            && self.warps.pc(warp) == pc + 1
-        {
-            next_issue = now + self.holds.fall_through;
-        }
-        let cta = self.ctas.of_warp(warp);
+        let more = self.warps.advance(warp, &self.ctas, &self.program);
         // A warp that has ended waits for nobody, and a barrier of all does not wait for it.
         let arrives = |at: &BarrierUse| at.kind != BarrierKind::Pass && (more || at.warps > 0);
         if let Some(at) = barrier.filter(arrives) {
             let waits = more && at.kind == BarrierKind::Wait;
             let kind = if waits { BarrierKind::Wait } else { BarrierKind::Arrive };
             self.warps.at_barrier |= u64::from(waits) << warp;
+            let cta = self.ctas.of_warp(warp);
             if let Some(waiting) = self.ctas.arrive(cta, warp, BarrierUse { kind, ..at }) {
                 self.open_barriers(now, waiting, 1);
             }
@@ -214,16 +217,21 @@ impl Sm {
             }
         }
         if !more {
-            let (waiting, opened) = self.ctas.end_warp(now, cta);
-            self.open_barriers(now, waiting, opened);
-            self.end_cta_if_done(cta, now + 1);
-            self.note_residency(now + 1);
-            return;
+            return self.end_warp(now, warp);
         }
-        match inst.action {
+        match action {
             Action::Fence if self.has_accesses_in_flight(warp) => self.warps.at_fence |= 1 << warp,
-            _ => self.warps.wait_for_operands(warp, &self.program, now, next_issue),
+            _ => self.wait_for_operands(now, warp, next_issue),
         }
+    }
+
+    /// A warp has issued its last instruction.
+    fn end_warp(&mut self, now: Cycle, warp: usize) {
+        let cta = self.ctas.of_warp(warp);
+        let (waiting, opened) = self.ctas.end_warp(now, cta);
+        self.open_barriers(now, waiting, opened);
+        self.end_cta_if_done(cta, now + 1);
+        self.note_residency(now + 1);
     }
 
     /// Lets the warps go on that wait at `opened` barriers.
@@ -235,7 +243,7 @@ impl Sm {
             let warp = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             let go_on = now + self.holds.fall_through;
-            self.warps.wait_for_operands(warp, &self.program, now, go_on);
+            self.wait_for_operands(now, warp, go_on);
         }
     }
 

@@ -16,6 +16,7 @@ mod pipelines;
 mod program;
 mod scheduler;
 mod stats;
+mod sub_core;
 mod waits;
 mod warps;
 
@@ -23,5 +24,5 @@ pub use self::core::Sm;
 pub use ctas::Residency;
 pub use lsu::AccessList;
 pub use program::Program;
-pub use scheduler::{Candidates, SLOTS, Scheduler};
+pub use scheduler::{Ages, Candidates, SLOTS, Scheduler};
 pub use stats::SmStats;

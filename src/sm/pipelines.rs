@@ -1,21 +1,32 @@
 //! The arithmetic pipelines: of the whole SM, or of each sub-core.
 
-use std::ops::Range;
-
 use super::program::Port;
 use crate::config::machine::{Arithmetic, Pipelining};
 use crate::units::Cycle;
 
-/// When each pipeline takes its next instruction, those in front of it included.
+/// Every pipeline of an SM.
 #[derive(Clone, Debug)]
 pub struct Pipelines {
-    /// By sub-core, port and number.
+    /// By sub-core, or those of the whole SM.
+    sets: Box<[[Units; Port::ARITHMETIC.len()]]>,
+}
+
+/// The pipelines of one port.
+#[derive(Clone, Debug)]
+struct Units {
+    /// The first cycle in which one of them takes an instruction; never where there is none.
+    takes_from: Cycle,
+    /// How far ahead they take instructions that wait in front of them.
+    ahead: u64,
+    /// When each takes its next instruction, those in front of it included.
     free: Box<[Cycle]>,
-    /// Where each port's pipelines begin and end within those of a sub-core.
-    bounds: [u8; Port::ARITHMETIC.len() + 1],
-    sub_cores: usize,
-    /// How far ahead each port's pipelines take instructions that wait in front of them.
-    ahead: [u64; Port::ARITHMETIC.len()],
+}
+
+impl Units {
+    fn new(units: usize, ahead: u64) -> Self {
+        let takes_from = if units > 0 { Cycle(0) } else { Cycle::NEVER };
+        Units { takes_from, ahead, free: vec![Cycle(0); units].into() }
+    }
 }
 
 impl Pipelines {
@@ -27,45 +38,49 @@ impl Pipelines {
             config.sfu_units.size(),
             config.dp_units.size(),
         ];
-        let mut bounds = [0; Port::ARITHMETIC.len() + 1];
-        for (port, units) in units.into_iter().enumerate() {
-            bounds[port + 1] = bounds[port] + units as u8;
-        }
-        let sub_cores = match config.pipelines {
+        let mut ahead = [0; Port::ARITHMETIC.len()];
+        ahead[Port::Sfu as usize] = u64::from(config.sfu_queue.get() * config.sfu.interval.get());
+        let set = std::array::from_fn(|port| Units::new(units[port], ahead[port]));
+        let sets = match config.pipelines {
             Pipelining::PerSm => 1,
             Pipelining::PerScheduler => schedulers,
         };
-        let all = sub_cores * usize::from(bounds[Port::ARITHMETIC.len()]);
-        let mut ahead = [0; Port::ARITHMETIC.len()];
-        ahead[Port::Sfu as usize] = u64::from(config.sfu_queue.get() * config.sfu.interval.get());
-        Pipelines { free: vec![Cycle(0); all].into(), bounds, sub_cores, ahead }
+        Pipelines { sets: vec![set; sets].into() }
     }
 
-    /// The pipelines of `port` that `scheduler` issues to.
+    /// The pipelines that `scheduler` issues to: those of the SM, where there is one set.
     #[inline]
-    fn of(&self, scheduler: usize, port: Port) -> Range<usize> {
-        let size = usize::from(self.bounds[Port::ARITHMETIC.len()]);
-        let first = if self.sub_cores == 1 { 0 } else { scheduler * size };
-        let [from, to] = [port as usize, port as usize + 1].map(|at| usize::from(self.bounds[at]));
-        first + from..first + to
+    fn set(&self, scheduler: usize) -> usize {
+        if self.sets.len() == 1 { 0 } else { scheduler }
     }
 
     /// True when a pipeline takes an instruction of `scheduler` at `now`.
     #[inline]
     pub fn is_free(&self, scheduler: usize, port: Port, now: Cycle) -> bool {
-        let until = now + self.ahead[port as usize];
-        self.free[self.of(scheduler, port)].iter().any(|&free| free <= until)
+        self.sets[self.set(scheduler)][port as usize].takes_from <= now
+    }
+
+    /// Of the warps of each port, those of ports that take no instruction of `scheduler` at `now`.
+    #[inline]
+    pub fn blocked(&self, scheduler: usize, wants: &[u64; Port::COUNT], now: Cycle) -> u64 {
+        let ports = self.sets[self.set(scheduler)].iter().zip(wants);
+        ports.fold(0, |blocked, (units, warps)| {
+            blocked | if units.takes_from > now { *warps } else { 0 }
+        })
     }
 
     /// Gives an instruction to a free pipeline, which takes the next one after `interval` cycles; tells when it starts.
     #[inline]
     pub fn take(&mut self, now: Cycle, scheduler: usize, port: Port, interval: u64) -> Cycle {
-        let pipelines = self.of(scheduler, port);
-        let until = now + self.ahead[port as usize];
-        let free = self.free[pipelines].iter_mut().find(|free| **free <= until);
+        let set = self.set(scheduler);
+        let units = &mut self.sets[set][port as usize];
+        let until = now + units.ahead;
+        let free = units.free.iter_mut().find(|free| **free <= until);
         let free = free.expect("an eligible warp has a pipeline");
         let start = now.max(*free);
         *free = start + interval;
+        let first = units.free.iter().fold(Cycle::NEVER, |first, free| first.min(*free));
+        units.takes_from = Cycle(first.0.saturating_sub(units.ahead));
         start
     }
 }

@@ -21,6 +21,9 @@ pub enum Port {
 }
 
 impl Port {
+    /// How many.
+    pub const COUNT: usize = Port::None as usize + 1;
+
     /// The ports of pipelines, in the order of their numbers.
     pub const ARITHMETIC: [Port; 4] = [Port::Sp, Port::Int, Port::Sfu, Port::Dp];
 }

@@ -3,9 +3,10 @@
 //! The sets that a scheduler asks for are bit masks over warp slots, kept up to date as things happen,
 //! so that no cycle looks at every warp.
 
+use super::ctas::Ctas;
 use super::program::{FROM_MEMORY, MAKERS, Maker, Port, Program};
-use super::scheduler::SLOTS;
-use crate::isa::{LaneMask, WarpCursor, WarpStream};
+use super::scheduler::{Ages, SLOTS};
+use crate::isa::{Run, WarpCursor, WarpStream};
 use crate::units::Cycle;
 
 /// Slots of the wheel that wakes warps: more than the longest latency.
@@ -36,10 +37,12 @@ pub struct Warps {
     cursors: [WarpCursor; SLOTS],
     /// Place of the next instruction.
     pcs: [u32; SLOTS],
-    /// Lanes that execute it.
-    lanes: [LaneMask; SLOTS],
-    /// When each warp came: a smaller number is older.
-    pub ages: [u64; SLOTS],
+    /// Instructions from there on that follow each other and that the same lanes execute.
+    left: [u32; SLOTS],
+    /// How many lanes those are.
+    lanes: [u8; SLOTS],
+    /// Which warp came before which.
+    pub ages: Ages,
     /// Memory instructions whose data has not all arrived.
     pub pending_loads: [u16; SLOTS],
     /// Stores that the L2 has not acknowledged.
@@ -65,10 +68,8 @@ pub struct Warps {
     pub at_fence: u64,
     /// A warp has gone from one of these sets to another since somebody set this to false.
     pub stirred: bool,
-    /// Warps by the pipeline that their next instruction needs, in the order of [`Port::ARITHMETIC`].
-    pub wants: [u64; Port::ARITHMETIC.len()],
-    /// Warps whose next instruction needs the load/store unit.
-    pub wants_memory: u64,
+    /// Warps by the port that their next instruction needs.
+    pub wants: [u64; Port::COUNT],
     /// Warps whose next instruction needs the register file of their scheduler, where that can be short.
     pub wants_reads: u64,
     /// Warps to wake, by cycle modulo the wheel's size.
@@ -83,8 +84,9 @@ impl Warps {
         Warps {
             cursors: [WarpCursor::default(); SLOTS],
             pcs: [0; SLOTS],
+            left: [0; SLOTS],
             lanes: [0; SLOTS],
-            ages: [0; SLOTS],
+            ages: Ages::default(),
             pending_loads: [0; SLOTS],
             pending_stores: [0; SLOTS],
             ready_at: Box::default(),
@@ -98,8 +100,7 @@ impl Warps {
             at_barrier: 0,
             at_fence: 0,
             stirred: false,
-            wants: [0; Port::ARITHMETIC.len()],
-            wants_memory: 0,
+            wants: [0; Port::COUNT],
             wants_reads: 0,
             wheel: Box::new([0; WHEEL]),
             wakes_at: [Cycle(0); SLOTS],
@@ -117,42 +118,44 @@ impl Warps {
     pub fn start(
         &mut self,
         warp: usize,
-        age: u64,
         stream: &WarpStream,
         program: &Program,
         now: Cycle,
         first: Cycle,
     ) {
         self.cursors[warp] = WarpCursor::default();
-        self.ages[warp] = age;
+        self.ages.come(warp);
         self.ready_at[warp * self.regs..][..self.regs].fill(Ready::new(Cycle(0), FROM_MEMORY));
-        if self.fetch(warp, stream, program) {
+        if self.take_run(warp, stream) {
             self.alive |= 1 << warp;
+            self.fetch(warp, program);
             self.wait_for_operands(warp, program, now, first);
             self.starting |= self.on_arithmetic & 1 << warp;
         }
     }
 
-    /// Looks at the warp's next instruction; false at the end of its stream.
+    /// Begins with the next run of the warp's instructions; false at the end of its stream.
     #[inline]
-    fn fetch(&mut self, warp: usize, stream: &WarpStream, program: &Program) -> bool {
-        let bit = 1u64 << warp;
-        for wants in &mut self.wants {
-            *wants &= !bit;
-        }
-        self.wants_memory &= !bit;
-        self.wants_reads &= !bit;
-        let Some((pc, lanes)) = self.cursors[warp].peek(stream) else { return false };
-        self.pcs[warp] = pc;
-        self.lanes[warp] = lanes;
-        let inst = &program.insts[pc as usize];
-        self.wants_reads |= bit & u64::from(inst.reads > 0).wrapping_neg();
-        match inst.port {
-            Port::Memory => self.wants_memory |= bit,
-            Port::None => {}
-            pipeline => self.wants[pipeline as usize] |= bit,
-        }
+    fn take_run(&mut self, warp: usize, stream: &WarpStream) -> bool {
+        let run = self.cursors[warp].take_run(stream);
+        let Some(Run { pc, len, mask }) = run else { return false };
+        (self.pcs[warp], self.left[warp]) = (pc, len);
+        self.lanes[warp] = mask.count_ones() as u8;
         true
+    }
+
+    /// Notes what the warp's next instruction needs.
+    #[inline]
+    fn fetch(&mut self, warp: usize, program: &Program) {
+        let inst = &program.insts[self.pcs[warp] as usize];
+        self.wants[inst.port as usize] |= 1 << warp;
+        self.wants_reads |= u64::from(inst.reads > 0) << warp;
+    }
+
+    /// Warps whose next instruction needs the load/store unit.
+    #[inline]
+    pub fn wants_memory(&self) -> u64 {
+        self.wants[Port::Memory as usize]
     }
 
     /// Place of the warp's next instruction in the program.
@@ -161,10 +164,10 @@ impl Warps {
         self.pcs[warp] as usize
     }
 
-    /// Lanes that execute the warp's next instruction.
+    /// How many lanes execute the warp's next instruction.
     #[inline]
-    pub fn lanes(&self, warp: usize) -> LaneMask {
-        self.lanes[warp]
+    pub fn lanes(&self, warp: usize) -> u64 {
+        self.lanes[warp].into()
     }
 
     /// The warp's place in its stream.
@@ -175,14 +178,20 @@ impl Warps {
 
     /// Steps past the next instruction; false when it was the last. The warp is then in no set.
     #[inline]
-    pub fn advance(&mut self, warp: usize, stream: &WarpStream, program: &Program) -> bool {
-        self.ready &= !(1 << warp);
-        self.cursors[warp].advance(stream);
-        let more = self.fetch(warp, stream, program);
-        if !more {
-            self.alive &= !(1 << warp);
+    pub fn advance(&mut self, warp: usize, ctas: &Ctas, program: &Program) -> bool {
+        let others = !(1u64 << warp);
+        self.ready &= others;
+        self.wants_reads &= others;
+        self.wants[program.insts[self.pcs[warp] as usize].port as usize] &= others;
+        self.left[warp] -= 1;
+        if self.left[warp] > 0 {
+            self.pcs[warp] += 1;
+        } else if !self.take_run(warp, ctas.stream(warp)) {
+            self.alive &= others;
+            return false;
         }
-        more
+        self.fetch(warp, program);
+        true
     }
 
     /// Notes when a register will be ready; [`Cycle::NEVER`] while a load has it.
@@ -193,6 +202,7 @@ impl Warps {
 
     /// Files the warp under what its next instruction waits for; it issues at `earliest` at the earliest.
     /// With `earliest` equal to `now` and every register ready it can issue in this very cycle.
+    #[inline(always)]
     pub fn wait_for_operands(
         &mut self,
         warp: usize,

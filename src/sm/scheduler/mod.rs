@@ -2,10 +2,13 @@
 //!
 //! Sets of warps are bit masks over the SM's warp slots.
 
+mod ages;
 mod gto;
 mod lrr;
 mod oldest;
 mod two_level;
+
+pub use ages::Ages;
 
 use crate::config::machine::Policy;
 
@@ -19,8 +22,8 @@ pub struct Candidates<'a> {
     pub eligible: u64,
     /// Warps that wait for memory, at a barrier, or are not there.
     pub waiting: u64,
-    /// When each warp came to the SM: a smaller number is older.
-    pub ages: &'a [u64; SLOTS],
+    /// Which warp came to the SM before which.
+    pub ages: &'a Ages,
 }
 
 /// The state of one scheduler's policy.
@@ -62,21 +65,18 @@ mod tests {
     use super::*;
     use crate::config::Bounded;
 
-    const AGES: [u64; SLOTS] = {
-        let mut ages = [0; SLOTS];
-        let mut slot = 0;
-        while slot < SLOTS {
-            // Slot 5 is the oldest, then 6, ...
-            ages[slot] = (slot as u64 + 59) % 64;
-            slot += 1;
-        }
+    /// Slot 5 is the oldest, then 6, ...
+    fn ages() -> Ages {
+        let mut ages = Ages::default();
+        (0..SLOTS).for_each(|number| ages.come((number + 5) % SLOTS));
         ages
-    };
+    }
 
     fn picks(policy: Policy, rounds: &[(u64, u64)]) -> Vec<Option<usize>> {
         let mut scheduler = Scheduler::new(policy);
+        let ages = ages();
         let pick = |&(eligible, waiting): &(u64, u64)| {
-            scheduler.pick(Candidates { eligible, waiting, ages: &AGES })
+            scheduler.pick(Candidates { eligible, waiting, ages: &ages })
         };
         rounds.iter().map(pick).collect()
     }

@@ -1,0 +1,38 @@
+//! A sub-core: a scheduler with its warps and its register file, and what it does.
+
+use super::accounts::Slot;
+use super::scheduler::Scheduler;
+use crate::config::machine::Policy;
+use crate::stats::IssueReason;
+use crate::units::Cycle;
+
+/// A scheduler and what belongs to it.
+#[derive(Clone, Debug)]
+pub(super) struct SubCore {
+    pub scheduler: Scheduler,
+    /// Its warp slots.
+    pub warps: u64,
+    /// What it did last, and from which cycle on.
+    pub slot: Slot,
+    pub since: Cycle,
+    /// When its register file has given all that its last instruction reads.
+    pub reads_until: Cycle,
+}
+
+impl SubCore {
+    /// Number `number` of `count`, which share `warps` warp slots in turn.
+    pub fn new(policy: Policy, number: usize, count: usize, warps: usize) -> Self {
+        SubCore {
+            scheduler: Scheduler::new(policy),
+            warps: (number..warps).step_by(count).fold(0, |mask, warp| mask | 1 << warp),
+            slot: Slot::Charged(IssueReason::NoWarp),
+            since: Cycle(0),
+            reads_until: Cycle(0),
+        }
+    }
+
+    /// Begins anew at `now`.
+    pub fn prepare(&mut self, now: Cycle) {
+        (self.slot, self.since) = (Slot::Charged(IssueReason::NoWarp), now);
+    }
+}
