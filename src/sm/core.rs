@@ -331,6 +331,7 @@ impl Sm {
         }
         self.warps.pending_loads[warp] -= 1;
         if self.warps.on_memory >> warp & 1 == 1 {
+            self.warps.on_memory &= !(1 << warp);
             self.wait_for_operands(now, warp, now);
             if ready > now {
                 self.warps.passing |= self.warps.on_arithmetic & 1 << warp;
@@ -349,7 +350,9 @@ impl Sm {
 
     /// The warp goes on when its operands are there, at `earliest` at the earliest.
     pub(super) fn wait_for_operands(&mut self, now: Cycle, warp: usize, earliest: Cycle) {
-        self.warps.wait_for_operands(warp, &self.program, now, earliest);
+        let Sm { program, warps, .. } = self;
+        let inst = &program.insts[warps.pc(warp)];
+        warps.wait_for_operands(warp, inst, &program.delays, now, earliest);
     }
 
     pub(super) fn has_accesses_in_flight(&self, warp: usize) -> bool {

@@ -42,7 +42,7 @@ impl Sm {
         // The first choice alternates, so that no scheduler always has the load/store unit first. In a unit of two
         // stages it is the one behind the last that had it: a unit that takes an instruction every fourth cycle
         // would else take all of them from the same.
-        let first = match count {
+        let mut number = match count {
             1 => 0,
             _ if self.lsu.has_banks() => self.memory_turn,
             2 => now.0 as usize % 2,
@@ -51,10 +51,11 @@ impl Sm {
         };
         let mut memory_taken = false;
         let mut issued = false;
-        for number in (first..count).chain(0..first) {
+        for _ in 0..count {
             let slot = self.issue_one(now, number, &mut memory_taken);
             issued |= slot == ISSUED;
             self.set_slot(now, number, slot);
+            number = if number + 1 == count { 0 } else { number + 1 };
         }
         issued
     }
@@ -178,9 +179,9 @@ impl Sm {
         for &reg in inst.dsts.as_slice() {
             warps.set_ready_at(warp, reg, done, inst.port as Maker);
         }
-        if !warps.advance(warp, &self.ctas, program) {
+        let Some(next) = warps.advance(warp, inst.port, &self.ctas, program) else {
             return self.end_warp(now, warp);
-        }
+        };
         let next_issue = match hold {
             Hold::No => at_once,
             Hold::Branch if warps.pc(warp) == pc + 1 => now + self.holds.fall_through,
@@ -188,12 +189,13 @@ impl Sm {
             Hold::Converge => now + self.holds.converge,
             Hold::BlockEnd => now + self.holds.block_end,
         };
-        warps.wait_for_operands(warp, program, now, next_issue);
+        warps.wait_for_operands(warp, next, &program.delays, now, next_issue);
     }
 
     /// Issues a warp's next instruction, which is not arithmetic; the one after it may issue at `next_issue`.
+    #[inline(never)]
     fn issue_other(&mut self, now: Cycle, scheduler: usize, warp: usize, next_issue: Cycle) {
-        let Decoded { action, dsts, .. } = self.program.insts[self.warps.pc(warp)];
+        let Decoded { port, action, dsts, .. } = self.program.insts[self.warps.pc(warp)];
         if let Action::Memory(op) = action {
             self.issue_memory(now, scheduler, warp, op, dsts);
         }
@@ -201,7 +203,7 @@ impl Sm {
             Action::Barrier => Some(self.warps.cursor_mut(warp).barrier(self.ctas.stream(warp))),
             _ => None,
         };
-        let more = self.warps.advance(warp, &self.ctas, &self.program);
+        let more = self.warps.advance(warp, port, &self.ctas, &self.program).is_some();
         // A warp that has ended waits for nobody, and a barrier of all does not wait for it.
         let arrives = |at: &BarrierUse| at.kind != BarrierKind::Pass && (more || at.warps > 0);
         if let Some(at) = barrier.filter(arrives) {
@@ -354,15 +356,16 @@ impl Sm {
         dsts: Operands,
         accesses: usize,
     ) {
-        let ready = if accesses == 0 {
-            now + 1
-        } else {
-            self.outstanding.add(warp, dsts, accesses as u16, scheduler);
-            self.warps.pending_loads[warp] += 1;
-            Cycle::NEVER
-        };
+        if accesses == 0 {
+            for &reg in dsts.as_slice() {
+                self.warps.set_ready_at(warp, reg, now + 1, FROM_MEMORY);
+            }
+            return;
+        }
+        self.outstanding.add(warp, dsts, accesses as u16, scheduler);
+        self.warps.pending_loads[warp] += 1;
         for &reg in dsts.as_slice() {
-            self.warps.set_ready_at(warp, reg, ready, FROM_MEMORY);
+            self.warps.set_not_ready(warp, reg);
         }
     }
 

@@ -8,13 +8,21 @@ use crate::units::Cycle;
 #[derive(Clone, Debug)]
 pub struct Pipelines {
     /// By sub-core, or those of the whole SM.
-    sets: Box<[[Units; Port::ARITHMETIC.len()]]>,
+    sets: Box<[Set]>,
+}
+
+/// Pipelines that are not issued to from outside one sub-core, or one SM.
+#[derive(Clone, Debug)]
+struct Set {
+    /// From this cycle on every port takes instructions.
+    free_from: Cycle,
+    ports: [Units; Port::ARITHMETIC.len()],
 }
 
 /// The pipelines of one port.
 #[derive(Clone, Debug)]
 struct Units {
-    /// The first cycle in which one of them takes an instruction; never where there is none.
+    /// The first cycle in which one of them takes an instruction.
     takes_from: Cycle,
     /// How far ahead they take instructions that wait in front of them.
     ahead: u64,
@@ -24,8 +32,7 @@ struct Units {
 
 impl Units {
     fn new(units: usize, ahead: u64) -> Self {
-        let takes_from = if units > 0 { Cycle(0) } else { Cycle::NEVER };
-        Units { takes_from, ahead, free: vec![Cycle(0); units].into() }
+        Units { takes_from: Cycle(0), ahead, free: vec![Cycle(0); units].into() }
     }
 }
 
@@ -40,7 +47,8 @@ impl Pipelines {
         ];
         let mut ahead = [0; Port::ARITHMETIC.len()];
         ahead[Port::Sfu as usize] = u64::from(config.sfu_queue.get() * config.sfu.interval.get());
-        let set = std::array::from_fn(|port| Units::new(units[port], ahead[port]));
+        let ports = std::array::from_fn(|port| Units::new(units[port], ahead[port]));
+        let set = Set { free_from: Cycle(0), ports };
         let sets = match config.pipelines {
             Pipelining::PerSm => 1,
             Pipelining::PerScheduler => schedulers,
@@ -57,30 +65,38 @@ impl Pipelines {
     /// True when a pipeline takes an instruction of `scheduler` at `now`.
     #[inline]
     pub fn is_free(&self, scheduler: usize, port: Port, now: Cycle) -> bool {
-        self.sets[self.set(scheduler)][port as usize].takes_from <= now
+        self.sets[self.set(scheduler)].ports[port as usize].takes_from <= now
     }
 
     /// Of the warps of each port, those of ports that take no instruction of `scheduler` at `now`.
     #[inline]
     pub fn blocked(&self, scheduler: usize, wants: &[u64; Port::COUNT], now: Cycle) -> u64 {
-        let ports = self.sets[self.set(scheduler)].iter().zip(wants);
-        ports.fold(0, |blocked, (units, warps)| {
-            blocked | if units.takes_from > now { *warps } else { 0 }
-        })
+        let set = &self.sets[self.set(scheduler)];
+        if set.free_from <= now {
+            return 0;
+        }
+        let busy = set.ports.iter().zip(wants).filter(|(units, _)| units.takes_from > now);
+        busy.fold(0, |blocked, (_, warps)| blocked | warps)
     }
 
     /// Gives an instruction to a free pipeline, which takes the next one after `interval` cycles; tells when it starts.
     #[inline]
     pub fn take(&mut self, now: Cycle, scheduler: usize, port: Port, interval: u64) -> Cycle {
         let set = self.set(scheduler);
-        let units = &mut self.sets[set][port as usize];
+        let set = &mut self.sets[set];
+        let units = &mut set.ports[port as usize];
         let until = now + units.ahead;
-        let free = units.free.iter_mut().find(|free| **free <= until);
-        let free = free.expect("an eligible warp has a pipeline");
-        let start = now.max(*free);
-        *free = start + interval;
-        let first = units.free.iter().fold(Cycle::NEVER, |first, free| first.min(*free));
+        let (mut start, mut first) = (Cycle::NEVER, Cycle::NEVER);
+        for free in &mut units.free {
+            if start == Cycle::NEVER && *free <= until {
+                start = now.max(*free);
+                *free = start + interval;
+            }
+            first = first.min(*free);
+        }
+        debug_assert_ne!(start, Cycle::NEVER, "an eligible warp has a pipeline");
         units.takes_from = Cycle(first.0.saturating_sub(units.ahead));
+        set.free_from = set.free_from.max(units.takes_from);
         start
     }
 }

@@ -81,7 +81,11 @@ const OVERWRITER: usize = GUARD + 1;
 
 /// What a value takes in addition to its latency, by reader and maker [core cycles].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Delays([[u8; MAKERS]; READERS]);
+pub struct Delays {
+    by_reader: [[u8; MAKERS]; READERS],
+    /// Some value takes more to some reader.
+    any: bool,
+}
 
 impl Delays {
     fn new(forwarding: &Forwarding) -> Self {
@@ -91,24 +95,31 @@ impl Delays {
         let mut delays = Delays::default();
         let [sp, int, sfu, dp] = Port::ARITHMETIC.map(|port| port as usize);
         for (reader, maker) in [(sp, int), (int, sp)] {
-            delays.0[reader][maker] = unlike;
+            delays.by_reader[reader][maker] = unlike;
         }
         for maker in [sp, int] {
-            delays.0[sfu][maker] = special;
+            delays.by_reader[sfu][maker] = special;
         }
         for reader in [sp, int, sfu] {
-            delays.0[reader][dp] = double;
+            delays.by_reader[reader][dp] = double;
         }
         for maker in [sp, int, dp] {
-            delays.0[GUARD][maker] = predicate;
+            delays.by_reader[GUARD][maker] = predicate;
         }
+        delays.any = delays.by_reader.as_flattened().iter().any(|delay| *delay > 0);
         delays
     }
 
     /// The delays of a reader by maker.
     #[inline]
     pub fn of(&self, reader: u8) -> &[u8; MAKERS] {
-        &self.0[usize::from(reader) % READERS]
+        &self.by_reader[usize::from(reader) % READERS]
+    }
+
+    /// True when some value takes more to some reader.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.any
     }
 }
 

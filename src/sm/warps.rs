@@ -4,7 +4,7 @@
 //! so that no cycle looks at every warp.
 
 use super::ctas::Ctas;
-use super::program::{FROM_MEMORY, MAKERS, Maker, Port, Program};
+use super::program::{Decoded, Delays, FROM_MEMORY, MAKERS, Maker, Port, Program};
 use super::scheduler::{Ages, SLOTS};
 use crate::isa::{Run, WarpCursor, WarpStream};
 use crate::units::Cycle;
@@ -20,8 +20,11 @@ impl Ready {
     /// The cycle of what a load has.
     const NEVER: u64 = u64::MAX / MAKERS as u64;
 
+    /// A load that is not done has it.
+    const NOT: Ready = Ready(Ready::NEVER * MAKERS as u64 + FROM_MEMORY as u64);
+
     fn new(cycle: Cycle, maker: Maker) -> Self {
-        Ready(cycle.0.min(Ready::NEVER) * MAKERS as u64 + u64::from(maker))
+        Ready(cycle.0 * MAKERS as u64 + u64::from(maker))
     }
 
     /// The cycle in which who needs it with these delays can issue; [`Ready::NEVER`] or later while a load has it.
@@ -128,8 +131,8 @@ impl Warps {
         self.ready_at[warp * self.regs..][..self.regs].fill(Ready::new(Cycle(0), FROM_MEMORY));
         if self.take_run(warp, stream) {
             self.alive |= 1 << warp;
-            self.fetch(warp, program);
-            self.wait_for_operands(warp, program, now, first);
+            let inst = self.fetch(warp, program);
+            self.wait_for_operands(warp, inst, &program.delays, now, first);
             self.starting |= self.on_arithmetic & 1 << warp;
         }
     }
@@ -144,12 +147,13 @@ impl Warps {
         true
     }
 
-    /// Notes what the warp's next instruction needs.
+    /// Notes what the warp's next instruction needs, and gives it.
     #[inline]
-    fn fetch(&mut self, warp: usize, program: &Program) {
+    fn fetch<'p>(&mut self, warp: usize, program: &'p Program) -> &'p Decoded {
         let inst = &program.insts[self.pcs[warp] as usize];
         self.wants[inst.port as usize] |= 1 << warp;
         self.wants_reads |= u64::from(inst.reads > 0) << warp;
+        inst
     }
 
     /// Warps whose next instruction needs the load/store unit.
@@ -176,49 +180,63 @@ impl Warps {
         &mut self.cursors[warp]
     }
 
-    /// Steps past the next instruction; false when it was the last. The warp is then in no set.
-    #[inline]
-    pub fn advance(&mut self, warp: usize, ctas: &Ctas, program: &Program) -> bool {
+    /// Steps past the next instruction, which is at `port`, and gives the one after it; none when it was the last. The warp
+    /// is then in no set.
+    #[inline(always)]
+    pub fn advance<'p>(
+        &mut self,
+        warp: usize,
+        port: Port,
+        ctas: &Ctas,
+        program: &'p Program,
+    ) -> Option<&'p Decoded> {
         let others = !(1u64 << warp);
         self.ready &= others;
         self.wants_reads &= others;
-        self.wants[program.insts[self.pcs[warp] as usize].port as usize] &= others;
+        self.wants[port as usize] &= others;
         self.left[warp] -= 1;
         if self.left[warp] > 0 {
             self.pcs[warp] += 1;
         } else if !self.take_run(warp, ctas.stream(warp)) {
             self.alive &= others;
-            return false;
+            return None;
         }
-        self.fetch(warp, program);
-        true
+        Some(self.fetch(warp, program))
     }
 
-    /// Notes when a register will be ready; [`Cycle::NEVER`] while a load has it.
+    /// Notes when a register will be ready, made by a pipeline.
     #[inline]
     pub fn set_ready_at(&mut self, warp: usize, reg: u16, cycle: Cycle, maker: Maker) {
         self.ready_at[warp * self.regs + usize::from(reg)] = Ready::new(cycle, maker);
     }
 
-    /// Files the warp under what its next instruction waits for; it issues at `earliest` at the earliest.
+    /// A load that is not done has the register.
+    #[inline]
+    pub fn set_not_ready(&mut self, warp: usize, reg: u16) {
+        self.ready_at[warp * self.regs + usize::from(reg)] = Ready::NOT;
+    }
+
+    /// Files the warp under what `inst`, its next instruction, waits for; it issues at `earliest` at the earliest.
     /// With `earliest` equal to `now` and every register ready it can issue in this very cycle.
     #[inline(always)]
     pub fn wait_for_operands(
         &mut self,
         warp: usize,
-        program: &Program,
+        inst: &Decoded,
+        delays: &Delays,
         now: Cycle,
         earliest: Cycle,
     ) {
         let bit = 1u64 << warp;
         let registers = &self.ready_at[warp * self.regs..][..self.regs];
-        let inst = &program.insts[self.pcs[warp] as usize];
-        let due = inst.needs().iter().fold(earliest.0, |due, need| {
-            due.max(registers[usize::from(need.reg)].at(program.delays.of(need.reader)))
-        });
-        let due = Cycle(due);
+        let needs = inst.needs().iter().map(|need| (registers[usize::from(need.reg)], need.reader));
+        let due = if delays.any() {
+            needs.fold(0, |due, (ready, reader)| due.max(ready.at(delays.of(reader))))
+        } else {
+            needs.fold(0, |due, (ready, _)| due.max(ready.0)) / MAKERS as u64
+        };
+        let due = Cycle(due.max(earliest.0));
         self.stirred = true;
-        self.on_memory &= !bit;
         if due.0 >= Ready::NEVER {
             self.on_memory |= bit;
         } else if due <= now {
