@@ -175,7 +175,9 @@ impl Node {
                 self.clock = self.clock.max(end);
                 return acts;
             }
-            self.free_places(event);
+            if self.next_leave <= event {
+                self.free_places(event);
+            }
             if self.may_find_no_place(event, bounds) {
                 self.clock = event;
                 return acts;
@@ -197,7 +199,6 @@ impl Node {
     }
 
     /// Takes requests out of the miss queue that have left it by `now`.
-    #[inline]
     fn free_places(&mut self, now: Cycle) {
         while self.next_leave <= now {
             self.leaves.pop_front();
@@ -209,25 +210,32 @@ impl Node {
 
     #[inline(always)]
     fn tick(&mut self, now: Cycle, all: bool) {
-        let has_reply = self.next_reply <= now;
-        let reply = self.inbox.front().filter(|_| has_reply).map(|coming| &coming.reply);
         let had_room = self.sm.has_room();
         if !self.sm.is_idle() {
             self.busy_to = now + 1;
         }
-        if all {
-            self.sm.tick(now, reply, &mut self.l1);
-        } else {
-            self.sm.tick_what_is_due(now, reply, &mut self.l1);
+        if self.next_reply <= now {
+            self.take_reply(now);
         }
-        if has_reply {
-            self.inbox.pop_front();
-            self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |coming| coming.at);
+        if all {
+            self.sm.tick(now, &mut self.l1);
+        } else {
+            self.sm.tick_what_is_due(now, &mut self.l1);
         }
         if !had_room && self.sm.has_room() {
             self.room_since = now;
         }
         self.clock = self.clock.max(now + 1);
+    }
+
+    /// Hands the SM the reply that has come.
+    #[inline]
+    fn take_reply(&mut self, now: Cycle) {
+        if let Some(coming) = self.inbox.front() {
+            self.sm.receive(now, &coming.reply, &mut self.l1);
+        }
+        self.inbox.pop_front();
+        self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |coming| coming.at);
     }
 
     /// What an idle SM had left to do before `end`.

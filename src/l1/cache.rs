@@ -3,8 +3,8 @@
 use super::stats::L1Stats;
 use crate::config::machine::{L1Config, StorePolicy};
 use crate::parts::{
-    Access, AccessKind, DataCache, Lookup, MshrFile, MshrId, Outcome, Refusal, Released, Reply,
-    Request, RequestKind, Sectors, Stamps, TagArray, Waiter, Way, sectors_of,
+    Access, AccessKind, DataCache, Lookup, MshrFile, MshrId, Outcome, Place, Refusal, Released,
+    Reply, Request, RequestKind, Sectors, Stamps, TagArray, Waiter, Way, sectors_of,
 };
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
@@ -22,13 +22,8 @@ pub struct L1 {
     /// What a load past the tags is answered in.
     reply_sectors: Sectors,
     tags: TagArray,
-    /// Bytes that are present, by way. A line that is not sectored has all of them or none, except
-    /// where stores validate.
-    valid: Box<[u128]>,
-    /// The MSHR entry of each way; meaningful for reserved ways.
-    entry_of_way: Box<[MshrId]>,
-    /// Bytes that are dropped when the line has arrived, by way.
-    doomed: Box<[u128]>,
+    /// Beside the tags, by way.
+    contents: Box<[Contents]>,
     mshrs: MshrFile<Waiting, Outstanding>,
     /// Replies whose accesses are still to be released, oldest first.
     releasing: Ring<Arrival>,
@@ -36,11 +31,20 @@ pub struct L1 {
     /// Loads and atomics that went past the tags, by slot.
     bypasses: Vec<Waiter>,
     free_bypasses: Vec<u16>,
-    /// Entries that became free.
-    entries_freed: u64,
-    /// Requests that left the miss queue.
-    requests_taken: u64,
+    /// By refusal: what happened that may have ended it.
+    changes: [u64; Refusal::COUNT],
     stats: L1Stats,
+}
+
+/// What a way holds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Contents {
+    /// Bytes that are present. A line that is not sectored has all of them or none, except where stores validate.
+    valid: u128,
+    /// Bytes that are dropped when the line has arrived.
+    doomed: u128,
+    /// Its MSHR entry; meaningful for a reserved way.
+    entry: MshrId,
 }
 
 /// An access that waits for bytes of a line.
@@ -80,16 +84,13 @@ impl L1 {
             sectors,
             reply_sectors: Sectors::new(config.line.get(), REPLY_SECTOR),
             tags: TagArray::new(1, 1, config.index, config.replacement),
-            valid: Box::default(),
-            entry_of_way: Box::default(),
-            doomed: Box::default(),
+            contents: Box::default(),
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             releasing: Ring::new(entries * sectors.count()),
             miss_queue: Ring::new(config.miss_queue.size()),
             bypasses: Vec::new(),
             free_bypasses: Vec::new(),
-            entries_freed: 0,
-            requests_taken: 0,
+            changes: [0; Refusal::COUNT],
             stats: L1Stats::default(),
         };
         l1.set_ways(config.ways.size());
@@ -100,11 +101,9 @@ impl L1 {
     pub fn set_ways(&mut self, ways: usize) {
         assert!(self.is_idle(), "a cache changes its size while lines are outstanding");
         let L1Config { sets, index, replacement, .. } = self.config;
-        if sets.size() * ways != self.valid.len() {
+        if sets.size() * ways != self.contents.len() {
             self.tags = TagArray::new(sets.size(), ways, index, replacement);
-            self.valid = vec![0; self.tags.len()].into();
-            self.entry_of_way = vec![MshrId::default(); self.tags.len()].into();
-            self.doomed = vec![0; self.tags.len()].into();
+            self.contents = vec![Contents::default(); self.tags.len()].into();
         }
         self.tags.invalidate_all();
     }
@@ -114,20 +113,21 @@ impl L1 {
         &self.stats
     }
 
-    fn load(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
+    fn load(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         let wanted = access.bytes & self.sectors.whole();
-        let way = match self.tags.lookup(access.line) {
-            Lookup::Present(way) | Lookup::Reserved(way)
-                if self.valid[way.index()] & wanted == wanted =>
+        let (way, is_here) = match self.tags.find(access.line) {
+            Place::Present(way) | Place::Reserved(way)
+                if self.contents[way.index()].valid & wanted == wanted =>
             {
                 self.tags.touch(way);
                 self.count_sectors(wanted, 0);
+                self.stats.load_hits += 1;
                 return Ok(Outcome::Hit);
             }
-            Lookup::Reserved(way) => return self.join(now, access, way, wanted),
+            Place::Reserved(way) => return self.join(now, access, way, wanted),
             // Its missing sectors are fetched around those that are here.
-            Lookup::Present(way) => way,
-            Lookup::Absent => self.tags.victim(access.line).ok_or(Refusal::NoCacheLine)?,
+            Place::Present(way) => (way, true),
+            Place::Absent(way) => (way.ok_or(Refusal::NoCacheLine)?, false),
         };
         if self.mshrs.is_full() {
             return Err(Refusal::NoMshrLine);
@@ -135,20 +135,22 @@ impl L1 {
         if self.miss_queue.is_full() {
             return Err(Refusal::MissQueue);
         }
-        if self.tags.occupant(way) == Some(access.line) {
+        let contents = &mut self.contents[way.index()];
+        if is_here {
             self.stats.sector_misses += 1;
         } else {
-            self.valid[way.index()] = 0;
+            contents.valid = 0;
         }
-        let fetched = self.sectors.around(wanted & !self.valid[way.index()]);
+        let fetched = self.sectors.around(wanted & !contents.valid);
         let waiter = Waiter { accepted: now, ..access.waiter };
         let waiting = Waiting { waiter, wanted, fetched };
         let outstanding = Outstanding { way, bytes: fetched };
         let entry = self.mshrs.allocate(waiting, outstanding).expect("an entry is free");
+        contents.entry = entry;
         self.tags.reserve(way, access.line);
-        self.entry_of_way[way.index()] = entry;
         self.count_sectors(wanted, fetched);
-        self.send(now, Access { bytes: fetched, ..access }, RequestKind::Fetch, entry.0);
+        self.stats.load_misses += 1;
+        self.send(now, access, fetched, RequestKind::Fetch, entry.0);
         Ok(Outcome::Miss)
     }
 
@@ -156,12 +158,12 @@ impl L1 {
     fn join(
         &mut self,
         now: Cycle,
-        access: Access,
+        access: &Access,
         way: Way,
         wanted: u128,
     ) -> Result<Outcome, Refusal> {
-        let entry = self.entry_of_way[way.index()];
-        let there = self.valid[way.index()] | self.mshrs[entry].bytes;
+        let Contents { valid, entry, .. } = self.contents[way.index()];
+        let there = valid | self.mshrs[entry].bytes;
         let fetched = self.sectors.around(wanted & !there);
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
@@ -174,11 +176,13 @@ impl L1 {
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
         self.count_sectors(wanted, fetched);
         if fetched == 0 {
+            self.stats.load_merged += 1;
             return Ok(Outcome::Merged);
         }
+        self.stats.load_misses += 1;
         self.stats.sector_misses += 1;
         self.mshrs[entry].bytes |= fetched;
-        self.send(now, Access { bytes: fetched, ..access }, RequestKind::Fetch, entry.0);
+        self.send(now, access, fetched, RequestKind::Fetch, entry.0);
         Ok(Outcome::Miss)
     }
 
@@ -189,35 +193,30 @@ impl L1 {
         self.stats.load_sector_hits += sectors - u64::from(sectors_of(wanted & fetched));
     }
 
-    fn bypass(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
+    fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         if self.miss_queue.is_full() {
             return Err(Refusal::MissQueue);
         }
-        let kind = match access.kind {
-            AccessKind::Atomic => RequestKind::Atomic,
-            _ => RequestKind::Load,
-        };
-        if kind == RequestKind::Atomic {
+        let (kind, bytes) = if access.kind == AccessKind::Atomic {
             self.drop_line(access.line);
-        }
-        if kind == RequestKind::Load {
+            self.stats.atomics += 1;
+            (RequestKind::Atomic, access.bytes)
+        } else {
+            self.stats.load_bypasses += 1;
             self.stats.load_sectors += u64::from(sectors_of(access.bytes));
-        }
+            (RequestKind::Load, self.reply_sectors.around(access.bytes))
+        };
         let waiter = Waiter { accepted: now, ..access.waiter };
         let slot = self.free_bypasses.pop().unwrap_or_else(|| {
             self.bypasses.push(Waiter::default());
             u16::try_from(self.bypasses.len() - 1).expect("fewer than 2^16 loads past the L1")
         });
         self.bypasses[usize::from(slot)] = waiter;
-        let bytes = match kind {
-            RequestKind::Load => self.reply_sectors.around(access.bytes),
-            _ => access.bytes,
-        };
-        self.send(now, Access { bytes, ..access }, kind, slot);
+        self.send(now, access, bytes, kind, slot);
         Ok(Outcome::Sent)
     }
 
-    fn store(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
+    fn store(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         if self.miss_queue.is_full() {
             return Err(Refusal::MissQueue);
         }
@@ -226,7 +225,7 @@ impl L1 {
             StorePolicy::Drop => {
                 let sectors = self.sectors.around(access.bytes);
                 match self.tags.lookup(access.line) {
-                    Lookup::Reserved(way) => self.doomed[way.index()] |= sectors,
+                    Lookup::Reserved(way) => self.contents[way.index()].doomed |= sectors,
                     Lookup::Present(way) => self.drop_sectors(way, sectors),
                     Lookup::Absent => {}
                 }
@@ -238,8 +237,9 @@ impl L1 {
             }
             StorePolicy::Validate => self.validate(access.line, access.bytes),
         }
+        self.stats.stores += 1;
         self.stats.store_sectors += u64::from(sectors_of(access.bytes));
-        self.send(now, access, RequestKind::Store, access.waiter.tracker);
+        self.send(now, access, access.bytes, RequestKind::Store, access.waiter.tracker);
         Ok(Outcome::Sent)
     }
 
@@ -253,11 +253,11 @@ impl L1 {
             Lookup::Absent => {
                 let Some(way) = self.tags.victim(line) else { return };
                 self.tags.insert(way, line);
-                self.valid[way.index()] = 0;
+                self.contents[way.index()].valid = 0;
                 way
             }
         };
-        self.valid[way.index()] |= bytes;
+        self.contents[way.index()].valid |= bytes;
     }
 
     /// A line that the L2 is about to change does not stay here.
@@ -270,7 +270,7 @@ impl L1 {
 
     /// Sectors that the L2 is about to change do not stay here.
     fn drop_sectors(&mut self, way: Way, sectors: u128) {
-        let valid = &mut self.valid[way.index()];
+        let valid = &mut self.contents[way.index()].valid;
         if *valid & sectors != 0 {
             *valid &= !sectors;
             self.stats.store_evictions += 1;
@@ -280,9 +280,10 @@ impl L1 {
         }
     }
 
-    fn send(&mut self, now: Cycle, access: Access, kind: RequestKind, slot: u16) {
+    #[inline]
+    fn send(&mut self, now: Cycle, access: &Access, bytes: u128, kind: RequestKind, slot: u16) {
         let stamps = Stamps { accepted: now.into(), ..Stamps::default() };
-        let Access { line, bytes, atomic_work, .. } = access;
+        let Access { line, atomic_work, .. } = *access;
         let request =
             Request { line, bytes, kind, sm: self.sm, slot, atomic_work, held: 0, stamps };
         self.miss_queue.push(now, request);
@@ -314,7 +315,7 @@ impl L1 {
     /// Takes the oldest request for the interconnect.
     #[inline]
     pub fn take_request(&mut self, now: Cycle) -> Option<Request> {
-        self.requests_taken += 1;
+        self.changes[Refusal::MissQueue as usize] += 1;
         self.miss_queue.pop(now)
     }
 
@@ -335,21 +336,12 @@ impl DataCache for L1 {
     #[inline]
     fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
         let outcome = match access.kind {
-            AccessKind::Load => self.load(now, access),
-            AccessKind::BypassLoad | AccessKind::Atomic => self.bypass(now, access),
-            AccessKind::Store => self.store(now, access),
+            AccessKind::Load => self.load(now, &access),
+            AccessKind::BypassLoad | AccessKind::Atomic => self.bypass(now, &access),
+            AccessKind::Store => self.store(now, &access),
         };
-        match outcome {
-            Ok(Outcome::Hit) => self.stats.load_hits += 1,
-            Ok(Outcome::Merged) => self.stats.load_merged += 1,
-            Ok(Outcome::Miss) => self.stats.load_misses += 1,
-            Ok(Outcome::Sent) => match access.kind {
-                AccessKind::BypassLoad => self.stats.load_bypasses += 1,
-                AccessKind::Atomic => self.stats.atomics += 1,
-                AccessKind::Store => self.stats.stores += 1,
-                AccessKind::Load => {}
-            },
-            Err(refusal) => self.count_refusals(refusal, 1),
+        if let Err(refusal) = outcome {
+            self.count_refusals(refusal, 1);
         }
         outcome
     }
@@ -363,13 +355,9 @@ impl DataCache for L1 {
         } += cycles;
     }
 
+    #[inline]
     fn changes(&self, refusal: Refusal) -> u64 {
-        match refusal {
-            Refusal::NoMshrLine => self.entries_freed,
-            Refusal::NoMerger | Refusal::NoCacheLine => self.stats.fills,
-            // What would have fetched its line may find it here.
-            Refusal::MissQueue => self.requests_taken + self.stats.fills,
-        }
+        self.changes[refusal as usize]
     }
 
     fn fill(&mut self, now: Cycle, reply: &Reply) {
@@ -377,10 +365,11 @@ impl DataCache for L1 {
         let outstanding = &mut self.mshrs[entry];
         outstanding.bytes &= !reply.bytes;
         let Outstanding { way, bytes: left } = *outstanding;
-        self.valid[way.index()] |= reply.bytes;
+        let contents = &mut self.contents[way.index()];
+        contents.valid |= reply.bytes;
         if left == 0 {
             self.tags.fill(way);
-            let doomed = std::mem::take(&mut self.doomed[way.index()]);
+            let doomed = std::mem::take(&mut contents.doomed);
             if doomed != 0 {
                 self.drop_sectors(way, doomed);
             }
@@ -392,6 +381,10 @@ impl DataCache for L1 {
             self.releasing.push(now + self.config.fill_latency.cycles(), arrival);
         }
         self.stats.fills += 1;
+        // What found the miss queue full, and would have fetched its line, may find it here.
+        for refusal in [Refusal::NoMerger, Refusal::NoCacheLine, Refusal::MissQueue] {
+            self.changes[refusal as usize] += 1;
+        }
     }
 
     fn bypass_arrived(&mut self, reply: &Reply) -> Waiter {
@@ -399,6 +392,7 @@ impl DataCache for L1 {
         self.bypasses[usize::from(reply.slot)]
     }
 
+    #[inline]
     fn release(&mut self, now: Cycle) -> Option<Released> {
         let arrival = self.releasing.front_mut(now)?;
         let Arrival { entry, accesses, bytes, arrived, stamps } = *arrival;
@@ -407,11 +401,12 @@ impl DataCache for L1 {
             self.releasing.pop(now);
         }
         let (Waiting { waiter, fetched, .. }, last) = self.mshrs.release(entry);
-        self.entries_freed += u64::from(last);
+        self.changes[Refusal::NoMshrLine as usize] += u64::from(last);
         let merged = fetched & bytes == 0;
         Some(Released { waiter, merged, arrived, stamps })
     }
 
+    #[inline]
     fn next_release(&self) -> Cycle {
         self.releasing.next_visible()
     }

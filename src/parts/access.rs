@@ -69,6 +69,11 @@ pub enum Refusal {
     MissQueue,
 }
 
+impl Refusal {
+    /// How many there are.
+    pub const COUNT: usize = Refusal::MissQueue as usize + 1;
+}
+
 /// An access whose line arrived and whose data now goes to the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Released {

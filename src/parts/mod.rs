@@ -14,4 +14,4 @@ pub use packet::{
     DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, Stamp, Stamps, THROUGH_COPY,
 };
 pub use sectors::{Sectors, bytes_of, sectors_of, whole_sectors_of};
-pub use tags::{Lookup, TagArray, Way};
+pub use tags::{Lookup, Place, TagArray, Way};

@@ -95,37 +95,42 @@ impl<W: Copy, K> MshrFile<W, K> {
     /// Takes an entry for a new line, keeps something of it and records its first access; `None` when none is free.
     #[inline]
     pub fn allocate(&mut self, waiter: W, kept: K) -> Option<MshrId> {
-        let entry = Entry { kept, first: NONE, last: NONE, waiting: NONE, recorded: 0 };
-        let id = match self.free.pop() {
+        if self.is_full() {
+            return None;
+        }
+        let place = self.place(waiter);
+        let entry = Entry { kept, first: place, last: place, waiting: place, recorded: 1 };
+        Some(match self.free.pop() {
             Some(id) => {
                 self.entries[id.index()] = entry;
                 id
             }
-            None if self.entries.len() == self.size => return None,
             None => {
                 self.entries.push(entry);
                 MshrId((self.entries.len() - 1) as u16)
             }
-        };
-        self.record(id, waiter);
-        Some(id)
+        })
+    }
+
+    /// Puts an access into the pool, which is the last one of its entry.
+    #[inline]
+    fn place(&mut self, waiter: W) -> u32 {
+        self.outstanding += 1;
+        let node = Node { waiter, next: NONE };
+        if self.unused == NONE {
+            self.pool.push(node);
+            return self.pool.len() as u32 - 1;
+        }
+        let place = self.unused;
+        let unused = &mut self.pool[place as usize];
+        self.unused = unused.next;
+        *unused = node;
+        place
     }
 
     #[inline]
     fn record(&mut self, id: MshrId, waiter: W) {
-        let node = Node { waiter, next: NONE };
-        let place = match self.unused {
-            NONE => {
-                self.pool.push(node);
-                self.pool.len() as u32 - 1
-            }
-            place => {
-                let unused = &mut self.pool[place as usize];
-                self.unused = unused.next;
-                *unused = node;
-                place
-            }
-        };
+        let place = self.place(waiter);
         let entry = &mut self.entries[id.index()];
         if entry.first == NONE {
             entry.first = place;
@@ -137,7 +142,6 @@ impl<W: Copy, K> MshrFile<W, K> {
         }
         entry.last = place;
         entry.recorded += 1;
-        self.outstanding += 1;
     }
 
     /// True when [`MshrFile::merge`] would be refused.
@@ -175,6 +179,7 @@ impl<W: Copy, K> MshrFile<W, K> {
 
     /// Releases the oldest access of an entry, whose data has arrived. The second value is true when it
     /// was the last one: the entry is then free.
+    #[inline]
     pub fn release(&mut self, id: MshrId) -> (W, bool) {
         let entry = &mut self.entries[id.index()];
         let place = entry.first;

@@ -26,6 +26,17 @@ pub enum Lookup {
     Absent,
 }
 
+/// Where a line stands, or would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Present.
+    Present(Way),
+    /// Reserved for a fill that is on its way.
+    Reserved(Way),
+    /// Neither; this way would make room for it, and none does when every way of its set is reserved.
+    Absent(Option<Way>),
+}
+
 /// Tags, states and replacement order; no data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagArray {
@@ -144,6 +155,25 @@ impl TagArray {
             }
         }
         (least != RESERVED).then_some(Way((first + place) as u32))
+    }
+
+    /// What [`TagArray::lookup`] and [`TagArray::victim`] tell, in one.
+    #[inline]
+    pub fn find(&self, line: LineAddr) -> Place {
+        let first = self.set_of(line) * self.ways;
+        let lines = &self.lines[first..first + self.ways];
+        let ranks = &self.ranks[first..first + self.ways];
+        let (mut least, mut victim) = (RESERVED, 0);
+        for (place, (&other, &rank)) in lines.iter().zip(ranks).enumerate() {
+            if other == line {
+                let way = Way((first + place) as u32);
+                return if rank == RESERVED { Place::Reserved(way) } else { Place::Present(way) };
+            }
+            if rank < least {
+                (least, victim) = (rank, place);
+            }
+        }
+        Place::Absent((least != RESERVED).then_some(Way((first + victim) as u32)))
     }
 
     /// True when more than one way of the set of `line` is not reserved.

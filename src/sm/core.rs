@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ctas::{Ctas, Residency};
 use super::journey::Journey;
-use super::lsu::{Banks, Lsu, Served};
+use super::lsu::{Banks, Lsu, Returns};
 use super::pipelines::Pipelines;
 use super::program::{FROM_MEMORY, Program};
 use super::stats::SmStats;
@@ -14,8 +14,7 @@ use super::warps::Warps;
 use crate::config::Machine;
 use crate::config::machine::{LoadsLook, Segment, line_bits};
 use crate::isa::Cta;
-use crate::parts::{DataCache, Reply, ReplyKind, Waiter};
-use crate::ring::Ring;
+use crate::parts::{DataCache, Reply, ReplyKind};
 use crate::stats::{IssueLedger, LatencyLedger, LsuLedger, LsuReason};
 use crate::units::Cycle;
 
@@ -57,12 +56,7 @@ pub struct Sm {
     pub(super) banks: Banks,
     pub(super) coalescing: Coalescing,
     pub(super) outstanding: Outstanding,
-    /// Loads with so many accesses that hit, until their data is there.
-    hits: Ring<(Waiter, u16)>,
-    hit_latency: u64,
-    /// Shared-memory instructions that were served, until their data is there.
-    shared: Ring<Waiter>,
-    shared_latency: u64,
+    returns: Returns,
     releases_per_cycle: u32,
     cta_launch_interval: u64,
     warp_start_interval: u64,
@@ -74,8 +68,10 @@ pub struct Sm {
     pub(super) there: (u64, bool),
     pub(super) there_from: Cycle,
     next_event: Cycle,
-    /// The same without data that comes to warps.
+    /// When the load/store unit or a scheduler does something next.
     next_work: Cycle,
+    /// When data comes to warps next.
+    next_data: Cycle,
     pub(super) issue_ledger: IssueLedger,
     pub(super) lsu_ledger: LsuLedger,
     pub(super) latency_ledger: LatencyLedger,
@@ -89,8 +85,6 @@ impl Sm {
         let config = &machine.sm;
         let schedulers = config.schedulers.size();
         let warps = config.max_warps.size();
-        let hit_latency = machine.l1.hit_latency.cycles();
-        let shared_latency = machine.shared_memory.latency.cycles();
         Sm {
             program: Arc::default(),
             ctas: Ctas::new(config.cta_release, config.cta_turnaround.cycles()),
@@ -118,10 +112,7 @@ impl Sm {
                 local_loads: machine.l1.local_loads,
             },
             outstanding: Outstanding::new(schedulers),
-            hits: Ring::new(hit_latency as usize + 1),
-            hit_latency,
-            shared: Ring::new(shared_latency as usize + 1),
-            shared_latency,
+            returns: Returns::new(machine),
             releases_per_cycle: machine.l1.releases_per_cycle.get(),
             cta_launch_interval: config.cta_launch_interval.cycles(),
             warp_start_interval: config.warp_start_interval.cycles(),
@@ -132,6 +123,7 @@ impl Sm {
             there_from: Cycle(0),
             next_event: Cycle::NEVER,
             next_work: Cycle::NEVER,
+            next_data: Cycle::NEVER,
             issue_ledger: IssueLedger::default(),
             lsu_ledger: LsuLedger::default(),
             latency_ledger: LatencyLedger::default(),
@@ -220,47 +212,45 @@ impl Sm {
     }
 
     /// One cycle.
-    pub fn tick(&mut self, now: Cycle, reply: Option<&Reply>, cache: &mut impl DataCache) {
-        self.take_data(now, reply, cache);
+    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) {
+        self.take_data(now, cache);
         self.work(now, cache);
+        self.note_next_event(now, cache);
     }
 
     /// As [`Sm::tick`], and no more than has to be done: most data lets no warp go on.
     #[inline(always)]
-    pub fn tick_what_is_due(
-        &mut self,
-        now: Cycle,
-        reply: Option<&Reply>,
-        cache: &mut impl DataCache,
-    ) {
-        self.take_data(now, reply, cache);
+    pub fn tick_what_is_due(&mut self, now: Cycle, cache: &mut impl DataCache) {
+        if self.next_data <= now {
+            self.take_data(now, cache);
+        }
         if self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
             self.work(now, cache);
-        } else {
-            self.next_event = self.next_work.min(self.next_data(cache).max(now + 1));
         }
+        self.note_next_event(now, cache);
     }
 
-    /// Replies to the caches, and data to the warps that wait for it.
-    #[inline(always)]
-    fn take_data(&mut self, now: Cycle, reply: Option<&Reply>, cache: &mut impl DataCache) {
-        if let Some(reply) = reply {
-            self.receive(now, reply, cache);
-        }
+    /// Data to the warps that wait for it.
+    #[inline]
+    fn take_data(&mut self, now: Cycle, cache: &mut impl DataCache) {
         for _ in 0..self.releases_per_cycle {
             if cache.next_release() > now {
                 break;
             }
-            let Some(released) = cache.release(now) else { break };
-            let journey = Journey::filled(&released, now);
+            let released = cache.release(now);
+            let Some(released) = &released else { break };
+            let journey = Journey::filled(released, now);
             self.access_done(now, released.waiter.tracker, &journey, true);
         }
-        if let Some((waiter, accesses)) = self.hits.pop(now) {
+        if self.returns.next() > now {
+            return;
+        }
+        if let Some((waiter, accesses)) = self.returns.take_hits(now) {
             for _ in 0..accesses {
                 self.access_done(now, waiter.tracker, &Journey::hit(&waiter, now), false);
             }
         }
-        if let Some(waiter) = self.shared.pop(now) {
+        if let Some(waiter) = self.returns.take_shared(now) {
             self.finish_access(now, waiter.tracker, &Journey::shared(&waiter, now), false);
         }
     }
@@ -271,31 +261,29 @@ impl Sm {
         if self.lsu.is_empty() {
             self.lsu.rest();
         } else {
-            self.tick_lsu(now, cache);
+            self.lsu.tick(now, cache, &mut self.returns);
         }
         self.warps.wake(now);
         let issued = self.issue(now);
         self.lsu_ledger.charge(self.lsu.state, 1);
         self.charged_to = now + 1;
         self.next_work = self.find_next_work(now, issued);
-        self.next_event = self.next_work.min(self.next_data(cache).max(now + 1));
     }
 
-    fn tick_lsu(&mut self, now: Cycle, cache: &mut impl DataCache) {
-        let Sm { lsu, hits, shared, hit_latency, shared_latency, .. } = self;
-        lsu.tick(now, cache, |served| match served {
-            Served::Hit(waiter, accesses) => {
-                hits.push(now + *hit_latency, (waiter, accesses));
-            }
-            Served::Shared(waiter) => {
-                shared.push(now + *shared_latency, waiter);
-            }
-        });
+    /// What was due at `now` is done.
+    #[inline]
+    fn note_next_event(&mut self, now: Cycle, cache: &impl DataCache) {
+        self.next_data = cache.next_release().min(self.returns.next());
+        self.next_event = self.next_work.min(self.next_data.max(now + 1));
     }
 
-    fn receive(&mut self, now: Cycle, reply: &Reply, cache: &mut impl DataCache) {
+    /// A reply arrives, before the rest of cycle `now`.
+    pub fn receive(&mut self, now: Cycle, reply: &Reply, cache: &mut impl DataCache) {
         match reply.kind {
-            ReplyKind::Fill => cache.fill(now, reply),
+            ReplyKind::Fill => {
+                cache.fill(now, reply);
+                self.next_data = self.next_data.min(cache.next_release());
+            }
             ReplyKind::Data => {
                 let waiter = cache.bypass_arrived(reply);
                 let journey = Journey::bypassed(&waiter, &reply.stamps, now);
@@ -365,12 +353,6 @@ impl Sm {
             self.stats.ctas += 1;
             self.note_residency(from);
         }
-    }
-
-    /// When data comes to warps next, unless a reply brings some.
-    #[inline]
-    fn next_data(&self, cache: &impl DataCache) -> Cycle {
-        cache.next_release().min(self.hits.next_visible()).min(self.shared.next_visible())
     }
 
     #[inline]

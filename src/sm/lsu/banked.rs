@@ -1,8 +1,9 @@
 //! A load/store unit in two stages: lines are looked up, then data goes by passes over the banks.
 
-use super::unit::{Entry, Lsu, Served, Stage, Target};
+use super::returns::Returns;
+use super::unit::{Entry, Lsu, Stage, Target};
 use crate::config::machine::RefusalBlocks;
-use crate::parts::{DataCache, Outcome, Waiter};
+use crate::parts::{DataCache, Outcome};
 use crate::stats::LsuReason;
 use crate::units::Cycle;
 
@@ -22,18 +23,13 @@ impl Lsu {
         now: Cycle,
         rates: Rates,
         cache: &mut impl DataCache,
-        mut served: impl FnMut(Served),
+        returns: &mut Returns,
     ) {
         self.look_up(now, rates, cache);
         let looked = self.state != LsuReason::Idle || self.refused.is_some();
-        let (passed, more) = self.pass(now, rates);
-        if !looked && more {
-            self.state = LsuReason::BankConflict;
-        } else if !looked && passed.is_some() {
-            self.state = LsuReason::Serving;
-        }
-        if let Some(passed) = passed {
-            served(passed);
+        let passed = self.pass(now, rates, returns);
+        if !looked {
+            self.state = passed;
         }
     }
 
@@ -78,29 +74,29 @@ impl Lsu {
         }
     }
 
-    /// Makes a pass of the oldest instruction that is due. Gives what has ended with it, and whether any instruction
-    /// has passes left.
-    fn pass(&mut self, now: Cycle, rates: Rates) -> (Option<Served>, bool) {
+    /// Makes a pass of the oldest instruction that is due. Gives what that is in the ledger: serving where an instruction
+    /// has ended with it, and a bank conflict where one has passes left.
+    fn pass(&mut self, now: Cycle, rates: Rates, returns: &mut Returns) -> LsuReason {
         let due = self.first(|entry| self.pass_due(entry).is_some_and(|due| due <= now));
         let Some(place) = due else {
             // An instruction between two of its passes, or one that is not there yet.
             let is_between = |entry: &Entry| entry.stage == Stage::Banks && entry.passed;
-            return (None, self.first(is_between).is_some());
+            let between = self.first(is_between);
+            return if between.is_some() { LsuReason::BankConflict } else { LsuReason::Idle };
         };
         let entry = &mut self.entries[self.order[place]];
         entry.passes -= 1;
         entry.passed = true;
         self.warp_due[usize::from(entry.warp)] = now + rates.pass_interval;
         if entry.passes > 0 {
-            return (None, true);
+            return LsuReason::BankConflict;
         }
-        let waiter = Waiter { accepted: now, ..entry.waiter };
-        let served = match entry.target {
-            Target::Shared => Served::Shared(waiter),
-            Target::Cache(_) => Served::Hit(waiter, entry.hits),
-        };
+        match entry.target {
+            Target::Shared => returns.pass(now, &entry.waiter),
+            Target::Cache(_) => returns.hit(now, &entry.waiter, entry.hits),
+        }
         self.retire(place);
-        (Some(served), false)
+        LsuReason::Serving
     }
 
     /// When an instruction may make its next pass; none where lines are to be looked up first.

@@ -4,8 +4,10 @@ mod banked;
 mod banks;
 mod coalescer;
 mod half_warp;
+mod returns;
 mod unit;
 
 pub use banks::Banks;
 pub use coalescer::AccessList;
-pub use unit::{Lsu, Served, Target};
+pub use returns::Returns;
+pub use unit::{Lsu, Target};

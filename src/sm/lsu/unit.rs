@@ -3,6 +3,7 @@
 
 use super::banked::Rates;
 use super::coalescer::AccessList;
+use super::returns::Returns;
 use crate::config::machine::{L1Config, LsuConfig, LsuStages, RefusalBlocks};
 use crate::parts::{Access, AccessKind, DataCache, Outcome, Refusal, Waiter};
 use crate::ring::Ring;
@@ -57,15 +58,6 @@ impl Entry {
         let atomic_work = self.accesses.atomic_work(number);
         Access { line, bytes, kind, atomic_work, waiter: self.waiter }
     }
-}
-
-/// What the unit did with an access, for its owner to act upon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
-    /// So many accesses of a load hit; their data comes after the hit latency.
-    Hit(Waiter, u16),
-    /// The last pass of a shared-memory instruction is done; its data comes after the latency.
-    Shared(Waiter),
 }
 
 /// The load/store unit of an SM.
@@ -192,7 +184,9 @@ impl Lsu {
 
     /// Takes an instruction out of the queue.
     pub(super) fn retire(&mut self, place: usize) {
-        self.order[place..self.queued].rotate_left(1);
+        for place in place + 1..self.queued {
+            self.order.swap(place - 1, place);
+        }
         self.queued -= 1;
     }
 
@@ -206,23 +200,19 @@ impl Lsu {
         (self.refused, self.state) = (None, LsuReason::Idle);
     }
 
-    /// One cycle. Tells `served` what was served whose data follows after a fixed latency: of the accesses at the
+    /// One cycle. What was served and whose data follows after a fixed latency goes to `returns`: of the accesses at the
     /// tags, and of those that go there without a pipe or to shared memory.
     #[inline]
-    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache, mut served: impl FnMut(Served)) {
+    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
         self.refused = None;
         self.state = LsuReason::Idle;
         if let Some(rates) = self.rates {
-            self.tick_stages(now, rates, cache, &mut served);
+            self.tick_stages(now, rates, cache, returns);
         } else {
-            if self.tag_latency > 0
-                && let Some(from_pipe) = self.tick_pipe(now, cache)
-            {
-                served(from_pipe);
+            if self.tag_latency > 0 {
+                self.tick_pipe(now, cache, returns);
             }
-            if let Some(from_queue) = self.tick_queue(now, cache) {
-                served(from_queue);
-            }
+            self.tick_queue(now, cache, returns);
         }
         if let Some(refusal) = self.refused {
             self.state = match refusal {
@@ -257,6 +247,7 @@ impl Lsu {
     }
 
     /// Offers the cache an access that was not refused, or that may no longer be.
+    #[inline(always)]
     pub(super) fn offer(
         standing: &mut Option<(Refusal, u64)>,
         blocks: RefusalBlocks,
@@ -275,18 +266,19 @@ impl Lsu {
     }
 
     /// Serves the access at the end of the pipe to the tags.
-    fn tick_pipe(&mut self, now: Cycle, cache: &mut impl DataCache) -> Option<Served> {
-        self.pipe.front(now)?;
+    fn tick_pipe(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
+        let Some(access) = self.pipe.front(now).copied() else { return };
         if let Some(refusal) = Self::stands(&self.standing, cache) {
             self.refused = Some(refusal);
-            return None;
+            return;
         }
-        let access = *self.pipe.front(now)?;
         match Self::offer(&mut self.standing, self.refusal_blocks, now, access, cache) {
             Ok(outcome) => {
                 self.pipe.pop(now);
                 self.state = LsuReason::Serving;
-                hit(outcome, access.waiter, now)
+                if outcome == Outcome::Hit {
+                    returns.hit(now, &access.waiter, 1);
+                }
             }
             Err(refusal) => {
                 self.refused = Some(refusal);
@@ -294,54 +286,56 @@ impl Lsu {
                     self.pipe.pop(now);
                     self.pipe.push(now + 1, access);
                 }
-                None
             }
         }
     }
 
     /// Serves the oldest queued instruction: one access or one pass.
-    fn tick_queue(&mut self, now: Cycle, cache: &mut impl DataCache) -> Option<Served> {
+    #[inline]
+    fn tick_queue(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
         if self.queued == 0 {
-            return None;
+            return;
         }
         let blocks = self.refusal_blocks;
         let entry = &mut self.entries[self.order[0]];
         if entry.due > now {
-            return None;
+            return;
         }
-        let (served, total) = match entry.target {
+        let total = match entry.target {
             // Shared memory waits for the accesses before it, so that one result leaves a cycle.
-            Target::Shared if self.refused.is_some() => return None,
+            Target::Shared if self.refused.is_some() => return,
             Target::Shared => {
-                let last = entry.served + 1 == entry.passes;
-                let waiter = Waiter { accepted: now, ..entry.waiter };
-                (last.then_some(Served::Shared(waiter)), entry.passes)
+                if entry.served + 1 == entry.passes {
+                    returns.pass(now, &entry.waiter);
+                }
+                entry.passes
             }
             Target::Cache(kind) => {
-                let total = entry.accesses.len() as u32;
-                if self.tag_latency == 0
-                    && let Some(refusal) = Self::stands(&self.standing, cache)
-                {
-                    // The same access as in the cycle before.
-                    self.refused = Some(refusal);
-                    return None;
-                }
-                let access = entry.next_access(kind);
                 if self.tag_latency > 0 {
-                    self.pipe.try_push(now + self.tag_latency, access).ok()?;
-                    (None, total)
+                    let access = entry.next_access(kind);
+                    if self.pipe.try_push(now + self.tag_latency, access).is_err() {
+                        return;
+                    }
                 } else {
+                    if let Some(refusal) = Self::stands(&self.standing, cache) {
+                        // The same access as in the cycle before.
+                        self.refused = Some(refusal);
+                        return;
+                    }
+                    let access = entry.next_access(kind);
                     match Self::offer(&mut self.standing, blocks, now, access, cache) {
-                        Ok(outcome) => (hit(outcome, access.waiter, now), total),
+                        Ok(Outcome::Hit) => returns.hit(now, &entry.waiter, 1),
+                        Ok(_) => {}
                         Err(refusal) => {
                             self.refused = Some(refusal);
-                            if self.refusal_blocks == RefusalBlocks::Instruction {
+                            if blocks == RefusalBlocks::Instruction {
                                 self.order[..self.queued].rotate_left(1);
                             }
-                            return None;
+                            return;
                         }
                     }
                 }
+                entry.accesses.len() as u32
             }
         };
         entry.served += 1;
@@ -354,7 +348,6 @@ impl Lsu {
         if !more {
             self.retire(0);
         }
-        served
     }
 
     /// The next cycle in which a tick can do more than the last one did, if nothing else changes.
@@ -384,9 +377,4 @@ impl Lsu {
         };
         pipe.min(queue).max(now + 1)
     }
-}
-
-fn hit(outcome: Outcome, waiter: Waiter, now: Cycle) -> Option<Served> {
-    let waiter = Waiter { accepted: now, ..waiter };
-    (outcome == Outcome::Hit).then_some(Served::Hit(waiter, 1))
 }

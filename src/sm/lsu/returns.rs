@@ -1,0 +1,62 @@
+//! Data on its way to the registers after a fixed latency.
+
+use crate::config::Machine;
+use crate::parts::Waiter;
+use crate::ring::Ring;
+use crate::units::Cycle;
+
+/// Accesses that hit, and shared-memory instructions that were served, until their data is there.
+#[derive(Clone, Debug)]
+pub struct Returns {
+    /// Loads with so many accesses that hit.
+    hits: Ring<(Waiter, u16)>,
+    hit_latency: u64,
+    shared: Ring<Waiter>,
+    shared_latency: u64,
+}
+
+impl Returns {
+    /// None.
+    pub fn new(machine: &Machine) -> Self {
+        let hit_latency = machine.l1.hit_latency.cycles();
+        let shared_latency = machine.shared_memory.latency.cycles();
+        Returns {
+            hits: Ring::new(hit_latency as usize + 1),
+            hit_latency,
+            shared: Ring::new(shared_latency as usize + 1),
+            shared_latency,
+        }
+    }
+
+    /// So many accesses of a load have hit at `now`.
+    #[inline]
+    pub(super) fn hit(&mut self, now: Cycle, waiter: &Waiter, accesses: u16) {
+        let waiter = Waiter { accepted: now, ..*waiter };
+        self.hits.push(now + self.hit_latency, (waiter, accesses));
+    }
+
+    /// The last pass of a shared-memory instruction was made at `now`.
+    #[inline]
+    pub(super) fn pass(&mut self, now: Cycle, waiter: &Waiter) {
+        let waiter = Waiter { accepted: now, ..*waiter };
+        self.shared.push(now + self.shared_latency, waiter);
+    }
+
+    /// When the next data is there.
+    #[inline]
+    pub fn next(&self) -> Cycle {
+        self.hits.next_visible().min(self.shared.next_visible())
+    }
+
+    /// A load whose data is there, and how many of its accesses hit.
+    #[inline]
+    pub fn take_hits(&mut self, now: Cycle) -> Option<(Waiter, u16)> {
+        self.hits.pop(now)
+    }
+
+    /// A shared-memory instruction whose data is there.
+    #[inline]
+    pub fn take_shared(&mut self, now: Cycle) -> Option<Waiter> {
+        self.shared.pop(now)
+    }
+}
