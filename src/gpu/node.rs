@@ -47,8 +47,12 @@ pub struct Node {
     room_since: Cycle,
     /// A CTA is promised for that cycle.
     is_promised: bool,
-    /// The SM was busy in the cycle before this one, and in none from it on.
+    /// The SM was busy in the cycle before this one, and in none from it on; while it is busy, a cycle before.
     busy_to: Cycle,
+    /// The SM has room for a CTA.
+    has_room: bool,
+    /// The SM has a CTA, or stores on their way.
+    is_busy: bool,
 }
 
 impl Node {
@@ -66,6 +70,8 @@ impl Node {
             room_since: Cycle(0),
             is_promised: false,
             busy_to: Cycle(0),
+            has_room: false,
+            is_busy: false,
         }
     }
 
@@ -75,6 +81,7 @@ impl Node {
         self.l1.set_ways(residency.l1_ways);
         (self.clock, self.room_since, self.busy_to) = (now, now, now);
         self.is_promised = false;
+        (self.has_room, self.is_busy) = (self.sm.has_room(), false);
     }
 
     /// Cycles before this one are done.
@@ -133,7 +140,7 @@ impl Node {
 
     /// Whether anything happens here within the bounds, as far as known.
     pub fn has_work(&self, bounds: &Bounds) -> bool {
-        let is_stuck = self.sm.is_refused();
+        let is_stuck = self.sm.waits_for_place();
         let event = self.next_event(is_stuck).max(self.clock);
         let is_kept = self.next_leave > event && self.may_find_no_place(event, bounds);
         event < self.end(is_stuck, bounds) && !is_kept
@@ -143,7 +150,7 @@ impl Node {
     #[inline]
     fn end(&self, is_stuck: bool, bounds: &Bounds) -> Cycle {
         let mut end = bounds.replies;
-        if bounds.more_ctas && self.sm.has_room() {
+        if bounds.more_ctas && self.has_room {
             end = end.min(Cycle(self.cta_due().0.saturating_add(1)));
         }
         // A refused access is tried again when a place becomes free, which may not be known yet.
@@ -165,7 +172,7 @@ impl Node {
     pub fn advance(&mut self, bounds: &Bounds) -> usize {
         let mut acts = 0;
         loop {
-            let is_stuck = self.sm.is_refused();
+            let is_stuck = self.sm.waits_for_place();
             let end = self.end(is_stuck, bounds);
             let mut event = self.clock;
             if !bounds.every_cycle {
@@ -191,7 +198,7 @@ impl Node {
     /// it gets a CTA or the kernel ends.
     #[inline]
     fn next_event(&self, is_stuck: bool) -> Cycle {
-        if self.next_reply == Cycle::NEVER && self.sm.is_idle() {
+        if self.next_reply == Cycle::NEVER && !self.is_busy {
             return Cycle::NEVER;
         }
         let leave = if is_stuck { self.next_leave } else { Cycle::NEVER };
@@ -210,10 +217,6 @@ impl Node {
 
     #[inline(always)]
     fn tick(&mut self, now: Cycle, all: bool) {
-        let had_room = self.sm.has_room();
-        if !self.sm.is_idle() {
-            self.busy_to = now + 1;
-        }
         if self.next_reply <= now {
             self.take_reply(now);
         }
@@ -222,10 +225,22 @@ impl Node {
         } else {
             self.sm.tick_what_is_due(now, &mut self.l1);
         }
-        if !had_room && self.sm.has_room() {
-            self.room_since = now;
+        if self.sm.take_residency_changed() {
+            self.note_residency(now);
         }
         self.clock = self.clock.max(now + 1);
+    }
+
+    /// A CTA has ended at `now`, or a store.
+    fn note_residency(&mut self, now: Cycle) {
+        let had_room = std::mem::replace(&mut self.has_room, self.sm.has_room());
+        if self.has_room && !had_room {
+            self.room_since = now;
+        }
+        let was_busy = std::mem::replace(&mut self.is_busy, !self.sm.is_idle());
+        if was_busy && !self.is_busy {
+            self.busy_to = now + 1;
+        }
     }
 
     /// Hands the SM the reply that has come.
@@ -254,7 +269,10 @@ impl Node {
         self.finish_idling(at + 1);
         (self.room_since, self.busy_to) = (at + 1, at + 1);
         self.is_promised = false;
-        self.sm.start_cta(at, &mut self.l1, fill)
+        let has_started = self.sm.start_cta(at, &mut self.l1, fill)?;
+        self.sm.take_residency_changed();
+        (self.has_room, self.is_busy) = (self.sm.has_room(), !self.sm.is_idle());
+        Ok(has_started)
     }
 
     /// The kernel has ended before cycle `end`.

@@ -346,6 +346,23 @@ impl DataCache for L1 {
         outcome
     }
 
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.mshrs.is_full()
+    }
+
+    fn refusal(&self, line: LineAddr, bytes: u128) -> Option<Refusal> {
+        let wanted = bytes & self.sectors.whole();
+        match self.tags.find(line) {
+            Place::Absent(None) => Some(Refusal::NoCacheLine),
+            Place::Absent(Some(_)) => Some(Refusal::NoMshrLine),
+            Place::Present(way) if wanted & !self.contents[way.index()].valid != 0 => {
+                Some(Refusal::NoMshrLine)
+            }
+            Place::Present(_) | Place::Reserved(_) => None,
+        }
+    }
+
     fn count_refusals(&mut self, refusal: Refusal, cycles: u64) {
         *match refusal {
             Refusal::NoMerger => &mut self.stats.stall_nomerger,

@@ -94,6 +94,12 @@ pub trait DataCache {
     /// Takes `access`, or refuses it and changes nothing but the count of refusals.
     fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal>;
 
+    /// True when every MSHR entry is taken.
+    fn is_full(&self) -> bool;
+
+    /// Why a load would be refused now that finds its line neither here nor outstanding, when every MSHR entry is taken.
+    fn refusal(&self, line: LineAddr, bytes: u128) -> Option<Refusal>;
+
     /// Counts `cycles` in which an access stood refused for the same reason.
     fn count_refusals(&mut self, refusal: Refusal, cycles: u64);
 

@@ -163,12 +163,13 @@ impl TagArray {
         let first = self.set_of(line) * self.ways;
         let lines = &self.lines[first..first + self.ways];
         let ranks = &self.ranks[first..first + self.ways];
+        if let Some(place) = lines.iter().position(|&other| other == line) {
+            let way = Way((first + place) as u32);
+            let is_reserved = ranks[place] == RESERVED;
+            return if is_reserved { Place::Reserved(way) } else { Place::Present(way) };
+        }
         let (mut least, mut victim) = (RESERVED, 0);
-        for (place, (&other, &rank)) in lines.iter().zip(ranks).enumerate() {
-            if other == line {
-                let way = Way((first + place) as u32);
-                return if rank == RESERVED { Place::Reserved(way) } else { Place::Present(way) };
-            }
+        for (place, &rank) in ranks.iter().enumerate() {
             if rank < least {
                 (least, victim) = (rank, place);
             }

@@ -8,23 +8,33 @@ use crate::stats::{IssueLedger, IssueReason, LatencyLedger, LsuLedger, LsuReason
 use crate::units::Cycle;
 
 /// What a scheduler did in its last cycle, and does until something happens.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Slot {
-    /// It issued, or did not for this reason.
-    Charged(IssueReason),
-    /// It waits for its oldest outstanding access.
-    Memory,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot(IssueReason);
+
+impl Slot {
+    pub const ISSUED: Slot = Slot(IssueReason::Issued);
+    /// It waits for its oldest outstanding access, wherever that is.
+    pub const MEMORY: Slot = Slot(IssueReason::MemoryDram);
+    /// It waits for the load/store unit, for whatever reason.
+    pub const LSU: Slot = Slot(IssueReason::LsuCoalescing);
+
+    /// It did not issue, for a reason that is known at once.
+    pub fn idle(reason: IssueReason) -> Self {
+        debug_assert!(![Slot::MEMORY, Slot::LSU].contains(&Slot(reason)));
+        Slot(reason)
+    }
 }
 
-impl PartialEq for Slot {
-    /// As numbers: what is derived compares case by case, and every scheduler asks in most cycles.
-    #[inline]
-    fn eq(&self, other: &Slot) -> bool {
-        let number = |slot: &Slot| match slot {
-            Slot::Charged(reason) => *reason as u8,
-            Slot::Memory => u8::MAX,
-        };
-        number(self) == number(other)
+/// What it is for a scheduler that the load/store unit, which it waits for, is in this state.
+fn wait_for(state: LsuReason) -> IssueReason {
+    match state {
+        LsuReason::Idle | LsuReason::Serving => IssueReason::LsuServing,
+        LsuReason::NoMerger => IssueReason::LsuNoMerger,
+        LsuReason::NoMshrLine => IssueReason::LsuNoMshrLine,
+        LsuReason::NoCacheLine => IssueReason::LsuNoCacheLine,
+        LsuReason::Coalescing => IssueReason::LsuCoalescing,
+        LsuReason::MissQueue => IssueReason::LsuMissQueue,
+        LsuReason::BankConflict => IssueReason::LsuBankConflict,
     }
 }
 
@@ -43,8 +53,15 @@ impl Sm {
         if let Some(refusal) = self.lsu.refused {
             cache.count_refusals(refusal, cycles);
         }
-        self.lsu_ledger.charge(self.standing_lsu_state(), cycles);
+        self.charge_lsu(self.standing_lsu_state(), cycles);
         self.charged_to = until;
+    }
+
+    /// Charges so many cycles of the load/store unit, and those of the schedulers that wait for it.
+    #[inline]
+    pub(super) fn charge_lsu(&mut self, state: LsuReason, cycles: u64) {
+        self.lsu_ledger.charge(state, cycles);
+        self.lsu_waits.charge(state, cycles * self.waiting_for_lsu);
     }
 
     /// A warp or a CTA has come or gone: who is there from cycle `from` on. Who was before is counted.
@@ -68,22 +85,30 @@ impl Sm {
     #[inline]
     pub(super) fn set_slot(&mut self, now: Cycle, scheduler: usize, slot: Slot) {
         if self.sub_cores[scheduler].slot != slot {
-            self.charge_slot(scheduler, now);
-            self.sub_cores[scheduler].slot = slot;
-            if slot == Slot::Memory {
-                self.outstanding.begin_wait(scheduler, now);
-            }
+            self.change_slot(now, scheduler, slot);
         }
     }
 
-    /// Charges what `scheduler` has done, up to `now`.
+    #[inline(never)]
+    fn change_slot(&mut self, now: Cycle, scheduler: usize, slot: Slot) {
+        self.charge_slot(scheduler, now);
+        self.sub_cores[scheduler].slot = slot;
+        match slot {
+            Slot::MEMORY => self.outstanding.begin_wait(scheduler, now),
+            Slot::LSU => self.waiting_for_lsu += 1,
+            _ => {}
+        }
+    }
+
+    /// Charges what `scheduler` has done, up to `now`, where that ends.
     #[inline]
     fn charge_slot(&mut self, scheduler: usize, now: Cycle) {
         let SubCore { slot, since, .. } = &mut self.sub_cores[scheduler];
         let since = std::mem::replace(since, now);
         match *slot {
-            Slot::Charged(reason) => self.issue_ledger.charge(reason, now - since),
-            Slot::Memory => self.outstanding.end_wait(scheduler, now),
+            Slot::MEMORY => self.outstanding.end_wait(scheduler, now),
+            Slot::LSU => self.waiting_for_lsu -= 1,
+            Slot(reason) => self.issue_ledger.charge(reason, now - since),
         }
     }
 
@@ -94,6 +119,10 @@ impl Sm {
         for scheduler in 0..self.sub_cores.len() {
             self.charge_slot(scheduler, end);
         }
+        for &state in LsuReason::ALL {
+            self.issue_ledger.charge(wait_for(state), self.lsu_waits.part(state));
+        }
+        self.lsu_waits = LsuLedger::default();
     }
 
     /// Issue ledger (parts only: the total is the owner's), load/store ledger (likewise), latency ledger

@@ -14,8 +14,8 @@ use super::warps::Warps;
 use crate::config::Machine;
 use crate::config::machine::{LoadsLook, Segment, line_bits};
 use crate::isa::Cta;
-use crate::parts::{DataCache, Reply, ReplyKind};
-use crate::stats::{IssueLedger, LatencyLedger, LsuLedger, LsuReason};
+use crate::parts::{DataCache, Refusal, Reply, ReplyKind};
+use crate::stats::{IssueLedger, LatencyLedger, LsuLedger};
 use crate::units::Cycle;
 
 /// Address rules of the load/store unit.
@@ -47,8 +47,11 @@ pub struct Sm {
     pub(super) sub_cores: Box<[SubCore]>,
     /// The scheduler that has the load/store unit first, where they take turns.
     pub(super) memory_turn: usize,
-    /// What the load/store unit did in the last cycle, when no scheduler could issue; idle, when nobody waited for it.
-    pub(super) standstill: Option<LsuReason>,
+    /// No scheduler could issue in the last cycle, and their slots say why.
+    pub(super) stands_still: bool,
+    /// Schedulers that wait for the load/store unit, and how long they did by its states.
+    pub(super) waiting_for_lsu: u64,
+    pub(super) lsu_waits: LsuLedger,
     pub(super) pipelines: Pipelines,
     pub(super) issue_width: u32,
     pub(super) holds: Holds,
@@ -67,6 +70,7 @@ pub struct Sm {
     /// Warps that are there, and whether a CTA is, since cycle `there_from`.
     pub(super) there: (u64, bool),
     pub(super) there_from: Cycle,
+    residency_changed: bool,
     next_event: Cycle,
     /// When the load/store unit or a scheduler does something next.
     next_work: Cycle,
@@ -93,7 +97,9 @@ impl Sm {
                 .map(|number| SubCore::new(config.policy, number, schedulers, warps))
                 .collect(),
             memory_turn: 0,
-            standstill: None,
+            stands_still: false,
+            waiting_for_lsu: 0,
+            lsu_waits: LsuLedger::default(),
             pipelines: Pipelines::new(&config.arithmetic, schedulers),
             issue_width: config.issue_width.get(),
             holds: Holds {
@@ -121,6 +127,7 @@ impl Sm {
             charged_to: Cycle(0),
             there: (0, false),
             there_from: Cycle(0),
+            residency_changed: false,
             next_event: Cycle::NEVER,
             next_work: Cycle::NEVER,
             next_data: Cycle::NEVER,
@@ -142,7 +149,8 @@ impl Sm {
         self.next_cta_launch = now;
         (self.next_event, self.next_work) = (Cycle::NEVER, Cycle::NEVER);
         self.sub_cores.iter_mut().for_each(|sub_core| sub_core.prepare(now));
-        self.standstill = None;
+        (self.stands_still, self.waiting_for_lsu) = (false, 0);
+        self.residency_changed = false;
     }
 
     /// True when a CTA could start, now or after the launch interval.
@@ -187,10 +195,16 @@ impl Sm {
         self.next_event
     }
 
-    /// True when an access stands refused: it is tried again when a place in the miss queue becomes free.
+    /// True when an access stands refused that is tried again when a place in the miss queue becomes free.
     #[inline]
-    pub fn is_refused(&self) -> bool {
-        self.lsu.refused.is_some()
+    pub fn waits_for_place(&self) -> bool {
+        self.lsu.refused == Some(Refusal::MissQueue)
+    }
+
+    /// True when a CTA has ended, or nothing of one may be left, since it was asked last.
+    #[inline]
+    pub fn take_residency_changed(&mut self) -> bool {
+        std::mem::take(&mut self.residency_changed)
     }
 
     /// True when the next tick may offer the cache an access.
@@ -265,8 +279,9 @@ impl Sm {
         }
         self.warps.wake(now);
         let issued = self.issue(now);
-        self.lsu_ledger.charge(self.lsu.state, 1);
+        self.charge_lsu(self.lsu.state, 1);
         self.charged_to = now + 1;
+        self.lsu.foresee(now + 1, cache);
         self.next_work = self.find_next_work(now, issued);
     }
 
@@ -292,6 +307,7 @@ impl Sm {
             ReplyKind::Ack => {
                 let warp = usize::from(reply.slot);
                 self.stores_in_flight -= 1;
+                self.residency_changed = true;
                 self.warps.pending_stores[warp] -= 1;
                 self.leave_fence_if_done(now, warp);
                 self.end_cta_if_done(self.ctas.of_warp(warp), now);
@@ -351,6 +367,7 @@ impl Sm {
     pub(super) fn end_cta_if_done(&mut self, slot: usize, from: Cycle) {
         if self.ctas.try_end(slot, &self.warps) {
             self.stats.ctas += 1;
+            self.residency_changed = true;
             self.note_residency(from);
         }
     }

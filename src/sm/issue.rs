@@ -11,10 +11,8 @@ use crate::isa::{
     SHARED_WINDOW, Space, WARP,
 };
 use crate::parts::{AccessKind, Waiter};
-use crate::stats::{IssueReason, LsuReason};
+use crate::stats::IssueReason;
 use crate::units::Cycle;
-
-const ISSUED: Slot = Slot::Charged(IssueReason::Issued);
 
 impl Sm {
     /// Lets every scheduler issue; true when one did.
@@ -22,17 +20,16 @@ impl Sm {
     pub(super) fn issue(&mut self, now: Cycle) -> bool {
         let ready = self.warps.ready;
         if ready & !self.warps.wants_memory() == 0 && (ready == 0 || !self.lsu.has_room()) {
-            // Nobody can: whoever is ready waits for the load/store unit. As long as no warp stirs, and that unit does
-            // the same, so do the schedulers.
-            let lsu = if ready == 0 { LsuReason::Idle } else { self.lsu.state };
-            if self.warps.stirred || self.standstill != Some(lsu) {
+            // Nobody can: whoever is ready waits for the load/store unit. As long as no warp stirs, the schedulers do
+            // the same.
+            if self.warps.stirred || !self.stands_still {
                 self.warps.stirred = false;
-                self.standstill = Some(lsu);
+                self.stands_still = true;
                 self.stand_still(now, ready);
             }
             return false;
         }
-        self.standstill = None;
+        self.stands_still = false;
         self.issue_in_turn(now)
     }
 
@@ -53,7 +50,7 @@ impl Sm {
         let mut issued = false;
         for _ in 0..count {
             let slot = self.issue_one(now, number, &mut memory_taken);
-            issued |= slot == ISSUED;
+            issued |= slot == Slot::ISSUED;
             self.set_slot(now, number, slot);
             number = if number + 1 == count { 0 } else { number + 1 };
         }
@@ -62,10 +59,9 @@ impl Sm {
 
     /// A cycle in which no scheduler issues.
     fn stand_still(&mut self, now: Cycle, ready: u64) {
-        let blocked = Slot::Charged(self.lsu_reason());
         for scheduler in 0..self.sub_cores.len() {
             let mask = self.sub_cores[scheduler].warps;
-            let slot = if ready & mask != 0 { blocked } else { self.idle_slot(mask) };
+            let slot = if ready & mask != 0 { Slot::LSU } else { self.idle_slot(mask) };
             self.set_slot(now, scheduler, slot);
         }
     }
@@ -91,13 +87,13 @@ impl Sm {
         let eligible = ready & !blocked;
         if eligible == 0 {
             let blocked = memory_blocked && ready & warps.wants_memory() != 0;
-            return Slot::Charged(if blocked { self.lsu_reason() } else { IssueReason::UnitBusy });
+            return if blocked { Slot::LSU } else { Slot::idle(IssueReason::UnitBusy) };
         }
         let waiting = mask & !(warps.ready | warps.on_arithmetic);
         let candidates = Candidates { eligible, waiting, ages: &warps.ages };
         let Some(warp) = sub_core.scheduler.pick(candidates) else {
             // Two-level: the active set waits for arithmetic.
-            return Slot::Charged(IssueReason::Arithmetic);
+            return Slot::idle(IssueReason::Arithmetic);
         };
         let pairs = self.issue_width > 1;
         self.take_memory(number, warp, memory_taken);
@@ -107,7 +103,7 @@ impl Sm {
             self.issue_warp(now, number, warp, false);
             self.stats.pairs += 1;
         }
-        ISSUED
+        Slot::ISSUED
     }
 
     /// A scheduler takes the load/store unit, if the warp that it has chosen needs it: the next scheduler has it first.
@@ -136,27 +132,15 @@ impl Sm {
     fn idle_slot(&self, mask: u64) -> Slot {
         let warps = &self.warps;
         if warps.computing() & mask != 0 {
-            Slot::Charged(IssueReason::Arithmetic)
+            Slot::idle(IssueReason::Arithmetic)
         } else if warps.passing & mask != 0 {
-            Slot::Charged(IssueReason::LsuServing)
+            Slot::idle(IssueReason::LsuServing)
         } else if warps.on_memory & mask != 0 {
-            Slot::Memory
+            Slot::MEMORY
         } else if (warps.at_barrier | warps.at_fence) & mask != 0 {
-            Slot::Charged(IssueReason::Barrier)
+            Slot::idle(IssueReason::Barrier)
         } else {
-            Slot::Charged(IssueReason::NoWarp)
-        }
-    }
-
-    fn lsu_reason(&self) -> IssueReason {
-        match self.lsu.state {
-            LsuReason::Idle | LsuReason::Serving => IssueReason::LsuServing,
-            LsuReason::NoMerger => IssueReason::LsuNoMerger,
-            LsuReason::NoMshrLine => IssueReason::LsuNoMshrLine,
-            LsuReason::NoCacheLine => IssueReason::LsuNoCacheLine,
-            LsuReason::Coalescing => IssueReason::LsuCoalescing,
-            LsuReason::MissQueue => IssueReason::LsuMissQueue,
-            LsuReason::BankConflict => IssueReason::LsuBankConflict,
+            Slot::idle(IssueReason::NoWarp)
         }
     }
 

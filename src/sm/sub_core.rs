@@ -25,7 +25,7 @@ impl SubCore {
         SubCore {
             scheduler: Scheduler::new(policy),
             warps: (number..warps).step_by(count).fold(0, |mask, warp| mask | 1 << warp),
-            slot: Slot::Charged(IssueReason::NoWarp),
+            slot: Slot::idle(IssueReason::NoWarp),
             since: Cycle(0),
             reads_until: Cycle(0),
         }
@@ -33,6 +33,6 @@ impl SubCore {
 
     /// Begins anew at `now`.
     pub fn prepare(&mut self, now: Cycle) {
-        (self.slot, self.since) = (Slot::Charged(IssueReason::NoWarp), now);
+        (self.slot, self.since) = (Slot::idle(IssueReason::NoWarp), now);
     }
 }

@@ -1,7 +1,7 @@
 //! A load/store unit in two stages: lines are looked up, then data goes by passes over the banks.
 
 use super::returns::Returns;
-use super::unit::{Entry, Lsu, Stage, Target};
+use super::unit::{Entry, Lsu, Stage, Target, stall};
 use crate::config::machine::RefusalBlocks;
 use crate::parts::{DataCache, Outcome};
 use crate::stats::LsuReason;
@@ -42,7 +42,7 @@ impl Lsu {
             return;
         }
         if let Some(refusal) = Self::stands(&self.standing, cache) {
-            self.refused = Some(refusal);
+            (self.refused, self.state) = (Some(refusal), stall(refusal));
             return;
         }
         let total = entry.accesses.len() as u32;
@@ -51,7 +51,7 @@ impl Lsu {
             match Self::offer(&mut self.standing, self.refusal_blocks, now, access, cache) {
                 Ok(outcome) => entry.hits += u16::from(outcome == Outcome::Hit),
                 Err(refusal) => {
-                    self.refused = Some(refusal);
+                    (self.refused, self.state) = (Some(refusal), stall(refusal));
                     if self.refusal_blocks == RefusalBlocks::Instruction {
                         self.order[place..self.queued].rotate_left(1);
                     }

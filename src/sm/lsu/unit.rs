@@ -60,12 +60,25 @@ impl Entry {
     }
 }
 
+/// A refusal in the ledger.
+#[inline]
+pub(super) fn stall(refusal: Refusal) -> LsuReason {
+    match refusal {
+        Refusal::NoMerger => LsuReason::NoMerger,
+        Refusal::NoCacheLine => LsuReason::NoCacheLine,
+        Refusal::NoMshrLine => LsuReason::NoMshrLine,
+        Refusal::MissQueue => LsuReason::MissQueue,
+    }
+}
+
 /// The load/store unit of an SM.
 #[derive(Clone, Debug)]
 pub struct Lsu {
     issue_latency: u64,
     tag_latency: u64,
     pub(super) refusal_blocks: RefusalBlocks,
+    /// The oldest instruction's next access is the one that the cache is offered next.
+    foresees: bool,
     /// In a unit of two stages.
     rates: Option<Rates>,
     /// By warp: when it may make another pass there.
@@ -112,6 +125,9 @@ impl Lsu {
             issue_latency: lsu.issue_latency.cycles(),
             tag_latency,
             refusal_blocks: lsu.refusal_blocks,
+            foresees: lsu.refusal_blocks == RefusalBlocks::Unit
+                && rates.is_none()
+                && tag_latency == 0,
             rates,
             warp_due: vec![Cycle(0); SLOTS].into(),
             entries: vec![entry; queue],
@@ -208,19 +224,31 @@ impl Lsu {
         self.state = LsuReason::Idle;
         if let Some(rates) = self.rates {
             self.tick_stages(now, rates, cache, returns);
-        } else {
-            if self.tag_latency > 0 {
-                self.tick_pipe(now, cache, returns);
-            }
+        } else if self.tag_latency == 0 {
             self.tick_queue(now, cache, returns);
+        } else {
+            self.tick_pipe(now, cache, returns);
+            self.tick_queue(now, cache, returns);
+            // Whatever went into the pipe meanwhile.
+            self.state = self.refused.map_or(self.state, stall);
         }
-        if let Some(refusal) = self.refused {
-            self.state = match refusal {
-                Refusal::NoMerger => LsuReason::NoMerger,
-                Refusal::NoCacheLine => LsuReason::NoCacheLine,
-                Refusal::NoMshrLine => LsuReason::NoMshrLine,
-                Refusal::MissQueue => LsuReason::MissQueue,
-            };
+    }
+
+    /// Whether cycle `next`, the one behind the last tick, brings the refusal of a load for want of an MSHR entry, as far as
+    /// known now. The refusal stands from then on, and nobody needs to see how it comes.
+    #[inline]
+    pub fn foresee(&mut self, next: Cycle, cache: &impl DataCache) {
+        if !cache.is_full() || self.queued == 0 || self.refused.is_some() || !self.foresees {
+            return;
+        }
+        let entry = &self.entries[self.order[0]];
+        let (line, bytes) = entry.accesses.get(entry.served as usize);
+        if entry.target == Target::Cache(AccessKind::Load)
+            && entry.due <= next
+            && let Some(refusal) = cache.refusal(line, bytes)
+        {
+            self.standing = Some((refusal, cache.changes(refusal)));
+            (self.refused, self.state) = (Some(refusal), stall(refusal));
         }
     }
 
@@ -269,7 +297,7 @@ impl Lsu {
     fn tick_pipe(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
         let Some(access) = self.pipe.front(now).copied() else { return };
         if let Some(refusal) = Self::stands(&self.standing, cache) {
-            self.refused = Some(refusal);
+            (self.refused, self.state) = (Some(refusal), stall(refusal));
             return;
         }
         match Self::offer(&mut self.standing, self.refusal_blocks, now, access, cache) {
@@ -281,7 +309,7 @@ impl Lsu {
                 }
             }
             Err(refusal) => {
-                self.refused = Some(refusal);
+                (self.refused, self.state) = (Some(refusal), stall(refusal));
                 if self.refusal_blocks == RefusalBlocks::Instruction {
                     self.pipe.pop(now);
                     self.pipe.push(now + 1, access);
@@ -319,7 +347,7 @@ impl Lsu {
                 } else {
                     if let Some(refusal) = Self::stands(&self.standing, cache) {
                         // The same access as in the cycle before.
-                        self.refused = Some(refusal);
+                        (self.refused, self.state) = (Some(refusal), stall(refusal));
                         return;
                     }
                     let access = entry.next_access(kind);
@@ -327,7 +355,7 @@ impl Lsu {
                         Ok(Outcome::Hit) => returns.hit(now, &entry.waiter, 1),
                         Ok(_) => {}
                         Err(refusal) => {
-                            self.refused = Some(refusal);
+                            (self.refused, self.state) = (Some(refusal), stall(refusal));
                             if blocks == RefusalBlocks::Instruction {
                                 self.order[..self.queued].rotate_left(1);
                             }
