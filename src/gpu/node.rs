@@ -163,9 +163,9 @@ impl Node {
     /// Whether an access may find no place in the miss queue in cycle `now`, as far as known.
     #[inline]
     fn may_find_no_place(&self, now: Cycle, bounds: &Bounds) -> bool {
-        now >= bounds.places
+        self.l1.miss_queue_room() < self.sm.accesses_per_cycle()
+            && now >= bounds.places
             && self.sm.may_access()
-            && self.l1.miss_queue_room() < self.sm.accesses_per_cycle()
     }
 
     /// Advances until a bound is reached; gives the cycles in which anything happened on the way.
@@ -190,6 +190,7 @@ impl Node {
                 return acts;
             }
             self.tick(event, bounds.every_cycle);
+            self.clock = event + 1;
             acts += 1;
         }
     }
@@ -228,7 +229,6 @@ impl Node {
         if self.sm.take_residency_changed() {
             self.note_residency(now);
         }
-        self.clock = self.clock.max(now + 1);
     }
 
     /// A CTA has ended at `now`, or a store.
@@ -256,7 +256,9 @@ impl Node {
     /// What an idle SM had left to do before `end`.
     fn finish_idling(&mut self, end: Cycle) {
         while self.sm.next_event() < end {
-            self.tick(self.sm.next_event(), true);
+            let event = self.sm.next_event();
+            self.tick(event, true);
+            self.clock = self.clock.max(event + 1);
         }
     }
 

@@ -167,9 +167,9 @@ impl Sm {
             return self.end_warp(now, warp);
         };
         let next_issue = match hold {
-            Hold::No => at_once,
+            _ if hold == Hold::No => at_once,
             Hold::Branch if warps.pc(warp) == pc + 1 => now + self.holds.fall_through,
-            Hold::Latency | Hold::Branch => done,
+            Hold::No | Hold::Latency | Hold::Branch => done,
             Hold::Converge => now + self.holds.converge,
             Hold::BlockEnd => now + self.holds.block_end,
         };

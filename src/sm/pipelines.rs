@@ -22,7 +22,7 @@ struct Set {
 /// The pipelines of one port.
 #[derive(Clone, Debug)]
 struct Units {
-    /// The first cycle in which one of them takes an instruction.
+    /// The first cycle in which one of them takes an instruction, or one before in which one did.
     takes_from: Cycle,
     /// How far ahead they take instructions that wait in front of them.
     ahead: u64,
@@ -86,17 +86,16 @@ impl Pipelines {
         let set = &mut self.sets[set];
         let units = &mut set.ports[port as usize];
         let until = now + units.ahead;
-        let (mut start, mut first) = (Cycle::NEVER, Cycle::NEVER);
-        for free in &mut units.free {
-            if start == Cycle::NEVER && *free <= until {
-                start = now.max(*free);
-                *free = start + interval;
-            }
-            first = first.min(*free);
+        let first = units.free.iter().position(|free| *free <= until);
+        let first = first.expect("an eligible warp has a pipeline");
+        let start = now.max(units.free[first]);
+        units.free[first] = start + interval;
+        if units.free[first + 1..].iter().all(|free| *free > until) {
+            // It was the last one that takes an instruction at `now`.
+            let next = units.free.iter().fold(Cycle::NEVER, |next, free| next.min(*free));
+            units.takes_from = Cycle(next.0.saturating_sub(units.ahead));
+            set.free_from = set.free_from.max(units.takes_from);
         }
-        debug_assert_ne!(start, Cycle::NEVER, "an eligible warp has a pipeline");
-        units.takes_from = Cycle(first.0.saturating_sub(units.ahead));
-        set.free_from = set.free_from.max(units.takes_from);
         start
     }
 }

@@ -79,6 +79,7 @@ pub struct Lsu {
     pub(super) refusal_blocks: RefusalBlocks,
     /// The oldest instruction's next access is the one that the cache is offered next.
     foresees: bool,
+    accesses_per_cycle: usize,
     /// In a unit of two stages.
     rates: Option<Rates>,
     /// By warp: when it may make another pass there.
@@ -128,6 +129,7 @@ impl Lsu {
             foresees: lsu.refusal_blocks == RefusalBlocks::Unit
                 && rates.is_none()
                 && tag_latency == 0,
+            accesses_per_cycle: rates.map_or(1, |rates: Rates| rates.lines as usize),
             rates,
             warp_due: vec![Cycle(0); SLOTS].into(),
             entries: vec![entry; queue],
@@ -154,7 +156,7 @@ impl Lsu {
     /// Accesses that the cache may be offered in one cycle.
     #[inline]
     pub fn accesses_per_cycle(&self) -> usize {
-        self.rates.map_or(1, |rates| rates.lines as usize)
+        self.accesses_per_cycle
     }
 
     /// Data for a warp has come from the L2: when the pass over is that brings it to the registers, where it takes one.
@@ -224,11 +226,14 @@ impl Lsu {
         self.state = LsuReason::Idle;
         if let Some(rates) = self.rates {
             self.tick_stages(now, rates, cache, returns);
-        } else if self.tag_latency == 0 {
-            self.tick_queue(now, cache, returns);
-        } else {
+            return;
+        }
+        let has_pipe = self.tag_latency > 0;
+        if has_pipe {
             self.tick_pipe(now, cache, returns);
-            self.tick_queue(now, cache, returns);
+        }
+        self.tick_queue(now, cache, returns);
+        if has_pipe {
             // Whatever went into the pipe meanwhile.
             self.state = self.refused.map_or(self.state, stall);
         }
