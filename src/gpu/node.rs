@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::isa::Cta;
 use crate::l1::L1;
 use crate::parts::Request;
+use crate::ring::Ring;
 use crate::sm::{Program, Residency, Sm};
 use crate::units::Cycle;
 
@@ -35,10 +36,8 @@ pub struct Node {
     inbox: VecDeque<Coming>,
     /// The cycle of the first of them; never when there is none.
     next_reply: Cycle,
-    /// When requests at the front of the miss queue leave it for the network, as far as known.
-    leaves: VecDeque<Cycle>,
-    /// The first of these; never when none is known.
-    next_leave: Cycle,
+    /// Requests at the front of the miss queue that leave it for the network, seen when they do, as far as known.
+    leaves: Ring<()>,
     /// Requests at the front of the miss queue that the request network knows of.
     exported: usize,
     /// Cycles before this one are done.
@@ -63,8 +62,7 @@ impl Node {
             l1: L1::new(&machine.l1, number as u16),
             inbox: VecDeque::with_capacity(EVENTS),
             next_reply: Cycle::NEVER,
-            leaves: VecDeque::with_capacity(EVENTS),
-            next_leave: Cycle::NEVER,
+            leaves: Ring::new(machine.l1.miss_queue.size()),
             exported: 0,
             clock: Cycle(0),
             room_since: Cycle(0),
@@ -142,7 +140,7 @@ impl Node {
     pub fn has_work(&self, bounds: &Bounds) -> bool {
         let is_stuck = self.sm.waits_for_place();
         let event = self.next_event(is_stuck).max(self.clock);
-        let is_kept = self.next_leave > event && self.may_find_no_place(event, bounds);
+        let is_kept = self.leaves.next_visible() > event && self.may_find_no_place(event, bounds);
         event < self.end(is_stuck, bounds) && !is_kept
     }
 
@@ -154,7 +152,7 @@ impl Node {
             end = end.min(Cycle(self.cta_due().0.saturating_add(1)));
         }
         // A refused access is tried again when a place becomes free, which may not be known yet.
-        if is_stuck && self.next_leave == Cycle::NEVER && self.l1.is_miss_queue_full() {
+        if is_stuck && self.leaves.is_empty() && self.l1.is_miss_queue_full() {
             end = end.min(bounds.places);
         }
         end
@@ -182,7 +180,7 @@ impl Node {
                 self.clock = self.clock.max(end);
                 return acts;
             }
-            if self.next_leave <= event {
+            if self.leaves.next_visible() <= event {
                 self.free_places(event);
             }
             if self.may_find_no_place(event, bounds) {
@@ -202,15 +200,13 @@ impl Node {
         if self.next_reply == Cycle::NEVER && !self.is_busy {
             return Cycle::NEVER;
         }
-        let leave = if is_stuck { self.next_leave } else { Cycle::NEVER };
+        let leave = if is_stuck { self.leaves.next_visible() } else { Cycle::NEVER };
         self.next_reply.min(self.sm.next_event()).min(leave)
     }
 
     /// Takes requests out of the miss queue that have left it by `now`.
     fn free_places(&mut self, now: Cycle) {
-        while self.next_leave <= now {
-            self.leaves.pop_front();
-            self.next_leave = self.leaves.front().copied().unwrap_or(Cycle::NEVER);
+        while self.leaves.pop(now).is_some() {
             self.l1.take_request(now);
             self.exported -= 1;
         }
@@ -313,10 +309,6 @@ impl Node {
     /// Hears when the next request leaves the miss queue.
     #[inline]
     pub fn note_leave(&mut self, cycle: Cycle) {
-        if self.leaves.is_empty() {
-            self.leaves.clear();
-            self.next_leave = cycle;
-        }
-        self.leaves.push_back(cycle);
+        self.leaves.push(cycle, ());
     }
 }

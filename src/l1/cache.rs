@@ -353,13 +353,13 @@ impl DataCache for L1 {
 
     fn refusal(&self, line: LineAddr, bytes: u128) -> Option<Refusal> {
         let wanted = bytes & self.sectors.whole();
-        match self.tags.find(line) {
-            Place::Absent(None) => Some(Refusal::NoCacheLine),
-            Place::Absent(Some(_)) => Some(Refusal::NoMshrLine),
-            Place::Present(way) if wanted & !self.contents[way.index()].valid != 0 => {
+        match self.tags.lookup(line) {
+            Lookup::Absent if !self.tags.has_room(line) => Some(Refusal::NoCacheLine),
+            Lookup::Absent => Some(Refusal::NoMshrLine),
+            Lookup::Present(way) if wanted & !self.contents[way.index()].valid != 0 => {
                 Some(Refusal::NoMshrLine)
             }
-            Place::Present(_) | Place::Reserved(_) => None,
+            Lookup::Present(_) | Lookup::Reserved(_) => None,
         }
     }
 

@@ -177,6 +177,13 @@ impl TagArray {
         Place::Absent((least != RESERVED).then_some(Way((first + victim) as u32)))
     }
 
+    /// True when a way of the set of `line` is not reserved.
+    #[inline]
+    pub fn has_room(&self, line: LineAddr) -> bool {
+        let first = self.set_of(line) * self.ways;
+        self.ranks[first..first + self.ways].iter().any(|&rank| rank != RESERVED)
+    }
+
     /// True when more than one way of the set of `line` is not reserved.
     pub fn can_spare(&self, line: LineAddr) -> bool {
         let first = self.set_of(line) * self.ways;
