@@ -22,7 +22,7 @@ struct Set {
 /// The pipelines of one port.
 #[derive(Clone, Debug)]
 struct Units {
-    /// The first cycle in which one of them takes an instruction, or one before in which one did.
+    /// From this cycle on one of them takes an instruction.
     takes_from: Cycle,
     /// How far ahead they take instructions that wait in front of them.
     ahead: u64,

@@ -324,7 +324,7 @@ impl Lsu {
     }
 
     /// Serves the oldest queued instruction: one access or one pass.
-    #[inline]
+    #[inline(always)]
     fn tick_queue(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
         if self.queued == 0 {
             return;
@@ -384,6 +384,7 @@ impl Lsu {
     }
 
     /// The next cycle in which a tick can do more than the last one did, if nothing else changes.
+    #[inline]
     pub fn next_event(&self, now: Cycle) -> Cycle {
         if self.rates.is_some() {
             return self.next_stage_event(now);
