@@ -46,7 +46,7 @@ pub struct Node {
     room_since: Cycle,
     /// A CTA is promised for that cycle.
     is_promised: bool,
-    /// The SM was busy in the cycle before this one, and in none from it on; while it is busy, a cycle before.
+    /// The SM was busy in the cycle before this one, and in none from it on; of no meaning while it is busy.
     busy_to: Cycle,
     /// The SM has room for a CTA.
     has_room: bool,
@@ -115,7 +115,7 @@ impl Node {
         self.is_promised
     }
 
-    /// The first cycle in which the SM is no longer busy, when it is idle.
+    /// The first cycle in which the SM is no longer busy; only of an idle one.
     pub fn busy_to(&self) -> Cycle {
         self.busy_to
     }

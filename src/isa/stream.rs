@@ -381,6 +381,9 @@ mod tests {
         let expected: Vec<_> = (3..9).map(|pc| (pc, !0)).chain([(3, !0), (4, 1)]).collect();
         assert_eq!(seen, expected);
         assert_eq!(stream.instructions(), 8);
+        let mut cursor = WarpCursor::default();
+        let runs: Vec<_> = std::iter::from_fn(|| cursor.take_run(&stream)).collect();
+        assert_eq!(runs, stream.runs);
     }
 
     #[test]

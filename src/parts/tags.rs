@@ -408,6 +408,26 @@ mod tests {
     }
 
     #[test]
+    fn one_look_tells_what_two_do() {
+        let mut tags = two_ways(Replacement::Lru);
+        assert_eq!(tags.find(LineAddr(4)), Place::Absent(tags.victim(LineAddr(4))));
+        let first = insert(&mut tags, 0);
+        assert_eq!(tags.find(LineAddr(0)), Place::Present(first));
+        let second = tags.victim(LineAddr(4)).unwrap();
+        tags.reserve(second, LineAddr(4));
+        assert_eq!(tags.find(LineAddr(4)), Place::Reserved(second));
+        assert_eq!(
+            (tags.find(LineAddr(8)), tags.has_room(LineAddr(8))),
+            (Place::Absent(Some(first)), true)
+        );
+        tags.reserve(first, LineAddr(8));
+        assert_eq!(
+            (tags.find(LineAddr(12)), tags.has_room(LineAddr(12))),
+            (Place::Absent(None), false)
+        );
+    }
+
+    #[test]
     fn reserved_ways_never_make_room() {
         let mut tags = two_ways(Replacement::Lru);
         for line in [0, 4] {

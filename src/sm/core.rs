@@ -201,7 +201,7 @@ impl Sm {
         self.lsu.refused == Some(Refusal::MissQueue)
     }
 
-    /// True when a CTA has ended, or nothing of one may be left, since it was asked last.
+    /// True when a CTA has ended, or a store was acknowledged, since this was asked last.
     #[inline]
     pub fn take_residency_changed(&mut self) -> bool {
         std::mem::take(&mut self.residency_changed)

@@ -247,11 +247,11 @@ impl Lsu {
             return;
         }
         let entry = &self.entries[self.order[0]];
+        if entry.target != Target::Cache(AccessKind::Load) || entry.due > next {
+            return;
+        }
         let (line, bytes) = entry.accesses.get(entry.served as usize);
-        if entry.target == Target::Cache(AccessKind::Load)
-            && entry.due <= next
-            && let Some(refusal) = cache.refusal(line, bytes)
-        {
+        if let Some(refusal) = cache.refusal(line, bytes) {
             self.standing = Some((refusal, cache.changes(refusal)));
             (self.refused, self.state) = (Some(refusal), stall(refusal));
         }

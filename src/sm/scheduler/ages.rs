@@ -39,3 +39,23 @@ impl Ages {
         oldest
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warp_that_comes_again_is_the_youngest() {
+        let mut ages = Ages::default();
+        for slot in [7, 3, 5, 7] {
+            ages.come(slot);
+        }
+        let mut rest = 1 << 7 | 1 << 3 | 1 << 5;
+        let order = std::iter::from_fn(|| {
+            let oldest = ages.oldest(rest)?;
+            rest &= !(1 << oldest);
+            Some(oldest)
+        });
+        assert_eq!(order.collect::<Vec<_>>(), [3, 5, 7]);
+    }
+}
