@@ -6,7 +6,7 @@ use super::slice::{Fetch, Refusal, SectorFetch, Slice, Waiting};
 use super::stats::L2Stats;
 use crate::config::machine::L2Mode;
 use crate::parts::{
-    DramRequest, FROM_SLICE, Lookup, MshrId, Request, RequestKind, Way, bytes_of, sectors_of,
+    DramRequest, FROM_SLICE, MshrId, Place, Request, RequestKind, Way, bytes_of, sectors_of,
 };
 use crate::units::{Cycle, LineAddr};
 
@@ -39,8 +39,8 @@ impl Slice {
         request: &Request,
     ) -> Result<(), Refusal> {
         let wanted = request.bytes;
-        let (way, fetched) = match self.tags.lookup(line) {
-            Lookup::Present(way) | Lookup::Reserved(way) if *self.valid(way) & wanted == wanted => {
+        let (way, fetched) = match self.tags.find(line) {
+            Place::Present(way) | Place::Reserved(way) if *self.valid(way) & wanted == wanted => {
                 if self.replies.is_full() {
                     return Err(Refusal::ReplyQueue);
                 }
@@ -50,16 +50,16 @@ impl Slice {
                 self.reply(now, request);
                 return Ok(());
             }
-            Lookup::Reserved(way) => return self.join(now, line, way, request),
+            Place::Reserved(way) => return self.join(now, line, way, request),
             // The sectors that are missing, or were written in part, are fetched around the rest.
-            Lookup::Present(way) => {
+            Place::Present(way) => {
                 self.can_spare(line)?;
                 let fetched = self.sectors.around(wanted & !*self.valid(way));
                 self.room_for_fetch(line, fetched, 0)?;
                 (way, fetched)
             }
-            Lookup::Absent => {
-                let way = self.tags.victim(line).ok_or(Refusal::NoCacheLine)?;
+            Place::Absent(way) => {
+                let way = way.ok_or(Refusal::NoCacheLine)?;
                 self.can_spare(line)?;
                 let dirty = usize::from(self.tags.is_dirty(way));
                 let fetched = self.sectors.around(wanted);
@@ -211,9 +211,9 @@ impl Slice {
         if self.replies.is_full() {
             return Err(Refusal::ReplyQueue);
         }
-        let (way, is_there) = match self.tags.lookup(line) {
-            Lookup::Present(way) | Lookup::Reserved(way) => (way, true),
-            Lookup::Absent => (self.tags.victim(line).ok_or(Refusal::NoCacheLine)?, false),
+        let (way, is_there) = match self.tags.find(line) {
+            Place::Present(way) | Place::Reserved(way) => (way, true),
+            Place::Absent(way) => (way.ok_or(Refusal::NoCacheLine)?, false),
         };
         // One more dirty way in the set, and perhaps one too many.
         let is_dirty = self.tags.is_dirty(way);

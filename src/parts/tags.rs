@@ -148,13 +148,7 @@ impl TagArray {
     #[inline]
     pub fn victim(&self, line: LineAddr) -> Option<Way> {
         let first = self.set_of(line) * self.ways;
-        let (mut least, mut place) = (RESERVED, 0);
-        for (other, &rank) in self.ranks[first..first + self.ways].iter().enumerate() {
-            if rank < least {
-                (least, place) = (rank, other);
-            }
-        }
-        (least != RESERVED).then_some(Way((first + place) as u32))
+        first_to_go(&self.ranks[first..first + self.ways]).map(|place| Way((first + place) as u32))
     }
 
     /// What [`TagArray::lookup`] and [`TagArray::victim`] tell, in one.
@@ -165,23 +159,17 @@ impl TagArray {
         let ranks = &self.ranks[first..first + self.ways];
         if let Some(place) = lines.iter().position(|&other| other == line) {
             let way = Way((first + place) as u32);
-            let is_reserved = ranks[place] == RESERVED;
+            let is_reserved = ranks[place] >= RESERVED;
             return if is_reserved { Place::Reserved(way) } else { Place::Present(way) };
         }
-        let (mut least, mut victim) = (RESERVED, 0);
-        for (place, &rank) in ranks.iter().enumerate() {
-            if rank < least {
-                (least, victim) = (rank, place);
-            }
-        }
-        Place::Absent((least != RESERVED).then_some(Way((first + victim) as u32)))
+        Place::Absent(first_to_go(ranks).map(|place| Way((first + place) as u32)))
     }
 
     /// True when a way of the set of `line` is not reserved.
     #[inline]
     pub fn has_room(&self, line: LineAddr) -> bool {
         let first = self.set_of(line) * self.ways;
-        self.ranks[first..first + self.ways].iter().any(|&rank| rank != RESERVED)
+        self.ranks[first..first + self.ways].iter().any(|&rank| rank < RESERVED)
     }
 
     /// True when more than one way of the set of `line` is not reserved.
@@ -328,6 +316,18 @@ impl TagArray {
             self.rounds.iter_mut().for_each(|round| round.used = 0);
         }
     }
+}
+
+/// The place of the least rank of a set, if that makes room.
+#[inline]
+fn first_to_go(ranks: &[u64]) -> Option<usize> {
+    let (mut least, mut first) = (RESERVED, 0);
+    for (place, &rank) in ranks.iter().enumerate() {
+        if rank < least {
+            (least, first) = (rank, place);
+        }
+    }
+    (least != RESERVED).then_some(first)
 }
 
 #[cfg(test)]
