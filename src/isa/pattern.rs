@@ -59,7 +59,7 @@ impl Rows {
         are_rows.then_some(Rows { width: width as u32, across, down })
     }
 
-    /// From lane 0 to `lane` [bytes].
+    /// From lane 0 to `lane` `[bytes]`.
     #[inline]
     pub fn offset(&self, lane: usize) -> i64 {
         let row = lane >> self.width.trailing_zeros();
