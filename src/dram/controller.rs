@@ -16,9 +16,9 @@ use super::stats::DramStats;
 /// The controller of one channel.
 #[derive(Clone, Debug)]
 pub struct Controller {
-    pub(super) mapping: Mapping,
+    mapping: Mapping,
     /// Accepted requests on their way to the queue. They hold a place in it already.
-    pub(super) arriving: Ring<Request>,
+    arriving: Ring<Request>,
     pub(super) queue: Queue,
     /// Requests that it takes: places of the queue, and of the way to it, that are free.
     pub(super) room: usize,
@@ -33,19 +33,19 @@ pub struct Controller {
     /// The clock after the last data of all reads, and of all writes, sent so far.
     pub(super) data_end: [Cycle; 2],
     /// Clocks before this one were ticked or skipped.
-    pub(super) passed_to: Cycle,
+    passed_to: Cycle,
     /// From this clock on the queue has been empty, or not empty.
-    pub(super) since: Cycle,
+    since: Cycle,
     /// When requests left the queue less when they entered it, summed up [clocks].
     pub(super) left_less_entered: u64,
     /// A refresh of all banks is due at this clock, or the turn may pass.
     pub(super) interrupt: Cycle,
-    pub(super) burst_bytes: u64,
-    pub(super) block_bytes: u64,
-    pub(super) burst_clocks: u64,
+    burst_bytes: u64,
+    block_bytes: u64,
+    burst_clocks: u64,
     /// From a read's column command, or a write's, to the clock after its last data.
     pub(super) data_delay: [u64; 2],
-    pub(super) latency_in: u64,
+    latency_in: u64,
     pub(super) latency_out: u64,
     pub(super) stats: DramStats,
 }

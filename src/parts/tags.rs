@@ -132,7 +132,12 @@ impl TagArray {
     /// Where `line` stands. Changes nothing.
     #[inline]
     pub fn lookup(&self, line: LineAddr) -> Lookup {
-        let first = self.set_of(line) * self.ways;
+        self.lookup_in(self.set_of(line) * self.ways, line)
+    }
+
+    /// The same, in the set whose ways begin with `first`.
+    #[inline]
+    fn lookup_in(&self, first: usize, line: LineAddr) -> Lookup {
         let mut ways = self.lines[first..first + self.ways].iter();
         let Some(place) = ways.position(|&other| other == line) else { return Lookup::Absent };
         let way = Way((first + place) as u32);
@@ -147,22 +152,30 @@ impl TagArray {
     /// Changes nothing.
     #[inline]
     pub fn victim(&self, line: LineAddr) -> Option<Way> {
-        let first = self.set_of(line) * self.ways;
-        first_to_go(&self.ranks[first..first + self.ways]).map(|place| Way((first + place) as u32))
+        self.victim_in(self.set_of(line) * self.ways)
+    }
+
+    /// The same, in the set whose ways begin with `first`.
+    #[inline]
+    fn victim_in(&self, first: usize) -> Option<Way> {
+        let (mut least, mut victim) = (RESERVED, 0);
+        for (place, &rank) in self.ranks[first..first + self.ways].iter().enumerate() {
+            if rank < least {
+                (least, victim) = (rank, place);
+            }
+        }
+        (least != RESERVED).then_some(Way((first + victim) as u32))
     }
 
     /// What [`TagArray::lookup`] and [`TagArray::victim`] tell, in one.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Place {
         let first = self.set_of(line) * self.ways;
-        let lines = &self.lines[first..first + self.ways];
-        let ranks = &self.ranks[first..first + self.ways];
-        if let Some(place) = lines.iter().position(|&other| other == line) {
-            let way = Way((first + place) as u32);
-            let is_reserved = ranks[place] >= RESERVED;
-            return if is_reserved { Place::Reserved(way) } else { Place::Present(way) };
+        match self.lookup_in(first, line) {
+            Lookup::Present(way) => Place::Present(way),
+            Lookup::Reserved(way) => Place::Reserved(way),
+            Lookup::Absent => Place::Absent(self.victim_in(first)),
         }
-        Place::Absent(first_to_go(ranks).map(|place| Way((first + place) as u32)))
     }
 
     /// True when a way of the set of `line` is not reserved.
@@ -316,18 +329,6 @@ impl TagArray {
             self.rounds.iter_mut().for_each(|round| round.used = 0);
         }
     }
-}
-
-/// The place of the least rank of a set, if that makes room.
-#[inline]
-fn first_to_go(ranks: &[u64]) -> Option<usize> {
-    let (mut least, mut first) = (RESERVED, 0);
-    for (place, &rank) in ranks.iter().enumerate() {
-        if rank < least {
-            (least, first) = (rank, place);
-        }
-    }
-    (least != RESERVED).then_some(first)
 }
 
 #[cfg(test)]

@@ -49,13 +49,8 @@ impl Pieces<'_> {
     /// Adds `length` bytes from `first` on.
     #[inline]
     fn add(&mut self, first: u64, length: u64) {
-        let end = first + length;
-        let mut from = first;
-        while from < end {
-            let segment = from >> self.segment_bits;
-            let to = ((segment + 1) << self.segment_bits).min(end);
-            self.add_to(segment, from, to - from);
-            from = to;
+        for (from, length) in by_segment(first, length, self.segment_bits) {
+            self.add_to(from >> self.segment_bits, from, length);
         }
     }
 
@@ -206,15 +201,22 @@ impl AccessList {
 
     /// All bytes from `first` to `first + length`, without a look at each lane.
     fn group_dense(&mut self, first: u64, length: u64, line_bits: u32, segment_bits: u32) {
-        let end = first + length;
-        let mut from = first;
-        while from < end {
-            let to = (((from >> segment_bits) + 1) << segment_bits).min(end);
-            let wanted = byte_mask(from, to - from, line_bits);
+        for (from, length) in by_segment(first, length, segment_bits) {
+            let wanted = byte_mask(from, length, line_bits);
             self.push(LineAddr::of_byte(from, line_bits), wanted);
-            from = to;
         }
     }
+}
+
+/// The parts of `length` bytes from `first` on that lie in one segment each: where they begin, and their length.
+#[inline]
+fn by_segment(first: u64, length: u64, segment_bits: u32) -> impl Iterator<Item = (u64, u64)> {
+    let (mut from, end) = (first, first + length);
+    std::iter::from_fn(move || {
+        let start = from;
+        from = (((start >> segment_bits) + 1) << segment_bits).min(end);
+        (start < end).then_some((start, from.wrapping_sub(start)))
+    })
 }
 
 /// The bytes `address..address + bytes` as a mask over their line.
