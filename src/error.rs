@@ -1,6 +1,6 @@
 //! One error type: what went wrong, where, what to do about it, and the exit code it deserves.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// The result of everything that can fail.
@@ -87,8 +87,18 @@ impl Error {
     }
 }
 
+/// Writes text without a line break: one in the name of a file is written as it is escaped.
+struct OneLine<'a, 'b>(&'a mut fmt::Formatter<'b>);
+
+impl fmt::Write for OneLine<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write_str(&text.replace('\n', "\\n").replace('\r', "\\r"))
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let f = &mut OneLine(f);
         if let Some(location) = &self.location {
             write!(f, "{}:", location.file.display())?;
             if let Some((line, column)) = location.position {
@@ -112,6 +122,12 @@ impl std::error::Error for Error {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_whose_name_has_two_lines_is_named_in_one() {
+        let error = Error::input("g\n/x\r: no such file").in_file(Path::new("a\n.ron"));
+        assert_eq!(error.to_string(), "a\\n.ron: g\\n/x\\r: no such file");
+    }
 
     #[test]
     fn an_error_is_one_line_with_place_and_hint() {
