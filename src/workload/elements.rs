@@ -34,9 +34,21 @@ pub(super) fn wrap(element: ElementType, value: i32) -> i32 {
 
 /// Writes the low bytes of numbers as the device has them: little-endian.
 pub(super) fn fill(bytes: &mut [u8], element: ElementType, values: impl Iterator<Item = i32>) {
-    for (place, value) in bytes.chunks_exact_mut(element.bytes()).zip(values) {
-        place.copy_from_slice(&value.to_le_bytes()[..place.len()]);
+    match element {
+        ElementType::Int => fill_with(bytes, values, i32::to_le_bytes),
+        ElementType::Short => fill_with(bytes, values, |value| (value as i16).to_le_bytes()),
+        ElementType::Char => fill_with(bytes, values, |value| (value as i8).to_le_bytes()),
     }
+}
+
+/// For each size on its own, so that the loop knows it.
+fn fill_with<const SIZE: usize>(
+    bytes: &mut [u8],
+    values: impl Iterator<Item = i32>,
+    bytes_of: impl Fn(i32) -> [u8; SIZE],
+) {
+    let (places, _) = bytes.as_chunks_mut();
+    places.iter_mut().zip(values).for_each(|(place, value)| *place = bytes_of(value));
 }
 
 /// The elements of a buffer.

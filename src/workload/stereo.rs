@@ -205,12 +205,21 @@ fn disparity(x: usize, y: usize, width: usize, height: usize) -> usize {
 /// all labels of the pixel. From all of them their least is taken away.
 fn message(pixel: &Pixel, but: usize) -> [i32; LABELS] {
     let costs = belief(pixel, but);
-    let message: [i32; LABELS] = std::array::from_fn(|to| {
-        let cost =
-            |(from, cost): (usize, &i32)| cost + (SLOPE * from.abs_diff(to) as i32).min(TRUNCATION);
-        costs.iter().enumerate().map(cost).min().expect("there are labels")
-    });
-    let least = message.into_iter().min().expect("there are labels");
+    let least = |costs: &[i32]| costs.iter().copied().min().expect("there are labels");
+    // From most labels the smoothness cost is the truncation.
+    let mut message = [least(&costs) + TRUNCATION; LABELS];
+    for distance in 0..LABELS {
+        let smoothness = SLOPE * distance as i32;
+        if smoothness >= TRUNCATION {
+            break;
+        }
+        for to in 0..LABELS - distance {
+            let from = to + distance;
+            message[to] = message[to].min(costs[from] + smoothness);
+            message[from] = message[from].min(costs[to] + smoothness);
+        }
+    }
+    let least = least(&message);
     message.map(|cost| cost - least)
 }
 
