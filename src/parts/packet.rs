@@ -126,6 +126,12 @@ impl Stamp {
         if (self.0.wrapping_sub(other.0) as i32) < 0 { other } else { self }
     }
 
+    /// Cycles from `earlier`, which is not later and less than 2^32 cycles away.
+    #[inline]
+    pub fn since(self, earlier: Stamp) -> u64 {
+        u64::from(self.0.wrapping_sub(earlier.0))
+    }
+
     /// The cycle, which lies less than 2^31 cycles before or behind `other`.
     #[inline]
     pub fn near(self, other: Cycle) -> Cycle {

@@ -78,32 +78,31 @@ impl<'a> Journey<'a> {
 
     /// Tells `see` of each stage with its start and end, without a gap.
     #[inline]
-    fn each(&self, mut see: impl FnMut(Stage, Cycle, Cycle)) {
-        let mut from = self.waiter.issued;
+    fn each(&self, mut see: impl FnMut(Stage, Stamp, Stamp)) {
+        let mut from = self.waiter.issued.into();
         let mut until =
-            |stage: Stage, end: Cycle| see(stage, std::mem::replace(&mut from, end), end);
-        until(Stage::Memory(LatencyStage::Lsu), self.waiter.accepted);
+            |stage: Stage, end: Stamp| see(stage, std::mem::replace(&mut from, end), end);
+        until(Stage::Memory(LatencyStage::Lsu), self.waiter.accepted.into());
         let mut last = Stage::Memory(LatencyStage::L1);
         match self.way {
             Way::Hit => {}
             Way::Shared => last = Stage::Shared,
-            Way::Merged(arrived) => until(Stage::Memory(LatencyStage::L1Merged), arrived),
+            Way::Merged(arrived) => until(Stage::Memory(LatencyStage::L1Merged), arrived.into()),
             Way::L2(stamps, arrived) => {
-                let at = |stamp: Stamp| stamp.near(arrived);
-                until(Stage::Memory(LatencyStage::L1), at(stamps.injected));
-                until(Stage::Memory(LatencyStage::RequestNetwork), at(stamps.at_slice));
-                until(Stage::Memory(LatencyStage::L2Queue), at(stamps.looked_up));
+                until(Stage::Memory(LatencyStage::L1), stamps.injected);
+                until(Stage::Memory(LatencyStage::RequestNetwork), stamps.at_slice);
+                until(Stage::Memory(LatencyStage::L2Queue), stamps.looked_up);
                 if stamps.merged_at_l2 {
-                    until(Stage::Memory(LatencyStage::L2Merged), at(stamps.filled));
+                    until(Stage::Memory(LatencyStage::L2Merged), stamps.filled);
                 } else {
-                    until(Stage::Memory(LatencyStage::DramQueue), at(stamps.dram_started));
-                    until(Stage::Memory(LatencyStage::DramService), at(stamps.filled));
+                    until(Stage::Memory(LatencyStage::DramQueue), stamps.dram_started);
+                    until(Stage::Memory(LatencyStage::DramService), stamps.filled);
                 }
-                until(Stage::Memory(LatencyStage::L2), at(stamps.replied));
-                until(Stage::Memory(LatencyStage::ReplyNetwork), arrived);
+                until(Stage::Memory(LatencyStage::L2), stamps.replied);
+                until(Stage::Memory(LatencyStage::ReplyNetwork), arrived.into());
             }
         }
-        until(last, self.done);
+        until(last, self.done.into());
     }
 
     /// Enters the access into the latency ledger: end to end as the total, each stage as a part.
@@ -119,6 +118,7 @@ impl<'a> Journey<'a> {
     /// Splits the cycles `from..to`, in which a scheduler waited for this access, by where it was.
     pub fn explain(&self, from: Cycle, to: Cycle, mut charge: impl FnMut(IssueReason, u64)) {
         self.each(|stage, start, end| {
+            let [start, end] = [start, end].map(|stamp| stamp.near(self.done));
             let cycles = end.min(to).since(start.max(from));
             if cycles > 0 {
                 charge(stage.reason(), cycles);

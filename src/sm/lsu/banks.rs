@@ -40,14 +40,23 @@ impl Banks {
             .sum()
     }
 
-    /// Where every lane has a word of its own, so many words from that of the lane before, or all have the same: the
-    /// common case.
+    /// Whether accesses of `bytes` bytes at both of these addresses, and at any between them, want each bank for one word
+    /// at most.
+    #[inline]
+    fn fit(&self, ends: [u64; 2], bytes: u32) -> bool {
+        let (first, last) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+        let last = last.saturating_add(u64::from(bytes) - 1);
+        (last >> self.word_bits) - (first >> self.word_bits) < 1 << self.bank_bits
+    }
+
+    /// Where all lanes are near each other, or every one has a word of its own, so many words from that of the lane before,
+    /// or all have the same: the common cases.
     fn passes_of_stride(&self, addresses: &LaneAddresses, bytes: u32, word: u32) -> Option<u32> {
         let Shape::Affine { base, stride } = addresses.shape else { return None };
         if addresses.mask == 0 {
             return None;
         }
-        if stride == 0 {
+        if stride == 0 || self.fit([addresses.of(0), addresses.of(WARP - 1)], bytes) {
             return Some(1);
         }
         if !(stride as u32).is_multiple_of(word) || base as u32 % word + bytes > word {

@@ -49,6 +49,10 @@ impl Pieces<'_> {
     /// Adds `length` bytes from `first` on.
     #[inline]
     fn add(&mut self, first: u64, length: u64) {
+        let segment = first >> self.segment_bits;
+        if (first + length - 1) >> self.segment_bits == segment {
+            return self.add_to(segment, first, length);
+        }
         for (from, length) in by_segment(first, length, self.segment_bits) {
             self.add_to(from >> self.segment_bits, from, length);
         }
