@@ -130,10 +130,17 @@ impl<T: Copy + Default> Ring<T> {
     pub fn take(&mut self) -> T {
         debug_assert!(self.len > 0, "an item was taken that is not there");
         let item = self.slots[self.head].item;
-        self.head = self.slot(1);
-        self.len -= 1;
-        self.next = if self.len == 0 { Cycle::NEVER } else { self.slots[self.head].visible };
+        self.discard(1);
         item
+    }
+
+    /// Drops so many of the oldest items, visible or not.
+    #[inline]
+    pub fn discard(&mut self, count: usize) {
+        debug_assert!(count <= self.len, "items are dropped that are not there");
+        self.head = self.slot(count);
+        self.len -= count;
+        self.next = if self.len == 0 { Cycle::NEVER } else { self.slots[self.head].visible };
     }
 
     /// The cycle at which the oldest item can be seen; [`Cycle::NEVER`] when empty.
@@ -168,7 +175,13 @@ impl<T: Copy + Default> Ring<T> {
 
     /// The items, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).map(|offset| &self.slots[self.slot(offset)].item)
+        self.iter_from(0)
+    }
+
+    /// The items, oldest first, without so many that come first.
+    #[inline]
+    pub fn iter_from(&self, first: usize) -> impl Iterator<Item = &T> {
+        (first..self.len).map(|offset| &self.slots[self.slot(offset)].item)
     }
 }
 
@@ -222,6 +235,9 @@ mod tests {
         assert_eq!(ring.pop(Cycle(0)), Some(0));
         assert_eq!(ring.try_push(Cycle(0), 9), Ok(()));
         assert_eq!(ring.iter().copied().collect::<Vec<_>>(), [1, 2, 9]);
+        assert_eq!(ring.iter_from(1).copied().collect::<Vec<_>>(), [2, 9]);
+        ring.discard(2);
+        assert_eq!((ring.len(), ring.pop(Cycle(0))), (1, Some(9)));
     }
 
     #[test]

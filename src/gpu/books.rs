@@ -138,8 +138,8 @@ impl Snapshot {
         let mut snapshot = Snapshot {
             components: Components {
                 l1: front.nodes.iter().map(|node| node.l1.stats().clone()).collect(),
-                request_network: front.requests.stats().clone(),
-                reply_network: memory.replies.stats().clone(),
+                request_network: front.requests.stats(),
+                reply_network: memory.replies.stats(),
                 l2: memory.slices().map(|slice| slice.stats().clone()).collect(),
                 dram: memory.controllers().map(|one| one.stats()).collect(),
                 ..Components::default()

@@ -9,6 +9,10 @@ pub struct Domain {
     /// Ticks in so many core cycles, in lowest terms.
     ticks: Divisor,
     core_cycles: Divisor,
+    /// Ticks in one core cycle, at most.
+    most_ticks: u64,
+    /// Every core cycle has one tick.
+    is_core_clock: bool,
 }
 
 impl Domain {
@@ -17,22 +21,19 @@ impl Domain {
         while b != 0 {
             (a, b) = (b, a % b);
         }
+        let (ticks, core_cycles) = (u64::from(khz / a), u64::from(core_khz / a));
         Domain {
-            ticks: Divisor::new(u64::from(khz / a)),
-            core_cycles: Divisor::new(u64::from(core_khz / a)),
+            ticks: Divisor::new(ticks),
+            core_cycles: Divisor::new(core_cycles),
+            most_ticks: ticks.div_ceil(core_cycles),
+            is_core_clock: ticks == core_cycles,
         }
-    }
-
-    /// True when every core cycle has one tick.
-    #[inline]
-    fn is_core_clock(&self) -> bool {
-        self.ticks.get() == self.core_cycles.get()
     }
 
     /// Ticks of this clock before core cycle `core`: the number of its next tick.
     #[inline]
     pub fn ticks_before(&self, core: Cycle) -> Cycle {
-        if self.is_core_clock() || core == Cycle::NEVER {
+        if self.is_core_clock || core == Cycle::NEVER {
             return core;
         }
         // Narrow numbers are several times as fast, and far enough for any run.
@@ -46,14 +47,15 @@ impl Domain {
     }
 
     /// Ticks in one core cycle, at most.
+    #[inline]
     pub fn most_ticks(&self) -> u64 {
-        self.ticks.get().div_ceil(self.core_cycles.get())
+        self.most_ticks
     }
 
     /// The core cycle in which tick `tick` happens.
     #[inline]
     pub fn core_cycle_of(&self, tick: Cycle) -> Cycle {
-        if self.is_core_clock() || tick == Cycle::NEVER {
+        if self.is_core_clock || tick == Cycle::NEVER {
             return tick;
         }
         // One less than the next tick's time, rounded up.

@@ -35,27 +35,38 @@ impl Partition {
     }
 
     /// Hears of a reply of slice `part`.
+    #[inline]
     pub fn note_leave(&mut self, part: usize, left: Left) {
-        let Station { slice, port, .. } = &mut self.stations[part];
-        let next = match left {
-            Left::Slice(tick) => {
-                port.take(1);
-                let may_wait = slice.exit().note_leave(tick);
-                may_wait.then(|| self.clocks.l2.ticks_before(self.clock).max(tick + 1))
-            }
+        match left {
+            Left::Slice(tick) => self.note_departure(part, tick),
             Left::Input(core) => {
-                port.free_before(self.clock);
-                port.note_leave(core);
-                if self.tells_ahead {
-                    return;
+                self.stations[part].port.note_leave(core);
+                if !self.tells_ahead {
+                    self.note_room(part, core);
                 }
-                let may_wait = self.blocked >> part & 1 == 1;
-                may_wait.then(|| self.clocks.l2.ticks_before(self.clock.max(core + 1)))
             }
-        };
+        }
+    }
+
+    /// Hears that a reply left slice `part` in L2 cycle `tick`.
+    #[inline(never)]
+    fn note_departure(&mut self, part: usize, tick: Cycle) {
+        let Station { slice, port, .. } = &mut self.stations[part];
+        port.take(1);
+        let may_wait = slice.exit().note_leave(tick);
         self.note_blocked(part);
-        if let Some(next) = next {
-            self.wake(part, next);
+        if may_wait {
+            self.wake(part, self.clocks.l2.ticks_before(self.clock).max(tick + 1));
+        }
+    }
+
+    /// Slice `part`, which waits for room in the network where it does not tell ahead, has some after core cycle `core`.
+    #[inline(never)]
+    fn note_room(&mut self, part: usize, core: Cycle) {
+        let may_wait = self.blocked >> part & 1 == 1;
+        self.note_blocked(part);
+        if may_wait {
+            self.wake(part, self.clocks.l2.ticks_before(self.clock.max(core + 1)));
         }
     }
 
@@ -80,7 +91,7 @@ impl Partition {
             let (ready, reply) = if is_uncertain {
                 exit.pop_uncertain()
             } else {
-                let from = self.clocks.l2.ticks_before(port.room_from());
+                let from = self.clocks.l2.ticks_before(port.room_from(1));
                 port.take(1);
                 exit.pop_certain(from)
             };
@@ -94,23 +105,23 @@ impl Partition {
     /// What a slice has for the network goes there, as far as that has room; gives the next L2 cycle in which more may.
     #[inline(never)]
     pub(super) fn send_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
-        self.stations[part].port.free_before(core);
-        self.send_reply(part, now);
+        self.send_reply(part, now, core);
         self.note_blocked(part);
         let station = &self.stations[part];
-        if station.slice.is_reply_for_slice() || station.has_room() {
-            station.slice.reply_ready().max(now + 1)
-        } else if let Some(leave) = station.port.next_leave() {
-            self.clocks.l2.ticks_before(leave + 1).max(now + 1)
-        } else {
-            Cycle::NEVER
+        if station.slice.is_reply_for_slice() {
+            return station.slice.reply_ready().max(now + 1);
+        }
+        match station.room_from() {
+            Cycle::NEVER => Cycle::NEVER,
+            from if from <= core => station.slice.reply_ready().max(now + 1),
+            from => self.clocks.l2.ticks_before(from).max(now + 1),
         }
     }
 
     /// The oldest reply goes to the network, where that has room.
-    fn send_reply(&mut self, part: usize, now: Cycle) {
+    fn send_reply(&mut self, part: usize, now: Cycle, core: Cycle) {
         let station = &mut self.stations[part];
-        if station.slice.is_reply_for_slice() || !station.has_room() {
+        if station.slice.is_reply_for_slice() || station.room_from() > core {
             return;
         }
         let Station { slice, port, departures, .. } = station;

@@ -131,9 +131,9 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
             }
         }
         self.replies.advance(end, slices);
-        for ((partition, part), left) in self.replies.take_left() {
-            self.partitions[partition].note_leave(part, left);
-        }
+        let partitions = &mut *self.partitions;
+        self.replies
+            .tell_left(|(partition, part), left| partitions[partition].note_leave(part, left));
         slices
     }
 

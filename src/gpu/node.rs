@@ -1,9 +1,9 @@
 //! A node: an SM with its L1, and what it knows of the networks. It advances on its own, as far as that goes.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::EVENTS;
+use super::post::push_copy;
 use super::replies::Coming;
 use crate::config::Machine;
 use crate::error::Result;
@@ -13,6 +13,9 @@ use crate::parts::Request;
 use crate::ring::Ring;
 use crate::sm::{Program, Residency, Sm};
 use crate::units::Cycle;
+
+/// Replies that have come and are still kept, at most: it costs less to drop many at a time.
+const KEPT_REPLIES: usize = 64;
 
 /// How far a node may advance.
 #[derive(Clone, Copy, Debug)]
@@ -32,9 +35,10 @@ pub struct Bounds {
 pub struct Node {
     pub sm: Sm,
     pub l1: L1,
-    /// Replies on their way here, with the core cycle from which each can be taken.
-    inbox: VecDeque<Coming>,
-    /// The cycle of the first of them; never when there is none.
+    /// Replies on their way here, with the core cycle from which each can be taken; those before this place were.
+    inbox: Vec<Coming>,
+    taken: usize,
+    /// The cycle of the next one; never when there is none.
     next_reply: Cycle,
     /// Requests at the front of the miss queue that leave it for the network, seen when they do, as far as known.
     leaves: Ring<()>,
@@ -60,7 +64,8 @@ impl Node {
         Node {
             sm: Sm::new(machine),
             l1: L1::new(&machine.l1, number as u16),
-            inbox: VecDeque::with_capacity(EVENTS),
+            inbox: Vec::with_capacity(EVENTS),
+            taken: 0,
             next_reply: Cycle::NEVER,
             leaves: Ring::new(machine.l1.miss_queue.size()),
             exported: 0,
@@ -122,7 +127,7 @@ impl Node {
 
     /// A busy SM is busy in every cycle before this one, at least: until it has the last reply that is known.
     pub fn busy_to_at_least(&self) -> Cycle {
-        let last = self.inbox.back().map_or(self.clock, |coming| coming.at.max(self.clock));
+        let last = self.inbox.last().map_or(self.clock, |coming| coming.at.max(self.clock));
         last + 1
     }
 
@@ -206,10 +211,12 @@ impl Node {
 
     /// Takes requests out of the miss queue that have left it by `now`.
     fn free_places(&mut self, now: Cycle) {
+        let mut left = 0;
         while self.leaves.pop(now).is_some() {
-            self.l1.take_request(now);
-            self.exported -= 1;
+            left += 1;
         }
+        self.l1.drop_requests(left);
+        self.exported -= left;
     }
 
     #[inline(always)]
@@ -242,11 +249,17 @@ impl Node {
     /// Hands the SM the reply that has come.
     #[inline]
     fn take_reply(&mut self, now: Cycle) {
-        if let Some(coming) = self.inbox.front() {
-            self.sm.receive(now, &coming.reply, &mut self.l1);
+        self.sm.receive(now, &self.inbox[self.taken].reply, &mut self.l1);
+        self.taken += 1;
+        if self.taken == self.inbox.len() {
+            // It begins with its first place again: in little storage it stays in the processor's caches.
+            self.inbox.clear();
+            self.taken = 0;
+        } else if self.taken == KEPT_REPLIES {
+            self.inbox.drain(..KEPT_REPLIES);
+            self.taken = 0;
         }
-        self.inbox.pop_front();
-        self.next_reply = self.inbox.front().map_or(Cycle::NEVER, |coming| coming.at);
+        self.next_reply = self.inbox.get(self.taken).map_or(Cycle::NEVER, |coming| coming.at);
     }
 
     /// What an idle SM had left to do before `end`.
@@ -288,22 +301,18 @@ impl Node {
     }
 
     /// Tells `note` of every request in the miss queue that it has not been told of.
-    pub fn export(&mut self, mut note: impl FnMut(Request)) {
-        for request in self.l1.requests().skip(self.exported) {
-            note(*request);
-            self.exported += 1;
-        }
+    pub fn export(&mut self, note: impl FnMut(&Request)) {
+        self.l1.requests_from(self.exported).for_each(note);
+        self.exported = self.l1.queued_requests();
     }
 
     /// Hears of a reply on its way here, after those before it.
     #[inline]
     pub fn expect(&mut self, coming: &Coming) {
         if self.inbox.is_empty() {
-            // It begins with its first place again: in little storage it stays in the processor's caches.
-            self.inbox.clear();
             self.next_reply = coming.at;
         }
-        self.inbox.push_back(*coming);
+        push_copy(coming, &mut self.inbox, |coming| coming);
     }
 
     /// Hears when the next request leaves the miss queue.

@@ -93,6 +93,12 @@ pub(super) fn hand_on<T>(news: &mut Vec<T>, letter: &mut Vec<T>) {
     }
 }
 
+/// Appends what `make` makes of a packet. Pushed as a whole, it would be copied once more, before there is known to be a place.
+#[inline]
+pub(super) fn push_copy<P: Copy, T>(packet: &P, list: &mut Vec<T>, make: impl Fn(P) -> T) {
+    list.extend(std::slice::from_ref(packet).iter().map(|packet| make(*packet)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

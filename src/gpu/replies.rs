@@ -4,6 +4,7 @@ use super::ALL_EVENTS;
 use super::clocks::Clocks;
 use super::handover::{DEPARTURES, Departure};
 use super::partition::Partition;
+use super::post::push_copy;
 use crate::config::Machine;
 use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::Reply;
@@ -89,7 +90,7 @@ pub struct Replies<const WORDS: usize> {
     /// By slice.
     inlets: Box<[Inlet]>,
     /// Slices by the cycle in which the next reply can leave.
-    ready: Calendar<WORDS>,
+    ready: Calendar<Ports<WORDS>>,
     /// Slices whose next reply waits for room.
     waiting: Ports<WORDS>,
     /// For the SMs: replies on their way.
@@ -97,7 +98,7 @@ pub struct Replies<const WORDS: usize> {
     /// By SM: the cycle in which it took its last reply.
     taken: Box<[Cycle]>,
     /// To be told to slices.
-    left: Vec<(usize, Left)>,
+    left: Vec<(u16, Left)>,
     /// Cycles before this one are done.
     clock: Cycle,
     /// Tick in every cycle, whether or not anything can happen.
@@ -130,7 +131,7 @@ impl<const WORDS: usize> Replies<WORDS> {
     }
 
     /// Counters since construction.
-    pub fn stats(&self) -> &NocStats {
+    pub fn stats(&self) -> NocStats {
         self.crossbar.stats()
     }
 
@@ -180,13 +181,13 @@ impl<const WORDS: usize> Replies<WORDS> {
         self.clocks.noc.core_cycle_of(tick + self.crossbar.least_delay())
     }
 
-    /// What slices, as [`Replies::home`] says, are to hear of since the last time.
-    pub fn take_left(&mut self) -> impl Iterator<Item = ((usize, usize), Left)> {
-        let homes = &self.homes;
-        self.left.drain(..).map(|(slice, left)| {
-            let (partition, part) = homes[slice];
-            ((usize::from(partition), usize::from(part)), left)
-        })
+    /// Tells what slices, as [`Replies::home`] says, are to hear of since the last time.
+    #[inline]
+    pub fn tell_left(&mut self, mut tell: impl FnMut((usize, usize), Left)) {
+        for &(slice, left) in &self.left {
+            tell(self.home(slice.into()), left);
+        }
+        self.left.clear();
     }
 
     /// Advances to `end`, before which every reply is known that departs; to the slices' clock at most, when it holds nothing.
@@ -221,8 +222,8 @@ impl<const WORDS: usize> Replies<WORDS> {
             let noc = &clocks.noc;
             crossbar.tick_observed(Cycle(tick), &mut |sent: Sent<'_, Reply>| {
                 let at = noc.core_cycle_of(sent.arrives);
-                coming.push(Coming { reply: *sent.packet, at });
-                left.push((sent.input, Left::Input(now)));
+                push_copy(sent.packet, coming, |reply| Coming { reply, at });
+                left.push((sent.input as u16, Left::Input(now)));
                 if sent.makes_room && waiting.contains(sent.input) {
                     waiting.set(sent.input, false);
                     ready.note(now + 1, sent.input);
@@ -253,7 +254,7 @@ impl<const WORDS: usize> Replies<WORDS> {
                 }
                 let Departure { reply, is_uncertain, shares_port, .. } = departure;
                 if *is_uncertain {
-                    self.left.push((slice, Left::Slice(at)));
+                    self.left.push((slice as u16, Left::Slice(at)));
                 }
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
                 let reply = self.crossbar.push(tick, (slice, sm), data, *shares_port, reply);

@@ -1,11 +1,11 @@
 //! The way from the L1s' miss queues to the L2 slices.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::ALL_EVENTS;
 use super::clocks::Clocks;
 use super::occupancy::Occupancy;
+use super::post::push_copy;
 use crate::config::Machine;
 use crate::l2::Slice;
 use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
@@ -61,30 +61,21 @@ impl Door {
 pub struct Requests<const WORDS: usize> {
     clocks: Clocks,
     map: AddressMap,
+    /// With the miss queues before its inputs.
     crossbar: Crossbar<Request, WORDS>,
-    /// By SM: requests in its miss queue, oldest first.
-    waiting: Box<[VecDeque<Request>]>,
     /// By SM: cycles before this one need to know of no other request.
     known_to: Box<[Cycle]>,
     /// SMs that may have another at all.
     followed: Ports<WORDS>,
-    /// SMs with a request in the miss queue.
-    asking: Ports<WORDS>,
-    /// By SM: the first cycle in which the request at the front of that queue may leave it.
-    may_leave: Box<[Cycle]>,
-    /// Those that the network has room for: the ones whose request may leave in the next cycle, and the others, by the
-    /// cycle in which it may.
-    ready: Ports<WORDS>,
-    later: Calendar<WORDS>,
     /// For the SMs: whose requests left the miss queue, and when.
     pub left: Vec<(u16, Cycle)>,
     doors: Box<[Door]>,
     /// For the slices: requests that arrived.
     pub arrived: Vec<Arrived>,
-    /// Slices to which a request has come that have no place for it.
+    /// Slices to which a request has come, and of which it is not known when they have a place for it.
     full: Ports<WORDS>,
-    /// Slices by the network cycle in which a request comes to them.
-    arrivals: Calendar<WORDS>,
+    /// Slices by the network cycle in which a request comes to them, or finds a place there.
+    arrivals: Calendar<Ports<WORDS>>,
     /// Stores move in pieces of so many bytes.
     store_piece: u32,
     /// What the masks of a store take that does not write all of its pieces [bytes].
@@ -93,8 +84,8 @@ pub struct Requests<const WORDS: usize> {
     clock: Cycle,
     /// The next cycle in which anything happens, as far as known, or less.
     due: Cycle,
-    /// The cycle of the last arrival at a slice.
-    last_arrival: Option<Cycle>,
+    /// Every arrival at a slice so far comes before this cycle.
+    arrived_to: Cycle,
     /// Tick in every cycle, whether or not anything can happen.
     every_cycle: bool,
 }
@@ -106,16 +97,10 @@ impl<const WORDS: usize> Requests<WORDS> {
         Requests {
             clocks,
             map: AddressMap::new(machine),
-            crossbar: Crossbar::to_slices(&machine.noc, sms, slices),
-            waiting: (0..sms)
-                .map(|_| VecDeque::with_capacity(machine.l1.miss_queue.size()))
-                .collect(),
+            crossbar: Crossbar::to_slices(&machine.noc, sms, slices)
+                .with_queues(machine.l1.miss_queue.size()),
             known_to: vec![Cycle(0); sms].into(),
             followed: Ports::default(),
-            asking: Ports::default(),
-            may_leave: vec![Cycle(0); sms].into(),
-            ready: Ports::default(),
-            later: Calendar::default(),
             left: Vec::with_capacity(ALL_EVENTS),
             arrived: Vec::with_capacity(ALL_EVENTS),
             full: Ports::default(),
@@ -125,13 +110,13 @@ impl<const WORDS: usize> Requests<WORDS> {
             mask_bytes: machine.noc.mask_bytes.get(),
             clock: Cycle(0),
             due: Cycle(0),
-            last_arrival: None,
+            arrived_to: Cycle(0),
             every_cycle,
         }
     }
 
     /// Counters since construction.
-    pub fn stats(&self) -> &NocStats {
+    pub fn stats(&self) -> NocStats {
         self.crossbar.stats()
     }
 
@@ -142,36 +127,33 @@ impl<const WORDS: usize> Requests<WORDS> {
 
     /// The cycle of the last arrival at a slice.
     pub fn last_arrival(&self) -> Option<Cycle> {
-        self.last_arrival
+        self.arrived_to.0.checked_sub(1).map(Cycle)
     }
 
     /// True when no request is in a miss queue or in the network.
     pub fn is_empty(&self) -> bool {
-        self.asking.is_empty() && self.crossbar.is_empty()
+        self.crossbar.is_empty()
     }
 
     /// Goes to cycle `now`, before which nothing happened.
     pub fn prepare(&mut self, now: Cycle) {
         debug_assert!(self.is_empty());
         self.clock = now;
-        for sm in 0..self.waiting.len() {
+        for sm in 0..self.known_to.len() {
             self.note_clock(sm, now);
         }
     }
 
     /// Hears of a request in the miss queue of `sm`.
-    pub fn note_request(&mut self, sm: usize, request: Request) {
-        let waiting = &mut self.waiting[sm];
-        if waiting.is_empty() {
-            let may_leave = request.stamps.accepted.near(self.clock) + 1;
-            self.asking.set(sm, true);
-            self.may_leave[sm] = may_leave;
-            if self.crossbar.has_room(sm) {
-                self.later.note(may_leave, sm);
-            }
+    #[inline]
+    pub fn note_request(&mut self, sm: usize, request: &Request) {
+        let may_leave = request.stamps.accepted.near(self.clock) + 1;
+        let slice = self.map.slice(request.line, request.sm);
+        let bytes = request.data_bytes(self.store_piece, self.mask_bytes);
+        let at = self.clocks.noc.ticks_before(may_leave);
+        if self.crossbar.queue(at, (sm, slice), bytes, request) {
             self.due = self.due.min(may_leave);
         }
-        waiting.push_back(request);
     }
 
     /// Hears that cycles of the network before `cycle` need to know of no other request of `sm`.
@@ -181,12 +163,20 @@ impl<const WORDS: usize> Requests<WORDS> {
     }
 
     /// Hears when the next request leaves the input queue of `slice`.
+    #[inline]
     pub fn note_leave(&mut self, slice: usize, leave: Cycle) {
-        let places = &mut self.doors[slice].places;
-        if places.next_leave().is_none() {
-            self.due = self.due.min(leave);
+        self.doors[slice].places.note_leave(leave);
+        if self.full.contains(slice) {
+            self.note_place(slice, leave);
         }
-        places.note_leave(leave);
+    }
+
+    /// A request that waits at `slice` finds a place in cycle `core`.
+    #[inline(never)]
+    fn note_place(&mut self, slice: usize, core: Cycle) {
+        self.full.set(slice, false);
+        self.arrivals.note(self.clocks.noc.ticks_before(core), slice);
+        self.due = self.due.min(core);
     }
 
     /// Advances to `end`, or as far as what the SMs have told allows, and what is known of the slices, whose
@@ -225,10 +215,13 @@ impl<const WORDS: usize> Requests<WORDS> {
         let next = now.0.saturating_add(1);
         let ticks =
             self.clocks.noc.ticks_before(Cycle(next)).since(self.clocks.noc.ticks_before(now));
-        let knows = |(&known_to, waiting): (&Cycle, &VecDeque<Request>)| {
-            known_to > now || waiting.len() as u64 >= ticks.max(1)
-        };
-        self.known_to.iter().zip(&self.waiting).all(knows)
+        if ticks <= 1 && now != Cycle::NEVER {
+            let may_ask = self.followed.without(self.crossbar.queueing());
+            return may_ask.iter().all(|sm| self.known_to[sm] > now);
+        }
+        let queued = |sm| self.crossbar.queued(sm) as u64;
+        let knows = |sm| self.known_to[sm] > now || queued(sm) >= ticks.max(1);
+        (0..self.known_to.len()).all(knows)
     }
 
     /// Whether a request may come to a slice in these ticks that may have no place for it, as far as known.
@@ -246,111 +239,74 @@ impl<const WORDS: usize> Requests<WORDS> {
     /// Finds the next cycle after `now` in which anything happens.
     fn look_ahead(&mut self, now: Cycle, slices: Cycle) {
         let tick = self.crossbar.next_event().min(self.arrivals.next());
-        let leave = if self.ready.is_empty() { self.later.next() } else { now };
-        let mut due = self.clocks.noc.core_cycle_of(tick).min(leave);
-        for number in self.full.iter() {
-            // A place becomes free then, or nothing is known of it.
-            due = due.min(self.doors[number].places.next_leave().unwrap_or(slices));
+        let mut due = self.clocks.noc.core_cycle_of(tick);
+        if !self.full.is_empty() {
+            due = due.min(slices);
         }
         self.due = due.max(now + 1);
     }
 
     fn tick(&mut self, tick: Cycle, now: Cycle) {
-        if self.later.next() <= now {
-            self.ready = self.ready.with(&self.later.take(now));
-        }
-        if !self.ready.is_empty() {
-            self.take_in(tick, now);
-        }
-        let Requests {
-            clocks, crossbar, asking, may_leave, later, arrivals, doors, arrived, ..
-        } = self;
+        let Requests { clocks, crossbar, arrivals, doors, arrived, left, .. } = self;
         let noc = &clocks.noc;
-        let (last_arrival, every_cycle) = (&mut self.last_arrival, self.every_cycle);
-        crossbar.tick_observed(tick, &mut |sent: Sent<'_, Request>| {
-            if sent.makes_room && asking.contains(sent.input) {
-                later.note(may_leave[sent.input], sent.input);
-            }
+        let (arrived_to, every_cycle) = (&mut self.arrived_to, self.every_cycle);
+        let entered = &mut |sm, request: &mut Request| {
+            request.stamps.injected = now.into();
+            left.push((sm as u16, now));
+        };
+        crossbar.tick_with_queues(tick, entered, &mut |sent: Sent<'_, Request>| {
             let door = &mut doors[sent.output];
-            door.places.free_before(now + 1);
-            if !sent.is_first || !door.places.has_room_for(1) || every_cycle {
-                arrivals.note(sent.arrives, sent.output);
+            if !sent.is_first || door.places.room_from(1) > now + 1 || every_cycle {
+                if sent.is_first {
+                    arrivals.note(sent.arrives, sent.output);
+                }
                 return Landing::Waits;
             }
             // It will find a place there: nothing keeps it on its way.
             let tick = sent.arrives.max(door.free_from);
             let cycle = noc.core_cycle_of(tick);
             door.take(tick);
-            arrived.push(Arrived { request: *sent.packet, cycle, slice: sent.output as u16 });
-            *last_arrival = (*last_arrival).max(Some(cycle));
+            let slice = sent.output as u16;
+            push_copy(sent.packet, arrived, |request| Arrived { request, cycle, slice });
+            *arrived_to = (*arrived_to).max(cycle + 1);
             Landing::Expected(door.free_from)
         });
-        if self.arrivals.next() <= tick || !self.full.is_empty() {
+        if self.arrivals.next() <= tick {
             self.hand_out(tick, now);
-        }
-    }
-
-    /// Takes a request of each SM into the network whose turn it is, and finds when it is again.
-    fn take_in(&mut self, tick: Cycle, now: Cycle) {
-        for number in self.ready.iter() {
-            let may_leave = self.may_leave[number];
-            let can_go = self.asking.contains(number) && self.crossbar.has_room(number);
-            if !can_go || may_leave > now {
-                self.ready.set(number, false);
-                if can_go {
-                    self.later.note(may_leave, number);
-                }
-                continue;
-            }
-            let waiting = &mut self.waiting[number];
-            let request = waiting.front().expect("it asks");
-            let slice = self.map.slice(request.line, request.sm);
-            let bytes = request.data_bytes(self.store_piece, self.mask_bytes);
-            let request = self.crossbar.push(tick, (number, slice), bytes, false, request);
-            request.stamps.injected = now.into();
-            waiting.pop_front();
-            self.left.push((number as u16, now));
-            let Some(front) = waiting.front() else {
-                self.ready.set(number, false);
-                self.asking.set(number, false);
-                continue;
-            };
-            let may_leave = front.stamps.accepted.near(now) + 1;
-            self.may_leave[number] = may_leave;
-            if !self.crossbar.has_room(number) {
-                // It is noted again when there is room.
-                self.ready.set(number, false);
-            } else if may_leave > now {
-                self.ready.set(number, false);
-                self.later.note(may_leave, number);
-            }
         }
     }
 
     /// Gives the slices the requests that have come to them, as far as they have places.
     fn hand_out(&mut self, tick: Cycle, now: Cycle) {
-        for number in self.arrivals.take(tick).with(&self.full).iter() {
+        for number in self.arrivals.take(tick).iter() {
             let door = &mut self.doors[number];
             let arrival = self.crossbar.next_arrival(number).max(door.free_from);
             if arrival > tick {
-                // One may be known of more than once, and early.
+                // One may be known of early.
                 if arrival != Cycle::NEVER {
                     self.arrivals.note(arrival, number);
                 }
                 continue;
             }
-            door.places.free_before(now + 1);
-            let has_place = door.places.has_room_for(1);
-            self.full.set(number, !has_place);
-            if has_place {
-                let request = self.crossbar.pop(tick, number).expect("it has arrived");
-                door.take(tick);
-                self.arrived.push(Arrived { request, cycle: now, slice: number as u16 });
-                self.last_arrival = self.last_arrival.max(Some(now));
-                let next = self.crossbar.next_arrival(number);
-                if next != Cycle::NEVER {
-                    self.arrivals.note(next, number);
+            match door.places.room_from(1) {
+                Cycle::NEVER => {
+                    self.full.set(number, true);
+                    continue;
                 }
+                from if from > now + 1 => {
+                    let leave = Cycle(from.0 - 1);
+                    self.arrivals.note(self.clocks.noc.ticks_before(leave), number);
+                    continue;
+                }
+                _ => {}
+            }
+            let request = self.crossbar.pop(tick, number).expect("it has arrived");
+            door.take(tick);
+            self.arrived.push(Arrived { request, cycle: now, slice: number as u16 });
+            self.arrived_to = self.arrived_to.max(now + 1);
+            let next = self.crossbar.next_arrival(number);
+            if next != Cycle::NEVER {
+                self.arrivals.note(next, number);
             }
         }
     }

@@ -70,10 +70,11 @@ impl Station {
         }
     }
 
-    /// Whether the reply network has room for all that leave with the slice's oldest reply.
+    /// From when on the reply network has room for all that leave with the slice's oldest reply; never, as far as that is not
+    /// known.
     #[inline]
-    pub fn has_room(&self) -> bool {
-        self.port.has_room_for(self.slice.replies_at_once())
+    pub fn room_from(&self) -> Cycle {
+        self.port.room_from(self.slice.replies_at_once())
     }
 
     /// Whether a reply may find no room there in a cycle to come.

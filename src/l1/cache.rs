@@ -289,9 +289,10 @@ impl L1 {
         self.miss_queue.push(now, request);
     }
 
-    /// Requests for the interconnect, oldest first.
-    pub fn requests(&self) -> impl Iterator<Item = &Request> {
-        self.miss_queue.iter()
+    /// Requests for the interconnect, oldest first, without so many that come first.
+    #[inline]
+    pub fn requests_from(&self, first: usize) -> impl Iterator<Item = &Request> {
+        self.miss_queue.iter_from(first)
     }
 
     /// How many there are.
@@ -317,6 +318,13 @@ impl L1 {
     pub fn take_request(&mut self, now: Cycle) -> Option<Request> {
         self.changes[Refusal::MissQueue as usize] += 1;
         self.miss_queue.pop(now)
+    }
+
+    /// So many of the oldest requests for the interconnect have left.
+    #[inline]
+    pub fn drop_requests(&mut self, count: usize) {
+        self.changes[Refusal::MissQueue as usize] += count as u64;
+        self.miss_queue.discard(count);
     }
 
     /// True when nothing is outstanding, queued or being released.

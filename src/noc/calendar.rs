@@ -1,42 +1,42 @@
-//! When which ports are to be looked at.
+//! When what is to be looked at.
 
-use super::ports::{MOST_WORDS, Ports};
+use super::ports::Ports;
 use crate::units::Cycle;
 
 /// Days of a calendar: most of what happens at a port is known less far ahead.
 const DAYS: u64 = u64::BITS as u64;
 
-/// Ports by the cycle in which something happens there, so that nobody has to look through all of them for those that are
-/// due. A port may stand in several days, and comes early when its cycle is further away than the last one: whoever takes
-/// it sees whether it is due, and notes it again.
+/// What is noted for the next cycles, so that nobody has to look through everything for what is due. A note may stand in
+/// several days, and comes early when its cycle is further away than the last one: whoever takes it sees whether it is due,
+/// and notes it again.
 #[derive(Clone, Debug)]
-pub struct Calendar<const WORDS: usize = MOST_WORDS> {
+pub struct Calendar<T> {
     /// By cycle, modulo the days.
-    days: Box<[Ports<WORDS>]>,
-    /// Days in which a port stands, a bit each.
+    days: Box<[T; DAYS as usize]>,
+    /// Days in which something stands, a bit each.
     marked: u64,
     /// Cycles before this one are gone. It may be taken more than once: a core cycle has several network cycles on some
     /// machines.
     from: u64,
 }
 
-impl<const WORDS: usize> Default for Calendar<WORDS> {
+impl<T: Copy + Default> Default for Calendar<T> {
     /// Empty.
     fn default() -> Self {
-        Calendar { days: vec![Ports::default(); DAYS as usize].into(), marked: 0, from: 0 }
+        Calendar { days: Box::new([T::default(); DAYS as usize]), marked: 0, from: 0 }
     }
 }
 
-impl<const WORDS: usize> Calendar<WORDS> {
-    /// Something happens at `port` in `cycle`, or in the one that was taken last when that is gone.
+impl<T: Copy + Default> Calendar<T> {
+    /// The day of `cycle`, or of the one that was taken last when that is gone, for a note.
     #[inline]
-    pub fn note(&mut self, cycle: Cycle, port: usize) {
-        let day = cycle.0.clamp(self.from, self.from + (DAYS - 1)) % DAYS;
-        self.days[day as usize].set(port, true);
+    pub fn day(&mut self, cycle: Cycle) -> &mut T {
+        let day = cycle.0.max(self.from).min(self.from + (DAYS - 1)) % DAYS;
         self.marked |= 1 << day;
+        &mut self.days[day as usize]
     }
 
-    /// The next cycle in which a port stands.
+    /// The next cycle for which something is noted.
     #[inline]
     pub fn next(&self) -> Cycle {
         if self.marked == 0 {
@@ -46,21 +46,44 @@ impl<const WORDS: usize> Calendar<WORDS> {
         Cycle(self.from + u64::from(ahead))
     }
 
-    /// Takes the ports that stand in `now` or before.
+    /// Takes what is noted for `now` or before, day by day.
     #[inline]
-    pub fn take(&mut self, now: Cycle) -> Ports<WORDS> {
-        let mut taken = Ports::default();
+    pub fn take_days(&mut self, now: Cycle, mut each: impl FnMut(&T)) {
         loop {
             let next = self.next();
             if next > now {
                 break;
             }
             let day = next.0 % DAYS;
-            taken = taken.with(&self.days[day as usize]);
-            self.days[day as usize] = Ports::default();
+            each(&self.days[day as usize]);
+            self.days[day as usize] = T::default();
             self.marked &= !(1 << day);
         }
         self.from = self.from.max(now.0);
+    }
+
+    /// Takes what was noted for the cycle taken last since then.
+    #[inline]
+    pub fn take_again(&mut self) -> T {
+        let day = self.from % DAYS;
+        self.marked &= !(1 << day);
+        std::mem::take(&mut self.days[day as usize])
+    }
+}
+
+/// Ports by the cycle in which something happens there.
+impl<const WORDS: usize> Calendar<Ports<WORDS>> {
+    /// Something happens at `port` in `cycle`, or in the one that was taken last when that is gone.
+    #[inline]
+    pub fn note(&mut self, cycle: Cycle, port: usize) {
+        self.day(cycle).set(port, true);
+    }
+
+    /// Takes the ports that stand in `now` or before.
+    #[inline]
+    pub fn take(&mut self, now: Cycle) -> Ports<WORDS> {
+        let mut taken = Ports::default();
+        self.take_days(now, |day| taken = taken.with(day));
         taken
     }
 }
@@ -68,10 +91,11 @@ impl<const WORDS: usize> Calendar<WORDS> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noc::MOST_WORDS;
 
     #[test]
     fn ports_come_in_their_cycle_or_early_but_never_late() {
-        let mut calendar = Calendar::<MOST_WORDS>::default();
+        let mut calendar = Calendar::<Ports<MOST_WORDS>>::default();
         assert_eq!(calendar.next(), Cycle::NEVER);
         for (cycle, port) in [(70, 7), (62, 1), (62, 200), (63, 3)] {
             calendar.note(Cycle(cycle), port);
@@ -85,5 +109,9 @@ mod tests {
         assert!(calendar.take(Cycle(1000)).contains(9));
         calendar.note(Cycle(1063), 4);
         assert_eq!(calendar.next(), Cycle(1063));
+        assert!(calendar.take(Cycle(1063)).contains(4));
+        calendar.note(Cycle(3), 5);
+        assert!(calendar.take_again().contains(5));
+        assert_eq!(calendar.next(), Cycle::NEVER);
     }
 }

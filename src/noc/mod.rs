@@ -2,13 +2,17 @@
 
 mod calendar;
 mod crossbar;
+mod input;
 mod output;
+mod packet;
 mod ports;
+mod queues;
 mod stats;
 #[cfg(test)]
 mod tests;
 
 pub use calendar::Calendar;
-pub use crossbar::{Crossbar, Landing, Packet, Sent};
+pub use crossbar::Crossbar;
+pub use packet::{Landing, Packet, Sent};
 pub use ports::{MOST_WORDS, Ports};
 pub use stats::NocStats;

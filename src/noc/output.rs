@@ -1,6 +1,7 @@
 //! An output of a crossbar, and the port that several may share.
 
 use super::ports::Ports;
+use super::stats::NocStats;
 use crate::ring::Ring;
 use crate::units::Cycle;
 
@@ -13,10 +14,16 @@ pub(super) struct Output<L, const WORDS: usize> {
     pub shared_by: Ports<WORDS>,
     /// The input to ask first.
     pub turn: usize,
-    /// It sends no other packet before.
+    /// It can take a packet then; never, when nobody wants it or packets that wait have all places.
+    pub due: Cycle,
+    /// It takes no other packet before; never, as long as packets that wait have all places.
     pub free_from: Cycle,
+    /// It takes no other packet before, whether or not there is a place.
+    pub ready_from: Cycle,
     /// When the last packet that was sent arrives: none overtakes another.
     pub last_arrival: Cycle,
+    /// Of what came here.
+    pub stats: NocStats,
     /// Those that wait until they are taken.
     pub pipe: Ring<L>,
     /// From which cycle on the place of each of the last packets is free that were expected, as many as there are
@@ -32,8 +39,11 @@ impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
             wanted_by: Ports::default(),
             shared_by: Ports::default(),
             turn: 0,
+            due: Cycle::NEVER,
             free_from: Cycle(0),
+            ready_from: Cycle(0),
             last_arrival: Cycle(0),
+            stats: NocStats::default(),
             pipe: Ring::new(places),
             freed: vec![Cycle(0); places].into(),
             next_freed: 0,
@@ -43,8 +53,10 @@ impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
     /// When a place is free for another packet; never, as long as packets that wait have all of them.
     #[inline]
     pub fn place_free_from(&self) -> Cycle {
-        let places = self.freed.len();
-        let waiting = self.pipe.len();
+        let (places, waiting) = (self.freed.len(), self.pipe.len());
+        if waiting == 0 {
+            return self.freed[self.next_freed];
+        }
         if waiting == places {
             return Cycle::NEVER;
         }

@@ -61,17 +61,14 @@ impl<const WORDS: usize> Ports<WORDS> {
         Some(word * WORD + bits.trailing_zeros() as usize)
     }
 
-    /// The lowest member from `from` on, or else the lowest of all.
+    /// The members from `from` on, lowest first, and then those before it.
     #[inline]
-    pub fn next_round(&self, from: usize) -> Option<usize> {
+    pub fn round(&self, from: usize) -> Round<WORDS> {
+        let mut rest = *self;
         if WORDS == 1 {
-            // It cannot be foretold which of the two it is.
-            let all = self.0[0];
-            let later = if from < WORD { all & (!0 << from) } else { 0 };
-            let word = if later != 0 { later } else { all };
-            return (word != 0).then_some(word.trailing_zeros() as usize);
+            rest.0[0] = rest.0[0].rotate_right((from % WORD) as u32);
         }
-        self.next_from(from).or_else(|| self.next_from(0))
+        Round { rest, from }
     }
 
     /// The members, lowest first, as they are now.
@@ -119,6 +116,34 @@ impl<const WORDS: usize> Iterator for Members<WORDS> {
     }
 }
 
+/// The members of a set from one on, and then those before it.
+#[derive(Clone, Debug)]
+pub struct Round<const WORDS: usize> {
+    /// Those that are still to come. A single word is turned so that it begins with the first one.
+    rest: Ports<WORDS>,
+    from: usize,
+}
+
+impl<const WORDS: usize> Iterator for Round<WORDS> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if WORDS == 1 {
+            let bits = &mut self.rest.0[0];
+            if *bits == 0 {
+                return None;
+            }
+            let offset = bits.trailing_zeros() as usize;
+            *bits &= *bits - 1;
+            return Some((self.from + offset) % WORD);
+        }
+        let port = self.rest.next_from(self.from).or_else(|| self.rest.next_from(0))?;
+        self.rest.set(port, false);
+        Some(port)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,23 +155,25 @@ mod tests {
         members.iter().for_each(|&port| ports.set(port, true));
         assert_eq!(ports.iter().collect::<Vec<_>>(), members);
         assert_eq!(ports.next_from(65), Some(130));
-        assert_eq!((ports.next_round(65), ports.next_round(256)), (Some(130), Some(0)));
+        assert_eq!(ports.round(65).collect::<Vec<_>>(), [130, 255, 0, 5, 63, 64]);
+        assert_eq!(ports.round(256).next(), Some(0));
         let mut below = Ports::default();
         [0, 5, 63].iter().for_each(|&port| below.set(port, true));
-        assert_eq!((below.next_round(6), below.next_round(64)), (Some(63), Some(0)));
+        assert_eq!((below.round(6).next(), below.round(64).next()), (Some(63), Some(0)));
         assert_eq!(ports.without(&below).iter().collect::<Vec<_>>(), [64, 130, 255]);
         assert_eq!(ports.without(&below).with(&below), ports);
-        assert_eq!(Ports::<MOST_WORDS>::default().next_round(3), None);
+        assert_eq!(Ports::<MOST_WORDS>::default().round(3).next(), None);
         assert!(ports.contains(255) && !ports.contains(254));
     }
 
     #[test]
     fn a_set_of_one_word_is_gone_through_as_well() {
         let mut ports = Ports::<1>::default();
-        assert_eq!((ports.next_round(0), ports.iter().next()), (None, None));
+        assert_eq!((ports.round(0).next(), ports.iter().next()), (None, None));
         [0, 5, 63].iter().for_each(|&port| ports.set(port, true));
         assert_eq!(ports.iter().collect::<Vec<_>>(), [0, 5, 63]);
-        assert_eq!([6, 1, 64].map(|from| ports.next_round(from)), [Some(63), Some(5), Some(0)]);
+        assert_eq!([6, 1, 64].map(|from| ports.round(from).next()), [Some(63), Some(5), Some(0)]);
+        assert_eq!(ports.round(5).collect::<Vec<_>>(), [5, 63, 0]);
         ports.set(5, false);
         assert!(!ports.contains(5) && ports.contains(63) && !ports.is_empty());
     }

@@ -45,7 +45,7 @@ fn a_packet_arrives_after_its_flits_and_the_latency_and_not_before() {
     assert_eq!(noc.pop(Cycle(19), 1), None);
     assert_eq!(noc.pop(Cycle(20), 1), Some(7));
     assert!(noc.is_empty());
-    assert_eq!(noc.stats(), &NocStats { packets: 1, flits: 5, contention: 0 });
+    assert_eq!(noc.stats(), NocStats { packets: 1, flits: 5, contention: 0 });
 }
 
 #[test]
