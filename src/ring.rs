@@ -60,7 +60,7 @@ impl<T: Copy + Default> Ring<T> {
 
     #[inline]
     fn slot(&self, offset: usize) -> usize {
-        (self.head + offset) & (self.slots.len() - 1)
+        self.head.wrapping_add(offset) & (self.slots.len() - 1)
     }
 
     /// Appends `item`, to be seen from cycle `visible`; gives it back when the queue is full.
@@ -90,8 +90,17 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// As [`Ring::push`], but before the items that are seen later.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, visible: Cycle, item: T) -> &mut T {
+        let last = self.slot(self.len.wrapping_sub(1));
+        if self.len == 0 || self.slots[last].visible <= visible {
+            return self.push(visible, item);
+        }
+        self.insert_before(visible, item)
+    }
+
+    #[inline(never)]
+    fn insert_before(&mut self, visible: Cycle, item: T) -> &mut T {
         self.push(visible, item);
         let mut place = self.len - 1;
         while place > 0 && self.slots[self.slot(place - 1)].visible > visible {

@@ -95,12 +95,25 @@ impl Divisor {
         self.by
     }
 
+    /// Numbers below this one have a [near quotient](Self::near_quotient).
+    #[inline]
+    pub fn near(self) -> u64 {
+        self.near
+    }
+
+    /// Quotient of a number below [`Divisor::near`].
+    #[inline]
+    pub fn near_quotient(self, number: u64) -> u64 {
+        debug_assert!(number < self.near);
+        // The reciprocal is too large by less than 1, so the product by less than 1 / `by`: no quotient is passed.
+        ((u128::from(number) * u128::from(self.reciprocal + 1)) >> 64) as u64
+    }
+
     /// Quotient of `number`.
     #[inline]
     pub fn quotient(self, number: u64) -> u64 {
         if number < self.near {
-            // The reciprocal is too large by less than 1, so the product by less than 1 / `by`: no quotient is passed.
-            return ((u128::from(number) * u128::from(self.reciprocal + 1)) >> 64) as u64;
+            return self.near_quotient(number);
         }
         if self.by == 1 { number } else { self.divide(number).0 }
     }

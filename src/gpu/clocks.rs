@@ -9,10 +9,13 @@ pub struct Domain {
     /// Ticks in so many core cycles, in lowest terms.
     ticks: Divisor,
     core_cycles: Divisor,
-    /// Ticks in one core cycle, at most.
-    most_ticks: u64,
     /// Every core cycle has one tick.
     is_core_clock: bool,
+    /// Core cycles, and ticks, before this one are found at once: far enough for most runs.
+    near_core: u64,
+    near_tick: u64,
+    /// Ticks in one core cycle, at most.
+    most_ticks: u64,
 }
 
 impl Domain {
@@ -22,21 +25,34 @@ impl Domain {
             (a, b) = (b, a % b);
         }
         let (ticks, core_cycles) = (u64::from(khz / a), u64::from(core_khz / a));
+        let (by_ticks, by_core_cycles) = (Divisor::new(ticks), Divisor::new(core_cycles));
         Domain {
-            ticks: Divisor::new(ticks),
-            core_cycles: Divisor::new(core_cycles),
-            most_ticks: ticks.div_ceil(core_cycles),
+            ticks: by_ticks,
+            core_cycles: by_core_cycles,
             is_core_clock: ticks == core_cycles,
+            near_core: by_core_cycles.near() / ticks,
+            near_tick: by_ticks.near() / core_cycles,
+            most_ticks: ticks.div_ceil(core_cycles),
         }
     }
 
     /// Ticks of this clock before core cycle `core`: the number of its next tick.
     #[inline]
     pub fn ticks_before(&self, core: Cycle) -> Cycle {
-        if self.is_core_clock || core == Cycle::NEVER {
+        if self.is_core_clock {
             return core;
         }
-        // Narrow numbers are several times as fast, and far enough for any run.
+        if core.0 < self.near_core {
+            return Cycle(self.core_cycles.near_quotient(core.0 * self.ticks.get()));
+        }
+        self.far_ticks_before(core)
+    }
+
+    #[inline(never)]
+    fn far_ticks_before(&self, core: Cycle) -> Cycle {
+        if core == Cycle::NEVER {
+            return core;
+        }
         Cycle(match core.0.checked_mul(self.ticks.get()) {
             Some(product) => self.core_cycles.quotient(product),
             None => {
@@ -55,10 +71,22 @@ impl Domain {
     /// The core cycle in which tick `tick` happens.
     #[inline]
     pub fn core_cycle_of(&self, tick: Cycle) -> Cycle {
-        if self.is_core_clock || tick == Cycle::NEVER {
+        if self.is_core_clock {
             return tick;
         }
-        // One less than the next tick's time, rounded up.
+        if tick.0 < self.near_tick {
+            // One less than the next tick's time, rounded up.
+            let product = (tick.0 + 1) * self.core_cycles.get();
+            return Cycle(self.ticks.near_quotient(product - 1));
+        }
+        self.far_core_cycle_of(tick)
+    }
+
+    #[inline(never)]
+    fn far_core_cycle_of(&self, tick: Cycle) -> Cycle {
+        if tick == Cycle::NEVER {
+            return tick;
+        }
         Cycle(match (tick.0 + 1).checked_mul(self.core_cycles.get()) {
             Some(product) => self.ticks.quotient(product - 1),
             None => {

@@ -4,38 +4,24 @@
 use super::partition::Partition;
 use super::replies::Left;
 use super::station::{Brought, Station};
-use crate::parts::{FROM_SLICE, Reply};
+use crate::l2::Departure;
+use crate::parts::FROM_SLICE;
 use crate::units::Cycle;
-
-/// A reply that leaves a slice for the reply network. The reply comes first, so that it is copied as it is aligned.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Departure {
-    /// The reply, before it bears the stamp of this.
-    pub reply: Reply,
-    /// The L2 cycle in which it leaves, or the first in which it can.
-    pub ready: Cycle,
-    /// The first, and the slice is to hear when it left.
-    pub is_uncertain: bool,
-    /// It leaves the slice together with the one before it, and reaches another SM.
-    pub shares_port: bool,
-}
-
-/// Departures that the list of a slice has room for at first: more than it makes in one window on most machines.
-pub const DEPARTURES: usize = 64;
 
 impl Partition {
     /// The slices with replies of which the network has not been told, and these.
     #[inline]
     pub fn departures(&mut self) -> impl Iterator<Item = (usize, &mut Vec<Departure>)> {
-        let departed = std::mem::take(&mut self.departed);
+        let (departed, tells_ahead) = (std::mem::take(&mut self.departed), self.tells_ahead);
         let stations = self.stations.iter_mut().enumerate();
         let stations = stations.filter(move |(part, _)| departed >> part & 1 == 1);
-        stations.map(|(part, station)| (part, &mut station.departures))
+        stations.map(move |(part, Station { slice, departures, .. })| {
+            (part, if tells_ahead { slice.exit().told() } else { departures })
+        })
     }
 
     /// Hears of a reply of slice `part`.
-    #[inline]
+    #[inline(always)]
     pub fn note_leave(&mut self, part: usize, left: Left) {
         match left {
             Left::Slice(tick) => self.note_departure(part, tick),
@@ -75,31 +61,10 @@ impl Partition {
     pub(super) fn note_blocked(&mut self, part: usize) {
         let station = &self.stations[part];
         let is_blocked = match self.tells_ahead {
-            true => station.slice.is_in_doubt(self.clocks.l2.most_ticks() as usize),
+            true => station.slice.is_in_doubt(self.most_ticks as usize),
             false => station.may_block(),
         };
         self.blocked = self.blocked & !(1 << part) | u64::from(is_blocked) << part;
-    }
-
-    /// The network hears of the replies of a slice ahead of their time. When they leave is known as long as it has room.
-    #[inline]
-    pub(super) fn tell_replies(&mut self, part: usize) {
-        let Station { slice, port, departures, .. } = &mut self.stations[part];
-        while slice.reply_ready() != Cycle::NEVER {
-            let exit = slice.exit();
-            let is_uncertain = !exit.is_certain() || port.may_lack_room_for(1);
-            let (ready, reply) = if is_uncertain {
-                exit.pop_uncertain()
-            } else {
-                let from = self.clocks.l2.ticks_before(port.room_from(1));
-                port.take(1);
-                exit.pop_certain(from)
-            };
-            departures.push(Departure { reply, ready, is_uncertain, shares_port: false });
-            self.unanswered -= 1;
-        }
-        self.departed |= 1 << part;
-        self.note_blocked(part);
     }
 
     /// What a slice has for the network goes there, as far as that has room; gives the next L2 cycle in which more may.
@@ -142,23 +107,24 @@ impl Partition {
     /// may.
     #[inline]
     pub(super) fn ask_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
-        let station = &mut self.stations[part];
-        station.asks = Cycle::NEVER;
-        if station.slice.next_dram_request().is_none() {
-            return Cycle::NEVER;
-        }
-        if !self.channels[self.channel_of(part)].can_accept() {
-            self.wait_for_dram |= 1 << part;
+        // One that waits for room is told when there is some.
+        let waits = self.wait_for_dram >> part & 1 == 1;
+        if waits || self.stations[part].slice.next_dram_request().is_none() {
             return Cycle::NEVER;
         }
         self.push_to_dram(part, now, core)
     }
 
-    /// As [`Partition::ask_dram`], of a slice that has a request, where there is room.
+    /// As [`Partition::ask_dram`], of a slice that has a request and does not wait.
     #[inline(never)]
-    fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+    pub(super) fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let number = self.channel_of(part);
         let (station, channel) = (&mut self.stations[part], &mut self.channels[number]);
+        station.asks = Cycle::NEVER;
+        if !channel.can_accept() {
+            self.wait_for_dram |= 1 << part;
+            return Cycle::NEVER;
+        }
         let request = station.slice.take_dram_request(now).expect("there is one");
         let more = station.slice.next_dram_request().is_some();
         let sooner = channel.push(self.clocks.dram.ticks_before(core + 1), part, request);

@@ -60,6 +60,8 @@ pub struct Partition {
     pub(super) tells_ahead: bool,
     /// From the making of a reply until it leaves, at least [L2 cycles]; 0 where replies are not told ahead.
     reply_delay: u64,
+    /// Ticks of the L2 in a core cycle, at most.
+    pub(super) most_ticks: u64,
     /// Tick every component in every cycle, whether or not anything can happen.
     every_cycle: bool,
 }
@@ -79,15 +81,15 @@ impl Partition {
         let partitions = Partition::count(machine);
         let count = machine.l2.slices.size() / partitions;
         let channels = machine.dram.channels.size() / partitions;
+        let most_ticks = clocks.l2.most_ticks();
         let stations: Box<[Station]> = (0..count)
-            .map(|part| Station::new(machine, number * count + part, clocks.l2.most_ticks()))
+            .map(|part| Station::new(machine, number * count + part, most_ticks))
             .collect();
         let slice = &stations[0].slice;
         // A reply that could leave in the core cycle in which it is made would need a place of which the network may say no
         // more, and the network could not go on before the slice.
-        let tells_ahead = slice.replies_leave_alone()
-            && slice.reply_delay() >= clocks.l2.most_ticks()
-            && !every_cycle;
+        let tells_ahead =
+            slice.replies_leave_alone() && slice.reply_delay() >= most_ticks && !every_cycle;
         let mut partition = Partition {
             clocks,
             first_look: Slice::first_look(&machine.l2),
@@ -105,6 +107,7 @@ impl Partition {
             left: Vec::with_capacity(EVENTS),
             unanswered: 0,
             clock: Cycle(0),
+            most_ticks,
             every_cycle,
         };
         (0..count).for_each(|part| partition.note_blocked(part));
@@ -128,6 +131,7 @@ impl Partition {
     }
 
     /// Takes a request that the network brought to slice `part` in cycle `core`.
+    #[inline(always)]
     pub fn accept(&mut self, part: usize, core: Cycle, request: &Request) {
         let l2_now = self.clocks.l2.ticks_before(core + 1);
         self.stations[part].slice.accept(l2_now, core, *request);
@@ -197,19 +201,27 @@ impl Partition {
     /// Notes when a slice is due next.
     #[inline]
     fn find_l2_due(&mut self) {
-        let due = self.stations.iter().map(|station| station.due.min(station.asks));
+        let due = self.stations.iter().map(Station::next_look);
         let due = due.fold(Cycle::NEVER, Cycle::min);
         (self.l2_due, self.l2_core) = (due, self.clocks.l2.core_cycle_of(due));
+    }
+
+    /// The channel that is due next, and the command clock.
+    #[inline]
+    fn next_channel(&self) -> (usize, Cycle) {
+        match &*self.channels {
+            [channel] => (0, channel.due_clock()),
+            channels => {
+                let due = channels.iter().map(Channel::due_clock).enumerate();
+                due.min_by_key(|(_, due)| *due).expect("there is a channel")
+            }
+        }
     }
 
     /// Notes when a channel is due next.
     #[inline]
     pub(super) fn find_dram_due(&mut self) {
-        let due = match &*self.channels {
-            [channel] => channel.due_clock(),
-            channels => channels.iter().map(Channel::due_clock).fold(Cycle::NEVER, Cycle::min),
-        };
-        self.dram_core = self.clocks.dram.core_cycle_of(due);
+        self.dram_core = self.clocks.dram.core_cycle_of(self.next_channel().1);
     }
 
     /// How far it may go.
@@ -228,7 +240,7 @@ impl Partition {
     #[inline]
     fn known_to(&self, network: Cycle) -> Cycle {
         // What happens there in one cycle matters in the next; but what leaves a slice does so in the slice's next cycle.
-        let is_same = self.tells_ahead && self.clocks.l2.most_ticks() > 1;
+        let is_same = self.tells_ahead && self.most_ticks > 1;
         if is_same { network } else { network + 1 }
     }
 
@@ -269,18 +281,11 @@ impl Partition {
     }
 
     /// The channels before core cycle `end`, as far as no slice does anything: in a core cycle their clocks come first.
+    #[inline]
     fn advance_dram(&mut self, end: Cycle) {
-        let before = |l2_core: Cycle| if l2_core < end { l2_core + 1 } else { end };
-        let dram = self.clocks.dram;
-        let (mut l2_core, mut to) = (self.l2_core, dram.ticks_before(before(self.l2_core)));
+        let (mut l2_core, mut to) = (self.l2_core, self.dram_to(end));
         loop {
-            let mut number = 0;
-            for other in 1..self.channels.len() {
-                if self.channels[other].due_clock() < self.channels[number].due_clock() {
-                    number = other;
-                }
-            }
-            let tick = self.channels[number].due_clock();
+            let (number, tick) = self.next_channel();
             if tick >= to {
                 break;
             }
@@ -289,14 +294,20 @@ impl Partition {
             self.run_dram(number, tick, if alone { to } else { tick + 1 });
             if self.l2_core < l2_core {
                 // A slice can go on sooner.
-                l2_core = self.l2_core;
-                to = dram.ticks_before(before(l2_core));
+                (l2_core, to) = (self.l2_core, self.dram_to(end));
             }
         }
         self.find_dram_due();
     }
 
+    /// The first command clock that is not before core cycle `end`, or comes after a slice does something.
+    #[inline]
+    fn dram_to(&self, end: Cycle) -> Cycle {
+        self.clocks.dram.ticks_before(if self.l2_core < end { self.l2_core + 1 } else { end })
+    }
+
     /// The ticks of the L2 in core cycle `core` in which a slice is due.
+    #[inline]
     fn tick_l2(&mut self, core: Cycle) {
         debug_assert!(self.dram_core > core && self.l2_core >= core, "time has gone by");
         while self.l2_core <= core {
@@ -308,15 +319,23 @@ impl Partition {
             for part in 0..self.stations.len() {
                 let Station { due, asks, .. } = self.stations[part];
                 if due <= tick {
-                    self.tick_slice(part, tick, core);
+                    match self.tells_ahead {
+                        true => self.tick_slice_ahead(part, tick, core),
+                        false => self.tick_slice(part, tick, core),
+                    }
                 } else if asks <= tick {
-                    let more = self.ask_dram(part, tick, core);
-                    let station = &mut self.stations[part];
-                    station.due = station.slice.next_event(tick + 1).min(more).min(station.due);
+                    self.ask_again(part, tick, core);
                 }
             }
             self.find_l2_due();
         }
+    }
+
+    /// A slice that is not due asks the DRAM, which has room again.
+    fn ask_again(&mut self, part: usize, now: Cycle, core: Cycle) {
+        let more = self.push_to_dram(part, now, core);
+        let station = &mut self.stations[part];
+        station.due = station.next_event(now + 1).min(more).min(station.due);
     }
 
     /// One core cycle: every tick of the other clocks that falls into it, of every component.
@@ -388,18 +407,34 @@ impl Partition {
         }
         let mut due = Cycle::NEVER;
         if self.stations[part].slice.reply_ready() != Cycle::NEVER {
-            match self.tells_ahead {
-                true => self.tell_replies(part),
-                false => due = self.send_replies(part, now, core),
-            }
+            due = self.send_replies(part, now, core);
         }
         if is_paired {
             due = due.min(self.ask_home(part, now)).min(self.stations[part].brought.next_visible());
         }
         due = due.min(self.ask_dram(part, now, core));
-        let Station { data, slice, .. } = &self.stations[part];
-        due = due.min(data.next_visible()).min(slice.next_event(now + 1));
-        self.stations[part].due = due;
+        let station = &mut self.stations[part];
+        station.due = due.min(station.next_event(now + 1));
+    }
+
+    /// The same of one that deals with no other slice, and of whose replies the network is told ahead of their time.
+    #[inline(never)]
+    fn tick_slice_ahead(&mut self, part: usize, now: Cycle, core: Cycle) {
+        let station = &mut self.stations[part];
+        station.bring(now);
+        if station.slice.tick_plain(now, core) {
+            self.left.push((part, core));
+        }
+        let told = station.tell_replies(&self.clocks.l2);
+        if told > 0 {
+            self.unanswered -= told;
+            self.departed |= 1 << part;
+            let is_in_doubt = station.slice.is_in_doubt(self.most_ticks as usize);
+            self.blocked = self.blocked & !(1 << part) | u64::from(is_in_doubt) << part;
+        }
+        let more = self.ask_dram(part, now, core);
+        let station = &mut self.stations[part];
+        station.due = more.min(station.next_event(now + 1));
     }
 
     /// Counts every clock before core cycle `end`.

@@ -2,10 +2,10 @@
 
 use super::ALL_EVENTS;
 use super::clocks::Clocks;
-use super::handover::{DEPARTURES, Departure};
 use super::partition::Partition;
 use super::post::push_copy;
 use crate::config::Machine;
+use crate::l2::{DEPARTURES, Departure};
 use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::Reply;
 use crate::units::Cycle;

@@ -1,9 +1,9 @@
 //! A slice with its doors: to the reply network, to the DRAM and to the slice of the other partition.
 
-use super::handover::{DEPARTURES, Departure};
+use super::clocks::Domain;
 use super::occupancy::Occupancy;
 use crate::config::Machine;
-use crate::l2::Slice;
+use crate::l2::{DEPARTURES, Departure, Slice};
 use crate::ring::Ring;
 use crate::units::Cycle;
 
@@ -28,7 +28,7 @@ pub(super) struct Station {
     pub data: Ring<Brought>,
     /// On its way here from the other one.
     pub brought: Ring<Brought>,
-    /// Replies to be told to the network, in order.
+    /// Replies to be told to the network, in order, where the slice does not hold them until then.
     pub departures: Vec<Departure>,
     /// Its input of the reply network.
     pub port: Occupancy,
@@ -55,6 +55,18 @@ impl Station {
         }
     }
 
+    /// The next L2 cycle in which it is to be looked at.
+    #[inline]
+    pub fn next_look(&self) -> Cycle {
+        self.due.min(self.asks)
+    }
+
+    /// The next L2 cycle from `tick` on in which the slice does anything or is brought data.
+    #[inline]
+    pub fn next_event(&self, tick: Cycle) -> Cycle {
+        self.data.next_visible().min(self.slice.next_event(tick))
+    }
+
     /// Gives the slice what has come from the DRAM by L2 cycle `tick`.
     #[inline]
     pub fn bring(&mut self, tick: Cycle) {
@@ -68,6 +80,25 @@ impl Station {
         while let Some(Brought { slot, piece, started, .. }) = self.brought.pop(tick) {
             self.slice.fill(tick, core, slot, piece, started);
         }
+    }
+
+    /// The network is to hear of the replies of the slice ahead of their time. When they leave is known as long as it has room.
+    /// Gives their number.
+    #[inline]
+    pub fn tell_replies(&mut self, l2: &Domain) -> usize {
+        let mut told = 0;
+        let (exit, port) = (self.slice.exit(), &mut self.port);
+        while exit.ready() != Cycle::NEVER {
+            if !exit.is_certain() || port.may_lack_room_for(1) {
+                exit.tell_uncertain();
+            } else {
+                let from = l2.ticks_before(port.room_from(1));
+                port.take(1);
+                exit.tell_certain(from);
+            }
+            told += 1;
+        }
+        told
     }
 
     /// From when on the reply network has room for all that leave with the slice's oldest reply; never, as far as that is not

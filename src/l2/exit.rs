@@ -4,12 +4,35 @@ use crate::parts::Reply;
 use crate::ring::Ring;
 use crate::units::Cycle;
 
-/// The replies of a slice, oldest first. One may be taken ahead of the cycle in which it leaves; it keeps its place until
-/// then. When that is may be known at once, or the exit hears of it later.
+/// A reply that leaves a slice for the reply network. The reply comes first, so that it is copied as it is aligned.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Departure {
+    /// The reply, before it bears the stamp of this.
+    pub reply: Reply,
+    /// The L2 cycle in which it leaves, or the first in which it can.
+    pub ready: Cycle,
+    /// The first, and the slice is to hear when it left.
+    pub is_uncertain: bool,
+    /// It leaves the slice together with the one before it, and reaches another SM.
+    pub shares_port: bool,
+}
+
+/// Departures that a list has room for at first: more than a slice makes in one window on most machines.
+pub const DEPARTURES: usize = 64;
+
+/// The replies of a slice, oldest first. Each is taken as it leaves, or told ahead of that; then it keeps its place until it
+/// leaves. When that is may be known at once, or the exit hears of it later.
 #[derive(Clone, Debug)]
 pub struct Exit {
-    replies: Ring<Reply>,
-    /// Those that were taken ahead and leave nobody knows when.
+    /// Those before `next` were taken or told.
+    departures: Vec<Departure>,
+    next: usize,
+    /// When the next one is ready; never when there is none.
+    ready: Cycle,
+    /// Places taken.
+    held: usize,
+    /// Those that were told ahead and leave nobody knows when.
     ahead: usize,
     /// When those leave of which it is known.
     leaving: Ring<()>,
@@ -22,7 +45,10 @@ impl Exit {
     /// Empty, for so many replies.
     pub(super) fn new(places: usize) -> Self {
         Exit {
-            replies: Ring::new(places),
+            departures: Vec::with_capacity(DEPARTURES.max(2 * places)),
+            next: 0,
+            ready: Cycle::NEVER,
+            held: 0,
             ahead: 0,
             leaving: Ring::new(places),
             free_from: Cycle(0),
@@ -33,19 +59,19 @@ impl Exit {
     /// Replies in it.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.replies.len() + self.ahead + self.leaving.len()
+        self.held
     }
 
     /// True when no reply is in it.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.held == 0
     }
 
     /// True when no place is free.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        self.len() == self.places
+        self.held == self.places
     }
 
     /// Whether so many more may find no place, or may find one, for all that is known.
@@ -67,61 +93,99 @@ impl Exit {
     /// Gives the places free of what left before `now`; true when there was any.
     #[inline]
     pub(super) fn free_places(&mut self, now: Cycle) -> bool {
-        let before = self.leaving.len();
+        let is_any = self.leaving.next_visible() < now;
         while self.leaving.next_visible() < now {
-            self.leaving.pop(now);
+            self.leaving.take();
+            self.held -= 1;
         }
-        self.leaving.len() < before
+        is_any
     }
 
     /// Takes a reply in whose data is there from cycle `ready` on.
     #[inline]
     pub(super) fn push(&mut self, ready: Cycle, reply: Reply) -> &mut Reply {
         assert!(!self.is_full(), "a reply was pushed without a place for it");
-        self.replies.push(ready, reply)
+        self.held += 1;
+        if self.next == self.departures.len() {
+            self.ready = ready;
+        }
+        let last = self.departures.len();
+        let departure = Departure { reply, ready, is_uncertain: false, shares_port: false };
+        self.departures.push(departure);
+        &mut self.departures[last].reply
     }
 
-    /// The oldest reply that was not taken, if its data is there at `now`.
+    /// The oldest reply, if its data is there at `now`.
     #[inline]
     pub(super) fn front(&self, now: Cycle) -> Option<&Reply> {
-        self.replies.front(now)
+        if self.ready > now {
+            return None;
+        }
+        self.departures.get(self.next).map(|departure| &departure.reply)
     }
 
-    /// When its data is there.
+    /// When its data is there; never when there is none.
     #[inline]
-    pub(super) fn ready(&self) -> Cycle {
-        self.replies.next_visible()
+    pub fn ready(&self) -> Cycle {
+        self.ready
     }
 
     /// Takes the oldest reply, if its data is there.
     #[inline]
     pub(super) fn pop(&mut self, now: Cycle) -> Option<Reply> {
-        self.replies.pop(now)
+        let reply = *self.front(now)?;
+        self.held -= 1;
+        self.pass();
+        if self.next >= DEPARTURES / 2 {
+            self.departures.drain(..std::mem::take(&mut self.next));
+        }
+        Some(reply)
     }
 
-    /// True when it is known of all that were taken ahead when they leave.
+    /// Goes on to the next reply.
+    #[inline]
+    fn pass(&mut self) {
+        self.next += 1;
+        self.ready = self.departures.get(self.next).map_or(Cycle::NEVER, |next| next.ready);
+    }
+
+    /// True when it is known of all that were told ahead when they leave.
     #[inline]
     pub fn is_certain(&self) -> bool {
         self.ahead == 0
     }
 
-    /// Takes the oldest reply, whether or not its data is there; there is one. It leaves from cycle `from` on, as soon as its
-    /// data is there, one a cycle: gives the cycle, too.
+    /// Tells of the oldest reply, whether or not its data is there; there is one. It leaves from cycle `from` on, as soon as
+    /// its data is there, one a cycle: gives the cycle.
     #[inline]
-    pub fn pop_certain(&mut self, from: Cycle) -> (Cycle, Reply) {
-        let at = self.replies.next_visible().max(self.free_from).max(from);
+    pub fn tell_certain(&mut self, from: Cycle) -> Cycle {
+        let departure = &mut self.departures[self.next];
+        let at = departure.ready.max(self.free_from).max(from);
+        departure.ready = at;
         self.leaving.push(at, ());
         self.free_from = at + 1;
-        (at, self.replies.take())
+        self.pass();
+        at
     }
 
-    /// Takes the oldest reply, whether or not its data is there; there is one. When it leaves is not known; gives when its
+    /// Tells of the oldest reply, whether or not its data is there; there is one. When it leaves is not known; gives when its
     /// data is there.
     #[inline]
-    pub fn pop_uncertain(&mut self) -> (Cycle, Reply) {
-        let ready = self.replies.next_visible();
+    pub fn tell_uncertain(&mut self) -> Cycle {
+        let departure = &mut self.departures[self.next];
+        departure.is_uncertain = true;
+        let ready = departure.ready;
         self.ahead += 1;
-        (ready, self.replies.take())
+        self.pass();
+        ready
+    }
+
+    /// What was told, all of it, to be taken.
+    #[inline]
+    pub fn told(&mut self) -> &mut Vec<Departure> {
+        debug_assert_eq!(self.next, self.departures.len());
+        self.next = 0;
+        &mut self.departures
     }
 
     /// Hears that the oldest of those of which it was not known leaves in cycle `at`; true when no place was free before.
@@ -145,7 +209,7 @@ mod tests {
         exit.push(Cycle(5), Reply::default());
         exit.push(Cycle(5), Reply::default());
         assert!(!exit.is_in_doubt(1));
-        assert_eq!(exit.pop_certain(Cycle(0)).0, Cycle(5));
+        assert_eq!(exit.tell_certain(Cycle(0)), Cycle(5));
         assert!(!exit.free_places(Cycle(5)));
         assert!(exit.is_full() && !exit.is_in_doubt(1));
         assert_eq!(exit.free_from(Cycle(4)), Cycle(6));
@@ -158,7 +222,7 @@ mod tests {
         let mut exit = Exit::new(2);
         for _ in 0..2 {
             exit.push(Cycle(5), Reply::default());
-            assert_eq!(exit.pop_uncertain().0, Cycle(5));
+            assert_eq!(exit.tell_uncertain(), Cycle(5));
         }
         assert!(!exit.is_certain() && exit.is_in_doubt(1) && !exit.is_in_doubt(0));
         assert_eq!(exit.free_from(Cycle(4)), Cycle::NEVER);
@@ -170,6 +234,6 @@ mod tests {
         assert!(exit.is_certain());
         exit.push(Cycle(8), Reply::default());
         // One a cycle.
-        assert_eq!(exit.pop_certain(Cycle(0)).0, Cycle(10));
+        assert_eq!(exit.tell_certain(Cycle(0)), Cycle(10));
     }
 }

@@ -118,7 +118,12 @@ impl Slice {
     /// Whether this slice has a line of its neighbour's as a copy, and not as its own.
     #[inline]
     pub(super) fn keeps_copy(&self, line: LineAddr) -> bool {
-        self.far.is_paired && self.map.home(line) != self.number
+        self.far.is_paired && self.has_other_home(line)
+    }
+
+    #[inline(never)]
+    fn has_other_home(&self, line: LineAddr) -> bool {
+        self.map.home(line) != self.number
     }
 
     /// Whether a copy's fetch leaves enough for what the neighbour may ask: else each could wait for the other.
@@ -216,6 +221,7 @@ impl Slice {
     }
 
     /// A line at home has changed for an SM of the own partition.
+    #[inline]
     pub(super) fn note_change(&mut self, line: LineAddr) {
         if self.far.is_paired && !is_copy(line) {
             self.far.changed = Some(line);

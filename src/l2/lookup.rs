@@ -1,28 +1,31 @@
 //! What a slice does with a request: the tags, the fetches, the way to DRAM.
 
+use super::answer::{Fetch, SectorFetch, Waiting};
 use super::far::{is_copy, within_home};
 use super::port::Side;
-use super::slice::{Fetch, Refusal, SectorFetch, Slice, Waiting};
+use super::slice::{Refusal, Slice};
 use super::stats::L2Stats;
 use crate::config::machine::L2Mode;
 use crate::parts::{
-    DramRequest, FROM_SLICE, MshrId, Place, Request, RequestKind, Way, bytes_of, sectors_of,
+    DramRequest, FROM_SLICE, MshrId, Place, Request, RequestKind, Stamp, Way, bytes_of, sectors_of,
 };
 use crate::units::{Cycle, LineAddr};
 
 impl Slice {
     /// Serves a request, or refuses it and changes nothing.
+    #[inline]
     pub(super) fn look_up(&mut self, now: Cycle, request: &Request) -> Result<(), Refusal> {
         let line = self.local(request.line);
         let is_change = matches!(request.kind, RequestKind::Store | RequestKind::Atomic);
+        let passes_on = is_change && is_copy(line);
         match (self.mode, request.kind) {
-            _ if is_change && is_copy(line) => self.pass_on(now, line, request),
+            _ if passes_on => self.pass_on(now, line, request),
             (L2Mode::Cache, RequestKind::Store) => self.write(now, line, request),
             (L2Mode::Cache, _) => self.read(now, line, request),
             (L2Mode::PassThrough, RequestKind::Store) => self.pass_write(now, line, request),
             (L2Mode::PassThrough, _) => self.pass_read(now, line, request),
         }?;
-        self.port.take(now, Side::Near, request, is_change && is_copy(line));
+        self.port.take(now, Side::Near, request, passes_on);
         if is_change {
             self.note_change(line);
         }
@@ -61,10 +64,12 @@ impl Slice {
             Place::Absent(way) => {
                 let way = way.ok_or(Refusal::NoCacheLine)?;
                 self.can_spare(line)?;
-                let dirty = usize::from(self.tags.is_dirty(way));
+                let is_dirty = self.tags.is_dirty(way);
                 let fetched = self.sectors.around(wanted);
-                self.room_for_fetch(line, fetched, dirty)?;
-                self.write_back(now, way);
+                self.room_for_fetch(line, fetched, usize::from(is_dirty))?;
+                if is_dirty {
+                    self.write_back(now, way);
+                }
                 *self.valid(way) = 0;
                 (way, fetched)
             }
@@ -116,11 +121,11 @@ impl Slice {
     /// Asks the DRAM, or a copy's home slice, for whole sectors on behalf of an entry.
     fn fetch(&mut self, now: Cycle, line: LineAddr, entry: MshrId, bytes: u128) {
         let first = self.first_byte(line);
-        let pieces = self.fetches_of(self.sectors.bytes());
+        let pieces = self.pieces;
         let fetch = &mut self.mshrs[entry];
         fetch.bytes |= bytes;
         for sector in self.sectors.numbers(bytes) {
-            fetch.sectors[sector] = SectorFetch { left: pieces, started: Cycle::NEVER };
+            fetch.sectors[sector] = SectorFetch { left: pieces, started: Stamp::default() };
             for piece in sector as u32 * pieces..(sector as u32 + 1) * pieces {
                 let offset = piece * self.fetch_bytes;
                 let address = first + u64::from(offset & !(self.burst_bytes - 1));
@@ -149,15 +154,15 @@ impl Slice {
         fetched: u128,
         counter: fn(&mut L2Stats) -> &mut u64,
     ) {
-        let sectors = u64::from(sectors_of(request.bytes));
         let stats = &mut self.stats;
+        let sectors = || u64::from(sectors_of(request.bytes));
         match request.kind {
             RequestKind::Atomic => stats.atomics += 1,
-            _ if request.sm == FROM_SLICE => stats.far_read_sectors += sectors,
+            _ if request.sm == FROM_SLICE => stats.far_read_sectors += sectors(),
             _ => {
+                let (sectors, missed) = (sectors(), sectors_of(request.bytes & fetched));
                 stats.read_sectors += sectors;
-                let missed = u64::from(sectors_of(request.bytes & fetched));
-                stats.read_sector_hits += sectors - missed;
+                stats.read_sector_hits += sectors - u64::from(missed);
             }
         }
         *counter(&mut self.stats) += 1;
@@ -197,6 +202,7 @@ impl Slice {
     }
 
     /// Where a line begins in its channel's address space.
+    #[inline]
     fn first_byte(&self, line: LineAddr) -> u64 {
         let local = within_home(line);
         self.map.within_channel(self.number, local).first_byte(self.line_bits)
@@ -225,7 +231,9 @@ impl Slice {
                 self.tags.touch(way);
             }
             false => {
-                self.write_back(now, way);
+                if is_dirty {
+                    self.write_back(now, way);
+                }
                 self.tags.insert(way, line);
                 *self.valid(way) = 0;
                 self.stats.write_misses += 1;
@@ -242,10 +250,9 @@ impl Slice {
         Ok(())
     }
 
-    /// Sends the dirty bytes of `way` to DRAM.
+    /// Sends the dirty bytes of `way`, which is dirty, to DRAM.
     fn write_back(&mut self, now: Cycle, way: Way) {
-        // Bytes that were never written need not be looked at.
-        let dirty = if self.tags.is_dirty(way) { std::mem::take(self.dirty(way)) } else { 0 };
+        let dirty = std::mem::take(self.dirty(way));
         if dirty == 0 {
             return;
         }

@@ -4,6 +4,7 @@
 //! valid (write-validate); a read that wants other bytes of such a line fetches it then. One request is
 //! looked up a cycle, in the order of arrival; a refused one holds up those behind it.
 
+mod answer;
 mod coalescer;
 mod distance;
 mod exit;
@@ -15,6 +16,6 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use exit::Exit;
+pub use exit::{DEPARTURES, Departure, Exit};
 pub use slice::Slice;
 pub use stats::L2Stats;

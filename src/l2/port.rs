@@ -48,10 +48,16 @@ impl DataPort {
         DataPort { rates, free_at: 0, last: Side::Far }
     }
 
-    /// The first cycle from `now` on in which it can be taken.
+    /// The first cycle in which it can be taken.
+    #[inline]
+    pub fn free_from(&self) -> Cycle {
+        Cycle(self.free_at / 4)
+    }
+
+    /// The same, from `now` on.
     #[inline]
     pub fn next_free(&self, now: Cycle) -> Cycle {
-        now.max(Cycle(self.free_at / 4))
+        now.max(self.free_from())
     }
 
     /// Whether `side` may take it at `now`, where the other side wants it or not.
@@ -63,7 +69,20 @@ impl DataPort {
     /// A request of `side` takes it; one that only passes by takes it for a lookup.
     #[inline]
     pub fn take(&mut self, now: Cycle, side: Side, request: &Request, passes_by: bool) {
-        let Some(rates) = self.rates else { return };
+        if let Some(rates) = self.rates {
+            self.take_for(now, side, request, rates, passes_by);
+        }
+    }
+
+    #[inline(never)]
+    fn take_for(
+        &mut self,
+        now: Cycle,
+        side: Side,
+        request: &Request,
+        rates: Rates,
+        passes_by: bool,
+    ) {
         let quarters = match request.kind {
             _ if passes_by => 4,
             RequestKind::Fetch | RequestKind::Load => {

@@ -1,5 +1,6 @@
-//! One slice: its queues and its time. What it does with a request is in `lookup.rs`.
+//! One slice: its queues and its time. What it does with a request is in `lookup.rs`, how it answers in `answer.rs`.
 
+use super::answer::{Arrival, Fetch, Waiting};
 use super::coalescer::Coalescer;
 use super::distance::Distances;
 use super::exit::Exit;
@@ -9,8 +10,7 @@ use super::stats::L2Stats;
 use crate::config::Machine;
 use crate::config::machine::{L2Config, L2Mode, line_bits};
 use crate::parts::{
-    AddressMap, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, Stamp, TagArray, Way,
-    sectors_of,
+    AddressMap, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, TagArray, Way,
 };
 use crate::ring::Ring;
 use crate::units::Cycle;
@@ -35,10 +35,12 @@ pub struct Slice {
     pub(super) burst_bytes: u32,
     /// Bytes of one fetch request.
     pub(super) fetch_bytes: u32,
+    /// Fetch requests of one sector.
+    pub(super) pieces: u32,
     tag_latency: u64,
     distances: Distances,
     pub(super) data_latency: u64,
-    sector_latency: u64,
+    pub(super) sector_latency: u64,
     pub(super) sectors: Sectors,
     pub(super) tags: TagArray,
     /// By way: the bytes that hold data, and those that memory lacks. Arrays of zeros take no memory before they are used.
@@ -48,7 +50,7 @@ pub struct Slice {
     pub(super) entry_of_way: Box<[MshrId]>,
     pub(super) mshrs: MshrFile<Waiting, Fetch>,
     /// Sectors that have arrived for requests that are still to be answered, oldest first.
-    releasing: Ring<Arrival>,
+    pub(super) releasing: Ring<Arrival>,
     /// What reads of other SMs are held against on the way to `input`, where there is such a thing.
     coalescer: Option<Coalescer>,
     input: Ring<Request>,
@@ -63,44 +65,9 @@ pub struct Slice {
     pub(super) port: DataPort,
     /// What it has to do with the other partition, where there is one.
     pub(super) far: Far,
+    /// It has no coalescer and no neighbour.
+    is_plain: bool,
     pub(super) stats: L2Stats,
-}
-
-/// A request that waits for bytes of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Waiting {
-    pub request: Request,
-    /// Bytes that were fetched for it; none when it merely joined.
-    pub fetched: u128,
-}
-
-/// What an entry still waits for: the sectors of a line that are on their way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Fetch {
-    /// Where they go; none when nothing is kept.
-    pub way: Option<Way>,
-    /// Their bytes.
-    pub bytes: u128,
-    pub sectors: [SectorFetch; 4],
-}
-
-/// The requests that fetch one sector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SectorFetch {
-    /// Those whose data has not arrived.
-    pub left: u32,
-    /// When the DRAM began with the first of them.
-    pub started: Cycle,
-}
-
-/// A sector that has arrived, and how many requests it gave their data.
-#[derive(Clone, Copy, Debug, Default)]
-struct Arrival {
-    entry: MshrId,
-    requests: u32,
-    bytes: u128,
-    dram_started: Stamp,
-    filled: Stamp,
 }
 
 impl Slice {
@@ -112,6 +79,8 @@ impl Slice {
         let entries = config.mshr_entries.size();
         let line = config.line.get();
         let sectors = Sectors::new(line, config.sector.get());
+        let coalescer = Coalescer::new(machine, Slice::room(config));
+        let far = Far::new(config);
         Slice {
             number,
             map: AddressMap::new(machine),
@@ -119,6 +88,7 @@ impl Slice {
             line_bits: line_bits(line),
             burst_bytes: machine.dram.burst_bytes(),
             fetch_bytes: config.fetch.get(),
+            pieces: sectors.bytes() / config.fetch.get(),
             tag_latency: config.tag_latency.cycles(),
             distances: Distances::new(machine, number),
             data_latency: config.data_latency.cycles(),
@@ -130,7 +100,8 @@ impl Slice {
             tags,
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             releasing: Ring::new(entries * sectors.count()),
-            coalescer: Coalescer::new(machine, Slice::room(config)),
+            is_plain: coalescer.is_none() && !far.is_paired(),
+            coalescer,
             input: Ring::new(Slice::room(config)),
             replies: Exit::new(Slice::exits(config)),
             to_dram: Ring::new(config.miss_queue.size()),
@@ -138,7 +109,7 @@ impl Slice {
             stalled_from: Cycle(0),
             dram_places: 0,
             port: DataPort::new(&config.data_port),
-            far: Far::new(config),
+            far,
             stats: L2Stats::default(),
         }
     }
@@ -161,7 +132,7 @@ impl Slice {
     }
 
     /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].
-    #[inline]
+    #[inline(always)]
     pub fn accept(&mut self, now: Cycle, core: Cycle, request: Request) {
         let is_copy = self.keeps_copy(request.line);
         let looked_up = now + self.tag_latency + self.distances.to(request.sm, is_copy);
@@ -198,29 +169,53 @@ impl Slice {
     /// One cycle: releases one request whose line has arrived, and looks one up; gives how many left their queue.
     /// Cycles without an event may be left out.
     pub fn tick(&mut self, now: Cycle, core: Cycle) -> u32 {
-        if self.replies.free_places(now) {
-            self.go_on_after(now, Refusal::ReplyQueue);
+        if self.is_plain {
+            return u32::from(self.tick_plain(now, core));
         }
-        let mut taken = self.coalesce(now);
+        self.free_places(now);
+        let taken = self.coalesce(now);
         self.release(now);
         self.pass_back(now);
         let far_wants = self.far.next_lookup() <= now;
-        if self.stalled.is_none()
-            && self.port.is_open(now, Side::Near, far_wants)
-            && let Some(request) = self.input.front(now)
-        {
-            let mut request = *request;
-            request.stamps.look_up(core);
-            match self.look_up(now, &request) {
-                Ok(()) => {
-                    self.input.pop(now);
-                    taken += 1;
-                }
-                Err(refusal) => (self.stalled, self.stalled_from) = (Some(refusal), now),
+        let is_open = self.port.is_open(now, Side::Near, far_wants);
+        let is_taken = is_open && self.wants_port(now) && self.look_up_oldest(now, core);
+        self.tick_far(now, core);
+        taken + u32::from(is_taken)
+    }
+
+    /// The same of one with neither coalescer nor neighbour; true when a request left its queue.
+    #[inline(always)]
+    pub fn tick_plain(&mut self, now: Cycle, core: Cycle) -> bool {
+        self.free_places(now);
+        self.release(now);
+        self.wants_port(now)
+            && self.port.is_open(now, Side::Near, false)
+            && self.look_up_oldest(now, core)
+    }
+
+    /// What has left gives its places free.
+    #[inline]
+    fn free_places(&mut self, now: Cycle) {
+        if self.replies.free_places(now) {
+            self.go_on_after(now, Refusal::ReplyQueue);
+        }
+    }
+
+    /// Serves the oldest request, or refuses it; true when it left its queue.
+    #[inline(never)]
+    fn look_up_oldest(&mut self, now: Cycle, core: Cycle) -> bool {
+        let Some(&(mut request)) = self.input.front(now) else { return false };
+        request.stamps.look_up(core);
+        match self.look_up(now, &request) {
+            Ok(()) => {
+                self.input.take();
+                true
+            }
+            Err(refusal) => {
+                (self.stalled, self.stalled_from) = (Some(refusal), now);
+                false
             }
         }
-        self.tick_far(now, core);
-        taken
     }
 
     /// Counts a standing refusal for the cycles before `now`.
@@ -242,22 +237,31 @@ impl Slice {
     }
 
     /// The earliest cycle from `now` on in which a tick does more than count a standing refusal.
+    #[inline]
     pub fn next_event(&self, now: Cycle) -> Cycle {
-        let port = self.port.next_free(now);
         let place = self.replies.free_from(now);
         let lookup = match self.stalled {
-            None => self.input.next_visible().max(port),
+            None => self.input.next_visible().max(self.port.free_from()),
             Some(Refusal::ReplyQueue) => place,
             Some(_) => Cycle::NEVER,
         };
-        let release = self.releasing.next_visible().max(place);
-        let mut event = lookup.min(release);
+        let release = match self.replies.is_full() {
+            true => self.releasing.next_visible().max(place),
+            false => self.releasing.next_visible(),
+        };
+        let event = lookup.min(release).max(now);
+        if self.is_plain { event } else { event.min(self.next_special_event(now)) }
+    }
+
+    /// The same of the coalescer and of what the other slice has to do with.
+    fn next_special_event(&self, now: Cycle) -> Cycle {
+        let mut event = Cycle::NEVER;
         if let Some(coalescer) = &self.coalescer {
             event = event.min(coalescer.next_event().max(now));
         }
         if self.far.is_paired() {
-            event = event.min(self.far.next_lookup().max(port));
-            event = event.min(self.far.next_return().max(place));
+            event = event.min(self.far.next_lookup().max(self.port.next_free(now)));
+            event = event.min(self.far.next_return().max(self.replies.free_from(now)));
         }
         event
     }
@@ -281,65 +285,6 @@ impl Slice {
         }
     }
 
-    fn release(&mut self, now: Cycle) {
-        if self.replies.is_full() {
-            return;
-        }
-        let Some(arrival) = self.releasing.front_mut(now) else { return };
-        let Arrival { entry, requests, bytes, dram_started, filled } = *arrival;
-        arrival.requests -= 1;
-        if requests == 1 {
-            self.releasing.pop(now);
-        }
-        let (Waiting { request, fetched }, last) = self.mshrs.release(entry);
-        if last {
-            self.go_on(now);
-        }
-        let merged = fetched & bytes == 0;
-        let looked_up = request.stamps.looked_up;
-        let stamps = &mut self.reply(now, &request).stamps;
-        stamps.dram_started = if merged { looked_up } else { dram_started };
-        stamps.filled = filled;
-        stamps.merged_at_l2 = merged;
-    }
-
-    /// Answers a request.
-    pub(super) fn reply(&mut self, now: Cycle, request: &Request) -> &mut Reply {
-        let reply = request.reply();
-        let further_sectors = u64::from(sectors_of(reply.bytes)).saturating_sub(1);
-        let ready = now + self.data_latency + further_sectors * self.sector_latency;
-        self.replies.push(ready, reply)
-    }
-
-    /// The data of a fetch request has arrived from DRAM, before the tick of `now`.
-    pub fn fill(&mut self, now: Cycle, core: Cycle, slot: u16, piece: u8, dram_started: Cycle) {
-        let entry = MshrId(slot);
-        let fetch = &mut self.mshrs[entry];
-        let number = self.sectors.of_offset(u32::from(piece) * self.fetch_bytes);
-        let sector = &mut fetch.sectors[number];
-        sector.left -= 1;
-        sector.started = sector.started.min(dram_started);
-        if sector.left > 0 {
-            return;
-        }
-        let (dram_started, filled) = (sector.started.into(), core.into());
-        let bytes = self.sectors.of(number);
-        fetch.bytes &= !bytes;
-        let left = fetch.bytes;
-        if let Some(way) = fetch.way {
-            *self.valid(way) |= bytes;
-            if left == 0 {
-                self.tags.fill(way);
-            }
-        }
-        let (requests, _) = self.mshrs.arrive(entry, |waiting| waiting.request.bytes & left == 0);
-        if requests > 0 {
-            let arrival = Arrival { entry, requests, bytes, dram_started, filled };
-            self.releasing.push(now, arrival);
-        }
-        self.go_on(now);
-    }
-
     /// The bytes of a way that hold data.
     #[inline]
     pub(super) fn valid(&mut self, way: Way) -> &mut u128 {
@@ -359,6 +304,7 @@ impl Slice {
     }
 
     /// Takes the oldest request for DRAM, after the tick of `now`.
+    #[inline]
     pub fn take_dram_request(&mut self, now: Cycle) -> Option<DramRequest> {
         let request = self.to_dram.pop(Cycle::NEVER);
         if self.to_dram.free() >= self.dram_places || self.far.is_paired() {
@@ -414,8 +360,9 @@ impl Slice {
     }
 
     /// True when replies leave it one by one, and nothing is held against reads on their way to it.
+    #[inline]
     pub fn replies_leave_alone(&self) -> bool {
-        self.coalescer.is_none() && !self.is_paired()
+        self.is_plain
     }
 
     /// The other replies that leave with one that was taken.
@@ -425,6 +372,7 @@ impl Slice {
     }
 
     /// True when a request of its own SMs can be looked up, but for the port.
+    #[inline]
     pub(super) fn wants_port(&self, now: Cycle) -> bool {
         self.stalled.is_none() && self.input.next_visible() <= now
     }

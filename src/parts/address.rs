@@ -19,7 +19,7 @@ pub struct AddressMap {
     /// Lines in one round over the slices.
     round: Divisor,
     /// Slices of one channel.
-    sharing: u64,
+    sharing: Divisor,
     hash: SliceHash,
     pairs: Pairs,
     /// Where there are two partitions.
@@ -123,7 +123,7 @@ impl AddressMap {
             block: Divisor::new(block),
             slices: Divisor::new(slices),
             round: Divisor::new(block * slices),
-            sharing,
+            sharing: Divisor::new(sharing),
             hash,
             pairs: Pairs::new(slices, rounds),
             sides: None,
@@ -165,7 +165,7 @@ impl AddressMap {
                 let (chunk, part) = (block / Pairs::BLOCKS, block % Pairs::BLOCKS);
                 2 * self.pairs.place(chunk).1 + part / 2
             }
-            SliceHash::RoundRobin | SliceHash::Hashed => self.round.divide(line.0).0,
+            SliceHash::RoundRobin | SliceHash::Hashed => self.round.quotient(line.0),
         };
         LineAddr(block * self.block.get() + within)
     }
@@ -173,9 +173,11 @@ impl AddressMap {
     /// The number within its channel of the line that slice `slice` numbers `local`: without gaps.
     #[inline]
     pub fn within_channel(&self, slice: usize, local: LineAddr) -> LineAddr {
-        let part = slice as u64 % self.sharing;
-        let (block, line) = self.block.divide(local.0);
-        LineAddr((block * self.sharing + part) * self.block.get() + line)
+        let (sharing, slice) = (self.sharing.get(), slice as u64);
+        let part = slice - self.sharing.quotient(slice) * sharing;
+        let block = self.block.quotient(local.0);
+        // Blocks of the others lie between those of the slice.
+        LineAddr(local.0 + (block * (sharing - 1) + part) * self.block.get())
     }
 }
 

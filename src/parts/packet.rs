@@ -132,6 +132,12 @@ impl Stamp {
         u64::from(self.0.wrapping_sub(earlier.0))
     }
 
+    /// The earlier of two, likewise.
+    #[inline]
+    pub fn earlier(self, other: Stamp) -> Stamp {
+        if self.later(other) == self { other } else { self }
+    }
+
     /// The cycle, which lies less than 2^31 cycles before or behind `other`.
     #[inline]
     pub fn near(self, other: Cycle) -> Cycle {

@@ -31,6 +31,8 @@ pub fn bytes_of(mask: u128) -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sectors {
     whole: u128,
+    /// The bytes of the first one.
+    first: u128,
     line: u32,
     sector: u32,
     /// A sector's bytes are two to this power.
@@ -42,7 +44,8 @@ impl Sectors {
     pub fn new(line: u32, sector: u32) -> Self {
         let sector = sector.min(line);
         let sector_bits = sector.trailing_zeros();
-        Sectors { whole: u128::MAX >> (128 - line), line, sector, sector_bits }
+        let first = |bytes: u32| u128::MAX >> (128 - bytes);
+        Sectors { whole: first(line), first: first(sector), line, sector, sector_bits }
     }
 
     /// Sectors of a line.
@@ -72,7 +75,7 @@ impl Sectors {
     /// The bytes of sector `number`.
     #[inline]
     pub fn of(self, number: usize) -> u128 {
-        (u128::MAX >> (128 - self.sector)) << ((number as u32) << self.sector_bits)
+        self.first << ((number as u32) << self.sector_bits)
     }
 
     /// All bytes of the sectors that hold any of `bytes`.
@@ -89,8 +92,16 @@ impl Sectors {
     }
 
     /// The numbers of the sectors that hold any of `bytes`.
-    pub fn numbers(self, bytes: u128) -> impl Iterator<Item = usize> {
-        (0..self.count()).filter(move |&number| bytes & self.of(number) != 0)
+    #[inline]
+    pub fn numbers(self, mut bytes: u128) -> impl Iterator<Item = usize> {
+        std::iter::from_fn(move || {
+            if bytes == 0 {
+                return None;
+            }
+            let number = self.of_offset(bytes.trailing_zeros());
+            bytes &= !self.of(number);
+            Some(number)
+        })
     }
 }
 

@@ -1,0 +1,114 @@
+//! How a slice answers: data that arrives, the requests that waited for it, and their replies.
+
+use super::slice::Slice;
+use crate::parts::{MshrId, Reply, Request, Stamp, Way, sectors_of};
+use crate::units::Cycle;
+
+/// A request that waits for bytes of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub request: Request,
+    /// Bytes that were fetched for it; none when it merely joined.
+    pub fetched: u128,
+}
+
+/// What an entry still waits for: the sectors of a line that are on their way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fetch {
+    /// Where they go; none when nothing is kept.
+    pub way: Option<Way>,
+    /// Their bytes.
+    pub bytes: u128,
+    pub sectors: [SectorFetch; 4],
+}
+
+/// The requests that fetch one sector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SectorFetch {
+    /// Those whose data has not arrived.
+    pub left: u32,
+    /// When the DRAM began with the first of them, once data of one has arrived.
+    pub started: Stamp,
+}
+
+/// A sector that has arrived, and how many requests it gave their data.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arrival {
+    entry: MshrId,
+    requests: u32,
+    bytes: u128,
+    dram_started: Stamp,
+    filled: Stamp,
+}
+
+impl Slice {
+    /// Releases the oldest request whose data has arrived, if there is room for its reply.
+    #[inline]
+    pub(super) fn release(&mut self, now: Cycle) {
+        if self.releasing.next_visible() <= now && !self.replies.is_full() {
+            self.release_oldest(now);
+        }
+    }
+
+    #[inline(never)]
+    fn release_oldest(&mut self, now: Cycle) {
+        let Some(arrival) = self.releasing.front_mut(now) else { return };
+        let Arrival { entry, requests, bytes, dram_started, filled } = *arrival;
+        arrival.requests -= 1;
+        if requests == 1 {
+            self.releasing.pop(now);
+        }
+        let (Waiting { request, fetched }, last) = self.mshrs.release(entry);
+        if last {
+            self.go_on(now);
+        }
+        let merged = fetched & bytes == 0;
+        let looked_up = request.stamps.looked_up;
+        let stamps = &mut self.reply(now, &request).stamps;
+        stamps.dram_started = if merged { looked_up } else { dram_started };
+        stamps.filled = filled;
+        stamps.merged_at_l2 = merged;
+    }
+
+    /// Answers a request.
+    pub(super) fn reply(&mut self, now: Cycle, request: &Request) -> &mut Reply {
+        let reply = request.reply();
+        let mut ready = now + self.data_latency;
+        if self.sector_latency > 0 {
+            let further_sectors = u64::from(sectors_of(reply.bytes)).saturating_sub(1);
+            ready += further_sectors * self.sector_latency;
+        }
+        self.replies.push(ready, reply)
+    }
+
+    /// The data of a fetch request has arrived from DRAM, before the tick of `now`.
+    pub fn fill(&mut self, now: Cycle, core: Cycle, slot: u16, piece: u8, dram_started: Cycle) {
+        let entry = MshrId(slot);
+        let fetch = &mut self.mshrs[entry];
+        let number = self.sectors.of_offset(u32::from(piece) * self.fetch_bytes);
+        let sector = &mut fetch.sectors[number];
+        let is_first = sector.left == self.pieces;
+        let started = Stamp::from(dram_started);
+        sector.started = if is_first { started } else { sector.started.earlier(started) };
+        sector.left -= 1;
+        if sector.left > 0 {
+            return;
+        }
+        let (dram_started, filled) = (sector.started, core.into());
+        let bytes = self.sectors.of(number);
+        fetch.bytes &= !bytes;
+        let left = fetch.bytes;
+        if let Some(way) = fetch.way {
+            *self.valid(way) |= bytes;
+            if left == 0 {
+                self.tags.fill(way);
+            }
+        }
+        let (requests, _) = self.mshrs.arrive(entry, |waiting| waiting.request.bytes & left == 0);
+        if requests > 0 {
+            let arrival = Arrival { entry, requests, bytes, dram_started, filled };
+            self.releasing.push(now, arrival);
+        }
+        self.go_on(now);
+    }
+}
