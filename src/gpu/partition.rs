@@ -429,8 +429,7 @@ impl Partition {
         if told > 0 {
             self.unanswered -= told;
             self.departed |= 1 << part;
-            let is_in_doubt = station.slice.is_in_doubt(self.most_ticks as usize);
-            self.blocked = self.blocked & !(1 << part) | u64::from(is_in_doubt) << part;
+            self.note_blocked(part);
         }
         let more = self.ask_dram(part, now, core);
         let station = &mut self.stations[part];

@@ -316,8 +316,9 @@ impl L1 {
     /// Takes the oldest request for the interconnect.
     #[inline]
     pub fn take_request(&mut self, now: Cycle) -> Option<Request> {
-        self.changes[Refusal::MissQueue as usize] += 1;
-        self.miss_queue.pop(now)
+        let request = *self.miss_queue.front(now)?;
+        self.drop_requests(1);
+        Some(request)
     }
 
     /// So many of the oldest requests for the interconnect have left.

@@ -252,6 +252,7 @@ impl Slice {
 
     /// Sends the dirty bytes of `way`, which is dirty, to DRAM.
     fn write_back(&mut self, now: Cycle, way: Way) {
+        debug_assert!(self.tags.is_dirty(way));
         let dirty = std::mem::take(self.dirty(way));
         if dirty == 0 {
             return;

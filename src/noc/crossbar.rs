@@ -151,16 +151,15 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         let Input { places, free_at, room, .. } = &mut self.inputs[input];
         *room -= 1;
         let output = &mut self.outputs[port];
-        let last = std::mem::replace(&mut line.last, number);
-        if output.wanted_by.contains(input) {
-            places[usize::from(last)].next = number;
+        let is_alone = !output.wanted_by.contains(input);
+        line.append(places, number, is_alone);
+        if !is_alone {
             return;
         }
         output.wanted_by.set(input, true);
         if shares {
             output.shared_by.set(input, true);
         }
-        line.first = number;
         let due = output.free_from.max(if shares { now } else { *free_at });
         if due < output.due {
             output.due = due;

@@ -75,3 +75,16 @@ pub(super) struct Line {
     pub first: u16,
     pub last: u16,
 }
+
+impl Line {
+    /// A packet joins the others, behind them, unless it `is_alone`.
+    #[inline(always)]
+    pub fn append<P>(&mut self, places: &mut [Place<P>], number: u16, is_alone: bool) {
+        let last = std::mem::replace(&mut self.last, number);
+        if is_alone {
+            self.first = number;
+        } else {
+            places[usize::from(last)].next = number;
+        }
+    }
+}

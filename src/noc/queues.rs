@@ -41,12 +41,11 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         let number = from.put(at, output, self.sizes[data_bytes as usize], packet);
         self.held += 1;
         from.queued += 1;
-        let last = std::mem::replace(&mut from.queue.last, number);
-        if from.queued > 1 {
-            from.places[usize::from(last)].next = number;
+        let is_alone = from.queued == 1;
+        from.queue.append(&mut from.places, number, is_alone);
+        if !is_alone {
             return false;
         }
-        from.queue.first = number;
         self.queueing.set(input, true);
         if from.room > 0 {
             self.dues.day(at).inputs.set(input, true);
