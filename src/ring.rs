@@ -147,9 +147,14 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub fn discard(&mut self, count: usize) {
         debug_assert!(count <= self.len, "items are dropped that are not there");
-        self.head = self.slot(count);
         self.len -= count;
-        self.next = if self.len == 0 { Cycle::NEVER } else { self.slots[self.head].visible };
+        if self.len == 0 {
+            // It begins with its first place again, which is in the processor's caches more likely than the next one.
+            (self.head, self.next) = (0, Cycle::NEVER);
+        } else {
+            self.head = self.slot(count);
+            self.next = self.slots[self.head].visible;
+        }
     }
 
     /// The cycle at which the oldest item can be seen; [`Cycle::NEVER`] when empty.

@@ -22,8 +22,14 @@ pub struct L1 {
     /// What a load past the tags is answered in.
     reply_sectors: Sectors,
     tags: TagArray,
-    /// Beside the tags, by way.
-    contents: Box<[Contents]>,
+    /// By way: the bytes that are present. A line that is not sectored has all of them or none, except where stores validate.
+    valid: Box<[u128]>,
+    /// By way: bytes that are dropped when the line has arrived.
+    doomed: Box<[u128]>,
+    /// Ways that have such bytes: most often none, and nobody looks.
+    doomed_ways: usize,
+    /// By way: the MSHR entry of a reserved one.
+    entry_of_way: Box<[MshrId]>,
     mshrs: MshrFile<Waiting, Outstanding>,
     /// Replies whose accesses are still to be released, oldest first.
     releasing: Ring<Arrival>,
@@ -34,17 +40,6 @@ pub struct L1 {
     /// By refusal: what happened that may have ended it.
     changes: [u64; Refusal::COUNT],
     stats: L1Stats,
-}
-
-/// What a way holds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Contents {
-    /// Bytes that are present. A line that is not sectored has all of them or none, except where stores validate.
-    valid: u128,
-    /// Bytes that are dropped when the line has arrived.
-    doomed: u128,
-    /// Its MSHR entry; meaningful for a reserved way.
-    entry: MshrId,
 }
 
 /// An access that waits for bytes of a line.
@@ -84,7 +79,10 @@ impl L1 {
             sectors,
             reply_sectors: Sectors::new(config.line.get(), REPLY_SECTOR),
             tags: TagArray::new(1, 1, config.index, config.replacement),
-            contents: Box::default(),
+            valid: Box::default(),
+            doomed: Box::default(),
+            doomed_ways: 0,
+            entry_of_way: Box::default(),
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             releasing: Ring::new(entries * sectors.count()),
             miss_queue: Ring::new(config.miss_queue.size()),
@@ -101,9 +99,11 @@ impl L1 {
     pub fn set_ways(&mut self, ways: usize) {
         assert!(self.is_idle(), "a cache changes its size while lines are outstanding");
         let L1Config { sets, index, replacement, .. } = self.config;
-        if sets.size() * ways != self.contents.len() {
+        let lines = sets.size() * ways;
+        if lines != self.valid.len() {
             self.tags = TagArray::new(sets.size(), ways, index, replacement);
-            self.contents = vec![Contents::default(); self.tags.len()].into();
+            (self.valid, self.doomed) = (vec![0; lines].into(), vec![0; lines].into());
+            self.entry_of_way = vec![MshrId::default(); lines].into();
         }
         self.tags.invalidate_all();
     }
@@ -117,7 +117,7 @@ impl L1 {
         let wanted = access.bytes & self.sectors.whole();
         let (way, is_here) = match self.tags.find(access.line) {
             Place::Present(way) | Place::Reserved(way)
-                if self.contents[way.index()].valid & wanted == wanted =>
+                if self.valid[way.index()] & wanted == wanted =>
             {
                 self.tags.touch(way);
                 self.count_sectors(wanted, 0);
@@ -135,18 +135,18 @@ impl L1 {
         if self.miss_queue.is_full() {
             return Err(Refusal::MissQueue);
         }
-        let contents = &mut self.contents[way.index()];
+        let valid = &mut self.valid[way.index()];
         if is_here {
             self.stats.sector_misses += 1;
         } else {
-            contents.valid = 0;
+            *valid = 0;
         }
-        let fetched = self.sectors.around(wanted & !contents.valid);
+        let fetched = self.sectors.around(wanted & !*valid);
         let waiter = Waiter { accepted: now, ..access.waiter };
         let waiting = Waiting { waiter, wanted, fetched };
         let outstanding = Outstanding { way, bytes: fetched };
         let entry = self.mshrs.allocate(waiting, outstanding).expect("an entry is free");
-        contents.entry = entry;
+        self.entry_of_way[way.index()] = entry;
         self.tags.reserve(way, access.line);
         self.count_sectors(wanted, fetched);
         self.stats.load_misses += 1;
@@ -162,8 +162,8 @@ impl L1 {
         way: Way,
         wanted: u128,
     ) -> Result<Outcome, Refusal> {
-        let Contents { valid, entry, .. } = self.contents[way.index()];
-        let there = valid | self.mshrs[entry].bytes;
+        let entry = self.entry_of_way[way.index()];
+        let there = self.valid[way.index()] | self.mshrs[entry].bytes;
         let fetched = self.sectors.around(wanted & !there);
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
@@ -225,7 +225,7 @@ impl L1 {
             StorePolicy::Drop => {
                 let sectors = self.sectors.around(access.bytes);
                 match self.tags.lookup(access.line) {
-                    Lookup::Reserved(way) => self.contents[way.index()].doomed |= sectors,
+                    Lookup::Reserved(way) => self.doom_sectors(way, sectors),
                     Lookup::Present(way) => self.drop_sectors(way, sectors),
                     Lookup::Absent => {}
                 }
@@ -253,11 +253,11 @@ impl L1 {
             Lookup::Absent => {
                 let Some(way) = self.tags.victim(line) else { return };
                 self.tags.insert(way, line);
-                self.contents[way.index()].valid = 0;
+                self.valid[way.index()] = 0;
                 way
             }
         };
-        self.contents[way.index()].valid |= bytes;
+        self.valid[way.index()] |= bytes;
     }
 
     /// A line that the L2 is about to change does not stay here.
@@ -268,9 +268,25 @@ impl L1 {
         }
     }
 
+    /// Sectors that the L2 is about to change do not stay here when they arrive.
+    fn doom_sectors(&mut self, way: Way, sectors: u128) {
+        let doomed = &mut self.doomed[way.index()];
+        self.doomed_ways += usize::from(*doomed == 0 && sectors != 0);
+        *doomed |= sectors;
+    }
+
+    /// Drops the doomed sectors of a way whose line has arrived.
+    fn drop_doomed(&mut self, way: Way) {
+        let doomed = std::mem::take(&mut self.doomed[way.index()]);
+        if doomed != 0 {
+            self.doomed_ways -= 1;
+            self.drop_sectors(way, doomed);
+        }
+    }
+
     /// Sectors that the L2 is about to change do not stay here.
     fn drop_sectors(&mut self, way: Way, sectors: u128) {
-        let valid = &mut self.contents[way.index()].valid;
+        let valid = &mut self.valid[way.index()];
         if *valid & sectors != 0 {
             *valid &= !sectors;
             self.stats.store_evictions += 1;
@@ -365,7 +381,7 @@ impl DataCache for L1 {
         match self.tags.lookup(line) {
             Lookup::Absent if !self.tags.has_room(line) => Some(Refusal::NoCacheLine),
             Lookup::Absent => Some(Refusal::NoMshrLine),
-            Lookup::Present(way) if wanted & !self.contents[way.index()].valid != 0 => {
+            Lookup::Present(way) if wanted & !self.valid[way.index()] != 0 => {
                 Some(Refusal::NoMshrLine)
             }
             Lookup::Present(_) | Lookup::Reserved(_) => None,
@@ -391,13 +407,11 @@ impl DataCache for L1 {
         let outstanding = &mut self.mshrs[entry];
         outstanding.bytes &= !reply.bytes;
         let Outstanding { way, bytes: left } = *outstanding;
-        let contents = &mut self.contents[way.index()];
-        contents.valid |= reply.bytes;
+        self.valid[way.index()] |= reply.bytes;
         if left == 0 {
             self.tags.fill(way);
-            let doomed = std::mem::take(&mut contents.doomed);
-            if doomed != 0 {
-                self.drop_sectors(way, doomed);
+            if self.doomed_ways > 0 {
+                self.drop_doomed(way);
             }
         }
         let (accesses, _) = self.mshrs.arrive(entry, |waiting| waiting.wanted & left == 0);

@@ -9,8 +9,8 @@ use super::scheduler::{Ages, SLOTS};
 use crate::isa::{Run, WarpCursor, WarpStream};
 use crate::units::Cycle;
 
-/// Slots of the wheel that wakes warps: more than the longest latency.
-const WHEEL: usize = 1024;
+/// Slots of the wheel that wakes warps. Most latencies are shorter, and a small wheel stays in the processor's caches.
+const WHEEL: usize = 64;
 
 /// When a register is ready and who makes its value, in one word.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,9 @@ pub struct Warps {
     /// Warps whose next instruction needs the register file of their scheduler, where that can be short.
     pub wants_reads: u64,
     /// Warps to wake, by cycle modulo the wheel's size.
-    wheel: Box<[u64; WHEEL]>,
+    wheel: [u64; WHEEL],
+    /// Of these, the ones that may wake in a later turn of the wheel.
+    far: u64,
     /// When each warp of `on_arithmetic` wakes.
     wakes_at: [Cycle; SLOTS],
 }
@@ -105,7 +107,8 @@ impl Warps {
             stirred: false,
             wants: [0; Port::COUNT],
             wants_reads: 0,
-            wheel: Box::new([0; WHEEL]),
+            wheel: [0; WHEEL],
+            far: 0,
             wakes_at: [Cycle(0); SLOTS],
         }
     }
@@ -244,7 +247,7 @@ impl Warps {
         } else {
             self.on_arithmetic |= bit;
             self.wakes_at[warp] = due;
-            debug_assert!(due - now < WHEEL as u64, "a latency exceeds the wheel");
+            self.far |= u64::from(due - now >= WHEEL as u64) << warp;
             self.wheel[due.0 as usize % WHEEL] |= bit;
         }
     }
@@ -253,18 +256,35 @@ impl Warps {
     #[inline]
     pub fn wake(&mut self, now: Cycle) {
         if self.on_arithmetic == 0 {
-            // The wheel is large: a look at it may cost more than the rest of the cycle.
             return;
         }
-        let due = std::mem::take(&mut self.wheel[now.0 as usize % WHEEL]);
+        let slot = now.0 as usize % WHEEL;
+        let mut due = std::mem::take(&mut self.wheel[slot]);
         if due == 0 {
             return;
+        }
+        if due & self.far != 0 {
+            due = self.come_round(slot, due, now);
+            if due == 0 {
+                return;
+            }
         }
         self.stirred = true;
         self.ready |= due;
         self.on_arithmetic &= !due;
         self.starting &= !due;
         self.passing &= !due;
+    }
+
+    /// Those of the warps in a slot of the wheel that wake at `now`; the others stay there for another turn.
+    #[cold]
+    fn come_round(&mut self, slot: usize, warps: u64, now: Cycle) -> u64 {
+        let is_later = |warp: &usize| self.wakes_at[*warp] > now;
+        let far = (0..SLOTS).filter(|warp| warps & self.far >> warp & 1 == 1);
+        let later = far.filter(is_later).fold(0, |later, warp| later | 1 << warp);
+        self.wheel[slot] = later;
+        self.far &= !warps | later;
+        warps & !later
     }
 
     /// Warps that wait for results of arithmetic.

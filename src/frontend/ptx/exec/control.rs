@@ -177,7 +177,7 @@ impl CtaState {
         let mut first = None;
         for (warp, stack) in self.stacks.iter().enumerate() {
             let Some(frame) = stack.waiting().next() else { continue };
-            let regs = &self.narrow[warp * usize::from(program.narrow_rows)..];
+            let regs = self.rows.narrow(warp);
             let id = match program.micros[frame.wait as usize].step {
                 Step::Barrier(index) => {
                     let row = usize::from(program.barriers[index as usize].id);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::lowering::Issued;
-use super::super::program::{ConstantRow, NO_BLOCK, Program, Step};
+use super::super::program::{NO_BLOCK, Program, Step};
 use super::barrier::{self, Barriers, Reduction};
 use super::calls::Calls;
 use super::control::{
@@ -11,6 +11,7 @@ use super::control::{
 };
 use super::memory::Spaces;
 use super::registers::Registers;
+use super::rows::RegisterRows;
 use super::shared::SharedMemory;
 use super::stack::Stack;
 use super::{Checks, Fault};
@@ -36,11 +37,7 @@ pub struct Place {
 #[derive(Debug)]
 pub struct CtaState {
     pub(super) threads: u32,
-    /// The rows of a warp that are no constants: they are zero at the start of a CTA. Nothing writes the others.
-    pub(super) narrow_variables: Vec<Range<usize>>,
-    pub(super) wide_variables: Vec<Range<usize>>,
-    pub(super) narrow: Vec<[u32; WARP]>,
-    pub(super) wide: Vec<[u64; WARP]>,
+    pub(super) rows: RegisterRows,
     pub(super) preds: Vec<LaneMask>,
     pub(super) stacks: Vec<Stack>,
     pub(super) calls: Vec<Calls>,
@@ -51,8 +48,6 @@ pub struct CtaState {
     pub(super) local: Vec<u8>,
     /// Constants of the module, with the parameters behind them.
     pub(super) consts: Vec<u8>,
-    /// Rows that hold a coordinate of the CTA, with its axis.
-    pub(super) ctaid_rows: Vec<(ConstantRow, usize)>,
     /// The place of the buffer that was accessed last.
     pub(super) last_buffer: Range<u64>,
     pub(super) checks: Checks,
@@ -77,7 +72,7 @@ impl CtaState {
         cta: &mut Cta,
     ) -> Result<(), Fault> {
         let warps = self.stacks.len();
-        self.reset(program, place);
+        self.reset(program);
         cta.reset(warps);
         let mut alive = warps;
         // Each round takes every warp that can run to its next barrier.
@@ -88,11 +83,13 @@ impl CtaState {
                     continue;
                 }
                 moved = true;
+                self.rows.give(warp, place.at);
                 let before = *budget;
                 self.run_warp(program, place, warp, global, budget, cta, alive as u16)?;
                 self.count_bytes(before - *budget, cta, &program.issued, warp)?;
                 if self.stacks[warp].is_done() {
                     alive -= 1;
+                    self.rows.take_back(warp);
                     self.barriers.end_warp(alive as u16);
                 }
                 while let Some((id, held)) = self.barriers.take_opened() {
@@ -114,8 +111,7 @@ impl CtaState {
             reduction.add(program, &self.stacks[warp], preds);
         }
         for warp in crate::isa::lanes(held as u32) {
-            let mut regs =
-                registers(program, warp, &mut self.narrow, &mut self.wide, &mut self.preds);
+            let mut regs = registers(program, warp, &mut self.rows, &mut self.preds);
             reduction.give(program, &self.stacks[warp], &mut regs);
             debug_assert!(id < 16);
             self.stacks[warp].release(|_| true);
@@ -158,7 +154,7 @@ impl CtaState {
         cta: &mut Cta,
         alive: u16,
     ) -> Result<(), Fault> {
-        let mut regs = registers(program, warp, &mut self.narrow, &mut self.wide, &mut self.preds);
+        let mut regs = registers(program, warp, &mut self.rows, &mut self.preds);
         let local = warp * WARP * program.local_bytes as usize;
         let mut spaces = Spaces {
             global,
@@ -365,14 +361,10 @@ fn skip(issued: &Issued, block: u32, mask: LaneMask, stream: &mut WarpStream) {
 fn registers<'a>(
     program: &Program,
     warp: usize,
-    narrow: &'a mut [[u32; WARP]],
-    wide: &'a mut [[u64; WARP]],
+    rows: &'a mut RegisterRows,
     preds: &'a mut [LaneMask],
 ) -> Registers<'a> {
-    let rows = |count: u16| warp * usize::from(count)..(warp + 1) * usize::from(count);
-    Registers {
-        narrow: &mut narrow[rows(program.narrow_rows)],
-        wide: &mut wide[rows(program.wide_rows)],
-        preds: &mut preds[rows(program.pred_rows)],
-    }
+    let count = usize::from(program.pred_rows);
+    let (narrow, wide) = rows.of_mut(warp);
+    Registers { narrow, wide, preds: &mut preds[warp * count..][..count] }
 }

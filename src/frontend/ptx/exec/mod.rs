@@ -15,6 +15,7 @@ mod copy;
 mod cta;
 mod memory;
 mod registers;
+mod rows;
 mod shared;
 mod stack;
 mod storage;
