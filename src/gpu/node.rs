@@ -15,7 +15,7 @@ use crate::sm::{Program, Residency, Sm};
 use crate::units::Cycle;
 
 /// Replies that have come and are still kept, at most: it costs less to drop many at a time.
-const KEPT_REPLIES: usize = 64;
+const KEPT_REPLIES: usize = 16;
 
 /// How far a node may advance.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use super::stats::L1Stats;
 use crate::config::machine::{L1Config, StorePolicy};
 use crate::parts::{
     Access, AccessKind, DataCache, Lookup, MshrFile, MshrId, Outcome, Place, Refusal, Released,
-    Reply, Request, RequestKind, Sectors, Stamps, TagArray, Waiter, Way, sectors_of,
+    Reply, Request, RequestKind, SectorSet, Sectors, Stamps, TagArray, Waiter, Way, sectors_of,
 };
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
@@ -42,20 +42,20 @@ pub struct L1 {
     stats: L1Stats,
 }
 
-/// An access that waits for bytes of a line.
+/// An access that waits for sectors of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waiting {
     waiter: Waiter,
-    wanted: u128,
-    /// Bytes that were fetched for it; none when it merely joined.
-    fetched: u128,
+    wanted: SectorSet,
+    /// What was fetched for it; nothing when it merely joined.
+    fetched: SectorSet,
 }
 
-/// The way that an entry fills, and the bytes that are on their way to it.
+/// The way that an entry fills, and the sectors that are on their way to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Outstanding {
     way: Way,
-    bytes: u128,
+    missing: SectorSet,
 }
 
 /// A reply, and how many accesses it gave their data.
@@ -63,7 +63,7 @@ pub(super) struct Outstanding {
 struct Arrival {
     entry: MshrId,
     accesses: u32,
-    bytes: u128,
+    sectors: SectorSet,
     arrived: Cycle,
     stamps: Stamps,
 }
@@ -142,9 +142,10 @@ impl L1 {
             *valid = 0;
         }
         let fetched = self.sectors.around(wanted & !*valid);
-        let waiter = Waiter { accepted: now, ..access.waiter };
-        let waiting = Waiting { waiter, wanted, fetched };
-        let outstanding = Outstanding { way, bytes: fetched };
+        let waiter = Waiter { accepted: now.into(), ..access.waiter };
+        let missing = SectorSet::of(fetched);
+        let waiting = Waiting { waiter, wanted: SectorSet::of(wanted), fetched: missing };
+        let outstanding = Outstanding { way, missing };
         let entry = self.mshrs.allocate(waiting, outstanding).expect("an entry is free");
         self.entry_of_way[way.index()] = entry;
         self.tags.reserve(way, access.line);
@@ -163,7 +164,7 @@ impl L1 {
         wanted: u128,
     ) -> Result<Outcome, Refusal> {
         let entry = self.entry_of_way[way.index()];
-        let there = self.valid[way.index()] | self.mshrs[entry].bytes;
+        let there = self.valid[way.index()] | self.mshrs[entry].missing.bytes();
         let fetched = self.sectors.around(wanted & !there);
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
@@ -171,8 +172,10 @@ impl L1 {
         if fetched != 0 && self.miss_queue.is_full() {
             return Err(Refusal::MissQueue);
         }
-        let waiter = Waiter { accepted: now, ..access.waiter };
-        let merged = self.mshrs.merge(entry, Waiting { waiter, wanted, fetched });
+        let waiter = Waiter { accepted: now.into(), ..access.waiter };
+        let sectors = SectorSet::of(fetched);
+        let waiting = Waiting { waiter, wanted: SectorSet::of(wanted), fetched: sectors };
+        let merged = self.mshrs.merge(entry, waiting);
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
         self.count_sectors(wanted, fetched);
         if fetched == 0 {
@@ -181,7 +184,8 @@ impl L1 {
         }
         self.stats.load_misses += 1;
         self.stats.sector_misses += 1;
-        self.mshrs[entry].bytes |= fetched;
+        let missing = &mut self.mshrs[entry].missing;
+        *missing = missing.with(sectors);
         self.send(now, access, fetched, RequestKind::Fetch, entry.0);
         Ok(Outcome::Miss)
     }
@@ -206,7 +210,7 @@ impl L1 {
             self.stats.load_sectors += u64::from(sectors_of(access.bytes));
             (RequestKind::Load, self.reply_sectors.around(access.bytes))
         };
-        let waiter = Waiter { accepted: now, ..access.waiter };
+        let waiter = Waiter { accepted: now.into(), ..access.waiter };
         let slot = self.free_bypasses.pop().unwrap_or_else(|| {
             self.bypasses.push(Waiter::default());
             u16::try_from(self.bypasses.len() - 1).expect("fewer than 2^16 loads past the L1")
@@ -405,19 +409,19 @@ impl DataCache for L1 {
     fn fill(&mut self, now: Cycle, reply: &Reply) {
         let entry = MshrId(reply.slot);
         let outstanding = &mut self.mshrs[entry];
-        outstanding.bytes &= !reply.bytes;
-        let Outstanding { way, bytes: left } = *outstanding;
+        let sectors = SectorSet::of(reply.bytes);
+        outstanding.missing = outstanding.missing.without(sectors);
+        let Outstanding { way, missing } = *outstanding;
         self.valid[way.index()] |= reply.bytes;
-        if left == 0 {
+        if missing.is_empty() {
             self.tags.fill(way);
             if self.doomed_ways > 0 {
                 self.drop_doomed(way);
             }
         }
-        let (accesses, _) = self.mshrs.arrive(entry, |waiting| waiting.wanted & left == 0);
+        let (accesses, _) = self.mshrs.arrive(entry, |waiting| !waiting.wanted.meets(missing));
         if accesses > 0 {
-            let Reply { bytes, stamps, .. } = *reply;
-            let arrival = Arrival { entry, accesses, bytes, arrived: now, stamps };
+            let arrival = Arrival { entry, accesses, sectors, arrived: now, stamps: reply.stamps };
             self.releasing.push(now + self.config.fill_latency.cycles(), arrival);
         }
         self.stats.fills += 1;
@@ -435,14 +439,14 @@ impl DataCache for L1 {
     #[inline]
     fn release(&mut self, now: Cycle) -> Option<Released> {
         let arrival = self.releasing.front_mut(now)?;
-        let Arrival { entry, accesses, bytes, arrived, stamps } = *arrival;
+        let Arrival { entry, accesses, sectors, arrived, stamps } = *arrival;
         arrival.accesses -= 1;
         if accesses == 1 {
             self.releasing.pop(now);
         }
         let (Waiting { waiter, fetched, .. }, last) = self.mshrs.release(entry);
         self.changes[Refusal::NoMshrLine as usize] += u64::from(last);
-        let merged = fetched & bytes == 0;
+        let merged = !fetched.meets(sectors);
         Some(Released { waiter, merged, arrived, stamps })
     }
 

@@ -1,15 +1,15 @@
 //! How a slice answers: data that arrives, the requests that waited for it, and their replies.
 
 use super::slice::Slice;
-use crate::parts::{MshrId, Reply, Request, Stamp, Way, sectors_of};
+use crate::parts::{MshrId, Reply, Request, SectorSet, Stamp, Way, sectors_of};
 use crate::units::Cycle;
 
 /// A request that waits for bytes of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waiting {
     pub request: Request,
-    /// Bytes that were fetched for it; none when it merely joined.
-    pub fetched: u128,
+    /// What was fetched for it; nothing when it merely joined.
+    pub fetched: SectorSet,
 }
 
 /// What an entry still waits for: the sectors of a line that are on their way.
@@ -17,8 +17,8 @@ pub(super) struct Waiting {
 pub(super) struct Fetch {
     /// Where they go; none when nothing is kept.
     pub way: Option<Way>,
-    /// Their bytes.
-    pub bytes: u128,
+    /// Which they are.
+    pub missing: SectorSet,
     pub sectors: [SectorFetch; 4],
 }
 
@@ -36,7 +36,7 @@ pub(super) struct SectorFetch {
 pub(super) struct Arrival {
     entry: MshrId,
     requests: u32,
-    bytes: u128,
+    sectors: SectorSet,
     dram_started: Stamp,
     filled: Stamp,
 }
@@ -53,7 +53,7 @@ impl Slice {
     #[inline(never)]
     fn release_oldest(&mut self, now: Cycle) {
         let Some(arrival) = self.releasing.front_mut(now) else { return };
-        let Arrival { entry, requests, bytes, dram_started, filled } = *arrival;
+        let Arrival { entry, requests, sectors, dram_started, filled } = *arrival;
         arrival.requests -= 1;
         if requests == 1 {
             self.releasing.pop(now);
@@ -62,7 +62,7 @@ impl Slice {
         if last {
             self.go_on(now);
         }
-        let merged = fetched & bytes == 0;
+        let merged = !fetched.meets(sectors);
         let looked_up = request.stamps.looked_up;
         let stamps = &mut self.reply(now, &request).stamps;
         stamps.dram_started = if merged { looked_up } else { dram_started };
@@ -96,17 +96,19 @@ impl Slice {
         }
         let (dram_started, filled) = (sector.started, core.into());
         let bytes = self.sectors.of(number);
-        fetch.bytes &= !bytes;
-        let left = fetch.bytes;
+        let sectors = SectorSet::of(bytes);
+        fetch.missing = fetch.missing.without(sectors);
+        let missing = fetch.missing;
         if let Some(way) = fetch.way {
             *self.valid(way) |= bytes;
-            if left == 0 {
+            if missing.is_empty() {
                 self.tags.fill(way);
             }
         }
+        let left = missing.bytes();
         let (requests, _) = self.mshrs.arrive(entry, |waiting| waiting.request.bytes & left == 0);
         if requests > 0 {
-            let arrival = Arrival { entry, requests, bytes, dram_started, filled };
+            let arrival = Arrival { entry, requests, sectors, dram_started, filled };
             self.releasing.push(now, arrival);
         }
         self.go_on(now);

@@ -7,7 +7,7 @@ use super::slice::{Refusal, Slice};
 use super::stats::L2Stats;
 use crate::config::machine::L2Mode;
 use crate::parts::{
-    DramRequest, FROM_SLICE, MshrId, Place, Request, RequestKind, Stamp, Way, bytes_of, sectors_of,
+    DramRequest, FROM_SLICE, MshrId, Place, Request, RequestKind, SectorSet, Stamp, Way, bytes_of, sectors_of,
 };
 use crate::units::{Cycle, LineAddr};
 
@@ -74,7 +74,7 @@ impl Slice {
                 (way, fetched)
             }
         };
-        let waiting = Waiting { request: *request, fetched };
+        let waiting = Waiting { request: *request, fetched: SectorSet::of(fetched) };
         let fetch = Fetch { way: Some(way), ..Fetch::default() };
         let entry = self.mshrs.allocate(waiting, fetch).expect("an entry is free");
         self.tags.reserve(way, line);
@@ -97,10 +97,11 @@ impl Slice {
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
         }
-        let on_their_way = self.mshrs[entry].bytes;
+        let on_their_way = self.mshrs[entry].missing.bytes();
         let fetched = self.sectors.around(request.bytes & !*self.valid(way) & !on_their_way);
         self.room_for(line, fetched, 0)?;
-        let merged = self.mshrs.merge(entry, Waiting { request: *request, fetched });
+        let waiting = Waiting { request: *request, fetched: SectorSet::of(fetched) };
+        let merged = self.mshrs.merge(entry, waiting);
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
         self.modify(way, request);
         if fetched == 0 {
@@ -123,7 +124,7 @@ impl Slice {
         let first = self.first_byte(line);
         let pieces = self.pieces;
         let fetch = &mut self.mshrs[entry];
-        fetch.bytes |= bytes;
+        fetch.missing = fetch.missing.with(SectorSet::of(bytes));
         for sector in self.sectors.numbers(bytes) {
             fetch.sectors[sector] = SectorFetch { left: pieces, started: Stamp::default() };
             for piece in sector as u32 * pieces..(sector as u32 + 1) * pieces {
@@ -278,7 +279,7 @@ impl Slice {
         let bytes = self.sectors.around(request.bytes);
         let is_atomic = request.kind == RequestKind::Atomic;
         self.room_for_fetch(line, bytes, usize::from(is_atomic))?;
-        let waiting = Waiting { request: *request, fetched: bytes };
+        let waiting = Waiting { request: *request, fetched: SectorSet::of(bytes) };
         let entry = self.mshrs.allocate(waiting, Fetch::default()).expect("an entry is free");
         self.fetch(now, line, entry, bytes);
         if is_atomic {

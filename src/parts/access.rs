@@ -1,6 +1,6 @@
 //! What a load/store unit asks of a data cache, and what it hears back.
 
-use super::packet::{Reply, Stamps};
+use super::packet::{Reply, Stamp, Stamps};
 use crate::units::{Cycle, LineAddr};
 
 /// Who waits for an access: handed back when its data is there.
@@ -9,9 +9,9 @@ pub struct Waiter {
     /// The owner's name for the warp instruction.
     pub tracker: u16,
     /// When the warp instruction was issued.
-    pub issued: Cycle,
+    pub issued: Stamp,
     /// When the access was accepted; set by the L1.
-    pub accepted: Cycle,
+    pub accepted: Stamp,
 }
 
 /// What an access wants.

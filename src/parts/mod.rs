@@ -13,5 +13,5 @@ pub use mshr::{MshrFile, MshrId};
 pub use packet::{
     DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, Stamp, Stamps, THROUGH_COPY,
 };
-pub use sectors::{Sectors, bytes_of, sectors_of, whole_sectors_of};
+pub use sectors::{SectorSet, Sectors, bytes_of, sectors_of, whole_sectors_of};
 pub use tags::{Lookup, Place, TagArray, Way};

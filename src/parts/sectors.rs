@@ -27,6 +27,68 @@ pub fn bytes_of(mask: u128) -> u32 {
     }
 }
 
+/// Parts of 32 bytes of a line, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SectorSet(u8);
+
+impl SectorSet {
+    /// The bytes of each set.
+    const BYTES: [u128; 16] = {
+        let mut sets = [0; 16];
+        let mut set = 0;
+        while set < 16 {
+            let mut number = 0;
+            while number < 4 {
+                sets[set] |= ((set as u128 >> number & 1) * u32::MAX as u128) << (32 * number);
+                number += 1;
+            }
+            set += 1;
+        }
+        sets
+    };
+
+    /// Those that hold any of `bytes`. Most masks have all or none.
+    #[inline]
+    pub fn of(bytes: u128) -> Self {
+        const SECTOR: u128 = u32::MAX as u128;
+        SectorSet(match bytes {
+            0 => 0,
+            u128::MAX => 0xf,
+            _ => (0..4).map(|n| u8::from(bytes >> (32 * n) & SECTOR != 0) << n).sum(),
+        })
+    }
+
+    /// All bytes of these.
+    #[inline]
+    pub fn bytes(self) -> u128 {
+        Self::BYTES[usize::from(self.0 % 16)]
+    }
+
+    /// True when there is none.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// True when some are in `other` as well.
+    #[inline]
+    pub fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Those of either.
+    #[inline]
+    pub fn with(self, other: Self) -> Self {
+        SectorSet(self.0 | other.0)
+    }
+
+    /// Those that are not in `other`.
+    #[inline]
+    pub fn without(self, other: Self) -> Self {
+        SectorSet(self.0 & !other.0)
+    }
+}
+
 /// The sectors of a line. A line of one sector is a line that is fetched as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sectors {
@@ -117,6 +179,19 @@ mod tests {
         assert_eq!(sectors.around(1 | 1 << 127), 0xffff_ffff | 0xffff_ffff << 96);
         assert_eq!(sectors.numbers(1 << 31 | 1 << 64).collect::<Vec<_>>(), [0, 2]);
         assert_eq!(sectors.around(0), 0);
+    }
+
+    #[test]
+    fn a_set_has_the_sectors_that_hold_any_byte_and_gives_all_of_their_bytes() {
+        let sectors = Sectors::new(128, 32);
+        for bytes in [0, 1, 1 << 33 | 1 << 127, u128::MAX, u128::MAX >> 32, 0xff << 60] {
+            let set = SectorSet::of(bytes);
+            assert_eq!(set.bytes(), sectors.around(bytes));
+            assert_eq!((set.0.count_ones(), set.is_empty()), (sectors_of(bytes), bytes == 0));
+        }
+        let [low, high] = [1, 1 << 127].map(SectorSet::of);
+        assert!(!low.meets(high) && low.with(high).meets(low));
+        assert_eq!(low.with(high).without(low), high);
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl Sm {
     /// Makes ready for a kernel that starts at `now`. The SM must be idle.
     pub fn prepare(&mut self, now: Cycle, program: Arc<Program>, residency: Residency) {
         assert!(self.is_idle(), "a kernel starts on an SM that is not idle");
-        self.warps.prepare(program.regs);
+        self.warps.prepare(now, program.regs);
         self.ctas.prepare(residency);
         self.program = program;
         (self.charged_to, self.there_from) = (now, now);
@@ -173,6 +173,7 @@ impl Sm {
         self.charge_until(now + 1, cache);
         self.next_cta_launch = now + self.cta_launch_interval;
         let warps = self.program.cta_warps;
+        self.warps.come_to(now);
         let (first, next_issue) = self.ctas.start(warps as u32);
         let mut issues = next_issue.max(now + 1);
         for warp in first..first + warps {
@@ -277,6 +278,7 @@ impl Sm {
         } else {
             self.lsu.tick(now, cache, &mut self.returns);
         }
+        self.warps.come_to(now);
         self.warps.wake(now);
         let issued = self.issue(now);
         self.charge_lsu(self.lsu.state, 1);

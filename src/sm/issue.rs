@@ -247,7 +247,7 @@ impl Sm {
             self.stats.shared_instructions += 1;
             let passes = self.passes(op, &addresses);
             self.stats.shared_passes += u64::from(passes);
-            let waiter = self.tracked_waiter(now);
+            let waiter = waiter(self.outstanding.next_place(), now);
             let pushed = self
                 .lsu
                 .push(now, warp, Target::Shared, passes, waiter, |_| passes.min(1) as usize);
@@ -271,9 +271,9 @@ impl Sm {
         };
         let is_store = kind == AccessKind::Store;
         let waiter = if is_store {
-            Waiter { tracker: warp as u16, issued: now, accepted: now }
+            waiter(warp as u16, now)
         } else {
-            self.tracked_waiter(now)
+            waiter(self.outstanding.next_place(), now)
         };
         let hits_by_banks = kind == AccessKind::Load && self.lsu.has_banks();
         let passes = if hits_by_banks { self.passes(op, &addresses) } else { 0 };
@@ -327,10 +327,6 @@ impl Sm {
         }
     }
 
-    fn tracked_waiter(&self, now: Cycle) -> Waiter {
-        Waiter { tracker: self.outstanding.next_place(), issued: now, accepted: now }
-    }
-
     /// Notes a load of `accesses` accesses; its registers are ready at once when there are none.
     fn track(
         &mut self,
@@ -373,6 +369,11 @@ impl Sm {
             }
         }
     }
+}
+
+/// Who waits for an access of an instruction that is issued at `now`.
+fn waiter(tracker: u16, now: Cycle) -> Waiter {
+    Waiter { tracker, issued: now.into(), accepted: now.into() }
 }
 
 /// Whether an access goes to shared memory. The lanes of a generic one go where its first lane goes.

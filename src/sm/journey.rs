@@ -79,10 +79,10 @@ impl<'a> Journey<'a> {
     /// Tells `see` of each stage with its start and end, without a gap.
     #[inline]
     fn each(&self, mut see: impl FnMut(Stage, Stamp, Stamp)) {
-        let mut from = self.waiter.issued.into();
+        let mut from = self.waiter.issued;
         let mut until =
             |stage: Stage, end: Stamp| see(stage, std::mem::replace(&mut from, end), end);
-        until(Stage::Memory(LatencyStage::Lsu), self.waiter.accepted.into());
+        until(Stage::Memory(LatencyStage::Lsu), self.waiter.accepted);
         let mut last = Stage::Memory(LatencyStage::L1);
         match self.way {
             Way::Hit => {}
@@ -107,7 +107,7 @@ impl<'a> Journey<'a> {
 
     /// Enters the access into the latency ledger: end to end as the total, each stage as a part.
     pub fn charge_latency(&self, ledger: &mut LatencyLedger) {
-        ledger.add_total(self.done - self.waiter.issued);
+        ledger.add_total(Stamp::from(self.done).since(self.waiter.issued));
         self.each(|stage, start, end| {
             if let Stage::Memory(stage) = stage {
                 ledger.charge(stage, end.since(start));
@@ -134,7 +134,7 @@ mod tests {
 
     fn released(merged: bool) -> Released {
         Released {
-            waiter: Waiter { tracker: 0, issued: Cycle(10), accepted: Cycle(12) },
+            waiter: Waiter { tracker: 0, issued: Cycle(10).into(), accepted: Cycle(12).into() },
             merged,
             arrived: Cycle(100),
             stamps: Stamps {

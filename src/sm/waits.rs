@@ -28,15 +28,15 @@ pub struct Tracker {
     pub dsts: Operands,
     /// Accesses whose data has not arrived.
     pub remaining: u16,
-    /// Order of issue within the SM; tells a tracker from an earlier one in the same place.
-    sequence: u64,
+    /// Order of issue within the SM, its low bits: tells a tracker from an earlier one in the same place.
+    sequence: u32,
 }
 
 /// The oldest outstanding instruction of one scheduler, and the cycles waited for it.
 #[derive(Clone, Debug, Default)]
 struct Waits {
     /// Place and sequence number, oldest first; those already done are dropped when they come to the front.
-    outstanding: VecDeque<(u16, u64)>,
+    outstanding: VecDeque<(u16, u32)>,
     /// Cycles waited for the front one.
     spans: Vec<(Cycle, Cycle)>,
     /// The wait that has not ended; a span for each front one.
@@ -48,7 +48,7 @@ struct Waits {
 pub struct Outstanding {
     trackers: Vec<Tracker>,
     free: Vec<u16>,
-    sequence: u64,
+    sequence: u32,
     /// By scheduler.
     waits: Box<[Waits]>,
 }
@@ -72,7 +72,7 @@ impl Outstanding {
 
     /// Notes an instruction of `accesses` accesses, issued by `scheduler`; gives its place.
     pub fn add(&mut self, warp: usize, dsts: Operands, accesses: u16, scheduler: usize) -> u16 {
-        self.sequence += 1;
+        self.sequence = self.sequence.wrapping_add(1);
         let (warp, remaining, sequence) = (warp as u8, accesses, self.sequence);
         let tracker = Tracker { warp, scheduler: scheduler as u8, dsts, remaining, sequence };
         let place = match self.free.pop() {
@@ -94,7 +94,7 @@ impl Outstanding {
         self.free.last().copied().unwrap_or(self.trackers.len() as u16)
     }
 
-    fn is_outstanding(trackers: &[Tracker], (place, sequence): (u16, u64)) -> bool {
+    fn is_outstanding(trackers: &[Tracker], (place, sequence): (u16, u32)) -> bool {
         let tracker = &trackers[usize::from(place)];
         tracker.sequence == sequence && tracker.remaining > 0
     }

@@ -12,26 +12,47 @@ use crate::units::Cycle;
 /// Slots of the wheel that wakes warps. Most latencies are shorter, and a small wheel stays in the processor's caches.
 const WHEEL: usize = 64;
 
-/// When a register is ready and who makes its value, in one word.
+/// When a register is ready, in cycles since the epoch, and who makes its value: in one small word, as there are many.
 #[derive(Clone, Copy, Debug)]
-struct Ready(u64);
+struct Ready(u32);
 
 impl Ready {
     /// The cycle of what a load has.
-    const NEVER: u64 = u64::MAX / MAKERS as u64;
+    const NEVER: u32 = u32::MAX / MAKERS as u32;
 
     /// A load that is not done has it.
-    const NOT: Ready = Ready(Ready::NEVER * MAKERS as u64 + FROM_MEMORY as u64);
+    const NOT: Ready = Ready(Ready::NEVER * MAKERS as u32 + FROM_MEMORY as u32);
 
-    fn new(cycle: Cycle, maker: Maker) -> Self {
-        Ready(cycle.0 * MAKERS as u64 + u64::from(maker))
+    /// At the epoch, from memory: as when a warp starts.
+    const AT_FIRST: Ready = Ready(FROM_MEMORY as u32);
+
+    fn new(cycle: u64, maker: Maker) -> Self {
+        debug_assert!(cycle < Ready::NEVER.into(), "the epoch is too long ago");
+        Ready(cycle as u32 * MAKERS as u32 + u32::from(maker))
     }
 
     /// The cycle in which who needs it with these delays can issue; [`Ready::NEVER`] or later while a load has it.
     #[inline]
-    fn at(self, delays: &[u8; MAKERS]) -> u64 {
-        self.0 / MAKERS as u64 + u64::from(delays[self.0 as usize % MAKERS])
+    fn at(self, delays: &[u8; MAKERS]) -> u32 {
+        self.0 / MAKERS as u32 + u32::from(delays[self.0 as usize % MAKERS])
     }
+
+    /// The same of an epoch that is so many cycles later.
+    fn later(self, cycles: u32) -> Self {
+        let (cycle, maker) = (self.0 / MAKERS as u32, self.0 % MAKERS as u32);
+        let cycle = if cycle == Ready::NEVER { cycle } else { cycle.saturating_sub(cycles) };
+        Ready(cycle * MAKERS as u32 + maker)
+    }
+}
+
+/// Cycles from the epoch to the present after which another one is begun.
+const LONG_EPOCH: u64 = 1 << 27;
+/// Cycles from an epoch to the present when it is begun: what was ready before is ready for all readers, whatever the delay.
+const BEFORE_EPOCH: u64 = 1 << 16;
+
+/// The epoch that is begun at `now`.
+fn epoch_at(now: Cycle) -> Cycle {
+    Cycle(now.0.saturating_sub(BEFORE_EPOCH))
 }
 
 /// Every warp slot of an SM.
@@ -53,6 +74,8 @@ pub struct Warps {
     /// When each register is ready, by warp slot and register; never, while a load has it.
     ready_at: Box<[Ready]>,
     regs: usize,
+    /// The cycle from which those count.
+    epoch: Cycle,
     /// Warps that have an instruction left.
     pub alive: u64,
     /// The next instruction's registers are ready.
@@ -96,6 +119,7 @@ impl Warps {
             pending_stores: [0; SLOTS],
             ready_at: Box::default(),
             regs: 0,
+            epoch: Cycle(0),
             alive: 0,
             ready: 0,
             on_arithmetic: 0,
@@ -113,11 +137,30 @@ impl Warps {
         }
     }
 
-    /// Makes room for a kernel's registers. No warp may be alive.
-    pub fn prepare(&mut self, regs: usize) {
+    /// Makes room for the registers of a kernel that starts at `now`. No warp may be alive.
+    pub fn prepare(&mut self, now: Cycle, regs: usize) {
         debug_assert_eq!(self.alive, 0);
-        self.regs = regs;
-        self.ready_at = vec![Ready::new(Cycle(0), FROM_MEMORY); SLOTS * regs].into();
+        if self.regs != regs {
+            self.regs = regs;
+            self.ready_at = vec![Ready::AT_FIRST; SLOTS * regs].into();
+        }
+        self.epoch = epoch_at(now);
+    }
+
+    /// Cycle `now` comes: registers count from a cycle that is not too long ago.
+    #[inline]
+    pub fn come_to(&mut self, now: Cycle) {
+        if now.since(self.epoch) >= LONG_EPOCH {
+            self.begin_epoch(now);
+        }
+    }
+
+    #[cold]
+    fn begin_epoch(&mut self, now: Cycle) {
+        let epoch = epoch_at(now);
+        let cycles = u32::try_from(epoch - self.epoch).unwrap_or(u32::MAX);
+        self.ready_at.iter_mut().for_each(|ready| *ready = ready.later(cycles));
+        self.epoch = epoch;
     }
 
     /// Starts a warp; its first instruction can issue from `first` on.
@@ -131,7 +174,7 @@ impl Warps {
     ) {
         self.cursors[warp] = WarpCursor::default();
         self.ages.come(warp);
-        self.ready_at[warp * self.regs..][..self.regs].fill(Ready::new(Cycle(0), FROM_MEMORY));
+        self.ready_at[warp * self.regs..][..self.regs].fill(Ready::AT_FIRST);
         if self.take_run(warp, stream) {
             self.alive |= 1 << warp;
             let inst = self.fetch(warp, program);
@@ -210,7 +253,7 @@ impl Warps {
     /// Notes when a register will be ready, made by a pipeline.
     #[inline]
     pub fn set_ready_at(&mut self, warp: usize, reg: u16, cycle: Cycle, maker: Maker) {
-        self.ready_at[warp * self.regs + usize::from(reg)] = Ready::new(cycle, maker);
+        self.ready_at[warp * self.regs + usize::from(reg)] = Ready::new(cycle - self.epoch, maker);
     }
 
     /// A load that is not done has the register.
@@ -236,13 +279,15 @@ impl Warps {
         let due = if delays.any() {
             needs.fold(0, |due, (ready, reader)| due.max(ready.at(delays.of(reader))))
         } else {
-            needs.fold(0, |due, (ready, _)| due.max(ready.0)) / MAKERS as u64
+            needs.fold(0, |due, (ready, _)| due.max(ready.0)) / MAKERS as u32
         };
-        let due = Cycle(due.max(earliest.0));
         self.stirred = true;
-        if due.0 >= Ready::NEVER {
+        if due >= Ready::NEVER {
             self.on_memory |= bit;
-        } else if due <= now {
+            return;
+        }
+        let due = (self.epoch + u64::from(due)).max(earliest);
+        if due <= now {
             self.ready |= bit;
         } else {
             self.on_arithmetic |= bit;

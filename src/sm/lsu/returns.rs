@@ -31,14 +31,14 @@ impl Returns {
     /// So many accesses of a load have hit at `now`.
     #[inline]
     pub(super) fn hit(&mut self, now: Cycle, waiter: &Waiter, accesses: u16) {
-        let waiter = Waiter { accepted: now, ..*waiter };
+        let waiter = Waiter { accepted: now.into(), ..*waiter };
         self.hits.push(now + self.hit_latency, (waiter, accesses));
     }
 
     /// The last pass of a shared-memory instruction was made at `now`.
     #[inline]
     pub(super) fn pass(&mut self, now: Cycle, waiter: &Waiter) {
-        let waiter = Waiter { accepted: now, ..*waiter };
+        let waiter = Waiter { accepted: now.into(), ..*waiter };
         self.shared.push(now + self.shared_latency, waiter);
     }
 
