@@ -175,7 +175,7 @@ impl Partition {
         {
             let at = now + slice.far_latency();
             if reply.sm == FROM_SLICE {
-                let (slot, piece) = (reply.slot, slice.piece(reply.bytes));
+                let (slot, piece) = (reply.slot, slice.piece(&reply));
                 let started = reply.stamps.dram_started.near(core);
                 let brought = Brought { slot, piece, started, comes: core };
                 self.stations[other].brought.push(at, brought);

@@ -256,7 +256,7 @@ impl<const WORDS: usize> Replies<WORDS> {
                 if *is_uncertain {
                     self.left.push((slice as u16, Left::Slice(at)));
                 }
-                let (sm, data) = (usize::from(reply.sm), reply.data_bytes());
+                let (sm, data) = (usize::from(reply.sm), reply.data_bytes.into());
                 let reply = self.crossbar.push(tick, (slice, sm), data, *shares_port, reply);
                 reply.stamps.replied = now.into();
                 inlet.next += 1;

@@ -4,7 +4,7 @@ use super::stats::L1Stats;
 use crate::config::machine::{L1Config, StorePolicy};
 use crate::parts::{
     Access, AccessKind, DataCache, Lookup, MshrFile, MshrId, Outcome, Place, Refusal, Released,
-    Reply, Request, RequestKind, SectorSet, Sectors, Stamps, TagArray, Waiter, Way, sectors_of,
+    Reply, Request, RequestKind, RequestStamps, SectorSet, Sectors, Stamps, TagArray, Waiter, Way, sectors_of,
 };
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
@@ -302,7 +302,7 @@ impl L1 {
 
     #[inline]
     fn send(&mut self, now: Cycle, access: &Access, bytes: u128, kind: RequestKind, slot: u16) {
-        let stamps = Stamps { accepted: now.into(), ..Stamps::default() };
+        let stamps = RequestStamps { accepted: now.into(), ..RequestStamps::default() };
         let Access { line, atomic_work, .. } = *access;
         let request =
             Request { line, bytes, kind, sm: self.sm, slot, atomic_work, held: 0, stamps };
@@ -409,10 +409,10 @@ impl DataCache for L1 {
     fn fill(&mut self, now: Cycle, reply: &Reply) {
         let entry = MshrId(reply.slot);
         let outstanding = &mut self.mshrs[entry];
-        let sectors = SectorSet::of(reply.bytes);
+        let sectors = reply.sectors;
         outstanding.missing = outstanding.missing.without(sectors);
         let Outstanding { way, missing } = *outstanding;
-        self.valid[way.index()] |= reply.bytes;
+        self.valid[way.index()] |= sectors.bytes();
         if missing.is_empty() {
             self.tags.fill(way);
             if self.doomed_ways > 0 {

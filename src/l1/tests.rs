@@ -132,7 +132,7 @@ fn a_load_past_the_tags_comes_back_to_its_waiter() {
     let access = Access { kind: AccessKind::BypassLoad, bytes: 0xf, ..load(3) };
     assert_eq!(l1.access(Cycle(1), access), Ok(Outcome::Sent));
     let reply: Reply = l1.take_request(Cycle(1)).unwrap().reply();
-    assert_eq!((reply.kind, reply.data_bytes()), (ReplyKind::Data, 32));
+    assert_eq!((reply.kind, reply.data_bytes), (ReplyKind::Data, 32));
     assert_eq!(l1.bypass_arrived(&reply).tracker, 3);
     assert!(l1.is_idle());
 }

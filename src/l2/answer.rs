@@ -1,13 +1,14 @@
 //! How a slice answers: data that arrives, the requests that waited for it, and their replies.
 
 use super::slice::Slice;
-use crate::parts::{MshrId, Reply, Request, SectorSet, Stamp, Way, sectors_of};
+use crate::parts::{MshrId, Reply, Request, SectorSet, Stamp, Way};
 use crate::units::Cycle;
 
 /// A request that waits for bytes of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waiting {
-    pub request: Request,
+    /// The answer to it.
+    pub reply: Reply,
     /// What was fetched for it; nothing when it merely joined.
     pub fetched: SectorSet,
 }
@@ -58,24 +59,29 @@ impl Slice {
         if requests == 1 {
             self.releasing.pop(now);
         }
-        let (Waiting { request, fetched }, last) = self.mshrs.release(entry);
+        let (Waiting { reply, fetched }, last) = self.mshrs.release(entry);
         if last {
             self.go_on(now);
         }
         let merged = !fetched.meets(sectors);
-        let looked_up = request.stamps.looked_up;
-        let stamps = &mut self.reply(now, &request).stamps;
+        let looked_up = reply.stamps.looked_up;
+        let stamps = &mut self.send(now, reply).stamps;
         stamps.dram_started = if merged { looked_up } else { dram_started };
         stamps.filled = filled;
         stamps.merged_at_l2 = merged;
     }
 
     /// Answers a request.
-    pub(super) fn reply(&mut self, now: Cycle, request: &Request) -> &mut Reply {
-        let reply = request.reply();
+    #[inline]
+    pub(super) fn reply(&mut self, now: Cycle, request: &Request) {
+        self.send(now, request.reply());
+    }
+
+    /// Sends a reply, whose data has been found at `now`, and gives it where it waits.
+    fn send(&mut self, now: Cycle, reply: Reply) -> &mut Reply {
         let mut ready = now + self.data_latency;
         if self.sector_latency > 0 {
-            let further_sectors = u64::from(sectors_of(reply.bytes)).saturating_sub(1);
+            let further_sectors = u64::from(reply.sectors.count()).saturating_sub(1);
             ready += further_sectors * self.sector_latency;
         }
         self.replies.push(ready, reply)
@@ -105,8 +111,8 @@ impl Slice {
                 self.tags.fill(way);
             }
         }
-        let left = missing.bytes();
-        let (requests, _) = self.mshrs.arrive(entry, |waiting| waiting.request.bytes & left == 0);
+        let has_data = |waiting: &Waiting| !waiting.reply.sectors.meets(missing);
+        let (requests, _) = self.mshrs.arrive(entry, has_data);
         if requests > 0 {
             let arrival = Arrival { entry, requests, sectors, dram_started, filled };
             self.releasing.push(now, arrival);

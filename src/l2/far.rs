@@ -162,7 +162,7 @@ impl Slice {
         core: Cycle,
         mut request: Request,
     ) -> Result<(), Refusal> {
-        request.stamps.look_up(core);
+        request.stamps.looked_up = core.into();
         if request.kind == RequestKind::Store {
             let line = self.map.within_slice(request.line);
             self.write(now, line, &request)?;
@@ -290,8 +290,8 @@ impl Slice {
     }
 
     /// The place in its line, in fetches, of what a reply for the other slice brings.
-    pub fn piece(&self, bytes: u128) -> u8 {
-        (bytes.trailing_zeros() / self.fetch_bytes) as u8
+    pub fn piece(&self, reply: &Reply) -> u8 {
+        (reply.sectors.first_byte() / self.fetch_bytes) as u8
     }
 
     /// From one partition's slice to the other's, each way [L2 cycles].

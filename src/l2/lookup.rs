@@ -74,7 +74,7 @@ impl Slice {
                 (way, fetched)
             }
         };
-        let waiting = Waiting { request: *request, fetched: SectorSet::of(fetched) };
+        let waiting = Waiting { reply: request.reply(), fetched: SectorSet::of(fetched) };
         let fetch = Fetch { way: Some(way), ..Fetch::default() };
         let entry = self.mshrs.allocate(waiting, fetch).expect("an entry is free");
         self.tags.reserve(way, line);
@@ -100,7 +100,7 @@ impl Slice {
         let on_their_way = self.mshrs[entry].missing.bytes();
         let fetched = self.sectors.around(request.bytes & !*self.valid(way) & !on_their_way);
         self.room_for(line, fetched, 0)?;
-        let waiting = Waiting { request: *request, fetched: SectorSet::of(fetched) };
+        let waiting = Waiting { reply: request.reply(), fetched: SectorSet::of(fetched) };
         let merged = self.mshrs.merge(entry, waiting);
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
         self.modify(way, request);
@@ -279,7 +279,7 @@ impl Slice {
         let bytes = self.sectors.around(request.bytes);
         let is_atomic = request.kind == RequestKind::Atomic;
         self.room_for_fetch(line, bytes, usize::from(is_atomic))?;
-        let waiting = Waiting { request: *request, fetched: SectorSet::of(bytes) };
+        let waiting = Waiting { reply: request.reply(), fetched: SectorSet::of(bytes) };
         let entry = self.mshrs.allocate(waiting, Fetch::default()).expect("an entry is free");
         self.fetch(now, line, entry, bytes);
         if is_atomic {

@@ -205,7 +205,7 @@ impl Slice {
     #[inline(never)]
     fn look_up_oldest(&mut self, now: Cycle, core: Cycle) -> bool {
         let Some(&(mut request)) = self.input.front(now) else { return false };
-        request.stamps.look_up(core);
+        request.stamps.looked_up = core.into();
         match self.look_up(now, &request) {
             Ok(()) => {
                 self.input.take();

@@ -187,7 +187,7 @@ fn an_atomic_fetches_its_line_and_leaves_it_dirty() {
     slice.fill(Cycle(9), Cycle(9), dram.slot, dram.piece, Cycle(6));
     run(&mut slice, 9, 10);
     let reply = slice.take_reply(Cycle(14)).unwrap();
-    assert_eq!((reply.kind, reply.data_bytes()), (ReplyKind::Data, 4));
+    assert_eq!((reply.kind, reply.data_bytes), (ReplyKind::Data, 4));
     assert_eq!(slice.stats().atomics, 1);
     for local in [2, 4] {
         slice.accept(Cycle(30), Cycle(30), request(RequestKind::Store, local, 0xff));
@@ -224,7 +224,7 @@ fn a_sectored_slice_fetches_the_sectors_that_are_wanted_and_missing() {
     assert_eq!(serve(&mut slice, 10), [(64, 64, false), (0, 64, false)]);
     run(&mut slice, 10, 20);
     let bytes: Vec<u128> =
-        std::iter::from_fn(|| slice.take_reply(Cycle(30))).map(|reply| reply.bytes).collect();
+        std::iter::from_fn(|| slice.take_reply(Cycle(30))).map(|reply| reply.sectors.bytes()).collect();
     assert_eq!(bytes, [SECTOR << 64, half]);
     slice.accept(Cycle(30), Cycle(30), request(RequestKind::Fetch, 0, !0));
     run(&mut slice, 30, 40);
@@ -240,7 +240,7 @@ fn a_slice_that_passes_through_keeps_nothing() {
         run(&mut slice, start, start + 5);
         assert_eq!(serve(&mut slice, start + 6), [(0, 64, false)]);
         run(&mut slice, start + 6, start + 15);
-        assert_eq!(slice.take_reply(Cycle(start + 15)).unwrap().bytes, SECTOR);
+        assert_eq!(slice.take_reply(Cycle(start + 15)).unwrap().sectors.bytes(), SECTOR);
     }
     slice.accept(Cycle(40), Cycle(40), request(RequestKind::Store, 0, 0xff << 64));
     slice.accept(Cycle(41), Cycle(41), request(RequestKind::Atomic, 0, 0xf));

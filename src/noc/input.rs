@@ -15,9 +15,10 @@ pub(super) struct Size {
     pub output: u16,
 }
 
-/// A place for a packet at an input, or in the queue before it.
+/// A place for a packet at an input, or in the queue before it. With the packets that there are, it takes one line of the
+/// processor's caches.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Place<P> {
     pub packet: P,
     /// In the queue: it may enter from this cycle on. At the input: it is the oldest one of its line from then on; of no

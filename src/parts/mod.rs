@@ -11,7 +11,8 @@ pub use access::{Access, AccessKind, DataCache, Outcome, Refusal, Released, Wait
 pub use address::AddressMap;
 pub use mshr::{MshrFile, MshrId};
 pub use packet::{
-    DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, Stamp, Stamps, THROUGH_COPY,
+    DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, RequestStamps, Stamp, Stamps,
+    THROUGH_COPY,
 };
 pub use sectors::{SectorSet, Sectors, bytes_of, sectors_of, whole_sectors_of};
 pub use tags::{Lookup, Place, TagArray, Way};

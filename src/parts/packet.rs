@@ -1,6 +1,6 @@
 //! What travels between an SM and the L2, and the times it collects on the way.
 
-use super::sectors::{Sectors, bytes_of};
+use super::sectors::{SectorSet, Sectors, bytes_of};
 use crate::units::{Cycle, LineAddr};
 
 /// What a request asks of the L2.
@@ -41,7 +41,7 @@ pub struct Request {
     /// The place, from 1, where a slice holds it against others; 0 for none, or [`THROUGH_COPY`]. Comes back with the reply.
     pub held: u16,
     /// When it passed where.
-    pub stamps: Stamps,
+    pub stamps: RequestStamps,
 }
 
 /// What an L2 slice answers.
@@ -57,7 +57,7 @@ pub enum ReplyKind {
 }
 
 /// From an L2 slice to an SM.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     /// What it brings.
     pub kind: ReplyKind,
@@ -67,8 +67,10 @@ pub struct Reply {
     pub slot: u16,
     /// The request's place in the slice's coalescer.
     pub held: u16,
-    /// Bytes of the line that it brings, bit 0 the line's first byte.
-    pub bytes: u128,
+    /// The sectors of the line that it brings, or parts of.
+    pub sectors: SectorSet,
+    /// What it carries of them, besides the header [bytes, 0..=128].
+    pub data_bytes: u8,
     /// When it passed where.
     pub stamps: Stamps,
 }
@@ -76,12 +78,14 @@ pub struct Reply {
 impl Request {
     /// The answer, after the request went through the L2.
     pub fn reply(&self) -> Reply {
+        let Request { sm, slot, held, .. } = *self;
         let (kind, bytes) = match self.kind {
             RequestKind::Fetch => (ReplyKind::Fill, self.bytes),
             RequestKind::Load | RequestKind::Atomic => (ReplyKind::Data, self.bytes),
             RequestKind::Store => (ReplyKind::Ack, 0),
         };
-        Reply { kind, sm: self.sm, slot: self.slot, held: self.held, bytes, stamps: self.stamps }
+        let (sectors, data_bytes) = (SectorSet::of(bytes), bytes_of(bytes) as u8);
+        Reply { kind, sm, slot, held, sectors, data_bytes, stamps: self.stamps.of_hit() }
     }
 
     /// Bytes that the request itself carries, besides the header; a store in pieces of `store_piece` bytes, with
@@ -98,13 +102,6 @@ impl Request {
         };
         let pieces = Sectors::new(u128::BITS, store_piece).around(self.bytes);
         bytes_of(pieces) + if pieces == whole { 0 } else { mask_bytes }
-    }
-}
-
-impl Reply {
-    /// Bytes of data it carries, besides the header.
-    pub fn data_bytes(&self) -> u32 {
-        bytes_of(self.bytes)
     }
 }
 
@@ -146,12 +143,25 @@ impl Stamp {
     }
 }
 
-/// When a request passed the borders between components, in core cycles.
+/// When a request passed the borders between components on its way to the L2, in core cycles.
 ///
 /// A stamp is set where the packet lies for a while, after it was copied there: the processor copies sixteen bytes at once,
 /// and such a copy of what was written in part a moment ago has to wait for it.
 ///
-/// Later borders of a request that is still on its way hold zero.
+/// Borders that are still to come hold zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestStamps {
+    /// The L1 accepted the access.
+    pub accepted: Stamp,
+    /// It left the L1's miss queue for the request network.
+    pub injected: Stamp,
+    /// It arrived at the L2 slice.
+    pub at_slice: Stamp,
+    /// The slice's tags accepted it.
+    pub looked_up: Stamp,
+}
+
+/// When a request and its reply passed the borders between components, in core cycles; set as those of the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamps {
     /// The L1 accepted the access.
@@ -172,12 +182,13 @@ pub struct Stamps {
     pub merged_at_l2: bool,
 }
 
-impl Stamps {
-    /// The slice's tags have it in cycle `core`; a hit has its data with that.
+impl RequestStamps {
+    /// Those of the reply to a request that hits: it has its data with the look at the tags.
     #[inline]
-    pub fn look_up(&mut self, core: Cycle) {
-        let core = core.into();
-        (self.looked_up, self.dram_started, self.filled) = (core, core, core);
+    fn of_hit(self) -> Stamps {
+        let RequestStamps { accepted, injected, at_slice, looked_up } = self;
+        let (dram_started, filled) = (looked_up, looked_up);
+        Stamps { accepted, injected, at_slice, looked_up, dram_started, filled, ..Stamps::default() }
     }
 }
 

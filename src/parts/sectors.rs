@@ -70,6 +70,18 @@ impl SectorSet {
         self.0 == 0
     }
 
+    /// How many there are.
+    #[inline]
+    pub fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// The first byte of the first one.
+    #[inline]
+    pub fn first_byte(self) -> u32 {
+        32 * self.0.trailing_zeros()
+    }
+
     /// True when some are in `other` as well.
     #[inline]
     pub fn meets(self, other: Self) -> bool {
@@ -187,11 +199,12 @@ mod tests {
         for bytes in [0, 1, 1 << 33 | 1 << 127, u128::MAX, u128::MAX >> 32, 0xff << 60] {
             let set = SectorSet::of(bytes);
             assert_eq!(set.bytes(), sectors.around(bytes));
-            assert_eq!((set.0.count_ones(), set.is_empty()), (sectors_of(bytes), bytes == 0));
+            assert_eq!((set.count(), set.is_empty()), (sectors_of(bytes), bytes == 0));
         }
         let [low, high] = [1, 1 << 127].map(SectorSet::of);
         assert!(!low.meets(high) && low.with(high).meets(low));
         assert_eq!(low.with(high).without(low), high);
+        assert_eq!([low, high].map(SectorSet::first_byte), [0, 96]);
     }
 
     #[test]
