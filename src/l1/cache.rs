@@ -3,7 +3,7 @@
 use super::stats::L1Stats;
 use crate::config::machine::{L1Config, StorePolicy};
 use crate::parts::{
-    Access, AccessKind, DataCache, Lookup, MshrFile, MshrId, Outcome, Place, Refusal, Released,
+    Access, AccessKind, ByteSets, DataCache, Lookup, MshrFile, MshrId, Outcome, Place, Refusal, Released,
     Reply, Request, RequestKind, RequestStamps, SectorSet, Sectors, Stamps, TagArray, Waiter, Way, sectors_of,
 };
 use crate::ring::Ring;
@@ -23,10 +23,10 @@ pub struct L1 {
     reply_sectors: Sectors,
     tags: TagArray,
     /// By way: the bytes that are present. A line that is not sectored has all of them or none, except where stores validate.
-    valid: Box<[u128]>,
-    /// By way: bytes that are dropped when the line has arrived.
-    doomed: Box<[u128]>,
-    /// Ways that have such bytes: most often none, and nobody looks.
+    valid: ByteSets,
+    /// By way: sectors that are dropped when the line has arrived.
+    doomed: Box<[SectorSet]>,
+    /// Ways that have such sectors: most often none, and nobody looks.
     doomed_ways: usize,
     /// By way: the MSHR entry of a reserved one.
     entry_of_way: Box<[MshrId]>,
@@ -79,7 +79,7 @@ impl L1 {
             sectors,
             reply_sectors: Sectors::new(config.line.get(), REPLY_SECTOR),
             tags: TagArray::new(1, 1, config.index, config.replacement),
-            valid: Box::default(),
+            valid: ByteSets::new(0, false),
             doomed: Box::default(),
             doomed_ways: 0,
             entry_of_way: Box::default(),
@@ -100,9 +100,10 @@ impl L1 {
         assert!(self.is_idle(), "a cache changes its size while lines are outstanding");
         let L1Config { sets, index, replacement, .. } = self.config;
         let lines = sets.size() * ways;
-        if lines != self.valid.len() {
+        if lines != self.doomed.len() {
             self.tags = TagArray::new(sets.size(), ways, index, replacement);
-            (self.valid, self.doomed) = (vec![0; lines].into(), vec![0; lines].into());
+            self.valid = ByteSets::new(lines, self.config.stores == StorePolicy::Validate);
+            self.doomed = vec![SectorSet::default(); lines].into();
             self.entry_of_way = vec![MshrId::default(); lines].into();
         }
         self.tags.invalidate_all();
@@ -117,7 +118,7 @@ impl L1 {
         let wanted = access.bytes & self.sectors.whole();
         let (way, is_here) = match self.tags.find(access.line) {
             Place::Present(way) | Place::Reserved(way)
-                if self.valid[way.index()] & wanted == wanted =>
+                if self.valid.of(way) & wanted == wanted =>
             {
                 self.tags.touch(way);
                 self.count_sectors(wanted, 0);
@@ -135,13 +136,12 @@ impl L1 {
         if self.miss_queue.is_full() {
             return Err(Refusal::MissQueue);
         }
-        let valid = &mut self.valid[way.index()];
         if is_here {
             self.stats.sector_misses += 1;
         } else {
-            *valid = 0;
+            self.valid.clear(way);
         }
-        let fetched = self.sectors.around(wanted & !*valid);
+        let fetched = self.sectors.around(wanted & !self.valid.of(way));
         let waiter = Waiter { accepted: now.into(), ..access.waiter };
         let missing = SectorSet::of(fetched);
         let waiting = Waiting { waiter, wanted: SectorSet::of(wanted), fetched: missing };
@@ -164,7 +164,7 @@ impl L1 {
         wanted: u128,
     ) -> Result<Outcome, Refusal> {
         let entry = self.entry_of_way[way.index()];
-        let there = self.valid[way.index()] | self.mshrs[entry].missing.bytes();
+        let there = self.valid.of(way) | self.mshrs[entry].missing.bytes();
         let fetched = self.sectors.around(wanted & !there);
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
@@ -227,7 +227,7 @@ impl L1 {
         match self.config.stores {
             StorePolicy::Evict => self.drop_line(access.line),
             StorePolicy::Drop => {
-                let sectors = self.sectors.around(access.bytes);
+                let sectors = SectorSet::of(self.sectors.around(access.bytes));
                 match self.tags.lookup(access.line) {
                     Lookup::Reserved(way) => self.doom_sectors(way, sectors),
                     Lookup::Present(way) => self.drop_sectors(way, sectors),
@@ -257,11 +257,11 @@ impl L1 {
             Lookup::Absent => {
                 let Some(way) = self.tags.victim(line) else { return };
                 self.tags.insert(way, line);
-                self.valid[way.index()] = 0;
+                self.valid.clear(way);
                 way
             }
         };
-        self.valid[way.index()] |= bytes;
+        self.valid.add(way, bytes);
     }
 
     /// A line that the L2 is about to change does not stay here.
@@ -273,29 +273,27 @@ impl L1 {
     }
 
     /// Sectors that the L2 is about to change do not stay here when they arrive.
-    fn doom_sectors(&mut self, way: Way, sectors: u128) {
+    fn doom_sectors(&mut self, way: Way, sectors: SectorSet) {
         let doomed = &mut self.doomed[way.index()];
-        self.doomed_ways += usize::from(*doomed == 0 && sectors != 0);
-        *doomed |= sectors;
+        self.doomed_ways += usize::from(doomed.is_empty() && !sectors.is_empty());
+        *doomed = doomed.with(sectors);
     }
 
     /// Drops the doomed sectors of a way whose line has arrived.
     fn drop_doomed(&mut self, way: Way) {
         let doomed = std::mem::take(&mut self.doomed[way.index()]);
-        if doomed != 0 {
+        if !doomed.is_empty() {
             self.doomed_ways -= 1;
             self.drop_sectors(way, doomed);
         }
     }
 
     /// Sectors that the L2 is about to change do not stay here.
-    fn drop_sectors(&mut self, way: Way, sectors: u128) {
-        let valid = &mut self.valid[way.index()];
-        if *valid & sectors != 0 {
-            *valid &= !sectors;
+    fn drop_sectors(&mut self, way: Way, sectors: SectorSet) {
+        if self.valid.remove(way, sectors) {
             self.stats.store_evictions += 1;
         }
-        if *valid == 0 {
+        if self.valid.of(way) == 0 {
             self.tags.invalidate(way);
         }
     }
@@ -385,7 +383,7 @@ impl DataCache for L1 {
         match self.tags.lookup(line) {
             Lookup::Absent if !self.tags.has_room(line) => Some(Refusal::NoCacheLine),
             Lookup::Absent => Some(Refusal::NoMshrLine),
-            Lookup::Present(way) if wanted & !self.valid[way.index()] != 0 => {
+            Lookup::Present(way) if wanted & !self.valid.of(way) != 0 => {
                 Some(Refusal::NoMshrLine)
             }
             Lookup::Present(_) | Lookup::Reserved(_) => None,
@@ -412,7 +410,7 @@ impl DataCache for L1 {
         let sectors = reply.sectors;
         outstanding.missing = outstanding.missing.without(sectors);
         let Outstanding { way, missing } = *outstanding;
-        self.valid[way.index()] |= sectors.bytes();
+        self.valid.add_sectors(way, sectors);
         if missing.is_empty() {
             self.tags.fill(way);
             if self.doomed_ways > 0 {

@@ -106,7 +106,7 @@ impl Slice {
         fetch.missing = fetch.missing.without(sectors);
         let missing = fetch.missing;
         if let Some(way) = fetch.way {
-            *self.valid(way) |= bytes;
+            self.valid.add_sectors(way, sectors);
             if missing.is_empty() {
                 self.tags.fill(way);
             }

@@ -43,7 +43,7 @@ impl Slice {
     ) -> Result<(), Refusal> {
         let wanted = request.bytes;
         let (way, fetched) = match self.tags.find(line) {
-            Place::Present(way) | Place::Reserved(way) if *self.valid(way) & wanted == wanted => {
+            Place::Present(way) | Place::Reserved(way) if self.valid.of(way) & wanted == wanted => {
                 if self.replies.is_full() {
                     return Err(Refusal::ReplyQueue);
                 }
@@ -57,7 +57,7 @@ impl Slice {
             // The sectors that are missing, or were written in part, are fetched around the rest.
             Place::Present(way) => {
                 self.can_spare(line)?;
-                let fetched = self.sectors.around(wanted & !*self.valid(way));
+                let fetched = self.sectors.around(wanted & !self.valid.of(way));
                 self.room_for_fetch(line, fetched, 0)?;
                 (way, fetched)
             }
@@ -70,7 +70,7 @@ impl Slice {
                 if is_dirty {
                     self.write_back(now, way);
                 }
-                *self.valid(way) = 0;
+                self.valid.clear(way);
                 (way, fetched)
             }
         };
@@ -98,7 +98,7 @@ impl Slice {
             return Err(Refusal::NoMerger);
         }
         let on_their_way = self.mshrs[entry].missing.bytes();
-        let fetched = self.sectors.around(request.bytes & !*self.valid(way) & !on_their_way);
+        let fetched = self.sectors.around(request.bytes & !self.valid.of(way) & !on_their_way);
         self.room_for(line, fetched, 0)?;
         let waiting = Waiting { reply: request.reply(), fetched: SectorSet::of(fetched) };
         let merged = self.mshrs.merge(entry, waiting);
@@ -143,7 +143,7 @@ impl Slice {
     /// An atomic leaves its bytes changed.
     fn modify(&mut self, way: Way, request: &Request) {
         if request.kind == RequestKind::Atomic {
-            *self.dirty(way) |= request.bytes;
+            self.dirty.add(way, request.bytes);
             self.tags.set_dirty(way, true);
         }
     }
@@ -236,7 +236,7 @@ impl Slice {
                     self.write_back(now, way);
                 }
                 self.tags.insert(way, line);
-                *self.valid(way) = 0;
+                self.valid.clear(way);
                 self.stats.write_misses += 1;
             }
         }
@@ -244,8 +244,8 @@ impl Slice {
             self.write_back(now, cleaned);
             self.tags.set_dirty(cleaned, false);
         }
-        *self.valid(way) |= request.bytes;
-        *self.dirty(way) |= request.bytes;
+        self.valid.add(way, request.bytes);
+        self.dirty.add(way, request.bytes);
         self.tags.set_dirty(way, true);
         self.reply(now, request);
         Ok(())
@@ -254,7 +254,8 @@ impl Slice {
     /// Sends the dirty bytes of `way`, which is dirty, to DRAM.
     fn write_back(&mut self, now: Cycle, way: Way) {
         debug_assert!(self.tags.is_dirty(way));
-        let dirty = std::mem::take(self.dirty(way));
+        let dirty = self.dirty.of(way);
+        self.dirty.clear(way);
         if dirty == 0 {
             return;
         }

@@ -10,7 +10,7 @@ use super::stats::L2Stats;
 use crate::config::Machine;
 use crate::config::machine::{L2Config, L2Mode, line_bits};
 use crate::parts::{
-    AddressMap, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, TagArray, Way,
+    AddressMap, ByteSets, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, TagArray,
 };
 use crate::ring::Ring;
 use crate::units::Cycle;
@@ -43,8 +43,10 @@ pub struct Slice {
     pub(super) sector_latency: u64,
     pub(super) sectors: Sectors,
     pub(super) tags: TagArray,
-    /// By way: the bytes that hold data, and those that memory lacks. Arrays of zeros take no memory before they are used.
-    bytes: Box<[[u128; 2]]>,
+    /// By way: the bytes that hold data.
+    pub(super) valid: ByteSets,
+    /// By way: the bytes that memory lacks.
+    pub(super) dirty: ByteSets,
     /// Ways of a set that may be dirty.
     pub(super) dirty_ways: usize,
     pub(super) entry_of_way: Box<[MshrId]>,
@@ -94,7 +96,8 @@ impl Slice {
             data_latency: config.data_latency.cycles(),
             sector_latency: config.sector_latency.cycles(),
             sectors,
-            bytes: vec![[0; 2]; tags.len()].into(),
+            valid: ByteSets::new(tags.len(), true),
+            dirty: ByteSets::new(tags.len(), true),
             dirty_ways: config.dirty_ways.size(),
             entry_of_way: vec![MshrId::default(); tags.len()].into(),
             tags,
@@ -285,18 +288,6 @@ impl Slice {
         }
     }
 
-    /// The bytes of a way that hold data.
-    #[inline]
-    pub(super) fn valid(&mut self, way: Way) -> &mut u128 {
-        &mut self.bytes[way.index()][0]
-    }
-
-    /// The bytes of a way that memory lacks.
-    #[inline]
-    pub(super) fn dirty(&mut self, way: Way) -> &mut u128 {
-        &mut self.bytes[way.index()][1]
-    }
-
     /// The oldest request for DRAM.
     #[inline]
     pub fn next_dram_request(&self) -> Option<&DramRequest> {
@@ -398,7 +389,7 @@ impl Slice {
     /// All that decides how later requests are served, to show that a refusal changed nothing; the
     /// refusals counted so far; and the replies queued.
     pub(super) fn state(&self) -> (impl PartialEq + use<>, u64, usize) {
-        let ways = (self.tags.clone(), self.bytes.clone());
+        let ways = (self.tags.clone(), self.valid.clone(), self.dirty.clone());
         let queues = (self.replies.len(), self.to_dram.len(), self.input.len());
         let stats = &self.stats;
         let refusals = stats.stall_nomerger

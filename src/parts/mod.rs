@@ -2,6 +2,7 @@
 
 mod access;
 mod address;
+mod byte_sets;
 mod mshr;
 mod packet;
 mod sectors;
@@ -9,6 +10,7 @@ mod tags;
 
 pub use access::{Access, AccessKind, DataCache, Outcome, Refusal, Released, Waiter};
 pub use address::AddressMap;
+pub use byte_sets::ByteSets;
 pub use mshr::{MshrFile, MshrId};
 pub use packet::{
     DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, RequestStamps, Stamp, Stamps,

@@ -47,6 +47,19 @@ impl SectorSet {
         sets
     };
 
+    /// The set of these bits, of which the lowest stands for the first sector.
+    #[inline]
+    pub fn from_bits(bits: u8) -> Self {
+        debug_assert!(bits < 16, "a line has four sectors");
+        SectorSet(bits)
+    }
+
+    /// The bits of the set.
+    #[inline]
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Those that hold any of `bytes`. Most masks have all or none.
     #[inline]
     pub fn of(bytes: u128) -> Self {

@@ -8,6 +8,12 @@ use crate::units::{LineAddr, fibonacci};
 pub struct Way(u32);
 
 impl Way {
+    /// The way of this number.
+    #[cfg(test)]
+    pub fn new(number: u32) -> Self {
+        Way(number)
+    }
+
     /// As an index into arrays that run beside the tags.
     #[inline]
     pub fn index(self) -> usize {
