@@ -72,9 +72,7 @@ where
         let front = &mut self.front;
         let more_ctas = launch.has_more();
         let bounds = Bounds { replies: now + 1, places: now + 1, more_ctas, every_cycle: true };
-        for node in front.nodes.iter_mut() {
-            node.advance(&bounds);
-        }
+        front.advance_all(&bounds);
         front.start_ctas(launch, None)?;
         front.tell_requests(launch.has_more());
         Ok(())

@@ -60,6 +60,8 @@ pub struct Roster<const WORDS: usize> {
     awake: Ports<WORDS>,
     /// Of these, the ones that have not come as far as the replies are known.
     pub behind: Ports<WORDS>,
+    /// SMs that may wait for a CTA: all that have advanced since it was seen that they do not.
+    may_wait: Ports<WORDS>,
 }
 
 impl<const WORDS: usize> Roster<WORDS> {
@@ -67,7 +69,7 @@ impl<const WORDS: usize> Roster<WORDS> {
     pub fn new(turn: usize, sms: usize) -> Self {
         let mut awake = Ports::default();
         (0..sms).for_each(|sm| awake.set(sm, true));
-        Roster { turn, awake, behind: awake }
+        Roster { turn, awake, behind: awake, may_wait: awake }
     }
 }
 
@@ -177,6 +179,7 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
 
     /// The nodes that are behind have gone as far as they can.
     pub fn note_advance(&mut self, bounds: &Bounds) {
+        self.roster.may_wait = self.roster.may_wait.with(&self.roster.behind);
         for sm in self.roster.behind.iter() {
             self.roster.behind.set(sm, self.nodes[sm].clock() < bounds.replies);
         }
@@ -245,17 +248,31 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
                 (Then::CatchUp, Some(wait)) => bounds.replies.min(wait + 1),
                 (Then::CatchUp, None) => return Ok(()),
             };
-            let bounds = Bounds { replies: end, more_ctas: launch.has_more(), ..*bounds };
-            for node in self.nodes.iter_mut().filter(|node| node.clock() < end) {
-                node.advance(&bounds);
-            }
+            self.advance_all(&Bounds { replies: end, more_ctas: launch.has_more(), ..*bounds });
         }
         Ok(())
     }
 
+    /// Every node as far as it can go within `bounds`.
+    pub fn advance_all(&mut self, bounds: &Bounds) {
+        for (sm, node) in self.nodes.iter_mut().enumerate() {
+            if node.clock() < bounds.replies {
+                node.advance(bounds);
+                self.roster.may_wait.set(sm, true);
+            }
+        }
+    }
+
     /// The first cycle at whose end an SM waits for a CTA.
-    fn next_wait(&self) -> Option<Cycle> {
-        self.nodes.iter().filter_map(|node| node.waits_for_cta()).min()
+    fn next_wait(&mut self) -> Option<Cycle> {
+        let mut first = None;
+        for sm in self.roster.may_wait.iter() {
+            match self.nodes[sm].waits_for_cta() {
+                Some(at) => first = Some(first.map_or(at, |first: Cycle| first.min(at))),
+                None => self.roster.may_wait.set(sm, false),
+            }
+        }
+        first
     }
 
     /// Gives a CTA to every SM that waits for one at the end of cycle `at`, or the promise of one.

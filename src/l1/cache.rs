@@ -3,8 +3,9 @@
 use super::stats::L1Stats;
 use crate::config::machine::{L1Config, StorePolicy};
 use crate::parts::{
-    Access, AccessKind, ByteSets, DataCache, Lookup, MshrFile, MshrId, Outcome, Place, Refusal, Released,
-    Reply, Request, RequestKind, RequestStamps, SectorSet, Sectors, Stamps, TagArray, Waiter, Way, sectors_of,
+    Access, AccessKind, ByteSets, DataCache, Lookup, MshrFile, MshrId, Outcome, Place, Refusal,
+    Released, Reply, Request, RequestKind, RequestStamps, SectorSet, Sectors, Stamps, TagArray,
+    Waiter, Way, sectors_of,
 };
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
@@ -117,9 +118,7 @@ impl L1 {
     fn load(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         let wanted = access.bytes & self.sectors.whole();
         let (way, is_here) = match self.tags.find(access.line) {
-            Place::Present(way) | Place::Reserved(way)
-                if self.valid.of(way) & wanted == wanted =>
-            {
+            Place::Present(way) | Place::Reserved(way) if self.valid.of(way) & wanted == wanted => {
                 self.tags.touch(way);
                 self.count_sectors(wanted, 0);
                 self.stats.load_hits += 1;
@@ -383,9 +382,7 @@ impl DataCache for L1 {
         match self.tags.lookup(line) {
             Lookup::Absent if !self.tags.has_room(line) => Some(Refusal::NoCacheLine),
             Lookup::Absent => Some(Refusal::NoMshrLine),
-            Lookup::Present(way) if wanted & !self.valid.of(way) != 0 => {
-                Some(Refusal::NoMshrLine)
-            }
+            Lookup::Present(way) if wanted & !self.valid.of(way) != 0 => Some(Refusal::NoMshrLine),
             Lookup::Present(_) | Lookup::Reserved(_) => None,
         }
     }

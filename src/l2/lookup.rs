@@ -7,7 +7,8 @@ use super::slice::{Refusal, Slice};
 use super::stats::L2Stats;
 use crate::config::machine::L2Mode;
 use crate::parts::{
-    DramRequest, FROM_SLICE, MshrId, Place, Request, RequestKind, SectorSet, Stamp, Way, bytes_of, sectors_of,
+    DramRequest, FROM_SLICE, MshrId, Place, Request, RequestKind, SectorSet, Stamp, Way, bytes_of,
+    sectors_of,
 };
 use crate::units::{Cycle, LineAddr};
 

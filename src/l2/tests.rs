@@ -223,8 +223,9 @@ fn a_sectored_slice_fetches_the_sectors_that_are_wanted_and_missing() {
     assert_eq!((slice.stats().read_misses, slice.stats().fetches), (2, 2));
     assert_eq!(serve(&mut slice, 10), [(64, 64, false), (0, 64, false)]);
     run(&mut slice, 10, 20);
-    let bytes: Vec<u128> =
-        std::iter::from_fn(|| slice.take_reply(Cycle(30))).map(|reply| reply.sectors.bytes()).collect();
+    let bytes: Vec<u128> = std::iter::from_fn(|| slice.take_reply(Cycle(30)))
+        .map(|reply| reply.sectors.bytes())
+        .collect();
     assert_eq!(bytes, [SECTOR << 64, half]);
     slice.accept(Cycle(30), Cycle(30), request(RequestKind::Fetch, 0, !0));
     run(&mut slice, 30, 40);

@@ -188,7 +188,15 @@ impl RequestStamps {
     fn of_hit(self) -> Stamps {
         let RequestStamps { accepted, injected, at_slice, looked_up } = self;
         let (dram_started, filled) = (looked_up, looked_up);
-        Stamps { accepted, injected, at_slice, looked_up, dram_started, filled, ..Stamps::default() }
+        Stamps {
+            accepted,
+            injected,
+            at_slice,
+            looked_up,
+            dram_started,
+            filled,
+            ..Stamps::default()
+        }
     }
 }
 

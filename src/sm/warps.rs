@@ -290,11 +290,17 @@ impl Warps {
         if due <= now {
             self.ready |= bit;
         } else {
-            self.on_arithmetic |= bit;
-            self.wakes_at[warp] = due;
-            self.far |= u64::from(due - now >= WHEEL as u64) << warp;
-            self.wheel[due.0 as usize % WHEEL] |= bit;
+            self.file_arithmetic(warp, now, due);
         }
+    }
+
+    /// Files a warp that wakes at `due`, after `now`.
+    #[inline(always)]
+    fn file_arithmetic(&mut self, warp: usize, now: Cycle, due: Cycle) {
+        self.on_arithmetic |= 1 << warp;
+        self.wakes_at[warp] = due;
+        self.far |= u64::from(due - now >= WHEEL as u64) << warp;
+        self.wheel[due.0 as usize % WHEEL] |= 1 << warp;
     }
 
     /// Moves the warps whose operands become ready at `now` to the ready set.
@@ -347,5 +353,51 @@ impl Warps {
             rest &= rest - 1;
         }
         next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warp_wakes_in_its_cycle_however_far_that_is() {
+        let wakes = [1, 63, 64, 65, 128, 640, 5000];
+        let mut warps = Warps::new();
+        for (warp, &at) in wakes.iter().enumerate() {
+            warps.file_arithmetic(warp, Cycle(0), Cycle(at));
+        }
+        for now in 0..=5000 {
+            // Whether or not every cycle is looked at.
+            if now % 7 != 0 && warps.next_wake() > Cycle(now) {
+                continue;
+            }
+            warps.wake(Cycle(now));
+            let want = wakes.iter().zip(0..).filter(|(at, _)| **at <= now);
+            assert_eq!(warps.ready, want.fold(0, |warps, (_, warp)| warps | 1 << warp), "{now}");
+        }
+        assert_eq!((warps.on_arithmetic, warps.far), (0, 0));
+    }
+
+    #[test]
+    fn registers_are_ready_when_they_were_in_a_new_epoch_too() {
+        for at in [LONG_EPOCH, 5 * LONG_EPOCH] {
+            let mut warps = Warps::new();
+            warps.prepare(Cycle(at - LONG_EPOCH), 4);
+            let now = Cycle(at + BEFORE_EPOCH);
+            warps.set_ready_at(0, 0, Cycle(at - LONG_EPOCH), 1);
+            warps.set_ready_at(0, 1, now + 20, 2);
+            warps.set_not_ready(0, 2);
+            let before = warps.epoch;
+            warps.come_to(now);
+            assert!(warps.epoch > before);
+            let cycles: Vec<u64> = (0..3)
+                .map(|reg| u64::from(warps.ready_at[reg].at(&[0; MAKERS])) + warps.epoch.0)
+                .collect();
+            assert!(cycles[0] + u64::from(u8::MAX) < now.0);
+            assert_eq!(Cycle(cycles[1]), now + 20);
+            assert_eq!(warps.ready_at[1].0 as usize % MAKERS, 2);
+            assert_eq!(warps.ready_at[2].0, Ready::NOT.0);
+        }
     }
 }

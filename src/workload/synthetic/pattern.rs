@@ -7,6 +7,9 @@ use crate::config::synthetic::{Access, Chains, ChaseOrder, Pattern, Sharing, Ste
 use crate::config::{Bounded, SyntheticSpec};
 use crate::isa::{LaneMask, WARP, WarpStream};
 
+/// Ranks whose places are kept in a table, at most.
+const MOST_TABLED: u64 = 1 << 16;
+
 /// A warp of the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarpPlace {
@@ -81,6 +84,8 @@ enum Rule {
         run: usize,
         ranks: Box<Zipf>,
         scatter: Permutation,
+        /// The place of each rank as `scatter` gives it, where they are few.
+        places: Box<[u32]>,
     },
     Chase(Chase),
 }
@@ -146,7 +151,10 @@ impl Addresses {
             Pattern::Zipf { exponent, run } => {
                 let (run, runs) = runs(run.get());
                 let scatter = Permutation::new(runs, array_key);
-                Rule::Zipf { run, ranks: Box::new(Zipf::new(runs, exponent.value())), scatter }
+                let tabled = if runs <= MOST_TABLED { 0..runs } else { 0..0 };
+                let places = tabled.map(|rank| scatter.of(rank) as u32).collect();
+                let ranks = Box::new(Zipf::new(runs, exponent.value()));
+                Rule::Zipf { run, ranks, scatter, places }
             }
             Pattern::Chase { node, order, chains } => {
                 let nodes = footprint / node.get();
@@ -248,8 +256,14 @@ impl Addresses {
                 });
                 self.anchors = anchors;
             }
-            Rule::Zipf { run, ranks, scatter } => {
-                self.push_runs(base, place, number, *run, stream, |_, h| scatter.of(ranks.rank(h)));
+            Rule::Zipf { run, ranks, scatter, places } => {
+                self.push_runs(base, place, number, *run, stream, |_, h| {
+                    let rank = ranks.rank(h);
+                    match places.get(rank as usize) {
+                        Some(place) => (*place).into(),
+                        None => scatter.of(rank),
+                    }
+                });
             }
         }
     }

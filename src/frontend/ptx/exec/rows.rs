@@ -47,9 +47,13 @@ impl RegisterRows {
     ) -> Self {
         let constants = |wide| program.constants.iter().filter(move |row| row.wide == wide);
         RegisterRows {
-            narrow: Rows::new(program.narrow_rows, warps, constants(false), &axis, |row, thread| {
-                value(row, thread) as u32
-            }),
+            narrow: Rows::new(
+                program.narrow_rows,
+                warps,
+                constants(false),
+                &axis,
+                |row, thread| value(row, thread) as u32,
+            ),
             wide: Rows::new(program.wide_rows, warps, constants(true), &axis, &value),
             areas: vec![NONE; warps],
             free: Vec::with_capacity(warps),
