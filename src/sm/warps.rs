@@ -331,7 +331,7 @@ impl Warps {
     #[cold]
     fn come_round(&mut self, slot: usize, warps: u64, now: Cycle) -> u64 {
         let is_later = |warp: &usize| self.wakes_at[*warp] > now;
-        let far = (0..SLOTS).filter(|warp| warps & self.far >> warp & 1 == 1);
+        let far = (0..SLOTS).filter(|warp| (warps & self.far) >> warp & 1 == 1);
         let later = far.filter(is_later).fold(0, |later, warp| later | 1 << warp);
         self.wheel[slot] = later;
         self.far &= !warps | later;

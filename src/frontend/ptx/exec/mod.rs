@@ -1,6 +1,6 @@
 //! Functional execution, a warp at a time over vectors of 32 lanes.
 //!
-//! * `registers` — rows of lanes and the loops over them;
+//! * `registers` — rows of lanes and the loops over them; `rows` — where those of each warp lie;
 //! * `memory` — addresses, bounds and alignment; `copy` — loads and stores; `atomic` — the rest;
 //! * `shared` — shared memory, with what of it was written;
 //! * `calls` — functions; `barrier` — who waits where;
