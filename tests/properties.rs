@@ -92,18 +92,22 @@ fn sm() -> impl Strategy<Value = Changes> {
     let bypass = prop_oneof![Just(32u32), Just(64), Just(128)];
     let blocks = prop_oneof![Just("Unit"), Just("Instruction")];
     let pipelines = prop_oneof![Just("PerSm"), Just("PerScheduler")];
-    let units = (pipelines, 1u32..=2, 0u32..=1, 0u32..=1, 1u32..=2);
+    // Some are longer than a turn of the wheel that wakes warps.
+    let latency = prop_oneof![3 => 1u32..=6, 1 => 60u32..=200];
+    let units = (pipelines, 1u32..=2, 0u32..=1, 0u32..=1, 1u32..=2, latency);
     let lsu = (1u32..=3, segment, bypass, blocks);
     (1u32..=4, 1u32..=2, policy, 1u32..=3, release, lsu, units).prop_map(
         |(count, schedulers, policy, ctas, release, lsu, units)| {
             let (queue, segment, bypass, blocks) = lsu;
-            let (pipelines, sp, int, dp, width) = units;
+            let (pipelines, sp, int, dp, width, latency) = units;
             vec![
                 ("sm.issue_width", json!(width)),
                 ("sm.arithmetic.pipelines", json!(pipelines)),
                 ("sm.arithmetic.sp_units", json!(sp)),
                 ("sm.arithmetic.int_units", json!(int)),
                 ("sm.arithmetic.dp_units", json!(dp)),
+                ("sm.arithmetic.int_add.latency", json!(latency)),
+                ("sm.arithmetic.fp_fma.latency", json!(latency)),
                 ("lsu.bypass_segment", json!(bypass)),
                 ("sm.count", json!(count)),
                 ("sm.schedulers", json!(schedulers)),
