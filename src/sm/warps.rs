@@ -74,8 +74,9 @@ pub struct Warps {
     /// When each register is ready, by warp slot and register; never, while a load has it.
     ready_at: Box<[Ready]>,
     regs: usize,
-    /// The cycle from which those count.
+    /// The cycle from which those count, and the one in which another is chosen.
     epoch: Cycle,
+    epoch_end: Cycle,
     /// Warps that have an instruction left.
     pub alive: u64,
     /// The next instruction's registers are ready.
@@ -120,6 +121,7 @@ impl Warps {
             ready_at: Box::default(),
             regs: 0,
             epoch: Cycle(0),
+            epoch_end: Cycle(0),
             alive: 0,
             ready: 0,
             on_arithmetic: 0,
@@ -144,13 +146,17 @@ impl Warps {
             self.regs = regs;
             self.ready_at = vec![Ready::AT_FIRST; SLOTS * regs].into();
         }
-        self.epoch = epoch_at(now);
+        self.set_epoch(epoch_at(now));
+    }
+
+    fn set_epoch(&mut self, epoch: Cycle) {
+        (self.epoch, self.epoch_end) = (epoch, epoch + LONG_EPOCH);
     }
 
     /// Cycle `now` comes: registers count from a cycle that is not too long ago.
     #[inline]
     pub fn come_to(&mut self, now: Cycle) {
-        if now.since(self.epoch) >= LONG_EPOCH {
+        if now >= self.epoch_end {
             self.begin_epoch(now);
         }
     }
@@ -160,7 +166,7 @@ impl Warps {
         let epoch = epoch_at(now);
         let cycles = u32::try_from(epoch - self.epoch).unwrap_or(u32::MAX);
         self.ready_at.iter_mut().for_each(|ready| *ready = ready.later(cycles));
-        self.epoch = epoch;
+        self.set_epoch(epoch);
     }
 
     /// Starts a warp; its first instruction can issue from `first` on.

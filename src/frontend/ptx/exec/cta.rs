@@ -358,6 +358,7 @@ fn skip(issued: &Issued, block: u32, mask: LaneMask, stream: &mut WarpStream) {
 }
 
 /// The registers of a warp.
+#[inline(always)]
 fn registers<'a>(
     program: &Program,
     warp: usize,

@@ -73,8 +73,8 @@ impl RegisterRows {
         if self.areas[warp] == NONE {
             let area = self.free.pop().expect("there is an area for each warp");
             self.areas[warp] = area;
-            self.narrow.start(area.into(), warp, ctaid);
-            self.wide.start(area.into(), warp, ctaid.map(u64::from));
+            self.narrow.start(area, warp, ctaid);
+            self.wide.start(area, warp, ctaid.map(u64::from));
         }
     }
 
