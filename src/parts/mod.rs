@@ -1,4 +1,4 @@
-//! What the components of the memory system share: accesses, packets, address maps, tag arrays, MSHR files.
+//! What the components of the memory system share: accesses, packets, address maps, tag arrays, sets of bytes, MSHR files.
 
 mod access;
 mod address;
