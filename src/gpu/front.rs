@@ -265,14 +265,13 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
 
     /// The first cycle at whose end an SM waits for a CTA.
     fn next_wait(&mut self) -> Option<Cycle> {
-        let mut first = None;
-        for sm in self.roster.may_wait.iter() {
-            match self.nodes[sm].waits_for_cta() {
-                Some(at) => first = Some(first.map_or(at, |first: Cycle| first.min(at))),
-                None => self.roster.may_wait.set(sm, false),
-            }
-        }
-        first
+        let Front { nodes, roster, .. } = self;
+        let waits = roster.may_wait.iter().filter_map(|sm| {
+            let at = nodes[sm].waits_for_cta();
+            roster.may_wait.set(sm, at.is_some());
+            at
+        });
+        waits.min()
     }
 
     /// Gives a CTA to every SM that waits for one at the end of cycle `at`, or the promise of one.

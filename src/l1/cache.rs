@@ -120,7 +120,7 @@ impl L1 {
         let (way, is_here) = match self.tags.find(access.line) {
             Place::Present(way) | Place::Reserved(way) if self.valid.of(way) & wanted == wanted => {
                 self.tags.touch(way);
-                self.count_sectors(wanted, 0);
+                self.count_sectors(SectorSet::of(wanted), SectorSet::default());
                 self.stats.load_hits += 1;
                 return Ok(Outcome::Hit);
             }
@@ -142,13 +142,13 @@ impl L1 {
         }
         let fetched = self.sectors.around(wanted & !self.valid.of(way));
         let waiter = Waiter { accepted: now.into(), ..access.waiter };
-        let missing = SectorSet::of(fetched);
-        let waiting = Waiting { waiter, wanted: SectorSet::of(wanted), fetched: missing };
+        let (sectors, missing) = (SectorSet::of(wanted), SectorSet::of(fetched));
+        let waiting = Waiting { waiter, wanted: sectors, fetched: missing };
         let outstanding = Outstanding { way, missing };
         let entry = self.mshrs.allocate(waiting, outstanding).expect("an entry is free");
         self.entry_of_way[way.index()] = entry;
         self.tags.reserve(way, access.line);
-        self.count_sectors(wanted, fetched);
+        self.count_sectors(sectors, missing);
         self.stats.load_misses += 1;
         self.send(now, access, fetched, RequestKind::Fetch, entry.0);
         Ok(Outcome::Miss)
@@ -172,11 +172,11 @@ impl L1 {
             return Err(Refusal::MissQueue);
         }
         let waiter = Waiter { accepted: now.into(), ..access.waiter };
-        let sectors = SectorSet::of(fetched);
-        let waiting = Waiting { waiter, wanted: SectorSet::of(wanted), fetched: sectors };
+        let (sectors, more) = (SectorSet::of(wanted), SectorSet::of(fetched));
+        let waiting = Waiting { waiter, wanted: sectors, fetched: more };
         let merged = self.mshrs.merge(entry, waiting);
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
-        self.count_sectors(wanted, fetched);
+        self.count_sectors(sectors, more);
         if fetched == 0 {
             self.stats.load_merged += 1;
             return Ok(Outcome::Merged);
@@ -184,16 +184,15 @@ impl L1 {
         self.stats.load_misses += 1;
         self.stats.sector_misses += 1;
         let missing = &mut self.mshrs[entry].missing;
-        *missing = missing.with(sectors);
+        *missing = missing.with(more);
         self.send(now, access, fetched, RequestKind::Fetch, entry.0);
         Ok(Outcome::Miss)
     }
 
     /// Counts what a load wanted, of which it had to fetch some.
-    fn count_sectors(&mut self, wanted: u128, fetched: u128) {
-        let sectors = u64::from(sectors_of(wanted));
-        self.stats.load_sectors += sectors;
-        self.stats.load_sector_hits += sectors - u64::from(sectors_of(wanted & fetched));
+    fn count_sectors(&mut self, wanted: SectorSet, fetched: SectorSet) {
+        self.stats.load_sectors += u64::from(wanted.count());
+        self.stats.load_sector_hits += u64::from(wanted.without(fetched).count());
     }
 
     fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {

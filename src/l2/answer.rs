@@ -64,7 +64,7 @@ impl Slice {
             self.go_on(now);
         }
         let merged = !fetched.meets(sectors);
-        let looked_up = reply.stamps.looked_up;
+        let looked_up = reply.stamps.request.looked_up;
         let stamps = &mut self.send(now, reply).stamps;
         stamps.dram_started = if merged { looked_up } else { dram_started };
         stamps.filled = filled;

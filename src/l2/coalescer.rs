@@ -5,7 +5,7 @@
 
 use crate::config::Machine;
 use crate::config::machine::L2Coalescer;
-use crate::parts::{Reply, Request, RequestKind};
+use crate::parts::{Reply, Request, RequestKind, RequestStamps};
 use crate::ring::Ring;
 use crate::units::{Cycle, fibonacci};
 
@@ -148,12 +148,11 @@ impl Coalescer {
         self.followers[first..first + count].iter().map(move |follower| {
             let mut stamps = reply.stamps;
             let own = &follower.stamps;
-            (stamps.accepted, stamps.injected, stamps.at_slice) =
-                (own.accepted, own.injected, own.at_slice);
             // It may have come after the other one's data.
-            stamps.looked_up = stamps.looked_up.later(own.at_slice);
-            stamps.dram_started = stamps.looked_up;
-            stamps.filled = stamps.filled.later(stamps.looked_up);
+            let looked_up = stamps.request.looked_up.later(own.at_slice);
+            stamps.request = RequestStamps { looked_up, ..*own };
+            stamps.dram_started = looked_up;
+            stamps.filled = stamps.filled.later(looked_up);
             stamps.merged_at_l2 = true;
             Reply { sm: follower.sm, slot: follower.slot, stamps, ..reply }
         })

@@ -66,8 +66,9 @@ fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram(
     let reply = slice.take_reply(Cycle(55)).unwrap();
     assert_eq!(reply.kind, ReplyKind::Fill);
     let stamps = reply.stamps;
-    let times = [stamps.at_slice, stamps.looked_up, stamps.dram_started, stamps.filled]
-        .map(|stamp| stamp.near(Cycle(0)).0);
+    let times =
+        [stamps.request.at_slice, stamps.request.looked_up, stamps.dram_started, stamps.filled]
+            .map(|stamp| stamp.near(Cycle(0)).0);
     assert_eq!(times, [0, 3, 20, 50]);
     slice.accept(Cycle(60), Cycle(60), fetch(0));
     run(&mut slice, 60, 64);

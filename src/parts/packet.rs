@@ -164,17 +164,11 @@ pub struct RequestStamps {
 /// When a request and its reply passed the borders between components, in core cycles; set as those of the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamps {
-    /// The L1 accepted the access.
-    pub accepted: Stamp,
-    /// It left the L1's miss queue for the request network.
-    pub injected: Stamp,
-    /// It arrived at the L2 slice.
-    pub at_slice: Stamp,
-    /// The slice's tags accepted it.
-    pub looked_up: Stamp,
-    /// The first DRAM command for it went out; equals `looked_up` for a hit and for a merged request.
+    /// The way to the L2.
+    pub request: RequestStamps,
+    /// The first DRAM command for it went out; equals [`RequestStamps::looked_up`] for a hit and for a merged request.
     pub dram_started: Stamp,
-    /// The slice had its data: `looked_up` for a hit.
+    /// The slice had its data: when it was looked up, for a hit.
     pub filled: Stamp,
     /// The reply left the slice for the reply network.
     pub replied: Stamp,
@@ -186,17 +180,8 @@ impl RequestStamps {
     /// Those of the reply to a request that hits: it has its data with the look at the tags.
     #[inline]
     fn of_hit(self) -> Stamps {
-        let RequestStamps { accepted, injected, at_slice, looked_up } = self;
-        let (dram_started, filled) = (looked_up, looked_up);
-        Stamps {
-            accepted,
-            injected,
-            at_slice,
-            looked_up,
-            dram_started,
-            filled,
-            ..Stamps::default()
-        }
+        let (dram_started, filled) = (self.looked_up, self.looked_up);
+        Stamps { request: self, dram_started, filled, ..Stamps::default() }
     }
 }
 

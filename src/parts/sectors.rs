@@ -1,14 +1,9 @@
 //! Sectors: the parts of a line that are fetched on their own.
 
-/// How many of a line's parts of 32 bytes hold any of `bytes`: what GPUs count as sectors. Most masks have all or none.
+/// How many of a line's parts of 32 bytes hold any of `bytes`: what GPUs count as sectors.
 #[inline]
 pub fn sectors_of(bytes: u128) -> u32 {
-    const SECTOR: u128 = u32::MAX as u128;
-    match bytes {
-        0 => 0,
-        u128::MAX => 4,
-        _ => (0..4).map(|number| u32::from(bytes >> (32 * number) & SECTOR != 0)).sum(),
-    }
+    SectorSet::of(bytes).count()
 }
 
 /// How many of them are in `bytes` as a whole.

@@ -89,9 +89,9 @@ impl<'a> Journey<'a> {
             Way::Shared => last = Stage::Shared,
             Way::Merged(arrived) => until(Stage::Memory(LatencyStage::L1Merged), arrived.into()),
             Way::L2(stamps, arrived) => {
-                until(Stage::Memory(LatencyStage::L1), stamps.injected);
-                until(Stage::Memory(LatencyStage::RequestNetwork), stamps.at_slice);
-                until(Stage::Memory(LatencyStage::L2Queue), stamps.looked_up);
+                until(Stage::Memory(LatencyStage::L1), stamps.request.injected);
+                until(Stage::Memory(LatencyStage::RequestNetwork), stamps.request.at_slice);
+                until(Stage::Memory(LatencyStage::L2Queue), stamps.request.looked_up);
                 if stamps.merged_at_l2 {
                     until(Stage::Memory(LatencyStage::L2Merged), stamps.filled);
                 } else {
@@ -130,6 +130,7 @@ impl<'a> Journey<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::RequestStamps;
     use crate::stats::IssueLedger;
 
     fn released(merged: bool) -> Released {
@@ -138,10 +139,12 @@ mod tests {
             merged,
             arrived: Cycle(100),
             stamps: Stamps {
-                accepted: Cycle(12).into(),
-                injected: Cycle(15).into(),
-                at_slice: Cycle(25).into(),
-                looked_up: Cycle(30).into(),
+                request: RequestStamps {
+                    accepted: Cycle(12).into(),
+                    injected: Cycle(15).into(),
+                    at_slice: Cycle(25).into(),
+                    looked_up: Cycle(30).into(),
+                },
                 dram_started: Cycle(50).into(),
                 filled: Cycle(80).into(),
                 replied: Cycle(90).into(),
