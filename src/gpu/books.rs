@@ -7,7 +7,7 @@ use super::dispatch::Dispatch;
 use super::floor::Floor;
 use super::front::Launch;
 use super::node::Node;
-use super::partition::{Partition, Reach};
+use super::partition::Partition;
 use super::statistics::{Components, KernelStatistics, Ledgers};
 use crate::config::Machine;
 use crate::error::{Error, Result};
@@ -101,11 +101,10 @@ impl Books {
     {
         let Account { kernel, start, residency } = account;
         self.now = end;
-        floor.memory.advance(&Reach::to(end));
+        floor.memory.finish(end);
         for node in floor.front.nodes.iter_mut() {
             node.finish(end);
         }
-        floor.memory.catch_up(end);
         let after = Snapshot::of(floor);
         let before = std::mem::replace(&mut self.before, after.clone());
         let cycles = end - start;
@@ -139,7 +138,7 @@ impl Snapshot {
             components: Components {
                 l1: front.nodes.iter().map(|node| node.l1.stats().clone()).collect(),
                 request_network: front.requests.stats(),
-                reply_network: memory.replies.stats(),
+                reply_network: memory.hub.replies.stats(),
                 l2: memory.slices().map(|slice| slice.stats().clone()).collect(),
                 dram: memory.controllers().map(|one| one.stats()).collect(),
                 ..Components::default()

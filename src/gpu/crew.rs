@@ -7,12 +7,11 @@ use std::sync::{Mutex, MutexGuard};
 use super::ahead::Ahead;
 use super::floor::Floor;
 use super::front::{Front, Launch, Roster, Then};
-use super::memory::Delays;
+use super::memory::{Delays, Hub};
 use super::memory_side::{Begun, LockedMemory, MemorySide, is_behind, step};
 use super::node::{Bounds, Node};
 use super::partition::Partition;
 use super::post::{Known, hand_on};
-use super::replies::Replies;
 use super::requests::Requests;
 use super::team::{Tasks, Team};
 use crate::error::Result;
@@ -81,14 +80,15 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
     pub fn new(
         nodes: &'a [Mutex<Node>],
         requests: &'a Mutex<Requests<WORDS>>,
-        (partitions, replies, delays): (&'a [Mutex<Partition>], &'a Mutex<Replies<WORDS>>, Delays),
+        (partitions, hub): (&'a [Mutex<Partition>], &'a Mutex<Hub<WORDS>>),
         ahead: Ahead<'a>,
         threads: usize,
     ) -> Self {
         let near = (0..threads).map(|thread| node_order((thread, threads), nodes.len()));
         let far = (0..threads).map(|thread| partition_order((thread, threads), partitions.len()));
         let team = Team::new(Tasks::new(near), Tasks::new(far));
-        let memory = MemorySide::new(partitions, replies, delays);
+        let delays = hub.lock().expect(NO_PANIC).delays;
+        let memory = MemorySide::new(partitions, hub);
         let round = Round::new(nodes.len());
         Crew { nodes, requests, memory, delays, ahead, team, round }
     }

@@ -9,12 +9,11 @@ use super::clocks::Clocks;
 use super::crew::Crew;
 use super::floor::Floor;
 use super::front::{Front, Roster};
-use super::memory::{Delays, Memory};
+use super::memory::{Hub, Memory};
 use super::memory_side::PARTS;
 use super::node::Node;
 use super::pace::Pace;
 use super::partition::Partition;
-use super::replies::Replies;
 use super::requests::Requests;
 use super::statistics::KernelStatistics;
 use super::watch::{Progress, Watch};
@@ -64,8 +63,7 @@ struct Parts<const WORDS: usize> {
     nodes: Box<[Mutex<Node>]>,
     requests: Mutex<Requests<WORDS>>,
     partitions: Box<[Mutex<Partition>]>,
-    replies: Mutex<Replies<WORDS>>,
-    delays: Delays,
+    hub: Mutex<Hub<WORDS>>,
 }
 
 impl<const WORDS: usize> Engine<WORDS> {
@@ -130,7 +128,7 @@ impl<const WORDS: usize> Engine<WORDS> {
         observe: &mut dyn FnMut(Progress),
     ) -> Result<Vec<KernelStatistics>> {
         let Engine { parts, turn, pace, books, .. } = self;
-        let memory = (&parts.partitions[..], &parts.replies, parts.delays);
+        let memory = (&parts.partitions[..], &parts.hub);
         let threads = threads.get() as usize;
         let ahead = Ahead::new(launches, parts.nodes.len());
         let crew = Crew::new(&parts.nodes, &parts.requests, memory, ahead, threads);
@@ -197,20 +195,18 @@ impl<const WORDS: usize> Parts<WORDS> {
             nodes,
             requests: Mutex::new(Requests::new(machine, clocks, every_cycle)),
             partitions,
-            replies: Mutex::new(Replies::new(machine, clocks, every_cycle)),
-            delays: Delays::new(machine, clocks),
+            hub: Mutex::new(Hub::new(machine, clocks, every_cycle)),
         }
     }
 
     /// Every part, with nobody else at work.
     fn lend(&mut self) -> Lent<'_, WORDS> {
-        let Parts { nodes, requests, partitions, replies, delays } = self;
+        let Parts { nodes, requests, partitions, hub } = self;
         Lent {
             nodes: nodes.iter_mut().map(|node| node.get_mut().expect(NO_PANIC)).collect(),
             requests: requests.get_mut().expect(NO_PANIC),
             partitions: partitions.iter_mut().map(|one| one.get_mut().expect(NO_PANIC)).collect(),
-            replies: replies.get_mut().expect(NO_PANIC),
-            delays: *delays,
+            hub: hub.get_mut().expect(NO_PANIC),
         }
     }
 }
@@ -220,8 +216,7 @@ struct Lent<'a, const WORDS: usize> {
     nodes: Vec<&'a mut Node>,
     requests: &'a mut Requests<WORDS>,
     partitions: Vec<&'a mut Partition>,
-    replies: &'a mut Replies<WORDS>,
-    delays: Delays,
+    hub: &'a mut Hub<WORDS>,
 }
 
 impl<'a, const WORDS: usize> Lent<'a, WORDS> {
@@ -230,8 +225,8 @@ impl<'a, const WORDS: usize> Lent<'a, WORDS> {
         &'s mut self,
         roster: &'s mut Roster<WORDS>,
     ) -> Floor<'s, &'a mut Node, &'a mut Partition, WORDS> {
-        let Lent { nodes, requests, partitions, replies, delays } = self;
+        let Lent { nodes, requests, partitions, hub } = self;
         let front = Front { nodes, requests, roster };
-        Floor { front, memory: Memory { partitions, replies, delays: *delays } }
+        Floor { front, memory: Memory { partitions, hub } }
     }
 }

@@ -39,21 +39,21 @@ where
     /// How far the nodes may go.
     fn node_bounds(&self, launch: &Launch) -> Bounds {
         let places = self.front.requests.clock();
-        let known = self.memory.delays.needs_from(places);
+        let known = self.memory.hub.delays.needs_from(places);
         let replies = self.memory.replies_known_to(known);
         Bounds { replies, places, more_ctas: launch.has_more(), every_cycle: false }
     }
 
     /// Whether what the parts can do with what they know is worth other threads' while.
     pub fn is_worth_sharing(&self, launch: &Launch) -> bool {
-        let reach = self.front.memory_reach(launch, &self.memory.delays);
+        let reach = self.front.memory_reach(launch, &self.memory.hub.delays);
         let at_work = self.front.at_work(&self.node_bounds(launch)) + self.memory.at_work(&reach);
         at_work >= ENOUGH_AT_WORK
     }
 
     /// Every part as far as it can go, one after the other, each with the news of the one before.
     pub fn window(&mut self, launch: &mut Launch) -> Result<()> {
-        self.memory.advance(&self.front.memory_reach(launch, &self.memory.delays));
+        self.memory.advance(&self.front.memory_reach(launch, &self.memory.hub.delays));
         self.tell_replies();
         let bounds = self.node_bounds(launch);
         self.front.advance(launch, bounds, self.memory.slices_clock())?;
@@ -81,7 +81,7 @@ where
     /// From the memory to the SMs and to the request network.
     fn tell_replies(&mut self) {
         let Floor { front, memory } = self;
-        front.expect(&mut memory.replies.coming);
+        front.expect(&mut memory.hub.replies.coming);
         memory.take_left(|slice, cycle| front.requests.note_leave(slice, cycle));
     }
 

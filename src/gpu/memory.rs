@@ -14,6 +14,7 @@ use super::requests::Arrived;
 use crate::config::Machine;
 use crate::dram::Controller;
 use crate::l2::Slice;
+use crate::noc::Ports;
 use crate::units::Cycle;
 
 /// The times that matter to those who send requests.
@@ -37,45 +38,83 @@ impl Delays {
     }
 }
 
+/// What the memory has beside its partitions.
+pub struct Hub<const WORDS: usize> {
+    pub replies: Replies<WORDS>,
+    pub delays: Delays,
+    /// The partitions that may have anything to tell.
+    awake: Ports<WORDS>,
+    /// The others have come to this cycle, for all that anybody hears of them.
+    rest_to: Cycle,
+}
+
+impl<const WORDS: usize> Hub<WORDS> {
+    /// Of an idle memory.
+    pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
+        let mut awake = Ports::default();
+        (0..Partition::count(machine)).for_each(|number| awake.set(number, true));
+        Hub {
+            replies: Replies::new(machine, clocks, every_cycle),
+            delays: Delays::new(machine, clocks),
+            awake,
+            rest_to: Cycle(0),
+        }
+    }
+}
+
 /// The memory system from the doors of the L2 to those of the SMs, lent for a while.
 pub struct Memory<'a, P, const WORDS: usize> {
     pub partitions: &'a mut [P],
-    pub replies: &'a mut Replies<WORDS>,
-    pub delays: Delays,
+    pub hub: &'a mut Hub<WORDS>,
 }
 
 impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
+    /// The partitions that may have anything to tell.
+    fn awake(&self) -> impl Iterator<Item = &Partition> {
+        self.hub.awake.iter().map(|number| &*self.partitions[number])
+    }
+
     /// Cycles before this one are done.
     pub fn clock(&self) -> Cycle {
-        self.replies.clock().min(self.slices_clock())
+        self.hub.replies.clock().min(self.slices_clock())
     }
 
     /// Cycles before this one are done in every slice.
     pub fn slices_clock(&self) -> Cycle {
-        self.partitions.iter().map(|partition| partition.clock()).min().unwrap_or(Cycle::NEVER)
+        self.awake().map(Partition::clock).fold(self.hub.rest_to, Cycle::min)
     }
 
     /// Makes ready for a kernel that starts at `now`.
     pub fn prepare(&mut self, now: Cycle) {
         debug_assert!(self.partitions.iter().all(|partition| partition.is_idle()));
         debug_assert_eq!(self.clock(), now);
-        self.replies.prepare();
+        self.hub.replies.prepare();
     }
 
     /// Takes the requests that the network brought to the slices.
     pub fn accept(&mut self, arrived: &mut Vec<Arrived>) {
         for Arrived { request, cycle, slice } in arrived.iter() {
-            let (partition, part) = self.replies.home(usize::from(*slice));
-            self.partitions[partition].accept(part, *cycle, request);
+            let (number, part) = self.hub.replies.home(usize::from(*slice));
+            if !self.hub.awake.contains(number) {
+                self.wake(number);
+            }
+            self.partitions[number].accept(part, *cycle, request);
         }
         arrived.clear();
+    }
+
+    /// A partition that rests goes on to where it is for the others.
+    fn wake(&mut self, number: usize) {
+        let Hub { replies, awake, rest_to, .. } = &mut *self.hub;
+        awake.set(number, true);
+        self.partitions[number].advance(&Reach::to(*rest_to), replies.clock());
     }
 
     /// Every reply that an SM takes before this cycle is on its way, when all requests are known that matter
     /// before `known`.
     pub fn replies_known_to(&self, known: Cycle) -> Cycle {
-        let silent = self.partitions.iter().map(|partition| partition.silent_to()).min();
-        self.replies.known_to(silent.map_or(known, |silent| silent.min(known)))
+        let silent_to = self.awake().map(Partition::silent_to).fold(known, Cycle::min);
+        self.hub.replies.known_to(silent_to)
     }
 
     /// What the front may know, when all requests are known that matter before `known`.
@@ -89,57 +128,67 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
 
     /// True when no reply is owed.
     pub fn is_idle(&self) -> bool {
-        self.partitions.iter().all(|partition| partition.is_idle())
+        self.awake().all(Partition::is_idle)
     }
 
-    /// The partitions that can do something within `reach`, as far as known.
+    /// The partitions that can do something within `reach`, as far as known, and do not rest.
     pub fn at_work(&self, reach: &Reach) -> usize {
-        self.partitions.iter().filter(|partition| partition.has_work(reach)).count()
+        self.awake().filter(|partition| partition.has_work(reach)).count()
     }
 
     /// Advances within `reach`: every part as far as a reply is owed.
     pub fn advance(&mut self, reach: &Reach) {
         let mut reach = *reach;
+        reach.idle = reach.idle.max(self.hub.rest_to);
         loop {
-            for partition in self.partitions.iter_mut() {
-                partition.advance(&reach, self.replies.clock());
+            let network = self.hub.replies.clock();
+            for number in self.hub.awake.iter() {
+                let partition = &mut self.partitions[number];
+                partition.advance(&reach, network);
                 reach.idle = reach.idle.max(partition.clock());
             }
             let slices = self.advance_replies(&reach);
             // What the network held and holds is this kernel's too.
-            reach.idle = reach.idle.max(self.replies.clock());
-            let next = self.replies.next_event();
+            let replies = &self.hub.replies;
+            reach.idle = reach.idle.max(replies.clock());
+            let next = replies.next_event();
             if next != Cycle::NEVER {
                 reach.idle = reach.idle.max(next + 1).min(reach.owing);
             }
             debug_assert!(reach.idle <= reach.owing);
-            if self.replies.clock().min(slices) >= reach.idle {
-                return;
+            if replies.clock().min(slices) >= reach.idle {
+                break;
             }
+        }
+        self.hub.rest_to = reach.idle;
+        for number in self.hub.awake.iter() {
+            self.hub.awake.set(number, !self.partitions[number].rests());
         }
     }
 
     /// The reply network as far as it goes without other news of the partitions, which hear of what left; gives the cycle
     /// before which all is done in these.
     pub fn advance_replies(&mut self, reach: &Reach) -> Cycle {
-        let (mut slices, mut end) = (Cycle::NEVER, reach.owing);
-        for (number, partition) in self.partitions.iter_mut().enumerate() {
+        let Memory { partitions, hub: Hub { replies, awake, rest_to, .. } } = self;
+        *rest_to = reach.idle.max(*rest_to);
+        let (mut slices, mut end) = (*rest_to, reach.owing);
+        for number in awake.iter() {
+            let partition = &mut partitions[number];
             slices = slices.min(partition.clock());
             end = end.min(partition.departs_from());
             for (part, departures) in partition.departures() {
-                self.replies.note_departures((number, part), departures);
+                replies.note_departures((number, part), departures);
             }
         }
-        self.replies.advance(end, slices);
-        let partitions = &mut *self.partitions;
-        self.replies
-            .tell_left(|(partition, part), left| partitions[partition].note_leave(part, left));
+        replies.advance(end, slices);
+        replies.tell_left(|(number, part), left| partitions[number].note_leave(part, left));
         slices
     }
 
     /// Tells `note` when requests left the input queue of a slice, since the last time.
     pub fn take_left(&mut self, mut note: impl FnMut(usize, Cycle)) {
-        for (number, partition) in self.partitions.iter_mut().enumerate() {
+        for number in self.hub.awake.iter() {
+            let partition = &mut self.partitions[number];
             if partition.left().is_empty() {
                 continue;
             }
@@ -150,9 +199,11 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
         }
     }
 
-    /// Counts every clock before core cycle `end`.
-    pub fn catch_up(&mut self, end: Cycle) {
+    /// Every part goes on to core cycle `end`, where no reply is owed, and counts every clock before.
+    pub fn finish(&mut self, end: Cycle) {
+        self.advance(&Reach::to(end));
         for partition in self.partitions.iter_mut() {
+            partition.advance(&Reach::to(end), end);
             partition.catch_up(end);
         }
     }
@@ -173,7 +224,7 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
         let held: usize = self.controllers().map(Controller::held).sum();
         format!(
             "reply network {}, {busy} of {} slices busy, {held} requests in the DRAM controllers",
-            if self.replies.is_empty() { "empty" } else { "busy" },
+            if self.hub.replies.is_empty() { "empty" } else { "busy" },
             self.slices().count(),
         )
     }

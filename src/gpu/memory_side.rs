@@ -4,10 +4,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use super::memory::{Delays, Memory};
+use super::memory::{Hub, Memory};
 use super::partition::{Partition, Reach};
 use super::post::{Letter, ToFront, ToMemory, hand_on};
-use super::replies::Replies;
 use crate::units::Cycle;
 
 /// Both sides go on, a step at a time, by the least part of this that both together may: while one is at a step, the other one
@@ -33,8 +32,7 @@ pub(super) fn is_behind(this: u64, other: u64) -> bool {
 /// The partitions and the reply network, for several threads.
 pub(super) struct MemorySide<'a, const WORDS: usize> {
     partitions: &'a [Mutex<Partition>],
-    replies: &'a Mutex<Replies<WORDS>>,
-    delays: Delays,
+    hub: &'a Mutex<Hub<WORDS>>,
     /// What the front tells.
     pub to_memory: Letter<ToMemory>,
     /// What it is told.
@@ -79,15 +77,10 @@ pub(super) enum Begun {
 
 impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
     /// Closed.
-    pub fn new(
-        partitions: &'a [Mutex<Partition>],
-        replies: &'a Mutex<Replies<WORDS>>,
-        delays: Delays,
-    ) -> Self {
+    pub fn new(partitions: &'a [Mutex<Partition>], hub: &'a Mutex<Hub<WORDS>>) -> Self {
         MemorySide {
             partitions,
-            replies,
-            delays,
+            hub,
             to_memory: Letter::default(),
             to_front: Letter::default(),
             told: Mutex::default(),
@@ -179,7 +172,7 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
         }
         self.step.owing.store(reach.owing.0, Ordering::Relaxed);
         self.step.idle.store(reach.idle.0, Ordering::Relaxed);
-        self.step.network.store(memory.replies.clock().0, Ordering::Relaxed);
+        self.step.network.store(memory.hub.replies.clock().0, Ordering::Relaxed);
         Begun::Shared
     }
 
@@ -203,7 +196,7 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
         let has_more = memory.clock() < end(memory, &told.reach);
         self.has_more.store(has_more, Ordering::Relaxed);
         self.to_front.write(|letter| {
-            hand_on(&mut memory.replies.coming, &mut letter.replies);
+            hand_on(&mut memory.hub.replies.coming, &mut letter.replies);
             memory.take_left(|slice, cycle| letter.left.push((slice, cycle)));
             letter.known = memory.known(told.reach.owing);
         });
@@ -214,8 +207,7 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
         let lock = |one: &'a Mutex<Partition>| one.lock().expect(NO_PANIC);
         LockedMemory {
             partitions: self.partitions.iter().map(lock).collect(),
-            replies: self.replies.lock().expect(NO_PANIC),
-            delays: self.delays,
+            hub: self.hub.lock().expect(NO_PANIC),
         }
     }
 }
@@ -223,15 +215,14 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
 /// The memory, locked.
 pub(super) struct LockedMemory<'a, const WORDS: usize> {
     partitions: Vec<MutexGuard<'a, Partition>>,
-    replies: MutexGuard<'a, Replies<WORDS>>,
-    delays: Delays,
+    hub: MutexGuard<'a, Hub<WORDS>>,
 }
 
 impl<'a, const WORDS: usize> LockedMemory<'a, WORDS> {
     /// As one.
     pub fn memory(&mut self) -> Lent<'_, 'a, WORDS> {
-        let LockedMemory { partitions, replies, delays } = self;
-        Memory { partitions, replies, delays: *delays }
+        let LockedMemory { partitions, hub } = self;
+        Memory { partitions, hub }
     }
 }
 

@@ -446,6 +446,13 @@ impl Partition {
         }
     }
 
+    /// True when it has nothing to tell, and will not before a request comes.
+    #[inline]
+    pub fn rests(&self) -> bool {
+        let has_told = self.departed == 0 && self.left.is_empty();
+        self.is_idle() && has_told && self.blocked == 0 && !self.every_cycle
+    }
+
     /// True when no reply is owed.
     #[inline]
     pub fn is_idle(&self) -> bool {
