@@ -53,12 +53,13 @@ macro_rules! read_lanes {
     ($memory:ty, $row:ty, $block:expr, $places:expr, $mask:expr, $at:expr, $to:expr) => {{
         const SIZE: usize = size_of::<$memory>();
         let mut out = [0; WARP];
-        match $places {
+        let is_row = match $places {
             Places::Affine { first, stride } if *stride == SIZE as isize => {
                 let bytes = &$block[first + $at..][..WARP * SIZE];
                 for (value, chunk) in out.iter_mut().zip(bytes.as_chunks::<SIZE>().0) {
                     *value = <$memory>::from_le_bytes(*chunk) as $row;
                 }
+                true
             }
             Places::Rows { first, rows } if rows.across == 0 || rows.across == SIZE as i32 => {
                 // Lanes of a row read one value, or one after the other.
@@ -75,6 +76,7 @@ macro_rules! read_lanes {
                     }
                     place = place.wrapping_add_signed(rows.down as isize);
                 }
+                true
             }
             Places::Scattered(places) if $mask == !0 => {
                 for (value, place) in out.iter_mut().zip(places) {
@@ -82,16 +84,19 @@ macro_rules! read_lanes {
                         $block[place + $at..].first_chunk::<SIZE>().expect("it was checked");
                     *value = <$memory>::from_le_bytes(*chunk) as $row;
                 }
+                true
             }
             _ => {
                 for lane in lanes($mask) {
-                    let mut chunk = [0; SIZE];
-                    chunk.copy_from_slice(&$block[$places.of(lane) + $at..][..SIZE]);
-                    out[lane] = <$memory>::from_le_bytes(chunk) as $row;
+                    let chunk = $block[$places.of(lane) + $at..].first_chunk::<SIZE>();
+                    $to[lane] = <$memory>::from_le_bytes(*chunk.expect("it was checked")) as $row;
                 }
+                false
             }
+        };
+        if is_row {
+            write($to, $mask, &out);
         }
-        write($to, $mask, &out);
     }};
 }
 

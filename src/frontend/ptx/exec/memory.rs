@@ -256,11 +256,12 @@ impl Spaces<'_> {
         }
         let apart = if space == AccessSpace::Local { self.local_bytes as usize } else { 0 };
         if self.all_inside(space, addresses, bytes, mask) {
-            let mut places = [0; WARP];
-            for lane in 0..WARP {
-                let start = addresses[lane].wrapping_sub(base) as usize;
-                places[lane] = start.wrapping_add(lane * apart);
-            }
+            let mut to_place = (base as usize).wrapping_neg();
+            let places = addresses.map(|address| {
+                let place = (address as usize).wrapping_add(to_place);
+                to_place = to_place.wrapping_add(apart);
+                place
+            });
             return Ok(Places::Scattered(places));
         }
         let mut places = [0; WARP];
@@ -285,7 +286,7 @@ impl Spaces<'_> {
     }
 
     /// Whether all lanes of `mask` access aligned places of the block or buffer that the first of
-    /// them accesses. Works on vectors, without a branch for each lane.
+    /// them accesses. Without a branch for each lane.
     #[inline]
     fn all_inside(
         &mut self,
@@ -308,15 +309,11 @@ impl Spaces<'_> {
             }
         };
         let Some(most) = length.checked_sub(bytes) else { return false };
-        // The top bit is set where an offset is above `most`, which is far below 2^63.
-        let (mut outside, mut odd) = (0, 0);
-        for (lane, address) in addresses.iter().enumerate() {
-            let address = if mask & (1 << lane) != 0 { *address } else { first };
-            let offset = address.wrapping_sub(start);
-            outside |= offset | most.wrapping_sub(offset);
-            odd |= address;
+        match mask {
+            // On vectors.
+            LaneMask::MAX => all_fit(addresses.iter().copied(), start, most, bytes - 1),
+            _ => all_fit(lanes(mask).map(|lane| addresses[lane]), start, most, bytes - 1),
         }
-        outside >> 63 == 0 && odd & (bytes - 1) == 0
     }
 
     /// Whether one buffer holds all of the addresses from `start` to `end`.
@@ -429,6 +426,19 @@ pub fn addresses(access: &Access, regs: &Registers) -> [u64; WARP] {
         Base::None => {}
     }
     addresses
+}
+
+/// Whether addresses are at most `most`, which is far below 2^63, above `start`, and have none of the bits `odd`.
+#[inline]
+fn all_fit(addresses: impl Iterator<Item = u64>, start: u64, most: u64, odd: u64) -> bool {
+    let (mut outside, mut bits) = (0, 0);
+    for address in addresses {
+        // The top bit is set where an offset is above `most`.
+        let offset = address.wrapping_sub(start);
+        outside |= offset | most.wrapping_sub(offset);
+        bits |= address;
+    }
+    outside >> 63 == 0 && bits & odd == 0
 }
 
 /// The space that a generic address lies in, and where that starts. Constants keep their generic address.
