@@ -12,6 +12,8 @@
 //! own state changed; and as earliest clocks only ever move later, a clock before which nothing can go (`next_column`,
 //! `next_row`) stays true until a candidate changes.
 
+use std::hint::select_unpredictable;
+
 use crate::config::machine::{DramConfig, DramScheduler, RowPolicy};
 use crate::units::Cycle;
 
@@ -217,9 +219,7 @@ impl Scheduler {
             let ready = banks.column_ready(command, bank);
             let candidate = self.candidates[bank].hits[direction];
             let this = First { ready, candidate, bank, command };
-            if this.key() < first.key() {
-                first = this;
-            }
+            first = select_unpredictable(this.key() < first.key(), this, first);
         }
         first
     }

@@ -1,5 +1,7 @@
 //! The tag array of a set-associative cache.
 
+use std::hint::select_unpredictable;
+
 use crate::config::machine::{Replacement, SetIndex};
 use crate::units::{LineAddr, fibonacci};
 
@@ -166,9 +168,10 @@ impl TagArray {
     fn victim_in(&self, first: usize) -> Option<Way> {
         let (mut least, mut victim) = (RESERVED, 0);
         for (place, &rank) in self.ranks[first..first + self.ways].iter().enumerate() {
-            if rank < least {
-                (least, victim) = (rank, place);
-            }
+            // Which one is the least cannot be foretold.
+            let is_less = rank < least;
+            least = select_unpredictable(is_less, rank, least);
+            victim = select_unpredictable(is_less, place, victim);
         }
         (least != RESERVED).then_some(Way((first + victim) as u32))
     }
