@@ -88,6 +88,21 @@ const SPARED: u64 = 1 << 62;
 /// The age in a rank.
 const AGE: u64 = SPARED - 1;
 
+/// Where `line` is among `lines`. Four are compared at a time: which of them it is cannot be foretold.
+#[inline]
+fn position(lines: &[LineAddr], line: LineAddr) -> Option<usize> {
+    let (fours, rest) = lines.as_chunks::<4>();
+    for (number, four) in fours.iter().enumerate() {
+        let equal = four.map(|other| u32::from(other == line));
+        let bits = equal[0] | equal[1] << 1 | equal[2] << 2 | equal[3] << 3;
+        if bits != 0 {
+            return Some(4 * number + bits.trailing_zeros() as usize);
+        }
+    }
+    let place = rest.iter().position(|&other| other == line)?;
+    Some(4 * fours.len() + place)
+}
+
 impl TagArray {
     /// An empty array of `sets` (a power of two) x `ways` lines.
     pub fn new(sets: usize, ways: usize, index: SetIndex, replacement: Replacement) -> Self {
@@ -146,8 +161,9 @@ impl TagArray {
     /// The same, in the set whose ways begin with `first`.
     #[inline]
     fn lookup_in(&self, first: usize, line: LineAddr) -> Lookup {
-        let mut ways = self.lines[first..first + self.ways].iter();
-        let Some(place) = ways.position(|&other| other == line) else { return Lookup::Absent };
+        let Some(place) = position(&self.lines[first..first + self.ways], line) else {
+            return Lookup::Absent;
+        };
         let way = Way((first + place) as u32);
         if self.ranks[way.index()] >= RESERVED {
             Lookup::Reserved(way)
