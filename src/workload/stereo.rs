@@ -225,10 +225,11 @@ fn message(pixel: &Pixel, but: usize) -> [i32; LABELS] {
 
 /// Costs of each label summed over the boxes, without one of them.
 fn belief(pixel: &Pixel, but: usize) -> [i32; LABELS] {
-    std::array::from_fn(|label| {
-        let counted = pixel.iter().enumerate().filter(|&(number, _)| number != but);
-        counted.map(|(_, costs)| costs[label]).sum()
-    })
+    let mut sums = [0; LABELS];
+    for (_, costs) in pixel.iter().enumerate().filter(|&(number, _)| number != but) {
+        sums.iter_mut().zip(costs).for_each(|(sum, cost)| *sum += cost);
+    }
+    sums
 }
 
 /// The label of least cost, the smallest of several.

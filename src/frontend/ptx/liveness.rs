@@ -88,8 +88,13 @@ pub fn registers(graph: &Graph, insts: &[Inst], guarded: &[bool], weights: &[u8]
     let mut peak = LEAST;
     for (block, mut live) in live_out.into_iter().enumerate() {
         walk(&insts[range(block)], &guarded[range(block)], &mut live, |live| {
-            let bits = live.iter().enumerate().flat_map(|(word, bits)| {
-                (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word * 64 + bit)
+            let bits = live.iter().enumerate().flat_map(|(word, &bits)| {
+                let mut rest = bits;
+                std::iter::from_fn(move || {
+                    let bit = rest.checked_ilog2()? as usize;
+                    rest -= 1 << bit;
+                    Some(word * 64 + bit)
+                })
             });
             peak = peak.max(bits.map(|reg| u32::from(weights[reg])).sum());
         });
