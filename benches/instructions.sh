@@ -25,6 +25,7 @@ runs=(
     "gather|configs/runs/gather.ron --set workload.ctas=20"
     "spmv|configs/runs/spmv.ron"
     "heat|configs/runs/heat.ron"
+    "chase-h200|configs/runs/chase.ron --set machine=h200"
 )
 
 count() {
