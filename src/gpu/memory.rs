@@ -3,6 +3,9 @@
 //! A partition tells the network of a reply as soon as it is made, and depends on it only where a slice might have no place
 //! for another one: it stops there until the network has come as far. Where several replies leave a slice at once, and where
 //! slices deal with one another, it tells when a reply leaves, and stops where an input of the network is full.
+//!
+//! A partition that owes no reply has nothing to tell. It rests, and what its DRAM does meanwhile is done when a request comes
+//! for it: an access costs the same however many partitions there are.
 
 use std::ops::DerefMut;
 

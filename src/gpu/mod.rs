@@ -1,11 +1,10 @@
 //! The whole GPU: owns every component and every queue between them, the clocks, and the launches.
 //!
 //! A core cycle goes from the memory to the SMs: DRAM clocks that fall into it, then L2 cycles, then
-//! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs kernels, `books.rs` counts them and `watch.rs` sees to it that
-//! they come on; `floor.rs` says how far
-//! its two halves may go and carries the news between them. `front.rs` is the one, of `node.rs` and `requests.rs`, and
-//! `memory.rs` the other, of `partition.rs` and `replies.rs`; `station.rs` is a slice with its doors, `handover.rs` what
-//! slices hand on.
+//! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs kernels, `books.rs` counts them and `watch.rs`
+//! sees to it that they come on; `floor.rs` says how far its two halves may go and carries the news between them. `front.rs` is
+//! the one, of `node.rs` and `requests.rs`, and `memory.rs` the other, of `partition.rs` and `replies.rs`; `station.rs` is a
+//! slice with its doors, `handover.rs` what slices hand on.
 //! For threads, `crew.rs` advances the front and `memory_side.rs` the memory at the same time, by the letters of `post.rs`;
 //! `team.rs` shares tasks, `pace.rs` judges whether that pays, `ahead.rs` executes CTAs ahead. `widths.rs` chooses how large
 //! sets of ports are.
