@@ -8,9 +8,8 @@
 //! group and go at tCCD_L: two data clocks of every three, 67% of the peak.
 
 use crate::config::machine::{DramConfig, GroupBits};
-use crate::units::Cycle;
+use crate::units::{Bits, Cycle};
 
-use super::candidate::Bits;
 use super::timing::{Command, Distances, Rule, Scope, distances, rules};
 
 /// The earliest clock of every command, as far as one scope knows.

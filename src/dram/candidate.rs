@@ -38,23 +38,6 @@ impl Candidates {
     pub const NONE: Candidates = Candidates { hits: [NOBODY; 2], oldest: NOBODY };
 }
 
-/// The banks whose bit is set in a mask, lowest first.
-pub(super) struct Bits(pub u64);
-
-impl Iterator for Bits {
-    type Item = usize;
-
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        if self.0 == 0 {
-            return None;
-        }
-        let bank = self.0.trailing_zeros() as usize;
-        self.0 &= self.0 - 1;
-        Some(bank)
-    }
-}
-
 /// A search for the oldest ready candidate.
 pub(super) struct Search {
     pub now: Cycle,

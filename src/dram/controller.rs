@@ -309,8 +309,7 @@ impl Controller {
     #[inline(never)]
     fn book_refreshes(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) {
         let scheduler = &mut self.scheduler;
-        // The others had nothing to do and have nothing to do.
-        let concerned = self.queue.occupied() | scheduler.closing;
+        let concerned = scheduler.concerned(&self.queue);
         self.bank_refresh.catch_up(now, &mut self.banks, &mut self.stats, |bank, start| {
             if concerned >> bank & 1 == 1 {
                 scheduler.touch(bank);

@@ -15,10 +15,10 @@
 use std::hint::select_unpredictable;
 
 use crate::config::machine::{DramConfig, DramScheduler, RowPolicy};
-use crate::units::Cycle;
+use crate::units::{Bits, Cycle};
 
 use super::bank::{Banks, CLOSED, MOST_BANKS};
-use super::candidate::{Bits, Candidate, Candidates, First, NOBODY, Search};
+use super::candidate::{Candidate, Candidates, First, NOBODY, Search};
 use super::drain::Turn;
 use super::queue::{NONE, Queue, Slot};
 use super::timing::Command;

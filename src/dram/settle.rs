@@ -3,10 +3,10 @@
 //! Most changes are small, and what follows from them is known at once: a request arrives that can go, one leaves whose row
 //! has another, a row opens. Whatever else happens makes the bank stale, and all its requests are looked through.
 
-use crate::units::Cycle;
+use crate::units::{Bits, Cycle};
 
 use super::bank::{Banks, CLOSED};
-use super::candidate::{Bits, Candidate, Candidates, NOBODY};
+use super::candidate::{Candidate, Candidates, NOBODY};
 use super::drain::Turn;
 use super::queue::{Entry, NONE, Queue, Slot};
 use super::scheduler::{Action, Scheduler, UNKNOWN, column_command, row_command};
@@ -22,8 +22,13 @@ impl Scheduler {
     /// The state of every bank may have changed, or whose turn it is.
     #[inline]
     pub fn touch_all(&mut self, queue: &Queue) {
-        // The others had nothing to do and have nothing to do.
-        self.stale |= queue.occupied() | self.closing;
+        self.stale |= self.concerned(queue);
+    }
+
+    /// The banks for which a change can matter. The others had nothing to do and have nothing to do.
+    #[inline]
+    pub fn concerned(&self, queue: &Queue) -> u64 {
+        queue.occupied() | self.closing
     }
 
     /// Whether anything was touched.

@@ -67,8 +67,7 @@ pub struct Roster<const WORDS: usize> {
 impl<const WORDS: usize> Roster<WORDS> {
     /// Of a launch on so many SMs.
     pub fn new(turn: usize, sms: usize) -> Self {
-        let mut awake = Ports::default();
-        (0..sms).for_each(|sm| awake.set(sm, true));
+        let awake = Ports::first(sms);
         Roster { turn, awake, behind: awake, may_wait: awake }
     }
 }

@@ -54,12 +54,10 @@ pub struct Hub<const WORDS: usize> {
 impl<const WORDS: usize> Hub<WORDS> {
     /// Of an idle memory.
     pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
-        let mut awake = Ports::default();
-        (0..Partition::count(machine)).for_each(|number| awake.set(number, true));
         Hub {
             replies: Replies::new(machine, clocks, every_cycle),
             delays: Delays::new(machine, clocks),
-            awake,
+            awake: Ports::first(Partition::count(machine)),
             rest_to: Cycle(0),
         }
     }
@@ -163,7 +161,7 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
                 break;
             }
         }
-        self.hub.rest_to = reach.idle;
+        debug_assert_eq!(self.hub.rest_to, reach.idle);
         for number in self.hub.awake.iter() {
             self.hub.awake.set(number, !self.partitions[number].rests());
         }

@@ -22,6 +22,13 @@ impl<const WORDS: usize> Ports<WORDS> {
     /// Ports that there can be.
     pub const MOST: usize = WORDS * WORD;
 
+    /// The first `count` ports.
+    pub fn first(count: usize) -> Self {
+        let mut ports = Self::default();
+        (0..count).for_each(|port| ports.set(port, true));
+        ports
+    }
+
     /// The word and the bit of a port.
     #[inline]
     fn place(port: usize) -> (usize, u64) {

@@ -8,6 +8,7 @@
 use super::cfg::Graph;
 use super::program::Block;
 use crate::isa::Inst;
+use crate::units::Bits;
 
 /// The least that is reported.
 const LEAST: u32 = 8;
@@ -18,6 +19,11 @@ const MOST: u32 = 255;
 const MAX_WORDS: usize = 1 << 24;
 
 type Set = Vec<u64>;
+
+/// The registers of a set, lowest first.
+pub fn members(set: &[u64]) -> impl Iterator<Item = usize> {
+    set.iter().enumerate().flat_map(|(word, bits)| Bits(*bits).map(move |bit| word * 64 + bit))
+}
 
 fn insert(set: &mut [u64], reg: u16) {
     set[usize::from(reg / 64)] |= 1 << (reg % 64);
@@ -88,15 +94,7 @@ pub fn registers(graph: &Graph, insts: &[Inst], guarded: &[bool], weights: &[u8]
     let mut peak = LEAST;
     for (block, mut live) in live_out.into_iter().enumerate() {
         walk(&insts[range(block)], &guarded[range(block)], &mut live, |live| {
-            let bits = live.iter().enumerate().flat_map(|(word, &bits)| {
-                let mut rest = bits;
-                std::iter::from_fn(move || {
-                    let bit = rest.checked_ilog2()? as usize;
-                    rest -= 1 << bit;
-                    Some(word * 64 + bit)
-                })
-            });
-            peak = peak.max(bits.map(|reg| u32::from(weights[reg])).sum());
+            peak = peak.max(members(live).map(|reg| u32::from(weights[reg])).sum());
         });
     }
     peak.min(MOST)

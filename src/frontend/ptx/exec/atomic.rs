@@ -4,9 +4,9 @@
 
 use super::super::ast::Type;
 use super::super::program::{Access, AtomicOp};
-use super::copy::{Places, lanes};
+use super::copy::Places;
 use super::registers::{Lane, Registers};
-use crate::isa::LaneMask;
+use crate::isa::{LaneMask, lanes};
 
 /// Updates memory for the lanes of `mask`; each gets the value that it found.
 pub fn execute(

@@ -4,12 +4,11 @@
 //! rows are saved first and come back when the call ends.
 
 use super::super::program::{FrameSlot, Program, Target};
-use super::copy::lanes;
 use super::function_address;
 use super::memory::Spaces;
 use super::registers::{Registers, write};
 use super::stack::Stack;
-use crate::isa::{LaneMask, WARP};
+use crate::isa::{LaneMask, WARP, lanes};
 
 /// Calls that may be open on one another; CUDA's stack of 1 KiB a thread ends well before.
 const MAX_DEPTH: u32 = 512;

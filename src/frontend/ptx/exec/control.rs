@@ -4,12 +4,11 @@ use super::super::lowering::Issued;
 use super::super::program::{DivisorBits, Micro, Program, Step};
 use super::Fault;
 use super::barrier;
-use super::copy::lanes;
 use super::cta::CtaState;
 use super::memory::LaneFault;
 use super::registers::{Registers, write};
 use super::stack::Stack;
-use crate::isa::{BarrierUse, LaneMask, WARP, WarpStream};
+use crate::isa::{BarrierUse, LaneMask, WARP, WarpStream, lanes};
 
 /// Runs of a stream that are searched for a loop.
 const LOOP_RUNS: usize = 4096;

@@ -3,7 +3,7 @@
 use super::super::ast::Type;
 use super::super::program::Access;
 use super::registers::{Registers, write};
-use crate::isa::{LaneMask, Rows, WARP};
+use crate::isa::{LaneMask, Rows, WARP, lanes};
 
 /// Where the lanes' bytes lie in the block of memory they access.
 #[expect(clippy::large_enum_variant, reason = "it lives on the stack for one instruction")]
@@ -36,16 +36,6 @@ impl Places {
             Places::Scattered(places) => places[lane],
         }
     }
-}
-
-/// The lanes of a mask.
-pub fn lanes(mask: LaneMask) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        let lane = rest.trailing_zeros() as usize;
-        rest &= rest.wrapping_sub(1);
-        (lane < WARP).then_some(lane)
-    })
 }
 
 /// Reads `$memory` values from memory, extended to `$row` by their sign.

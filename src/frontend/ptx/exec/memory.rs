@@ -6,11 +6,11 @@
 use std::ops::Range;
 
 use super::super::program::{Access, AccessKind, AccessSpace, Base};
-use super::copy::{Places, lanes, load, store};
+use super::copy::{Places, load, store};
 use super::registers::Registers;
 use super::shared::SharedMemory;
 use super::{CONST_WINDOW, LOCAL_BASE, LOCAL_WINDOW, SHARED_WINDOW};
-use crate::isa::{LaneMask, Rows, WARP, WarpStream};
+use crate::isa::{LaneMask, Rows, WARP, WarpStream, lanes};
 use crate::workload::DeviceMemory;
 
 /// A lane that did wrong, and what.
@@ -286,7 +286,7 @@ impl Spaces<'_> {
     }
 
     /// Whether all lanes of `mask` access aligned places of the block or buffer that the first of
-    /// them accesses. Without a branch for each lane.
+    /// them accesses. No branch depends on an address.
     #[inline]
     fn all_inside(
         &mut self,

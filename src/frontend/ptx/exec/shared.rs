@@ -4,8 +4,8 @@
 //! of its bytes is: compilers copy structures with the gaps between their fields.
 
 use super::super::program::{Access, AccessKind};
-use super::copy::{Places, lanes};
-use crate::isa::{LaneMask, WARP};
+use super::copy::Places;
+use crate::isa::{LaneMask, WARP, lanes};
 
 /// The shared memory of a CTA.
 #[derive(Clone, Debug, Default)]

@@ -1,10 +1,9 @@
 //! What moves bytes between memories, or reads them for a message.
 
 use super::super::program::{AccessKind, AccessSpace, Copy, FrameSlot};
-use super::copy::lanes;
 use super::memory::{LaneFault, Spaces, addresses, misaligned};
 use super::registers::Registers;
-use crate::isa::{LaneMask, WarpStream};
+use crate::isa::{LaneMask, WarpStream, lanes};
 use crate::workload::DeviceMemory;
 
 impl Spaces<'_> {

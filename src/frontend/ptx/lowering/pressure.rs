@@ -1,5 +1,6 @@
 //! How many registers are in use while a block is put in order.
 
+use super::super::liveness::members;
 use super::code::Code;
 use crate::isa::Reg;
 
@@ -50,12 +51,7 @@ impl<'a> Pressure<'a> {
         // What lives on and what the block reads, less what it writes first.
         let live_out =
             self.live_out.as_ref().map_or(Vec::new(), |live_out| live_out[block].clone());
-        for (word, mut rest) in live_out.into_iter().enumerate() {
-            while rest != 0 {
-                self.begin((64 * word) as Reg + rest.trailing_zeros() as Reg);
-                rest &= rest - 1;
-            }
-        }
+        members(&live_out).for_each(|reg| self.begin(reg as Reg));
         let range = self.code.blocks[block].start as usize..self.code.blocks[block].end as usize;
         for pc in range.rev() {
             let inst = &self.code.insts[pc];
