@@ -6,6 +6,7 @@
 
 use super::pattern::{Rows, affine};
 use super::{BarrierKind, BarrierUse, LaneMask, WARP};
+use crate::units::Bits;
 
 /// Consecutive instructions executed by the same lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,12 +263,7 @@ fn pack_barrier(BarrierUse { id, warps, kind }: BarrierUse) -> u32 {
 /// The lanes of a mask, lowest first.
 #[inline]
 pub fn lanes(mask: LaneMask) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        let lane = rest.trailing_zeros();
-        rest &= rest.wrapping_sub(1);
-        (lane < WARP as u32).then_some(lane as usize)
-    })
+    Bits(mask.into())
 }
 
 /// A reader's place in a [`WarpStream`].

@@ -12,7 +12,7 @@ use crate::isa::{
 };
 use crate::parts::{AccessKind, Waiter};
 use crate::stats::IssueReason;
-use crate::units::Cycle;
+use crate::units::{Bits, Cycle};
 
 impl Sm {
     /// Lets every scheduler issue; true when one did.
@@ -224,10 +224,7 @@ impl Sm {
     fn open_barriers(&mut self, now: Cycle, waiting: u64, opened: u64) {
         self.stats.barriers += opened;
         self.warps.at_barrier &= !waiting;
-        let mut rest = waiting;
-        while rest != 0 {
-            let warp = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
+        for warp in Bits(waiting) {
             let go_on = now + self.holds.fall_through;
             self.wait_for_operands(now, warp, go_on);
         }

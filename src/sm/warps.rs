@@ -7,7 +7,7 @@ use super::ctas::Ctas;
 use super::program::{Decoded, Delays, FROM_MEMORY, MAKERS, Maker, Port, Program};
 use super::scheduler::{Ages, SLOTS};
 use crate::isa::{Run, WarpCursor, WarpStream};
-use crate::units::Cycle;
+use crate::units::{Bits, Cycle};
 
 /// Slots of the wheel that wakes warps. Most latencies are shorter, and a small wheel stays in the processor's caches.
 const WHEEL: usize = 64;
@@ -337,8 +337,8 @@ impl Warps {
     #[cold]
     fn come_round(&mut self, slot: usize, warps: u64, now: Cycle) -> u64 {
         let is_later = |warp: &usize| self.wakes_at[*warp] > now;
-        let far = (0..SLOTS).filter(|warp| (warps & self.far) >> warp & 1 == 1);
-        let later = far.filter(is_later).fold(0, |later, warp| later | 1 << warp);
+        let later =
+            Bits(warps & self.far).filter(is_later).fold(0, |later, warp| later | 1 << warp);
         self.wheel[slot] = later;
         self.far &= !warps | later;
         warps & !later
@@ -352,13 +352,8 @@ impl Warps {
 
     /// The next cycle in which a warp wakes.
     pub fn next_wake(&self) -> Cycle {
-        let mut rest = self.on_arithmetic;
-        let mut next = Cycle::NEVER;
-        while rest != 0 {
-            next = next.min(self.wakes_at[rest.trailing_zeros() as usize]);
-            rest &= rest - 1;
-        }
-        next
+        let wakes = Bits(self.on_arithmetic).map(|warp| self.wakes_at[warp]);
+        wakes.fold(Cycle::NEVER, Cycle::min)
     }
 }
 
