@@ -238,14 +238,15 @@ impl<const WORDS: usize> Replies<WORDS> {
 
     /// Takes in what can leave a slice in core cycle `now`, before network cycle `tick`.
     fn take_in(&mut self, now: Cycle, tick: Cycle) {
-        let l2 = self.clocks.l2;
+        let Replies { clocks, inlets, ready, .. } = self;
+        let l2 = &clocks.l2;
         let first = l2.ticks_before(now);
-        for slice in self.ready.take(now).iter() {
-            let inlet = &mut self.inlets[slice];
+        for slice in ready.take(now).iter() {
+            let inlet = &mut inlets[slice];
             while let Some((at, departure)) = inlet.next(first) {
                 let cycle = l2.core_cycle_of(at);
                 if cycle > now {
-                    self.ready.note(cycle, slice);
+                    ready.note(cycle, slice);
                     break;
                 }
                 if !self.crossbar.has_room(slice) {

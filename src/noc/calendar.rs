@@ -7,7 +7,7 @@ use crate::units::Cycle;
 const DAYS: u64 = u64::BITS as u64;
 
 /// What is noted for the next cycles, so that nobody has to look through everything for what is due. A note may stand in
-/// several days, and comes early when its cycle is further away than the last one: whoever takes it sees whether it is due,
+/// several days, and comes early when its cycle was further away than the last day: whoever takes it sees whether it is due,
 /// and notes it again.
 #[derive(Clone, Debug)]
 pub struct Calendar<T> {
@@ -15,6 +15,9 @@ pub struct Calendar<T> {
     days: Box<[T; DAYS as usize]>,
     /// Days in which something stands, a bit each.
     marked: u64,
+    /// What is noted for a cycle further away: it comes with the first of these.
+    far: T,
+    far_from: Cycle,
     /// Cycles before this one are gone. It may be taken more than once: a core cycle has several network cycles on some
     /// machines.
     from: u64,
@@ -23,7 +26,8 @@ pub struct Calendar<T> {
 impl<T: Copy + Default> Default for Calendar<T> {
     /// Empty.
     fn default() -> Self {
-        Calendar { days: Box::new([T::default(); DAYS as usize]), marked: 0, from: 0 }
+        let days = Box::new([T::default(); DAYS as usize]);
+        Calendar { days, marked: 0, far: T::default(), far_from: Cycle::NEVER, from: 0 }
     }
 }
 
@@ -31,7 +35,12 @@ impl<T: Copy + Default> Calendar<T> {
     /// The day of `cycle`, or of the one that was taken last when that is gone, for a note.
     #[inline]
     pub fn day(&mut self, cycle: Cycle) -> &mut T {
-        let day = cycle.0.max(self.from).min(self.from + (DAYS - 1)) % DAYS;
+        let cycle = cycle.0.max(self.from);
+        if cycle - self.from >= DAYS {
+            self.far_from = self.far_from.min(Cycle(cycle));
+            return &mut self.far;
+        }
+        let day = cycle % DAYS;
         self.marked |= 1 << day;
         &mut self.days[day as usize]
     }
@@ -40,15 +49,19 @@ impl<T: Copy + Default> Calendar<T> {
     #[inline]
     pub fn next(&self) -> Cycle {
         if self.marked == 0 {
-            return Cycle::NEVER;
+            return self.far_from;
         }
         let ahead = self.marked.rotate_right((self.from % DAYS) as u32).trailing_zeros();
-        Cycle(self.from + u64::from(ahead))
+        Cycle(self.from + u64::from(ahead)).min(self.far_from)
     }
 
     /// Takes what is noted for `now` or before, day by day.
     #[inline]
     pub fn take_days(&mut self, now: Cycle, mut each: impl FnMut(&T)) {
+        if self.far_from <= now {
+            each(&self.far);
+            (self.far, self.far_from) = (T::default(), Cycle::NEVER);
+        }
         loop {
             let next = self.next();
             if next > now {
@@ -97,15 +110,17 @@ mod tests {
     fn ports_come_in_their_cycle_or_early_but_never_late() {
         let mut calendar = Calendar::<Ports<MOST_WORDS>>::default();
         assert_eq!(calendar.next(), Cycle::NEVER);
-        for (cycle, port) in [(70, 7), (62, 1), (62, 200), (63, 3)] {
+        for (cycle, port) in [(90, 8), (70, 7), (62, 1), (62, 200), (63, 3)] {
             calendar.note(Cycle(cycle), port);
         }
         assert_eq!(calendar.next(), Cycle(62));
         assert_eq!(calendar.take(Cycle(62)).iter().collect::<Vec<_>>(), [1, 200]);
-        // It cannot look further than 63.
-        assert_eq!(calendar.take(Cycle(63)).iter().collect::<Vec<_>>(), [3, 7]);
+        assert_eq!(calendar.take(Cycle(63)).iter().collect::<Vec<_>>(), [3]);
+        // What was further away comes with the first of it.
+        assert_eq!(calendar.next(), Cycle(70));
+        assert_eq!(calendar.take(Cycle(70)).iter().collect::<Vec<_>>(), [7, 8]);
         calendar.note(Cycle(5), 9);
-        assert_eq!(calendar.next(), Cycle(63));
+        assert_eq!(calendar.next(), Cycle(70));
         assert!(calendar.take(Cycle(1000)).contains(9));
         calendar.note(Cycle(1063), 4);
         assert_eq!(calendar.next(), Cycle(1063));
