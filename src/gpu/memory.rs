@@ -148,7 +148,7 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
                 partition.advance(&reach, network);
                 reach.idle = reach.idle.max(partition.clock());
             }
-            let slices = self.advance_replies(&reach);
+            let (slices, owed) = self.advance_replies(&reach);
             // What the network held and holds is this kernel's too.
             let replies = &self.hub.replies;
             reach.idle = reach.idle.max(replies.clock());
@@ -157,33 +157,37 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
                 reach.idle = reach.idle.max(next + 1).min(reach.owing);
             }
             debug_assert!(reach.idle <= reach.owing);
-            if replies.clock().min(slices) >= reach.idle {
+            // Who owes a reply and has stopped may go on with the news of the network.
+            if owed >= reach.owing || replies.clock().min(slices) >= reach.idle {
                 break;
             }
         }
-        debug_assert_eq!(self.hub.rest_to, reach.idle);
+        self.hub.rest_to = reach.idle;
         for number in self.hub.awake.iter() {
             self.hub.awake.set(number, !self.partitions[number].rests());
         }
     }
 
-    /// The reply network as far as it goes without other news of the partitions, which hear of what left; gives the cycle
-    /// before which all is done in these.
-    pub fn advance_replies(&mut self, reach: &Reach) -> Cycle {
+    /// The reply network as far as it goes without other news of the partitions, which hear of what left. Gives the cycles
+    /// before which all is done in these, and in those of them that owe replies.
+    pub fn advance_replies(&mut self, reach: &Reach) -> (Cycle, Cycle) {
         let Memory { partitions, hub: Hub { replies, awake, rest_to, .. } } = self;
         *rest_to = reach.idle.max(*rest_to);
-        let (mut slices, mut end) = (*rest_to, reach.owing);
+        let (mut slices, mut owed, mut end) = (*rest_to, Cycle::NEVER, reach.owing);
         for number in awake.iter() {
             let partition = &mut partitions[number];
             slices = slices.min(partition.clock());
-            end = end.min(partition.departs_from());
+            if !partition.is_idle() {
+                owed = owed.min(partition.clock());
+                end = end.min(partition.departs_from());
+            }
             for (part, departures) in partition.departures() {
                 replies.note_departures((number, part), departures);
             }
         }
         replies.advance(end, slices);
         replies.tell_left(|(number, part), left| partitions[number].note_leave(part, left));
-        slices
+        (slices, owed)
     }
 
     /// Tells `note` when requests left the input queue of a slice, since the last time.

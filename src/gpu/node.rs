@@ -144,7 +144,7 @@ impl Node {
     /// Whether anything happens here within the bounds, as far as known.
     pub fn has_work(&self, bounds: &Bounds) -> bool {
         let is_stuck = self.sm.waits_for_place();
-        let event = self.next_event(is_stuck).max(self.clock);
+        let event = self.next_event().max(self.clock);
         let is_kept = self.leaves.next_visible() > event && self.may_find_no_place(event, bounds);
         event < self.end(is_stuck, bounds) && !is_kept
     }
@@ -179,7 +179,7 @@ impl Node {
             let end = self.end(is_stuck, bounds);
             let mut event = self.clock;
             if !bounds.every_cycle {
-                event = event.max(self.next_event(is_stuck));
+                event = event.max(self.next_event());
             }
             if event >= end {
                 self.clock = self.clock.max(end);
@@ -201,11 +201,12 @@ impl Node {
     /// The next cycle in which anything happens, as far as known. An idle SM does nothing that matters before
     /// it gets a CTA or the kernel ends.
     #[inline]
-    fn next_event(&self, is_stuck: bool) -> Cycle {
+    pub fn next_event(&self) -> Cycle {
         if self.next_reply == Cycle::NEVER && !self.is_busy {
             return Cycle::NEVER;
         }
-        let leave = if is_stuck { self.leaves.next_visible() } else { Cycle::NEVER };
+        let leave =
+            if self.sm.waits_for_place() { self.leaves.next_visible() } else { Cycle::NEVER };
         self.next_reply.min(self.sm.next_event()).min(leave)
     }
 

@@ -135,6 +135,11 @@ impl<const WORDS: usize> Requests<WORDS> {
         self.crossbar.is_empty()
     }
 
+    /// The next cycle in which anything happens, as far as known, or less; never while it is empty.
+    pub fn next_event(&self) -> Cycle {
+        if self.is_empty() { Cycle::NEVER } else { self.due }
+    }
+
     /// Goes to cycle `now`, before which nothing happened.
     pub fn prepare(&mut self, now: Cycle) {
         debug_assert!(self.is_empty());
