@@ -52,7 +52,7 @@ fn l1(criterion: &mut Criterion) {
     let mut warm = L1::new(config, 0);
     for line in 0..8 {
         warm.access(Cycle(0), load(line)).expect("room for a miss");
-        let reply = warm.take_request(Cycle(0)).expect("a fetch").reply();
+        let reply = warm.take_request().expect("a fetch").reply();
         warm.fill(Cycle(0), &reply);
         while warm.release(Cycle(10)).is_some() {}
     }
@@ -70,7 +70,7 @@ fn l1(criterion: &mut Criterion) {
             let now = Cycle(line * 10);
             assert_eq!(cold.access(now, load(line)), Ok(Outcome::Miss));
             assert_eq!(cold.access(now, load(line)), Ok(Outcome::Merged));
-            let reply = cold.take_request(now).expect("a fetch").reply();
+            let reply = cold.take_request().expect("a fetch").reply();
             cold.fill(now, &reply);
             while cold.release(now + 5).is_some() {}
         });

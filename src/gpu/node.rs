@@ -42,8 +42,6 @@ pub struct Node {
     next_reply: Cycle,
     /// Requests at the front of the miss queue that leave it for the network, seen when they do, as far as known.
     leaves: Ring<()>,
-    /// Requests at the front of the miss queue that the request network knows of.
-    exported: usize,
     /// Cycles before this one are done.
     clock: Cycle,
     /// The first cycle at whose end a CTA can start, if there is room.
@@ -68,7 +66,6 @@ impl Node {
             taken: 0,
             next_reply: Cycle::NEVER,
             leaves: Ring::new(machine.l1.miss_queue.size()),
-            exported: 0,
             clock: Cycle(0),
             room_since: Cycle(0),
             is_promised: false,
@@ -143,24 +140,18 @@ impl Node {
 
     /// Whether anything happens here within the bounds, as far as known.
     pub fn has_work(&self, bounds: &Bounds) -> bool {
-        let is_stuck = self.sm.waits_for_place();
-        let event = self.next_event().max(self.clock);
+        let event = self.next_event_within(bounds);
         let is_kept = self.leaves.next_visible() > event && self.may_find_no_place(event, bounds);
-        event < self.end(is_stuck, bounds) && !is_kept
+        event < self.end(bounds) && !is_kept
     }
 
     /// How far it may go.
     #[inline]
-    fn end(&self, is_stuck: bool, bounds: &Bounds) -> Cycle {
-        let mut end = bounds.replies;
+    fn end(&self, bounds: &Bounds) -> Cycle {
         if bounds.more_ctas && self.has_room {
-            end = end.min(Cycle(self.cta_due().0.saturating_add(1)));
+            return bounds.replies.min(Cycle(self.cta_due().0.saturating_add(1)));
         }
-        // A refused access is tried again when a place becomes free, which may not be known yet.
-        if is_stuck && self.leaves.is_empty() && self.l1.is_miss_queue_full() {
-            end = end.min(bounds.places);
-        }
-        end
+        bounds.replies
     }
 
     /// Whether an access may find no place in the miss queue in cycle `now`, as far as known.
@@ -173,14 +164,11 @@ impl Node {
 
     /// Advances until a bound is reached; gives the cycles in which anything happened on the way.
     pub fn advance(&mut self, bounds: &Bounds) -> usize {
+        let mut end = self.end(bounds);
         let mut acts = 0;
         loop {
-            let is_stuck = self.sm.waits_for_place();
-            let end = self.end(is_stuck, bounds);
-            let mut event = self.clock;
-            if !bounds.every_cycle {
-                event = event.max(self.next_event());
-            }
+            let event =
+                if bounds.every_cycle { self.clock } else { self.next_event_within(bounds) };
             if event >= end {
                 self.clock = self.clock.max(end);
                 return acts;
@@ -192,10 +180,23 @@ impl Node {
                 self.clock = event;
                 return acts;
             }
-            self.tick(event, bounds.every_cycle);
+            if self.tick(event, bounds.every_cycle) {
+                end = self.end(bounds);
+            }
             self.clock = event + 1;
             acts += 1;
         }
+    }
+
+    /// The next cycle, from the clock on, in which anything happens, or may.
+    #[inline]
+    fn next_event_within(&self, bounds: &Bounds) -> Cycle {
+        let mut event = self.next_event();
+        // A refused access is tried again when a place becomes free, which may not be known yet.
+        if self.sm.waits_for_place() && self.leaves.is_empty() && self.l1.is_miss_queue_full() {
+            event = event.min(bounds.places);
+        }
+        event.max(self.clock)
     }
 
     /// The next cycle in which anything happens, as far as known. An idle SM does nothing that matters before
@@ -210,18 +211,18 @@ impl Node {
         self.next_reply.min(self.sm.next_event()).min(leave)
     }
 
-    /// Takes requests out of the miss queue that have left it by `now`.
+    /// Frees the places in the miss queue of requests that have left it by `now`.
     fn free_places(&mut self, now: Cycle) {
         let mut left = 0;
         while self.leaves.pop(now).is_some() {
             left += 1;
         }
-        self.l1.drop_requests(left);
-        self.exported -= left;
+        self.l1.free_places(left);
     }
 
+    /// Cycle `now`, of all parts or of what is due; true when a CTA has ended, or a store.
     #[inline(always)]
-    fn tick(&mut self, now: Cycle, all: bool) {
+    fn tick(&mut self, now: Cycle, all: bool) -> bool {
         if self.next_reply <= now {
             self.take_reply(now);
         }
@@ -230,9 +231,11 @@ impl Node {
         } else {
             self.sm.tick_what_is_due(now, &mut self.l1);
         }
-        if self.sm.take_residency_changed() {
+        let is_changed = self.sm.take_residency_changed();
+        if is_changed {
             self.note_residency(now);
         }
+        is_changed
     }
 
     /// A CTA has ended at `now`, or a store.
@@ -248,7 +251,7 @@ impl Node {
     }
 
     /// Hands the SM the reply that has come.
-    #[inline]
+    #[inline(always)]
     fn take_reply(&mut self, now: Cycle) {
         self.sm.receive(now, &self.inbox[self.taken].reply, &mut self.l1);
         self.taken += 1;
@@ -265,7 +268,7 @@ impl Node {
 
     /// What an idle SM had left to do before `end`.
     fn finish_idling(&mut self, end: Cycle) {
-        while self.sm.next_event() < end {
+        while !self.is_busy && self.sm.next_event() < end {
             let event = self.sm.next_event();
             self.tick(event, true);
             self.clock = self.clock.max(event + 1);
@@ -295,16 +298,10 @@ impl Node {
         self.clock = end;
     }
 
-    /// True when the request network does not know of every request in the miss queue.
+    /// Requests that have joined the miss queue and of which the request network is to be told.
     #[inline]
-    pub fn has_requests(&self) -> bool {
-        self.l1.queued_requests() > self.exported
-    }
-
-    /// Tells `note` of every request in the miss queue that it has not been told of.
-    pub fn export(&mut self, note: impl FnMut(&Request)) {
-        self.l1.requests_from(self.exported).for_each(note);
-        self.exported = self.l1.queued_requests();
+    pub fn requests(&mut self) -> &mut Vec<Request> {
+        self.l1.requests()
     }
 
     /// Hears of a reply on its way here, after those before it.

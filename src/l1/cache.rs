@@ -34,7 +34,11 @@ pub struct L1 {
     mshrs: MshrFile<Waiting, Outstanding>,
     /// Replies whose accesses are still to be released, oldest first.
     releasing: Ring<Arrival>,
-    miss_queue: Ring<Request>,
+    /// Places of the miss queue, and how many of them are taken.
+    miss_places: usize,
+    queued: usize,
+    /// Requests that have joined it since the interconnect was told.
+    requests: Vec<Request>,
     /// Loads and atomics that went past the tags, by slot.
     bypasses: Vec<Waiter>,
     free_bypasses: Vec<u16>,
@@ -86,7 +90,9 @@ impl L1 {
             entry_of_way: Box::default(),
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             releasing: Ring::new(entries * sectors.count()),
-            miss_queue: Ring::new(config.miss_queue.size()),
+            miss_places: config.miss_queue.size(),
+            queued: 0,
+            requests: Vec::with_capacity(config.miss_queue.size()),
             bypasses: Vec::new(),
             free_bypasses: Vec::new(),
             changes: [0; Refusal::COUNT],
@@ -132,15 +138,17 @@ impl L1 {
         if self.mshrs.is_full() {
             return Err(Refusal::NoMshrLine);
         }
-        if self.miss_queue.is_full() {
+        if self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
         }
-        if is_here {
+        let here = if is_here {
             self.stats.sector_misses += 1;
+            self.valid.of(way)
         } else {
             self.valid.clear(way);
-        }
-        let fetched = self.sectors.around(wanted & !self.valid.of(way));
+            0
+        };
+        let fetched = self.sectors.around(wanted & !here);
         let waiter = Waiter { accepted: now.into(), ..access.waiter };
         let (sectors, missing) = (SectorSet::of(wanted), SectorSet::of(fetched));
         let waiting = Waiting { waiter, wanted: sectors, fetched: missing };
@@ -168,7 +176,7 @@ impl L1 {
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
         }
-        if fetched != 0 && self.miss_queue.is_full() {
+        if fetched != 0 && self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
         }
         let waiter = Waiter { accepted: now.into(), ..access.waiter };
@@ -196,7 +204,7 @@ impl L1 {
     }
 
     fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
-        if self.miss_queue.is_full() {
+        if self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
         }
         let (kind, bytes) = if access.kind == AccessKind::Atomic {
@@ -219,7 +227,7 @@ impl L1 {
     }
 
     fn store(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
-        if self.miss_queue.is_full() {
+        if self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
         }
         match self.config.stores {
@@ -300,54 +308,47 @@ impl L1 {
     fn send(&mut self, now: Cycle, access: &Access, bytes: u128, kind: RequestKind, slot: u16) {
         let stamps = RequestStamps { accepted: now.into(), ..RequestStamps::default() };
         let Access { line, atomic_work, .. } = *access;
-        let request =
-            Request { line, bytes, kind, sm: self.sm, slot, atomic_work, held: 0, stamps };
-        self.miss_queue.push(now, request);
+        let sm = self.sm;
+        self.requests.push(Request { line, bytes, kind, sm, slot, atomic_work, held: 0, stamps });
+        self.queued += 1;
     }
 
-    /// Requests for the interconnect, oldest first, without so many that come first.
+    /// Requests that have joined the miss queue and of which the interconnect is to be told, oldest first: to be taken.
     #[inline]
-    pub fn requests_from(&self, first: usize) -> impl Iterator<Item = &Request> {
-        self.miss_queue.iter_from(first)
-    }
-
-    /// How many there are.
-    #[inline]
-    pub fn queued_requests(&self) -> usize {
-        self.miss_queue.len()
+    pub fn requests(&mut self) -> &mut Vec<Request> {
+        &mut self.requests
     }
 
     /// True when a request would be refused.
     #[inline]
     pub fn is_miss_queue_full(&self) -> bool {
-        self.miss_queue.is_full()
+        self.queued == self.miss_places
     }
 
     /// Requests that find room.
     #[inline]
     pub fn miss_queue_room(&self) -> usize {
-        self.miss_queue.free()
+        self.miss_places - self.queued
     }
 
-    /// Takes the oldest request for the interconnect.
+    /// So many of the oldest requests have left the miss queue.
     #[inline]
-    pub fn take_request(&mut self, now: Cycle) -> Option<Request> {
-        let request = *self.miss_queue.front(now)?;
-        self.drop_requests(1);
-        Some(request)
-    }
-
-    /// So many of the oldest requests for the interconnect have left.
-    #[inline]
-    pub fn drop_requests(&mut self, count: usize) {
+    pub fn free_places(&mut self, count: usize) {
         self.changes[Refusal::MissQueue as usize] += count as u64;
-        self.miss_queue.discard(count);
+        self.queued -= count;
+    }
+
+    /// Takes the oldest request for the interconnect out of the miss queue.
+    pub fn take_request(&mut self) -> Option<Request> {
+        let request = (!self.requests.is_empty()).then(|| self.requests.remove(0))?;
+        self.free_places(1);
+        Some(request)
     }
 
     /// True when nothing is outstanding, queued or being released.
     pub fn is_idle(&self) -> bool {
         self.mshrs.in_use() == 0
-            && self.miss_queue.is_empty()
+            && self.queued == 0
             && self.free_bypasses.len() == self.bypasses.len()
     }
 
@@ -454,6 +455,6 @@ impl DataCache for L1 {
 impl L1 {
     /// All that decides how later accesses are served, to show that a refusal changed nothing.
     pub(super) fn state(&self) -> (TagArray, MshrFile<Waiting, Outstanding>, usize) {
-        (self.tags.clone(), self.mshrs.clone(), self.miss_queue.len())
+        (self.tags.clone(), self.mshrs.clone(), self.queued)
     }
 }

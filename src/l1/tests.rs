@@ -95,7 +95,7 @@ fn a_merge_needs_no_room_in_the_miss_queue() {
 }
 
 fn answer(l1: &mut L1, now: u64) {
-    let request = l1.take_request(Cycle(now)).unwrap();
+    let request = l1.take_request().unwrap();
     assert_eq!(request.reply().kind, ReplyKind::Fill);
     l1.fill(Cycle(now), &request.reply());
 }
@@ -121,7 +121,7 @@ fn a_store_drops_a_present_line_and_goes_on() {
     l1.release(Cycle(6)).unwrap();
     let store = Access { kind: AccessKind::Store, bytes: 0xff, ..load(0) };
     assert_eq!(l1.access(Cycle(7), store), Ok(Outcome::Sent));
-    assert_eq!(l1.take_request(Cycle(7)).unwrap().data_bytes(1, 0), 8);
+    assert_eq!(l1.take_request().unwrap().data_bytes(1, 0), 8);
     assert_eq!(l1.access(Cycle(8), load(0)), Ok(Outcome::Miss));
     assert_eq!(l1.stats().store_evictions, 1);
 }
@@ -131,7 +131,7 @@ fn a_load_past_the_tags_comes_back_to_its_waiter() {
     let mut l1 = cache(4, 1, 1, 2, 8);
     let access = Access { kind: AccessKind::BypassLoad, bytes: 0xf, ..load(3) };
     assert_eq!(l1.access(Cycle(1), access), Ok(Outcome::Sent));
-    let reply: Reply = l1.take_request(Cycle(1)).unwrap().reply();
+    let reply: Reply = l1.take_request().unwrap().reply();
     assert_eq!((reply.kind, reply.data_bytes), (ReplyKind::Data, 32));
     assert_eq!(l1.bypass_arrived(&reply).tracker, 3);
     assert!(l1.is_idle());
@@ -142,7 +142,7 @@ fn most_outstanding(l1: &mut L1, lines: &[u64]) -> usize {
     for now in 0..4096 {
         let line = lines[now % lines.len()];
         let _ = l1.access(Cycle(now as u64), load(line));
-        let _ = l1.take_request(Cycle(now as u64));
+        let _ = l1.take_request();
     }
     l1.outstanding()
 }
@@ -174,7 +174,7 @@ fn access(line: u64, bytes: u128, kind: AccessKind) -> Access {
 
 /// Takes the oldest request and answers it.
 fn answer_oldest(l1: &mut L1, now: u64) -> u128 {
-    let request = l1.take_request(Cycle(now)).unwrap();
+    let request = l1.take_request().unwrap();
     l1.fill(Cycle(now), &request.reply());
     request.bytes
 }
@@ -229,7 +229,7 @@ fn a_store_evicts_updates_or_validates() {
 fn bytes_beside_validated_ones_are_fetched_with_their_sector() {
     let mut l1 = sectored(4, 1, 4, 4, 8, (32, "Validate"));
     l1.access(Cycle(0), access(0, 0xf, AccessKind::Store)).unwrap();
-    assert_eq!(l1.take_request(Cycle(0)).unwrap().bytes, 0xf);
+    assert_eq!(l1.take_request().unwrap().bytes, 0xf);
     assert_eq!(l1.access(Cycle(1), access(0, 0x1f, AccessKind::Load)), Ok(Outcome::Miss));
     assert_eq!(answer_oldest(&mut l1, 2), SECTOR);
 }
@@ -283,7 +283,7 @@ proptest! {
                 }
             }
             prop_assert!(l1.outstanding() as u32 <= mergers * entries.min(sets * ways));
-            if now % 3 == 0 && let Some(request) = l1.take_request(Cycle(now)) {
+            if now % 3 == 0 && let Some(request) = l1.take_request() {
                 memory.push_back((now + delay, request.reply()));
             }
         }
@@ -334,7 +334,7 @@ proptest! {
                 }
             }
             prop_assert!(l1.outstanding() as u32 <= mergers * entries.min((ways) << sets));
-            if now % 3 == 0 && let Some(request) = l1.take_request(Cycle(now))
+            if now % 3 == 0 && let Some(request) = l1.take_request()
                 && request.kind == RequestKind::Fetch
             {
                 prop_assert_eq!(request.bytes.count_ones() % sector, 0);

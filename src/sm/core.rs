@@ -71,7 +71,6 @@ pub struct Sm {
     pub(super) there: (u64, bool),
     pub(super) there_from: Cycle,
     residency_changed: bool,
-    next_event: Cycle,
     /// When the load/store unit or a scheduler does something next.
     next_work: Cycle,
     /// When data comes to warps next.
@@ -128,7 +127,6 @@ impl Sm {
             there: (0, false),
             there_from: Cycle(0),
             residency_changed: false,
-            next_event: Cycle::NEVER,
             next_work: Cycle::NEVER,
             next_data: Cycle::NEVER,
             issue_ledger: IssueLedger::default(),
@@ -147,7 +145,7 @@ impl Sm {
         self.program = program;
         (self.charged_to, self.there_from) = (now, now);
         self.next_cta_launch = now;
-        (self.next_event, self.next_work) = (Cycle::NEVER, Cycle::NEVER);
+        self.next_work = Cycle::NEVER;
         self.sub_cores.iter_mut().for_each(|sub_core| sub_core.prepare(now));
         (self.stands_still, self.waiting_for_lsu) = (false, 0);
         self.residency_changed = false;
@@ -185,15 +183,15 @@ impl Sm {
         }
         self.end_cta_if_done(self.ctas.of_warp(first), now + 1);
         self.note_residency(now + 1);
-        self.next_event = self.next_event.min(now + 1);
         self.next_work = self.next_work.min(now + 1);
         Ok(true)
     }
 
-    /// The next cycle in which something happens unless a reply arrives or a place in the miss queue becomes free.
+    /// The next cycle in which something happens unless a reply arrives or a place in the miss queue becomes free. Where data
+    /// waits for other data before it, one that is gone: as soon as may be.
     #[inline]
     pub fn next_event(&self) -> Cycle {
-        self.next_event
+        self.next_work.min(self.next_data)
     }
 
     /// True when an access stands refused that is tried again when a place in the miss queue becomes free.
@@ -230,7 +228,7 @@ impl Sm {
     pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) {
         self.take_data(now, cache);
         self.work(now, cache);
-        self.note_next_event(now, cache);
+        self.note_next_data(cache);
     }
 
     /// As [`Sm::tick`], and no more than has to be done: most data lets no warp go on.
@@ -242,7 +240,7 @@ impl Sm {
         if self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
             self.work(now, cache);
         }
-        self.note_next_event(now, cache);
+        self.note_next_data(cache);
     }
 
     /// Data to the warps that wait for it.
@@ -287,11 +285,10 @@ impl Sm {
         self.next_work = self.find_next_work(now, issued);
     }
 
-    /// What was due at `now` is done.
+    /// Notes when data comes next, after what was due.
     #[inline]
-    fn note_next_event(&mut self, now: Cycle, cache: &impl DataCache) {
+    fn note_next_data(&mut self, cache: &impl DataCache) {
         self.next_data = cache.next_release().min(self.returns.next());
-        self.next_event = self.next_work.min(self.next_data.max(now + 1));
     }
 
     /// A reply arrives, before the rest of cycle `now`.
@@ -324,6 +321,7 @@ impl Sm {
         self.finish_access(now, place, journey, from_l2);
     }
 
+    #[inline(always)]
     fn finish_access(&mut self, now: Cycle, place: u16, journey: &Journey, from_l2: bool) {
         let warp = usize::from(self.outstanding.at(place).warp);
         let ready = if from_l2 { self.lsu.pass_data(now, warp) } else { now };
