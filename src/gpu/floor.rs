@@ -37,9 +37,8 @@ where
     N: DerefMut<Target = Node>,
     P: DerefMut<Target = Partition>,
 {
-    /// How far the nodes may go, when the memory knows of all requests that matter before `known`.
-    fn node_bounds(&self, launch: &Launch, known: Cycle) -> Bounds {
-        let replies = self.memory.replies_known_to(known);
+    /// How far the nodes may go, when every reply is known that arrives before `replies`.
+    fn node_bounds(&self, launch: &Launch, replies: Cycle) -> Bounds {
         let places = self.front.requests.clock();
         Bounds { replies, places, more_ctas: launch.has_more(), every_cycle: false }
     }
@@ -47,36 +46,37 @@ where
     /// Whether what the parts can do with what they know is worth other threads' while.
     pub fn is_worth_sharing(&self, launch: &Launch) -> bool {
         let reach = self.front.memory_reach(launch, &self.memory.hub.delays);
-        let bounds = self.node_bounds(launch, reach.owing);
+        let bounds = self.node_bounds(launch, self.memory.replies_known_to(reach.owing));
         let at_work = self.front.at_work(&bounds) + self.memory.at_work(&reach);
         at_work >= ENOUGH_AT_WORK
     }
 
     /// Every part as far as it can go, one after the other, each with the news of the one before.
     pub fn window(&mut self, launch: &mut Launch) -> Result<()> {
-        let known = self.advance_memory(launch);
+        let replies = self.advance_memory(launch);
         self.tell_replies();
-        let bounds = self.node_bounds(launch, known);
+        let bounds = self.node_bounds(launch, replies);
         self.front.advance(launch, bounds, self.memory.slices_clock())?;
         self.tell_arrivals();
         Ok(())
     }
 
     /// The memory as far as it can go, and further as long as the front waits for a reply and does nothing else. Gives the
-    /// cycle before which it knows of all requests that matter.
+    /// cycle before which every reply is known.
     fn advance_memory(&mut self, launch: &Launch) -> Cycle {
         let Floor { front, memory } = self;
         let mut reach = front.memory_reach(launch, &memory.hub.delays);
         let quiet_to = front.quiet_to(launch);
         loop {
             memory.advance(&reach);
-            // A reply that is owed is taken then or later: the kernel does not end before.
-            let waits_to = memory.replies_known_to(reach.owing).min(quiet_to);
+            let known = memory.replies_known_to(reach.owing);
+            let waits_to = known.min(quiet_to);
             let owing = memory.hub.delays.needs_from(waits_to);
             let has_news = !memory.hub.replies.coming.is_empty() || memory.is_idle();
             if has_news || owing <= reach.owing {
-                return reach.owing;
+                return known;
             }
+            // A reply that is owed is taken then or later: the kernel does not end before.
             reach = Reach { owing, idle: reach.idle.max(waits_to + 1).min(owing) };
         }
     }

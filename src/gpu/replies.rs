@@ -193,13 +193,17 @@ impl<const WORDS: usize> Replies<WORDS> {
     /// Advances to `end`, before which every reply is known that departs; to the slices' clock at most, when it holds nothing.
     pub fn advance(&mut self, end: Cycle, slices: Cycle) {
         loop {
-            let now = if self.every_cycle { self.clock } else { self.next_event() };
+            let ready = self.ready.next();
+            let now = if self.every_cycle { self.clock } else { self.next_event_or(ready) };
             if now >= end {
                 let end = if now == Cycle::NEVER { end.min(slices) } else { end };
                 self.clock = self.clock.max(end);
                 return;
             }
-            self.tick(now);
+            if ready <= now {
+                self.take_in(now);
+            }
+            self.send(now);
             self.clock = now + 1;
         }
     }
@@ -207,19 +211,22 @@ impl<const WORDS: usize> Replies<WORDS> {
     /// The next core cycle, from the clock on, in which anything happens.
     #[inline]
     pub fn next_event(&self) -> Cycle {
-        let crossbar = self.clocks.noc.core_cycle_of(self.crossbar.next_event());
-        crossbar.min(self.ready.next()).max(self.clock)
+        self.next_event_or(self.ready.next())
     }
 
-    fn tick(&mut self, now: Cycle) {
-        let noc = &self.clocks.noc;
-        let ticks = noc.ticks_before(now).0..noc.ticks_before(now + 1).0;
-        if self.ready.next() <= now {
-            self.take_in(now, Cycle(ticks.start));
-        }
-        for tick in ticks {
-            let Replies { clocks, crossbar, coming, left, taken, ready, waiting, .. } = self;
-            let noc = &clocks.noc;
+    /// The same, when the next reply can leave a slice in cycle `ready`.
+    #[inline]
+    fn next_event_or(&self, ready: Cycle) -> Cycle {
+        let crossbar = self.clocks.noc.core_cycle_of(self.crossbar.next_event());
+        crossbar.min(ready).max(self.clock)
+    }
+
+    /// The ticks of the crossbar in core cycle `now`.
+    #[inline]
+    fn send(&mut self, now: Cycle) {
+        let Replies { clocks, crossbar, coming, left, taken, ready, waiting, .. } = self;
+        let noc = &clocks.noc;
+        for tick in noc.ticks_before(now).0..noc.ticks_before(now + 1).0 {
             crossbar.tick_observed(Cycle(tick), &mut |sent: Sent<'_, Reply>| {
                 let at = noc.core_cycle_of(sent.arrives);
                 push_copy(sent.packet, coming, |reply| Coming { reply, at });
@@ -236,11 +243,12 @@ impl<const WORDS: usize> Replies<WORDS> {
         }
     }
 
-    /// Takes in what can leave a slice in core cycle `now`, before network cycle `tick`.
-    fn take_in(&mut self, now: Cycle, tick: Cycle) {
-        let Replies { clocks, inlets, ready, .. } = self;
+    /// Takes in what can leave a slice in core cycle `now`, before the crossbar's first tick there.
+    #[inline]
+    fn take_in(&mut self, now: Cycle) {
+        let Replies { clocks, crossbar, inlets, ready, .. } = self;
         let l2 = &clocks.l2;
-        let first = l2.ticks_before(now);
+        let (first, tick) = (l2.ticks_before(now), clocks.noc.ticks_before(now));
         for slice in ready.take(now).iter() {
             let inlet = &mut inlets[slice];
             while let Some((at, departure)) = inlet.next(first) {
@@ -249,7 +257,7 @@ impl<const WORDS: usize> Replies<WORDS> {
                     ready.note(cycle, slice);
                     break;
                 }
-                if !self.crossbar.has_room(slice) {
+                if !crossbar.has_room(slice) {
                     self.waiting.set(slice, true);
                     break;
                 }
@@ -258,7 +266,7 @@ impl<const WORDS: usize> Replies<WORDS> {
                     self.left.push((slice as u16, Left::Slice(at)));
                 }
                 let (sm, data) = (usize::from(reply.sm), reply.data_bytes.into());
-                let reply = self.crossbar.push(tick, (slice, sm), data, *shares_port, reply);
+                let reply = crossbar.push(tick, (slice, sm), data, *shares_port, reply);
                 reply.stamps.replied = now.into();
                 inlet.next += 1;
                 inlet.free_from = at + 1;

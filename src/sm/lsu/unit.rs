@@ -77,8 +77,8 @@ pub struct Lsu {
     issue_latency: u64,
     tag_latency: u64,
     pub(super) refusal_blocks: RefusalBlocks,
-    /// The oldest instruction's next access is the one that the cache is offered next.
-    foresees: bool,
+    /// The cache is offered one access after the other: when one is refused, nothing else happens here until it no longer is.
+    is_in_order: bool,
     accesses_per_cycle: usize,
     /// In a unit of two stages.
     rates: Option<Rates>,
@@ -126,7 +126,7 @@ impl Lsu {
             issue_latency: lsu.issue_latency.cycles(),
             tag_latency,
             refusal_blocks: lsu.refusal_blocks,
-            foresees: lsu.refusal_blocks == RefusalBlocks::Unit
+            is_in_order: lsu.refusal_blocks == RefusalBlocks::Unit
                 && rates.is_none()
                 && tag_latency == 0,
             accesses_per_cycle: rates.map_or(1, |rates: Rates| rates.lines as usize),
@@ -222,6 +222,13 @@ impl Lsu {
     /// tags, and of those that go there without a pipe or to shared memory.
     #[inline]
     pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
+        if self.is_in_order
+            && self.refused.is_some()
+            && Self::stands(&self.standing, cache).is_some()
+        {
+            // The same access as in the cycle before.
+            return;
+        }
         self.refused = None;
         self.state = LsuReason::Idle;
         if let Some(rates) = self.rates {
@@ -243,7 +250,7 @@ impl Lsu {
     /// known now. The refusal stands from then on, and nobody needs to see how it comes.
     #[inline]
     pub fn foresee(&mut self, next: Cycle, cache: &impl DataCache) {
-        if !cache.is_full() || self.queued == 0 || self.refused.is_some() || !self.foresees {
+        if !cache.is_full() || self.queued == 0 || self.refused.is_some() || !self.is_in_order {
             return;
         }
         let entry = &self.entries[self.order[0]];
@@ -350,11 +357,6 @@ impl Lsu {
                         return;
                     }
                 } else {
-                    if let Some(refusal) = Self::stands(&self.standing, cache) {
-                        // The same access as in the cycle before.
-                        (self.refused, self.state) = (Some(refusal), stall(refusal));
-                        return;
-                    }
                     let access = entry.next_access(kind);
                     match Self::offer(&mut self.standing, blocks, now, access, cache) {
                         Ok(Outcome::Hit) => returns.hit(now, &entry.waiter, 1),
