@@ -292,6 +292,7 @@ impl Sm {
     }
 
     /// A reply arrives, before the rest of cycle `now`.
+    #[inline(always)]
     pub fn receive(&mut self, now: Cycle, reply: &Reply, cache: &mut impl DataCache) {
         match reply.kind {
             ReplyKind::Fill => {
@@ -321,7 +322,6 @@ impl Sm {
         self.finish_access(now, place, journey, from_l2);
     }
 
-    #[inline(always)]
     fn finish_access(&mut self, now: Cycle, place: u16, journey: &Journey, from_l2: bool) {
         let warp = usize::from(self.outstanding.at(place).warp);
         let ready = if from_l2 { self.lsu.pass_data(now, warp) } else { now };
