@@ -109,6 +109,19 @@ fn a_syntax_error_is_pointed_at() {
 }
 
 #[test]
+fn a_file_of_another_kind_is_named() {
+    let a_machine = "expected Run(..), found Machine(..) (hint: a run names it as its machine)";
+    check("Machine()", &[], &format!("run.ron:1:1: {a_machine}"));
+    let a_study = "expected Run(..), found Study(..) (hint: `gsim study` takes it)";
+    check("// Not a run.\nStudy()", &[], &format!("run.ron:2:1: {a_study}"));
+    check("run()", &[], "run.ron:1:1: expected Run(..), found run(..)");
+    for text in ["", "# A title (of a page)", "{\"a\": 1}", "[package]", "int main() {}"] {
+        let none = "no file of gsim begins like this (hint: one of `Run(`, `Study(`, `Machine(`, `Micro(`)";
+        check(text, &[], &format!("run.ron:1:1: {none}"));
+    }
+}
+
+#[test]
 fn an_unknown_machine_is_pointed_at() {
     check_with(
         "gtx480",

@@ -66,6 +66,14 @@ pub(super) fn with_hint(error: Error, hint: Option<String>) -> Error {
     }
 }
 
+/// What the files of gsim begin with, and what becomes of each.
+const KINDS: [(&str, &str); 4] = [
+    ("Run", "`gsim run` takes it"),
+    ("Study", "`gsim study` takes it"),
+    ("Machine", "a run names it as its machine"),
+    ("Micro", "`gsim native micro` takes it"),
+];
+
 /// What is wrong with a RON text.
 pub(super) struct Problem {
     /// The field, without the names of enum variants; empty for the whole.
@@ -106,6 +114,13 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
     use ron::Error as Code;
     let root = Node::parse(text);
     let start_of = |path: &[String]| root.find(path).map(|node| node.start);
+    if !is_struct_like(&text[root.start..root.end]) {
+        // What the parser says of a text that is something else altogether helps nobody.
+        let message = "no file of gsim begins like this".to_owned();
+        let begins = KINDS.map(|(name, _)| format!("`{name}(`")).join(", ");
+        let hint = Some(format!("one of {begins}"));
+        return Problem { path, position: line_column(text, root.start), message, hint };
+    }
     let (offset, message, hint) = match &error.code {
         Code::NoSuchStructField { expected, found, .. } => {
             if path.last().is_some_and(|last| last == found) {
@@ -140,7 +155,9 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
             (node.map(|node| node.start), format!("expected {expected}, found {found}"), None)
         }
         Code::ExpectedDifferentStructName { expected, found } => {
-            (start_of(&path), format!("expected {expected}(..), found {found}(..)"), None)
+            let kind = KINDS.iter().find(|(name, _)| name == found);
+            let hint = kind.map(|(_, fate)| (*fate).to_owned());
+            (start_of(&path), format!("expected {expected}(..), found {found}(..)"), hint)
         }
         Code::Message(message) => {
             let node = root.find(&path);
@@ -177,6 +194,12 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
         None => (error.span.end.line, error.span.end.col),
     };
     Problem { path, position, message: message.replace('\n', " "), hint }
+}
+
+/// Whether a RON value may be a struct: `Name(..)` or `(..)`.
+fn is_struct_like(value: &str) -> bool {
+    let name = |c: char| c.is_alphanumeric() || c == '_';
+    value.trim_start_matches(name).trim_start().starts_with('(')
 }
 
 fn in_lower_case(message: &str) -> String {

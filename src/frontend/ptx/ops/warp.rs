@@ -10,7 +10,7 @@ use super::super::ast::Type;
 use super::super::exec::{Bits, Kind, Registers, pack, write};
 use super::super::program::{Exec, INVERT, Micro};
 use super::{Opcode, Rule, Slot};
-use crate::isa::{ArithClass, LaneMask, WARP};
+use crate::isa::{ArithClass, LaneMask, WARP, lanes};
 
 const SHUFFLE: &[Slot] = &[
     Slot::Dst(Kind::Narrow),
@@ -157,8 +157,7 @@ fn match_all<T: Bits + PartialEq>(regs: &mut Registers, micro: &Micro, mask: Lan
 /// Combines the values of the lanes of `mask`; each gets the result.
 fn redux<const OP: u8>(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
     let values = u32::row(regs, micro.ops[1]);
-    let active = values.iter().enumerate().filter(|(lane, _)| mask >> lane & 1 == 1);
-    let combined = active.map(|(_, value)| *value).reduce(|a, b| match OP {
+    let combined = lanes(mask).map(|lane| values[lane]).reduce(|a, b| match OP {
         b'+' => a.wrapping_add(b),
         b'<' => a.min(b),
         b'>' => a.max(b),
