@@ -6,29 +6,26 @@ use super::bank::CLOSED;
 use super::controller::Controller;
 use super::queue::{Entry, NONE, Slot};
 use super::refresh::Step;
-use super::request::{Completion, Sent};
+use super::request::{Completion, Listener, Sent};
 use super::scheduler::Action;
 use super::timing::Command;
 
 impl Controller {
     /// Passes clock `now`, in which a command may go.
     #[inline]
-    pub(super) fn act(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
-        if self.interrupt.min(self.bank_refresh.due()) <= now && self.intervene(now, trace) {
+    pub(super) fn act(&mut self, now: Cycle, core: Cycle, owner: &mut impl Listener) {
+        if self.interrupt.min(self.bank_refresh.due()) <= now && self.intervene(now, owner) {
             return;
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
-        let room = !self.completions.is_full();
         #[cfg(test)]
-        if room {
-            self.scheduler.check(now, &self.queue, &self.banks, self.drain.turn());
-        }
-        let known = self.scheduler.known_column(now, room);
-        let action = known.or_else(|| self.scheduler.pick(now, &self.queue, &self.banks, room));
+        self.scheduler.check(now, &self.queue, &self.banks, self.drain.turn());
+        let known = self.scheduler.known_column(now);
+        let action = known.or_else(|| self.scheduler.pick(now, &self.queue, &self.banks));
         if let Some(action) = action {
             match action.command {
-                Command::Activate | Command::Precharge => self.send_row(action, now, core, trace),
-                Command::Read | Command::Write => self.send_column(action, now, core, trace),
+                Command::Activate | Command::Precharge => self.send_row(action, now, core, owner),
+                Command::Read | Command::Write => self.send_column(action, now, core, owner),
             }
         }
         self.find_wake(now);
@@ -41,8 +38,8 @@ impl Controller {
 
     /// Refreshes that are due, and the turn if it passes. True when a refresh of all banks takes this clock.
     #[inline(never)]
-    fn intervene(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) -> bool {
-        self.refresh_banks(now, trace);
+    fn intervene(&mut self, now: Cycle, owner: &mut impl Listener) -> bool {
+        self.refresh_banks(now, owner);
         if self.drain.next_event(self.queue.writes()) <= now {
             self.pass_turn(now);
         }
@@ -52,12 +49,12 @@ impl Controller {
         match self.refresh.step(now, &mut self.banks, &mut self.stats) {
             Step::Waits(ready) => self.wake = ready,
             Step::Closed => {
-                trace(Sent::PrechargeAll);
+                owner.sent(Sent::PrechargeAll);
                 self.scheduler.touch_all(&self.queue);
                 self.wake = now + 1;
             }
             Step::Refreshed => {
-                trace(Sent::Refresh);
+                owner.sent(Sent::Refresh);
                 self.find_interrupt();
                 self.scheduler.touch_all(&self.queue);
                 self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
@@ -68,7 +65,7 @@ impl Controller {
     }
 
     /// Opens or closes a row.
-    fn send_row(&mut self, action: Action, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
+    fn send_row(&mut self, action: Action, now: Cycle, core: Cycle, owner: &mut impl Listener) {
         let Action { command, bank, slot } = action;
         let (mut row, mut tag) = (CLOSED, None);
         if slot != NONE {
@@ -82,7 +79,7 @@ impl Controller {
                 }
             }
         }
-        trace(Sent::Command { command, bank: bank as u32, row, tag });
+        owner.sent(Sent::Command { command, bank: bank as u32, row, tag });
         if command == Command::Activate {
             self.stats.activates += 1;
             self.banks.activate(bank, row, now);
@@ -100,13 +97,7 @@ impl Controller {
 
     /// Reads or writes a burst.
     #[inline]
-    fn send_column(
-        &mut self,
-        column: Action,
-        now: Cycle,
-        core: Cycle,
-        trace: &mut impl FnMut(Sent),
-    ) {
+    fn send_column(&mut self, column: Action, now: Cycle, core: Cycle, owner: &mut impl Listener) {
         let Action { command, bank, slot } = column;
         let entry = self.queue.entry_mut(slot);
         if entry.first_command == Cycle::NEVER {
@@ -115,7 +106,7 @@ impl Controller {
         }
         entry.bursts -= 1;
         let Entry { row, tag, first_command, bursts, write, .. } = *entry;
-        trace(Sent::Command { command, bank: bank as u32, row, tag: Some(tag) });
+        owner.sent(Sent::Command { command, bank: bank as u32, row, tag: Some(tag) });
         self.banks.column(command, bank, now);
         let data_end = now + self.data_delay[usize::from(write)];
         self.data_end[usize::from(write)] = data_end;
@@ -124,8 +115,8 @@ impl Controller {
         if bursts == 0 {
             self.finish(bank, slot, write, now);
             if !write {
-                let completion = Completion { tag, first_command };
-                self.completions.push(data_end + self.latency_out, completion);
+                let comes = data_end + self.latency_out;
+                owner.done(Completion { tag, comes, first_command });
             }
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());

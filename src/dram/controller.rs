@@ -9,7 +9,7 @@ use super::drain::Drain;
 use super::mapping::Mapping;
 use super::queue::Queue;
 use super::refresh::{BankRefresh, Refresh};
-use super::request::{Completion, Request, Sent};
+use super::request::{Listener, Request, Sent};
 use super::scheduler::Scheduler;
 use super::stats::DramStats;
 
@@ -27,7 +27,6 @@ pub struct Controller {
     pub(super) drain: Drain,
     pub(super) refresh: Refresh,
     pub(super) bank_refresh: BankRefresh,
-    pub(super) completions: Ring<Completion>,
     /// No command can go before this clock, unless a request arrives.
     pub(super) wake: Cycle,
     /// The clock after the last data of all reads, and of all writes, sent so far.
@@ -59,10 +58,6 @@ impl Controller {
         let burst_clocks = config.burst_clocks();
         let latency = config.interface_latency.cycles();
         let (latency_in, latency_out) = (latency / 2, latency - latency / 2);
-        let read_latency = config.timing.cl.cycles();
-        // A completion stays at least this long, and reads follow each other by a burst: so many
-        // are under way when the owner takes them at once. `capacity` more let it lag behind.
-        let under_way = (read_latency + burst_clocks + latency_out) / burst_clocks + 1;
         // The way in takes what the bus can serve while a request is on it.
         let way_in = (latency_in / burst_clocks) as usize;
         let drain = Drain::new(config.writes);
@@ -74,7 +69,6 @@ impl Controller {
             room: capacity + way_in,
             scheduler: Scheduler::new(config),
             drain,
-            completions: Ring::new(capacity + under_way as usize),
             wake: refresh.due(),
             data_end: [Cycle(0); 2],
             passed_to: Cycle(0),
@@ -84,7 +78,7 @@ impl Controller {
             burst_bytes: u64::from(config.burst_bytes()),
             block_bytes: config.block_bytes(),
             burst_clocks,
-            data_delay: [read_latency, config.timing.cwl.cycles()]
+            data_delay: [config.timing.cl.cycles(), config.timing.cwl.cycles()]
                 .map(|delay| delay + burst_clocks),
             latency_in,
             latency_out,
@@ -123,34 +117,29 @@ impl Controller {
         Ok(())
     }
 
-    /// Passes command clock `now`: sends at most one command. `core` is the stamp for a request's first command.
+    /// Passes command clock `now`: sends at most one command, and tells of it. `core` is the stamp for a request's first
+    /// command.
     ///
     /// Every clock is ticked or skipped, once and in order.
     #[inline]
-    pub fn tick(&mut self, now: Cycle, core: Cycle) {
-        self.tick_traced(now, core, &mut |_| ());
-    }
-
-    /// As [`Controller::tick`]; tells `trace` what was sent.
-    #[inline]
-    pub fn tick_traced(&mut self, now: Cycle, core: Cycle, trace: &mut impl FnMut(Sent)) {
+    pub fn tick(&mut self, now: Cycle, core: Cycle, owner: &mut impl Listener) {
         debug_assert!(self.passed_to <= now);
         if self.next_arrival() <= now {
-            self.admit(now, trace);
+            self.admit(now, owner);
         }
         self.passed_to = now + 1;
         if self.wake <= now {
-            self.act(now, core, trace);
+            self.act(now, core, owner);
         }
     }
 
     /// Ticks clock `now` and all before `to` in which anything can happen, or until a request has left; gives the last of
     /// them. The clock is the stamp for a request's first command.
     #[inline]
-    pub fn run(&mut self, mut now: Cycle, to: Cycle) -> Cycle {
+    pub fn run(&mut self, mut now: Cycle, to: Cycle, owner: &mut impl Listener) -> Cycle {
         let room = self.room;
         loop {
-            self.tick(now, now);
+            self.tick(now, now, owner);
             let next = self.wake.min(self.next_arrival());
             if next >= to || self.room != room {
                 return now;
@@ -160,21 +149,20 @@ impl Controller {
         }
     }
 
-    /// The earliest clock, not before `now`, at which a tick or a pop can change anything, if no
-    /// request is pushed. `now` is the first clock that was not yet ticked.
+    /// The earliest clock, not before `now`, at which a tick can change anything, if no request is
+    /// pushed. `now` is the first clock that was not yet ticked.
     ///
     /// A refresh of all banks is such a change, so this is never later than the next one. One of a single bank is not:
     /// without the former an idle controller answers [`Cycle::NEVER`].
     #[inline]
     pub fn next_event(&self, now: Cycle) -> Cycle {
-        self.wake.min(self.next_arrival()).min(self.completions.next_visible()).max(now)
+        self.wake.min(self.next_arrival()).max(now)
     }
 
-    /// No completion can be taken before this clock, if no command goes before `command`.
+    /// The data of a read whose last command goes at `command` or later does not come before this clock.
     #[inline]
     pub fn next_data(&self, command: Cycle) -> Cycle {
-        let delay = self.data_delay[0] + self.latency_out;
-        self.completions.next_visible().min(Cycle(command.0.saturating_add(delay)))
+        Cycle(command.0.saturating_add(self.data_delay[0] + self.latency_out))
     }
 
     /// Passes the clocks before `to`, none of them later than [`Controller::next_event`] allows, exactly as
@@ -185,34 +173,10 @@ impl Controller {
         self.passed_to = self.passed_to.max(to);
     }
 
-    /// A read whose last data reached the owner by `now`, in the order of the data.
-    ///
-    /// The owner takes completions as they appear. While it does not, reads go on until the room
-    /// for completions is used up, and then wait.
-    #[inline]
-    pub fn pop_completion(&mut self, now: Cycle) -> Option<Completion> {
-        let was_full = self.completions.is_full();
-        let completion = self.completions.pop(now)?;
-        if was_full {
-            self.scheduler.wake();
-            self.wake = Cycle(0);
-        }
-        Some(completion)
-    }
-
-    /// The same, and when its last data reaches the owner: that is known when its last command goes, so the owner may take it
-    /// ahead.
-    #[inline]
-    pub fn take_completion(&mut self) -> Option<(Cycle, Completion)> {
-        let comes = self.completions.next_visible();
-        if comes == Cycle::NEVER { None } else { Some((comes, self.pop_completion(comes)?)) }
-    }
-
-    /// True when no request waits and no completion is left to take. Data of the last writes may
-    /// still be on the bus.
+    /// True when no request waits. Data of the last ones may still be on their way.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.held() == 0 && self.completions.is_empty()
+        self.held() == 0
     }
 
     /// Requests accepted and not yet fully sent to the chips.
@@ -262,11 +226,11 @@ impl Controller {
     }
 
     /// Takes in what arrived by `now` and has room.
-    fn admit(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) {
+    fn admit(&mut self, now: Cycle, owner: &mut impl Listener) {
         if self.queue.is_empty() {
             self.count_to(now);
         }
-        self.refresh_banks(now, trace);
+        self.refresh_banks(now, owner);
         while self.next_arrival() <= now {
             let request = self.arriving.take();
             let (row, bank) = self.mapping.row_and_bank(request.address);
@@ -300,21 +264,21 @@ impl Controller {
 
     /// Books the refreshes of single banks that were due by `now`.
     #[inline]
-    pub(super) fn refresh_banks(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) {
+    pub(super) fn refresh_banks(&mut self, now: Cycle, owner: &mut impl Listener) {
         if self.bank_refresh.due() <= now {
-            self.book_refreshes(now, trace);
+            self.book_refreshes(now, owner);
         }
     }
 
     #[inline(never)]
-    fn book_refreshes(&mut self, now: Cycle, trace: &mut impl FnMut(Sent)) {
+    fn book_refreshes(&mut self, now: Cycle, owner: &mut impl Listener) {
         let scheduler = &mut self.scheduler;
         let concerned = scheduler.concerned(&self.queue);
         self.bank_refresh.catch_up(now, &mut self.banks, &mut self.stats, |bank, start| {
             if concerned >> bank & 1 == 1 {
                 scheduler.touch(bank);
             }
-            trace(Sent::RefreshOne { bank: bank as u32, start });
+            owner.sent(Sent::RefreshOne { bank: bank as u32, start });
         });
     }
 }

@@ -1,9 +1,9 @@
 //! The DRAM controllers: one [`Controller`] is one channel.
 //!
 //! A request enters with [`Controller::try_push`], waits half of the interface latency, then in
-//! the queue until the scheduler sent its column commands. A read's completion can be taken when
-//! its last data came and the other half of the latency passed; a write is done when its last
-//! column command went, and says nothing.
+//! the queue until the scheduler sent its column commands. A read is done when its last data came
+//! and the other half of the latency passed, which the owner is told as soon as its last command
+//! goes; a write is done when its last column command went, and says nothing.
 //!
 //! What holds:
 //!
@@ -41,5 +41,5 @@ mod tests;
 
 pub use controller::Controller;
 pub use mapping::{Location, Mapping};
-pub use request::{Completion, Request, Sent};
+pub use request::{Completion, Listener, Request, Sent};
 pub use stats::DramStats;

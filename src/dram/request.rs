@@ -17,14 +17,33 @@ pub struct Request {
     pub tag: u32,
 }
 
-/// A read that is done. Writes complete silently.
-#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+/// A read whose last command has gone: its way from there has no surprises. Writes complete silently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The request's mark.
     pub tag: u32,
+    /// The clock in which its last data reaches the owner.
+    pub comes: Cycle,
     /// Stamp of the first DRAM command that went for this request: the end of its queueing and
     /// the beginning of its service.
     pub first_command: Cycle,
+}
+
+/// Who hears of what a controller does. A closure hears of reads that are done.
+pub trait Listener {
+    /// The last command of a read went.
+    fn done(&mut self, read: Completion);
+
+    /// Something was sent to the chips.
+    #[inline]
+    fn sent(&mut self, _sent: Sent) {}
+}
+
+impl<F: FnMut(Completion)> Listener for F {
+    #[inline]
+    fn done(&mut self, read: Completion) {
+        self(read);
+    }
 }
 
 /// What a controller sent to the chips in one clock, for traces.

@@ -84,12 +84,6 @@ impl Scheduler {
         }
     }
 
-    /// Reads are allowed again after a time in which they were not.
-    #[inline]
-    pub fn wake(&mut self) {
-        self.next_column = Cycle(0);
-    }
-
     /// No command can go before this clock, if nothing is touched. Needs [`Scheduler::settle`].
     #[inline]
     pub fn next_event(&self) -> Cycle {
@@ -99,25 +93,19 @@ impl Scheduler {
 
     /// The column command that goes at `now`, if it is known that one does.
     #[inline]
-    pub fn known_column(&self, now: Cycle, reads_allowed: bool) -> Option<Action> {
+    pub fn known_column(&self, now: Cycle) -> Option<Action> {
         debug_assert!(!self.is_stale());
-        let is_known = self.next_column == now && self.column.slot != NONE && reads_allowed;
+        let is_known = self.next_column == now && self.column.slot != NONE;
         is_known.then_some(self.column)
     }
 
     /// The command that goes at `now`; none when none is ready.
-    pub fn pick(
-        &mut self,
-        now: Cycle,
-        queue: &Queue,
-        banks: &Banks,
-        reads_allowed: bool,
-    ) -> Option<Action> {
+    pub fn pick(&mut self, now: Cycle, queue: &Queue, banks: &Banks) -> Option<Action> {
         if self.only != NONE {
-            return self.pick_only(now, queue, banks, reads_allowed);
+            return self.pick_only(now, queue, banks);
         }
         if self.next_column <= now {
-            let action = self.pick_column(now, banks, reads_allowed);
+            let action = self.pick_column(now, banks);
             if action.is_some() {
                 return action;
             }
@@ -126,12 +114,10 @@ impl Scheduler {
     }
 
     #[inline]
-    fn pick_column(&mut self, now: Cycle, banks: &Banks, reads_allowed: bool) -> Option<Action> {
+    fn pick_column(&mut self, now: Cycle, banks: &Banks) -> Option<Action> {
         self.column = UNKNOWN;
         let mut search = Search::new(now);
-        if reads_allowed {
-            self.search(Command::Read, |candidates| candidates.hits[0], banks, &mut search);
-        }
+        self.search(Command::Read, |candidates| candidates.hits[0], banks, &mut search);
         self.search(Command::Write, |candidates| candidates.hits[1], banks, &mut search);
         self.next_column = search.next;
         search.action()
@@ -243,21 +229,14 @@ impl Scheduler {
         None
     }
 
-    fn pick_only(
-        &mut self,
-        now: Cycle,
-        queue: &Queue,
-        banks: &Banks,
-        reads_allowed: bool,
-    ) -> Option<Action> {
+    fn pick_only(&mut self, now: Cycle, queue: &Queue, banks: &Banks) -> Option<Action> {
         let entry = queue.entry(self.only);
         let bank = usize::from(entry.bank);
         let command = match () {
             () if banks.row(bank) != entry.row => row_command(banks, bank),
             () => column_command(entry.write),
         };
-        let refused = command == Command::Read && !reads_allowed;
-        let mut next = if refused { Cycle::NEVER } else { banks.ready(command, bank) };
+        let mut next = banks.ready(command, bank);
         let action = if next <= now {
             Some(Action { command, bank, slot: self.only })
         } else {

@@ -3,7 +3,7 @@
 use crate::config::machine::{DramConfig, GroupBits, Machine};
 use crate::units::Cycle;
 
-use super::{Completion, Controller, Request, Sent};
+use super::{Completion, Controller, Listener, Request, Sent};
 
 /// The channel of the GTX 480 preset with a queue deep enough that the chips decide, not the queue, and
 /// with neighbouring banks in different groups.
@@ -40,10 +40,27 @@ pub struct Bench {
     pub controller: Controller,
     /// First clock that was not yet passed.
     pub now: Cycle,
-    /// Completions with the clock at which they could be taken.
-    pub done: Vec<(Cycle, Completion)>,
+    /// Reads that were done.
+    pub done: Vec<Completion>,
     /// Commands with the clock at which they went.
     pub sent: Vec<(Cycle, Sent)>,
+}
+
+/// Writes down what a controller tells of clock `now`.
+struct Notes<'a> {
+    now: Cycle,
+    done: &'a mut Vec<Completion>,
+    sent: &'a mut Vec<(Cycle, Sent)>,
+}
+
+impl Listener for Notes<'_> {
+    fn done(&mut self, read: Completion) {
+        self.done.push(read);
+    }
+
+    fn sent(&mut self, sent: Sent) {
+        self.sent.push((self.now, sent));
+    }
 }
 
 impl Bench {
@@ -55,19 +72,21 @@ impl Bench {
 
     /// Ticks one clock. The core cycle is the clock.
     pub fn tick(&mut self) {
-        let (now, sent) = (self.now, &mut self.sent);
-        self.controller.tick_traced(now, now, &mut |command| sent.push((now, command)));
-        while let Some(completion) = self.controller.pop_completion(self.now) {
-            self.done.push((self.now, completion));
-        }
+        let Bench { controller, now, done, sent } = self;
+        controller.tick(*now, *now, &mut Notes { now: *now, done, sent });
         self.now += 1;
+    }
+
+    /// True when all that was pushed was served, and the last data has come.
+    fn is_done(&self) -> bool {
+        self.controller.is_idle() && self.done.last().is_none_or(|read| read.comes < self.now)
     }
 
     /// Ticks until all of `requests` were served; fails when that takes absurdly long.
     pub fn serve(&mut self, requests: impl IntoIterator<Item = Request>) {
         let mut requests = requests.into_iter().peekable();
         let mut served = 0;
-        while requests.peek().is_some() || !self.controller.is_idle() {
+        while requests.peek().is_some() || !self.is_done() {
             while let Some(&request) = requests.peek() {
                 if self.controller.try_push(self.now, request).is_err() {
                     break;

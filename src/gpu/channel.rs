@@ -2,7 +2,7 @@
 
 use super::clocks::Clocks;
 use crate::config::Machine;
-use crate::dram::{self, Controller};
+use crate::dram::{self, Completion, Controller};
 use crate::parts::DramRequest;
 use crate::units::Cycle;
 
@@ -66,12 +66,6 @@ impl Channel {
         self.due_clock
     }
 
-    /// Finds when it is due next, after command clocks before `from` are ticked.
-    #[inline]
-    pub fn find_due(&mut self, from: Cycle) {
-        self.due_clock = self.controller.next_event(from);
-    }
-
     /// No data comes before this core cycle, unless a request does.
     pub fn next_data(&self) -> Cycle {
         self.clocks.dram.core_cycle_of(self.controller.next_data(self.due_clock))
@@ -101,22 +95,18 @@ impl Channel {
         self.due_clock < before
     }
 
-    /// Command clock `tick` and those after it before `to`, until a request has left the queue; gives the last of them.
+    /// Command clock `tick` and those after it before `to`, until a request has left the queue; gives the last of them. Tells
+    /// `done` of the data of each read whose last command went.
     #[inline]
-    pub fn run(&mut self, tick: Cycle, to: Cycle) -> Cycle {
-        self.controller.run(tick, to)
-    }
-
-    /// The data of a read whose last command has gone: its way from there has no surprises.
-    #[inline]
-    pub fn take_data(&mut self) -> Option<Data> {
-        let (comes, read) = self.controller.take_completion()?;
+    pub fn run(&mut self, tick: Cycle, to: Cycle, mut done: impl FnMut(Data)) -> Cycle {
         let dram = self.clocks.dram;
-        Some(Data {
-            tag: Tag::unpack(read.tag),
-            comes: dram.core_cycle_of(comes),
-            started: dram.core_cycle_of(read.first_command),
-        })
+        let last = self.controller.run(tick, to, &mut |read: Completion| {
+            let comes = dram.core_cycle_of(read.comes);
+            let started = dram.core_cycle_of(read.first_command);
+            done(Data { tag: Tag::unpack(read.tag), comes, started });
+        });
+        self.due_clock = self.controller.next_event(last + 1);
+        last
     }
 
     /// Counts every command clock before `end`.

@@ -363,18 +363,16 @@ impl Partition {
         let channel = &mut self.channels[number];
         // Where there is room already, a slice that waits is woken at once.
         let is_awaited = self.wait_for_dram != 0 && channel.can_accept();
-        let tick = channel.run(tick, if is_awaited { tick + 1 } else { to });
+        let to = if is_awaited { tick + 1 } else { to };
         let mut first = Cycle::NEVER;
-        while let Some(Data { tag, comes, started }) = channel.take_data() {
+        let tick = channel.run(tick, to, |Data { tag, comes, started }| {
             let l2_tick = self.clocks.l2.ticks_before(comes);
             let station = &mut self.stations[usize::from(tag.part)];
-            station
-                .data
-                .push(l2_tick, Brought { slot: tag.slot, piece: tag.piece, started, comes });
+            let brought = Brought { slot: tag.slot, piece: tag.piece, started, comes };
+            station.data.push(l2_tick, brought);
             station.due = l2_tick.min(station.due);
             first = l2_tick.min(first);
-        }
-        channel.find_due(tick + 1);
+        });
         let is_awaited = self.wait_for_dram != 0 && channel.can_accept();
         self.hasten(first);
         if is_awaited {

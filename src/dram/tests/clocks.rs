@@ -3,7 +3,7 @@
 use crate::config::machine::{DramConfig, DramScheduler, Refreshes, RowPolicy, WriteDrain};
 use crate::dram::testing::{Bench, bare, bounded, gtx480, line};
 use crate::dram::timing::Command::{self, Activate, Precharge, Read, Write};
-use crate::dram::{DramStats, Request, Sent};
+use crate::dram::{Completion, DramStats, Request, Sent};
 use crate::units::Cycle;
 
 /// Address of `column` (in lines) of `row` of bank 0 in the GTX 480 mapping, for the first two lines.
@@ -35,8 +35,8 @@ fn served(config: &DramConfig, requests: &[Request]) -> Bench {
 fn a_read_of_a_closed_bank_takes_trcd_cl_and_its_bursts() {
     let bench = served(&bare(), &[line(0, false, 7)]);
     assert_eq!(commands(&bench), [(0, Activate, 7), (12, Read, 7), (15, Read, 7)]);
-    let [(at, completion)] = bench.done[..] else { panic!("one completion") };
-    assert_eq!((at, completion.tag, completion.first_command), (Cycle(15 + 12 + 2), 7, Cycle(0)));
+    let done = Completion { tag: 7, comes: Cycle(15 + 12 + 2), first_command: Cycle(0) };
+    assert_eq!(bench.done, [done]);
     let expected = DramStats {
         clocks: 30,
         reads: 1,
@@ -57,7 +57,7 @@ fn the_interface_takes_half_its_latency_each_way() {
     config.interface_latency = bounded(101);
     let bench = served(&config, &[line(0, false, 0)]);
     assert_eq!(bench.sent[0].0, Cycle(50));
-    assert_eq!(bench.done[0].0, Cycle(50 + 29 + 51));
+    assert_eq!(bench.done[0].comes, Cycle(50 + 29 + 51));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_request_at_the_end_of_its_way_waits_for_a_place_in_the_queue() {
     }
     assert!(!bench.controller.can_accept());
     bench.serve([]);
-    let tags: Vec<_> = bench.done.iter().map(|(_, done)| done.tag).collect();
+    let tags: Vec<_> = bench.done.iter().map(|done| done.tag).collect();
     assert_eq!(tags, [0, 1, 2]);
     assert!(bench.controller.stats().queued <= bench.controller.stats().clocks);
 }
@@ -123,7 +123,7 @@ fn a_younger_hit_goes_before_an_older_conflict_under_fr_fcfs_only() {
     let order = |config: &DramConfig| {
         let requests =
             [line(at(0, 0), false, 0), line(at(1, 0), false, 1), line(at(0, 1), false, 2)];
-        served(config, &requests).done.iter().map(|(_, done)| done.tag).collect::<Vec<_>>()
+        served(config, &requests).done.iter().map(|done| done.tag).collect::<Vec<_>>()
     };
     let mut config = bare();
     assert_eq!(order(&config), [0, 2, 1]);
@@ -245,25 +245,6 @@ fn a_refresh_closes_the_banks_and_holds_requests_for_trfc() {
     ];
     assert_eq!(bench.sent[3..6], expected);
     assert_eq!(bench.controller.stats().precharges, 1);
-}
-
-#[test]
-fn reads_wait_while_nobody_takes_their_completions() {
-    let mut config = bare();
-    config.queue = bounded(4);
-    let mut bench = Bench::new(&config);
-    let mut tag = 0;
-    for clock in 0..2000 {
-        if bench.controller.try_push(Cycle(clock), line(0, false, tag)).is_ok() {
-            tag += 1;
-        }
-        bench.controller.tick(Cycle(clock), Cycle(clock));
-    }
-    assert!(!bench.controller.can_accept(), "the queue is full behind the completions");
-    bench.now = Cycle(2000);
-    bench.serve([]);
-    let tags: Vec<_> = bench.done.iter().map(|(_, done)| done.tag).collect();
-    assert_eq!(tags, (0..tag).collect::<Vec<_>>());
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn run(
     config: &DramConfig,
     traffic: &[(u64, Request)],
     skips: bool,
-) -> (Vec<(Cycle, Completion)>, DramStats) {
+) -> (Vec<Completion>, DramStats) {
     let mut controller = Controller::new(config);
     let (mut done, mut now, mut due) = (Vec::new(), Cycle(0), Cycle(0));
     let mut traffic = traffic.iter().peekable();
@@ -113,10 +113,7 @@ fn run(
             traffic.next();
             due = now + traffic.peek().map_or(0, |(gap, _)| *gap);
         }
-        controller.tick(now, Cycle(now.0 * 3));
-        while let Some(completion) = controller.pop_completion(now) {
-            done.push((now, completion));
-        }
+        controller.tick(now, Cycle(now.0 * 3), &mut |read| done.push(read));
         now += 1;
         if end == Cycle::NEVER && traffic.peek().is_none() && controller.is_idle() {
             end = now + 2000;
@@ -151,7 +148,7 @@ proptest! {
         let drained = bench.now.0 + 100;
         bench.run_to(drained);
 
-        let mut tags: Vec<u32> = bench.done.iter().map(|(_, done)| done.tag).collect();
+        let mut tags: Vec<u32> = bench.done.iter().map(|done| done.tag).collect();
         tags.sort_unstable();
         let reads: Vec<u32> = requests.iter().filter(|r| !r.write).map(|r| r.tag).collect();
         prop_assert_eq!(tags, reads, "every read completes once");
