@@ -61,26 +61,24 @@ impl Search {
     }
 }
 
-/// The column command that can go first; of several the one for the oldest request.
+/// The bank that can send a column command first; of several the one with the oldest request. It has three words and no gap:
+/// what is chosen without a branch is copied with its gaps, through memory.
+#[derive(Clone, Copy)]
 pub(super) struct First {
-    /// When it can go.
+    /// When it can.
     pub ready: Cycle,
     /// [`NOBODY`] for none.
     pub candidate: Candidate,
     pub bank: usize,
-    pub command: Command,
 }
 
 impl First {
+    /// None.
+    pub const NONE: First = First { ready: Cycle::NEVER, candidate: NOBODY, bank: 0 };
+
     /// Of two the one with the lesser key goes first. One number, since it cannot be foretold which of two is the lesser.
     #[inline]
     pub fn key(&self) -> u128 {
         u128::from(self.ready.0) << u64::BITS | u128::from(self.candidate.0)
-    }
-
-    #[inline]
-    pub fn action(&self) -> Action {
-        let First { candidate, bank, command, .. } = *self;
-        Action { command, bank, slot: candidate.slot() }
     }
 }

@@ -187,24 +187,26 @@ impl Scheduler {
             return;
         }
         let other = column_command(sent == Command::Read);
-        let nothing = First { ready: Cycle::NEVER, candidate: NOBODY, bank: 0, command: sent };
-        let mut first = self.look(sent, banks, nothing);
+        let (mut command, mut first) = (sent, self.look(sent, banks));
         // The other direction has to wait until the bus has turned around, mostly until after this.
         if self.waiting[other as usize] != 0 && banks.channel_ready(other) <= first.ready {
-            first = self.look(other, banks, first);
+            let another = self.look(other, banks);
+            if another.key() < first.key() {
+                (command, first) = (other, another);
+            }
         }
         self.next_column = first.ready;
-        self.column = first.action();
+        self.column = Action { command, bank: first.bank, slot: first.candidate.slot() };
     }
 
-    /// Looks through the banks that wait to send `command` for one that goes before `first`.
+    /// Looks through the banks that wait to send `command` for the one that can first.
     #[inline]
-    fn look(&self, command: Command, banks: &Banks, mut first: First) -> First {
+    fn look(&self, command: Command, banks: &Banks) -> First {
         let direction = usize::from(command == Command::Write);
+        let mut first = First::NONE;
         for bank in Bits(self.waiting[command as usize]) {
             let ready = banks.column_ready(command, bank);
-            let candidate = self.candidates[bank].hits[direction];
-            let this = First { ready, candidate, bank, command };
+            let this = First { ready, candidate: self.candidates[bank].hits[direction], bank };
             first = select_unpredictable(this.key() < first.key(), this, first);
         }
         first
