@@ -121,12 +121,15 @@ impl Strides {
 
     /// The values in their places.
     fn scatter(&self, pixels: &[Pixel]) -> Vec<i32> {
+        /// Pixels whose values of one box and label are written one after the other, as they may lie so.
+        const BLOCK: usize = 64;
         let mut values = vec![0; pixels.len() * BOXES * LABELS];
-        for (at, pixel) in pixels.iter().enumerate() {
-            for (number, costs) in pixel.iter().enumerate() {
-                for (label, &cost) in costs.iter().enumerate() {
-                    let offset = self.per_box * number + self.per_label * label;
-                    values[at * self.per_pixel + offset] = cost;
+        for (block, pixels) in pixels.chunks(BLOCK).enumerate() {
+            let first = block * BLOCK * self.per_pixel;
+            for (number, label) in (0..BOXES * LABELS).map(|at| (at / LABELS, at % LABELS)) {
+                let first = first + self.per_box * number + self.per_label * label;
+                for (at, pixel) in pixels.iter().enumerate() {
+                    values[first + at * self.per_pixel] = pixel[number][label];
                 }
             }
         }
