@@ -141,6 +141,8 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
     pub fn advance(&mut self, reach: &Reach) {
         let mut reach = *reach;
         reach.idle = reach.idle.max(self.hub.rest_to);
+        // What was known once stays known, though the front may not have come as far.
+        reach.owing = reach.owing.max(reach.idle);
         loop {
             let network = self.hub.replies.clock();
             for number in self.hub.awake.iter() {
@@ -157,8 +159,10 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
                 reach.idle = reach.idle.max(next + 1).min(reach.owing);
             }
             debug_assert!(reach.idle <= reach.owing);
-            // Who owes a reply and has stopped may go on with the news of the network.
-            if owed >= reach.owing || replies.clock().min(slices) >= reach.idle {
+            // Where a reply is owed, the others may follow later. Who owes one and has stopped may go on with the news of the
+            // network.
+            let all_owed = owed != Cycle::NEVER && owed >= reach.owing;
+            if all_owed || replies.clock().min(slices) >= reach.idle {
                 break;
             }
         }
