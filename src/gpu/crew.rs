@@ -23,7 +23,7 @@ const NO_PANIC: &str = "no thread failed";
 
 /// Cycles in which nodes do anything from which on a round of them is shared between threads: to hand out fewer takes as long
 /// as they do.
-const ENOUGH_ACTS: usize = 32;
+const ENOUGH_ACTS: usize = 64;
 
 /// What the threads share.
 pub struct Crew<'a, const WORDS: usize> {

@@ -22,9 +22,9 @@ use super::partition::{Partition, Reach};
 use crate::error::Result;
 use crate::units::Cycle;
 
-/// SMs and partitions with something to do from which on the work is shared between threads: with fewer, handing it out
-/// costs more than doing it.
-const ENOUGH_AT_WORK: usize = 3;
+/// SMs and partitions with something to do, or CTAs of a launch that begins, from which on the work is shared between threads:
+/// with one, there is nothing to share.
+const ENOUGH_AT_WORK: usize = 2;
 
 /// Every part, lent for a while.
 pub struct Floor<'a, N, P, const WORDS: usize> {
@@ -45,6 +45,10 @@ where
 
     /// Whether what the parts can do with what they know is worth other threads' while.
     pub fn is_worth_sharing(&self, launch: &Launch) -> bool {
+        if launch.started == 0 && launch.ctas >= ENOUGH_AT_WORK as u64 {
+            // Nobody has anything to do before the first CTAs start, and many have as soon as they do.
+            return true;
+        }
         let reach = self.front.memory_reach(launch, &self.memory.hub.delays);
         let bounds = self.node_bounds(launch, self.memory.replies_known_to(reach.owing));
         let at_work = self.front.at_work(&bounds) + self.memory.at_work(&reach);

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 const BLOCK: u32 = 48;
 /// Phases of a block in which the other way is tried.
 const TRIAL: u32 = 12;
+/// A trial ends sooner when it has taken so long: with many SMs a phase alone takes milliseconds, and one says enough.
+const TRIAL_TIME: Duration = Duration::from_millis(1);
 /// Phases that are not asked after one that was not worth sharing, itself included: to ask takes time as well.
 const REST: u32 = 12;
 /// Blocks between two trials: so many at first, and twice as many after each that changes nothing, up to a limit.
@@ -90,7 +92,8 @@ impl Pace {
     pub fn pass(&mut self, phases: u32, work: impl FnOnce() -> u64) {
         self.phases = self.phases.saturating_sub(phases);
         self.rest = self.rest.saturating_sub(phases);
-        if self.phases == 0 {
+        let takes_long = || self.is_trial && self.began.elapsed() > TRIAL_TIME;
+        if self.phases == 0 || takes_long() {
             let (now, work) = (Instant::now(), work());
             self.end_block(now - self.began, work - self.from);
             (self.began, self.from) = (now, work);
