@@ -8,6 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use crate::error::Result;
 use crate::isa::{Cta, Kernel, LaunchSource};
 
+/// CTAs held ready for each SM: so many that who has nothing else to do for a while need not stop, and few beside those that
+/// run.
+const READY: usize = 4;
 /// Why a lock must succeed: whoever panics with one ends the run.
 const NO_PANIC: &str = "no thread failed";
 
@@ -66,12 +69,12 @@ impl Source<'_> {
 }
 
 impl<'a> Ahead<'a> {
-    /// Of `launches`, with `target` CTAs to be held ready.
-    pub fn new(launches: &'a mut dyn LaunchSource, target: usize) -> Self {
+    /// Of `launches` for so many SMs.
+    pub fn new(launches: &'a mut dyn LaunchSource, sms: usize) -> Self {
         Ahead {
             source: Mutex::new(Source { launches, has_begun: false }),
             done: Mutex::default(),
-            target,
+            target: READY * sms,
             wants: AtomicBool::new(true),
         }
     }

@@ -121,12 +121,13 @@ impl Team {
         let (mut waits, mut phase, mut round) = (0, 0, 0);
         while !self.over.load(Ordering::Acquire) {
             let (phases, rounds) = (self.long.times(), self.short.times());
-            if phases != phase {
-                phase = phases;
-                self.long.take(phase, thread).for_each(|task| self.do_long(task, &long, &last));
-            } else if rounds != round {
+            // The short ones first: the leader waits for the last of them at once.
+            if rounds != round {
                 round = rounds;
                 self.short.take(round, thread).for_each(|task| self.do_short(task, &short));
+            } else if phases != phase {
+                phase = phases;
+                self.long.take(phase, thread).for_each(|task| self.do_long(task, &long, &last));
             } else if !idle() {
                 self.wait(&mut waits);
                 continue;
