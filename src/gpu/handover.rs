@@ -6,18 +6,16 @@ use super::replies::Left;
 use super::station::{Brought, Station};
 use crate::l2::Departure;
 use crate::parts::FROM_SLICE;
-use crate::units::Cycle;
+use crate::units::{Bits, Cycle};
 
 impl Partition {
-    /// The slices with replies of which the network has not been told, and these.
+    /// Tells `note` of the slices with replies of which the network has not been told, and of these.
     #[inline]
-    pub fn departures(&mut self) -> impl Iterator<Item = (usize, &mut Vec<Departure>)> {
-        let (departed, tells_ahead) = (std::mem::take(&mut self.departed), self.tells_ahead);
-        let stations = self.stations.iter_mut().enumerate();
-        let stations = stations.filter(move |(part, _)| departed >> part & 1 == 1);
-        stations.map(move |(part, Station { slice, departures, .. })| {
-            (part, if tells_ahead { slice.exit().told() } else { departures })
-        })
+    pub fn take_departures(&mut self, mut note: impl FnMut(usize, &mut Vec<Departure>)) {
+        for part in Bits(std::mem::take(&mut self.departed)) {
+            let Station { slice, departures, .. } = &mut self.stations[part];
+            note(part, if self.tells_ahead { slice.exit().told() } else { departures });
+        }
     }
 
     /// Hears of a reply of slice `part`.

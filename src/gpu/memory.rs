@@ -185,9 +185,9 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
                 owed = owed.min(partition.clock());
                 end = end.min(partition.departs_from());
             }
-            for (part, departures) in partition.departures() {
+            partition.take_departures(|part, departures| {
                 replies.note_departures((number, part), departures);
-            }
+            });
         }
         replies.advance(end, slices);
         replies.tell_left(|(number, part), left| partitions[number].note_leave(part, left));
