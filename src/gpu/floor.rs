@@ -22,8 +22,8 @@ use super::partition::{Partition, Reach};
 use crate::error::Result;
 use crate::units::Cycle;
 
-/// SMs and partitions with something to do, or CTAs of a launch that begins, from which on the work is shared between threads:
-/// with one, there is nothing to share.
+/// SMs with something to do, or partitions, or CTAs of a launch that begins, from which on the work is shared between threads.
+/// An SM and a partition wait for each other mostly.
 const ENOUGH_AT_WORK: usize = 2;
 
 /// Every part, lent for a while.
@@ -51,8 +51,8 @@ where
         }
         let reach = self.front.memory_reach(launch, &self.memory.hub.delays);
         let bounds = self.node_bounds(launch, self.memory.replies_known_to(reach.owing));
-        let at_work = self.front.at_work(&bounds) + self.memory.at_work(&reach);
-        at_work >= ENOUGH_AT_WORK
+        self.front.at_work(&bounds) >= ENOUGH_AT_WORK
+            || self.memory.at_work(&reach) >= ENOUGH_AT_WORK
     }
 
     /// Every part as far as it can go, one after the other, each with the news of the one before.
