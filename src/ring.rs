@@ -139,22 +139,15 @@ impl<T: Copy + Default> Ring<T> {
     pub fn take(&mut self) -> T {
         debug_assert!(self.len > 0, "an item was taken that is not there");
         let item = self.slots[self.head].item;
-        self.discard(1);
-        item
-    }
-
-    /// Drops so many of the oldest items, visible or not.
-    #[inline]
-    pub fn discard(&mut self, count: usize) {
-        debug_assert!(count <= self.len, "items are dropped that are not there");
-        self.len -= count;
+        self.len -= 1;
         if self.len == 0 {
             // It begins with its first place again, which is in the processor's caches more likely than the next one.
             (self.head, self.next) = (0, Cycle::NEVER);
         } else {
-            self.head = self.slot(count);
+            self.head = self.slot(1);
             self.next = self.slots[self.head].visible;
         }
+        item
     }
 
     /// The cycle at which the oldest item can be seen; [`Cycle::NEVER`] when empty.
@@ -189,13 +182,7 @@ impl<T: Copy + Default> Ring<T> {
 
     /// The items, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.iter_from(0)
-    }
-
-    /// The items, oldest first, without so many that come first.
-    #[inline]
-    pub fn iter_from(&self, first: usize) -> impl Iterator<Item = &T> {
-        (first..self.len).map(|offset| &self.slots[self.slot(offset)].item)
+        (0..self.len).map(|offset| &self.slots[self.slot(offset)].item)
     }
 }
 
@@ -249,8 +236,8 @@ mod tests {
         assert_eq!(ring.pop(Cycle(0)), Some(0));
         assert_eq!(ring.try_push(Cycle(0), 9), Ok(()));
         assert_eq!(ring.iter().copied().collect::<Vec<_>>(), [1, 2, 9]);
-        assert_eq!(ring.iter_from(1).copied().collect::<Vec<_>>(), [2, 9]);
-        ring.discard(2);
+        assert_eq!(ring.iter().skip(1).copied().collect::<Vec<_>>(), [2, 9]);
+        assert_eq!([ring.take(), ring.take()], [1, 2]);
         assert_eq!((ring.len(), ring.pop(Cycle(0))), (1, Some(9)));
     }
 
