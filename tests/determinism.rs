@@ -121,6 +121,15 @@ fn skipping_is_exact_when_every_clock_has_its_own_frequency() {
     check_skipping(&core_slowest);
 }
 
+/// An access takes more core cycles than the watch for deadlocks would wait for on another GPU.
+#[test]
+fn a_clock_may_be_as_slow_as_can_be() {
+    let changes = [SMALL, "clocks.l2_khz=1"];
+    let alone = simulate_run("stencil-char", Char, &changes, Stepping::SkipAhead);
+    let shared = simulate_run("stencil-char", Char, &changes, Stepping::threads(2));
+    check_equal(&shared, &alone, "two threads");
+}
+
 #[test]
 fn skipping_is_exact_on_every_preset() {
     for preset in gsim::config::presets::PRESETS {

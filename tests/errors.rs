@@ -246,6 +246,26 @@ fn a_shown_machine_can_be_used_again() {
 }
 
 #[test]
+fn a_run_that_stands_still_ends_with_what_it_waits_for() {
+    // So much of the time is refreshes that no row stays open until data is read from it.
+    let text = GOOD.replace("elements: 1024", "elements: 1048576");
+    let set = ["run", "run.ron", "--no-plots", "--set", "dram.timing.rfc=3600"];
+    for threads in ["1", "2"] {
+        let folder = TempDir::new().unwrap();
+        std::fs::write(folder.path().join("run.ron"), &text).unwrap();
+        let (code, error) = gsim(folder.path(), &[&set[..], &["--threads", threads]].concat());
+        assert!(
+            error.starts_with("error: deadlock in kernel stencil1d_char at core cycle "),
+            "{error}"
+        );
+        assert!(error.contains(": nothing retired for 1048576 cycles; SM 0: "), "{error}");
+        assert!(error.contains(" requests in the DRAM controllers"), "{error}");
+        assert_eq!((code, error.lines().count()), (1, 1));
+        assert!(!folder.path().join("results").exists());
+    }
+}
+
+#[test]
 fn without_nvrtc_the_compiler_is_asked_for() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::cargo_bin("gsim")

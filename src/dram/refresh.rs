@@ -76,7 +76,8 @@ impl Refresh {
 pub struct BankRefresh {
     interval: u64,
     length: u64,
-    banks: u64,
+    /// The number of banks is two to this power.
+    bank_bits: u32,
     /// Refreshes booked so far, of all banks.
     booked: u64,
     due: Cycle,
@@ -88,16 +89,13 @@ impl BankRefresh {
         let one_by_one = config.refresh == Refreshes::PerBank;
         let interval = if one_by_one { config.timing.refi.cycles() } else { 0 };
         let length = config.timing.rfc.cycles();
-        let banks = u64::from(config.banks.get());
-        let mut this = BankRefresh { interval, length, banks, booked: 0, due: Cycle::NEVER };
-        this.find_due();
-        this
-    }
-
-    fn find_due(&mut self) {
-        if self.interval > 0 {
-            self.due = Cycle((self.booked + 1) * self.interval / self.banks);
+        let bank_bits = config.banks.get().trailing_zeros();
+        let due = Cycle::NEVER;
+        let mut this = BankRefresh { interval, length, bank_bits, booked: 0, due };
+        if interval > 0 {
+            this.due = this.due_of(0);
         }
+        this
     }
 
     /// When the next bank is due.
@@ -106,7 +104,25 @@ impl BankRefresh {
         self.due
     }
 
-    /// Books what was due by `now`, before anybody looks at the banks in that clock; tells `booked` of each.
+    /// When the refresh is due before which so many were.
+    #[inline]
+    fn due_of(&self, before: u64) -> Cycle {
+        Cycle(((before + 1) * self.interval) >> self.bank_bits)
+    }
+
+    /// How many refreshes are due by `now`.
+    #[inline]
+    fn due_by(&self, now: Cycle) -> u64 {
+        (((now.0 + 1) << self.bank_bits) - 1) / self.interval
+    }
+
+    /// The bank that is refreshed after so many.
+    #[inline]
+    fn bank(&self, before: u64) -> usize {
+        (before & ((1 << self.bank_bits) - 1)) as usize
+    }
+
+    /// Books what was due by `now`, before anybody looks at the banks in that clock; tells `booked` of the last of each bank.
     pub fn catch_up(
         &mut self,
         now: Cycle,
@@ -114,22 +130,67 @@ impl BankRefresh {
         stats: &mut DramStats,
         mut booked: impl FnMut(usize, Cycle),
     ) {
-        let before = self.booked;
-        while self.due <= now {
-            let bank = (self.booked % self.banks) as usize;
-            let was_open = banks.row(bank) != CLOSED;
-            let start = banks.refresh_one(bank, self.due, self.length);
+        if self.due > now {
+            return;
+        }
+        let (from, to) = (self.booked, self.due_by(now));
+        // Nothing is sent to a bank between two of its refreshes: what matters of all but the last is whether it was open, and
+        // when it is done with them.
+        let last = to.saturating_sub(1 << self.bank_bits).max(from);
+        for before in from..last.min(from + (1 << self.bank_bits)) {
+            let bank = self.bank(before);
+            let times = ((last - before - 1) >> self.bank_bits) + 1;
+            stats.precharges += u64::from(banks.row(bank) != CLOSED);
+            banks.refresh_one(bank, self.due_of(before), times * self.length);
+        }
+        for before in last..to {
+            let bank = self.bank(before);
+            stats.precharges += u64::from(banks.row(bank) != CLOSED);
+            let start = banks.refresh_one(bank, self.due_of(before), self.length);
             booked(bank, start);
-            stats.precharges += u64::from(was_open);
-            stats.refreshes += 1;
-            self.booked += 1;
-            if self.booked - before == self.banks {
-                // All are closed and nothing was sent to them since: of further rounds only the last matters.
-                let rounds = (now.since(self.due) / self.interval).saturating_sub(1);
-                self.booked += rounds * self.banks;
-                stats.refreshes += rounds * self.banks;
+        }
+        stats.refreshes += to - from;
+        (self.booked, self.due) = (to, self.due_of(to));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::timing::Command;
+    use super::*;
+    use crate::dram::testing::{bounded, gtx480};
+
+    #[test]
+    fn what_was_due_in_a_rest_is_booked_as_if_it_had_been_one_by_one() {
+        // Refreshes of a bank that take so long that one that began late makes the next ones late.
+        for length in [61, 399] {
+            let mut config = gtx480();
+            config.refresh = Refreshes::PerBank;
+            (config.timing.refi, config.timing.rfc) = (bounded(400), bounded(length));
+            for rest in 0..3000 {
+                let mut at_once =
+                    (BankRefresh::new(&config), Banks::new(&config), DramStats::default());
+                let (_, banks, _) = &mut at_once;
+                for (bank, clock) in [(0, 30), (9, 36), (10, 42)] {
+                    banks.activate(bank, 7, Cycle(clock));
+                }
+                banks.precharge(10, Cycle(395));
+                let mut one_by_one = at_once.clone();
+                let catch_up = |(refresh, banks, stats): &mut (BankRefresh, Banks, DramStats),
+                                now| {
+                    refresh.catch_up(now, banks, stats, |_, _| ());
+                };
+                for clock in 396..=396 + rest {
+                    catch_up(&mut one_by_one, Cycle(clock));
+                }
+                catch_up(&mut at_once, Cycle(396 + rest));
+                let state = |(refresh, banks, stats): &(BankRefresh, Banks, DramStats)| {
+                    let ready = |bank| (banks.row(bank), banks.ready(Command::Activate, bank));
+                    let banks: Vec<_> = (0..banks.count()).map(ready).collect();
+                    (refresh.due(), banks, stats.refreshes, stats.precharges)
+                };
+                assert_eq!(state(&at_once), state(&one_by_one), "after {rest} clocks");
             }
-            self.find_due();
         }
     }
 }

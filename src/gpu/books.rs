@@ -9,6 +9,7 @@ use super::front::Launch;
 use super::node::Node;
 use super::partition::Partition;
 use super::statistics::{Components, KernelStatistics, Ledgers};
+use super::watch::{Progress, Watch};
 use crate::config::Machine;
 use crate::error::{Error, Result};
 use crate::isa::{Cta, Kernel};
@@ -83,6 +84,16 @@ impl Books {
         let (ctas, start) = (account.kernel.ctas, account.start);
         let dispatch = Dispatch::new(&self.machine.launch, start);
         Launch { next, started: 0, ctas, end: start + 1, dispatch }
+    }
+
+    /// Who watches how a kernel comes on, launch number `launch`, and tells `observe`.
+    pub fn watch<'o>(
+        &self,
+        account: &Account,
+        launch: usize,
+        observe: &'o mut dyn FnMut(Progress),
+    ) -> Watch<'o> {
+        Watch::new(account, launch, &self.machine.clocks, observe)
     }
 
     /// Closes the books of a kernel that ran until `end`.

@@ -16,7 +16,7 @@ use super::pace::Pace;
 use super::partition::Partition;
 use super::requests::Requests;
 use super::statistics::KernelStatistics;
-use super::watch::{Progress, Watch};
+use super::watch::Progress;
 use crate::config::Machine;
 use crate::error::Result;
 use crate::isa::{Cta, LaunchSource};
@@ -106,7 +106,7 @@ impl<const WORDS: usize> Engine<WORDS> {
             let mut roster = Roster::new(self.turn, all.nodes.len());
             let mut floor = all.floor(&mut roster);
             let account = self.books.open(kernel, &mut floor)?;
-            let mut watch = Watch::new(&account, kernels.len(), observe);
+            let mut watch = self.books.watch(&account, kernels.len(), observe);
             let mut next = |cta: &mut Cta| launches.next(cta);
             let mut launch = self.books.launch(&account, &mut next);
             while launch.has_more() || !floor.front.is_idle() {
@@ -143,7 +143,7 @@ impl<const WORDS: usize> Engine<WORDS> {
                 let mut roster = Roster::new(*turn, parts.nodes.len());
                 let mut all = crew.lock();
                 let account = books.open(kernel, &mut all.floor(&mut roster))?;
-                let mut watch = Watch::new(&account, kernels.len(), observe);
+                let mut watch = books.watch(&account, kernels.len(), observe);
                 let mut next = |cta: &mut Cta| crew.ahead.next(cta);
                 let mut launch = books.launch(&account, &mut next);
                 pace.begin(all.floor(&mut roster).front.retired());

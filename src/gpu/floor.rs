@@ -26,6 +26,9 @@ use crate::units::Cycle;
 /// An SM and a partition wait for each other mostly.
 const ENOUGH_AT_WORK: usize = 2;
 
+/// Core cycles that the memory goes on alone, at most: it might never answer, which others see.
+const ALONE: u64 = 1 << 14;
+
 /// Every part, lent for a while.
 pub struct Floor<'a, N, P, const WORDS: usize> {
     pub front: Front<'a, N, WORDS>,
@@ -71,13 +74,14 @@ where
         let Floor { front, memory } = self;
         let mut reach = front.memory_reach(launch, &memory.hub.delays);
         let quiet_to = front.quiet_to(launch);
+        let last = reach.owing + ALONE;
         loop {
             memory.advance(&reach);
             let known = memory.replies_known_to(reach.owing);
             let waits_to = known.min(quiet_to);
             let owing = memory.hub.delays.needs_from(waits_to);
             let has_news = !memory.hub.replies.coming.is_empty() || memory.is_idle();
-            if has_news || owing <= reach.owing {
+            if has_news || owing <= reach.owing || reach.owing >= last {
                 return known;
             }
             // A reply that is owed is taken then or later: the kernel does not end before.

@@ -7,13 +7,14 @@ use super::books::Account;
 use super::floor::Floor;
 use super::node::Node;
 use super::partition::Partition;
+use crate::config::machine::Clocks;
 use crate::error::{Error, Result};
 use crate::isa::Kernel;
 use crate::units::Cycle;
 
 /// Core cycles between two looks at whether anything retires, and two calls of a progress observer.
 const WATCH_INTERVAL: u64 = 1 << 14;
-/// Core cycles without an issued instruction or an answered access that count as a deadlock.
+/// Cycles of the slowest clock without an issued instruction or an answered access that count as a deadlock.
 const PATIENCE: u64 = 1 << 20;
 
 /// How far a kernel has come.
@@ -37,16 +38,26 @@ pub(super) struct Watch<'a> {
     start: Cycle,
     next: Cycle,
     last_progress: Cycle,
+    /// [core cycles]
+    patience: u64,
     seen: u64,
     observe: &'a mut dyn FnMut(Progress),
 }
 
 impl<'a> Watch<'a> {
-    /// Of the kernel of `account`, launch number `launch`.
-    pub fn new(account: &Account, launch: usize, observe: &'a mut dyn FnMut(Progress)) -> Self {
+    /// Of the kernel of `account`, launch number `launch`, on a GPU with these clocks.
+    pub fn new(
+        account: &Account,
+        launch: usize,
+        clocks: &Clocks,
+        observe: &'a mut dyn FnMut(Progress),
+    ) -> Self {
+        let Clocks { core_khz, noc_khz, l2_khz, dram_khz } = clocks;
+        let slowest = core_khz.get().min(noc_khz.get()).min(l2_khz.get()).min(dram_khz.get());
+        let patience = PATIENCE * u64::from(core_khz.get().div_ceil(slowest));
         let (kernel, start) = (account.kernel.clone(), account.start);
         let next = start + WATCH_INTERVAL;
-        Watch { kernel, launch, start, next, last_progress: start, seen: 0, observe }
+        Watch { kernel, launch, start, next, last_progress: start, patience, seen: 0, observe }
     }
 
     /// Looks whether anything has retired, every few thousand cycles.
@@ -67,7 +78,7 @@ impl<'a> Watch<'a> {
         let retired = floor.front.retired();
         if retired != self.seen {
             (self.seen, self.last_progress) = (retired, now);
-        } else if now.since(self.last_progress) > PATIENCE {
+        } else if now.since(self.last_progress) > self.patience {
             return Err(self.deadlock(floor, now));
         }
         let (launch, ctas, cycles) = (self.launch, self.kernel.ctas, now - self.start);
@@ -85,9 +96,10 @@ impl<'a> Watch<'a> {
             format!("SM {number}: {}", node.sm.describe())
         });
         Error::run(format!(
-            "deadlock in kernel {} at core cycle {now}: nothing retired for {PATIENCE} cycles; \
+            "deadlock in kernel {} at core cycle {now}: nothing retired for {} cycles; \
              {waiting}; request network {}, {}",
             self.kernel.name,
+            self.patience,
             if floor.front.requests.is_empty() { "empty" } else { "busy" },
             floor.memory.describe()
         ))
