@@ -234,7 +234,11 @@ fn memory() -> impl Strategy<Value = Changes> {
     let scheduler = prop_oneof![Just(json!("Fcfs")), Just(json!({"FrFcfs": {"cap": 2}}))];
     let batched = |idle| json!({"Batched": {"high": 2, "low": 1, "idle": idle}});
     let writes = prop_oneof![Just(json!("Mixed")), Just(batched(0)), Just(batched(70))];
-    let refresh = prop_oneof![Just("AllBanks"), Just("PerBank")];
+    // Seldom, or so often that they meet most accesses; up to all but the clocks in which a row is opened, read and closed.
+    let interval = prop_oneof![1 => Just(3604u32), 2 => 150u32..400];
+    let length = (interval, 0u32..=100)
+        .prop_map(|(interval, share)| (interval, (interval - 60) * share / 100));
+    let refresh = (prop_oneof![Just("AllBanks"), Just("PerBank")], length);
     let rows = prop_oneof![Just("Open"), Just("Closed")];
     let khz = || prop_oneof![2 => Just(700_000u32), 1 => 200_000u32..2_000_000];
     let width = || prop_oneof![Just(8u32), Just(40)];
@@ -242,10 +246,13 @@ fn memory() -> impl Strategy<Value = Changes> {
     (scheduler, (writes, refresh), rows, 2u32..=6, noc, (khz(), khz(), khz())).prop_map(
         |(scheduler, (writes, refresh), rows, queue, (latency, input, widths), (noc, l2, dram))| {
             let (flit, slice_in, sm_port, sm_out) = widths;
+            let (refresh, (refi, rfc)) = refresh;
             vec![
                 ("dram.scheduler", scheduler),
                 ("dram.writes", writes),
                 ("dram.refresh", json!(refresh)),
+                ("dram.timing.refi", json!(refi)),
+                ("dram.timing.rfc", json!(rfc)),
                 ("dram.row_policy", json!(rows)),
                 ("dram.queue", json!(queue)),
                 ("dram.interface_latency", json!(6)),
