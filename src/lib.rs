@@ -191,7 +191,7 @@
 //!
 //! 1. `configs/gpus/gtx480.ron`: what a machine is, each value with its source;
 //! 2. [`simulate::simulate`]: a run from file to report, on one page;
-//! 3. `gpu/floor.rs`, `cycle` and `window`, then `gpu/front.rs` and `gpu/node.rs`: the heart;
+//! 3. `gpu/floor.rs`, `cycle` and `window`, then `gpu/front/mod.rs` and `gpu/front/node.rs`: the heart;
 //! 4. `sm/core.rs`, `tick`, then `sm/issue.rs` and `sm/lsu/unit.rs`;
 //! 5. `l1/cache.rs`: the access path with its refusals;
 //! 6. `sm/waits.rs` and `sm/journey.rs`;

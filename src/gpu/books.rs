@@ -3,14 +3,12 @@
 use std::ops::DerefMut;
 use std::sync::Arc;
 
-use super::dispatch::Dispatch;
 use super::floor::Floor;
-use super::front::Launch;
-use super::node::Node;
-use super::partition::Partition;
+use super::front::{Dispatch, Launch, Node};
+use super::memory::Partition;
 use super::statistics::{Components, KernelStatistics, Ledgers};
-use super::watch::{Progress, Watch};
 use crate::config::Machine;
+use crate::config::machine::Clocks;
 use crate::error::{Error, Result};
 use crate::isa::{Cta, Kernel};
 use crate::sm::{Program, Residency};
@@ -51,6 +49,11 @@ impl Books {
         Books { machine: machine.clone(), now: Cycle(0), before: Snapshot::of(floor) }
     }
 
+    /// The GPU's clocks.
+    pub fn clocks(&self) -> &Clocks {
+        &self.machine.clocks
+    }
+
     /// Makes every part ready for a kernel.
     ///
     /// # Errors
@@ -84,16 +87,6 @@ impl Books {
         let (ctas, start) = (account.kernel.ctas, account.start);
         let dispatch = Dispatch::new(&self.machine.launch, start);
         Launch { next, started: 0, ctas, end: start + 1, dispatch }
-    }
-
-    /// Who watches how a kernel comes on, launch number `launch`, and tells `observe`.
-    pub fn watch<'o>(
-        &self,
-        account: &Account,
-        launch: usize,
-        observe: &'o mut dyn FnMut(Progress),
-    ) -> Watch<'o> {
-        Watch::new(account, launch, &self.machine.clocks, observe)
     }
 
     /// Closes the books of a kernel that ran until `end`.

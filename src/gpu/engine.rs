@@ -3,20 +3,14 @@
 use std::num::NonZeroU32;
 use std::sync::Mutex;
 
-use super::ahead::Ahead;
 use super::books::Books;
 use super::clocks::Clocks;
-use super::crew::Crew;
 use super::floor::Floor;
-use super::front::{Front, Roster};
-use super::memory::{Hub, Memory};
-use super::memory_side::PARTS;
-use super::node::Node;
-use super::pace::Pace;
-use super::partition::Partition;
-use super::requests::Requests;
+use super::front::{Front, Node, Requests, Roster};
+use super::memory::{Hub, Memory, Partition};
 use super::statistics::KernelStatistics;
-use super::watch::Progress;
+use super::threads::{Ahead, Crew, PARTS, Pace};
+use super::watch::{Progress, Watch};
 use crate::config::Machine;
 use crate::error::Result;
 use crate::isa::{Cta, LaunchSource};
@@ -106,7 +100,7 @@ impl<const WORDS: usize> Engine<WORDS> {
             let mut roster = Roster::new(self.turn, all.nodes.len());
             let mut floor = all.floor(&mut roster);
             let account = self.books.open(kernel, &mut floor)?;
-            let mut watch = self.books.watch(&account, kernels.len(), observe);
+            let mut watch = Watch::new(&self.books, &account, kernels.len(), observe);
             let mut next = |cta: &mut Cta| launches.next(cta);
             let mut launch = self.books.launch(&account, &mut next);
             while launch.has_more() || !floor.front.is_idle() {
@@ -143,7 +137,7 @@ impl<const WORDS: usize> Engine<WORDS> {
                 let mut roster = Roster::new(*turn, parts.nodes.len());
                 let mut all = crew.lock();
                 let account = books.open(kernel, &mut all.floor(&mut roster))?;
-                let mut watch = books.watch(&account, kernels.len(), observe);
+                let mut watch = Watch::new(books, &account, kernels.len(), observe);
                 let mut next = |cta: &mut Cta| crew.ahead.next(cta);
                 let mut launch = books.launch(&account, &mut next);
                 pace.begin(all.floor(&mut roster).front.retired());

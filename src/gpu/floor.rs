@@ -15,10 +15,9 @@
 
 use std::ops::DerefMut;
 
-use super::front::{Front, Launch};
-use super::memory::Memory;
-use super::node::{Bounds, Node};
-use super::partition::{Partition, Reach};
+use super::front::{Bounds, Front, Launch, Node};
+use super::memory::{Memory, Partition};
+use super::news::Reach;
 use crate::error::Result;
 use crate::units::Cycle;
 

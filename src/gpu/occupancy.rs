@@ -6,7 +6,7 @@ use crate::units::Cycle;
 ///
 /// Places are taken in the order in which they become free, so that when the next one is free stands in one place of a ring.
 #[derive(Clone, Debug)]
-pub(super) struct Occupancy {
+pub struct Occupancy {
     /// From when on each of the next places is free, as far as known, by its number in the order in which they are taken: a
     /// power of two of them.
     free_from: Box<[Cycle]>,

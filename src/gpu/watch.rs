@@ -3,10 +3,10 @@
 use std::ops::DerefMut;
 use std::sync::Arc;
 
-use super::books::Account;
+use super::books::{Account, Books};
 use super::floor::Floor;
-use super::node::Node;
-use super::partition::Partition;
+use super::front::Node;
+use super::memory::Partition;
 use crate::config::machine::Clocks;
 use crate::error::{Error, Result};
 use crate::isa::Kernel;
@@ -31,7 +31,7 @@ pub struct Progress {
 }
 
 /// Tells an observer how a kernel comes on, and sees to it that it does.
-pub(super) struct Watch<'a> {
+pub struct Watch<'a> {
     kernel: Arc<Kernel>,
     /// The launch's number.
     launch: usize,
@@ -45,14 +45,14 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Of the kernel of `account`, launch number `launch`, on a GPU with these clocks.
+    /// Of the kernel of `account`, launch number `launch`, on the GPU of `books`.
     pub fn new(
+        books: &Books,
         account: &Account,
         launch: usize,
-        clocks: &Clocks,
         observe: &'a mut dyn FnMut(Progress),
     ) -> Self {
-        let Clocks { core_khz, noc_khz, l2_khz, dram_khz } = clocks;
+        let Clocks { core_khz, noc_khz, l2_khz, dram_khz } = books.clocks();
         let slowest = core_khz.get().min(noc_khz.get()).min(l2_khz.get()).min(dram_khz.get());
         let patience = PATIENCE * u64::from(core_khz.get().div_ceil(slowest));
         let (kernel, start) = (account.kernel.clone(), account.start);

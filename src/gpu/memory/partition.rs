@@ -1,33 +1,16 @@
 //! A partition: a DRAM channel with its L2 slices, or two of each where slices deal with one another. It advances on its
 //! own, as far as that goes.
 
-use super::EVENTS;
 use super::channel::{Channel, Data};
-use super::clocks::Clocks;
 use super::station::{Brought, Station};
 use crate::config::Machine;
 use crate::config::machine::L2Partitions;
 use crate::dram::Controller;
+use crate::gpu::clocks::Clocks;
+use crate::gpu::news::{EVENTS, Reach};
 use crate::l2::Slice;
 use crate::parts::Request;
 use crate::units::Cycle;
-
-/// How far the memory may advance. A kernel does not end before its last request is answered, and no part of the memory may
-/// count a cycle that is the next kernel's.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Reach {
-    /// To this cycle, where a reply is owed.
-    pub owing: Cycle,
-    /// To this one, at most as late, in any case.
-    pub idle: Cycle,
-}
-
-impl Reach {
-    /// To `end`, whether or not a reply is owed.
-    pub fn to(end: Cycle) -> Self {
-        Reach { owing: end, idle: end }
-    }
-}
 
 /// DRAM channels with their slices.
 pub struct Partition {

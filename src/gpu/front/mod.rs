@@ -1,15 +1,17 @@
 //! The front of the GPU: the nodes and the request network, from the warps to the doors of the L2.
 
+mod dispatch;
+mod node;
+mod requests;
+
 use std::ops::DerefMut;
 
-use super::dispatch::Dispatch;
-use super::memory::Delays;
-use super::node::{Bounds, Node};
-use super::partition::Reach;
-use super::post::ToFront;
-use super::replies::Coming;
-use super::requests::Requests;
+pub use dispatch::Dispatch;
+pub use node::{Bounds, Node};
+pub use requests::Requests;
+
 use crate::error::Result;
+use crate::gpu::news::{Coming, Delays, Reach, ToFront};
 use crate::isa::Cta;
 use crate::noc::Ports;
 use crate::units::Cycle;

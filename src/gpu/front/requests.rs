@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use super::ALL_EVENTS;
-use super::clocks::Clocks;
-use super::occupancy::Occupancy;
-use super::post::push_copy;
 use crate::config::Machine;
+use crate::gpu::clocks::Clocks;
+use crate::gpu::news::{ALL_EVENTS, Arrived, push_copy};
+use crate::gpu::occupancy::Occupancy;
 use crate::l2::Slice;
 use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::{AddressMap, Request};
@@ -28,18 +27,6 @@ struct Door {
     places: Occupancy,
     /// The first network cycle in which the next one can arrive: one a cycle.
     free_from: Cycle,
-}
-
-/// A request that has arrived at a slice. It comes first, so that it is copied as it is aligned.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Arrived {
-    /// The request.
-    pub request: Request,
-    /// When.
-    pub cycle: Cycle,
-    /// Where.
-    pub slice: u16,
 }
 
 impl Door {

@@ -4,14 +4,14 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use super::memory::{Hub, Memory};
-use super::partition::{Partition, Reach};
-use super::post::{Letter, ToFront, ToMemory, hand_on};
+use super::letter::{Letter, hand_on};
+use crate::gpu::memory::{Hub, Memory, Partition};
+use crate::gpu::news::{Reach, ToFront, ToMemory};
 use crate::units::Cycle;
 
 /// Both sides go on, a step at a time, by the least part of this that both together may: while one is at a step, the other one
 /// can end one and begin the next.
-pub(super) const PARTS: u64 = 3;
+pub const PARTS: u64 = 3;
 /// Partitions with something to do from which on a step is shared between threads.
 const ENOUGH_PARTITIONS: usize = 2;
 /// A side is behind when it may go on so many times as far as the other one.
@@ -20,17 +20,17 @@ const BEHIND: (u64, u64) = (5, 4);
 const NO_PANIC: &str = "no thread failed";
 
 /// The cycles of a step of one side, which may go on by so many and the other one by so many.
-pub(super) fn step(this: u64, other: u64) -> u64 {
+pub fn step(this: u64, other: u64) -> u64 {
     (this + other).div_ceil(PARTS)
 }
 
 /// Whether a side that may go on by so many cycles is behind the other one, which may by so many.
-pub(super) fn is_behind(this: u64, other: u64) -> bool {
+pub fn is_behind(this: u64, other: u64) -> bool {
     this * BEHIND.1 >= other * BEHIND.0
 }
 
 /// The partitions and the reply network, for several threads.
-pub(super) struct MemorySide<'a, const WORDS: usize> {
+pub struct MemorySide<'a, const WORDS: usize> {
     partitions: &'a [Mutex<Partition>],
     hub: &'a Mutex<Hub<WORDS>>,
     /// What the front tells.
@@ -66,7 +66,7 @@ struct Step {
 
 /// What came of the wish to begin a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Begun {
+pub enum Begun {
     /// There is nothing to do, or somebody is at it.
     Nothing,
     /// A step too small to be shared is done: the front is to be told.
@@ -213,7 +213,7 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
 }
 
 /// The memory, locked.
-pub(super) struct LockedMemory<'a, const WORDS: usize> {
+pub struct LockedMemory<'a, const WORDS: usize> {
     partitions: Vec<MutexGuard<'a, Partition>>,
     hub: MutexGuard<'a, Hub<WORDS>>,
 }

@@ -5,16 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use super::ahead::Ahead;
-use super::floor::Floor;
-use super::front::{Front, Launch, Roster, Then};
-use super::memory::{Delays, Hub};
+use super::letter::hand_on;
 use super::memory_side::{Begun, LockedMemory, MemorySide, is_behind, step};
-use super::node::{Bounds, Node};
-use super::partition::Partition;
-use super::post::{Known, hand_on};
-use super::requests::Requests;
 use super::team::{Tasks, Team};
 use crate::error::Result;
+use crate::gpu::floor::Floor;
+use crate::gpu::front::{Bounds, Front, Launch, Node, Requests, Roster, Then};
+use crate::gpu::memory::{Hub, Partition};
+use crate::gpu::news::{Delays, Known};
 use crate::noc::Ports;
 use crate::units::Cycle;
 

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use super::EVENTS;
-use super::post::push_copy;
-use super::replies::Coming;
 use crate::config::Machine;
 use crate::error::Result;
+use crate::gpu::news::{Coming, EVENTS, push_copy};
 use crate::isa::Cta;
 use crate::l1::L1;
 use crate::parts::Request;

@@ -1,15 +1,15 @@
 //! A slice with its doors: to the reply network, to the DRAM and to the slice of the other partition.
 
-use super::clocks::Domain;
-use super::occupancy::Occupancy;
 use crate::config::Machine;
+use crate::gpu::clocks::Domain;
+use crate::gpu::occupancy::Occupancy;
 use crate::l2::{DEPARTURES, Departure, Slice};
 use crate::ring::Ring;
 use crate::units::Cycle;
 
 /// What the DRAM brings to a slice, or a home slice to the one that keeps copies.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Brought {
+pub struct Brought {
     pub slot: u16,
     pub piece: u8,
     /// When the DRAM began with it, or the home slice found it.
@@ -19,7 +19,7 @@ pub(super) struct Brought {
 }
 
 /// One slice of a partition.
-pub(super) struct Station {
+pub struct Station {
     /// The next L2 cycle in which it does anything, or has something to hand on.
     pub due: Cycle,
     /// The next L2 cycle in which the DRAM's queue has room for what it waits with.

@@ -7,39 +7,24 @@
 //! A partition that owes no reply has nothing to tell. It rests, and what its DRAM does meanwhile is done when a request comes
 //! for it: an access costs the same however many partitions there are.
 
+mod channel;
+mod handover;
+mod partition;
+mod replies;
+mod station;
+
 use std::ops::DerefMut;
 
-use super::clocks::Clocks;
-use super::partition::{Partition, Reach};
-use super::post::Known;
-use super::replies::Replies;
-use super::requests::Arrived;
+pub use partition::Partition;
+pub use replies::Replies;
+
 use crate::config::Machine;
 use crate::dram::Controller;
+use crate::gpu::clocks::Clocks;
+use crate::gpu::news::{Arrived, Delays, Known, Reach};
 use crate::l2::Slice;
 use crate::noc::Ports;
 use crate::units::Cycle;
-
-/// The times that matter to those who send requests.
-#[derive(Clone, Copy, Debug)]
-pub struct Delays {
-    clocks: Clocks,
-    /// From a request's arrival until its slice does anything with it [L2 cycles].
-    first_look: u64,
-}
-
-impl Delays {
-    /// Of a machine.
-    pub fn new(machine: &Machine, clocks: Clocks) -> Self {
-        Delays { clocks, first_look: Slice::first_look(&machine.l2) }
-    }
-
-    /// The first cycle that needs to know of requests that arrive in cycle `arrival` or later.
-    pub fn needs_from(&self, arrival: Cycle) -> Cycle {
-        let looked_at = self.clocks.l2.ticks_before(arrival + 1) + self.first_look;
-        self.clocks.l2.core_cycle_of(looked_at)
-    }
-}
 
 /// What the memory has beside its partitions.
 pub struct Hub<const WORDS: usize> {

@@ -1,24 +1,13 @@
 //! The way from the L2 slices to the SMs.
 
-use super::ALL_EVENTS;
-use super::clocks::Clocks;
 use super::partition::Partition;
-use super::post::push_copy;
 use crate::config::Machine;
+use crate::gpu::clocks::Clocks;
+use crate::gpu::news::{ALL_EVENTS, Coming, push_copy};
 use crate::l2::{DEPARTURES, Departure};
 use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::Reply;
 use crate::units::Cycle;
-
-/// A reply on its way, with the core cycle in which it can be taken.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Coming {
-    /// The reply, which comes first so that it is copied as it is aligned.
-    pub reply: Reply,
-    /// When it can be taken.
-    pub at: Cycle,
-}
 
 /// Its SM hears of a reply as soon as it is on its way.
 impl Packet for Reply {

@@ -1,8 +1,8 @@
 //! A DRAM channel with its clock, as the slices before it see it.
 
-use super::clocks::Clocks;
 use crate::config::Machine;
 use crate::dram::{self, Completion, Controller};
+use crate::gpu::clocks::Clocks;
 use crate::parts::DramRequest;
 use crate::units::Cycle;
 

@@ -1,0 +1,66 @@
+//! Letters between the memory and the front while both advance. Each leaves one, to which it adds until the other one takes it.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A letter, which one side writes and the other one reads.
+#[derive(Default)]
+pub struct Letter<T> {
+    content: Mutex<T>,
+    is_new: AtomicBool,
+}
+
+impl<T> Letter<T> {
+    /// Whether something was added that has not been read.
+    #[inline]
+    pub fn is_new(&self) -> bool {
+        self.is_new.load(Ordering::Acquire)
+    }
+
+    /// Adds to it; who is to read it has to be told.
+    pub fn write(&self, write: impl FnOnce(&mut T)) {
+        write(&mut self.content.lock().expect("no thread failed"));
+    }
+
+    /// Tells of what was written.
+    #[inline]
+    pub fn announce(&self) {
+        self.is_new.store(true, Ordering::Release);
+    }
+
+    /// Takes what was added.
+    pub fn read<R>(&self, read: impl FnOnce(&mut T) -> R) -> R {
+        let mut content = self.content.lock().expect("no thread failed");
+        self.is_new.store(false, Ordering::Relaxed);
+        read(&mut content)
+    }
+}
+
+/// Adds `news` to those of a letter.
+pub fn hand_on<T>(news: &mut Vec<T>, letter: &mut Vec<T>) {
+    if letter.is_empty() {
+        std::mem::swap(news, letter);
+    } else {
+        letter.append(news);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_letter_is_added_to_until_it_is_read() {
+        let letter = Letter::<Vec<u32>>::default();
+        let mut news = Vec::new();
+        for part in [[1, 2], [3, 4]] {
+            assert_eq!(letter.is_new(), part[0] > 1);
+            news.extend(part);
+            letter.write(|content| hand_on(&mut news, content));
+            letter.announce();
+            assert!(news.is_empty());
+        }
+        assert_eq!(letter.read(std::mem::take), [1, 2, 3, 4]);
+        assert!(!letter.is_new());
+    }
+}
