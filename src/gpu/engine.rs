@@ -9,14 +9,11 @@ use super::floor::Floor;
 use super::front::{Front, Node, Requests, Roster};
 use super::memory::{Hub, Memory, Partition};
 use super::statistics::KernelStatistics;
-use super::threads::{Ahead, Crew, PARTS, Pace};
+use super::threads::{Ahead, Crew, NO_PANIC, PARTS, Pace};
 use super::watch::{Progress, Watch};
 use crate::config::Machine;
 use crate::error::Result;
 use crate::isa::{Cta, LaunchSource};
-
-/// Why a lock and a thread must succeed: whoever panics ends the run.
-const NO_PANIC: &str = "no thread failed";
 
 /// How time advances. The results are the same either way; only the speed differs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

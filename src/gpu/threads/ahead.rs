@@ -5,15 +5,13 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
+use super::NO_PANIC;
 use crate::error::Result;
 use crate::isa::{Cta, Kernel, LaunchSource};
 
 /// CTAs held ready for each SM: so many that who has nothing else to do for a while need not stop, and few beside those that
 /// run.
 const READY: usize = 4;
-/// Why a lock must succeed: whoever panics with one ends the run.
-const NO_PANIC: &str = "no thread failed";
-
 /// The CTAs of launches, some of them executed ahead. They come in order, whoever executes them.
 pub struct Ahead<'a> {
     source: Mutex<Source<'a>>,

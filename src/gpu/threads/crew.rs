@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use super::NO_PANIC;
 use super::ahead::Ahead;
 use super::letter::hand_on;
 use super::memory_side::{Begun, LockedMemory, MemorySide, is_behind, step};
@@ -15,9 +16,6 @@ use crate::gpu::memory::{Hub, Partition};
 use crate::gpu::news::{Delays, Known};
 use crate::noc::Ports;
 use crate::units::Cycle;
-
-/// Why a lock must succeed: whoever panics with one ends the run.
-const NO_PANIC: &str = "no thread failed";
 
 /// Cycles in which nodes do anything from which on a round of them is shared between threads: to hand out fewer takes as long
 /// as they do.

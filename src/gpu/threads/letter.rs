@@ -3,6 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::NO_PANIC;
+
 /// A letter, which one side writes and the other one reads.
 #[derive(Default)]
 pub struct Letter<T> {
@@ -19,7 +21,7 @@ impl<T> Letter<T> {
 
     /// Adds to it; who is to read it has to be told.
     pub fn write(&self, write: impl FnOnce(&mut T)) {
-        write(&mut self.content.lock().expect("no thread failed"));
+        write(&mut self.content.lock().expect(NO_PANIC));
     }
 
     /// Tells of what was written.
@@ -30,7 +32,7 @@ impl<T> Letter<T> {
 
     /// Takes what was added.
     pub fn read<R>(&self, read: impl FnOnce(&mut T) -> R) -> R {
-        let mut content = self.content.lock().expect("no thread failed");
+        let mut content = self.content.lock().expect(NO_PANIC);
         self.is_new.store(false, Ordering::Relaxed);
         read(&mut content)
     }

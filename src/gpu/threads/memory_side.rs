@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
+use super::NO_PANIC;
 use super::letter::{Letter, hand_on};
 use crate::gpu::memory::{Hub, Memory, Partition};
 use crate::gpu::news::{Reach, ToFront, ToMemory};
@@ -16,9 +17,6 @@ pub const PARTS: u64 = 3;
 const ENOUGH_PARTITIONS: usize = 2;
 /// A side is behind when it may go on so many times as far as the other one.
 const BEHIND: (u64, u64) = (5, 4);
-/// Why a lock must succeed: whoever panics with one ends the run.
-const NO_PANIC: &str = "no thread failed";
-
 /// The cycles of a step of one side, which may go on by so many and the other one by so many.
 pub fn step(this: u64, other: u64) -> u64 {
     (this + other).div_ceil(PARTS)

@@ -14,3 +14,6 @@ pub use ahead::Ahead;
 pub use crew::Crew;
 pub use memory_side::PARTS;
 pub use pace::Pace;
+
+/// Why a lock and a thread must succeed: whoever panics ends the run.
+pub const NO_PANIC: &str = "no thread failed";
