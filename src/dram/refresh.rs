@@ -136,17 +136,18 @@ impl BankRefresh {
         let (from, to) = (self.booked, self.due_by(now));
         // Nothing is sent to a bank between two of its refreshes: what matters of all but the last is whether it was open, and
         // when it is done with them.
-        let last = to.saturating_sub(1 << self.bank_bits).max(from);
-        for before in from..last.min(from + (1 << self.bank_bits)) {
+        let count = 1 << self.bank_bits;
+        let last = to.saturating_sub(count).max(from);
+        let mut book = |before: u64, times: u64| {
             let bank = self.bank(before);
-            let times = ((last - before - 1) >> self.bank_bits) + 1;
             stats.precharges += u64::from(banks.row(bank) != CLOSED);
-            banks.refresh_one(bank, self.due_of(before), times * self.length);
+            (bank, banks.refresh_one(bank, self.due_of(before), times * self.length))
+        };
+        for before in from..last.min(from + count) {
+            book(before, ((last - before - 1) >> self.bank_bits) + 1);
         }
         for before in last..to {
-            let bank = self.bank(before);
-            stats.precharges += u64::from(banks.row(bank) != CLOSED);
-            let start = banks.refresh_one(bank, self.due_of(before), self.length);
+            let (bank, start) = book(before, 1);
             booked(bank, start);
         }
         stats.refreshes += to - from;
