@@ -3,17 +3,16 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
+use super::pair::Pair;
 use super::{Agreement, waits};
 use crate::config::ResolvedRun;
 use crate::config::study::StudyPoint;
 use crate::error::{Error, Result};
-use crate::native::counters::{COUNTERS_FILE, CounterReport, METRICS, Metric};
+use crate::native::counters::{COUNTERS_FILE, CounterReport, METRICS};
 use crate::native::{NATIVE_FILE, NativeReport};
 use crate::report::plot::{Axis, Body, Chart, Format, LineSeries, Lines};
 use crate::report::{number, write_file, write_folder};
-use crate::study::{self, Event, Options, metric};
+use crate::study::{self, Event, Options};
 
 /// The file that marks the result folder.
 pub const TABLE_FILE: &str = "correlation.csv";
@@ -24,47 +23,6 @@ pub const LONG: f64 = 10.0;
 /// Quantities to which every launch adds what the model does not have, its instructions and parameters: runs with less are
 /// left out in a second sum. `mandelbrot`, which reads no data, has 1,900 sectors and 9 KB.
 const MERE_LAUNCH: [(&str, f64); 2] = [("L2 reads", 10_000.0), ("DRAM reads", 65_536.0)];
-
-/// A run, what a GPU was measured to do with it, and what the simulator says.
-#[derive(Clone, Debug)]
-pub struct Pair {
-    /// Name of the run.
-    pub name: String,
-    /// What the GPU did.
-    pub native: NativeReport,
-    /// The GPU's counters, where they were read.
-    pub counters: Option<CounterReport>,
-    /// The simulator's report.
-    pub report: Value,
-}
-
-impl Pair {
-    /// Microseconds on the GPU, caches cold, without what an empty launch costs.
-    pub fn measured_us(&self) -> f64 {
-        self.native.cold_us()
-    }
-
-    /// Core cycles on the GPU in that time.
-    pub fn measured_cycles(&self) -> f64 {
-        self.measured_us() * self.native.clock.mhz()
-    }
-
-    /// Core cycles in the simulator, without the latency of the launches.
-    pub fn simulated_cycles(&self) -> Result<f64> {
-        let latency = metric(&self.report, "inputs.machine.launch.latency")?;
-        let launches = self.native.launches.len() as f64;
-        Ok(metric(&self.report, "totals.cycles")? - latency * launches)
-    }
-
-    /// The simulator's and the GPU's value of a metric; none where one has none.
-    pub fn values(&self, which: &Metric) -> Result<Option<(f64, f64)>> {
-        let measured = self.counters.as_ref().and_then(|counters| counters.sum(which.counter));
-        match (which.path, measured) {
-            (Some(path), Some(measured)) => Ok(Some((metric(&self.report, path)?, measured))),
-            _ => Ok(None),
-        }
-    }
-}
 
 /// Reads what the GPU did from the folders in `native`, and simulates the same runs.
 ///

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::Agreement;
+use super::compared::Compared;
 use super::samples::rows;
 use crate::config::ResolvedRun;
 use crate::config::micro::{MicroFile, MicroPoint, Points};
@@ -16,28 +17,6 @@ use crate::study::{self, Event, Options};
 
 /// The file that marks the result folder.
 pub const TABLE_FILE: &str = "micro.csv";
-
-/// One question with both answers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Compared {
-    /// The benchmark's place in its file.
-    pub benchmark: usize,
-    /// The label of its point on each axis.
-    pub labels: Vec<String>,
-    /// Unit of the values.
-    pub unit: String,
-    /// The simulator's answer.
-    pub simulated: f64,
-    /// The GPU's, with its spread; none where it was not asked.
-    pub measured: Option<[f64; 3]>,
-}
-
-impl Compared {
-    /// (simulated - measured) / measured.
-    pub fn error(&self) -> Option<f64> {
-        self.measured.map(|[_, measured, _]| self.simulated / measured - 1.0)
-    }
-}
 
 /// Simulates every question and puts the answers beside those of `device`, where it has them.
 ///

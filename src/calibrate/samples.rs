@@ -1,6 +1,6 @@
 //! Micro-benchmarks whose points are samples: compared are their mean and quartiles.
 
-use super::micro::Compared;
+use super::compared::Compared;
 use crate::config::micro::{MicroFile, Points};
 use crate::stats::quantile;
 

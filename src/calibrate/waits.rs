@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::correlate::Pair;
+use super::pair::Pair;
 use crate::native::counters::CounterReport;
 
 /// A reason, by the profiler's names and by the ledger's.

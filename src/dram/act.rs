@@ -3,11 +3,11 @@
 use crate::units::Cycle;
 
 use super::bank::CLOSED;
+use super::candidate::Action;
 use super::controller::Controller;
 use super::queue::{Entry, NONE, Slot};
 use super::refresh::Step;
 use super::request::{Completion, Listener, Sent};
-use super::scheduler::Action;
 use super::timing::Command;
 
 impl Controller {

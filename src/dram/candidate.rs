@@ -1,7 +1,6 @@
-//! Requests that may go next, and the search for the oldest of them.
+//! Requests that may go next, the search for the oldest of them, and the command that it finds.
 
-use super::queue::Slot;
-use super::scheduler::Action;
+use super::queue::{NONE, Slot};
 use super::timing::Command;
 use crate::units::Cycle;
 
@@ -9,7 +8,7 @@ use crate::units::Cycle;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate(pub u64);
 
-/// Younger than any other; its slot is [`super::queue::NONE`].
+/// Younger than any other; its slot is [`NONE`].
 pub(super) const NOBODY: Candidate = Candidate(u64::MAX);
 
 impl Candidate {
@@ -37,6 +36,20 @@ impl Candidates {
     /// Nothing.
     pub const NONE: Candidates = Candidates { hits: [NOBODY; 2], oldest: NOBODY };
 }
+
+/// A command to send now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// What.
+    pub command: Command,
+    /// Where.
+    pub bank: usize,
+    /// For which request; [`NONE`] when a row closes because nobody wants it.
+    pub slot: Slot,
+}
+
+/// No command is known.
+pub(super) const UNKNOWN: Action = Action { command: Command::Read, bank: 0, slot: NONE };
 
 /// A search for the oldest ready candidate.
 pub(super) struct Search {

@@ -18,24 +18,10 @@ use crate::config::machine::{DramConfig, DramScheduler, RowPolicy};
 use crate::units::{Bits, Cycle};
 
 use super::bank::{Banks, CLOSED, MOST_BANKS};
-use super::candidate::{Candidate, Candidates, First, NOBODY, Search};
+use super::candidate::{Action, Candidate, Candidates, First, NOBODY, Search, UNKNOWN};
 use super::drain::Turn;
 use super::queue::{NONE, Queue, Slot};
 use super::timing::Command;
-
-/// A command to send now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Action {
-    /// What.
-    pub command: Command,
-    /// Where.
-    pub bank: usize,
-    /// For which request; [`NONE`] when a row closes because nobody wants it.
-    pub slot: Slot,
-}
-
-/// No command is known.
-pub(super) const UNKNOWN: Action = Action { command: Command::Read, bank: 0, slot: NONE };
 
 /// Picks one command a clock.
 #[derive(Clone, Debug)]

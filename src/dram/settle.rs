@@ -6,10 +6,10 @@
 use crate::units::{Bits, Cycle};
 
 use super::bank::{Banks, CLOSED};
-use super::candidate::{Candidate, Candidates, NOBODY};
+use super::candidate::{Action, Candidate, Candidates, NOBODY, UNKNOWN};
 use super::drain::Turn;
 use super::queue::{Entry, NONE, Queue, Slot};
-use super::scheduler::{Action, Scheduler, UNKNOWN, column_command, row_command};
+use super::scheduler::{Scheduler, column_command, row_command};
 use super::timing::Command;
 
 impl Scheduler {

@@ -16,10 +16,18 @@ pub use inst::{
 };
 pub use pattern::Rows;
 pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch};
-pub use stream::{LaneAddresses, Run, Shape, WarpCursor, WarpStream, lanes};
+pub use stream::{LaneAddresses, Run, Shape, WarpCursor, WarpStream};
+
+use crate::units::Bits;
 
 /// Lanes of a warp.
 pub const WARP: usize = 32;
 
 /// A bit for each lane of a warp, lane 0 the lowest.
 pub type LaneMask = u32;
+
+/// The lanes of a mask, lowest first.
+#[inline]
+pub fn lanes(mask: LaneMask) -> impl Iterator<Item = usize> {
+    Bits(mask.into())
+}

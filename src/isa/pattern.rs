@@ -1,7 +1,9 @@
 //! Patterns that the addresses of a warp may have.
 
-use super::stream::{KIND_BITS, lanes};
-use super::{LaneMask, WARP};
+use super::{LaneMask, WARP, lanes};
+
+/// Bits of a base: a stream keeps its kind in the rest of the word.
+pub const BASE_BITS: u32 = 62;
 
 /// Base and stride of addresses that are affine in the lane number and whose lane 0 is representable.
 pub fn affine(mask: LaneMask, addresses: &[u64; WARP]) -> Option<(u64, i32)> {
@@ -19,7 +21,7 @@ pub fn affine(mask: LaneMask, addresses: &[u64; WARP]) -> Option<(u64, i32)> {
     }
     let stride = i32::try_from(span / gap).ok()?;
     let base = addresses[first].checked_add_signed(-i64::from(stride) * first as i64)?;
-    let fits = base >> (u64::BITS - KIND_BITS) == 0
+    let fits = base >> BASE_BITS == 0
         && lanes(rest).all(|lane| {
             addresses[lane] == base.wrapping_add_signed(i64::from(stride) * lane as i64)
         });

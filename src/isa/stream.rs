@@ -4,9 +4,8 @@
 //! when its addresses are affine in the lane number, 24 when they are so in rows of lanes, as those of a
 //! block of threads with two dimensions are, and 12 + 4 bytes a lane when they are scattered.
 
-use super::pattern::{Rows, affine};
-use super::{BarrierKind, BarrierUse, LaneMask, WARP};
-use crate::units::Bits;
+use super::pattern::{BASE_BITS, Rows, affine};
+use super::{BarrierKind, BarrierUse, LaneMask, WARP, lanes};
 
 /// Consecutive instructions executed by the same lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +90,7 @@ const AFFINE: u32 = 0;
 const DELTAS: u32 = 1;
 const WIDE: u32 = 2;
 const GRID: u32 = 3;
-pub(super) const KIND_BITS: u32 = 2;
+const KIND_BITS: u32 = u64::BITS - BASE_BITS;
 
 impl WarpStream {
     /// Forgets everything but keeps the storage.
@@ -258,12 +257,6 @@ fn pack_barrier(BarrierUse { id, warps, kind }: BarrierUse) -> u32 {
         BarrierKind::Pass => 2,
     };
     u32::from(warps) << 16 | kind << 8 | u32::from(id)
-}
-
-/// The lanes of a mask, lowest first.
-#[inline]
-pub fn lanes(mask: LaneMask) -> impl Iterator<Item = usize> {
-    Bits(mask.into())
 }
 
 /// A reader's place in a [`WarpStream`].

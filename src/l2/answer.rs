@@ -1,46 +1,9 @@
 //! How a slice answers: data that arrives, the requests that waited for it, and their replies.
 
 use super::slice::Slice;
-use crate::parts::{MshrId, Reply, Request, SectorSet, Stamp, Way};
+use super::waiting::{Arrival, Waiting};
+use crate::parts::{MshrId, Reply, Request, SectorSet, Stamp};
 use crate::units::Cycle;
-
-/// A request that waits for bytes of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Waiting {
-    /// The answer to it.
-    pub reply: Reply,
-    /// What was fetched for it; nothing when it merely joined.
-    pub fetched: SectorSet,
-}
-
-/// What an entry still waits for: the sectors of a line that are on their way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Fetch {
-    /// Where they go; none when nothing is kept.
-    pub way: Option<Way>,
-    /// Which they are.
-    pub missing: SectorSet,
-    pub sectors: [SectorFetch; 4],
-}
-
-/// The requests that fetch one sector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SectorFetch {
-    /// Those whose data has not arrived.
-    pub left: u32,
-    /// When the DRAM began with the first of them, once data of one has arrived.
-    pub started: Stamp,
-}
-
-/// A sector that has arrived, and how many requests it gave their data.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Arrival {
-    entry: MshrId,
-    requests: u32,
-    sectors: SectorSet,
-    dram_started: Stamp,
-    filled: Stamp,
-}
 
 impl Slice {
     /// Releases the oldest request whose data has arrived, if there is room for its reply.

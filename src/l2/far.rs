@@ -7,7 +7,8 @@
 //! its line.
 
 use super::port::Side;
-use super::slice::{Refusal, Slice};
+use super::slice::Slice;
+use super::waiting::Refusal;
 use crate::config::machine::{L2Config, L2Partitions};
 use crate::parts::{
     DramRequest, FROM_SLICE, Lookup, Reply, Request, RequestKind, THROUGH_COPY, sectors_of,

@@ -1,10 +1,10 @@
 //! What a slice does with a request: the tags, the fetches, the way to DRAM.
 
-use super::answer::{Fetch, SectorFetch, Waiting};
 use super::far::{is_copy, within_home};
 use super::port::Side;
-use super::slice::{Refusal, Slice};
+use super::slice::Slice;
 use super::stats::L2Stats;
+use super::waiting::{Fetch, Refusal, SectorFetch, Waiting};
 use crate::config::machine::L2Mode;
 use crate::parts::{
     DramRequest, FROM_SLICE, MshrId, Place, Request, RequestKind, SectorSet, Stamp, Way, bytes_of,

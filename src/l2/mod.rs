@@ -15,6 +15,7 @@ mod slice;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 pub use exit::{DEPARTURES, Departure, Exit};
 pub use slice::Slice;

@@ -1,12 +1,12 @@
 //! One slice: its queues and its time. What it does with a request is in `lookup.rs`, how it answers in `answer.rs`.
 
-use super::answer::{Arrival, Fetch, Waiting};
 use super::coalescer::Coalescer;
 use super::distance::Distances;
 use super::exit::Exit;
 use super::far::Far;
 use super::port::{DataPort, SECTOR, Side};
 use super::stats::L2Stats;
+use super::waiting::{Arrival, Fetch, Refusal, Waiting};
 use crate::config::Machine;
 use crate::config::machine::{L2Config, L2Mode, line_bits};
 use crate::parts::{
@@ -14,16 +14,6 @@ use crate::parts::{
 };
 use crate::ring::Ring;
 use crate::units::Cycle;
-
-/// Why a request was refused this cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    NoMerger,
-    NoCacheLine,
-    NoMshrLine,
-    DramQueue,
-    ReplyQueue,
-}
 
 /// One L2 slice. Times are L2 cycles unless they are called `core`.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 //! Every element type gets the same numbers. Sums are of type int and wrap around, and an element of `c`
 //! keeps their low bits, on the device and on the host.
 
-use super::{Arg, DeviceMemory, Launch, Own, Verdict, Workload, elements, registry};
+use super::{Arg, DeviceMemory, Launch, Own, Verdict, Workload, bundled, elements};
 use crate::config::{ElementType, MatmulSpec};
 
 /// Elements of `a` and `b` lie in `-LIMIT..=LIMIT`: within a signed char, so that all types hold the same.
@@ -22,7 +22,7 @@ pub(super) fn build(spec: &MatmulSpec, seed: u64) -> Workload {
     let name = format!("matmul_{}", element.name());
     let [x, y] = [spec.block_x.get(), spec.block_y.get()];
     let launch = Launch {
-        ptx: registry::kernel("matmul").ptx_source(),
+        ptx: bundled::kernel("matmul").ptx_source(),
         entry: name.clone(),
         grid: [spec.size.get().div_ceil(x), spec.size.get().div_ceil(y), 1],
         block: [x, y, 1],

@@ -1,6 +1,8 @@
 //! What a workload is: device memory with its buffers, launches, and a check of the result.
 
+pub mod bundled;
 pub mod catalogue;
+mod description;
 mod elements;
 mod kernel;
 mod launch;

@@ -3,7 +3,7 @@
 //! Two arrays; launch k reads the one that launch k-1 wrote. Every element type gets the same
 //! numbers, so that runs differ in the size of an element only.
 
-use super::{Arg, DeviceMemory, Launch, Own, Verdict, Workload, elements, registry};
+use super::{Arg, DeviceMemory, Launch, Own, Verdict, Workload, bundled, elements};
 use crate::config::Stencil1dSpec;
 
 /// Input elements lie in `-LIMIT..=LIMIT`: within a signed char, so that all types hold the same.
@@ -17,7 +17,7 @@ pub(super) fn build(spec: &Stencil1dSpec, seed: u64) -> Workload {
     let arrays = [memory.allocate("a", bytes), memory.allocate("b", bytes)];
     elements::fill(memory.of_mut(arrays[0]), element, inputs(seed));
 
-    let ptx = registry::kernel("stencil1d").ptx_source();
+    let ptx = bundled::kernel("stencil1d").ptx_source();
     let n = i32::try_from(count).expect("the range of elements");
     let iterations = spec.iterations.size();
     let launches = (0..iterations)

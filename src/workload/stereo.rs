@@ -5,7 +5,7 @@
 //! every input: a data cost is truncated at [`DATA_MOST`], and a message, which is normalised to start at
 //! zero, cannot exceed the truncation of the smoothness cost. So all element types compute the same.
 
-use super::{Arg, Buffer, DeviceMemory, Launch, Own, Verdict, Workload, elements, registry};
+use super::{Arg, Buffer, DeviceMemory, Launch, Own, Verdict, Workload, bundled, elements};
 use crate::config::{ElementType, LabelLayout, StereoSpec};
 use crate::error::Result;
 
@@ -57,7 +57,7 @@ pub(super) fn build(spec: &StereoSpec, seed: u64) -> Workload {
 }
 
 fn launches(spec: &StereoSpec, strides: &Strides, values: Buffer, labels: Buffer) -> Vec<Launch> {
-    let ptx = registry::kernel("stereo").ptx_source();
+    let ptx = bundled::kernel("stereo").ptx_source();
     let [width, height] = [spec.width.get(), spec.height.get()];
     let int = |value: usize| Arg::I32(i32::try_from(value).expect("the ranges of the image"));
     let launch = |what: &str, threads: u32, buffers: &[Buffer], sizes: &[u32]| Launch {

@@ -7,8 +7,8 @@ use crate::config::parse::{read_text, suggest};
 use crate::error::{Error, Result};
 use crate::nvrtc::Nvrtc;
 use crate::report::write_file;
+use crate::workload::bundled::{KERNELS, Kernel};
 use crate::workload::ptx_header;
-use crate::workload::registry::{KERNELS, Kernel};
 
 /// Arguments of `gsim workload build`.
 #[derive(Debug, clap::Args)]

@@ -11,8 +11,8 @@ use crate::config::{RunFile, WorkloadSpec};
 use crate::error::{Error, Result};
 use crate::frontend::ptx::{Description as Entry, Module};
 use crate::isa::{AccessKind, ArithClass, Inst, MemoryOp, Op, Space};
+use crate::workload::bundled::KERNELS;
 use crate::workload::catalogue::{Description, WORKLOADS};
-use crate::workload::registry::KERNELS;
 use crate::workload::{PtxSource, compile};
 
 /// What there is to know about `what`: a workload's name, or a file.

@@ -2,7 +2,7 @@
 //!
 //! Lanes that part at a branch meet again at the immediate post-dominator of its block.
 
-use super::program::{Block, NO_BLOCK};
+use super::parts::{Block, NO_BLOCK};
 
 /// Where control goes after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 //! aligns pairs, or less, because it computes values again and keeps uniform ones elsewhere.
 
 use super::cfg::Graph;
-use super::program::Block;
+use super::parts::Block;
 use crate::isa::Inst;
 use crate::units::Bits;
 

@@ -1,6 +1,130 @@
-//! Parts of a decoded kernel that few instructions have: copies, barriers, calls.
+//! Parts of a decoded kernel that need nothing else of it: blocks, special registers, accesses, copies, barriers, calls.
 
-use super::program::Access;
+use super::ast::Type;
+
+/// Instructions that execute one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// First instruction.
+    pub start: u32,
+    /// One past the last instruction, the only one that may branch, wait or exit.
+    pub end: u32,
+    /// Where lanes that part at the end of this block meet again; [`NO_BLOCK`] when they do not.
+    pub reconverge: u32,
+}
+
+/// No block.
+pub const NO_BLOCK: u32 = u32::MAX;
+
+/// Special registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Special {
+    /// `%tid`, by axis.
+    Tid(u8),
+    /// `%ntid`, by axis.
+    Ntid(u8),
+    /// `%ctaid`, by axis.
+    Ctaid(u8),
+    /// `%nctaid`, by axis.
+    Nctaid(u8),
+    /// `%laneid`
+    LaneId,
+    /// `%warpid`
+    WarpId,
+    /// `%nwarpid`, taken as the warps of a CTA.
+    WarpCount,
+    /// `%lanemask_eq`
+    MaskEq,
+    /// `%lanemask_le`
+    MaskLe,
+    /// `%lanemask_lt`
+    MaskLt,
+    /// `%lanemask_ge`
+    MaskGe,
+    /// `%lanemask_gt`
+    MaskGt,
+    /// A register that is the same everywhere: `%smid` and its like, which gsim's values must not
+    /// depend on.
+    Fixed(u32),
+    /// `%total_smem_size` and `%dynamic_smem_size`: the CTA's shared memory `[bytes]`.
+    SharedBytes {
+        /// Only what the launch adds.
+        dynamic: bool,
+    },
+}
+
+/// The register that an address starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// None: the offset is the address.
+    None,
+    /// A row of 32-bit registers.
+    Narrow(u16),
+    /// A row of 64-bit registers.
+    Wide(u16),
+}
+
+/// Where an address points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessSpace {
+    /// Global memory.
+    Global,
+    /// Shared memory of the CTA.
+    Shared,
+    /// Local memory of the thread.
+    Local,
+    /// Constant variables of the module.
+    Const,
+    /// Whatever window the address falls into.
+    Generic,
+}
+
+/// What an access does with the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads, combines and writes; the old value goes to the first register.
+    Atomic(AtomicOp),
+}
+
+/// How an atomic operation combines memory with its operands, by the name that PTX has for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomicOp {
+    Add,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Inc,
+    Dec,
+    Exch,
+    Cas,
+}
+
+/// A memory access.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Where.
+    pub space: AccessSpace,
+    /// What.
+    pub kind: AccessKind,
+    /// Register of the address.
+    pub base: Base,
+    /// Added to it [bytes, two's complement].
+    pub offset: u64,
+    /// Type of an element in memory.
+    pub ty: Type,
+    /// Elements a lane.
+    pub elements: u8,
+    /// Bit for each element whose register is 64 bits wide.
+    pub wide: u8,
+    /// Data registers: loaded, stored, or an atomic's result and two operands.
+    pub regs: [u16; 4],
+}
 
 /// A copy from global to shared memory.
 #[derive(Clone, Copy, Debug)]

@@ -12,8 +12,8 @@ use super::canvas::{Anchor, Area, Canvas, ink, text, units};
 use super::categories::Categories;
 use super::chart::{Axis, BarSeries, GroupedBars, StackedBars};
 use super::frame::{self, Frame, Margins};
-use super::legend::{Entry, Sign};
-use super::marks;
+use super::legend::Entry;
+use super::marks::{self, Sign};
 
 /// Size of the values written at bars `[pixels]`.
 const VALUE: f64 = 14.0;

@@ -3,38 +3,13 @@
 use crate::report::colour::Colour;
 
 use super::canvas::{Canvas, text};
-use super::marks;
+use super::marks::{self, Sign};
 
 /// Size of the letters `[pixels]`.
 pub const SIZE: f64 = 16.0;
 /// Height of a row `[pixels]`.
 pub const ROW: f64 = 26.0;
 const GAP: f64 = 26.0;
-
-/// The sign before a name.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sign {
-    /// A filled square.
-    Square,
-    /// A line.
-    Line,
-    /// A line with a dot.
-    Dots,
-    /// A dashed line.
-    Dashes,
-    /// The mark of a reference value.
-    Reference,
-}
-
-impl Sign {
-    /// Room for the sign and the gap to its name.
-    fn room(self) -> f64 {
-        match self {
-            Sign::Square => 24.0,
-            Sign::Line | Sign::Dots | Sign::Dashes | Sign::Reference => 35.0,
-        }
-    }
-}
 
 /// A sign and a name.
 #[derive(Clone, Debug, PartialEq)]

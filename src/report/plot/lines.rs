@@ -10,7 +10,8 @@ use super::axis::{HEADROOM, Ruler};
 use super::canvas::{Area, Canvas, DOT, ink, units};
 use super::chart::{LineSeries, Lines};
 use super::frame::{Frame, Margins};
-use super::legend::{Entry, Sign};
+use super::legend::Entry;
+use super::marks::Sign;
 
 /// Points beyond this many get no dots: the line is the data.
 const MOST_DOTS: usize = 40;

@@ -3,7 +3,31 @@
 use crate::report::colour::Colour;
 
 use super::canvas::{Area, Canvas};
-use super::legend::Sign;
+
+/// The sign before a name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sign {
+    /// A filled square.
+    Square,
+    /// A line.
+    Line,
+    /// A line with a dot.
+    Dots,
+    /// A dashed line.
+    Dashes,
+    /// The mark of a reference value.
+    Reference,
+}
+
+impl Sign {
+    /// Room for the sign and the gap to its name.
+    pub fn room(self) -> f64 {
+        match self {
+            Sign::Square => 24.0,
+            Sign::Line | Sign::Dots | Sign::Dashes | Sign::Reference => 35.0,
+        }
+    }
+}
 
 /// The mark of a reference value: a diamond on a line across the bar.
 pub fn reference(canvas: &Canvas, (x, y): (f64, f64), half_width: f64) {

@@ -1,20 +1,11 @@
 //! A load/store unit in two stages: lines are looked up, then data goes by passes over the banks.
 
 use super::returns::Returns;
-use super::unit::{Entry, Lsu, Stage, Target, stall};
+use super::unit::{Entry, Lsu, Rates, Stage, Target, stall};
 use crate::config::machine::RefusalBlocks;
 use crate::parts::{DataCache, Outcome};
 use crate::stats::LsuReason;
 use crate::units::Cycle;
-
-/// Rates of both stages.
-#[derive(Clone, Copy, Debug)]
-pub struct Rates {
-    /// Lines of one instruction that are looked up in a cycle.
-    pub lines: u32,
-    /// From one pass of a warp to its next one.
-    pub pass_interval: u64,
-}
 
 impl Lsu {
     /// One cycle of both stages.

@@ -1,7 +1,6 @@
 //! The load/store unit: one access a cycle, in order, until the cache refuses one. A unit of two stages is in
 //! `banked.rs`.
 
-use super::banked::Rates;
 use super::coalescer::AccessList;
 use super::returns::Returns;
 use crate::config::machine::{L1Config, LsuConfig, LsuStages, RefusalBlocks};
@@ -18,6 +17,15 @@ pub enum Target {
     Cache(AccessKind),
     /// Passes over the banks of shared memory.
     Shared,
+}
+
+/// Rates of both stages of a unit that has two.
+#[derive(Clone, Copy, Debug)]
+pub struct Rates {
+    /// Lines of one instruction that are looked up in a cycle.
+    pub lines: u32,
+    /// From one pass of a warp to its next one.
+    pub pass_interval: u64,
 }
 
 /// What is to be done next for an instruction, in a unit of two stages.

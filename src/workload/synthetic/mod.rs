@@ -13,7 +13,7 @@ mod zipf;
 
 use std::sync::Arc;
 
-use super::catalogue::{Description, Parameter};
+use super::description::{Description, Parameter};
 use super::{DeviceMemory, Launches, Own, SyntheticLaunch, Verdict, Workload};
 use crate::config::{Origin, SyntheticSpec};
 use crate::error::{Error, Result};

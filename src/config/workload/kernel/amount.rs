@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::ser::SerializeTuple as _;
 use serde::{Serialize, Serializer};
 
-use super::expression;
+use super::expression::{self, Scope};
 use super::named::Named;
 
 /// A number as a run file has it: `16`, `-1.5`, `"n * n"`, `"inf"`.
@@ -23,9 +23,6 @@ pub enum Amount {
     /// An expression.
     Text(String),
 }
-
-/// Values that expressions may name.
-pub type Scope = Vec<(String, i128)>;
 
 impl Amount {
     /// The whole number that it stands for.

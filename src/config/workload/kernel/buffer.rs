@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::amount::{Amount, Extent, Scope};
+use super::amount::{Amount, Extent};
+use super::expression::Scope;
 use super::scalar::Scalar;
 
 /// Bytes that all buffers together may have.

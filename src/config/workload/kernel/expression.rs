@@ -1,11 +1,13 @@
 //! Expressions in whole numbers.
 
-use super::amount::Scope;
 use crate::config::parse::suggest;
 
 /// Nesting and length that an expression may have.
 const MAX_DEPTH: usize = 32;
 const MAX_LENGTH: usize = 1000;
+
+/// Values that expressions may name.
+pub type Scope = Vec<(String, i128)>;
 
 /// The value of an expression. Every step is exact in 128 bits, or an error.
 pub fn evaluate(text: &str, scope: &Scope) -> Result<i128, String> {

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::KernelSpec;
-use super::amount::{Amount, Extent, Scope};
+use super::amount::{Amount, Extent};
 use super::buffer::check_element;
+use super::expression::Scope;
 use super::named::is_name;
 use super::scalar::Scalar;
 use crate::config::parse::suggest;

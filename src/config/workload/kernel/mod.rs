@@ -9,8 +9,9 @@ mod scalar;
 
 use serde::{Deserialize, Serialize};
 
-pub use amount::{Amount, Extent, Scope};
+pub use amount::{Amount, Extent};
 pub use buffer::{BufferSpec, Expect, Fill, MAX_BYTES};
+pub use expression::Scope;
 pub use launch::{ArgSpec, LaunchSpec, LaunchStep, LoopSpec, MAX_LAUNCHES, hexadecimal};
 pub use named::Named;
 pub use scalar::Scalar;

@@ -1,6 +1,6 @@
 //! Functional execution, a warp at a time over vectors of 32 lanes.
 //!
-//! * `registers` — rows of lanes and the loops over them; `rows` — where those of each warp lie;
+//! * `registers` — rows of lanes, and how values are read from them; `rows` — where those of each warp lie;
 //! * `memory` — addresses, bounds and alignment; `copy` — loads and stores; `atomic` — the rest;
 //! * `shared` — shared memory, with what of it was written;
 //! * `calls` — functions; `barrier` — who waits where;
@@ -22,9 +22,7 @@ mod storage;
 mod transfers;
 
 pub use cta::{CtaState, Place};
-pub use registers::{
-    Bits, Flushed, Kind, Lane, Registers, flush, map1, map2, map3, map4, pack, test2, write,
-};
+pub use registers::{Bits, Flushed, Kind, Lane, Registers, flush, pack, write};
 
 pub use crate::config::kernel::Checks;
 pub use crate::isa::SHARED_WINDOW;

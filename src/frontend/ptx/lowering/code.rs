@@ -2,7 +2,7 @@
 
 use super::super::ast::{Instruction, Type, VarSpace};
 use super::super::liveness;
-use super::super::program::{Block, Special};
+use super::super::parts::{Block, Special};
 use crate::isa::{ArithClass, Inst, Op, Operands, Reg};
 
 /// An operand.

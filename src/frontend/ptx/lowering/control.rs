@@ -1,7 +1,7 @@
 //! Exits, branches, predicated code, convergence barriers, and what every kernel starts with.
 
 use super::super::ast::VarSpace;
-use super::super::program::{NO_BLOCK, Special};
+use super::super::parts::{NO_BLOCK, Special};
 use super::code::{Arg, Code, Fate};
 use crate::isa::{AccessKind, ArithClass, Op, Space};
 

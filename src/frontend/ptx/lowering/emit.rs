@@ -5,7 +5,7 @@ use super::code::{Arg, Code, Fate};
 use super::expand::{Makes, Step};
 use super::pressure::Pressure;
 use super::{Issued, IssuedBlock, control, expand, schedule};
-use crate::frontend::ptx::program::NO_BLOCK;
+use crate::frontend::ptx::parts::NO_BLOCK;
 use crate::isa::{ArithClass, Inst, MAX_OPERANDS, Op, Operands, Reg};
 
 /// How far back a value is followed through instructions that are gone.

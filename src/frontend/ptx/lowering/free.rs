@@ -2,7 +2,7 @@
 //! operands of others, signs.
 
 use super::super::ast::{Type, VarSpace};
-use super::super::program::Special;
+use super::super::parts::Special;
 use super::code::{Arg, Code, Fate};
 use crate::isa::{AccessKind, ArithClass, Op, Reg};
 

@@ -42,7 +42,7 @@ mod tests;
 
 pub use code::{Arg, Line};
 
-use super::program::{Block, NO_BLOCK};
+use super::parts::{Block, NO_BLOCK};
 use crate::isa::Inst;
 
 /// What the machine sees of a kernel.

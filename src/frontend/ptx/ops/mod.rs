@@ -7,7 +7,8 @@
 //!   rounding in every direction;
 //! * `predicate` — comparison, selection and logic on predicates;
 //! * `convert` — `cvt`; `short` — `cvt` to and from formats that have no arithmetic;
-//! * `warp` — what looks across lanes: shuffles and votes.
+//! * `warp` — what looks across lanes: shuffles and votes;
+//! * `map` — a function of one lane for all of them.
 //!
 //! A line is `"key" => rule!(Class, result = |operand: type, ..| expression)`. The key is the opcode
 //! with its modifiers, less the types and what [`Opcode::new`] takes out; the table is chosen by the
@@ -19,6 +20,7 @@ mod convert;
 mod float;
 mod half;
 mod integer;
+mod map;
 pub mod moves;
 mod packed;
 mod predicate;
@@ -137,7 +139,7 @@ macro_rules! rule {
         use $crate::frontend::ptx::ops::{Rule, Slot};
         use $crate::frontend::ptx::program::Micro;
         fn exec(regs: &mut Registers, micro: &Micro, mask: $crate::isa::LaneMask) {
-            $crate::frontend::ptx::exec::$map::<$d, $($t),*>(regs, micro, mask, $f);
+            $crate::frontend::ptx::ops::map::$map::<$d, $($t),*>(regs, micro, mask, $f);
         }
         Rule {
             exec,

@@ -3,8 +3,9 @@
 //! Source: PTX ISA 9.0, section 9.7.6 "Comparison and Selection Instructions".
 
 use super::super::ast::Type;
-use super::super::exec::{Bits, Flushed, Kind, Lane, Registers, pack, test2, write};
+use super::super::exec::{Bits, Flushed, Kind, Lane, Registers, pack, write};
 use super::super::program::{INVERT, Micro};
+use super::map::test2;
 use super::{Opcode, Rule, Slot, half};
 use crate::isa::{ArithClass, LaneMask};
 

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::super::schedule::{Source, Turn, schedule};
-use super::code::{Code, Part, Reg};
+use super::code::{Code, Part, Reg, XOR_AND};
 use super::math::Math;
 use super::memory::{Arrays, Link, PLACE_BITS};
 use super::plan::plan;
@@ -18,8 +18,6 @@ use crate::config::SyntheticSpec;
 use crate::config::synthetic::{Access, CacheHint, Pattern, Phase, SyntheticSpace, Use};
 use crate::isa::AccessKind;
 
-/// Table of `lop3` for `a ^ (b & c)`.
-pub const XOR_AND: &str = "0x78";
 /// Table of `lop3` for `(a & b) ^ c`.
 const AND_XOR: &str = "0x6A";
 

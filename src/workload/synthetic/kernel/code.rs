@@ -2,6 +2,9 @@
 
 use std::fmt::{self, Display, Write};
 
+/// Table of `lop3` for `a ^ (b & c)`.
+pub const XOR_AND: &str = "0x78";
+
 /// A virtual register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reg {

@@ -1,7 +1,6 @@
 //! The arithmetic of a generated kernel.
 
-use super::body::XOR_AND;
-use super::code::{Code, Part, Reg};
+use super::code::{Code, Part, Reg, XOR_AND};
 use crate::config::SyntheticSpec;
 use crate::config::synthetic::{MathClass, Phase};
 

@@ -1,0 +1,49 @@
+//! A run on a GPU and in the simulator.
+
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::native::NativeReport;
+use crate::native::counters::{CounterReport, Metric};
+use crate::study::metric;
+
+/// A run, what a GPU was measured to do with it, and what the simulator says.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// Name of the run.
+    pub name: String,
+    /// What the GPU did.
+    pub native: NativeReport,
+    /// The GPU's counters, where they were read.
+    pub counters: Option<CounterReport>,
+    /// The simulator's report.
+    pub report: Value,
+}
+
+impl Pair {
+    /// Microseconds on the GPU, caches cold, without what an empty launch costs.
+    pub fn measured_us(&self) -> f64 {
+        self.native.cold_us()
+    }
+
+    /// Core cycles on the GPU in that time.
+    pub fn measured_cycles(&self) -> f64 {
+        self.measured_us() * self.native.clock.mhz()
+    }
+
+    /// Core cycles in the simulator, without the latency of the launches.
+    pub fn simulated_cycles(&self) -> Result<f64> {
+        let latency = metric(&self.report, "inputs.machine.launch.latency")?;
+        let launches = self.native.launches.len() as f64;
+        Ok(metric(&self.report, "totals.cycles")? - latency * launches)
+    }
+
+    /// The simulator's and the GPU's value of a metric; none where one has none.
+    pub fn values(&self, which: &Metric) -> Result<Option<(f64, f64)>> {
+        let measured = self.counters.as_ref().and_then(|counters| counters.sum(which.counter));
+        match (which.path, measured) {
+            (Some(path), Some(measured)) => Ok(Some((metric(&self.report, path)?, measured))),
+            _ => Ok(None),
+        }
+    }
+}
