@@ -6,6 +6,7 @@ pub mod figure;
 pub mod load;
 pub mod machine;
 pub mod micro;
+pub mod missing;
 pub mod overrides;
 pub mod parse;
 pub mod presets;

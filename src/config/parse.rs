@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_path_to_error::{Segment, Track};
 
 use super::document::{Node, line_column};
+use super::missing::no_such_file;
 use crate::error::{Error, Result};
 
 /// How gsim writes RON: `Some(x)` may be `x`, and `Stencil1d((..))` may be `Stencil1d(..)`.
@@ -30,7 +31,7 @@ pub fn read_text(file: &Path) -> Result<String> {
     std::fs::read_to_string(file).map_err(|cause| {
         use std::io::ErrorKind;
         let error = match cause.kind() {
-            ErrorKind::NotFound => Error::input("no such file"),
+            ErrorKind::NotFound => return no_such_file(file),
             ErrorKind::IsADirectory => Error::input("is a folder, not a file"),
             ErrorKind::InvalidData => Error::input("is not UTF-8 text"),
             _ => Error::input(format!("cannot be read: {cause}")),

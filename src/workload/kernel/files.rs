@@ -6,6 +6,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use crate::config::missing::no_such_file;
 use crate::error::{Error, Result};
 use crate::workload::npy::Header;
 
@@ -34,12 +35,9 @@ impl Read for Hashing {
 
 /// Opens a file and tells its size.
 fn open(path: &Path) -> Result<(File, u64)> {
-    let cannot = |cause: std::io::Error| {
-        let error = match cause.kind() {
-            ErrorKind::NotFound => Error::input("no such file"),
-            _ => Error::input(format!("cannot be read: {cause}")),
-        };
-        error.in_file(path)
+    let cannot = |cause: std::io::Error| match cause.kind() {
+        ErrorKind::NotFound => no_such_file(path),
+        _ => Error::input(format!("cannot be read: {cause}")).in_file(path),
     };
     // Asked first: a pipe would keep `open` waiting.
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {

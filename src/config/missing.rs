@@ -1,0 +1,81 @@
+//! What is said of a file that is not there.
+
+use std::path::Path;
+
+use crate::error::Error;
+
+/// The error for a file that does not exist. Its hint is the file beside it whose name is most like it, or that there is no
+/// such folder either.
+pub fn no_such_file(file: &Path) -> Error {
+    let error = Error::input("no such file");
+    let error = match hint(file) {
+        Some(hint) => error.hint(hint),
+        None => error,
+    };
+    error.in_file(file)
+}
+
+fn hint(file: &Path) -> Option<String> {
+    let folder = match file.parent()? {
+        here if here.as_os_str().is_empty() => Path::new("."),
+        folder => folder,
+    };
+    // A relative path begins with nothing, which does not exist either.
+    let named = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty());
+    if let Some(missing) = named.take_while(|folder| !folder.exists()).last() {
+        return Some(format!("there is no folder {}", missing.display()));
+    }
+    let wanted = file.file_name()?.to_str()?.to_lowercase();
+    let near = |name: String| {
+        let lower = name.to_lowercase();
+        let stem = Path::new(&lower).file_stem()?.to_str()?;
+        let distance = match stem == wanted {
+            true => 0,
+            false => strsim::damerau_levenshtein(&wanted, &lower),
+        };
+        // A third of the letters may be wrong, as in the names of fields; the end of the name says little.
+        (distance <= stem.len() / 3).then_some((distance, name))
+    };
+    let files = std::fs::read_dir(folder).ok()?.flatten().filter(|entry| entry.path().is_file());
+    let names = files.filter_map(|entry| entry.file_name().into_string().ok());
+    let (_, name) = names.filter_map(near).min()?;
+    Some(format!("did you mean {}?", file.with_file_name(name).display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_file_that_was_meant_is_named() {
+        let folder = tempfile::TempDir::new().unwrap();
+        for name in ["stream.ron", "stereo.ron", "k.ptx"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        fs::create_dir(folder.path().join("streams.ron")).unwrap();
+        let hint = |name: &str| hint(&folder.path().join(name));
+        let meant =
+            |name: &str| Some(format!("did you mean {}?", folder.path().join(name).display()));
+        assert_eq!(hint("steam.ron"), meant("stream.ron"));
+        assert_eq!(hint("Stereo.ron"), meant("stereo.ron"));
+        assert_eq!(hint("stereo"), meant("stereo.ron"));
+        // One letter of one says nothing, and another name is another file.
+        assert_eq!(hint("l.ptx"), None);
+        assert_eq!(hint("matmul.ron"), None);
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let missing = folder.path().join("runs");
+        let want = format!("there is no folder {}", missing.display());
+        assert_eq!(hint(&missing.join("small/stream.ron")), Some(want));
+        assert_eq!(
+            hint(Path::new("none/such/file.ron")),
+            Some("there is no folder none".to_owned())
+        );
+        assert_eq!(hint(Path::new("no-such-file")), None);
+    }
+}
