@@ -2,28 +2,10 @@
 
 use super::core::Sm;
 use super::stats::SmStats;
-use super::sub_core::SubCore;
+use super::sub_core::{Slot, SubCore};
 use crate::parts::DataCache;
 use crate::stats::{IssueLedger, IssueReason, LatencyLedger, LsuLedger, LsuReason};
 use crate::units::Cycle;
-
-/// What a scheduler did in its last cycle, and does until something happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot(IssueReason);
-
-impl Slot {
-    pub const ISSUED: Slot = Slot(IssueReason::Issued);
-    /// It waits for its oldest outstanding access, wherever that is.
-    pub const MEMORY: Slot = Slot(IssueReason::MemoryDram);
-    /// It waits for the load/store unit, for whatever reason.
-    pub const LSU: Slot = Slot(IssueReason::LsuCoalescing);
-
-    /// It did not issue, for a reason that is known at once.
-    pub fn idle(reason: IssueReason) -> Self {
-        debug_assert!(![Slot::MEMORY, Slot::LSU].contains(&Slot(reason)));
-        Slot(reason)
-    }
-}
 
 /// What it is for a scheduler that the load/store unit, which it waits for, is in this state.
 fn wait_for(state: LsuReason) -> IssueReason {

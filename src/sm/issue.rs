@@ -1,10 +1,10 @@
 //! The issue stage: what each scheduler issues in a cycle, or why it does not.
 
-use super::accounts::Slot;
 use super::core::{Coalescing, Sm};
 use super::lsu::Target;
 use super::program::{Action, Decoded, FROM_MEMORY, Hold, Maker, Port};
 use super::scheduler::Candidates;
+use super::sub_core::Slot;
 use crate::config::machine::{LoadsLook, Segment};
 use crate::isa::{
     AccessKind as MemoryKind, BarrierKind, BarrierUse, CacheOp, LaneAddresses, MemoryOp, Operands,

@@ -1,10 +1,27 @@
 //! A sub-core: a scheduler with its warps and its register file, and what it does.
 
-use super::accounts::Slot;
 use super::scheduler::Scheduler;
 use crate::config::machine::Policy;
 use crate::stats::IssueReason;
 use crate::units::Cycle;
+
+/// What a scheduler did in its last cycle, and does until something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot(pub IssueReason);
+
+impl Slot {
+    pub const ISSUED: Slot = Slot(IssueReason::Issued);
+    /// It waits for its oldest outstanding access, wherever that is.
+    pub const MEMORY: Slot = Slot(IssueReason::MemoryDram);
+    /// It waits for the load/store unit, for whatever reason.
+    pub const LSU: Slot = Slot(IssueReason::LsuCoalescing);
+
+    /// It did not issue, for a reason that is known at once.
+    pub fn idle(reason: IssueReason) -> Self {
+        debug_assert!(![Slot::MEMORY, Slot::LSU].contains(&Slot(reason)));
+        Slot(reason)
+    }
+}
 
 /// A scheduler and what belongs to it.
 #[derive(Clone, Debug)]

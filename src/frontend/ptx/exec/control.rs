@@ -3,10 +3,10 @@
 use super::super::lowering::Issued;
 use super::super::program::{DivisorBits, Micro, Program, Step};
 use super::Fault;
-use super::barrier;
-use super::cta::CtaState;
+use super::barrier::{self, Barriers};
 use super::memory::LaneFault;
 use super::registers::{Registers, write};
+use super::rows::RegisterRows;
 use super::stack::Stack;
 use crate::isa::{BarrierUse, LaneMask, WARP, WarpStream, lanes};
 
@@ -167,41 +167,45 @@ pub fn too_long(issued: &Issued, stream: &WarpStream, pc: u32, warp: usize) -> F
     Fault { pc, warp: warp as u32, lane: 0, message }
 }
 
-impl CtaState {
-    /// Every warp that runs waits at a barrier that cannot open.
-    #[cold]
-    pub(super) fn deadlock(&self, program: &Program, alive: u16) -> Fault {
-        // By instruction: the barrier, and the warps that wait there.
-        let mut places: Vec<(u32, u8, Vec<String>)> = Vec::new();
-        let mut first = None;
-        for (warp, stack) in self.stacks.iter().enumerate() {
-            let Some(frame) = stack.waiting().next() else { continue };
-            let regs = self.rows.narrow(warp);
-            let id = match program.micros[frame.wait as usize].step {
-                Step::Barrier(index) => {
-                    let row = usize::from(program.barriers[index as usize].id);
-                    regs[row][frame.mask.trailing_zeros() as usize % WARP] as u8
-                }
-                _ => 0,
-            };
-            first.get_or_insert((frame.wait, warp, frame.mask.trailing_zeros()));
-            match places.iter_mut().find(|(pc, known, _)| (*pc, *known) == (frame.wait, id)) {
-                Some((.., warps)) => warps.push(warp.to_string()),
-                None => places.push((frame.wait, id, vec![warp.to_string()])),
+/// Every warp that runs waits at a barrier that cannot open.
+#[cold]
+pub fn deadlock(
+    program: &Program,
+    stacks: &[Stack],
+    rows: &RegisterRows,
+    barriers: &Barriers,
+    alive: u16,
+) -> Fault {
+    // By instruction: the barrier, and the warps that wait there.
+    let mut places: Vec<(u32, u8, Vec<String>)> = Vec::new();
+    let mut first = None;
+    for (warp, stack) in stacks.iter().enumerate() {
+        let Some(frame) = stack.waiting().next() else { continue };
+        let regs = rows.narrow(warp);
+        let id = match program.micros[frame.wait as usize].step {
+            Step::Barrier(index) => {
+                let row = usize::from(program.barriers[index as usize].id);
+                regs[row][frame.mask.trailing_zeros() as usize % WARP] as u8
             }
-        }
-        let place = |(pc, id, warps): &(u32, u8, Vec<String>)| {
-            let line = program.insts[*pc as usize].line;
-            let (arrived, wanted) = self.barriers.count(*id, alive);
-            let what = if warps.len() == 1 { "warp" } else { "warps" };
-            format!(
-                "{what} {} in line {line} at barrier {id}, where {arrived} of {wanted} warps arrived",
-                warps.join(", ")
-            )
+            _ => 0,
         };
-        let places: Vec<String> = places.iter().map(place).collect();
-        let message = format!("waits for ever: {}", places.join("; "));
-        let (pc, warp, lane) = first.unwrap_or_default();
-        Fault { pc, warp: warp as u32, lane, message }
+        first.get_or_insert((frame.wait, warp, frame.mask.trailing_zeros()));
+        match places.iter_mut().find(|(pc, known, _)| (*pc, *known) == (frame.wait, id)) {
+            Some((.., warps)) => warps.push(warp.to_string()),
+            None => places.push((frame.wait, id, vec![warp.to_string()])),
+        }
     }
+    let place = |(pc, id, warps): &(u32, u8, Vec<String>)| {
+        let line = program.insts[*pc as usize].line;
+        let (arrived, wanted) = barriers.count(*id, alive);
+        let what = if warps.len() == 1 { "warp" } else { "warps" };
+        format!(
+            "{what} {} in line {line} at barrier {id}, where {arrived} of {wanted} warps arrived",
+            warps.join(", ")
+        )
+    };
+    let places: Vec<String> = places.iter().map(place).collect();
+    let message = format!("waits for ever: {}", places.join("; "));
+    let (pc, warp, lane) = first.unwrap_or_default();
+    Fault { pc, warp: warp as u32, lane, message }
 }

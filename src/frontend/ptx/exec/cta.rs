@@ -7,7 +7,8 @@ use super::super::program::{NO_BLOCK, Program, Step};
 use super::barrier::{self, Barriers, Reduction};
 use super::calls::Calls;
 use super::control::{
-    limit_reached, meeting, micro_at, read_clock, release_lanes, too_long, ways_of, zero_divisor,
+    deadlock, limit_reached, meeting, micro_at, read_clock, release_lanes, too_long, ways_of,
+    zero_divisor,
 };
 use super::memory::Spaces;
 use super::registers::Registers;
@@ -97,7 +98,8 @@ impl CtaState {
                 }
             }
             if !moved && alive > 0 {
-                return Err(self.deadlock(program, alive as u16));
+                let CtaState { stacks, rows, barriers, .. } = self;
+                return Err(deadlock(program, stacks, rows, barriers, alive as u16));
             }
         }
         Ok(())
