@@ -60,8 +60,13 @@ impl Error {
     }
 
     /// Adds what to do about it.
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        self.hinted(Some(hint.into()))
+    }
+
+    /// Adds what to do about it, where that is known.
+    pub fn hinted(mut self, hint: Option<String>) -> Self {
+        self.hint = hint.or(self.hint);
         self
     }
 

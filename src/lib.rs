@@ -48,11 +48,11 @@
 //! machine again. A machine file states every field; the presets are machine files too. Imports `error`.
 //!
 //! **[`isa`]** is the warp instruction, the one contract between the front ends and the timing model; see
-//! below. Imports `error`.
+//! below. Imports the foundations.
 //!
 //! **[`workload`]** holds what can be run: device memory with its buffers, the launches, the check of
-//! the result on the host, the registry of the workloads that come with gsim, and what makes a workload
-//! of a user's own kernel and files. Imports `config`.
+//! the result on the host, the registry of the workloads that come with gsim, their kernels, and what
+//! makes a workload of a user's own kernel and files. Imports `config`.
 //!
 //! **[`frontend`]** makes warp instructions of a launch. [`frontend::ptx`] parses PTX and executes it;
 //! [`frontend::synthetic`] generates patterns of accesses; `workload` also writes them as PTX, for a GPU.

@@ -6,12 +6,13 @@ pub mod figure;
 pub mod load;
 pub mod machine;
 pub mod micro;
-pub mod missing;
+pub mod names;
 pub mod overrides;
 pub mod parse;
 pub mod presets;
 pub mod run;
 pub mod study;
+pub mod unreadable;
 mod workload;
 
 pub use bounded::{Bounded, Check, Checked, Millionths, Share, Wide};

@@ -18,7 +18,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::document::Node;
 use super::machine::Machine;
-use super::parse::{self, Problem, mentioned_fields, suggest, with_hint};
+use super::names::suggest;
+use super::parse::{self, Problem, mentioned_fields};
 use super::workload::WorkloadSpec;
 use crate::error::{Error, Result};
 
@@ -255,7 +256,7 @@ fn blame(text: &str, problem: Problem, ordered: &[(Vec<String>, &String, &Settin
         [] => problem.message,
         part => format!("{}: {}", part.join("."), problem.message),
     };
-    Refusal { path: (*name).clone(), error: with_hint(Error::input(message), hint) }
+    Refusal { path: (*name).clone(), error: Error::input(message).hinted(hint) }
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_path_to_error::{Segment, Track};
 
 use super::document::{Node, line_column};
-use super::missing::no_such_file;
+use super::names::suggest;
+use super::unreadable::cannot_read;
 use crate::error::{Error, Result};
 
 /// How gsim writes RON: `Some(x)` may be `x`, and `Stencil1d((..))` may be `Stencil1d(..)`.
@@ -28,16 +29,7 @@ pub fn read<T: DeserializeOwned>(file: &Path) -> Result<T> {
 
 /// The text of a file; an error names the file and why it cannot be read.
 pub fn read_text(file: &Path) -> Result<String> {
-    std::fs::read_to_string(file).map_err(|cause| {
-        use std::io::ErrorKind;
-        let error = match cause.kind() {
-            ErrorKind::NotFound => return no_such_file(file),
-            ErrorKind::IsADirectory => Error::input("is a folder, not a file"),
-            ErrorKind::InvalidData => Error::input("is not UTF-8 text"),
-            _ => Error::input(format!("cannot be read: {cause}")),
-        };
-        error.in_file(file)
-    })
+    std::fs::read_to_string(file).map_err(|cause| cannot_read(file, &cause))
 }
 
 /// Reads a machine, run or study from the text of `file`. Errors are as for [`read`].
@@ -49,7 +41,7 @@ pub fn from_text<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T> {
             "" => problem.message,
             _ => format!("{place}: {}", problem.message),
         };
-        with_hint(Error::input(message), problem.hint).at(file, line, column)
+        Error::input(message).hinted(problem.hint).at(file, line, column)
     })
 }
 
@@ -57,14 +49,6 @@ pub fn from_text<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T> {
 pub fn to_text<T: Serialize>(value: &T) -> String {
     let style = PrettyConfig::new().struct_names(false).depth_limit(3).new_line("\n");
     options().to_string_pretty(value, style).expect("configuration types can be written as RON")
-}
-
-/// `error` with a hint, where there is one.
-pub(super) fn with_hint(error: Error, hint: Option<String>) -> Error {
-    match hint {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
 }
 
 /// What the files of gsim begin with, and what becomes of each.
@@ -208,30 +192,6 @@ fn in_lower_case(message: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// A hint for a name that is none of `names`: the one that was meant, else all of them.
-pub fn suggest<S: AsRef<str>>(found: &str, names: &[S]) -> String {
-    let wanted = found.to_lowercase();
-    let nearest = names
-        .iter()
-        .map(|name| name.as_ref())
-        .map(|name| (strsim::damerau_levenshtein(&wanted, &name.to_lowercase()), name))
-        .min();
-    match nearest {
-        // A third of the letters may be wrong, so that `x` does not suggest `y`.
-        Some((distance, name)) if distance <= name.len() / 3 => format!("did you mean {name}?"),
-        Some(_) => {
-            let all: Vec<&str> = names.iter().map(|name| name.as_ref()).collect();
-            let longer: Vec<&&str> = all.iter().filter(|name| name.contains(&wanted)).collect();
-            match longer.as_slice() {
-                // A part of a name, such as `mergers` of `mshr_mergers`.
-                [only] if wanted.len() >= 3 => format!("did you mean {only}?"),
-                _ => format!("one of {}", all.join(", ")),
-            }
-        }
-        None => "it has no fields".to_owned(),
-    }
-}
-
 /// What is there of the first field below `node` that a message names by a path, such as `x` of `x.size`.
 fn surrounding<'n>(node: &'n Node, message: &str) -> Option<&'n Node> {
     let words = message.split(|c: char| c.is_whitespace() || c == ':');
@@ -295,14 +255,5 @@ mod tests {
                 prop_assert!(row.is_some_and(|row| column <= row.chars().count() + 1));
             }
         }
-    }
-
-    #[test]
-    fn a_near_name_or_a_part_of_one_is_suggested() {
-        let names = ["mshr_mergers", "mshr_entries", "size"];
-        assert_eq!(suggest("mshr_mergrs", &names), "did you mean mshr_mergers?");
-        assert_eq!(suggest("Size", &names), "did you mean size?");
-        assert_eq!(suggest("mergers", &names), "did you mean mshr_mergers?");
-        assert_eq!(suggest("mshr", &names), "one of mshr_mergers, mshr_entries, size");
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::machine::Machine;
+use super::names::suggest;
 use super::parse;
 use crate::error::{Error, Result};
 
@@ -46,7 +47,7 @@ pub fn find(name: &str) -> Result<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == wanted).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         let all = format!("presets are {}; a file's name ends in .ron", names.join(", "));
-        let hint = match parse::suggest(&wanted, &names) {
+        let hint = match suggest(&wanted, &names) {
             meant if meant.starts_with("did") => format!("{meant} {all}"),
             _ => all,
         };

@@ -10,6 +10,8 @@ mod pattern;
 mod source;
 mod stream;
 
+use crate::units::Bits;
+
 pub use inst::{
     AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Inst, MAX_OPERANDS,
     MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space,
@@ -17,8 +19,6 @@ pub use inst::{
 pub use pattern::Rows;
 pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch};
 pub use stream::{LaneAddresses, Run, Shape, WarpCursor, WarpStream};
-
-use crate::units::Bits;
 
 /// Lanes of a warp.
 pub const WARP: usize = 32;

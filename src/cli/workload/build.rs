@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::super::print;
-use crate::config::parse::{read_text, suggest};
+use crate::config::names::suggest;
+use crate::config::parse::read_text;
 use crate::error::{Error, Result};
 use crate::nvrtc::Nvrtc;
 use crate::report::write_file;

@@ -6,7 +6,8 @@ use std::path::Path;
 use comfy_table::{Table, presets::NOTHING};
 
 use super::list::parameters;
-use crate::config::parse::{read_text, suggest};
+use crate::config::names::suggest;
+use crate::config::parse::read_text;
 use crate::config::{RunFile, WorkloadSpec};
 use crate::error::{Error, Result};
 use crate::frontend::ptx::{Description as Entry, Module};

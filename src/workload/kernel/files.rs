@@ -1,12 +1,12 @@
 //! Files that a run file names: found beside it, read once, and their digests kept.
 
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::config::missing::no_such_file;
+use crate::config::unreadable::cannot_read;
 use crate::error::{Error, Result};
 use crate::workload::npy::Header;
 
@@ -35,10 +35,7 @@ impl Read for Hashing {
 
 /// Opens a file and tells its size.
 fn open(path: &Path) -> Result<(File, u64)> {
-    let cannot = |cause: std::io::Error| match cause.kind() {
-        ErrorKind::NotFound => no_such_file(path),
-        _ => Error::input(format!("cannot be read: {cause}")).in_file(path),
-    };
+    let cannot = |cause: std::io::Error| cannot_read(path, &cause);
     // Asked first: a pipe would keep `open` waiting.
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {
         return Err(Error::input("is not a plain file").in_file(path));
@@ -64,9 +61,7 @@ impl Elements {
 
     /// Reads the elements of `size` bytes each, as the device has them; gives the SHA-256 of the file.
     pub fn read(mut self, path: &Path, size: u64, place: &mut [u8]) -> Result<String> {
-        self.reader
-            .read_exact(place)
-            .map_err(|cause| Error::input(format!("cannot be read: {cause}")).in_file(path))?;
+        self.reader.read_exact(place).map_err(|cause| cannot_read(path, &cause))?;
         if self.header.is_some_and(|header| header.big_endian) {
             place.chunks_exact_mut(size as usize).for_each(<[u8]>::reverse);
         }

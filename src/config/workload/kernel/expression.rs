@@ -1,6 +1,6 @@
 //! Expressions in whole numbers.
 
-use crate::config::parse::suggest;
+use crate::config::names::suggest;
 
 /// Nesting and length that an expression may have.
 const MAX_DEPTH: usize = 32;

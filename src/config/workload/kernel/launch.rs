@@ -8,7 +8,7 @@ use super::buffer::check_element;
 use super::expression::Scope;
 use super::named::is_name;
 use super::scalar::Scalar;
-use crate::config::parse::suggest;
+use crate::config::names::suggest;
 
 /// Launches that a workload may have, all rounds of its loops counted.
 pub const MAX_LAUNCHES: u64 = 1_000_000;

@@ -1,16 +1,19 @@
-//! What is said of a file that is not there.
+//! What is said of a file that cannot be read.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
+use super::names;
 use crate::error::Error;
 
-/// The error for a file that does not exist. Its hint is the file beside it whose name is most like it, or that there is no
-/// such folder either.
-pub fn no_such_file(file: &Path) -> Error {
-    let error = Error::input("no such file");
-    let error = match hint(file) {
-        Some(hint) => error.hint(hint),
-        None => error,
+/// The error for a file that could not be read because of `cause`. If there is no such file, its hint is the file beside it
+/// whose name is most like it, or that there is no such folder either.
+pub fn cannot_read(file: &Path, cause: &std::io::Error) -> Error {
+    let error = match cause.kind() {
+        ErrorKind::NotFound => Error::input("no such file").hinted(hint(file)),
+        ErrorKind::IsADirectory => Error::input("is a folder, not a file"),
+        ErrorKind::InvalidData => Error::input("is not UTF-8 text"),
+        _ => Error::input(format!("cannot be read: {cause}")),
     };
     error.in_file(file)
 }
@@ -25,20 +28,19 @@ fn hint(file: &Path) -> Option<String> {
     if let Some(missing) = named.take_while(|folder| !folder.exists()).last() {
         return Some(format!("there is no folder {}", missing.display()));
     }
-    let wanted = file.file_name()?.to_str()?.to_lowercase();
+    let wanted = file.file_name()?.to_str()?;
     let near = |name: String| {
-        let lower = name.to_lowercase();
-        let stem = Path::new(&lower).file_stem()?.to_str()?;
-        let distance = match stem == wanted {
+        // The end of a name says little.
+        let stem = Path::new(&name).file_stem()?.to_str()?;
+        let distance = match stem.eq_ignore_ascii_case(wanted) {
             true => 0,
-            false => strsim::damerau_levenshtein(&wanted, &lower),
+            false => names::distance(wanted, &name, stem.len())?,
         };
-        // A third of the letters may be wrong, as in the names of fields; the end of the name says little.
-        (distance <= stem.len() / 3).then_some((distance, name))
+        Some((distance, name))
     };
     let files = std::fs::read_dir(folder).ok()?.flatten().filter(|entry| entry.path().is_file());
-    let names = files.filter_map(|entry| entry.file_name().into_string().ok());
-    let (_, name) = names.filter_map(near).min()?;
+    let beside = files.filter_map(|entry| entry.file_name().into_string().ok());
+    let (_, name) = beside.filter_map(near).min()?;
     Some(format!("did you mean {}?", file.with_file_name(name).display()))
 }
 
