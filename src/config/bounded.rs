@@ -63,11 +63,24 @@ impl Visitor<'_> for InRange {
     }
 }
 
+/// Reads a whole number in `range`.
+fn in_range<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    range: RangeInclusive<u64>,
+) -> Result<u64, D::Error> {
+    // Asking for any value rather than for a u64 lets a negative or fractional number, or a word,
+    // reach the visitor, which says what was expected instead.
+    deserializer.deserialize_any(InRange(range))
+}
+
+/// Reads any whole number of 64 bits.
+pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    in_range(deserializer, 0..=u64::MAX)
+}
+
 impl<'de, const LO: u32, const HI: u32> Deserialize<'de> for Bounded<LO, HI> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // Asking for any value rather than for a u64 lets a negative or fractional number, or a
-        // word, reach the visitor, which says what was expected instead.
-        let value = deserializer.deserialize_any(InRange(u64::from(LO)..=u64::from(HI)))?;
+        let value = in_range(deserializer, u64::from(LO)..=u64::from(HI))?;
         Ok(Bounded(value as u32))
     }
 }
@@ -91,7 +104,7 @@ impl<const LO: u64, const HI: u64> Wide<LO, HI> {
 
 impl<'de, const LO: u64, const HI: u64> Deserialize<'de> for Wide<LO, HI> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(InRange(LO..=HI)).map(Wide)
+        in_range(deserializer, LO..=HI).map(Wide)
     }
 }
 

@@ -16,6 +16,7 @@ use ron::value::RawValue;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::bounded::whole;
 use super::document::Node;
 use super::machine::Machine;
 use super::names::suggest;
@@ -106,6 +107,7 @@ impl Refusal {
 pub(super) struct Target {
     pub machine: Machine,
     pub workload: WorkloadSpec,
+    #[serde(deserialize_with = "whole")]
     pub seed: u64,
 }
 
@@ -400,7 +402,7 @@ mod tests {
                 &[("l1.sets", "32"), ("machine.l1.sets", "32")],
                 "machine.l1.sets=32: this field is set twice, with and without machine.",
             ),
-            (&[("seed", "-1")], "seed=-1: integer is out of bounds"),
+            (&[("seed", "-1")], "seed=-1: -1 is outside 0..=18446744073709551615"),
         ] {
             assert_eq!(error(pairs), want);
         }

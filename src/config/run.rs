@@ -3,6 +3,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::bounded::whole;
 use super::overrides::Settings;
 use super::workload::WorkloadSpec;
 
@@ -22,7 +23,7 @@ pub struct RunConfig {
     #[serde(default)]
     pub set: Settings,
     /// Seed of everything random.
-    #[serde(default = "default_seed")]
+    #[serde(default = "default_seed", deserialize_with = "whole")]
     pub seed: u64,
 }
 

@@ -83,7 +83,8 @@ pub(super) fn build(spec: &KernelSpec, around: &Surroundings) -> Result<Workload
     for (one, buffer) in sized.into_iter().zip(&buffers) {
         fill_one(one, *buffer, &mut memory, &scope, around, &mut digests)?;
     }
-    let (places, limit, checks_spec) = (schedule.places, Some(spec.instruction_limit), spec.checks);
+    let (places, limit, checks_spec) =
+        (schedule.places, Some(spec.instruction_limit.get()), spec.checks);
     let own = Own { places, limit, checks: checks_spec, outputs, digests };
     Ok(Workload {
         name: "kernel".to_owned(),

@@ -16,7 +16,7 @@ pub use launch::{ArgSpec, LaunchSpec, LaunchStep, LoopSpec, MAX_LAUNCHES, hexade
 pub use named::Named;
 pub use scalar::Scalar;
 
-use crate::config::bounded::Check;
+use crate::config::bounded::{Check, Wide};
 
 /// A kernel of the user's, the buffers that it works on, and its launches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub struct KernelSpec {
     /// Warp instructions that one launch may execute, so that one which never ends does
     /// [warp instructions, 1..=18446744073709551615].
     #[serde(default = "default_limit")]
-    pub instruction_limit: u64,
+    pub instruction_limit: Limit,
     /// What ends the run, besides accesses outside of buffers, which always do.
     #[serde(default)]
     pub checks: Checks,
@@ -65,8 +65,11 @@ impl Default for Checks {
 /// Warp instructions that a launch may execute which says nothing else.
 pub const DEFAULT_LIMIT: u64 = 1 << 32;
 
-fn default_limit() -> u64 {
-    DEFAULT_LIMIT
+/// Warp instructions that a launch may execute.
+type Limit = Wide<1, { u64::MAX }>;
+
+fn default_limit() -> Limit {
+    const { Limit::new(DEFAULT_LIMIT).expect("in range") }
 }
 
 impl KernelSpec {
@@ -84,9 +87,6 @@ impl Check for KernelSpec {
         }
         if !is_cu && !self.options.is_empty() {
             return Err("options: they are for NVRTC, and source is PTX already".to_owned());
-        }
-        if self.instruction_limit == 0 {
-            return Err("instruction_limit: 0 is outside 1..=18446744073709551615".to_owned());
         }
         let mut scope = self.scope()?;
         let mut outputs: Vec<(&str, &str)> = Vec::new();
