@@ -24,7 +24,7 @@ impl Slice {
         }
         let (Waiting { reply, fetched }, last) = self.mshrs.release(entry);
         if last {
-            self.go_on(now);
+            self.go_on_with_entry(now);
         }
         let merged = !fetched.meets(sectors);
         let looked_up = reply.stamps.request.looked_up;
@@ -67,8 +67,8 @@ impl Slice {
         let bytes = self.sectors.of(number);
         let sectors = SectorSet::of(bytes);
         fetch.missing = fetch.missing.without(sectors);
-        let missing = fetch.missing;
-        if let Some(way) = fetch.way {
+        let (missing, way) = (fetch.missing, fetch.way);
+        if let Some(way) = way {
             self.valid.add_sectors(way, sectors);
             if missing.is_empty() {
                 self.tags.fill(way);
@@ -80,6 +80,6 @@ impl Slice {
             let arrival = Arrival { entry, requests, sectors, dram_started, filled };
             self.releasing.push(now, arrival);
         }
-        self.go_on(now);
+        self.go_on_with(now, way);
     }
 }

@@ -10,7 +10,8 @@ use super::waiting::{Arrival, Fetch, Refusal, Waiting};
 use crate::config::Machine;
 use crate::config::machine::{L2Config, L2Mode, line_bits};
 use crate::parts::{
-    AddressMap, ByteSets, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, TagArray,
+    AddressMap, ByteSets, DramRequest, MshrFile, MshrId, Reply, Request, RequestKind, Sectors,
+    TagArray, Way,
 };
 use crate::ring::Ring;
 use crate::units::Cycle;
@@ -52,6 +53,9 @@ pub struct Slice {
     stalled: Option<Refusal>,
     /// The cycles of that from this one on are not counted.
     stalled_from: Cycle,
+    /// Where nothing but data for one of the ways of a set, or a place that it lacks, changes what that request finds: the
+    /// first of them.
+    stalled_set: Option<Way>,
     /// Places in `to_dram` that the last request needed that was refused for want of them.
     pub(super) dram_places: usize,
     pub(super) port: DataPort,
@@ -100,6 +104,7 @@ impl Slice {
             to_dram: Ring::new(config.miss_queue.size()),
             stalled: None,
             stalled_from: Cycle(0),
+            stalled_set: None,
             dram_places: 0,
             port: DataPort::new(&config.data_port),
             far,
@@ -206,9 +211,18 @@ impl Slice {
             }
             Err(refusal) => {
                 (self.stalled, self.stalled_from) = (Some(refusal), now);
+                self.stalled_set = self.set_of_read(&request);
                 false
             }
         }
+    }
+
+    /// The set in which a read looks; none of one that is not a cache's, or whose ways other slices empty, or of a store,
+    /// which wants a place for its reply first.
+    fn set_of_read(&self, request: &Request) -> Option<Way> {
+        let is_read = self.mode == L2Mode::Cache && request.kind != RequestKind::Store;
+        let is_alone = is_read && !self.far.is_paired();
+        is_alone.then(|| self.tags.first_of_set(self.local(request.line)))
     }
 
     /// Counts a standing refusal for the cycles before `now`.
@@ -267,6 +281,27 @@ impl Slice {
             self.stalled = None;
         }
         self.far.is_stalled = false;
+    }
+
+    /// Data has come for the line in `way`, which is all that changes where other lines stand.
+    #[inline]
+    pub(super) fn go_on_with(&mut self, now: Cycle, way: Option<Way>) {
+        let concerns = match (self.stalled_set, way) {
+            (Some(first), Some(way)) => self.tags.is_in_set(way, first),
+            _ => true,
+        };
+        if concerns {
+            self.go_on(now);
+        }
+    }
+
+    /// An MSHR entry is free.
+    #[inline]
+    pub(super) fn go_on_with_entry(&mut self, now: Cycle) {
+        // A read asks for one last but for places in the queue to the DRAM.
+        if self.stalled_set.is_none() || self.stalled == Some(Refusal::NoMshrLine) {
+            self.go_on(now);
+        }
     }
 
     /// As [`Slice::go_on`], of a request that was refused for this reason.

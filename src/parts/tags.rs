@@ -152,6 +152,18 @@ impl TagArray {
         set as usize
     }
 
+    /// The first way of the set of `line`.
+    #[inline]
+    pub fn first_of_set(&self, line: LineAddr) -> Way {
+        Way((self.set_of(line) * self.ways) as u32)
+    }
+
+    /// Whether `way` is in the set whose ways begin with `first`.
+    #[inline]
+    pub fn is_in_set(&self, way: Way, first: Way) -> bool {
+        way.index().wrapping_sub(first.index()) < self.ways
+    }
+
     /// Where `line` stands. Changes nothing.
     #[inline]
     pub fn lookup(&self, line: LineAddr) -> Lookup {

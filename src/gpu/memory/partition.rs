@@ -298,7 +298,8 @@ impl Partition {
             if self.is_paired {
                 self.bring_data(tick);
             }
-            // What one does may make others due.
+            // What one does may make others due, which hasten what is due next.
+            (self.l2_due, self.l2_core) = (Cycle::NEVER, Cycle::NEVER);
             for part in 0..self.stations.len() {
                 let Station { due, asks, .. } = self.stations[part];
                 if due <= tick {
@@ -309,8 +310,8 @@ impl Partition {
                 } else if asks <= tick {
                     self.ask_again(part, tick, core);
                 }
+                self.hasten(self.stations[part].next_look());
             }
-            self.find_l2_due();
         }
     }
 
