@@ -4,11 +4,10 @@ use super::far::{is_copy, within_home};
 use super::port::Side;
 use super::slice::Slice;
 use super::stats::L2Stats;
-use super::waiting::{Fetch, Refusal, SectorFetch, Waiting};
+use super::waiting::{Fetch, Refusal, Waiting};
 use crate::config::machine::L2Mode;
 use crate::parts::{
-    DramRequest, FROM_SLICE, MshrId, Place, Request, RequestKind, SectorSet, Stamp, Way, bytes_of,
-    sectors_of,
+    DramRequest, FROM_SLICE, MshrId, Place, Request, RequestKind, SectorSet, Way, sectors_of,
 };
 use crate::units::{Cycle, LineAddr};
 
@@ -50,7 +49,7 @@ impl Slice {
                 }
                 self.tags.touch(way);
                 self.modify(way, request);
-                self.count_read(request, 0, |stats| &mut stats.read_hits);
+                self.count_read(request, SectorSet::default(), |stats| &mut stats.read_hits);
                 self.reply(now, request);
                 return Ok(());
             }
@@ -58,7 +57,7 @@ impl Slice {
             // The sectors that are missing, or were written in part, are fetched around the rest.
             Place::Present(way) => {
                 self.can_spare(line)?;
-                let fetched = self.sectors.around(wanted & !self.valid.of(way));
+                let fetched = self.sectors_around(wanted & !self.valid.of(way));
                 self.room_for_fetch(line, fetched, 0)?;
                 (way, fetched)
             }
@@ -66,7 +65,7 @@ impl Slice {
                 let way = way.ok_or(Refusal::NoCacheLine)?;
                 self.can_spare(line)?;
                 let is_dirty = self.tags.is_dirty(way);
-                let fetched = self.sectors.around(wanted);
+                let fetched = self.sectors_around(wanted);
                 self.room_for_fetch(line, fetched, usize::from(is_dirty))?;
                 if is_dirty {
                     self.write_back(now, way);
@@ -75,8 +74,8 @@ impl Slice {
                 (way, fetched)
             }
         };
-        let waiting = Waiting { reply: request.reply(), fetched: SectorSet::of(fetched) };
-        let fetch = Fetch { way: Some(way), ..Fetch::default() };
+        let waiting = Waiting { reply: request.reply(), fetched };
+        let fetch = Fetch::new(Some(way), fetched, self.pieces);
         let entry = self.mshrs.allocate(waiting, fetch).expect("an entry is free");
         self.tags.reserve(way, line);
         self.entry_of_way[way.index()] = entry;
@@ -99,49 +98,49 @@ impl Slice {
             return Err(Refusal::NoMerger);
         }
         let on_their_way = self.mshrs[entry].missing.bytes();
-        let fetched = self.sectors.around(request.bytes & !self.valid.of(way) & !on_their_way);
+        let fetched = self.sectors_around(request.bytes & !self.valid.of(way) & !on_their_way);
         self.room_for(line, fetched, 0)?;
-        let waiting = Waiting { reply: request.reply(), fetched: SectorSet::of(fetched) };
+        let waiting = Waiting { reply: request.reply(), fetched };
         let merged = self.mshrs.merge(entry, waiting);
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
         self.modify(way, request);
-        if fetched == 0 {
-            self.count_read(request, 0, |stats| &mut stats.read_merged);
+        if fetched.is_empty() {
+            self.count_read(request, fetched, |stats| &mut stats.read_merged);
         } else {
+            let missing = &mut self.mshrs[entry].missing;
+            *missing = missing.with(fetched);
             self.fetch(now, line, entry, fetched);
             self.count_read(request, fetched, |stats| &mut stats.read_misses);
         }
         Ok(())
     }
 
-    /// Fetches that bring so many bytes. Sizes are powers of two, and a shift takes less than a division.
+    /// The parts of the sectors that hold any of `bytes`.
     #[inline]
-    fn fetches_of(&self, bytes: u32) -> u32 {
-        bytes >> self.fetch_bytes.trailing_zeros()
+    fn sectors_around(&self, bytes: u128) -> SectorSet {
+        self.sectors.around_parts(SectorSet::of(bytes))
     }
 
     /// Asks the DRAM, or a copy's home slice, for whole sectors on behalf of an entry.
-    fn fetch(&mut self, now: Cycle, line: LineAddr, entry: MshrId, bytes: u128) {
+    #[inline]
+    fn fetch(&mut self, now: Cycle, line: LineAddr, entry: MshrId, sectors: SectorSet) {
         let first = self.first_byte(line);
-        let pieces = self.pieces;
-        let fetch = &mut self.mshrs[entry];
-        fetch.missing = fetch.missing.with(SectorSet::of(bytes));
-        for sector in self.sectors.numbers(bytes) {
-            fetch.sectors[sector] = SectorFetch { left: pieces, started: Stamp::default() };
-            for piece in sector as u32 * pieces..(sector as u32 + 1) * pieces {
-                let offset = piece * self.fetch_bytes;
-                let address = first + u64::from(offset & !(self.burst_bytes - 1));
-                let bytes = self.fetch_bytes.max(self.burst_bytes);
-                let (slot, piece) = (entry.0, piece as u8);
-                let request = DramRequest { address, bytes, write: false, slot, piece };
-                let queue = if is_copy(line) { &mut self.far.to_home } else { &mut self.to_dram };
-                queue.push(now, request);
-                self.stats.fetches += 1;
-            }
+        let bytes = self.fetch_bytes.max(self.burst_bytes);
+        let queue = if is_copy(line) { &mut self.far.to_home } else { &mut self.to_dram };
+        let (parts, mut rest) = (0xf >> (4 - (self.fetch_bytes >> 5)), u32::from(sectors.bits()));
+        while rest != 0 {
+            let part = rest.trailing_zeros();
+            rest &= !(parts << part);
+            let offset = u64::from(part * 32 & !(self.burst_bytes - 1));
+            let (slot, piece) = (entry.0, (part >> self.part_bits) as u8);
+            let address = first + offset;
+            queue.push(now, DramRequest { address, bytes, write: false, slot, piece });
+            self.stats.fetches += 1;
         }
     }
 
     /// An atomic leaves its bytes changed.
+    #[inline]
     fn modify(&mut self, way: Way, request: &Request) {
         if request.kind == RequestKind::Atomic {
             self.dirty.add(way, request.bytes);
@@ -149,43 +148,50 @@ impl Slice {
         }
     }
 
-    /// Counts a read that had to fetch these bytes.
+    /// Counts a read that had to fetch these sectors.
+    #[inline]
     fn count_read(
         &mut self,
         request: &Request,
-        fetched: u128,
+        fetched: SectorSet,
         counter: fn(&mut L2Stats) -> &mut u64,
     ) {
         let stats = &mut self.stats;
-        let sectors = || u64::from(sectors_of(request.bytes));
+        let wanted = SectorSet::of(request.bytes);
         match request.kind {
             RequestKind::Atomic => stats.atomics += 1,
-            _ if request.sm == FROM_SLICE => stats.far_read_sectors += sectors(),
+            _ if request.sm == FROM_SLICE => stats.far_read_sectors += u64::from(wanted.count()),
             _ => {
-                let (sectors, missed) = (sectors(), sectors_of(request.bytes & fetched));
-                stats.read_sectors += sectors;
-                stats.read_sector_hits += sectors - u64::from(missed);
+                stats.read_sectors += u64::from(wanted.count());
+                stats.read_sector_hits += u64::from(wanted.without(fetched).count());
             }
         }
         *counter(&mut self.stats) += 1;
     }
 
-    /// Room for a fetch of these bytes and for so many writes.
+    /// Room for a fetch of these sectors and for so many writes.
+    #[inline]
     fn room_for_fetch(
         &mut self,
         line: LineAddr,
-        bytes: u128,
+        sectors: SectorSet,
         writes: usize,
     ) -> Result<(), Refusal> {
         if self.mshrs.is_full() {
             return Err(Refusal::NoMshrLine);
         }
-        self.room_for(line, bytes, writes)
+        self.room_for(line, sectors, writes)
     }
 
     /// The same without an MSHR entry.
-    fn room_for(&mut self, line: LineAddr, bytes: u128, writes: usize) -> Result<(), Refusal> {
-        let fetches = self.fetches_of(bytes_of(bytes)) as usize;
+    #[inline]
+    fn room_for(
+        &mut self,
+        line: LineAddr,
+        sectors: SectorSet,
+        writes: usize,
+    ) -> Result<(), Refusal> {
+        let fetches = (sectors.count() >> self.part_bits) as usize;
         if !is_copy(line) {
             return self.room_for_dram(fetches + writes);
         }
@@ -195,6 +201,7 @@ impl Slice {
         self.room_for_dram(writes)
     }
 
+    #[inline]
     fn room_for_dram(&mut self, requests: usize) -> Result<(), Refusal> {
         if self.to_dram.free() >= requests {
             return Ok(());
@@ -207,7 +214,7 @@ impl Slice {
     #[inline]
     fn first_byte(&self, line: LineAddr) -> u64 {
         let local = within_home(line);
-        self.map.within_channel(self.number, local).first_byte(self.line_bits)
+        self.map.place_of(self.part, local).first_byte(self.line_bits)
     }
 
     pub(super) fn write(
@@ -278,16 +285,17 @@ impl Slice {
 
     /// A read that no cache serves: its sectors come from DRAM; those of an atomic go back there.
     fn pass_read(&mut self, now: Cycle, line: LineAddr, request: &Request) -> Result<(), Refusal> {
-        let bytes = self.sectors.around(request.bytes);
+        let sectors = self.sectors_around(request.bytes);
         let is_atomic = request.kind == RequestKind::Atomic;
-        self.room_for_fetch(line, bytes, usize::from(is_atomic))?;
-        let waiting = Waiting { reply: request.reply(), fetched: SectorSet::of(bytes) };
-        let entry = self.mshrs.allocate(waiting, Fetch::default()).expect("an entry is free");
-        self.fetch(now, line, entry, bytes);
+        self.room_for_fetch(line, sectors, usize::from(is_atomic))?;
+        let waiting = Waiting { reply: request.reply(), fetched: sectors };
+        let fetch = Fetch::new(None, sectors, self.pieces);
+        let entry = self.mshrs.allocate(waiting, fetch).expect("an entry is free");
+        self.fetch(now, line, entry, sectors);
         if is_atomic {
             self.write_bytes(now, line, request.bytes);
         }
-        self.count_read(request, bytes, |stats| &mut stats.read_misses);
+        self.count_read(request, sectors, |stats| &mut stats.read_misses);
         Ok(())
     }
 

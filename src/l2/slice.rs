@@ -21,11 +21,15 @@ use crate::units::Cycle;
 pub struct Slice {
     pub(super) number: usize,
     pub(super) map: AddressMap,
+    /// Its place among the slices of its channel.
+    pub(super) part: u64,
     pub(super) mode: L2Mode,
     pub(super) line_bits: u32,
     pub(super) burst_bytes: u32,
     /// Bytes of one fetch request.
     pub(super) fetch_bytes: u32,
+    /// Parts of 32 bytes in a fetch request are two to this power.
+    pub(super) part_bits: u32,
     /// Fetch requests of one sector.
     pub(super) pieces: u32,
     tag_latency: u64,
@@ -77,13 +81,16 @@ impl Slice {
         let sectors = Sectors::new(line, config.sector.get());
         let coalescer = Coalescer::new(machine, Slice::room(config));
         let far = Far::new(config);
+        let map = AddressMap::new(machine);
         Slice {
             number,
-            map: AddressMap::new(machine),
+            part: map.part(number),
+            map,
             mode: config.mode,
             line_bits: line_bits(line),
             burst_bytes: machine.dram.burst_bytes(),
             fetch_bytes: config.fetch.get(),
+            part_bits: config.fetch.get().trailing_zeros() - 5,
             pieces: sectors.bytes() / config.fetch.get(),
             tag_latency: config.tag_latency.cycles(),
             distances: Distances::new(machine, number),
@@ -167,10 +174,10 @@ impl Slice {
     /// One cycle: releases one request whose line has arrived, and looks one up; gives how many left their queue.
     /// Cycles without an event may be left out.
     pub fn tick(&mut self, now: Cycle, core: Cycle) -> u32 {
-        if self.is_plain {
-            return u32::from(self.tick_plain(now, core));
-        }
         self.free_places(now);
+        if self.is_plain {
+            return u32::from(self.tick_plain(now, core, false));
+        }
         let taken = self.coalesce(now);
         self.release(now);
         self.pass_back(now);
@@ -181,11 +188,13 @@ impl Slice {
         taken + u32::from(is_taken)
     }
 
-    /// The same of one with neither coalescer nor neighbour; true when a request left its queue.
+    /// The same, after [`Slice::free_places`], of one with neither coalescer nor neighbour, which may have released a request
+    /// in this cycle; true when a request left its queue.
     #[inline(always)]
-    pub fn tick_plain(&mut self, now: Cycle, core: Cycle) -> bool {
-        self.free_places(now);
-        self.release(now);
+    pub fn tick_plain(&mut self, now: Cycle, core: Cycle, has_released: bool) -> bool {
+        if !has_released {
+            self.release(now);
+        }
         self.wants_port(now)
             && self.port.is_open(now, Side::Near, false)
             && self.look_up_oldest(now, core)
@@ -193,7 +202,7 @@ impl Slice {
 
     /// What has left gives its places free.
     #[inline]
-    fn free_places(&mut self, now: Cycle) {
+    pub fn free_places(&mut self, now: Cycle) {
         if self.replies.free_places(now) {
             self.go_on_after(now, Refusal::ReplyQueue);
         }
@@ -246,16 +255,18 @@ impl Slice {
     /// The earliest cycle from `now` on in which a tick does more than count a standing refusal.
     #[inline]
     pub fn next_event(&self, now: Cycle) -> Cycle {
-        let place = self.replies.free_from(now);
-        let lookup = match self.stalled {
+        let mut lookup = match self.stalled {
             None => self.input.next_visible().max(self.port.free_from()),
-            Some(Refusal::ReplyQueue) => place,
             Some(_) => Cycle::NEVER,
         };
-        let release = match self.replies.is_full() {
-            true => self.releasing.next_visible().max(place),
-            false => self.releasing.next_visible(),
-        };
+        let mut release = self.releasing.next_visible();
+        if self.replies.is_full() {
+            let place = self.replies.free_from(now);
+            release = release.max(place);
+            if self.stalled == Some(Refusal::ReplyQueue) {
+                lookup = place;
+            }
+        }
         let event = lookup.min(release).max(now);
         if self.is_plain { event } else { event.min(self.next_special_event(now)) }
     }

@@ -31,21 +31,36 @@ pub(super) struct Fetch {
     pub sectors: [SectorFetch; 4],
 }
 
+impl Fetch {
+    /// Of sectors that come in so many pieces each.
+    #[inline]
+    pub fn new(way: Option<Way>, missing: SectorSet, pieces: u32) -> Self {
+        let sector = SectorFetch { left: pieces, started: Stamp::default() };
+        Fetch { way, missing, sectors: [sector; 4] }
+    }
+}
+
 /// The requests that fetch one sector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SectorFetch {
-    /// Those whose data has not arrived.
+    /// Those whose data has not arrived; all of them while none is under way.
     pub left: u32,
     /// When the DRAM began with the first of them, once data of one has arrived.
     pub started: Stamp,
 }
 
-/// A sector that has arrived, and how many requests it gave their data.
+/// A sector that has arrived.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Data {
+    pub sectors: SectorSet,
+    pub dram_started: Stamp,
+    pub filled: Stamp,
+}
+
+/// The same, and how many requests it gave their data.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arrival {
     pub entry: MshrId,
     pub requests: u32,
-    pub sectors: SectorSet,
-    pub dram_started: Stamp,
-    pub filled: Stamp,
+    pub data: Data,
 }

@@ -13,8 +13,8 @@ use crate::units::{Divisor, LineAddr, fibonacci};
 /// has a channel of its own, and an SM asks the slice of its own partition, among the line's own and its neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressMap {
-    /// Consecutive lines in one slice.
-    block: Divisor,
+    /// Consecutive lines in one slice are two to this power.
+    block_bits: u32,
     slices: Divisor,
     /// Lines in one round over the slices.
     round: Divisor,
@@ -120,7 +120,7 @@ impl AddressMap {
             SliceHash::RoundRobin | SliceHash::Hashed => 1,
         };
         AddressMap {
-            block: Divisor::new(block),
+            block_bits: block.trailing_zeros(),
             slices: Divisor::new(slices),
             round: Divisor::new(block * slices),
             sharing: Divisor::new(sharing),
@@ -133,7 +133,7 @@ impl AddressMap {
     /// The slice to which a line belongs: with two partitions, its home.
     #[inline]
     pub fn home(&self, line: LineAddr) -> usize {
-        let block = self.block.divide(line.0).0;
+        let block = line.0 >> self.block_bits;
         let (round, slice) = self.slices.divide(block);
         let slice = match self.hash {
             SliceHash::RoundRobin => slice,
@@ -159,25 +159,35 @@ impl AddressMap {
     /// The line's number within its slice: without gaps, but among pairs that are drawn.
     #[inline]
     pub fn within_slice(&self, line: LineAddr) -> LineAddr {
-        let (block, within) = self.block.divide(line.0);
+        let within = line.0 & ((1 << self.block_bits) - 1);
         let block = match self.hash {
             SliceHash::Pairs { .. } => {
+                let block = line.0 >> self.block_bits;
                 let (chunk, part) = (block / Pairs::BLOCKS, block % Pairs::BLOCKS);
                 2 * self.pairs.place(chunk).1 + part / 2
             }
             SliceHash::RoundRobin | SliceHash::Hashed => self.round.quotient(line.0),
         };
-        LineAddr(block * self.block.get() + within)
+        LineAddr(block << self.block_bits | within)
     }
 
     /// The number within its channel of the line that slice `slice` numbers `local`: without gaps.
     #[inline]
     pub fn within_channel(&self, slice: usize, local: LineAddr) -> LineAddr {
-        let (sharing, slice) = (self.sharing.get(), slice as u64);
-        let part = slice - self.sharing.quotient(slice) * sharing;
-        let block = self.block.quotient(local.0);
+        self.place_of(self.part(slice), local)
+    }
+
+    /// The place of slice `slice` among those of its channel.
+    pub fn part(&self, slice: usize) -> u64 {
+        self.sharing.divide(slice as u64).1
+    }
+
+    /// As [`AddressMap::within_channel`], of a slice with this place in its channel.
+    #[inline]
+    pub fn place_of(&self, part: u64, local: LineAddr) -> LineAddr {
+        let block = local.0 >> self.block_bits;
         // Blocks of the others lie between those of the slice.
-        LineAddr(local.0 + (block * (sharing - 1) + part) * self.block.get())
+        LineAddr(local.0 + ((block * (self.sharing.get() - 1) + part) << self.block_bits))
     }
 }
 

@@ -177,6 +177,27 @@ impl<W: Copy, K> MshrFile<W, K> {
         (arrived, entry.waiting == NONE)
     }
 
+    /// As [`MshrFile::arrive`] and [`MshrFile::release`] of an entry with a single access, whose data has arrived: the entry is
+    /// then free. `None`, and nothing is changed, for any other.
+    #[inline]
+    pub fn release_single(&mut self, id: MshrId, has_data: impl Fn(&W) -> bool) -> Option<W> {
+        let entry = &mut self.entries[id.index()];
+        let place = entry.first;
+        if entry.last != place || entry.waiting != place {
+            return None;
+        }
+        let node = &mut self.pool[place as usize];
+        if !has_data(&node.waiter) {
+            return None;
+        }
+        (entry.first, entry.waiting) = (NONE, NONE);
+        node.next = self.unused;
+        self.unused = place;
+        self.outstanding -= 1;
+        self.free.push(id);
+        Some(node.waiter)
+    }
+
     /// Releases the oldest access of an entry, whose data has arrived. The second value is true when it
     /// was the last one: the entry is then free.
     #[inline]
@@ -251,6 +272,24 @@ mod tests {
         file.release(second);
         assert_eq!(file.allocate((), 'd'), Some(second));
         assert_eq!((file[first], file[second], file.size()), ('c', 'd', 2));
+    }
+
+    #[test]
+    fn a_single_access_is_released_at_once() {
+        let mut file = MshrFile::new(2, 2);
+        let [single, double] = ['a', 'b'].map(|waiter| file.allocate(waiter, ()).unwrap());
+        file.merge(double, 'c').unwrap();
+        assert_eq!(file.release_single(single, |_| false), None);
+        assert_eq!(file.release_single(double, |_| true), None);
+        assert_eq!((file.outstanding(), file.in_use()), (3, 2));
+        assert_eq!(file.release_single(single, |_| true), Some('a'));
+        assert_eq!((file.outstanding(), file.in_use()), (2, 1));
+        // Of the other one, both have their data; then it has one left that is no longer outstanding.
+        assert_eq!(file.arrive(double, |_| true), (2, true));
+        assert_eq!(file.release(double), ('b', false));
+        assert_eq!(file.release_single(double, |_| true), None);
+        assert_eq!(file.release(double), ('c', true));
+        assert_eq!(file.allocate('d', ()), Some(double));
     }
 
     #[test]

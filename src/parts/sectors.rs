@@ -81,7 +81,9 @@ impl SectorSet {
     /// How many there are.
     #[inline]
     pub fn count(self) -> u32 {
-        self.0.count_ones()
+        /// That of each set, in four bits.
+        const COUNTS: u64 = 0x4332_3221_3221_2110;
+        (COUNTS >> (4 * u32::from(self.0 % 16))) as u32 & 7
     }
 
     /// The first byte of the first one.
@@ -100,6 +102,12 @@ impl SectorSet {
     #[inline]
     pub fn with(self, other: Self) -> Self {
         SectorSet(self.0 | other.0)
+    }
+
+    /// Those of both.
+    #[inline]
+    pub fn within(self, other: Self) -> Self {
+        SectorSet(self.0 & other.0)
     }
 
     /// Those that are not in `other`.
@@ -173,16 +181,21 @@ impl Sectors {
         (0..self.count()).map(|number| self.of(number)).filter(touched).fold(0, |all, s| all | s)
     }
 
-    /// The numbers of the sectors that hold any of `bytes`.
+    /// The parts of 32 bytes of sector `number`, where a sector has no less.
     #[inline]
-    pub fn numbers(self, mut bytes: u128) -> impl Iterator<Item = usize> {
-        std::iter::from_fn(move || {
-            if bytes == 0 {
-                return None;
-            }
-            let number = self.of_offset(bytes.trailing_zeros());
-            bytes &= !self.of(number);
-            Some(number)
+    pub fn parts_of(self, number: usize) -> SectorSet {
+        let first = 0xf >> (4 - (self.sector >> 5));
+        SectorSet(first << ((number as u32) << (self.sector_bits - 5)))
+    }
+
+    /// All parts of 32 bytes of the sectors that have any of `parts`, where a sector has no less.
+    #[inline]
+    pub fn around_parts(self, parts: SectorSet) -> SectorSet {
+        SectorSet(match self.sector {
+            32 => parts.0,
+            64 => ((parts.0 | parts.0 >> 1) & 0b0101) * 0b11,
+            _ if parts.is_empty() => 0,
+            _ => 0b1111,
         })
     }
 }
@@ -197,7 +210,6 @@ mod tests {
         assert_eq!(sectors.count(), 4);
         assert_eq!(sectors.around(1 << 33), 0xffff_ffff << 32);
         assert_eq!(sectors.around(1 | 1 << 127), 0xffff_ffff | 0xffff_ffff << 96);
-        assert_eq!(sectors.numbers(1 << 31 | 1 << 64).collect::<Vec<_>>(), [0, 2]);
         assert_eq!(sectors.around(0), 0);
     }
 
@@ -213,6 +225,22 @@ mod tests {
         assert!(!low.meets(high) && low.with(high).meets(low));
         assert_eq!(low.with(high).without(low), high);
         assert_eq!([low, high].map(SectorSet::first_byte), [0, 96]);
+    }
+
+    #[test]
+    fn parts_are_those_of_the_bytes() {
+        for (line, sector) in [(128, 128), (128, 64), (128, 32), (64, 64), (64, 32), (32, 32)] {
+            let sectors = Sectors::new(line, sector);
+            for number in 0..sectors.count() {
+                assert_eq!(sectors.parts_of(number), SectorSet::of(sectors.of(number)));
+            }
+            for parts in (0..1 << (line / 32)).map(SectorSet::from_bits) {
+                let around = SectorSet::of(sectors.around(parts.bytes()));
+                assert_eq!(sectors.around_parts(parts), around);
+                assert_eq!(parts.count(), parts.bits().count_ones());
+                assert_eq!(parts.within(around), parts);
+            }
+        }
     }
 
     #[test]

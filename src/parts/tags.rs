@@ -54,11 +54,17 @@ pub struct TagArray {
     replacement: Replacement,
     /// An empty way holds [`NO_LINE`].
     lines: Box<[LineAddr]>,
+    /// By set, a byte of each way: the [`mark`] of its line, or any in an empty way. A set has so many words.
+    marks: Box<[u64]>,
+    mark_words: usize,
     /// The way with the least rank of its set makes room. [`EMPTY`], or an age, with [`SPARED`] or [`RESERVED`] added.
     ///
-    /// The age is the order of use (LRU) or of arrival (FIFO): a larger number is younger. The first is 1. With NRU, it is the
-    /// round of the set in which the line was last used, above [`ROUND`] bits in no order.
+    /// The age is the order of use (LRU) or of arrival (FIFO): a larger number is younger. With NRU, it is the
+    /// round of the set in which the line was last used, above [`ROUND`] bits in no order. The lowest bits of an age are
+    /// zero: as many as the number of a way among those of its set has.
     ranks: Box<[u64]>,
+    place_bits: u32,
+    /// Never set in an empty way.
     dirty: Box<[bool]>,
     clock: u64,
     /// With NRU, by set.
@@ -88,32 +94,37 @@ const SPARED: u64 = 1 << 62;
 /// The age in a rank.
 const AGE: u64 = SPARED - 1;
 
-/// Where `line` is among `lines`. Four are compared at a time: which of them it is cannot be foretold.
+/// A byte of a word each.
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHEST: u64 = ONES << 7;
+
+/// A byte that tells most lines from one another, whatever lies between them, eight times.
 #[inline]
-fn position(lines: &[LineAddr], line: LineAddr) -> Option<usize> {
-    let (fours, rest) = lines.as_chunks::<4>();
-    for (number, four) in fours.iter().enumerate() {
-        let equal = four.map(|other| u32::from(other == line));
-        let bits = equal[0] | equal[1] << 1 | equal[2] << 2 | equal[3] << 3;
-        if bits != 0 {
-            return Some(4 * number + bits.trailing_zeros() as usize);
-        }
-    }
-    let place = rest.iter().position(|&other| other == line)?;
-    Some(4 * fours.len() + place)
+fn marks_of(line: LineAddr) -> u64 {
+    (fibonacci(line.0) >> 24) * ONES
+}
+
+/// The less of two, of which nobody can tell beforehand which it is.
+#[inline]
+fn least_of(one: u64, other: u64) -> u64 {
+    select_unpredictable(one < other, one, other)
 }
 
 impl TagArray {
     /// An empty array of `sets` (a power of two) x `ways` lines.
     pub fn new(sets: usize, ways: usize, index: SetIndex, replacement: Replacement) -> Self {
         let lines = sets * ways;
+        let mark_words = ways.div_ceil(8);
         TagArray {
             ways,
             set_bits: sets.trailing_zeros(),
             index,
             replacement,
             lines: vec![NO_LINE; lines].into(),
+            marks: vec![0; sets * mark_words].into(),
+            mark_words,
             ranks: vec![EMPTY; lines].into(),
+            place_bits: ways.next_power_of_two().trailing_zeros(),
             dirty: vec![false; lines].into(),
             clock: 0,
             rounds: match replacement {
@@ -164,23 +175,40 @@ impl TagArray {
         way.index().wrapping_sub(first.index()) < self.ways
     }
 
+    /// The way of set `set` that holds `line`.
+    #[inline]
+    fn position(&self, set: usize, line: LineAddr) -> Option<Way> {
+        let (first, marks) = (set * self.ways, marks_of(line));
+        let words = set * self.mark_words..(set + 1) * self.mark_words;
+        for (number, word) in self.marks[words].iter().enumerate() {
+            // The lowest of these bits is that of a byte that is equal; those above it may be any.
+            let other = word ^ marks;
+            let mut equal = other.wrapping_sub(ONES) & !other & HIGHEST;
+            while equal != 0 {
+                let way = first + 8 * number + (equal.trailing_zeros() / 8) as usize;
+                // One past the set's last way holds none of its lines.
+                if self.lines.get(way) == Some(&line) {
+                    return Some(Way(way as u32));
+                }
+                equal &= equal - 1;
+            }
+        }
+        None
+    }
+
     /// Where `line` stands. Changes nothing.
     #[inline]
     pub fn lookup(&self, line: LineAddr) -> Lookup {
-        self.lookup_in(self.set_of(line) * self.ways, line)
+        self.lookup_in(self.set_of(line), line)
     }
 
-    /// The same, in the set whose ways begin with `first`.
+    /// The same, in set `set`.
     #[inline]
-    fn lookup_in(&self, first: usize, line: LineAddr) -> Lookup {
-        let Some(place) = position(&self.lines[first..first + self.ways], line) else {
-            return Lookup::Absent;
-        };
-        let way = Way((first + place) as u32);
-        if self.ranks[way.index()] >= RESERVED {
-            Lookup::Reserved(way)
-        } else {
-            Lookup::Present(way)
+    fn lookup_in(&self, set: usize, line: LineAddr) -> Lookup {
+        match self.position(set, line) {
+            None => Lookup::Absent,
+            Some(way) if self.ranks[way.index()] >= RESERVED => Lookup::Reserved(way),
+            Some(way) => Lookup::Present(way),
         }
     }
 
@@ -188,30 +216,39 @@ impl TagArray {
     /// Changes nothing.
     #[inline]
     pub fn victim(&self, line: LineAddr) -> Option<Way> {
-        self.victim_in(self.set_of(line) * self.ways)
+        self.victim_in(self.set_of(line))
     }
 
-    /// The same, in the set whose ways begin with `first`.
+    /// The same, in set `set`.
     #[inline]
-    fn victim_in(&self, first: usize) -> Option<Way> {
-        let (mut least, mut victim) = (RESERVED, 0);
-        for (place, &rank) in self.ranks[first..first + self.ways].iter().enumerate() {
-            // Which one is the least cannot be foretold.
-            let is_less = rank < least;
-            least = select_unpredictable(is_less, rank, least);
-            victim = select_unpredictable(is_less, place, victim);
+    fn victim_in(&self, set: usize) -> Option<Way> {
+        let first = set * self.ways;
+        // A rank with the place of its way in its lowest bits: of equal ones the first is the least.
+        let mut least = RESERVED;
+        let (fours, rest) = self.ranks[first..first + self.ways].as_chunks::<4>();
+        let mut place = 0;
+        for &[a, b, c, d] in fours {
+            let one = least_of(a | place, b | (place + 1));
+            let other = least_of(c | (place + 2), d | (place + 3));
+            least = least_of(least, least_of(one, other));
+            place += 4;
         }
-        (least != RESERVED).then_some(Way((first + victim) as u32))
+        for &rank in rest {
+            least = least_of(least, rank | place);
+            place += 1;
+        }
+        let place = least & ((1 << self.place_bits) - 1);
+        (least < RESERVED).then_some(Way((first + place as usize) as u32))
     }
 
     /// What [`TagArray::lookup`] and [`TagArray::victim`] tell, in one.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Place {
-        let first = self.set_of(line) * self.ways;
-        match self.lookup_in(first, line) {
+        let set = self.set_of(line);
+        match self.lookup_in(set, line) {
             Lookup::Present(way) => Place::Present(way),
             Lookup::Reserved(way) => Place::Reserved(way),
-            Lookup::Absent => Place::Absent(self.victim_in(first)),
+            Lookup::Absent => Place::Absent(self.victim_in(set)),
         }
     }
 
@@ -238,7 +275,7 @@ impl TagArray {
     /// True when `way` holds bytes that memory lacks.
     #[inline]
     pub fn is_dirty(&self, way: Way) -> bool {
-        self.ranks[way.index()] != EMPTY && self.dirty[way.index()]
+        self.dirty[way.index()]
     }
 
     /// Notes whether `way` holds bytes that memory lacks.
@@ -289,13 +326,13 @@ impl TagArray {
         self.clock += 1;
         match self.replacement {
             Replacement::Nru => self.round(way),
-            _ => self.clock,
+            _ => self.clock << self.place_bits,
         }
     }
 
     /// The age of a line that is used, with NRU.
     fn round(&mut self, way: Way) -> u64 {
-        let before = self.age_of(way) >> ROUND;
+        let before = self.age_of(way) >> self.place_bits >> ROUND;
         let round = &mut self.rounds[way.index() / self.ways];
         if before != round.number {
             round.used += 1;
@@ -303,25 +340,39 @@ impl TagArray {
                 *round = Round { number: round.number + 1, used: 1 };
             }
         }
-        round.number << ROUND | fibonacci(self.clock)
+        (round.number << ROUND | fibonacci(self.clock)) << self.place_bits
     }
 
     /// Gives `way` to `line`, whose fill is on its way. A line already there keeps its dirty mark.
     #[inline]
     pub fn reserve(&mut self, way: Way, line: LineAddr) {
         let index = way.index();
-        let rank = self.ranks[index];
-        if rank == EMPTY || rank >= RESERVED || self.lines[index] != line {
+        if self.lines[index] != line {
+            self.put(way, line);
+        } else if self.ranks[index] >= RESERVED {
             self.dirty[index] = false;
         }
-        self.lines[index] = line;
         self.ranks[index] = RESERVED | self.next_age(way);
     }
 
-    /// Gives `way` to `line`, present at once.
+    /// Another line goes to `way`.
+    #[inline]
+    fn put(&mut self, way: Way, line: LineAddr) {
+        let index = way.index();
+        (self.lines[index], self.dirty[index]) = (line, false);
+        let set = self.set_of(line);
+        let place = index - set * self.ways;
+        let word = &mut self.marks[set * self.mark_words + place / 8];
+        let byte = 0xff << (place % 8 * 8);
+        *word = *word & !byte | marks_of(line) & byte;
+    }
+
+    /// Gives `way` to `line`, which is not there, present at once.
+    #[inline]
     pub fn insert(&mut self, way: Way, line: LineAddr) {
-        self.reserve(way, line);
-        self.fill(way);
+        debug_assert_ne!(self.lines[way.index()], line, "the line is there");
+        self.put(way, line);
+        self.ranks[way.index()] = self.next_age(way);
     }
 
     /// The reserved line has arrived.
@@ -350,7 +401,7 @@ impl TagArray {
         if self.replacement == Replacement::Nru {
             let age = self.age_of(way);
             let round = &mut self.rounds[index / self.ways];
-            round.used -= usize::from(age >> ROUND == round.number);
+            round.used -= usize::from(age >> self.place_bits >> ROUND == round.number);
         }
         (self.lines[index], self.ranks[index]) = (NO_LINE, EMPTY);
         self.dirty[index] = false;
@@ -362,6 +413,7 @@ impl TagArray {
         assert!(!self.ranks.iter().any(is_reserved), "invalidation with a fill on its way");
         self.lines.fill(NO_LINE);
         self.ranks.fill(EMPTY);
+        self.dirty.fill(false);
         if self.replacement == Replacement::Nru {
             self.rounds.iter_mut().for_each(|round| round.used = 0);
         }

@@ -403,15 +403,18 @@ impl Partition {
     #[inline(never)]
     fn tick_slice_ahead(&mut self, part: usize, now: Cycle, core: Cycle) {
         let station = &mut self.stations[part];
-        station.bring(now);
-        if station.slice.tick_plain(now, core) {
+        station.slice.free_places(now);
+        let has_released = station.bring_and_release(now);
+        if station.slice.tick_plain(now, core, has_released) {
             self.left.push((part, core));
         }
-        let told = station.tell_replies(&self.clocks.l2);
-        if told > 0 {
-            self.unanswered -= told;
+        if station.slice.reply_ready() != Cycle::NEVER {
+            self.unanswered -= station.tell_replies(&self.clocks.l2);
             self.departed |= 1 << part;
-            self.note_blocked(part);
+            // As long as all is certain, nothing is in doubt.
+            if !station.slice.exit().is_certain() || self.blocked >> part & 1 == 1 {
+                self.note_blocked(part);
+            }
         }
         let more = self.ask_dram(part, now, core);
         let station = &mut self.stations[part];

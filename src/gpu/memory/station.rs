@@ -75,6 +75,20 @@ impl Station {
         }
     }
 
+    /// As [`Station::bring`], where the network is told of replies ahead of their time; true when a request was released.
+    #[inline]
+    pub fn bring_and_release(&mut self, tick: Cycle) -> bool {
+        let mut has_released = false;
+        while let Some(Brought { slot, piece, started, comes }) = self.data.pop(tick) {
+            if has_released {
+                self.slice.fill(tick, comes, slot, piece, started);
+            } else {
+                has_released = self.slice.fill_and_release(tick, comes, slot, piece, started);
+            }
+        }
+        has_released
+    }
+
     /// Gives the slice what has come from the other one by L2 cycle `tick`, which is in core cycle `core`.
     pub fn bring_from_home(&mut self, tick: Cycle, core: Cycle) {
         while let Some(Brought { slot, piece, started, .. }) = self.brought.pop(tick) {
