@@ -133,7 +133,8 @@ impl L1 {
             Place::Reserved(way) => return self.join(now, access, way, wanted),
             // Its missing sectors are fetched around those that are here.
             Place::Present(way) => (way, true),
-            Place::Absent(way) => (way.ok_or(Refusal::NoCacheLine)?, false),
+            Place::Absent(way) => (way, false),
+            Place::NoRoom => return Err(Refusal::NoCacheLine),
         };
         if self.mshrs.is_full() {
             return Err(Refusal::NoMshrLine);

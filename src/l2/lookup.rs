@@ -35,6 +35,7 @@ impl Slice {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn read(
         &mut self,
         now: Cycle,
@@ -61,8 +62,8 @@ impl Slice {
                 self.room_for_fetch(line, fetched, 0)?;
                 (way, fetched)
             }
+            Place::NoRoom => return Err(Refusal::NoCacheLine),
             Place::Absent(way) => {
-                let way = way.ok_or(Refusal::NoCacheLine)?;
                 self.can_spare(line)?;
                 let is_dirty = self.tags.is_dirty(way);
                 let fetched = self.sectors_around(wanted);
@@ -228,7 +229,8 @@ impl Slice {
         }
         let (way, is_there) = match self.tags.find(line) {
             Place::Present(way) | Place::Reserved(way) => (way, true),
-            Place::Absent(way) => (way.ok_or(Refusal::NoCacheLine)?, false),
+            Place::Absent(way) => (way, false),
+            Place::NoRoom => return Err(Refusal::NoCacheLine),
         };
         // One more dirty way in the set, and perhaps one too many.
         let is_dirty = self.tags.is_dirty(way);

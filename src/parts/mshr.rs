@@ -93,7 +93,7 @@ impl<W: Copy, K> MshrFile<W, K> {
     }
 
     /// Takes an entry for a new line, keeps something of it and records its first access; `None` when none is free.
-    #[inline]
+    #[inline(always)]
     pub fn allocate(&mut self, waiter: W, kept: K) -> Option<MshrId> {
         if self.is_full() {
             return None;

@@ -41,8 +41,10 @@ pub enum Place {
     Present(Way),
     /// Reserved for a fill that is on its way.
     Reserved(Way),
-    /// Neither; this way would make room for it, and none does when every way of its set is reserved.
-    Absent(Option<Way>),
+    /// Neither; this way would make room for it.
+    Absent(Way),
+    /// Neither, and every way of its set is reserved.
+    NoRoom,
 }
 
 /// Tags, states and replacement order; no data.
@@ -57,15 +59,16 @@ pub struct TagArray {
     /// By set, a byte of each way: the [`mark`] of its line, or any in an empty way. A set has so many words.
     marks: Box<[u64]>,
     mark_words: usize,
-    /// The way with the least rank of its set makes room. [`EMPTY`], or an age, with [`SPARED`] or [`RESERVED`] added.
+    /// The way with the least rank of its set makes room. [`EMPTY`], or an age, with [`SPARED`] or [`RESERVED`] added, and
+    /// with `dirty` where it holds bytes that memory lacks.
     ///
     /// The age is the order of use (LRU) or of arrival (FIFO): a larger number is younger. With NRU, it is the
-    /// round of the set in which the line was last used, above [`ROUND`] bits in no order. The lowest bits of an age are
-    /// zero: as many as the number of a way among those of its set has.
+    /// round of the set in which the line was last used, above [`ROUND`] bits in no order. Below an age are the bit of
+    /// `dirty` and zeros: as many as the number of a way among those of its set has bits.
     ranks: Box<[u64]>,
-    place_bits: u32,
-    /// Never set in an empty way.
-    dirty: Box<[bool]>,
+    age_bits: u32,
+    /// A bit.
+    dirty: u64,
     clock: u64,
     /// With NRU, by set.
     rounds: Box<[Round]>,
@@ -124,8 +127,8 @@ impl TagArray {
             marks: vec![0; sets * mark_words].into(),
             mark_words,
             ranks: vec![EMPTY; lines].into(),
-            place_bits: ways.next_power_of_two().trailing_zeros(),
-            dirty: vec![false; lines].into(),
+            age_bits: ways.next_power_of_two().trailing_zeros() + 1,
+            dirty: ways.next_power_of_two() as u64,
             clock: 0,
             rounds: match replacement {
                 Replacement::Nru => vec![Round { number: 1, used: 0 }; sets].into(),
@@ -237,18 +240,18 @@ impl TagArray {
             least = least_of(least, rank | place);
             place += 1;
         }
-        let place = least & ((1 << self.place_bits) - 1);
+        let place = least & (self.dirty - 1);
         (least < RESERVED).then_some(Way((first + place as usize) as u32))
     }
 
     /// What [`TagArray::lookup`] and [`TagArray::victim`] tell, in one.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, line: LineAddr) -> Place {
         let set = self.set_of(line);
         match self.lookup_in(set, line) {
             Lookup::Present(way) => Place::Present(way),
             Lookup::Reserved(way) => Place::Reserved(way),
-            Lookup::Absent => Place::Absent(self.victim_in(set)),
+            Lookup::Absent => self.victim_in(set).map_or(Place::NoRoom, Place::Absent),
         }
     }
 
@@ -275,14 +278,18 @@ impl TagArray {
     /// True when `way` holds bytes that memory lacks.
     #[inline]
     pub fn is_dirty(&self, way: Way) -> bool {
-        self.dirty[way.index()]
+        self.ranks[way.index()] & self.dirty != 0
     }
 
     /// Notes whether `way` holds bytes that memory lacks.
     #[inline]
     pub fn set_dirty(&mut self, way: Way, dirty: bool) {
-        self.dirty[way.index()] = dirty;
-        self.rank(way);
+        let rank = &mut self.ranks[way.index()];
+        debug_assert!(*rank != EMPTY, "an empty way holds nothing");
+        *rank = *rank & !self.dirty | if dirty { self.dirty } else { 0 };
+        if *rank < RESERVED {
+            self.spare(way);
+        }
     }
 
     /// The oldest dirty way of the set of `line`, where `most` or more are dirty.
@@ -303,14 +310,12 @@ impl TagArray {
         oldest.filter(|_| count >= most).map(|(_, way)| way)
     }
 
-    /// Ranks a way anew that is present.
+    /// Ranks a way anew that is present, where those are spared that are dirty.
     #[inline]
-    fn rank(&mut self, way: Way) {
-        let rank = self.ranks[way.index()];
-        if rank != EMPTY && rank < RESERVED {
-            let is_spared =
-                self.replacement == Replacement::LruCleanFirst && self.dirty[way.index()];
-            self.ranks[way.index()] = rank & AGE | if is_spared { SPARED } else { 0 };
+    fn spare(&mut self, way: Way) {
+        if self.replacement == Replacement::LruCleanFirst {
+            let rank = &mut self.ranks[way.index()];
+            *rank = *rank & !SPARED | if *rank & self.dirty != 0 { SPARED } else { 0 };
         }
     }
 
@@ -326,13 +331,13 @@ impl TagArray {
         self.clock += 1;
         match self.replacement {
             Replacement::Nru => self.round(way),
-            _ => self.clock << self.place_bits,
+            _ => self.clock << self.age_bits,
         }
     }
 
     /// The age of a line that is used, with NRU.
     fn round(&mut self, way: Way) -> u64 {
-        let before = self.age_of(way) >> self.place_bits >> ROUND;
+        let before = self.age_of(way) >> self.age_bits >> ROUND;
         let round = &mut self.rounds[way.index() / self.ways];
         if before != round.number {
             round.used += 1;
@@ -340,26 +345,27 @@ impl TagArray {
                 *round = Round { number: round.number + 1, used: 1 };
             }
         }
-        (round.number << ROUND | fibonacci(self.clock)) << self.place_bits
+        (round.number << ROUND | fibonacci(self.clock)) << self.age_bits
     }
 
     /// Gives `way` to `line`, whose fill is on its way. A line already there keeps its dirty mark.
     #[inline]
     pub fn reserve(&mut self, way: Way, line: LineAddr) {
         let index = way.index();
+        let mut dirty = 0;
         if self.lines[index] != line {
             self.put(way, line);
-        } else if self.ranks[index] >= RESERVED {
-            self.dirty[index] = false;
+        } else if self.ranks[index] < RESERVED {
+            dirty = self.ranks[index] & self.dirty;
         }
-        self.ranks[index] = RESERVED | self.next_age(way);
+        self.ranks[index] = RESERVED | self.next_age(way) | dirty;
     }
 
     /// Another line goes to `way`.
     #[inline]
     fn put(&mut self, way: Way, line: LineAddr) {
         let index = way.index();
-        (self.lines[index], self.dirty[index]) = (line, false);
+        self.lines[index] = line;
         let set = self.set_of(line);
         let place = index - set * self.ways;
         let word = &mut self.marks[set * self.mark_words + place / 8];
@@ -381,7 +387,7 @@ impl TagArray {
         let index = way.index();
         debug_assert!(self.ranks[index] >= RESERVED, "a fill for no reservation");
         self.ranks[index] &= AGE;
-        self.rank(way);
+        self.spare(way);
     }
 
     /// Notes a use of a line that is present or on its way.
@@ -390,7 +396,7 @@ impl TagArray {
         if self.replacement != Replacement::Fifo {
             let age = self.next_age(way);
             let rank = &mut self.ranks[way.index()];
-            *rank = *rank & !AGE | age;
+            *rank = *rank & (!AGE | self.dirty) | age;
         }
     }
 
@@ -401,10 +407,9 @@ impl TagArray {
         if self.replacement == Replacement::Nru {
             let age = self.age_of(way);
             let round = &mut self.rounds[index / self.ways];
-            round.used -= usize::from(age >> self.place_bits >> ROUND == round.number);
+            round.used -= usize::from(age >> self.age_bits >> ROUND == round.number);
         }
         (self.lines[index], self.ranks[index]) = (NO_LINE, EMPTY);
-        self.dirty[index] = false;
     }
 
     /// Drops every line. No fill may be on its way.
@@ -413,7 +418,6 @@ impl TagArray {
         assert!(!self.ranks.iter().any(is_reserved), "invalidation with a fill on its way");
         self.lines.fill(NO_LINE);
         self.ranks.fill(EMPTY);
-        self.dirty.fill(false);
         if self.replacement == Replacement::Nru {
             self.rounds.iter_mut().for_each(|round| round.used = 0);
         }
@@ -500,7 +504,7 @@ mod tests {
     #[test]
     fn one_look_tells_what_two_do() {
         let mut tags = two_ways(Replacement::Lru);
-        assert_eq!(tags.find(LineAddr(4)), Place::Absent(tags.victim(LineAddr(4))));
+        assert_eq!(tags.find(LineAddr(4)), Place::Absent(tags.victim(LineAddr(4)).unwrap()));
         let first = insert(&mut tags, 0);
         assert_eq!(tags.find(LineAddr(0)), Place::Present(first));
         let second = tags.victim(LineAddr(4)).unwrap();
@@ -508,13 +512,10 @@ mod tests {
         assert_eq!(tags.find(LineAddr(4)), Place::Reserved(second));
         assert_eq!(
             (tags.find(LineAddr(8)), tags.has_room(LineAddr(8))),
-            (Place::Absent(Some(first)), true)
+            (Place::Absent(first), true)
         );
         tags.reserve(first, LineAddr(8));
-        assert_eq!(
-            (tags.find(LineAddr(12)), tags.has_room(LineAddr(12))),
-            (Place::Absent(None), false)
-        );
+        assert_eq!((tags.find(LineAddr(12)), tags.has_room(LineAddr(12))), (Place::NoRoom, false));
     }
 
     #[test]

@@ -298,20 +298,23 @@ impl Partition {
             if self.is_paired {
                 self.bring_data(tick);
             }
-            // What one does may make others due, which hasten what is due next.
             (self.l2_due, self.l2_core) = (Cycle::NEVER, Cycle::NEVER);
+            let mut next = Cycle::NEVER;
             for part in 0..self.stations.len() {
                 let Station { due, asks, .. } = self.stations[part];
-                if due <= tick {
+                let mut look = due.min(asks);
+                if look <= tick {
                     match self.tells_ahead {
+                        _ if due > tick => self.ask_again(part, tick, core),
                         true => self.tick_slice_ahead(part, tick, core),
                         false => self.tick_slice(part, tick, core),
                     }
-                } else if asks <= tick {
-                    self.ask_again(part, tick, core);
+                    look = self.stations[part].next_look();
                 }
-                self.hasten(self.stations[part].next_look());
+                next = next.min(look);
             }
+            // What one does may have made another one due that was looked at before.
+            self.hasten(next);
         }
     }
 
