@@ -156,7 +156,10 @@ impl L1 {
         let outstanding = Outstanding { way, missing };
         let entry = self.mshrs.allocate(waiting, outstanding).expect("an entry is free");
         self.entry_of_way[way.index()] = entry;
-        self.tags.reserve(way, access.line);
+        match is_here {
+            true => self.tags.reserve(way, access.line),
+            false => self.tags.replace(way, access.line),
+        }
         self.count_sectors(sectors, missing);
         self.stats.load_misses += 1;
         self.send(now, access, fetched, RequestKind::Fetch, entry.0);

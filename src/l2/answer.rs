@@ -26,35 +26,19 @@ impl Slice {
         if last {
             self.go_on_with_entry(now);
         }
-        self.answer(now, waiting, data);
-    }
-
-    /// Answers a request whose last data is this.
-    #[inline]
-    fn answer(&mut self, now: Cycle, waiting: Waiting, data: Data) {
-        let Waiting { reply, fetched } = waiting;
-        let merged = !fetched.meets(data.sectors);
-        let looked_up = reply.stamps.request.looked_up;
-        let stamps = &mut self.send(now, reply).stamps;
-        stamps.dram_started = if merged { looked_up } else { data.dram_started };
-        stamps.filled = data.filled;
-        stamps.merged_at_l2 = merged;
+        waiting.stamp(&mut self.send(now, &waiting.reply).stamps, data);
     }
 
     /// Answers a request.
     #[inline]
     pub(super) fn reply(&mut self, now: Cycle, request: &Request) {
-        self.send(now, request.reply());
+        self.send(now, &request.reply());
     }
 
     /// Sends a reply, whose data has been found at `now`, and gives it where it waits.
     #[inline]
-    fn send(&mut self, now: Cycle, reply: Reply) -> &mut Reply {
-        let mut ready = now + self.data_latency;
-        if self.sector_latency > 0 {
-            let further_sectors = u64::from(reply.sectors.count()).saturating_sub(1);
-            ready += further_sectors * self.sector_latency;
-        }
+    fn send(&mut self, now: Cycle, reply: &Reply) -> &mut Reply {
+        let ready = ready(now, reply, self.data_latency, self.sector_latency);
         self.replies.push(ready, reply)
     }
 
@@ -82,12 +66,13 @@ impl Slice {
         // As the tick would do that follows. Nothing else looks at this before.
         if self.releasing.is_empty()
             && !self.replies.is_full()
-            && let missing = self.mshrs[entry].missing
-            && let Some(waiting) =
-                self.mshrs.release_single(entry, |waiting| !waiting.reply.sectors.meets(missing))
+            && let Some(waiting) = self.mshrs.single(entry)
+            && !waiting.reply.sectors.meets(self.mshrs[entry].missing)
         {
             self.go_on_with_entry(now);
-            self.answer(now, waiting, data);
+            let waiting = self.mshrs.release_single(entry);
+            let ready = ready(now, &waiting.reply, self.data_latency, self.sector_latency);
+            waiting.stamp(&mut self.replies.push(ready, &waiting.reply).stamps, data);
             return true;
         }
         self.give(now, entry, data);
@@ -106,16 +91,18 @@ impl Slice {
     ) -> Option<Data> {
         let fetch = &mut self.mshrs[entry];
         let number = self.sectors.of_offset(u32::from(piece) * self.fetch_bytes);
-        let sector = &mut fetch.sectors[number];
-        let is_first = sector.left == self.pieces;
-        let started = Stamp::from(dram_started);
-        sector.started = if is_first { started } else { sector.started.earlier(started) };
-        sector.left -= 1;
-        if sector.left > 0 {
-            return None;
+        let mut started = Stamp::from(dram_started);
+        if self.pieces > 1 {
+            let (left, first) = (&mut fetch.left[number], &mut fetch.started[number]);
+            if *left < self.pieces {
+                started = first.earlier(started);
+            }
+            (*first, *left) = (started, *left - 1);
+            if *left > 0 {
+                return None;
+            }
+            *left = self.pieces;
         }
-        sector.left = self.pieces;
-        let dram_started = sector.started;
         let sectors = self.sectors.parts_of(number);
         fetch.missing = fetch.missing.without(sectors);
         let (missing, way) = (fetch.missing, fetch.way);
@@ -126,7 +113,7 @@ impl Slice {
             }
         }
         self.go_on_with(now, way);
-        Some(Data { sectors, dram_started, filled: core.into() })
+        Some(Data { sectors, dram_started: started, filled: core.into() })
     }
 
     /// Gives data to the requests that wait for it, which are then to be released.
@@ -139,4 +126,14 @@ impl Slice {
             self.releasing.push(now, Arrival { entry, requests, data });
         }
     }
+}
+
+/// When a reply can leave whose data has been found at `now`.
+#[inline]
+fn ready(now: Cycle, reply: &Reply, data_latency: u64, sector_latency: u64) -> Cycle {
+    let ready = now + data_latency;
+    if sector_latency == 0 {
+        return ready;
+    }
+    ready + u64::from(reply.sectors.count()).saturating_sub(1) * sector_latency
 }

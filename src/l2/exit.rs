@@ -103,14 +103,14 @@ impl Exit {
 
     /// Takes a reply in whose data is there from cycle `ready` on.
     #[inline]
-    pub(super) fn push(&mut self, ready: Cycle, reply: Reply) -> &mut Reply {
+    pub(super) fn push(&mut self, ready: Cycle, reply: &Reply) -> &mut Reply {
         assert!(!self.is_full(), "a reply was pushed without a place for it");
         self.held += 1;
         if self.next == self.departures.len() {
             self.ready = ready;
         }
         let last = self.departures.len();
-        let departure = Departure { reply, ready, is_uncertain: false, shares_port: false };
+        let departure = Departure { reply: *reply, ready, is_uncertain: false, shares_port: false };
         self.departures.push(departure);
         &mut self.departures[last].reply
     }
@@ -155,29 +155,28 @@ impl Exit {
         self.ahead == 0
     }
 
-    /// Tells of the oldest reply, whether or not its data is there; there is one. It leaves from cycle `from` on, as soon as
-    /// its data is there, one a cycle: gives the cycle.
+    /// Tells of all replies, whether or not their data is there, and gives their number. `room_from` gives from which cycle on
+    /// there is room for the next one, as far as that is known: it leaves then, as soon as its data is there, one a cycle.
     #[inline]
-    pub fn tell_certain(&mut self, from: Cycle) -> Cycle {
-        let departure = &mut self.departures[self.next];
-        let at = departure.ready.max(self.free_from).max(from);
-        departure.ready = at;
-        self.leaving.push(at, ());
-        self.free_from = at + 1;
-        self.pass();
-        at
-    }
-
-    /// Tells of the oldest reply, whether or not its data is there; there is one. When it leaves is not known; gives when its
-    /// data is there.
-    #[inline]
-    pub fn tell_uncertain(&mut self) -> Cycle {
-        let departure = &mut self.departures[self.next];
-        departure.is_uncertain = true;
-        let ready = departure.ready;
-        self.ahead += 1;
-        self.pass();
-        ready
+    pub fn tell(&mut self, mut room_from: impl FnMut() -> Option<Cycle>) -> usize {
+        let told = self.departures.len() - self.next;
+        for departure in &mut self.departures[self.next..] {
+            match if self.ahead == 0 { room_from() } else { None } {
+                Some(from) => {
+                    let at = departure.ready.max(self.free_from).max(from);
+                    departure.ready = at;
+                    self.leaving.push(at, ());
+                    self.free_from = at + 1;
+                }
+                None => {
+                    departure.is_uncertain = true;
+                    self.ahead += 1;
+                }
+            }
+        }
+        self.next += told;
+        self.ready = Cycle::NEVER;
+        told
     }
 
     /// What was told, all of it, to be taken.
@@ -206,10 +205,10 @@ mod tests {
     #[test]
     fn a_reply_taken_ahead_keeps_its_place_until_it_has_left() {
         let mut exit = Exit::new(2);
-        exit.push(Cycle(5), Reply::default());
-        exit.push(Cycle(5), Reply::default());
+        exit.push(Cycle(5), &Reply::default());
+        assert_eq!((exit.tell(|| Some(Cycle(0))), exit.departures[0].ready), (1, Cycle(5)));
+        exit.push(Cycle(5), &Reply::default());
         assert!(!exit.is_in_doubt(1));
-        assert_eq!(exit.tell_certain(Cycle(0)), Cycle(5));
         assert!(!exit.free_places(Cycle(5)));
         assert!(exit.is_full() && !exit.is_in_doubt(1));
         assert_eq!(exit.free_from(Cycle(4)), Cycle(6));
@@ -221,8 +220,8 @@ mod tests {
     fn an_exit_is_in_doubt_until_it_hears_when_a_reply_left() {
         let mut exit = Exit::new(2);
         for _ in 0..2 {
-            exit.push(Cycle(5), Reply::default());
-            assert_eq!(exit.tell_uncertain(), Cycle(5));
+            exit.push(Cycle(5), &Reply::default());
+            assert_eq!(exit.tell(|| None), 1);
         }
         assert!(!exit.is_certain() && exit.is_in_doubt(1) && !exit.is_in_doubt(0));
         assert_eq!(exit.free_from(Cycle(4)), Cycle::NEVER);
@@ -232,8 +231,8 @@ mod tests {
         assert!(exit.is_in_doubt(2) && !exit.is_in_doubt(1));
         assert!(!exit.note_leave(Cycle(9)));
         assert!(exit.is_certain());
-        exit.push(Cycle(8), Reply::default());
+        exit.push(Cycle(8), &Reply::default());
         // One a cycle.
-        assert_eq!(exit.tell_certain(Cycle(0)), Cycle(10));
+        assert_eq!((exit.tell(|| Some(Cycle(0))), exit.departures[2].ready), (1, Cycle(10)));
     }
 }

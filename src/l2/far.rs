@@ -208,7 +208,7 @@ impl Slice {
             return;
         }
         let reply = self.far.returning.take();
-        self.replies.push(now + self.data_latency, reply);
+        self.replies.push(now + self.data_latency, &reply);
         self.far.away -= 1;
         self.go_on(now);
     }

@@ -43,7 +43,7 @@ impl Slice {
         request: &Request,
     ) -> Result<(), Refusal> {
         let wanted = request.bytes;
-        let (way, fetched) = match self.tags.find(line) {
+        let (way, is_there, fetched) = match self.tags.find(line) {
             Place::Present(way) | Place::Reserved(way) if self.valid.of(way) & wanted == wanted => {
                 if self.replies.is_full() {
                     return Err(Refusal::ReplyQueue);
@@ -60,7 +60,7 @@ impl Slice {
                 self.can_spare(line)?;
                 let fetched = self.sectors_around(wanted & !self.valid.of(way));
                 self.room_for_fetch(line, fetched, 0)?;
-                (way, fetched)
+                (way, true, fetched)
             }
             Place::NoRoom => return Err(Refusal::NoCacheLine),
             Place::Absent(way) => {
@@ -72,13 +72,17 @@ impl Slice {
                     self.write_back(now, way);
                 }
                 self.valid.clear(way);
-                (way, fetched)
+                (way, false, fetched)
             }
         };
         let waiting = Waiting { reply: request.reply(), fetched };
         let fetch = Fetch::new(Some(way), fetched, self.pieces);
         let entry = self.mshrs.allocate(waiting, fetch).expect("an entry is free");
-        self.tags.reserve(way, line);
+        if is_there {
+            self.tags.reserve(way, line);
+        } else {
+            self.tags.replace(way, line);
+        }
         self.entry_of_way[way.index()] = entry;
         self.modify(way, request);
         self.fetch(now, line, entry, fetched);

@@ -31,7 +31,7 @@ pub struct Slice {
     /// Parts of 32 bytes in a fetch request are two to this power.
     pub(super) part_bits: u32,
     /// Fetch requests of one sector.
-    pub(super) pieces: u32,
+    pub(super) pieces: u8,
     tag_latency: u64,
     distances: Distances,
     pub(super) data_latency: u64,
@@ -75,7 +75,8 @@ impl Slice {
     pub fn new(machine: &Machine, number: usize) -> Self {
         let config = &machine.l2;
         let tags =
-            TagArray::new(config.sets.size(), config.ways.size(), config.index, config.replacement);
+            TagArray::new(config.sets.size(), config.ways.size(), config.index, config.replacement)
+                .ordered();
         let entries = config.mshr_entries.size();
         let line = config.line.get();
         let sectors = Sectors::new(line, config.sector.get());
@@ -91,7 +92,7 @@ impl Slice {
             burst_bytes: machine.dram.burst_bytes(),
             fetch_bytes: config.fetch.get(),
             part_bits: config.fetch.get().trailing_zeros() - 5,
-            pieces: sectors.bytes() / config.fetch.get(),
+            pieces: (sectors.bytes() / config.fetch.get()) as u8,
             tag_latency: config.tag_latency.cycles(),
             distances: Distances::new(machine, number),
             data_latency: config.data_latency.cycles(),

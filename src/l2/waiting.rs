@@ -1,6 +1,6 @@
 //! What waits in a slice: refused requests, requests for data, and data for its requests.
 
-use crate::parts::{MshrId, Reply, SectorSet, Stamp, Way};
+use crate::parts::{MshrId, Reply, SectorSet, Stamp, Stamps, Way};
 
 /// Why a request was refused this cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,18 @@ pub(super) struct Waiting {
     pub fetched: SectorSet,
 }
 
+impl Waiting {
+    /// Stamps its reply, whose last data is this.
+    #[inline]
+    pub fn stamp(&self, stamps: &mut Stamps, data: Data) {
+        let merged = !self.fetched.meets(data.sectors);
+        let looked_up = self.reply.stamps.request.looked_up;
+        stamps.dram_started = if merged { looked_up } else { data.dram_started };
+        stamps.filled = data.filled;
+        stamps.merged_at_l2 = merged;
+    }
+}
+
 /// What an entry still waits for: the sectors of a line that are on their way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fetch {
@@ -28,25 +40,18 @@ pub(super) struct Fetch {
     pub way: Option<Way>,
     /// Which they are.
     pub missing: SectorSet,
-    pub sectors: [SectorFetch; 4],
+    /// Requests for each of which the data has not arrived; all of a sector's while none is under way.
+    pub left: [u8; 4],
+    /// When the DRAM began with the first of them, once data of one has arrived.
+    pub started: [Stamp; 4],
 }
 
 impl Fetch {
     /// Of sectors that come in so many pieces each.
     #[inline]
-    pub fn new(way: Option<Way>, missing: SectorSet, pieces: u32) -> Self {
-        let sector = SectorFetch { left: pieces, started: Stamp::default() };
-        Fetch { way, missing, sectors: [sector; 4] }
+    pub fn new(way: Option<Way>, missing: SectorSet, pieces: u8) -> Self {
+        Fetch { way, missing, left: [pieces; 4], started: [Stamp::default(); 4] }
     }
-}
-
-/// The requests that fetch one sector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SectorFetch {
-    /// Those whose data has not arrived; all of them while none is under way.
-    pub left: u32,
-    /// When the DRAM began with the first of them, once data of one has arrived.
-    pub started: Stamp,
 }
 
 /// A sector that has arrived.

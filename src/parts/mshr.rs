@@ -83,6 +83,7 @@ impl<W: Copy, K> MshrFile<W, K> {
     }
 
     /// Entries in use.
+    #[inline]
     pub fn in_use(&self) -> usize {
         self.entries.len() - self.free.len()
     }
@@ -177,25 +178,27 @@ impl<W: Copy, K> MshrFile<W, K> {
         (arrived, entry.waiting == NONE)
     }
 
-    /// As [`MshrFile::arrive`] and [`MshrFile::release`] of an entry with a single access, whose data has arrived: the entry is
-    /// then free. `None`, and nothing is changed, for any other.
+    /// Whether a single access waits for an entry's data, and nothing else of the entry's is left to be released.
     #[inline]
-    pub fn release_single(&mut self, id: MshrId, has_data: impl Fn(&W) -> bool) -> Option<W> {
+    pub fn single(&self, id: MshrId) -> Option<&W> {
+        let entry = &self.entries[id.index()];
+        let is_single = entry.first == entry.last && entry.first == entry.waiting;
+        is_single.then(|| &self.pool[entry.first as usize].waiter)
+    }
+
+    /// As [`MshrFile::arrive`] and [`MshrFile::release`] of an entry with a [single](MshrFile::single) access, whose data has
+    /// arrived: the entry is then free.
+    #[inline]
+    pub fn release_single(&mut self, id: MshrId) -> &W {
         let entry = &mut self.entries[id.index()];
-        let place = entry.first;
-        if entry.last != place || entry.waiting != place {
-            return None;
-        }
+        let place = std::mem::replace(&mut entry.first, NONE);
+        entry.waiting = NONE;
         let node = &mut self.pool[place as usize];
-        if !has_data(&node.waiter) {
-            return None;
-        }
-        (entry.first, entry.waiting) = (NONE, NONE);
         node.next = self.unused;
         self.unused = place;
         self.outstanding -= 1;
         self.free.push(id);
-        Some(node.waiter)
+        &node.waiter
     }
 
     /// Releases the oldest access of an entry, whose data has arrived. The second value is true when it
@@ -279,15 +282,13 @@ mod tests {
         let mut file = MshrFile::new(2, 2);
         let [single, double] = ['a', 'b'].map(|waiter| file.allocate(waiter, ()).unwrap());
         file.merge(double, 'c').unwrap();
-        assert_eq!(file.release_single(single, |_| false), None);
-        assert_eq!(file.release_single(double, |_| true), None);
-        assert_eq!((file.outstanding(), file.in_use()), (3, 2));
-        assert_eq!(file.release_single(single, |_| true), Some('a'));
+        assert_eq!([file.single(single), file.single(double)], [Some(&'a'), None]);
+        assert_eq!(file.release_single(single), &'a');
         assert_eq!((file.outstanding(), file.in_use()), (2, 1));
         // Of the other one, both have their data; then it has one left that is no longer outstanding.
         assert_eq!(file.arrive(double, |_| true), (2, true));
         assert_eq!(file.release(double), ('b', false));
-        assert_eq!(file.release_single(double, |_| true), None);
+        assert_eq!(file.single(double), None);
         assert_eq!(file.release(double), ('c', true));
         assert_eq!(file.allocate('d', ()), Some(double));
     }

@@ -3,7 +3,7 @@
 use std::hint::select_unpredictable;
 
 use crate::config::machine::{Replacement, SetIndex};
-use crate::units::{LineAddr, fibonacci};
+use crate::units::{Divisor, LineAddr, fibonacci};
 
 /// A line's place in a tag array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +70,10 @@ pub struct TagArray {
     /// A bit.
     dirty: u64,
     clock: u64,
+    /// By set, the ways from the one with the least age on, in four bits each, where ages are not drawn: those that are empty
+    /// first. None where a search is as good.
+    orders: Box<[u64]>,
+    by_ways: Divisor,
     /// With NRU, by set.
     rounds: Box<[Round]>,
 }
@@ -81,6 +85,9 @@ struct Round {
     /// Lines used in it.
     used: usize,
 }
+
+/// Ways of a set whose order is kept, at most.
+const WAYS_IN_ORDER: usize = 16;
 
 /// Bits of an age below the round's number.
 const ROUND: u32 = 32;
@@ -100,6 +107,14 @@ const AGE: u64 = SPARED - 1;
 /// A byte of a word each.
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHEST: u64 = ONES << 7;
+/// Four bits of a word each.
+const FOURS: u64 = 0x1111_1111_1111_1111;
+
+/// The place of the lowest four bits of a word that are zero.
+#[inline]
+fn lowest_four(word: u64) -> u32 {
+    (word.wrapping_sub(FOURS) & !word & FOURS << 3).trailing_zeros() & !3
+}
 
 /// A byte that tells most lines from one another, whatever lies between them, eight times.
 #[inline]
@@ -130,11 +145,26 @@ impl TagArray {
             age_bits: ways.next_power_of_two().trailing_zeros() + 1,
             dirty: ways.next_power_of_two() as u64,
             clock: 0,
+            orders: Box::default(),
+            by_ways: Divisor::new(ways as u64),
             rounds: match replacement {
                 Replacement::Nru => vec![Round { number: 1, used: 0 }; sets].into(),
                 _ => Box::default(),
             },
         }
+    }
+
+    /// The same, that keeps the order of the ways where it can: it takes a use longer, and a search for room less.
+    pub fn ordered(mut self) -> Self {
+        if self.ways <= WAYS_IN_ORDER && self.replacement != Replacement::Nru {
+            self.orders = vec![self.first_order(); self.lines.len() / self.ways].into();
+        }
+        self
+    }
+
+    /// That of empty ways.
+    fn first_order(&self) -> u64 {
+        (0..self.ways as u64).map(|way| way << (4 * way)).sum()
     }
 
     /// Lines in all.
@@ -181,22 +211,26 @@ impl TagArray {
     /// The way of set `set` that holds `line`.
     #[inline]
     fn position(&self, set: usize, line: LineAddr) -> Option<Way> {
-        let (first, marks) = (set * self.ways, marks_of(line));
-        let words = set * self.mark_words..(set + 1) * self.mark_words;
-        for (number, word) in self.marks[words].iter().enumerate() {
+        let (mut first, marks) = (set * self.ways, marks_of(line));
+        let mut word = set * self.mark_words;
+        let end = word + self.mark_words;
+        loop {
             // The lowest of these bits is that of a byte that is equal; those above it may be any.
-            let other = word ^ marks;
+            let other = self.marks[word] ^ marks;
             let mut equal = other.wrapping_sub(ONES) & !other & HIGHEST;
             while equal != 0 {
-                let way = first + 8 * number + (equal.trailing_zeros() / 8) as usize;
+                let way = first + (equal.trailing_zeros() / 8) as usize;
                 // One past the set's last way holds none of its lines.
                 if self.lines.get(way) == Some(&line) {
                     return Some(Way(way as u32));
                 }
                 equal &= equal - 1;
             }
+            (word, first) = (word + 1, first + 8);
+            if word == end {
+                return None;
+            }
         }
-        None
     }
 
     /// Where `line` stands. Changes nothing.
@@ -225,6 +259,23 @@ impl TagArray {
     /// The same, in set `set`.
     #[inline]
     fn victim_in(&self, set: usize) -> Option<Way> {
+        let Some(&order) = self.orders.get(set) else { return self.least_in(set) };
+        let way = set * self.ways + (order & 0xf) as usize;
+        if self.ranks[way] < SPARED { Some(Way(way as u32)) } else { self.first_in(set, order) }
+    }
+
+    /// The same, where the order is this.
+    #[inline(never)]
+    fn first_in(&self, set: usize, order: u64) -> Option<Way> {
+        let ways =
+            || (0..self.ways).map(|place| set * self.ways + (order >> (4 * place) & 0xf) as usize);
+        let below = |limit| ways().find(|&way| self.ranks[way] < limit);
+        below(SPARED).or_else(|| below(RESERVED)).map(|way| Way(way as u32))
+    }
+
+    /// The same, by the ranks.
+    #[inline]
+    fn least_in(&self, set: usize) -> Option<Way> {
         let first = set * self.ways;
         // A rank with the place of its way in its lowest bits: of equal ones the first is the least.
         let mut least = RESERVED;
@@ -348,37 +399,83 @@ impl TagArray {
         (round.number << ROUND | fibonacci(self.clock)) << self.age_bits
     }
 
+    /// Moves a way of a set to the end of its order, where that is kept.
+    #[inline]
+    fn move_to_end(&mut self, set: usize, way: Way) {
+        let Some(order) = self.orders.get_mut(set) else { return };
+        let number = (way.index() - set * self.ways) as u64;
+        // Where its four bits are: with that taken away, the lowest that are zero.
+        let other = *order ^ number * FOURS;
+        let at = if other & 0xf == 0 { 0 } else { lowest_four(other) };
+        let before = *order & ((1 << at) - 1);
+        *order = *order >> at >> 4 << at | before | number << (4 * (self.ways - 1));
+    }
+
+    /// Moves a way of a set that has become empty to its place among the empty ones, which come first in their own order.
+    fn move_to_empty(&mut self, set: usize, way: Way) {
+        if self.orders.is_empty() {
+            return;
+        }
+        self.move_to_end(set, way);
+        let first = set * self.ways;
+        let is_before = |other: &usize| self.ranks[first + other] == EMPTY;
+        let at = 4 * (0..way.index() - first).filter(is_before).count();
+        let order = &mut self.orders[set];
+        let last = 4 * (self.ways - 1);
+        let number = *order >> last;
+        let others = *order & !(0xf << last);
+        let before = others & ((1 << at) - 1);
+        *order = before | number << at | (others >> at) << at << 4;
+    }
+
+    /// The set of a way.
+    #[inline]
+    fn set_of_way(&self, way: Way) -> usize {
+        self.by_ways.quotient(way.index() as u64) as usize
+    }
+
     /// Gives `way` to `line`, whose fill is on its way. A line already there keeps its dirty mark.
     #[inline]
     pub fn reserve(&mut self, way: Way, line: LineAddr) {
         let index = way.index();
-        let mut dirty = 0;
         if self.lines[index] != line {
-            self.put(way, line);
-        } else if self.ranks[index] < RESERVED {
-            dirty = self.ranks[index] & self.dirty;
+            return self.replace(way, line);
         }
+        let is_present = self.ranks[index] < RESERVED;
+        let dirty = if is_present { self.ranks[index] & self.dirty } else { 0 };
         self.ranks[index] = RESERVED | self.next_age(way) | dirty;
+        if !self.orders.is_empty() {
+            self.move_to_end(self.set_of_way(way), way);
+        }
     }
 
-    /// Another line goes to `way`.
+    /// The same of a line that is not there.
     #[inline]
-    fn put(&mut self, way: Way, line: LineAddr) {
+    pub fn replace(&mut self, way: Way, line: LineAddr) {
+        let age = self.put(way, line);
+        self.ranks[way.index()] = RESERVED | age;
+    }
+
+    /// Gives `way` to `line`, which is not there, present at once.
+    #[inline]
+    pub fn insert(&mut self, way: Way, line: LineAddr) {
+        let age = self.put(way, line);
+        self.ranks[way.index()] = age;
+    }
+
+    /// Another line goes to `way`; gives its age.
+    #[inline]
+    fn put(&mut self, way: Way, line: LineAddr) -> u64 {
         let index = way.index();
+        debug_assert_ne!(self.lines[index], line, "the line is there");
         self.lines[index] = line;
         let set = self.set_of(line);
         let place = index - set * self.ways;
         let word = &mut self.marks[set * self.mark_words + place / 8];
         let byte = 0xff << (place % 8 * 8);
         *word = *word & !byte | marks_of(line) & byte;
-    }
-
-    /// Gives `way` to `line`, which is not there, present at once.
-    #[inline]
-    pub fn insert(&mut self, way: Way, line: LineAddr) {
-        debug_assert_ne!(self.lines[way.index()], line, "the line is there");
-        self.put(way, line);
-        self.ranks[way.index()] = self.next_age(way);
+        self.move_to_end(set, way);
+        self.next_age(way)
     }
 
     /// The reserved line has arrived.
@@ -397,6 +494,9 @@ impl TagArray {
             let age = self.next_age(way);
             let rank = &mut self.ranks[way.index()];
             *rank = *rank & (!AGE | self.dirty) | age;
+            if !self.orders.is_empty() {
+                self.move_to_end(self.set_of_way(way), way);
+            }
         }
     }
 
@@ -410,6 +510,7 @@ impl TagArray {
             round.used -= usize::from(age >> self.age_bits >> ROUND == round.number);
         }
         (self.lines[index], self.ranks[index]) = (NO_LINE, EMPTY);
+        self.move_to_empty(self.set_of_way(way), way);
     }
 
     /// Drops every line. No fill may be on its way.
@@ -418,6 +519,8 @@ impl TagArray {
         assert!(!self.ranks.iter().any(is_reserved), "invalidation with a fill on its way");
         self.lines.fill(NO_LINE);
         self.ranks.fill(EMPTY);
+        let order = self.first_order();
+        self.orders.fill(order);
         if self.replacement == Replacement::Nru {
             self.rounds.iter_mut().for_each(|round| round.used = 0);
         }
@@ -427,6 +530,8 @@ impl TagArray {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::rngs::ChaCha8Rng;
+    use rand::{RngExt, SeedableRng};
 
     fn two_ways(replacement: Replacement) -> TagArray {
         TagArray::new(4, 2, SetIndex::Linear, replacement)
@@ -499,6 +604,41 @@ mod tests {
         assert!((0.05..0.25).contains(&misses(Replacement::Nru, 66)));
         assert_eq!(misses(Replacement::Nru, 160), 1.0);
         assert_eq!(misses(Replacement::Nru, 64), 0.01);
+    }
+
+    #[test]
+    fn the_order_that_is_kept_is_that_of_the_ranks() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for (ways, replacement) in [1, 2, 3, 8, 16, 17].into_iter().flat_map(|ways| {
+            [Replacement::Lru, Replacement::Fifo, Replacement::LruCleanFirst]
+                .map(|replacement| (ways, replacement))
+        }) {
+            let mut tags = TagArray::new(2, ways, SetIndex::Linear, replacement).ordered();
+            assert_eq!(tags.orders.is_empty(), ways > WAYS_IN_ORDER);
+            for _ in 0..3000 {
+                let line = LineAddr(rng.random_range(0..3 * ways as u64));
+                let sorts = rng.random_range(0..20);
+                match tags.find(line) {
+                    Place::Present(way) => match sorts {
+                        0..6 => tags.touch(way),
+                        6..9 => tags.invalidate(way),
+                        9..12 => tags.reserve(way, line),
+                        _ => tags.set_dirty(way, sorts % 2 == 0),
+                    },
+                    Place::Reserved(way) => match sorts {
+                        0..4 => tags.touch(way),
+                        4 => tags.set_dirty(way, true),
+                        _ => tags.fill(way),
+                    },
+                    Place::Absent(way) if sorts < 10 => tags.replace(way, line),
+                    Place::Absent(way) => tags.insert(way, line),
+                    Place::NoRoom => {}
+                }
+                for set in 0..2 {
+                    assert_eq!(tags.victim_in(set), tags.least_in(set), "{replacement:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -100,19 +100,15 @@ impl Station {
     /// Gives their number.
     #[inline]
     pub fn tell_replies(&mut self, l2: &Domain) -> usize {
-        let mut told = 0;
-        let (exit, port) = (self.slice.exit(), &mut self.port);
-        while exit.ready() != Cycle::NEVER {
-            if !exit.is_certain() || port.may_lack_room_for(1) {
-                exit.tell_uncertain();
-            } else {
-                let from = l2.ticks_before(port.room_from(1));
-                port.take(1);
-                exit.tell_certain(from);
+        let port = &mut self.port;
+        self.slice.exit().tell(|| {
+            if port.may_lack_room_for(1) {
+                return None;
             }
-            told += 1;
-        }
-        told
+            let from = l2.ticks_before(port.room_from(1));
+            port.take(1);
+            Some(from)
+        })
     }
 
     /// From when on the reply network has room for all that leave with the slice's oldest reply; never, as far as that is not
