@@ -372,14 +372,21 @@ impl Sm {
         }
     }
 
+    /// When the load/store unit or a scheduler does something next, after cycle `now`.
     #[inline]
-    fn find_next_work(&self, now: Cycle, issued: bool) -> Cycle {
+    fn find_next_work(&mut self, now: Cycle, issued: bool) -> Cycle {
         let ready = self.warps.ready;
         let offers = if self.lsu.has_room() { ready } else { ready & !self.warps.wants_memory() };
-        if issued || offers != 0 {
+        if offers != 0 {
             return now + 1;
         }
-        self.lsu.next_event(now).min(self.warps.next_wake())
+        let next = self.lsu.next_event(now).min(self.warps.next_wake());
+        if issued && next > now + 1 {
+            // All that the next cycle would find is that no scheduler can issue. If data stirs a warp by then, the
+            // schedulers are looked at again, and have done this for no cycle.
+            self.stand_still(now + 1, ready);
+        }
+        next
     }
 
     /// True when no CTA is resident and no store is on its way.

@@ -23,8 +23,6 @@ impl Sm {
             // Nobody can: whoever is ready waits for the load/store unit. As long as no warp stirs, the schedulers do
             // the same.
             if self.warps.stirred || !self.stands_still {
-                self.warps.stirred = false;
-                self.stands_still = true;
                 self.stand_still(now, ready);
             }
             return false;
@@ -57,8 +55,10 @@ impl Sm {
         issued
     }
 
-    /// A cycle in which no scheduler issues.
-    fn stand_still(&mut self, now: Cycle, ready: u64) {
+    /// No scheduler issues from `now` on, with these warps ready, as long as no warp stirs.
+    pub(super) fn stand_still(&mut self, now: Cycle, ready: u64) {
+        self.warps.stirred = false;
+        self.stands_still = true;
         for scheduler in 0..self.sub_cores.len() {
             let mask = self.sub_cores[scheduler].warps;
             let slot = if ready & mask != 0 { Slot::LSU } else { self.idle_slot(mask) };

@@ -138,11 +138,14 @@ impl Outstanding {
         }
         let waits = &mut self.waits[usize::from(tracker.scheduler)];
         if waits.outstanding.front() == Some(&(place, tracker.sequence)) {
-            let last = waits.since.filter(|&since| since < now).map(|since| (since, now));
-            for (from, to) in waits.spans.drain(..).chain(last) {
+            for &(from, to) in &waits.spans {
                 journey.explain(from, to, |reason, cycles| ledger.charge(reason, cycles));
             }
-            waits.since = waits.since.map(|_| now);
+            waits.spans.clear();
+            if let Some(from) = waits.since.filter(|&from| from < now) {
+                journey.explain(from, now, |reason, cycles| ledger.charge(reason, cycles));
+                waits.since = Some(now);
+            }
             waits.outstanding.pop_front();
             // Those behind it that are done already: without a wait nobody else would drop them.
             while let Some(&front) = waits.outstanding.front()
