@@ -224,27 +224,21 @@ impl Sm {
         self.next_cta_launch
     }
 
-    /// One cycle.
-    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) {
-        self.take_data(now, cache);
-        self.work(now, cache);
-        self.note_next_data(cache);
-    }
-
-    /// As [`Sm::tick`], and no more than has to be done: most data lets no warp go on.
+    /// One cycle: all parts of it, or what has to be done, as most data lets no warp go on.
     #[inline(always)]
-    pub fn tick_what_is_due(&mut self, now: Cycle, cache: &mut impl DataCache) {
-        if self.next_data <= now {
+    pub fn tick(&mut self, now: Cycle, all: bool, cache: &mut impl DataCache) {
+        if all || self.next_data <= now {
             self.take_data(now, cache);
+            self.note_next_data(cache);
         }
-        if self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
+        if all || self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
             self.work(now, cache);
+            self.note_next_data(cache);
         }
-        self.note_next_data(cache);
     }
 
     /// Data to the warps that wait for it.
-    #[inline]
+    #[inline(always)]
     fn take_data(&mut self, now: Cycle, cache: &mut impl DataCache) {
         for _ in 0..self.releases_per_cycle {
             if cache.next_release() > now {
@@ -269,6 +263,7 @@ impl Sm {
     }
 
     /// The load/store unit and the schedulers.
+    #[inline(always)]
     fn work(&mut self, now: Cycle, cache: &mut impl DataCache) {
         self.charge_until(now, cache);
         if self.lsu.is_empty() {
@@ -281,8 +276,8 @@ impl Sm {
         let issued = self.issue(now);
         self.charge_lsu(self.lsu.state, 1);
         self.charged_to = now + 1;
-        self.lsu.foresee(now + 1, cache);
-        self.next_work = self.find_next_work(now, issued);
+        let served = self.lsu.look_ahead(now, cache);
+        self.next_work = self.find_next_work(now, issued, served);
     }
 
     /// Notes when data comes next, after what was due.
@@ -316,20 +311,29 @@ impl Sm {
     }
 
     /// An access of the latency ledger has its data, from the L2 or from here.
+    #[inline(always)]
     fn access_done(&mut self, now: Cycle, place: u16, journey: &Journey, from_l2: bool) {
         journey.charge_latency(&mut self.latency_ledger);
         self.latency_accesses += 1;
         self.finish_access(now, place, journey, from_l2);
     }
 
+    #[inline(always)]
     fn finish_access(&mut self, now: Cycle, place: u16, journey: &Journey, from_l2: bool) {
-        let warp = usize::from(self.outstanding.at(place).warp);
-        let ready = if from_l2 { self.lsu.pass_data(now, warp) } else { now };
-        let ledger = &mut self.issue_ledger;
-        if !self.outstanding.access_done(now, place, journey, ledger) {
-            return;
+        let load = self.outstanding.at_mut(place);
+        load.remaining -= 1;
+        let is_done = load.remaining == 0;
+        let ready = if from_l2 { self.lsu.pass_data(now, load.warp) } else { now };
+        if is_done {
+            self.finish_load(now, place, journey, ready);
         }
-        let done = self.outstanding.at(place);
+    }
+
+    /// A load has all of its data, the last with `journey`; it is in the registers at `ready`.
+    #[inline(never)]
+    fn finish_load(&mut self, now: Cycle, place: u16, journey: &Journey, ready: Cycle) {
+        let done = self.outstanding.remove(now, place, journey, &mut self.issue_ledger);
+        let warp = usize::from(done.warp);
         for &reg in done.dsts.as_slice() {
             self.warps.set_ready_at(warp, reg, ready, FROM_MEMORY);
         }
@@ -372,19 +376,25 @@ impl Sm {
         }
     }
 
-    /// When the load/store unit or a scheduler does something next, after cycle `now`.
-    #[inline]
-    fn find_next_work(&mut self, now: Cycle, issued: bool) -> Cycle {
+    /// Warps that may issue, as far as the load/store unit decides that.
+    #[inline(always)]
+    pub(super) fn offers(&self) -> u64 {
         let ready = self.warps.ready;
-        let offers = if self.lsu.has_room() { ready } else { ready & !self.warps.wants_memory() };
-        if offers != 0 {
+        if self.lsu.has_room() { ready } else { ready & !self.warps.wants_memory() }
+    }
+
+    /// When the load/store unit, which does something in cycle `served`, or a scheduler does something next, after cycle
+    /// `now`.
+    #[inline(always)]
+    fn find_next_work(&mut self, now: Cycle, issued: bool, served: Cycle) -> Cycle {
+        if self.offers() != 0 {
             return now + 1;
         }
-        let next = self.lsu.next_event(now).min(self.warps.next_wake());
+        let next = served.min(self.warps.next_wake());
         if issued && next > now + 1 {
             // All that the next cycle would find is that no scheduler can issue. If data stirs a warp by then, the
             // schedulers are looked at again, and have done this for no cycle.
-            self.stand_still(now + 1, ready);
+            self.stand_still(now + 1);
         }
         next
     }

@@ -16,14 +16,13 @@ use crate::units::{Bits, Cycle};
 
 impl Sm {
     /// Lets every scheduler issue; true when one did.
-    #[inline]
+    #[inline(always)]
     pub(super) fn issue(&mut self, now: Cycle) -> bool {
-        let ready = self.warps.ready;
-        if ready & !self.warps.wants_memory() == 0 && (ready == 0 || !self.lsu.has_room()) {
+        if self.offers() == 0 {
             // Nobody can: whoever is ready waits for the load/store unit. As long as no warp stirs, the schedulers do
             // the same.
             if self.warps.stirred || !self.stands_still {
-                self.stand_still(now, ready);
+                self.stand_still(now);
             }
             return false;
         }
@@ -32,6 +31,7 @@ impl Sm {
     }
 
     /// Lets one scheduler after the other issue; true when one did.
+    #[inline(always)]
     fn issue_in_turn(&mut self, now: Cycle) -> bool {
         let count = self.sub_cores.len();
         // The first choice alternates, so that no scheduler always has the load/store unit first. In a unit of two
@@ -55,8 +55,10 @@ impl Sm {
         issued
     }
 
-    /// No scheduler issues from `now` on, with these warps ready, as long as no warp stirs.
-    pub(super) fn stand_still(&mut self, now: Cycle, ready: u64) {
+    /// No scheduler issues from `now` on, as long as no warp stirs.
+    #[inline(never)]
+    pub(super) fn stand_still(&mut self, now: Cycle) {
+        let ready = self.warps.ready;
         self.warps.stirred = false;
         self.stands_still = true;
         for scheduler in 0..self.sub_cores.len() {
@@ -66,7 +68,7 @@ impl Sm {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn issue_one(&mut self, now: Cycle, number: usize, memory_taken: &mut bool) -> Slot {
         let warps = &self.warps;
         let sub_core = &mut self.sub_cores[number];

@@ -118,24 +118,20 @@ impl Outstanding {
 
     /// The instruction at `place`, which has been added, and not again since it was done.
     #[inline]
-    pub fn at(&self, place: u16) -> &Tracker {
-        &self.trackers[usize::from(place)]
+    pub fn at_mut(&mut self, place: u16) -> &mut Tracker {
+        &mut self.trackers[usize::from(place)]
     }
 
-    /// One access of the instruction at `place` has its data at `now`. True when it was the last; waits for the instruction
-    /// are then explained by this access's journey.
-    pub fn access_done(
+    /// The instruction at `place` has all of its data at `now`: its waits are explained by the journey of the last access.
+    #[inline]
+    pub fn remove(
         &mut self,
         now: Cycle,
         place: u16,
         journey: &Journey,
         ledger: &mut IssueLedger,
-    ) -> bool {
-        let tracker = &mut self.trackers[usize::from(place)];
-        tracker.remaining -= 1;
-        if tracker.remaining > 0 {
-            return false;
-        }
+    ) -> Tracker {
+        let tracker = self.trackers[usize::from(place)];
         let waits = &mut self.waits[usize::from(tracker.scheduler)];
         if waits.outstanding.front() == Some(&(place, tracker.sequence)) {
             for &(from, to) in &waits.spans {
@@ -155,7 +151,7 @@ impl Outstanding {
             }
         }
         self.free.push(place);
-        true
+        tracker
     }
 }
 

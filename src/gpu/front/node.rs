@@ -224,11 +224,7 @@ impl Node {
         if self.next_reply <= now {
             self.take_reply(now);
         }
-        if all {
-            self.sm.tick(now, &mut self.l1);
-        } else {
-            self.sm.tick_what_is_due(now, &mut self.l1);
-        }
+        self.sm.tick(now, all, &mut self.l1);
         let is_changed = self.sm.take_residency_changed();
         if is_changed {
             self.note_residency(now);
@@ -265,6 +261,7 @@ impl Node {
     }
 
     /// What an idle SM had left to do before `end`.
+    #[inline(never)]
     fn finish_idling(&mut self, end: Cycle) {
         while !self.is_busy && self.sm.next_event() < end {
             let event = self.sm.next_event();
