@@ -349,14 +349,21 @@ impl Sm {
         self.end_cta_if_done(self.ctas.of_warp(warp), now);
     }
 
+    #[inline(always)]
     fn leave_fence_if_done(&mut self, now: Cycle, warp: usize) {
         if self.warps.at_fence >> warp & 1 == 1 && !self.has_accesses_in_flight(warp) {
-            self.warps.at_fence &= !(1 << warp);
-            self.wait_for_operands(now, warp, now);
+            self.leave_fence(now, warp);
         }
     }
 
+    #[inline(never)]
+    fn leave_fence(&mut self, now: Cycle, warp: usize) {
+        self.warps.at_fence &= !(1 << warp);
+        self.wait_for_operands(now, warp, now);
+    }
+
     /// The warp goes on when its operands are there, at `earliest` at the earliest.
+    #[inline(always)]
     pub(super) fn wait_for_operands(&mut self, now: Cycle, warp: usize, earliest: Cycle) {
         let Sm { program, warps, .. } = self;
         let inst = &program.insts[warps.pc(warp)];
@@ -368,6 +375,7 @@ impl Sm {
     }
 
     /// Ends the CTA in `slot` if nothing of it is left; it is not there from cycle `from` on.
+    #[inline(always)]
     pub(super) fn end_cta_if_done(&mut self, slot: usize, from: Cycle) {
         if self.ctas.try_end(slot, &self.warps) {
             self.stats.ctas += 1;

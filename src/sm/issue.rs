@@ -131,6 +131,7 @@ impl Sm {
     }
 
     /// Why a scheduler with no ready warp is idle: the reason of the warp that is nearest to issue.
+    #[inline]
     fn idle_slot(&self, mask: u64) -> Slot {
         let warps = &self.warps;
         if warps.computing() & mask != 0 {
@@ -157,8 +158,13 @@ impl Sm {
             self.sub_cores[scheduler].reads_until = now + u64::from(inst.reads);
         }
         let at_once = now + u64::from(!pairs);
-        let Action::Compute { latency, interval, hold } = inst.action else {
-            return self.issue_other(now, scheduler, warp, at_once);
+        let (latency, interval, hold) = match inst.action {
+            Action::Compute { latency, interval, hold } => (latency, interval, hold),
+            Action::Memory(op) => {
+                let dsts = inst.dsts;
+                return self.issue_memory(now, scheduler, warp, op, dsts, at_once);
+            }
+            _ => return self.issue_other(now, warp, at_once),
         };
         let start = pipelines.take(now, scheduler, inst.port, interval.into());
         let done = start + u64::from(latency);
@@ -178,13 +184,29 @@ impl Sm {
         warps.wait_for_operands(warp, next, &program.delays, now, next_issue);
     }
 
-    /// Issues a warp's next instruction, which is not arithmetic; the one after it may issue at `next_issue`.
+    /// Issues a memory instruction; the one after it may issue at `next_issue`.
     #[inline(never)]
-    fn issue_other(&mut self, now: Cycle, scheduler: usize, warp: usize, next_issue: Cycle) {
-        let Decoded { port, action, dsts, .. } = self.program.insts[self.warps.pc(warp)];
-        if let Action::Memory(op) = action {
-            self.issue_memory(now, scheduler, warp, op, dsts);
+    fn issue_memory(
+        &mut self,
+        now: Cycle,
+        scheduler: usize,
+        warp: usize,
+        op: MemoryOp,
+        dsts: Operands,
+        next_issue: Cycle,
+    ) {
+        self.push_memory(now, scheduler, warp, op, dsts);
+        let Sm { program, warps, ctas, .. } = self;
+        match warps.advance(warp, Port::Memory, ctas, program) {
+            Some(next) => warps.wait_for_operands(warp, next, &program.delays, now, next_issue),
+            None => self.end_warp(now, warp),
         }
+    }
+
+    /// Issues a warp's next instruction, which is neither arithmetic nor of memory; the one after it may issue at `next_issue`.
+    #[inline(never)]
+    fn issue_other(&mut self, now: Cycle, warp: usize, next_issue: Cycle) {
+        let Decoded { port, action, .. } = self.program.insts[self.warps.pc(warp)];
         let barrier = match action {
             Action::Barrier => Some(self.warps.cursor_mut(warp).barrier(self.ctas.stream(warp))),
             _ => None,
@@ -232,7 +254,9 @@ impl Sm {
         }
     }
 
-    fn issue_memory(
+    /// Gives a memory instruction to the load/store unit.
+    #[inline(always)]
+    fn push_memory(
         &mut self,
         now: Cycle,
         scheduler: usize,
@@ -327,6 +351,7 @@ impl Sm {
     }
 
     /// Notes a load of `accesses` accesses; its registers are ready at once when there are none.
+    #[inline]
     fn track(
         &mut self,
         now: Cycle,
@@ -349,6 +374,7 @@ impl Sm {
     }
 
     /// What a global, local or constant access asks of the cache.
+    #[inline]
     fn cache_access(&self, op: MemoryOp) -> AccessKind {
         match op.kind {
             MemoryKind::Store => AccessKind::Store,
@@ -371,11 +397,13 @@ impl Sm {
 }
 
 /// Who waits for an access of an instruction that is issued at `now`.
+#[inline]
 fn waiter(tracker: u16, now: Cycle) -> Waiter {
     Waiter { tracker, issued: now.into(), accepted: now.into() }
 }
 
 /// Whether an access goes to shared memory. The lanes of a generic one go where its first lane goes.
+#[inline]
 fn is_shared(op: MemoryOp, addresses: &LaneAddresses) -> bool {
     match op.space {
         Space::Shared => true,

@@ -125,6 +125,7 @@ impl<'a> Journey<'a> {
     }
 
     /// Splits the cycles `from..to`, in which a scheduler waited for this access, by where it was.
+    #[inline]
     pub fn explain(&self, from: Cycle, to: Cycle, mut charge: impl FnMut(IssueReason, u64)) {
         // Each border is moved into the span: what is left of a stage is what lies in it.
         let [oldest, youngest] = [from, to].map(|cycle| self.age(cycle.into()));

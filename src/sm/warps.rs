@@ -281,12 +281,17 @@ impl Warps {
     ) {
         let bit = 1u64 << warp;
         let registers = &self.ready_at[warp * self.regs..][..self.regs];
-        let needs = inst.needs().iter().map(|need| (registers[usize::from(need.reg)], need.reader));
-        let due = if delays.any() {
-            needs.fold(0, |due, (ready, reader)| due.max(ready.at(delays.of(reader))))
+        let mut due = 0;
+        if delays.any() {
+            for need in inst.needs() {
+                due = due.max(registers[usize::from(need.reg)].at(delays.of(need.reader)));
+            }
         } else {
-            needs.fold(0, |due, (ready, _)| due.max(ready.0)) / MAKERS as u32
-        };
+            for need in inst.needs() {
+                due = due.max(registers[usize::from(need.reg)].0);
+            }
+            due /= MAKERS as u32;
+        }
         self.stirred = true;
         if due >= Ready::NEVER {
             self.on_memory |= bit;
@@ -351,9 +356,15 @@ impl Warps {
     }
 
     /// The next cycle in which a warp wakes.
+    #[inline]
     pub fn next_wake(&self) -> Cycle {
-        let wakes = Bits(self.on_arithmetic).map(|warp| self.wakes_at[warp]);
-        wakes.fold(Cycle::NEVER, Cycle::min)
+        let mut next = Cycle::NEVER;
+        let mut rest = self.on_arithmetic;
+        while rest != 0 {
+            next = next.min(self.wakes_at[rest.trailing_zeros() as usize]);
+            rest &= rest - 1;
+        }
+        next
     }
 }
 

@@ -186,6 +186,7 @@ impl Lsu {
 
     /// Takes an instruction of `warp` issued at `now`, which takes `passes` over the banks; `fill` writes its accesses
     /// and gives their number, which is returned. An instruction without accesses takes no place.
+    #[inline(always)]
     pub fn push(
         &mut self,
         now: Cycle,
