@@ -200,7 +200,7 @@ impl Sm {
         self.lsu.refused == Some(Refusal::MissQueue)
     }
 
-    /// True when a CTA has ended, or a store was acknowledged, since this was asked last.
+    /// True when a CTA has ended, or the last store was acknowledged, since this was asked last.
     #[inline]
     pub fn take_residency_changed(&mut self) -> bool {
         std::mem::take(&mut self.residency_changed)
@@ -224,14 +224,19 @@ impl Sm {
         self.next_cta_launch
     }
 
-    /// One cycle: all parts of it, or what has to be done, as most data lets no warp go on.
+    /// All parts have something to do in cycle `now`, whether or not anything can happen.
+    pub fn make_all_due(&mut self, now: Cycle) {
+        (self.next_data, self.next_work) = (now, now);
+    }
+
+    /// What has to be done in one cycle: most data lets no warp go on.
     #[inline(always)]
-    pub fn tick(&mut self, now: Cycle, all: bool, cache: &mut impl DataCache) {
-        if all || self.next_data <= now {
+    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) {
+        if self.next_data <= now {
             self.take_data(now, cache);
             self.note_next_data(cache);
         }
-        if all || self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
+        if self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
             self.work(now, cache);
             self.note_next_data(cache);
         }
@@ -302,7 +307,7 @@ impl Sm {
             ReplyKind::Ack => {
                 let warp = usize::from(reply.slot);
                 self.stores_in_flight -= 1;
-                self.residency_changed = true;
+                self.residency_changed |= self.stores_in_flight == 0;
                 self.warps.pending_stores[warp] -= 1;
                 self.leave_fence_if_done(now, warp);
                 self.end_cta_if_done(self.ctas.of_warp(warp), now);
@@ -398,7 +403,7 @@ impl Sm {
         if self.offers() != 0 {
             return now + 1;
         }
-        let next = served.min(self.warps.next_wake());
+        let next = served.min(self.warps.next_wake(now));
         if issued && next > now + 1 {
             // All that the next cycle would find is that no scheduler can issue. If data stirs a warp by then, the
             // schedulers are looked at again, and have done this for no cycle.

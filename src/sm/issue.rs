@@ -97,15 +97,16 @@ impl Sm {
             // Two-level: the active set waits for arithmetic.
             return Slot::idle(IssueReason::Arithmetic);
         };
-        let pairs = self.issue_width > 1;
-        self.take_memory(number, warp, memory_taken);
-        self.issue_warp(now, number, warp, pairs);
-        if pairs && self.can_pair(now, number, warp, *memory_taken) {
+        let mut pairs = self.issue_width > 1;
+        loop {
             self.take_memory(number, warp, memory_taken);
-            self.issue_warp(now, number, warp, false);
+            self.issue_warp(now, number, warp, pairs);
+            if !pairs || !self.can_pair(now, number, warp, *memory_taken) {
+                return Slot::ISSUED;
+            }
+            pairs = false;
             self.stats.pairs += 1;
         }
-        Slot::ISSUED
     }
 
     /// A scheduler takes the load/store unit, if the warp that it has chosen needs it: the next scheduler has it first.
@@ -148,6 +149,7 @@ impl Sm {
     }
 
     /// Issues a warp's next instruction; the one after it may issue in the same cycle if `pairs`.
+    #[inline(always)]
     fn issue_warp(&mut self, now: Cycle, scheduler: usize, warp: usize, pairs: bool) {
         let Sm { program, warps, pipelines, .. } = self;
         let pc = warps.pc(warp);

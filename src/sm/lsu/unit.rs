@@ -260,7 +260,7 @@ impl Lsu {
     /// As [`Lsu::next_event`]. If the next cycle brings the refusal of a load for want of an MSHR entry, as far as known now,
     /// that stands from then on, and nobody needs to see how it comes.
     #[inline(always)]
-    pub fn look_ahead(&mut self, now: Cycle, cache: &impl DataCache) -> Cycle {
+    pub fn look_ahead(&mut self, now: Cycle, cache: &mut impl DataCache) -> Cycle {
         if !self.is_in_order {
             return self.next_event(now);
         }
@@ -304,6 +304,18 @@ impl Lsu {
         Some(refusal)
     }
 
+    /// As [`Lsu::offer`], where that is not all that a unit does.
+    #[inline(never)]
+    pub(super) fn offer_one(
+        standing: &mut Option<(Refusal, u64)>,
+        blocks: RefusalBlocks,
+        now: Cycle,
+        access: Access,
+        cache: &mut impl DataCache,
+    ) -> Result<Outcome, Refusal> {
+        Self::offer(standing, blocks, now, access, cache)
+    }
+
     /// Offers the cache an access that was not refused, or that may no longer be.
     #[inline(always)]
     pub(super) fn offer(
@@ -324,13 +336,14 @@ impl Lsu {
     }
 
     /// Serves the access at the end of the pipe to the tags.
+    #[inline(never)]
     fn tick_pipe(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
         let Some(access) = self.pipe.front(now).copied() else { return };
         if let Some(refusal) = Self::stands(&self.standing, cache) {
             (self.refused, self.state) = (Some(refusal), stall(refusal));
             return;
         }
-        match Self::offer(&mut self.standing, self.refusal_blocks, now, access, cache) {
+        match Self::offer_one(&mut self.standing, self.refusal_blocks, now, access, cache) {
             Ok(outcome) => {
                 self.pipe.pop(now);
                 self.state = LsuReason::Serving;
