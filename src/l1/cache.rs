@@ -42,6 +42,9 @@ pub struct L1 {
     /// Loads and atomics that went past the tags, by slot.
     bypasses: Vec<Waiter>,
     free_bypasses: Vec<u16>,
+    /// A line that is neither here nor outstanding, looked for in vain since the last one came: most loads that are refused
+    /// are tried again.
+    absent: Option<LineAddr>,
     /// By refusal: what happened that may have ended it.
     changes: [u64; Refusal::COUNT],
     stats: L1Stats,
@@ -95,6 +98,7 @@ impl L1 {
             requests: Vec::with_capacity(config.miss_queue.size()),
             bypasses: Vec::new(),
             free_bypasses: Vec::new(),
+            absent: None,
             changes: [0; Refusal::COUNT],
             stats: L1Stats::default(),
         };
@@ -121,9 +125,14 @@ impl L1 {
         &self.stats
     }
 
+    #[inline(always)]
     fn load(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         let wanted = access.bytes & self.sectors.whole();
-        let (way, is_here) = match self.tags.find(access.line) {
+        let place = match self.absent {
+            Some(line) if line == access.line => Place::Absent(self.tags.victim(line)),
+            _ => self.tags.find(access.line),
+        };
+        let (way, is_here) = match place {
             Place::Present(way) | Place::Reserved(way) if self.valid.of(way) & wanted == wanted => {
                 self.tags.touch(way);
                 self.count_sectors(SectorSet::of(wanted), SectorSet::default());
@@ -156,6 +165,7 @@ impl L1 {
         let outstanding = Outstanding { way, missing };
         let entry = self.mshrs.allocate(waiting, outstanding).expect("an entry is free");
         self.entry_of_way[way.index()] = entry;
+        self.absent = None;
         match is_here {
             true => self.tags.reserve(way, access.line),
             false => self.tags.replace(way, access.line),
@@ -167,6 +177,7 @@ impl L1 {
     }
 
     /// A load of a line that is outstanding: it waits with the others, and fetches what they did not.
+    #[inline(never)]
     fn join(
         &mut self,
         now: Cycle,
@@ -202,11 +213,13 @@ impl L1 {
     }
 
     /// Counts what a load wanted, of which it had to fetch some.
+    #[inline]
     fn count_sectors(&mut self, wanted: SectorSet, fetched: SectorSet) {
         self.stats.load_sectors += u64::from(wanted.count());
         self.stats.load_sector_hits += u64::from(wanted.without(fetched).count());
     }
 
+    #[inline(never)]
     fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         if self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
@@ -230,6 +243,7 @@ impl L1 {
         Ok(Outcome::Sent)
     }
 
+    #[inline(never)]
     fn store(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         if self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
@@ -266,6 +280,7 @@ impl L1 {
             }
             Lookup::Absent => {
                 let Some(way) = self.tags.victim(line) else { return };
+                self.absent = None;
                 self.tags.insert(way, line);
                 self.valid.clear(way);
                 way
@@ -363,7 +378,7 @@ impl L1 {
 }
 
 impl DataCache for L1 {
-    #[inline]
+    #[inline(always)]
     fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
         let outcome = match access.kind {
             AccessKind::Load => self.load(now, &access),
@@ -381,16 +396,21 @@ impl DataCache for L1 {
         self.mshrs.is_full()
     }
 
-    fn refusal(&self, line: LineAddr, bytes: u128) -> Option<Refusal> {
+    #[inline(always)]
+    fn refusal(&mut self, line: LineAddr, bytes: u128) -> Option<Refusal> {
         let wanted = bytes & self.sectors.whole();
         match self.tags.lookup(line) {
-            Lookup::Absent if !self.tags.has_room(line) => Some(Refusal::NoCacheLine),
-            Lookup::Absent => Some(Refusal::NoMshrLine),
+            Lookup::Absent => {
+                self.absent = Some(line);
+                let has_room = self.tags.has_room(line);
+                Some(if has_room { Refusal::NoMshrLine } else { Refusal::NoCacheLine })
+            }
             Lookup::Present(way) if wanted & !self.valid.of(way) != 0 => Some(Refusal::NoMshrLine),
             Lookup::Present(_) | Lookup::Reserved(_) => None,
         }
     }
 
+    #[inline]
     fn count_refusals(&mut self, refusal: Refusal, cycles: u64) {
         *match refusal {
             Refusal::NoMerger => &mut self.stats.stall_nomerger,
@@ -405,6 +425,7 @@ impl DataCache for L1 {
         self.changes[refusal as usize]
     }
 
+    #[inline(always)]
     fn fill(&mut self, now: Cycle, reply: &Reply) {
         let entry = MshrId(reply.slot);
         let outstanding = &mut self.mshrs[entry];
@@ -435,7 +456,7 @@ impl DataCache for L1 {
         self.bypasses[usize::from(reply.slot)]
     }
 
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, now: Cycle) -> Option<Released> {
         let arrival = self.releasing.front_mut(now)?;
         let Arrival { entry, accesses, sectors, arrived, stamps } = *arrival;

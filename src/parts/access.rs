@@ -98,7 +98,7 @@ pub trait DataCache {
     fn is_full(&self) -> bool;
 
     /// Why a load would be refused now that finds its line neither here nor outstanding, when every MSHR entry is taken.
-    fn refusal(&self, line: LineAddr, bytes: u128) -> Option<Refusal>;
+    fn refusal(&mut self, line: LineAddr, bytes: u128) -> Option<Refusal>;
 
     /// Counts `cycles` in which an access stood refused for the same reason.
     fn count_refusals(&mut self, refusal: Refusal, cycles: u64);

@@ -21,21 +21,21 @@ fn wait_for(state: LsuReason) -> IssueReason {
 }
 
 impl Sm {
-    /// What the load/store unit does while nothing happens.
-    fn standing_lsu_state(&self) -> LsuReason {
-        if self.lsu.refused.is_some() { self.lsu.state } else { LsuReason::Idle }
-    }
-
     /// Charges the cycles up to `until` in which nothing happened.
+    #[inline(always)]
     pub(super) fn charge_until(&mut self, until: Cycle, cache: &mut impl DataCache) {
         let cycles = until.since(self.charged_to);
         if cycles == 0 {
             return;
         }
-        if let Some(refusal) = self.lsu.refused {
-            cache.count_refusals(refusal, cycles);
-        }
-        self.charge_lsu(self.standing_lsu_state(), cycles);
+        let state = match self.lsu.refused {
+            Some(refusal) => {
+                cache.count_refusals(refusal, cycles);
+                self.lsu.state
+            }
+            None => LsuReason::Idle,
+        };
+        self.charge_lsu(state, cycles);
         self.charged_to = until;
     }
 

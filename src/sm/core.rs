@@ -200,7 +200,7 @@ impl Sm {
         self.lsu.refused == Some(Refusal::MissQueue)
     }
 
-    /// True when a CTA has ended, or a store was acknowledged, since this was asked last.
+    /// True when a CTA has ended, or the last store was acknowledged, since this was asked last.
     #[inline]
     pub fn take_residency_changed(&mut self) -> bool {
         std::mem::take(&mut self.residency_changed)
@@ -224,27 +224,26 @@ impl Sm {
         self.next_cta_launch
     }
 
-    /// One cycle.
-    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) {
-        self.take_data(now, cache);
-        self.work(now, cache);
-        self.note_next_data(cache);
+    /// All parts have something to do in cycle `now`, whether or not anything can happen.
+    pub fn make_all_due(&mut self, now: Cycle) {
+        (self.next_data, self.next_work) = (now, now);
     }
 
-    /// As [`Sm::tick`], and no more than has to be done: most data lets no warp go on.
+    /// What has to be done in one cycle: most data lets no warp go on.
     #[inline(always)]
-    pub fn tick_what_is_due(&mut self, now: Cycle, cache: &mut impl DataCache) {
+    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) {
         if self.next_data <= now {
             self.take_data(now, cache);
+            self.note_next_data(cache);
         }
         if self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
             self.work(now, cache);
+            self.note_next_data(cache);
         }
-        self.note_next_data(cache);
     }
 
     /// Data to the warps that wait for it.
-    #[inline]
+    #[inline(always)]
     fn take_data(&mut self, now: Cycle, cache: &mut impl DataCache) {
         for _ in 0..self.releases_per_cycle {
             if cache.next_release() > now {
@@ -269,6 +268,7 @@ impl Sm {
     }
 
     /// The load/store unit and the schedulers.
+    #[inline(always)]
     fn work(&mut self, now: Cycle, cache: &mut impl DataCache) {
         self.charge_until(now, cache);
         if self.lsu.is_empty() {
@@ -281,8 +281,8 @@ impl Sm {
         let issued = self.issue(now);
         self.charge_lsu(self.lsu.state, 1);
         self.charged_to = now + 1;
-        self.lsu.foresee(now + 1, cache);
-        self.next_work = self.find_next_work(now, issued);
+        let served = self.lsu.look_ahead(now, cache);
+        self.next_work = self.find_next_work(now, issued, served);
     }
 
     /// Notes when data comes next, after what was due.
@@ -307,7 +307,7 @@ impl Sm {
             ReplyKind::Ack => {
                 let warp = usize::from(reply.slot);
                 self.stores_in_flight -= 1;
-                self.residency_changed = true;
+                self.residency_changed |= self.stores_in_flight == 0;
                 self.warps.pending_stores[warp] -= 1;
                 self.leave_fence_if_done(now, warp);
                 self.end_cta_if_done(self.ctas.of_warp(warp), now);
@@ -316,20 +316,29 @@ impl Sm {
     }
 
     /// An access of the latency ledger has its data, from the L2 or from here.
+    #[inline(always)]
     fn access_done(&mut self, now: Cycle, place: u16, journey: &Journey, from_l2: bool) {
         journey.charge_latency(&mut self.latency_ledger);
         self.latency_accesses += 1;
         self.finish_access(now, place, journey, from_l2);
     }
 
+    #[inline(always)]
     fn finish_access(&mut self, now: Cycle, place: u16, journey: &Journey, from_l2: bool) {
-        let warp = usize::from(self.outstanding.at(place).warp);
-        let ready = if from_l2 { self.lsu.pass_data(now, warp) } else { now };
-        let ledger = &mut self.issue_ledger;
-        if !self.outstanding.access_done(now, place, journey, ledger) {
-            return;
+        let load = self.outstanding.at_mut(place);
+        load.remaining -= 1;
+        let is_done = load.remaining == 0;
+        let ready = if from_l2 { self.lsu.pass_data(now, load.warp) } else { now };
+        if is_done {
+            self.finish_load(now, place, journey, ready);
         }
-        let done = self.outstanding.at(place);
+    }
+
+    /// A load has all of its data, the last with `journey`; it is in the registers at `ready`.
+    #[inline(never)]
+    fn finish_load(&mut self, now: Cycle, place: u16, journey: &Journey, ready: Cycle) {
+        let done = self.outstanding.remove(now, place, journey, &mut self.issue_ledger);
+        let warp = usize::from(done.warp);
         for &reg in done.dsts.as_slice() {
             self.warps.set_ready_at(warp, reg, ready, FROM_MEMORY);
         }
@@ -345,14 +354,21 @@ impl Sm {
         self.end_cta_if_done(self.ctas.of_warp(warp), now);
     }
 
+    #[inline(always)]
     fn leave_fence_if_done(&mut self, now: Cycle, warp: usize) {
         if self.warps.at_fence >> warp & 1 == 1 && !self.has_accesses_in_flight(warp) {
-            self.warps.at_fence &= !(1 << warp);
-            self.wait_for_operands(now, warp, now);
+            self.leave_fence(now, warp);
         }
     }
 
+    #[inline(never)]
+    fn leave_fence(&mut self, now: Cycle, warp: usize) {
+        self.warps.at_fence &= !(1 << warp);
+        self.wait_for_operands(now, warp, now);
+    }
+
     /// The warp goes on when its operands are there, at `earliest` at the earliest.
+    #[inline(always)]
     pub(super) fn wait_for_operands(&mut self, now: Cycle, warp: usize, earliest: Cycle) {
         let Sm { program, warps, .. } = self;
         let inst = &program.insts[warps.pc(warp)];
@@ -364,6 +380,7 @@ impl Sm {
     }
 
     /// Ends the CTA in `slot` if nothing of it is left; it is not there from cycle `from` on.
+    #[inline(always)]
     pub(super) fn end_cta_if_done(&mut self, slot: usize, from: Cycle) {
         if self.ctas.try_end(slot, &self.warps) {
             self.stats.ctas += 1;
@@ -372,14 +389,27 @@ impl Sm {
         }
     }
 
-    #[inline]
-    fn find_next_work(&self, now: Cycle, issued: bool) -> Cycle {
+    /// Warps that may issue, as far as the load/store unit decides that.
+    #[inline(always)]
+    pub(super) fn offers(&self) -> u64 {
         let ready = self.warps.ready;
-        let offers = if self.lsu.has_room() { ready } else { ready & !self.warps.wants_memory() };
-        if issued || offers != 0 {
+        if self.lsu.has_room() { ready } else { ready & !self.warps.wants_memory() }
+    }
+
+    /// When the load/store unit, which does something in cycle `served`, or a scheduler does something next, after cycle
+    /// `now`.
+    #[inline(always)]
+    fn find_next_work(&mut self, now: Cycle, issued: bool, served: Cycle) -> Cycle {
+        if self.offers() != 0 {
             return now + 1;
         }
-        self.lsu.next_event(now).min(self.warps.next_wake())
+        let next = served.min(self.warps.next_wake(now));
+        if issued && next > now + 1 {
+            // All that the next cycle would find is that no scheduler can issue. If data stirs a warp by then, the
+            // schedulers are looked at again, and have done this for no cycle.
+            self.stand_still(now + 1);
+        }
+        next
     }
 
     /// True when no CTA is resident and no store is on its way.

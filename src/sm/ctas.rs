@@ -194,11 +194,19 @@ impl Ctas {
 
     /// Frees a slot whose CTA has ended: no instruction left, no load outstanding and, if the machine
     /// asks for it, no store either. True when it did.
+    #[inline]
     pub fn try_end(&mut self, slot: usize, warps: &Warps) -> bool {
-        let state = &mut self.slots[slot];
+        let state = &self.slots[slot];
         if !state.resident || state.alive > 0 {
             return false;
         }
+        self.try_end_last(slot, warps)
+    }
+
+    /// The same, where no warp of it has an instruction left.
+    #[inline(never)]
+    fn try_end_last(&mut self, slot: usize, warps: &Warps) -> bool {
+        let state = &mut self.slots[slot];
         let first = slot * self.cta_warps;
         let busy = (first..first + self.cta_warps).any(|warp| {
             warps.pending_loads[warp] > 0

@@ -16,16 +16,13 @@ use crate::units::{Bits, Cycle};
 
 impl Sm {
     /// Lets every scheduler issue; true when one did.
-    #[inline]
+    #[inline(always)]
     pub(super) fn issue(&mut self, now: Cycle) -> bool {
-        let ready = self.warps.ready;
-        if ready & !self.warps.wants_memory() == 0 && (ready == 0 || !self.lsu.has_room()) {
+        if self.offers() == 0 {
             // Nobody can: whoever is ready waits for the load/store unit. As long as no warp stirs, the schedulers do
             // the same.
             if self.warps.stirred || !self.stands_still {
-                self.warps.stirred = false;
-                self.stands_still = true;
-                self.stand_still(now, ready);
+                self.stand_still(now);
             }
             return false;
         }
@@ -34,6 +31,7 @@ impl Sm {
     }
 
     /// Lets one scheduler after the other issue; true when one did.
+    #[inline(always)]
     fn issue_in_turn(&mut self, now: Cycle) -> bool {
         let count = self.sub_cores.len();
         // The first choice alternates, so that no scheduler always has the load/store unit first. In a unit of two
@@ -57,8 +55,12 @@ impl Sm {
         issued
     }
 
-    /// A cycle in which no scheduler issues.
-    fn stand_still(&mut self, now: Cycle, ready: u64) {
+    /// No scheduler issues from `now` on, as long as no warp stirs.
+    #[inline(never)]
+    pub(super) fn stand_still(&mut self, now: Cycle) {
+        let ready = self.warps.ready;
+        self.warps.stirred = false;
+        self.stands_still = true;
         for scheduler in 0..self.sub_cores.len() {
             let mask = self.sub_cores[scheduler].warps;
             let slot = if ready & mask != 0 { Slot::LSU } else { self.idle_slot(mask) };
@@ -66,7 +68,7 @@ impl Sm {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn issue_one(&mut self, now: Cycle, number: usize, memory_taken: &mut bool) -> Slot {
         let warps = &self.warps;
         let sub_core = &mut self.sub_cores[number];
@@ -95,15 +97,16 @@ impl Sm {
             // Two-level: the active set waits for arithmetic.
             return Slot::idle(IssueReason::Arithmetic);
         };
-        let pairs = self.issue_width > 1;
-        self.take_memory(number, warp, memory_taken);
-        self.issue_warp(now, number, warp, pairs);
-        if pairs && self.can_pair(now, number, warp, *memory_taken) {
+        let mut pairs = self.issue_width > 1;
+        loop {
             self.take_memory(number, warp, memory_taken);
-            self.issue_warp(now, number, warp, false);
+            self.issue_warp(now, number, warp, pairs);
+            if !pairs || !self.can_pair(now, number, warp, *memory_taken) {
+                return Slot::ISSUED;
+            }
+            pairs = false;
             self.stats.pairs += 1;
         }
-        Slot::ISSUED
     }
 
     /// A scheduler takes the load/store unit, if the warp that it has chosen needs it: the next scheduler has it first.
@@ -129,6 +132,7 @@ impl Sm {
     }
 
     /// Why a scheduler with no ready warp is idle: the reason of the warp that is nearest to issue.
+    #[inline]
     fn idle_slot(&self, mask: u64) -> Slot {
         let warps = &self.warps;
         if warps.computing() & mask != 0 {
@@ -145,6 +149,7 @@ impl Sm {
     }
 
     /// Issues a warp's next instruction; the one after it may issue in the same cycle if `pairs`.
+    #[inline(always)]
     fn issue_warp(&mut self, now: Cycle, scheduler: usize, warp: usize, pairs: bool) {
         let Sm { program, warps, pipelines, .. } = self;
         let pc = warps.pc(warp);
@@ -155,8 +160,13 @@ impl Sm {
             self.sub_cores[scheduler].reads_until = now + u64::from(inst.reads);
         }
         let at_once = now + u64::from(!pairs);
-        let Action::Compute { latency, interval, hold } = inst.action else {
-            return self.issue_other(now, scheduler, warp, at_once);
+        let (latency, interval, hold) = match inst.action {
+            Action::Compute { latency, interval, hold } => (latency, interval, hold),
+            Action::Memory(op) => {
+                let dsts = inst.dsts;
+                return self.issue_memory(now, scheduler, warp, op, dsts, at_once);
+            }
+            _ => return self.issue_other(now, warp, at_once),
         };
         let start = pipelines.take(now, scheduler, inst.port, interval.into());
         let done = start + u64::from(latency);
@@ -176,13 +186,29 @@ impl Sm {
         warps.wait_for_operands(warp, next, &program.delays, now, next_issue);
     }
 
-    /// Issues a warp's next instruction, which is not arithmetic; the one after it may issue at `next_issue`.
+    /// Issues a memory instruction; the one after it may issue at `next_issue`.
     #[inline(never)]
-    fn issue_other(&mut self, now: Cycle, scheduler: usize, warp: usize, next_issue: Cycle) {
-        let Decoded { port, action, dsts, .. } = self.program.insts[self.warps.pc(warp)];
-        if let Action::Memory(op) = action {
-            self.issue_memory(now, scheduler, warp, op, dsts);
+    fn issue_memory(
+        &mut self,
+        now: Cycle,
+        scheduler: usize,
+        warp: usize,
+        op: MemoryOp,
+        dsts: Operands,
+        next_issue: Cycle,
+    ) {
+        self.push_memory(now, scheduler, warp, op, dsts);
+        let Sm { program, warps, ctas, .. } = self;
+        match warps.advance(warp, Port::Memory, ctas, program) {
+            Some(next) => warps.wait_for_operands(warp, next, &program.delays, now, next_issue),
+            None => self.end_warp(now, warp),
         }
+    }
+
+    /// Issues a warp's next instruction, which is neither arithmetic nor of memory; the one after it may issue at `next_issue`.
+    #[inline(never)]
+    fn issue_other(&mut self, now: Cycle, warp: usize, next_issue: Cycle) {
+        let Decoded { port, action, .. } = self.program.insts[self.warps.pc(warp)];
         let barrier = match action {
             Action::Barrier => Some(self.warps.cursor_mut(warp).barrier(self.ctas.stream(warp))),
             _ => None,
@@ -230,7 +256,9 @@ impl Sm {
         }
     }
 
-    fn issue_memory(
+    /// Gives a memory instruction to the load/store unit.
+    #[inline(always)]
+    fn push_memory(
         &mut self,
         now: Cycle,
         scheduler: usize,
@@ -325,6 +353,7 @@ impl Sm {
     }
 
     /// Notes a load of `accesses` accesses; its registers are ready at once when there are none.
+    #[inline]
     fn track(
         &mut self,
         now: Cycle,
@@ -347,6 +376,7 @@ impl Sm {
     }
 
     /// What a global, local or constant access asks of the cache.
+    #[inline]
     fn cache_access(&self, op: MemoryOp) -> AccessKind {
         match op.kind {
             MemoryKind::Store => AccessKind::Store,
@@ -369,11 +399,13 @@ impl Sm {
 }
 
 /// Who waits for an access of an instruction that is issued at `now`.
+#[inline]
 fn waiter(tracker: u16, now: Cycle) -> Waiter {
     Waiter { tracker, issued: now.into(), accepted: now.into() }
 }
 
 /// Whether an access goes to shared memory. The lanes of a generic one go where its first lane goes.
+#[inline]
 fn is_shared(op: MemoryOp, addresses: &LaneAddresses) -> bool {
     match op.space {
         Space::Shared => true,

@@ -34,6 +34,7 @@ enum Stage {
 
 impl Stage {
     /// What a scheduler waits for while the access is in this stage.
+    #[inline(always)]
     fn reason(self) -> IssueReason {
         let Stage::Memory(stage) = self else { return IssueReason::MemoryShared };
         match stage {
@@ -76,53 +77,64 @@ impl<'a> Journey<'a> {
         Journey { waiter, way: Way::Shared, done }
     }
 
-    /// Tells `see` of each stage with its start and end, without a gap.
-    #[inline]
-    fn each(&self, mut see: impl FnMut(Stage, Stamp, Stamp)) {
-        let mut from = self.waiter.issued;
-        let mut until =
-            |stage: Stage, end: Stamp| see(stage, std::mem::replace(&mut from, end), end);
-        until(Stage::Memory(LatencyStage::Lsu), self.waiter.accepted);
-        let mut last = Stage::Memory(LatencyStage::L1);
+    /// Cycles from a border of this access to its end.
+    #[inline(always)]
+    fn age(&self, border: Stamp) -> u32 {
+        Stamp::from(self.done).since(border) as u32
+    }
+
+    /// Tells `see` of each stage and of the age of its end, in order and without a gap: a stage begins where the one before
+    /// it ends, and the first one with the issue.
+    #[inline(always)]
+    fn each(&self, mut see: impl FnMut(Stage, u32)) {
+        use LatencyStage::*;
+        let mut until = |stage, end| see(Stage::Memory(stage), self.age(end));
+        until(Lsu, self.waiter.accepted);
         match self.way {
             Way::Hit => {}
-            Way::Shared => last = Stage::Shared,
-            Way::Merged(arrived) => until(Stage::Memory(LatencyStage::L1Merged), arrived.into()),
+            Way::Shared => return see(Stage::Shared, 0),
+            Way::Merged(arrived) => until(L1Merged, arrived.into()),
             Way::L2(stamps, arrived) => {
-                until(Stage::Memory(LatencyStage::L1), stamps.request.injected);
-                until(Stage::Memory(LatencyStage::RequestNetwork), stamps.request.at_slice);
-                until(Stage::Memory(LatencyStage::L2Queue), stamps.request.looked_up);
+                until(L1, stamps.request.injected);
+                until(RequestNetwork, stamps.request.at_slice);
+                until(L2Queue, stamps.request.looked_up);
                 if stamps.merged_at_l2 {
-                    until(Stage::Memory(LatencyStage::L2Merged), stamps.filled);
+                    until(L2Merged, stamps.filled);
                 } else {
-                    until(Stage::Memory(LatencyStage::DramQueue), stamps.dram_started);
-                    until(Stage::Memory(LatencyStage::DramService), stamps.filled);
+                    until(DramQueue, stamps.dram_started);
+                    until(DramService, stamps.filled);
                 }
-                until(Stage::Memory(LatencyStage::L2), stamps.replied);
-                until(Stage::Memory(LatencyStage::ReplyNetwork), arrived.into());
+                until(L2, stamps.replied);
+                until(ReplyNetwork, arrived.into());
             }
         }
-        until(last, self.done.into());
+        see(Stage::Memory(L1), 0);
     }
 
     /// Enters the access into the latency ledger: end to end as the total, each stage as a part.
+    #[inline]
     pub fn charge_latency(&self, ledger: &mut LatencyLedger) {
-        ledger.add_total(Stamp::from(self.done).since(self.waiter.issued));
-        self.each(|stage, start, end| {
+        let mut start = self.age(self.waiter.issued);
+        ledger.add_total(start.into());
+        self.each(|stage, end| {
             if let Stage::Memory(stage) = stage {
-                ledger.charge(stage, end.since(start));
+                ledger.charge(stage, (start - end).into());
             }
+            start = end;
         });
     }
 
     /// Splits the cycles `from..to`, in which a scheduler waited for this access, by where it was.
+    #[inline]
     pub fn explain(&self, from: Cycle, to: Cycle, mut charge: impl FnMut(IssueReason, u64)) {
-        self.each(|stage, start, end| {
-            let [start, end] = [start, end].map(|stamp| stamp.near(self.done));
-            let cycles = end.min(to).since(start.max(from));
-            if cycles > 0 {
-                charge(stage.reason(), cycles);
-            }
+        // Each border is moved into the span: what is left of a stage is what lies in it.
+        let [oldest, youngest] = [from, to].map(|cycle| self.age(cycle.into()));
+        let inside = |age: u32| age.min(oldest).max(youngest);
+        let mut start = inside(self.age(self.waiter.issued));
+        self.each(|stage, end| {
+            let end = inside(end);
+            charge(stage.reason(), (start - end).into());
+            start = end;
         });
     }
 }

@@ -7,6 +7,8 @@ use crate::units::Cycle;
 /// Every pipeline of an SM.
 #[derive(Clone, Debug)]
 pub struct Pipelines {
+    /// From this cycle on every port of every set takes instructions.
+    free_from: Cycle,
     /// By sub-core, or those of the whole SM.
     sets: Box<[Set]>,
 }
@@ -53,7 +55,7 @@ impl Pipelines {
             Pipelining::PerSm => 1,
             Pipelining::PerScheduler => schedulers,
         };
-        Pipelines { sets: vec![set; sets].into() }
+        Pipelines { free_from: Cycle(0), sets: vec![set; sets].into() }
     }
 
     /// The pipelines that `scheduler` issues to: those of the SM, where there is one set.
@@ -71,6 +73,9 @@ impl Pipelines {
     /// Of the warps of each port, those of ports that take no instruction of `scheduler` at `now`.
     #[inline]
     pub fn blocked(&self, scheduler: usize, wants: &[u64; Port::COUNT], now: Cycle) -> u64 {
+        if self.free_from <= now {
+            return 0;
+        }
         let set = &self.sets[self.set(scheduler)];
         if set.free_from <= now {
             return 0;
@@ -95,6 +100,7 @@ impl Pipelines {
             let next = units.free.iter().fold(Cycle::NEVER, |next, free| next.min(*free));
             units.takes_from = Cycle(next.0.saturating_sub(units.ahead));
             set.free_from = set.free_from.max(units.takes_from);
+            self.free_from = self.free_from.max(set.free_from);
         }
         start
     }

@@ -17,6 +17,7 @@ impl Slot {
     pub const LSU: Slot = Slot(IssueReason::LsuCoalescing);
 
     /// It did not issue, for a reason that is known at once.
+    #[inline]
     pub fn idle(reason: IssueReason) -> Self {
         debug_assert!(![Slot::MEMORY, Slot::LSU].contains(&Slot(reason)));
         Slot(reason)

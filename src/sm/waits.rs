@@ -71,6 +71,7 @@ impl Outstanding {
     }
 
     /// Notes an instruction of `accesses` accesses, issued by `scheduler`; gives its place.
+    #[inline]
     pub fn add(&mut self, warp: usize, dsts: Operands, accesses: u16, scheduler: usize) -> u16 {
         self.sequence = self.sequence.wrapping_add(1);
         let (warp, remaining, sequence) = (warp as u8, accesses, self.sequence);
@@ -90,6 +91,7 @@ impl Outstanding {
     }
 
     /// The place that the next [`Outstanding::add`] will give.
+    #[inline]
     pub fn next_place(&self) -> u16 {
         self.free.last().copied().unwrap_or(self.trackers.len() as u16)
     }
@@ -100,6 +102,7 @@ impl Outstanding {
     }
 
     /// `scheduler` waits for its oldest outstanding instruction from cycle `from` on.
+    #[inline]
     pub fn begin_wait(&mut self, scheduler: usize, from: Cycle) {
         let waits = &mut self.waits[scheduler];
         debug_assert!(!waits.outstanding.is_empty(), "a wait for memory with nothing outstanding");
@@ -107,6 +110,7 @@ impl Outstanding {
     }
 
     /// That wait has ended before cycle `to`.
+    #[inline]
     pub fn end_wait(&mut self, scheduler: usize, to: Cycle) {
         let waits = &mut self.waits[scheduler];
         if let Some(from) = waits.since.take()
@@ -118,31 +122,30 @@ impl Outstanding {
 
     /// The instruction at `place`, which has been added, and not again since it was done.
     #[inline]
-    pub fn at(&self, place: u16) -> &Tracker {
-        &self.trackers[usize::from(place)]
+    pub fn at_mut(&mut self, place: u16) -> &mut Tracker {
+        &mut self.trackers[usize::from(place)]
     }
 
-    /// One access of the instruction at `place` has its data at `now`. True when it was the last; waits for the instruction
-    /// are then explained by this access's journey.
-    pub fn access_done(
+    /// The instruction at `place` has all of its data at `now`: its waits are explained by the journey of the last access.
+    #[inline]
+    pub fn remove(
         &mut self,
         now: Cycle,
         place: u16,
         journey: &Journey,
         ledger: &mut IssueLedger,
-    ) -> bool {
-        let tracker = &mut self.trackers[usize::from(place)];
-        tracker.remaining -= 1;
-        if tracker.remaining > 0 {
-            return false;
-        }
+    ) -> Tracker {
+        let tracker = self.trackers[usize::from(place)];
         let waits = &mut self.waits[usize::from(tracker.scheduler)];
         if waits.outstanding.front() == Some(&(place, tracker.sequence)) {
-            let last = waits.since.filter(|&since| since < now).map(|since| (since, now));
-            for (from, to) in waits.spans.drain(..).chain(last) {
+            if let Some(from) = waits.since.filter(|&from| from < now) {
+                waits.spans.push((from, now));
+                waits.since = Some(now);
+            }
+            for &(from, to) in &waits.spans {
                 journey.explain(from, to, |reason, cycles| ledger.charge(reason, cycles));
             }
-            waits.since = waits.since.map(|_| now);
+            waits.spans.clear();
             waits.outstanding.pop_front();
             // Those behind it that are done already: without a wait nobody else would drop them.
             while let Some(&front) = waits.outstanding.front()
@@ -152,7 +155,7 @@ impl Outstanding {
             }
         }
         self.free.push(place);
-        true
+        tracker
     }
 }
 

@@ -101,6 +101,8 @@ pub struct Warps {
     pub wants_reads: u64,
     /// Warps to wake, by cycle modulo the wheel's size.
     wheel: [u64; WHEEL],
+    /// Slots of it that hold any: a bit each.
+    slots: u64,
     /// Of these, the ones that may wake in a later turn of the wheel.
     far: u64,
     /// When each warp of `on_arithmetic` wakes.
@@ -134,6 +136,7 @@ impl Warps {
             wants: [0; Port::COUNT],
             wants_reads: 0,
             wheel: [0; WHEEL],
+            slots: 0,
             far: 0,
             wakes_at: [Cycle(0); SLOTS],
         }
@@ -281,12 +284,17 @@ impl Warps {
     ) {
         let bit = 1u64 << warp;
         let registers = &self.ready_at[warp * self.regs..][..self.regs];
-        let needs = inst.needs().iter().map(|need| (registers[usize::from(need.reg)], need.reader));
-        let due = if delays.any() {
-            needs.fold(0, |due, (ready, reader)| due.max(ready.at(delays.of(reader))))
+        let mut due = 0;
+        if delays.any() {
+            for need in inst.needs() {
+                due = due.max(registers[usize::from(need.reg)].at(delays.of(need.reader)));
+            }
         } else {
-            needs.fold(0, |due, (ready, _)| due.max(ready.0)) / MAKERS as u32
-        };
+            for need in inst.needs() {
+                due = due.max(registers[usize::from(need.reg)].0);
+            }
+            due /= MAKERS as u32;
+        }
         self.stirred = true;
         if due >= Ready::NEVER {
             self.on_memory |= bit;
@@ -306,20 +314,20 @@ impl Warps {
         self.on_arithmetic |= 1 << warp;
         self.wakes_at[warp] = due;
         self.far |= u64::from(due - now >= WHEEL as u64) << warp;
-        self.wheel[due.0 as usize % WHEEL] |= 1 << warp;
+        let slot = due.0 as usize % WHEEL;
+        self.wheel[slot] |= 1 << warp;
+        self.slots |= 1 << slot;
     }
 
     /// Moves the warps whose operands become ready at `now` to the ready set.
     #[inline]
     pub fn wake(&mut self, now: Cycle) {
-        if self.on_arithmetic == 0 {
-            return;
-        }
         let slot = now.0 as usize % WHEEL;
-        let mut due = std::mem::take(&mut self.wheel[slot]);
-        if due == 0 {
+        if self.slots >> slot & 1 == 0 {
             return;
         }
+        self.slots &= !(1 << slot);
+        let mut due = std::mem::take(&mut self.wheel[slot]);
         if due & self.far != 0 {
             due = self.come_round(slot, due, now);
             if due == 0 {
@@ -340,6 +348,7 @@ impl Warps {
         let later =
             Bits(warps & self.far).filter(is_later).fold(0, |later, warp| later | 1 << warp);
         self.wheel[slot] = later;
+        self.slots |= u64::from(later != 0) << slot;
         self.far &= !warps | later;
         warps & !later
     }
@@ -350,8 +359,22 @@ impl Warps {
         self.on_arithmetic & !(self.starting | self.passing)
     }
 
-    /// The next cycle in which a warp wakes.
-    pub fn next_wake(&self) -> Cycle {
+    /// The next cycle after `now` in which a warp wakes, after those of `now`.
+    #[inline]
+    pub fn next_wake(&self, now: Cycle) -> Cycle {
+        if self.slots == 0 {
+            return Cycle::NEVER;
+        }
+        if self.far != 0 {
+            return self.next_wake_of_all();
+        }
+        let first = now + 1;
+        first + u64::from(self.slots.rotate_right(first.0 as u32 % WHEEL as u32).trailing_zeros())
+    }
+
+    /// The same, where a warp may wake in a later turn of the wheel.
+    #[inline(never)]
+    fn next_wake_of_all(&self) -> Cycle {
         let wakes = Bits(self.on_arithmetic).map(|warp| self.wakes_at[warp]);
         wakes.fold(Cycle::NEVER, Cycle::min)
     }
@@ -368,12 +391,15 @@ mod tests {
         for (warp, &at) in wakes.iter().enumerate() {
             warps.file_arithmetic(warp, Cycle(0), Cycle(at));
         }
+        let mut next = Cycle(0);
         for now in 0..=5000 {
             // Whether or not every cycle is looked at.
-            if now % 7 != 0 && warps.next_wake() > Cycle(now) {
+            if now % 7 != 0 && next > Cycle(now) {
                 continue;
             }
             warps.wake(Cycle(now));
+            next = warps.next_wake(Cycle(now));
+            assert_eq!(next.0, wakes.into_iter().find(|at| *at > now).unwrap_or(u64::MAX));
             let want = wakes.iter().zip(0..).filter(|(at, _)| **at <= now);
             assert_eq!(warps.ready, want.fold(0, |warps, (_, warp)| warps | 1 << warp), "{now}");
         }

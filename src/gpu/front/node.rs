@@ -178,7 +178,10 @@ impl Node {
                 self.clock = event;
                 return acts;
             }
-            if self.tick(event, bounds.every_cycle) {
+            if bounds.every_cycle {
+                self.sm.make_all_due(event);
+            }
+            if self.tick(event) {
                 end = self.end(bounds);
             }
             self.clock = event + 1;
@@ -187,7 +190,7 @@ impl Node {
     }
 
     /// The next cycle, from the clock on, in which anything happens, or may.
-    #[inline]
+    #[inline(always)]
     fn next_event_within(&self, bounds: &Bounds) -> Cycle {
         let mut event = self.next_event();
         // A refused access is tried again when a place becomes free, which may not be known yet.
@@ -204,9 +207,8 @@ impl Node {
         if self.next_reply == Cycle::NEVER && !self.is_busy {
             return Cycle::NEVER;
         }
-        let leave =
-            if self.sm.waits_for_place() { self.leaves.next_visible() } else { Cycle::NEVER };
-        self.next_reply.min(self.sm.next_event()).min(leave)
+        let event = self.next_reply.min(self.sm.next_event());
+        if self.sm.waits_for_place() { event.min(self.leaves.next_visible()) } else { event }
     }
 
     /// Frees the places in the miss queue of requests that have left it by `now`.
@@ -218,17 +220,13 @@ impl Node {
         self.l1.free_places(left);
     }
 
-    /// Cycle `now`, of all parts or of what is due; true when a CTA has ended, or a store.
+    /// Cycle `now`, of what is due; true when a CTA has ended, or the last store.
     #[inline(always)]
-    fn tick(&mut self, now: Cycle, all: bool) -> bool {
+    fn tick(&mut self, now: Cycle) -> bool {
         if self.next_reply <= now {
             self.take_reply(now);
         }
-        if all {
-            self.sm.tick(now, &mut self.l1);
-        } else {
-            self.sm.tick_what_is_due(now, &mut self.l1);
-        }
+        self.sm.tick(now, &mut self.l1);
         let is_changed = self.sm.take_residency_changed();
         if is_changed {
             self.note_residency(now);
@@ -236,7 +234,8 @@ impl Node {
         is_changed
     }
 
-    /// A CTA has ended at `now`, or a store.
+    /// A CTA has ended at `now`, or the last store.
+    #[inline(never)]
     fn note_residency(&mut self, now: Cycle) {
         let had_room = std::mem::replace(&mut self.has_room, self.sm.has_room());
         if self.has_room && !had_room {
@@ -265,10 +264,12 @@ impl Node {
     }
 
     /// What an idle SM had left to do before `end`.
+    #[inline(never)]
     fn finish_idling(&mut self, end: Cycle) {
         while !self.is_busy && self.sm.next_event() < end {
             let event = self.sm.next_event();
-            self.tick(event, true);
+            self.sm.make_all_due(event);
+            self.tick(event);
             self.clock = self.clock.max(event + 1);
         }
     }

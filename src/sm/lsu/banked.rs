@@ -9,6 +9,7 @@ use crate::units::Cycle;
 
 impl Lsu {
     /// One cycle of both stages.
+    #[inline(never)]
     pub(super) fn tick_stages(
         &mut self,
         now: Cycle,
@@ -39,7 +40,7 @@ impl Lsu {
         let total = entry.accesses.len() as u32;
         for _ in 0..rates.lines.min(total - entry.served) {
             let access = entry.next_access(kind);
-            match Self::offer(&mut self.standing, self.refusal_blocks, now, access, cache) {
+            match Self::offer_one(&mut self.standing, self.refusal_blocks, now, access, cache) {
                 Ok(outcome) => entry.hits += u16::from(outcome == Outcome::Hit),
                 Err(refusal) => {
                     (self.refused, self.state) = (Some(refusal), stall(refusal));

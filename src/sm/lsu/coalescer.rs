@@ -7,17 +7,23 @@ use crate::units::{LineAddr, fibonacci};
 #[derive(Clone, Debug)]
 pub struct AccessList {
     len: u8,
-    lines: [LineAddr; WARP],
-    bytes: [u128; WARP],
+    pieces: [Piece; WARP],
+    /// While the list is being filled piece by piece: the segments of its accesses.
+    segments: [u64; WARP],
+}
+
+/// One access, side by side.
+#[derive(Clone, Copy, Debug, Default)]
+struct Piece {
+    bytes: u128,
+    line: LineAddr,
     /// How long an atomic keeps a slice's data port [quarters of an L2 cycle].
-    atomic_work: [u8; WARP],
+    atomic_work: u8,
 }
 
 /// A list that is being filled, piece by piece.
 struct Pieces<'a> {
     list: &'a mut AccessList,
-    /// The segments of its accesses.
-    segments: [u64; WARP],
     /// A bit for each segment that is there, which others may share.
     there: u64,
     /// The access of the piece before, which is the likeliest to share its segment.
@@ -63,21 +69,21 @@ impl Pieces<'_> {
     fn add_to(&mut self, segment: u64, first: u64, length: u64) {
         let wanted = byte_mask(first, length, self.line_bits);
         let list = &mut *self.list;
-        if self.latest < list.len() && self.segments[self.latest] == segment {
-            list.bytes[self.latest] |= wanted;
+        if self.latest < list.len() && list.segments[self.latest] == segment {
+            list.pieces[self.latest].bytes |= wanted;
             return;
         }
         let bit = 1u64 << (fibonacci(segment) % u64::from(u64::BITS));
         let known = match self.there & bit {
             0 => None,
-            _ => self.segments[..list.len()].iter().rposition(|&other| other == segment),
+            _ => list.segments[..list.len()].iter().rposition(|&other| other == segment),
         };
         self.there |= bit;
         self.latest = known.unwrap_or(list.len());
         match known {
-            Some(access) => list.bytes[access] |= wanted,
+            Some(access) => list.pieces[access].bytes |= wanted,
             None => {
-                self.segments[list.len()] = segment;
+                list.segments[list.len()] = segment;
                 list.push(LineAddr::of_byte(first, self.line_bits), wanted);
             }
         }
@@ -86,13 +92,7 @@ impl Pieces<'_> {
 
 impl Default for AccessList {
     fn default() -> Self {
-        AccessList {
-            len: 0,
-            lines: [LineAddr::default(); WARP],
-            bytes: [0; WARP],
-
-            atomic_work: [0; WARP],
-        }
+        AccessList { len: 0, pieces: [Piece::default(); WARP], segments: [0; WARP] }
     }
 }
 
@@ -112,29 +112,31 @@ impl AccessList {
     /// Line and bytes of an access; bit 0 is the line's first byte.
     #[inline]
     pub fn get(&self, access: usize) -> (LineAddr, u128) {
-        (self.lines[access], self.bytes[access])
+        let Piece { line, bytes, .. } = self.pieces[access];
+        (line, bytes)
     }
 
     /// How long an access of an atomic keeps a slice's data port [quarters of an L2 cycle].
     #[inline]
     pub fn atomic_work(&self, access: usize) -> u8 {
-        self.atomic_work[access]
+        self.pieces[access].atomic_work
     }
 
+    #[inline]
     pub(super) fn clear(&mut self) {
         self.len = 0;
     }
 
+    #[inline]
     pub(super) fn push(&mut self, line: LineAddr, bytes: u128) {
-        self.lines[self.len()] = line;
-        self.bytes[self.len()] = bytes;
-        self.atomic_work[self.len()] = 0;
+        self.pieces[self.len()] = Piece { line, bytes, atomic_work: 0 };
         self.len += 1;
     }
 
     /// Fills the list with the accesses of a warp whose lanes each access `bytes` bytes, aligned to
     /// their size. Lines have `1 << line_bits` bytes (at most 128), segments `1 << segment_bits`,
     /// no more than a line.
+    #[inline]
     pub fn group(
         &mut self,
         addresses: &LaneAddresses,
@@ -143,23 +145,31 @@ impl AccessList {
         segment_bits: u32,
     ) {
         self.clear();
-        if let Shape::Affine { base, stride } = addresses.shape
-            && addresses.mask == !0
-            && stride as u32 == bytes
-        {
-            return self.group_dense(base, u64::from(bytes) * WARP as u64, line_bits, segment_bits);
-        }
         let (mask, size) = (addresses.mask, u64::from(bytes));
-        let mut pieces = Pieces {
-            list: self,
-            segments: [0; WARP],
-            there: 0,
-            latest: 0,
-            line_bits,
-            segment_bits,
-        };
+        if let Shape::Affine { base, stride } = addresses.shape {
+            if mask == !0 && stride as u32 == bytes {
+                return self.group_dense(base, size * WARP as u64, line_bits, segment_bits);
+            }
+            if mask.is_power_of_two() {
+                let first = addresses.of(mask.trailing_zeros() as usize);
+                return self.group_dense(first, size, line_bits, segment_bits);
+            }
+        }
+        self.group_pieces(addresses, size, line_bits, segment_bits);
+    }
+
+    /// As [`AccessList::group`], where lanes have to be looked at.
+    fn group_pieces(
+        &mut self,
+        addresses: &LaneAddresses,
+        size: u64,
+        line_bits: u32,
+        segment_bits: u32,
+    ) {
+        let mask = addresses.mask;
+        let mut pieces = Pieces { list: self, there: 0, latest: 0, line_bits, segment_bits };
         match &addresses.shape {
-            Shape::Rows { base, rows } if rows.across == 0 || rows.across as u32 == bytes => {
+            Shape::Rows { base, rows } if rows.across == 0 || rows.across as u64 == size => {
                 // Lanes of a row access the same bytes, or go on where the last one ended.
                 let row = if rows.across == 0 { size } else { size * u64::from(rows.width) };
                 for lane in (0..WARP).step_by(rows.width as usize) {
@@ -186,7 +196,7 @@ impl AccessList {
             let mut lanes_of_word = [0u8; WARP];
             for lane in lanes(addresses.mask) {
                 let address = addresses.of(lane);
-                if LineAddr::of_byte(address, line_bits) == self.lines[access] {
+                if LineAddr::of_byte(address, line_bits) == self.pieces[access].line {
                     let first = (address & ((1 << line_bits) - 1)) / 4;
                     for word in first..first + u64::from(bytes.div_ceil(4)) {
                         lanes_of_word[word as usize] += 1;
@@ -199,14 +209,20 @@ impl AccessList {
                 u32::from(least) * u32::from(whole) + u32::from(most - least) * u32::from(part)
             };
             let work: u32 = lanes_of_word.chunks(8).map(work_of).sum();
-            self.atomic_work[access] = work.min(u32::from(u8::MAX)) as u8;
+            self.pieces[access].atomic_work = work.min(u32::from(u8::MAX)) as u8;
         }
     }
 
     /// All bytes from `first` to `first + length`, without a look at each lane.
+    #[inline]
     fn group_dense(&mut self, first: u64, length: u64, line_bits: u32, segment_bits: u32) {
+        let line = 1 << line_bits;
         for (from, length) in by_segment(first, length, segment_bits) {
-            let wanted = byte_mask(from, length, line_bits);
+            // Most are whole lines, which are in one place only.
+            let wanted = match length == line {
+                true => u128::MAX >> (u128::BITS - line as u32),
+                false => byte_mask(from, length, line_bits),
+            };
             self.push(LineAddr::of_byte(from, line_bits), wanted);
         }
     }

@@ -157,6 +157,7 @@ impl Lsu {
     }
 
     /// True when nothing is queued or on its way to the tags.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.queued == 0 && self.pipe.is_empty()
     }
@@ -169,9 +170,9 @@ impl Lsu {
 
     /// Data for a warp has come from the L2: when the pass over is that brings it to the registers, where it takes one.
     #[inline]
-    pub fn pass_data(&mut self, now: Cycle, warp: usize) -> Cycle {
+    pub fn pass_data(&mut self, now: Cycle, warp: u8) -> Cycle {
         let Some(rates) = self.rates else { return now };
-        let due = &mut self.warp_due[warp];
+        let due = &mut self.warp_due[usize::from(warp)];
         let passed = now.max(*due);
         *due = passed + rates.pass_interval;
         passed
@@ -185,6 +186,7 @@ impl Lsu {
 
     /// Takes an instruction of `warp` issued at `now`, which takes `passes` over the banks; `fill` writes its accesses
     /// and gives their number, which is returned. An instruction without accesses takes no place.
+    #[inline(always)]
     pub fn push(
         &mut self,
         now: Cycle,
@@ -209,6 +211,7 @@ impl Lsu {
     }
 
     /// Takes an instruction out of the queue.
+    #[inline]
     pub(super) fn retire(&mut self, place: usize) {
         for place in place + 1..self.queued {
             self.order.swap(place - 1, place);
@@ -228,7 +231,7 @@ impl Lsu {
 
     /// One cycle. What was served and whose data follows after a fixed latency goes to `returns`: of the accesses at the
     /// tags, and of those that go there without a pipe or to shared memory.
-    #[inline]
+    #[inline(always)]
     pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
         if self.is_in_order
             && self.refused.is_some()
@@ -254,22 +257,29 @@ impl Lsu {
         }
     }
 
-    /// Whether cycle `next`, the one behind the last tick, brings the refusal of a load for want of an MSHR entry, as far as
-    /// known now. The refusal stands from then on, and nobody needs to see how it comes.
-    #[inline]
-    pub fn foresee(&mut self, next: Cycle, cache: &impl DataCache) {
-        if !cache.is_full() || self.queued == 0 || self.refused.is_some() || !self.is_in_order {
-            return;
+    /// As [`Lsu::next_event`]. If the next cycle brings the refusal of a load for want of an MSHR entry, as far as known now,
+    /// that stands from then on, and nobody needs to see how it comes.
+    #[inline(always)]
+    pub fn look_ahead(&mut self, now: Cycle, cache: &mut impl DataCache) -> Cycle {
+        if !self.is_in_order {
+            return self.next_event(now);
+        }
+        if self.refused.is_some() || self.queued == 0 {
+            return Cycle::NEVER;
         }
         let entry = &self.entries[self.order[0]];
-        if entry.target != Target::Cache(AccessKind::Load) || entry.due > next {
-            return;
-        }
-        let (line, bytes) = entry.accesses.get(entry.served as usize);
-        if let Some(refusal) = cache.refusal(line, bytes) {
+        let next = entry.due.max(now + 1);
+        if next == now + 1
+            && entry.target == Target::Cache(AccessKind::Load)
+            && cache.is_full()
+            && let (line, bytes) = entry.accesses.get(entry.served as usize)
+            && let Some(refusal) = cache.refusal(line, bytes)
+        {
             self.standing = Some((refusal, cache.changes(refusal)));
             (self.refused, self.state) = (Some(refusal), stall(refusal));
+            return Cycle::NEVER;
         }
+        next
     }
 
     /// True when the access that the last tick ended with, refused, may no longer be.
@@ -294,6 +304,18 @@ impl Lsu {
         Some(refusal)
     }
 
+    /// As [`Lsu::offer`], where that is not all that a unit does.
+    #[inline(never)]
+    pub(super) fn offer_one(
+        standing: &mut Option<(Refusal, u64)>,
+        blocks: RefusalBlocks,
+        now: Cycle,
+        access: Access,
+        cache: &mut impl DataCache,
+    ) -> Result<Outcome, Refusal> {
+        Self::offer(standing, blocks, now, access, cache)
+    }
+
     /// Offers the cache an access that was not refused, or that may no longer be.
     #[inline(always)]
     pub(super) fn offer(
@@ -314,13 +336,14 @@ impl Lsu {
     }
 
     /// Serves the access at the end of the pipe to the tags.
+    #[inline(never)]
     fn tick_pipe(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
         let Some(access) = self.pipe.front(now).copied() else { return };
         if let Some(refusal) = Self::stands(&self.standing, cache) {
             (self.refused, self.state) = (Some(refusal), stall(refusal));
             return;
         }
-        match Self::offer(&mut self.standing, self.refusal_blocks, now, access, cache) {
+        match Self::offer_one(&mut self.standing, self.refusal_blocks, now, access, cache) {
             Ok(outcome) => {
                 self.pipe.pop(now);
                 self.state = LsuReason::Serving;
@@ -394,7 +417,7 @@ impl Lsu {
     }
 
     /// The next cycle in which a tick can do more than the last one did, if nothing else changes.
-    #[inline]
+    #[inline(never)]
     pub fn next_event(&self, now: Cycle) -> Cycle {
         if self.rates.is_some() {
             return self.next_stage_event(now);

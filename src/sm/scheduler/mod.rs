@@ -44,7 +44,7 @@ impl Scheduler {
 
     /// Chooses one of the eligible warps; none only when there is none, or when the two-level policy
     /// has none of them in its active set.
-    #[inline]
+    #[inline(always)]
     pub fn pick(&mut self, candidates: Candidates) -> Option<usize> {
         let warp = match self.policy {
             Policy::Lrr => lrr::pick(candidates.eligible, self.last),
