@@ -33,7 +33,10 @@ impl Controller {
 
     #[inline]
     fn find_wake(&mut self, now: Cycle) {
-        self.wake = self.scheduler.next_event().min(self.interrupt).max(now + 1);
+        self.wake = match self.scheduler.is_idle(&self.queue) && self.refresh.due() > now {
+            true => Cycle::NEVER,
+            false => self.scheduler.next_event().min(self.interrupt).max(now + 1),
+        };
     }
 
     /// Refreshes that are due, and the turn if it passes. True when a refresh of all banks takes this clock.
@@ -49,12 +52,12 @@ impl Controller {
         match self.refresh.step(now, &mut self.banks, &mut self.stats) {
             Step::Waits(ready) => self.wake = ready,
             Step::Closed => {
-                owner.sent(Sent::PrechargeAll);
+                owner.sent(Sent::PrechargeAll { at: now });
                 self.scheduler.touch_all(&self.queue);
                 self.wake = now + 1;
             }
             Step::Refreshed => {
-                owner.sent(Sent::Refresh);
+                owner.sent(Sent::Refresh { at: now });
                 self.find_interrupt();
                 self.scheduler.touch_all(&self.queue);
                 self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());

@@ -8,7 +8,7 @@ use super::bank::Banks;
 use super::drain::Drain;
 use super::mapping::Mapping;
 use super::queue::Queue;
-use super::refresh::{BankRefresh, Refresh};
+use super::refresh::{BankRefresh, Refresh, Step};
 use super::request::{Listener, Request, Sent};
 use super::scheduler::Scheduler;
 use super::stats::DramStats;
@@ -69,7 +69,7 @@ impl Controller {
             room: capacity + way_in,
             scheduler: Scheduler::new(config),
             drain,
-            wake: refresh.due(),
+            wake: Cycle::NEVER,
             data_end: [Cycle(0); 2],
             passed_to: Cycle(0),
             since: Cycle(0),
@@ -152,8 +152,7 @@ impl Controller {
     /// The earliest clock, not before `now`, at which a tick can change anything, if no request is
     /// pushed. `now` is the first clock that was not yet ticked.
     ///
-    /// A refresh of all banks is such a change, so this is never later than the next one. One of a single bank is not:
-    /// without the former an idle controller answers [`Cycle::NEVER`].
+    /// Refreshes are no such change where nothing else is to be done: an idle controller answers [`Cycle::NEVER`].
     #[inline]
     pub fn next_event(&self, now: Cycle) -> Cycle {
         self.wake.min(self.next_arrival()).max(now)
@@ -189,8 +188,12 @@ impl Controller {
     pub fn stats(&self) -> DramStats {
         let (passed, queued) = (self.passed_to.0, self.queue.len() as u64);
         let mut stats = self.stats.clone();
+        // What was due and is not booked, as nobody has looked at the banks since.
+        if self.is_at_rest() && self.refresh.due() < self.passed_to {
+            let (mut banks, mut refresh) = (self.banks.clone(), self.refresh.clone());
+            refresh.catch_up(self.passed_to, &mut banks, &mut stats, |_, _| ());
+        }
         if self.bank_refresh.due() < self.passed_to {
-            // Due and not booked, as nobody has looked at the banks since.
             let (mut banks, mut refresh) = (self.banks.clone(), self.bank_refresh.clone());
             refresh.catch_up(Cycle(self.passed_to.0 - 1), &mut banks, &mut stats, |_, _| ());
         }
@@ -229,6 +232,9 @@ impl Controller {
     fn admit(&mut self, now: Cycle, owner: &mut impl Listener) {
         if self.queue.is_empty() {
             self.count_to(now);
+            if self.refresh.due() < now && self.is_at_rest() {
+                self.end_rest(now, owner);
+            }
         }
         self.refresh_banks(now, owner);
         while self.next_arrival() <= now {
@@ -260,6 +266,23 @@ impl Controller {
     #[inline]
     pub(super) fn find_interrupt(&mut self) {
         self.interrupt = self.drain.next_event(self.queue.writes()).min(self.refresh.due());
+    }
+
+    /// Nothing is to be done before a request enters the queue, but to refresh, which is booked then.
+    #[inline]
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.wake == Cycle::NEVER && self.queue.is_empty()
+    }
+
+    /// Books what was refreshed before clock `now` in a rest that ends.
+    #[inline(never)]
+    fn end_rest(&mut self, now: Cycle, owner: &mut impl Listener) {
+        self.refresh.catch_up(now, &mut self.banks, &mut self.stats, |step, at| match step {
+            Step::Waits(_) => {}
+            Step::Closed => owner.sent(Sent::PrechargeAll { at }),
+            Step::Refreshed => owner.sent(Sent::Refresh { at }),
+        });
+        self.find_interrupt();
     }
 
     /// Books the refreshes of single banks that were due by `now`.

@@ -61,9 +61,15 @@ pub enum Sent {
         tag: Option<u32>,
     },
     /// All open banks close, for a refresh.
-    PrechargeAll,
+    PrechargeAll {
+        /// When.
+        at: Cycle,
+    },
     /// All banks are refreshed.
-    Refresh,
+    Refresh {
+        /// When.
+        at: Cycle,
+    },
     /// One bank was due for a refresh by now; it is closed if it was open.
     RefreshOne {
         /// Which.

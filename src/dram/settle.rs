@@ -31,6 +31,12 @@ impl Scheduler {
         queue.occupied() | self.closing
     }
 
+    /// Nothing is to be sent before a request comes. Needs [`Scheduler::settle`].
+    #[inline]
+    pub fn is_idle(&self, queue: &Queue) -> bool {
+        queue.is_empty() && self.closing == 0
+    }
+
     /// Whether anything was touched.
     #[inline]
     pub fn is_stale(&self) -> bool {

@@ -59,7 +59,12 @@ impl Listener for Notes<'_> {
     }
 
     fn sent(&mut self, sent: Sent) {
-        self.sent.push((self.now, sent));
+        let at = match sent {
+            // An idle channel tells of them later.
+            Sent::PrechargeAll { at } | Sent::Refresh { at } => at,
+            _ => self.now,
+        };
+        self.sent.push((at, sent));
     }
 }
 
