@@ -7,13 +7,12 @@
 //! interleave the groups. With the high bits, all lines of a GTX 480 stream stay for 16 KiB in one
 //! group and go at tCCD_L: two data clocks of every three, 67% of the peak.
 
+use std::hint::select_unpredictable;
+
 use crate::config::machine::{DramConfig, GroupBits};
 use crate::units::{Bits, Cycle};
 
-use super::timing::{Command, Distances, Rule, Scope, distances, rules};
-
-/// The earliest clock of every command, as far as one scope knows.
-type Times = [Cycle; Command::COUNT];
+use super::timing::{Command, Rule, Scope, distances, rules};
 
 /// The row of a closed bank. No address reaches it: a row number has fewer than 64 bits.
 pub const CLOSED: u64 = u64::MAX;
@@ -44,53 +43,123 @@ fn is_heeded(rule: &Rule) -> bool {
     }
 }
 
+/// One bank: its row, and the earliest clocks of its commands as far as it knows. They lie together, as they are looked at
+/// together.
+#[derive(Clone, Copy, Debug)]
+struct Bank {
+    /// The open row, or [`CLOSED`].
+    row: u64,
+    /// Of a read or a write.
+    column: Cycle,
+    precharge: Cycle,
+    activate: Cycle,
+}
+
+/// How long others wait after a read, or after a write [clocks].
+#[derive(Clone, Copy, Debug)]
+struct After {
+    /// A precharge of the same bank.
+    precharge: u64,
+    /// The same command to the same group.
+    group: u64,
+    /// A read and a write to any bank.
+    channel: [u64; 2],
+}
+
 /// All banks of one channel with the timing between their commands.
 ///
 /// Earliest clocks only ever move later, so a bound computed from them stays a bound.
 #[derive(Clone, Debug)]
 pub struct Banks {
-    count: usize,
-    /// For every command, the earliest clock as far as each bank knows.
-    next: [[Cycle; MOST_BANKS]; Command::COUNT],
-    rows: [u64; MOST_BANKS],
-    group_of: [u8; MOST_BANKS],
-    /// The same as far as each group knows.
-    groups: [[Cycle; MOST_GROUPS]; Command::COUNT],
-    channel: Times,
-    distances: Distances,
+    /// The earliest read and write to any bank.
+    columns: [Cycle; 2],
+    /// The earliest activate of any bank.
+    activate: Cycle,
+    after: [After; 2],
     /// One bit a bank: its row is open.
     open: u64,
-    precharge_clocks: u64,
+    /// The earliest read and write as far as each group knows.
+    groups: [[Cycle; MOST_GROUPS]; 2],
+    banks: [Bank; MOST_BANKS],
+    group_of: [u8; MOST_BANKS],
+    /// From an activate to a read or a write of the bank, to its precharge, to its next activate, and to one of another bank.
+    activated: [u64; 4],
+    precharged: u64,
     four_activates: u64,
     /// When each of the last four activates leaves the tFAW window; `oldest` is the first of them.
     window: [Cycle; 4],
     oldest: usize,
+    /// The latest of the clocks before which a bank does not activate.
+    all_activate: Cycle,
+    count: usize,
+}
+
+/// The later of two clocks: in a search it cannot be foretold which one it is.
+#[inline]
+fn later(a: Cycle, b: Cycle) -> Cycle {
+    select_unpredictable(a > b, a, b)
+}
+
+/// Which of a read and a write.
+#[inline]
+fn direction(command: Command) -> usize {
+    usize::from(command == Command::Write)
 }
 
 impl Banks {
     /// Closed banks, ready for anything.
     pub fn new(config: &DramConfig) -> Banks {
+        use Command::{Activate, Precharge, Read, Write};
         let rules = rules(config);
         assert!(rules.iter().all(is_heeded), "a rule that no command heeds");
+        let table = distances(&rules);
+        let distance = |scope: Scope, before: Command, after: Command| {
+            table[scope as usize][before as usize][after as usize]
+        };
+        let [to_read, to_write] = [Read, Write].map(|after| distance(Scope::Bank, Activate, after));
+        assert_eq!(to_read, to_write, "a row opens for reads and writes at once");
         let group_mask = config.bank_groups.size() - 1;
         let group_shift = match config.group_bits {
             GroupBits::Low => 0,
             GroupBits::High => (config.banks.get() / config.bank_groups.get()).trailing_zeros(),
         };
+        let bank =
+            Bank { row: CLOSED, column: Cycle(0), precharge: Cycle(0), activate: Cycle(0) };
         Banks {
-            count: config.banks.size(),
-            next: [[Cycle(0); MOST_BANKS]; Command::COUNT],
-            rows: [CLOSED; MOST_BANKS],
-            group_of: std::array::from_fn(|number| (number >> group_shift & group_mask) as u8),
-            groups: [[Cycle(0); MOST_GROUPS]; Command::COUNT],
-            channel: Times::default(),
-            distances: distances(&rules),
+            columns: [Cycle(0); 2],
+            activate: Cycle(0),
+            after: [Read, Write].map(|before| After {
+                precharge: distance(Scope::Bank, before, Precharge),
+                group: distance(Scope::Group, before, before),
+                channel: [Read, Write].map(|after| distance(Scope::Channel, before, after)),
+            }),
             open: 0,
-            precharge_clocks: config.timing.rp.cycles(),
+            groups: [[Cycle(0); MOST_GROUPS]; 2],
+            banks: [bank; MOST_BANKS],
+            group_of: std::array::from_fn(|number| (number >> group_shift & group_mask) as u8),
+            activated: [
+                to_read,
+                distance(Scope::Bank, Activate, Precharge),
+                distance(Scope::Bank, Activate, Activate),
+                distance(Scope::Channel, Activate, Activate),
+            ],
+            precharged: distance(Scope::Bank, Precharge, Activate),
             four_activates: config.timing.faw.cycles(),
             window: [Cycle(0); 4],
             oldest: 0,
+            all_activate: Cycle(0),
+            count: config.banks.size(),
         }
+    }
+
+    #[inline]
+    fn bank(&self, bank: usize) -> &Bank {
+        &self.banks[bank % MOST_BANKS]
+    }
+
+    #[inline]
+    fn bank_mut(&mut self, bank: usize) -> &mut Bank {
+        &mut self.banks[bank % MOST_BANKS]
     }
 
     /// How many there are.
@@ -102,7 +171,7 @@ impl Banks {
     /// The open row of `bank`; [`CLOSED`] when none is.
     #[inline]
     pub fn row(&self, bank: usize) -> u64 {
-        self.rows[bank]
+        self.bank(bank).row
     }
 
     /// One bit a bank: its row is open.
@@ -115,32 +184,82 @@ impl Banks {
     /// whether the row fits.
     #[inline]
     pub fn ready(&self, command: Command, bank: usize) -> Cycle {
-        use Command::{Activate, Precharge, Read, Write};
-        let next = self.next[command as usize][bank];
-        // As to the rules that are heeded.
         match command {
-            Precharge => next,
-            Activate => next.max(self.channel_ready(command)),
-            Read | Write => self.column_ready(command, bank),
+            Command::Precharge => self.bank(bank).precharge,
+            Command::Activate => self.bank(bank).activate.max(self.activate),
+            Command::Read | Command::Write => self.column_ready(command, bank),
         }
     }
 
     /// As [`Banks::ready`], of a read or a write.
     #[inline]
     pub fn column_ready(&self, command: Command, bank: usize) -> Cycle {
-        let of_group = self.groups[command as usize][self.group(bank)];
-        self.next[command as usize][bank].max(of_group).max(self.channel_ready(command))
+        let direction = direction(command);
+        let of_group = self.groups[direction][self.group(bank)];
+        self.bank(bank).column.max(of_group).max(self.columns[direction])
+    }
+
+    /// When `bank` is opened that is closed at `closes` if it is open, or is closed, if no other command goes.
+    #[inline]
+    pub fn opens_alone(&self, bank: usize, closes: Cycle, is_open: bool) -> Cycle {
+        let closed = if is_open { closes + self.precharged.max(1) } else { closes };
+        self.ready(Command::Activate, bank).max(closed)
+    }
+
+    /// When `bank` is read, or written, whose row is opened at `opens`, or is open then, if no other command goes; and how long
+    /// after that it is again.
+    #[inline]
+    pub fn column_alone(
+        &self,
+        direction: usize,
+        bank: usize,
+        opens: Cycle,
+        is_opened: bool,
+    ) -> (Cycle, u64) {
+        let opened = if is_opened { opens + self.activated[0].max(1) } else { opens };
+        let After { group, channel, .. } = self.after[direction];
+        let from = self.columns_from(direction, opened);
+        (self.column_from(from, direction, bank), group.max(channel[direction]).max(1))
+    }
+
+    /// The first clock from `from` on in which any bank may be read, or written.
+    #[inline]
+    pub fn columns_from(&self, direction: usize, from: Cycle) -> Cycle {
+        self.columns[direction].max(from)
+    }
+
+    /// The first clock from `from` on in which `bank` may be read, or written, as far as it and its group know.
+    #[inline]
+    pub fn column_from(&self, from: Cycle, direction: usize, bank: usize) -> Cycle {
+        let of_group = self.groups[direction][self.group(bank)];
+        later(later(of_group, self.bank(bank).column), from)
+    }
+
+    /// The first clock from `from` on in which `bank` may be opened, as far as it knows.
+    #[inline]
+    pub fn activate_from(&self, from: Cycle, bank: usize) -> Cycle {
+        later(self.bank(bank).activate, from)
+    }
+
+    /// The first clock from `from` on in which `bank` may be closed.
+    #[inline]
+    pub fn precharge_from(&self, from: Cycle, bank: usize) -> Cycle {
+        later(self.bank(bank).precharge, from)
     }
 
     #[inline]
     fn group(&self, bank: usize) -> usize {
-        usize::from(self.group_of[bank]) % MOST_GROUPS
+        usize::from(self.group_of[bank % MOST_BANKS]) % MOST_GROUPS
     }
 
     /// The earliest clock at which `command` may go to any bank: a bound below [`Banks::ready`].
     #[inline]
     pub fn channel_ready(&self, command: Command) -> Cycle {
-        self.channel[command as usize]
+        match command {
+            Command::Precharge => Cycle(0),
+            Command::Activate => self.activate,
+            Command::Read | Command::Write => self.columns[direction(command)],
+        }
     }
 
     /// Sends `command` to `bank` at `now`; `row` matters to an activate only.
@@ -153,61 +272,54 @@ impl Banks {
         }
     }
 
-    #[inline]
-    fn distance(&self, scope: Scope, before: Command, after: Command) -> u64 {
-        self.distances[scope as usize][before as usize][after as usize]
-    }
-
     /// Opens `row` of `bank`.
+    #[inline]
     pub fn activate(&mut self, bank: usize, row: u64, now: Cycle) {
-        use Command::Activate;
-        debug_assert!(self.ready(Activate, bank) <= now, "Activate at {now} is too early");
-        debug_assert_eq!(self.rows[bank], CLOSED);
-        self.rows[bank] = row;
+        debug_assert!(self.ready(Command::Activate, bank) <= now, "Activate at {now} is too early");
+        debug_assert_eq!(self.row(bank), CLOSED);
+        let [column, precharge, activate, another] = self.activated;
         self.open |= 1 << bank;
-        self.window[self.oldest] = now + self.four_activates;
-        self.oldest = (self.oldest + 1) % self.window.len();
-        for after in Command::ALL {
-            let clocks = self.distance(Scope::Bank, Activate, after);
-            delay(&mut self.next[after as usize][bank], now, clocks);
-        }
-        let clocks = self.distance(Scope::Channel, Activate, Activate);
-        let next = &mut self.channel[Activate as usize];
-        *next = self.window[self.oldest].max(*next);
-        delay(next, now, clocks);
+        self.window[self.oldest % 4] = now + self.four_activates;
+        self.oldest = (self.oldest + 1) % 4;
+        // All were ready, so nothing but the window holds them back for longer.
+        self.activate = self.window[self.oldest].max(now + another);
+        let this = self.bank_mut(bank);
+        this.row = row;
+        this.column = now + column;
+        delay(&mut this.precharge, now, precharge);
+        this.activate = now + activate;
+        self.all_activate = self.all_activate.max(now + activate);
     }
 
     /// Closes the open row of `bank`.
+    #[inline]
     pub fn precharge(&mut self, bank: usize, now: Cycle) {
-        use Command::{Activate, Precharge};
-        debug_assert!(self.ready(Precharge, bank) <= now, "Precharge at {now} is too early");
-        self.rows[bank] = CLOSED;
+        debug_assert!(self.ready(Command::Precharge, bank) <= now, "Precharge at {now} is too early");
         self.open &= !(1 << bank);
-        let clocks = self.distance(Scope::Bank, Precharge, Activate);
-        delay(&mut self.next[Activate as usize][bank], now, clocks);
+        let clocks = self.precharged;
+        let this = self.bank_mut(bank);
+        this.row = CLOSED;
+        delay(&mut this.activate, now, clocks);
+        self.all_activate = self.all_activate.max(now + clocks);
     }
 
     /// Reads or writes a burst of the open row of `bank`.
     #[inline]
     pub fn column(&mut self, command: Command, bank: usize, now: Cycle) {
-        use Command::{Precharge, Read, Write};
         debug_assert!(self.ready(command, bank) <= now, "{command:?} at {now} is too early");
-        debug_assert_ne!(self.rows[bank], CLOSED);
-        let clocks = self.distance(Scope::Bank, command, Precharge);
-        delay(&mut self.next[Precharge as usize][bank], now, clocks);
+        debug_assert_ne!(self.row(bank), CLOSED);
+        let direction = direction(command);
+        let After { precharge, group, channel: [read, write] } = self.after[direction];
+        delay(&mut self.bank_mut(bank).precharge, now, precharge);
         // It was ready, so nothing holds its like back for longer.
-        let clocks = self.distance(Scope::Group, command, command);
-        self.groups[command as usize][self.group(bank)] = now + clocks;
-        for after in [Read, Write] {
-            let clocks = self.distance(Scope::Channel, command, after);
-            delay(&mut self.channel[after as usize], now, clocks);
-        }
+        self.groups[direction][self.group(bank)] = now + group;
+        delay(&mut self.columns[0], now, read);
+        delay(&mut self.columns[1], now, write);
     }
 
     /// The earliest clock at which every open bank may be precharged with one command.
     pub fn precharge_all_ready(&self) -> Cycle {
-        let next = &self.next[Command::Precharge as usize];
-        Bits(self.open).map(|bank| next[bank]).max().unwrap_or_default()
+        Bits(self.open).map(|bank| self.bank(bank).precharge).max().unwrap_or_default()
     }
 
     /// Closes all open banks at `now` and says how many there were.
@@ -219,28 +331,31 @@ impl Banks {
     }
 
     /// The earliest clock of a refresh once all banks are closed: as of an activate, to all banks.
+    #[inline]
     pub fn refresh_ready(&self) -> Cycle {
-        let next = self.next[Command::Activate as usize][..self.count].iter();
-        next.max().copied().unwrap_or_default()
+        self.all_activate
     }
 
     /// Keeps all banks from activating for `clocks`.
+    #[inline]
     pub fn refresh(&mut self, now: Cycle, clocks: u64) {
         debug_assert!(self.open == 0 && self.refresh_ready() <= now);
-        delay(&mut self.channel[Command::Activate as usize], now, clocks);
+        delay(&mut self.activate, now, clocks);
     }
 
     /// Closes `bank` at `due` or as soon as it may be, keeps it from activating for `clocks` from tRP later on, and says
     /// from when. No command goes to it in between.
     pub fn refresh_one(&mut self, bank: usize, due: Cycle, clocks: u64) -> Cycle {
-        let mut start = self.next[Command::Activate as usize][bank].max(due);
-        if self.rows[bank] != CLOSED {
-            let closes = self.next[Command::Precharge as usize][bank].max(due);
-            start = start.max(closes + self.precharge_clocks);
-            self.rows[bank] = CLOSED;
-            self.open &= !(1 << bank);
+        let precharged = self.precharged;
+        let this = self.bank_mut(bank);
+        let mut start = this.activate.max(due);
+        if this.row != CLOSED {
+            start = start.max(this.precharge.max(due) + precharged);
+            this.row = CLOSED;
         }
-        self.next[Command::Activate as usize][bank] = start + clocks;
+        this.activate = start + clocks;
+        self.open &= !(1 << bank);
+        self.all_activate = self.all_activate.max(start + clocks);
         start
     }
 }

@@ -8,7 +8,7 @@ use super::bank::Banks;
 use super::drain::Drain;
 use super::mapping::Mapping;
 use super::queue::Queue;
-use super::refresh::{BankRefresh, Refresh};
+use super::refresh::{BankRefresh, Refresh, Step};
 use super::request::{Listener, Request, Sent};
 use super::scheduler::Scheduler;
 use super::stats::DramStats;
@@ -16,9 +16,9 @@ use super::stats::DramStats;
 /// The controller of one channel.
 #[derive(Clone, Debug)]
 pub struct Controller {
-    mapping: Mapping,
+    pub(super) mapping: Mapping,
     /// Accepted requests on their way to the queue. They hold a place in it already.
-    arriving: Ring<Request>,
+    pub(super) arriving: Ring<Request>,
     pub(super) queue: Queue,
     /// Requests that it takes: places of the queue, and of the way to it, that are free.
     pub(super) room: usize,
@@ -29,6 +29,8 @@ pub struct Controller {
     pub(super) bank_refresh: BankRefresh,
     /// No command can go before this clock, unless a request arrives.
     pub(super) wake: Cycle,
+    /// When the next request enters the queue; never while it is full.
+    pub(super) arrives: Cycle,
     /// The clock after the last data of all reads, and of all writes, sent so far.
     pub(super) data_end: [Cycle; 2],
     /// Clocks before this one were ticked or skipped.
@@ -39,6 +41,8 @@ pub struct Controller {
     pub(super) left_less_entered: u64,
     /// A refresh of all banks is due at this clock, or the turn may pass.
     pub(super) interrupt: Cycle,
+    /// The same, or a refresh of a single bank is due.
+    pub(super) attend: Cycle,
     burst_bytes: u64,
     block_bytes: u64,
     burst_clocks: u64,
@@ -46,6 +50,10 @@ pub struct Controller {
     pub(super) data_delay: [u64; 2],
     latency_in: u64,
     pub(super) latency_out: u64,
+    /// Bursts read, and written.
+    pub(super) bursts: [u64; 2],
+    /// Reads, and writes, of which all was sent.
+    pub(super) served: [u64; 2],
     pub(super) stats: DramStats,
 }
 
@@ -61,20 +69,22 @@ impl Controller {
         // The way in takes what the bus can serve while a request is on it.
         let way_in = (latency_in / burst_clocks) as usize;
         let drain = Drain::new(config.writes);
-        let queue = Queue::new(capacity, banks.count());
-        Controller {
+        let queue = Queue::new(capacity);
+        let mut controller = Controller {
             mapping: Mapping::new(config),
             arriving: Ring::new(capacity + way_in),
             queue: if drain.is_mixed() { queue.in_one_order() } else { queue },
             room: capacity + way_in,
             scheduler: Scheduler::new(config),
             drain,
-            wake: refresh.due(),
+            wake: Cycle::NEVER,
+            arrives: Cycle::NEVER,
             data_end: [Cycle(0); 2],
             passed_to: Cycle(0),
             since: Cycle(0),
             left_less_entered: 0,
-            interrupt: refresh.due(),
+            interrupt: Cycle(0),
+            attend: Cycle(0),
             burst_bytes: u64::from(config.burst_bytes()),
             block_bytes: config.block_bytes(),
             burst_clocks,
@@ -82,11 +92,15 @@ impl Controller {
                 .map(|delay| delay + burst_clocks),
             latency_in,
             latency_out,
+            bursts: [0; 2],
+            served: [0; 2],
             stats: DramStats::default(),
             banks,
             refresh,
             bank_refresh: BankRefresh::new(config),
-        }
+        };
+        controller.find_interrupt();
+        controller
     }
 
     /// Whether a request would be accepted: whether the queue, or the way to it, has a place left. A
@@ -114,49 +128,47 @@ impl Controller {
         }
         self.room -= 1;
         self.arriving.push(now + self.latency_in, request);
+        self.find_arrival();
         Ok(())
     }
 
-    /// Passes command clock `now`: sends at most one command, and tells of it. `core` is the stamp for a request's first
-    /// command.
+    /// Passes command clock `now`: sends at most one command, and tells of it. As [`Controller::run`].
+    #[inline]
+    pub fn tick(&mut self, now: Cycle, owner: &mut impl Listener) {
+        self.run(now, now + 1, owner);
+    }
+
+    /// Passes command clock `now`, and those before `to` in which anything can happen, until a request has left or another one
+    /// enters the queue; gives the last of them.
     ///
     /// Every clock is ticked or skipped, once and in order.
     #[inline]
-    pub fn tick(&mut self, now: Cycle, core: Cycle, owner: &mut impl Listener) {
+    pub fn run(&mut self, mut now: Cycle, to: Cycle, owner: &mut impl Listener) -> Cycle {
         debug_assert!(self.passed_to <= now);
-        if self.next_arrival() <= now {
+        if self.arrives <= now {
+            if self.queue.is_empty() {
+                self.end_idleness(now, owner);
+                if let Some(last) = self.serve_alone(now, to, owner) {
+                    self.passed_to = last + 1;
+                    return last;
+                }
+            }
             self.admit(now, owner);
         }
-        self.passed_to = now + 1;
         if self.wake <= now {
-            self.act(now, core, owner);
+            now = self.act(now, to, owner);
         }
-    }
-
-    /// Ticks clock `now` and all before `to` in which anything can happen, or until a request has left; gives the last of
-    /// them. The clock is the stamp for a request's first command.
-    #[inline]
-    pub fn run(&mut self, mut now: Cycle, to: Cycle, owner: &mut impl Listener) -> Cycle {
-        let room = self.room;
-        loop {
-            self.tick(now, now, owner);
-            let next = self.wake.min(self.next_arrival());
-            if next >= to || self.room != room {
-                return now;
-            }
-            debug_assert!(next > now, "what is due by {now} has been done");
-            now = next;
-        }
+        self.passed_to = now + 1;
+        now
     }
 
     /// The earliest clock, not before `now`, at which a tick can change anything, if no request is
     /// pushed. `now` is the first clock that was not yet ticked.
     ///
-    /// A refresh of all banks is such a change, so this is never later than the next one. One of a single bank is not:
-    /// without the former an idle controller answers [`Cycle::NEVER`].
+    /// Refreshes are no such change where nothing else is to be done: an idle controller answers [`Cycle::NEVER`].
     #[inline]
     pub fn next_event(&self, now: Cycle) -> Cycle {
-        self.wake.min(self.next_arrival()).max(now)
+        self.wake.min(self.arrives).max(now)
     }
 
     /// The data of a read whose last command goes at `command` or later does not come before this clock.
@@ -189,12 +201,18 @@ impl Controller {
     pub fn stats(&self) -> DramStats {
         let (passed, queued) = (self.passed_to.0, self.queue.len() as u64);
         let mut stats = self.stats.clone();
+        // What was due and is not booked, as nobody has looked at the banks since.
+        if self.is_at_rest() && self.refresh.due() < self.passed_to {
+            let (mut banks, mut refresh) = (self.banks.clone(), self.refresh.clone());
+            refresh.catch_up(self.passed_to, &mut banks, &mut stats, |_, _| ());
+        }
         if self.bank_refresh.due() < self.passed_to {
-            // Due and not booked, as nobody has looked at the banks since.
             let (mut banks, mut refresh) = (self.banks.clone(), self.bank_refresh.clone());
             refresh.catch_up(Cycle(self.passed_to.0 - 1), &mut banks, &mut stats, |_, _| ());
         }
         stats.clocks = passed;
+        [stats.reads, stats.writes] = self.served;
+        [stats.read_bursts, stats.write_bursts] = self.bursts;
         stats.queued = self.left_less_entered.wrapping_add(queued * passed);
         stats.busy_clocks += self.busy_before(self.passed_to);
         stats.data_clocks = (stats.read_bursts + stats.write_bursts) * self.burst_clocks;
@@ -222,21 +240,46 @@ impl Controller {
     /// When the next request enters the queue; never while it is full.
     #[inline]
     pub fn next_arrival(&self) -> Cycle {
-        if self.queue.is_full() { Cycle::NEVER } else { self.arriving.next_visible() }
+        self.arrives
+    }
+
+    #[inline]
+    pub(super) fn find_arrival(&mut self) {
+        let has_room = !self.queue.is_full();
+        self.arrives = if has_room { self.arriving.next_visible() } else { Cycle::NEVER };
+    }
+
+    /// Counts and books what was done before `now`, when a request enters the empty queue, and the refreshes of single banks
+    /// that were due by then.
+    #[inline]
+    fn end_idleness(&mut self, now: Cycle, owner: &mut impl Listener) {
+        self.count_to(now);
+        if self.refresh.due() < now && self.is_at_rest() {
+            self.end_rest(now, owner);
+        }
+        self.refresh_banks(now, owner);
+    }
+
+    /// Counts the clocks from `from` to `to` in which the queue held one request, that found it empty and left it so.
+    #[inline]
+    pub(super) fn occupied(&mut self, from: Cycle, to: Cycle) {
+        debug_assert_eq!(self.since, from);
+        self.left_less_entered = self.left_less_entered.wrapping_add(to - from);
+        self.stats.busy_clocks += to - from;
+        self.since = to;
     }
 
     /// Takes in what arrived by `now` and has room.
+    #[inline(never)]
     fn admit(&mut self, now: Cycle, owner: &mut impl Listener) {
-        if self.queue.is_empty() {
-            self.count_to(now);
-        }
         self.refresh_banks(now, owner);
-        while self.next_arrival() <= now {
+        while self.arrives <= now {
             let request = self.arriving.take();
             let (row, bank) = self.mapping.row_and_bank(request.address);
             let slot = self.queue.insert(request, row, bank, self.burst_bytes);
             self.left_less_entered = self.left_less_entered.wrapping_sub(now.0);
             self.scheduler.arrived(slot, now, &self.queue, &self.banks, self.drain.turn());
+            self.find_arrival();
         }
         if !self.drain.is_mixed() {
             self.drain.stir(now, self.queue.reads());
@@ -260,6 +303,24 @@ impl Controller {
     #[inline]
     pub(super) fn find_interrupt(&mut self) {
         self.interrupt = self.drain.next_event(self.queue.writes()).min(self.refresh.due());
+        self.attend = self.interrupt.min(self.bank_refresh.due());
+    }
+
+    /// Nothing is to be done before a request enters the queue, but to refresh, which is booked then.
+    #[inline]
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.wake == Cycle::NEVER && self.queue.is_empty()
+    }
+
+    /// Books what was refreshed before clock `now` in a rest that ends.
+    #[inline(never)]
+    fn end_rest(&mut self, now: Cycle, owner: &mut impl Listener) {
+        self.refresh.catch_up(now, &mut self.banks, &mut self.stats, |step, at| match step {
+            Step::Waits(_) => {}
+            Step::Closed => owner.sent(Sent::PrechargeAll { at }),
+            Step::Refreshed => owner.sent(Sent::Refresh { at }),
+        });
+        self.find_interrupt();
     }
 
     /// Books the refreshes of single banks that were due by `now`.
@@ -280,5 +341,6 @@ impl Controller {
             }
             owner.sent(Sent::RefreshOne { bank: bank as u32, start });
         });
+        self.find_interrupt();
     }
 }

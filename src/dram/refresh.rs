@@ -2,7 +2,8 @@
 //!
 //! All banks: a refresh is due at every multiple of tREFI, busy or idle, and is never put off: from then on no
 //! other command goes. When all open banks may be closed, one command closes them; when all have
-//! been closed for tRP, one command refreshes them; the banks open again tRFC later.
+//! been closed for tRP, one command refreshes them; the banks open again tRFC later. Of a channel with nothing else to do,
+//! all this is known as well: it is booked when a request comes.
 //!
 //! Bank by bank: one bank is due at every multiple of tREFI / banks. No other command goes to it from then on; it closes as
 //! soon as it may, is refreshed tRP later and opens again tRFC after that. As all this is known when it is due, it is booked
@@ -47,6 +48,27 @@ impl Refresh {
     #[inline]
     pub fn due(&self) -> Cycle {
         self.due
+    }
+
+    /// Does what an idle channel does by itself before clock `end`, from a clock on that is not later than the next refresh;
+    /// tells `sent` of each step and its clock.
+    pub fn catch_up(
+        &mut self,
+        end: Cycle,
+        banks: &mut Banks,
+        stats: &mut DramStats,
+        mut sent: impl FnMut(Step, Cycle),
+    ) {
+        let mut now = self.due;
+        while now < end {
+            let step = self.step(now, banks, stats);
+            sent(step, now);
+            now = match step {
+                Step::Waits(ready) => ready,
+                Step::Closed => now + 1,
+                Step::Refreshed => self.due.max(now + 1),
+            };
+        }
     }
 
     /// Sends the next command of a refresh that is due, if it is ready.

@@ -24,7 +24,7 @@ pub struct Completion {
     pub tag: u32,
     /// The clock in which its last data reaches the owner.
     pub comes: Cycle,
-    /// Stamp of the first DRAM command that went for this request: the end of its queueing and
+    /// The clock of the first command that went for this request: the end of its queueing and
     /// the beginning of its service.
     pub first_command: Cycle,
 }
@@ -61,9 +61,15 @@ pub enum Sent {
         tag: Option<u32>,
     },
     /// All open banks close, for a refresh.
-    PrechargeAll,
+    PrechargeAll {
+        /// When.
+        at: Cycle,
+    },
     /// All banks are refreshed.
-    Refresh,
+    Refresh {
+        /// When.
+        at: Cycle,
+    },
     /// One bank was due for a refresh by now; it is closed if it was open.
     RefreshOne {
         /// Which.

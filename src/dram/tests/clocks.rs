@@ -20,7 +20,7 @@ fn of_bank(bank: u32) -> u64 {
 fn commands(bench: &Bench) -> Vec<(u64, Command, u32)> {
     let single = |&(clock, sent): &(Cycle, Sent)| match sent {
         Sent::Command { command, tag, .. } => Some((clock.0, command, tag.unwrap_or(u32::MAX))),
-        Sent::PrechargeAll | Sent::Refresh | Sent::RefreshOne { .. } => None,
+        Sent::PrechargeAll { .. } | Sent::Refresh { .. } | Sent::RefreshOne { .. } => None,
     };
     bench.sent.iter().filter_map(single).collect()
 }
@@ -225,9 +225,16 @@ fn a_read_does_not_pass_an_older_write_to_the_same_line() {
 #[test]
 fn a_refresh_comes_at_every_multiple_of_trefi_even_when_idle() {
     let mut bench = Bench::new(&gtx480());
+    bench.run_to(3604 * 3);
+    assert_eq!(bench.controller.stats().refreshes, 2);
     bench.run_to(3604 * 3 + 1);
-    let expected = [1, 2, 3].map(|k| (Cycle(3604 * k), Sent::Refresh));
-    assert_eq!(bench.sent, expected);
+    assert_eq!(bench.controller.stats().refreshes, 3);
+    // An idle channel tells of them when a request has come.
+    assert_eq!(bench.sent, []);
+    bench.push(line(at(0, 0), false, 0));
+    bench.run_to(3604 * 4);
+    let expected = [1, 2, 3].map(|k| (Cycle(3604 * k), Sent::Refresh { at: Cycle(3604 * k) }));
+    assert_eq!(bench.sent[..3], expected);
 }
 
 #[test]
@@ -239,8 +246,8 @@ fn a_refresh_closes_the_banks_and_holds_requests_for_trfc() {
     bench.push(line(at(0, 0), false, 1));
     bench.run_to(3800);
     let expected = [
-        (Cycle(3604), Sent::PrechargeAll),
-        (Cycle(3616), Sent::Refresh),
+        (Cycle(3604), Sent::PrechargeAll { at: Cycle(3604) }),
+        (Cycle(3616), Sent::Refresh { at: Cycle(3616) }),
         (Cycle(3616 + 61), Sent::Command { command: Activate, bank: 0, row: 0, tag: Some(1) }),
     ];
     assert_eq!(bench.sent[3..6], expected);

@@ -27,7 +27,7 @@ pub fn check_timing(config: &DramConfig, sent: &[(Cycle, Sent)]) {
                 check_one(config, &seen, Seen { at, command: Some(command), bank, row });
                 seen.push(Seen { at, command: Some(command), bank, row });
             }
-            Sent::PrechargeAll => {
+            Sent::PrechargeAll { .. } => {
                 for bank in 0..config.banks.get() {
                     let this = Seen { at, command: Some(Precharge), bank, row: 0 };
                     if open_row(&seen, bank).is_some() {
@@ -36,7 +36,7 @@ pub fn check_timing(config: &DramConfig, sent: &[(Cycle, Sent)]) {
                     }
                 }
             }
-            Sent::Refresh => {
+            Sent::Refresh { .. } => {
                 for bank in 0..config.banks.get() {
                     assert_eq!(open_row(&seen, bank), None, "refresh with bank {bank} open");
                     // A refresh is an activate to every bank, as far as its own bank can tell.

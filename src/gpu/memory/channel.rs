@@ -1,7 +1,7 @@
 //! A DRAM channel with its clock, as the slices before it see it.
 
 use crate::config::Machine;
-use crate::dram::{self, Completion, Controller};
+use crate::dram::{self, Completion, Controller, Listener};
 use crate::gpu::clocks::Clocks;
 use crate::parts::DramRequest;
 use crate::units::Cycle;
@@ -15,10 +15,12 @@ pub struct Tag {
 }
 
 impl Tag {
+    #[inline]
     fn pack(self) -> u32 {
         u32::from(self.part) << 24 | u32::from(self.piece) << 16 | u32::from(self.slot)
     }
 
+    #[inline]
     fn unpack(tag: u32) -> Self {
         Tag { part: (tag >> 24) as u8, piece: (tag >> 16) as u8, slot: tag as u16 }
     }
@@ -32,6 +34,19 @@ pub struct Data {
     pub comes: Cycle,
     /// The core cycle in which the first command for it went out.
     pub started: Cycle,
+}
+
+/// The read that is done in a clock: there is one at most.
+struct Last(Completion);
+
+const NO_READ: Completion =
+    Completion { tag: 0, comes: Cycle::NEVER, first_command: Cycle::NEVER };
+
+impl Listener for Last {
+    #[inline]
+    fn done(&mut self, read: Completion) {
+        self.0 = read;
+    }
 }
 
 /// A DRAM controller, and when it is due.
@@ -95,18 +110,20 @@ impl Channel {
         self.due_clock < before
     }
 
-    /// Command clock `tick` and those after it before `to`, until a request has left the queue; gives the last of them. Tells
-    /// `done` of the data of each read whose last command went.
-    #[inline]
-    pub fn run(&mut self, tick: Cycle, to: Cycle, mut done: impl FnMut(Data)) -> Cycle {
-        let dram = self.clocks.dram;
-        let last = self.controller.run(tick, to, &mut |read: Completion| {
-            let comes = dram.core_cycle_of(read.comes);
-            let started = dram.core_cycle_of(read.first_command);
-            done(Data { tag: Tag::unpack(read.tag), comes, started });
-        });
-        self.due_clock = self.controller.next_event(last + 1);
-        last
+    /// Command clock `tick` and those after it before `to`, until a request has left the queue or enters it, and gives the last
+    /// of them, and the data of a read whose last command went then.
+    #[inline(always)]
+    pub fn run(&mut self, tick: Cycle, to: Cycle) -> (Cycle, Option<Data>) {
+        let mut last = Last(NO_READ);
+        let tick = self.controller.run(tick, to, &mut last);
+        self.due_clock = self.controller.next_event(tick + 1);
+        let Completion { tag, comes, first_command } = last.0;
+        if comes == Cycle::NEVER {
+            return (tick, None);
+        }
+        let dram = &self.clocks.dram;
+        let (comes, started) = (dram.core_cycle_of(comes), dram.core_cycle_of(first_command));
+        (tick, Some(Data { tag: Tag::unpack(tag), comes, started }))
     }
 
     /// Counts every command clock before `end`.
