@@ -74,6 +74,14 @@ where
         let mut reach = front.memory_reach(launch, &memory.hub.delays);
         let quiet_to = front.quiet_to(launch);
         let last = reach.owing + ALONE;
+        if quiet_to > reach.owing {
+            // Nothing in the front asks for anything before it has the reply, or before it does something of its own.
+            let needs = memory.hub.delays.needs_from(quiet_to.min(last));
+            if let Some(taken) = memory.answer(&reach, needs) {
+                let needs = memory.hub.delays.needs_from(quiet_to.min(taken));
+                return memory.replies_known_to(needs);
+            }
+        }
         loop {
             memory.advance(&reach);
             let known = memory.replies_known_to(reach.owing);

@@ -157,6 +157,34 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
         }
     }
 
+    /// The partition that owes the only reply, when no other one has anything to tell and the network holds none.
+    fn only_debtor(&self) -> Option<usize> {
+        let Hub { replies, awake, .. } = &*self.hub;
+        let number = awake.only()?;
+        let is_only =
+            self.partitions[number].unanswered == 1 && replies.next_event() == Cycle::NEVER;
+        is_only.then_some(number)
+    }
+
+    /// Where a single reply is owed: until that is on its way, in cycle `last` at the latest, before which no request is
+    /// looked at that is not known. Gives the cycle in which its SM takes it.
+    ///
+    /// A partition that owes no reply any more goes no further than `idle`, so it stops with the last one that it owes.
+    pub fn answer(&mut self, reach: &Reach, last: Cycle) -> Option<Cycle> {
+        let number = self.only_debtor()?;
+        let idle = reach.idle.max(self.hub.rest_to);
+        let reach = Reach { owing: last.max(idle), idle };
+        let partition = &mut self.partitions[number];
+        partition.advance(&reach, self.hub.replies.clock());
+        let idle = idle.max(partition.clock());
+        if partition.is_idle() {
+            self.advance_replies(&Reach { idle, ..reach });
+        }
+        let Hub { replies, rest_to, .. } = &mut *self.hub;
+        *rest_to = idle.max(replies.clock());
+        replies.coming.first().map(|coming| coming.at)
+    }
+
     /// The reply network as far as it goes without other news of the partitions, which hear of what left. Gives the cycles
     /// before which all is done in these, and in those of them that owe replies.
     pub fn advance_replies(&mut self, reach: &Reach) -> (Cycle, Cycle) {
@@ -187,8 +215,12 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
                 continue;
             }
             let first = number * partition.slices().len();
-            for (part, cycle) in partition.left().drain(..) {
+            for &(part, cycle) in partition.left().iter() {
                 note(first + part, cycle);
+            }
+            partition.left().clear();
+            if partition.rests() {
+                self.hub.awake.set(number, false);
             }
         }
     }
