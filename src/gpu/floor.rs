@@ -71,17 +71,18 @@ where
     /// cycle before which every reply is known.
     fn advance_memory(&mut self, launch: &Launch) -> Cycle {
         let Floor { front, memory } = self;
-        let mut reach = front.memory_reach(launch, &memory.hub.delays);
         let quiet_to = front.quiet_to(launch);
-        let last = reach.owing + ALONE;
-        if quiet_to > reach.owing {
-            // Nothing in the front asks for anything before it has the reply, or before it does something of its own.
-            let needs = memory.hub.delays.needs_from(quiet_to.min(last));
-            if let Some(taken) = memory.answer(&reach, needs) {
+        let clock = front.requests.clock();
+        if quiet_to > clock {
+            // The front asks for nothing before it has the reply that is owed, or does something of its own.
+            let last = memory.hub.delays.needs_from(quiet_to.min(clock + ALONE));
+            if let Some(taken) = memory.answer(last) {
                 let needs = memory.hub.delays.needs_from(quiet_to.min(taken));
-                return memory.replies_known_to(needs);
+                return memory.hub.replies.known_to(needs);
             }
         }
+        let mut reach = front.memory_reach(launch, &memory.hub.delays);
+        let last = reach.owing + ALONE;
         loop {
             memory.advance(&reach);
             let known = memory.replies_known_to(reach.owing);

@@ -157,31 +157,28 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
         }
     }
 
-    /// The partition that owes the only reply, when no other one has anything to tell and the network holds none.
-    fn only_debtor(&self) -> Option<usize> {
-        let Hub { replies, awake, .. } = &*self.hub;
+    /// Where a single reply is owed, and the network holds none: until that is on its way, in cycle `last` at the latest,
+    /// before which no request is looked at that is not known. Gives the cycle in which its SM takes it.
+    pub fn answer(&mut self, last: Cycle) -> Option<Cycle> {
+        let Memory { partitions, hub: Hub { replies, awake, rest_to, .. } } = self;
         let number = awake.only()?;
-        let is_only =
-            self.partitions[number].unanswered == 1 && replies.next_event() == Cycle::NEVER;
-        is_only.then_some(number)
-    }
-
-    /// Where a single reply is owed: until that is on its way, in cycle `last` at the latest, before which no request is
-    /// looked at that is not known. Gives the cycle in which its SM takes it.
-    ///
-    /// A partition that owes no reply any more goes no further than `idle`, so it stops with the last one that it owes.
-    pub fn answer(&mut self, reach: &Reach, last: Cycle) -> Option<Cycle> {
-        let number = self.only_debtor()?;
-        let idle = reach.idle.max(self.hub.rest_to);
-        let reach = Reach { owing: last.max(idle), idle };
-        let partition = &mut self.partitions[number];
-        partition.advance(&reach, self.hub.replies.clock());
-        let idle = idle.max(partition.clock());
-        if partition.is_idle() {
-            self.advance_replies(&Reach { idle, ..reach });
+        let partition = &mut partitions[number];
+        if partition.unanswered != 1 || replies.next_event() != Cycle::NEVER || last <= *rest_to {
+            return None;
         }
-        let Hub { replies, rest_to, .. } = &mut *self.hub;
-        *rest_to = idle.max(replies.clock());
+        // A partition that owes no reply any more goes no further than others that rest, so it stops with its last one.
+        partition.advance(&Reach { owing: last, idle: *rest_to }, replies.clock());
+        *rest_to = partition.clock().max(*rest_to);
+        if !partition.is_idle() {
+            return None;
+        }
+        partition.take_departures(|part, departures| {
+            replies.note_departures((number, part), departures);
+        });
+        replies.advance(last, *rest_to);
+        replies.tell_left(|(_, part), left| partition.note_leave(part, left));
+        // What the network held is this kernel's too.
+        *rest_to = replies.clock().max(*rest_to);
         replies.coming.first().map(|coming| coming.at)
     }
 
