@@ -95,15 +95,9 @@ impl Divisor {
         self.by
     }
 
-    /// Numbers below this one have a [near quotient](Self::near_quotient).
+    /// Quotient of a number that is near.
     #[inline]
-    pub fn near(self) -> u64 {
-        self.near
-    }
-
-    /// Quotient of a number below [`Divisor::near`].
-    #[inline]
-    pub fn near_quotient(self, number: u64) -> u64 {
+    fn near_quotient(self, number: u64) -> u64 {
         debug_assert!(number < self.near);
         // The reciprocal is too large by less than 1, so the product by less than 1 / `by`: no quotient is passed.
         ((u128::from(number) * u128::from(self.reciprocal + 1)) >> 64) as u64

@@ -87,6 +87,9 @@ fn simulate_with_progress(run: &ResolvedRun, stepping: Stepping, quiet: bool) ->
     let style = "{msg} {wide_bar} {percent}% {elapsed}";
     bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
     let outcome = simulate_with_outputs(run, stepping, &mut |step: Step| {
+        if bar.is_hidden() {
+            return;
+        }
         let Step { launches, progress } = step;
         let launch = progress.launch;
         bar.set_length(launches as u64 * progress.ctas);

@@ -173,7 +173,7 @@ impl RunFile {
         }
         let target = Target { machine, workload: config.workload, seed: config.seed };
         let target =
-            overrides::change(&target, &settings).map_err(|Refusal { path, error }| match given
+            overrides::change(target, &settings).map_err(|Refusal { path, error }| match given
                 .contains_key(&path)
             {
                 true => refuse(&path, error),
@@ -232,6 +232,9 @@ impl RunFile {
 
     /// A map keeps the last of equal keys only; the text still has both.
     fn refuse_repeated_settings(&self) -> Result<()> {
+        if self.config.set.is_empty() {
+            return Ok(());
+        }
         let root = Node::parse(&self.text);
         let Some(set) = root.find(&["set"]) else { return Ok(()) };
         for (index, entry) in set.entries.iter().enumerate() {

@@ -122,16 +122,19 @@ struct MachineTarget {
 /// An error names one override: `l1.sets=64: what is wrong (hint: ..)`.
 pub fn apply_to_machine(machine: &Machine, settings: &Settings) -> Result<Machine> {
     let target = MachineTarget { machine: machine.clone() };
-    let target = change(&target, settings).map_err(|refusal| refusal.into_error(settings))?;
+    let target = change(target, settings).map_err(|refusal| refusal.into_error(settings))?;
     Ok(target.machine)
 }
 
 /// Puts every override in its place, and reads the result back.
 pub(super) fn change<T: Serialize + DeserializeOwned>(
-    target: &T,
+    target: T,
     settings: &Settings,
 ) -> std::result::Result<T, Refusal> {
-    let mut text = parse::to_text(target);
+    if settings.is_empty() {
+        return Ok(target);
+    }
+    let mut text = parse::to_text(&target);
     let root = Node::parse(&text);
     let mut ordered: Vec<(Vec<String>, &String, &Setting)> =
         settings.iter().map(|(path, setting)| (absolute(path, &root), path, setting)).collect();
@@ -274,7 +277,7 @@ mod tests {
         let machine = presets::find("gtx480")?.machine()?;
         let target = Target { machine, workload: spec("Stencil1d((element: Char))"), seed: 1 };
         let settings = settings(pairs);
-        let target = change(&target, &settings).map_err(|refusal| refusal.into_error(&settings))?;
+        let target = change(target, &settings).map_err(|refusal| refusal.into_error(&settings))?;
         Ok((target.machine, target.workload, target.seed))
     }
 

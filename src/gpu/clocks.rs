@@ -1,21 +1,34 @@
 //! The four clock domains. Time advances by core cycles; the other clocks follow by exact ratios.
 
 use crate::config::machine::Clocks as Config;
-use crate::units::{Cycle, Divisor};
+use crate::units::Cycle;
 
 /// A clock beside the core's.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain {
     /// Ticks in so many core cycles, in lowest terms.
-    ticks: Divisor,
-    core_cycles: Divisor,
+    ticks: u64,
+    core_cycles: u64,
     /// Every core cycle has one tick.
     is_core_clock: bool,
+    /// Ticks in a core cycle, core cycles of a tick, and of a tick that begins with one but for the last part of it that is
+    /// counted: in parts of 2^-[`PART_BITS`], rounded up.
+    ticks_by_parts: u64,
+    cycles_by_parts: u64,
+    rest_by_parts: u64,
     /// Core cycles, and ticks, before this one are found at once: far enough for most runs.
     near_core: u64,
     near_tick: u64,
     /// Ticks in one core cycle, at most.
     most_ticks: u64,
+}
+
+/// What is counted in parts is exact to this power of one half, times the cycles.
+const PART_BITS: u32 = 48;
+
+/// `part / whole` in parts, rounded up.
+fn by_parts(part: u64, whole: u64) -> u128 {
+    (u128::from(part) << PART_BITS).div_ceil(whole.into())
 }
 
 impl Domain {
@@ -25,13 +38,21 @@ impl Domain {
             (a, b) = (b, a % b);
         }
         let (ticks, core_cycles) = (u64::from(khz / a), u64::from(core_khz / a));
-        let (by_ticks, by_core_cycles) = (Divisor::new(ticks), Divisor::new(core_cycles));
+        // Each cycle adds less than a part too much, so that no quotient is passed as long as these are less together than what
+        // the fraction of a quotient lacks to the next whole: one by its divisor. Clocks that differ more than any are far.
+        let near =
+            |scale: u128, divisor| u64::try_from(scale).map_or(0, |_| (1 << PART_BITS) / divisor);
+        let (ticks_by_parts, cycles_by_parts) =
+            (by_parts(ticks, core_cycles), by_parts(core_cycles, ticks));
         Domain {
-            ticks: by_ticks,
-            core_cycles: by_core_cycles,
+            ticks,
+            core_cycles,
             is_core_clock: ticks == core_cycles,
-            near_core: by_core_cycles.near() / ticks,
-            near_tick: by_ticks.near() / core_cycles,
+            ticks_by_parts: ticks_by_parts as u64,
+            cycles_by_parts: cycles_by_parts as u64,
+            rest_by_parts: by_parts(core_cycles - 1, ticks) as u64,
+            near_core: near(ticks_by_parts, core_cycles),
+            near_tick: near(cycles_by_parts, ticks),
             most_ticks: ticks.div_ceil(core_cycles),
         }
     }
@@ -43,7 +64,8 @@ impl Domain {
             return core;
         }
         if core.0 < self.near_core {
-            return Cycle(self.core_cycles.near_quotient(core.0 * self.ticks.get()));
+            let parts = u128::from(core.0) * u128::from(self.ticks_by_parts);
+            return Cycle((parts >> PART_BITS) as u64);
         }
         self.far_ticks_before(core)
     }
@@ -53,13 +75,8 @@ impl Domain {
         if core == Cycle::NEVER {
             return core;
         }
-        Cycle(match core.0.checked_mul(self.ticks.get()) {
-            Some(product) => self.core_cycles.quotient(product),
-            None => {
-                let product = u128::from(core.0) * u128::from(self.ticks.get());
-                (product / u128::from(self.core_cycles.get())) as u64
-            }
-        })
+        let product = u128::from(core.0) * u128::from(self.ticks);
+        Cycle((product / u128::from(self.core_cycles)) as u64)
     }
 
     /// Ticks in one core cycle, at most.
@@ -75,9 +92,8 @@ impl Domain {
             return tick;
         }
         if tick.0 < self.near_tick {
-            // One less than the next tick's time, rounded up.
-            let product = (tick.0 + 1) * self.core_cycles.get();
-            return Cycle(self.ticks.near_quotient(product - 1));
+            let parts = u128::from(tick.0) * u128::from(self.cycles_by_parts);
+            return Cycle(((parts + u128::from(self.rest_by_parts)) >> PART_BITS) as u64);
         }
         self.far_core_cycle_of(tick)
     }
@@ -87,13 +103,9 @@ impl Domain {
         if tick == Cycle::NEVER {
             return tick;
         }
-        Cycle(match (tick.0 + 1).checked_mul(self.core_cycles.get()) {
-            Some(product) => self.ticks.quotient(product - 1),
-            None => {
-                let product = (u128::from(tick.0) + 1) * u128::from(self.core_cycles.get());
-                ((product - 1) / u128::from(self.ticks.get())) as u64
-            }
-        })
+        // One less than the next tick's time, rounded up.
+        let product = (u128::from(tick.0) + 1) * u128::from(self.core_cycles);
+        Cycle(((product - 1) / u128::from(self.ticks)) as u64)
     }
 }
 
@@ -122,6 +134,8 @@ impl Clocks {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -137,6 +151,29 @@ mod tests {
                 next = after;
             }
             assert_eq!(next, 5000 * u64::from(khz) / u64::from(core_khz));
+        }
+    }
+
+    proptest! {
+        /// What is found at once is what the whole division gives, up to the last cycle that is near.
+        #[test]
+        fn near_and_far_are_the_same(
+            khz in 1u32..=u32::MAX,
+            core_khz in prop_oneof![1u32..=u32::MAX, 1u32..2000],
+            place in 0.0..1.0,
+            before_end in 0u64..3,
+        ) {
+            let domain = Domain::new(khz, core_khz);
+            let cycles = |near: u64| {
+                let last = near.saturating_sub(1 + before_end);
+                [(near as f64 * place) as u64, last, last.saturating_sub(domain.ticks * 2)]
+            };
+            for core in cycles(domain.near_core).map(Cycle) {
+                prop_assert_eq!(domain.ticks_before(core), domain.far_ticks_before(core));
+            }
+            for tick in cycles(domain.near_tick).map(Cycle) {
+                prop_assert_eq!(domain.core_cycle_of(tick), domain.far_core_cycle_of(tick));
+            }
         }
     }
 }

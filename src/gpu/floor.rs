@@ -71,8 +71,17 @@ where
     /// cycle before which every reply is known.
     fn advance_memory(&mut self, launch: &Launch) -> Cycle {
         let Floor { front, memory } = self;
-        let mut reach = front.memory_reach(launch, &memory.hub.delays);
         let quiet_to = front.quiet_to(launch);
+        let clock = front.requests.clock();
+        if quiet_to > clock {
+            // The front asks for nothing before it has the reply that is owed, or does something of its own.
+            let last = memory.hub.delays.needs_from(quiet_to.min(clock + ALONE));
+            if let Some(taken) = memory.answer(last) {
+                let needs = memory.hub.delays.needs_from(quiet_to.min(taken));
+                return memory.hub.replies.known_to(needs);
+            }
+        }
+        let mut reach = front.memory_reach(launch, &memory.hub.delays);
         let last = reach.owing + ALONE;
         loop {
             memory.advance(&reach);

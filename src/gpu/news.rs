@@ -107,6 +107,7 @@ impl Delays {
     }
 
     /// The first cycle that needs to know of requests that arrive in cycle `arrival` or later.
+    #[inline]
     pub fn needs_from(&self, arrival: Cycle) -> Cycle {
         let looked_at = self.clocks.l2.ticks_before(arrival + 1) + self.first_look;
         self.clocks.l2.core_cycle_of(looked_at)

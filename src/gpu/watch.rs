@@ -70,6 +70,10 @@ impl<'a> Watch<'a> {
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,
     {
+        // The others' clocks matter when that of one has come as far.
+        if floor.front.awake().next().is_some_and(|node| node.clock() < self.next) {
+            return Ok(());
+        }
         let now = floor.front.clock();
         if now < self.next {
             return Ok(());

@@ -149,16 +149,14 @@ impl WarpStream {
     }
 
     fn push_header(&mut self, kind: u32, mask: LaneMask, base: u64) {
-        // Addresses have at most 62 bits, which leaves room for the kind.
-        let base = base << KIND_BITS | u64::from(kind);
-        self.words.extend([mask, base as u32, (base >> 32) as u32]);
+        self.words.extend_from_slice(&header(kind, mask, base));
     }
 
     /// Appends addresses of the form `base + lane * stride`; all below 2^62.
     #[inline]
     pub fn push_affine(&mut self, mask: LaneMask, base: u64, stride: i32) {
-        self.push_header(AFFINE, mask, base);
-        self.words.push(stride as u32);
+        let [mask, low, high] = header(AFFINE, mask, base);
+        self.words.extend_from_slice(&[mask, low, high, stride as u32]);
     }
 
     /// Appends one address a lane, all below 2^62; lanes outside `mask` are ignored.
@@ -184,8 +182,8 @@ impl WarpStream {
     #[inline]
     pub fn push_rows(&mut self, mask: LaneMask, base: u64, rows: Rows) {
         let Rows { width, across, down } = rows;
-        self.push_header(GRID, mask, base);
-        self.words.extend([width, across as u32, down as u32]);
+        let [mask, low, high] = header(GRID, mask, base);
+        self.words.extend_from_slice(&[mask, low, high, width, across as u32, down as u32]);
     }
 
     /// As [`WarpStream::push_addresses`], of all lanes, for addresses in no order.
@@ -248,6 +246,14 @@ impl WarpStream {
             self.words.extend(offsets.iter().flat_map(|&o| [o as u32, (o >> 32) as u32]));
         }
     }
+}
+
+/// What a record of addresses begins with.
+#[inline]
+fn header(kind: u32, mask: LaneMask, base: u64) -> [u32; 3] {
+    // Addresses have at most 62 bits, which leaves room for the kind.
+    let base = base << KIND_BITS | u64::from(kind);
+    [mask, base as u32, (base >> 32) as u32]
 }
 
 fn pack_barrier(BarrierUse { id, warps, kind }: BarrierUse) -> u32 {

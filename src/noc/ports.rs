@@ -84,6 +84,14 @@ impl<const WORDS: usize> Ports<WORDS> {
         Members { rest: self.0, word: 0 }
     }
 
+    /// The member, if there is exactly one.
+    #[inline]
+    pub fn only(&self) -> Option<usize> {
+        let mut members = self.iter();
+        let first = members.next()?;
+        members.next().is_none().then_some(first)
+    }
+
     /// The members that are not in `other`.
     #[inline]
     pub fn without(&self, other: &Self) -> Self {
@@ -111,6 +119,15 @@ impl<const WORDS: usize> Iterator for Members<WORDS> {
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
+        if WORDS == 1 {
+            let bits = &mut self.rest[0];
+            if *bits == 0 {
+                return None;
+            }
+            let port = bits.trailing_zeros() as usize;
+            *bits &= *bits - 1;
+            return Some(port);
+        }
         loop {
             let bits = self.rest.get_mut(self.word)?;
             if *bits != 0 {

@@ -15,6 +15,7 @@
 
 mod colour;
 mod glossary;
+mod json;
 mod model;
 pub mod number;
 mod page;

@@ -13,6 +13,7 @@ use crate::gpu::{Components, KernelStatistics, Ledgers};
 use crate::workload::Verdict;
 
 use super::glossary::{Glossary, glossary};
+use super::json;
 use super::totals::Totals;
 
 /// Raised whenever the meaning or the place of a field of [`Report`] changes.
@@ -152,9 +153,7 @@ impl Report {
 
     /// The report as text: JSON, indented, with a newline at the end.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("maps have string keys");
-        text.push('\n');
-        text
+        json::to_text(self)
     }
 
     /// The machine's name and what the run changed, for titles.

@@ -1,5 +1,6 @@
 //! Result folders that are whole or absent.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -70,9 +71,15 @@ fn push_rows<R: Reason, const N: usize>(
     ledger: &Ledger<R, N>,
 ) {
     for (reason, _, amount) in ledger.parts() {
-        let share = ratio(amount, ledger.total());
         // Kernels are numbered and reasons are identifiers: nothing needs quoting.
-        text.push_str(&format!("{kernel},{name},{reason},{amount},{share:.6}\n"));
+        let written = match amount {
+            0 => writeln!(text, "{kernel},{name},{reason},0,0.000000"),
+            _ => {
+                let share = ratio(amount, ledger.total());
+                writeln!(text, "{kernel},{name},{reason},{amount},{share:.6}")
+            }
+        };
+        written.expect("writing to memory does not fail");
     }
 }
 

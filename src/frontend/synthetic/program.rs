@@ -15,7 +15,7 @@ use crate::config::synthetic::{Access, CacheHint, MathClass, Pattern, Phase, Syn
 use crate::isa::{
     AccessKind, ArithClass, CacheOp, Inst, LaneMask, MemoryOp, Op, Operands, Reg, Space, WarpStream,
 };
-use crate::workload::synthetic::schedule::{self, schedule};
+use crate::workload::synthetic::schedule::{self, period, schedule};
 
 /// Accumulators of arithmetic that is independent: enough to hide the latency of most classes.
 const ACCUMULATORS: u32 = 8;
@@ -39,8 +39,11 @@ pub struct Program {
 /// One pass through a phase.
 #[derive(Clone, Debug)]
 pub struct PhaseCode {
-    /// Memory instructions, in order.
+    /// Memory instructions, in order: all, or the first ones of a pass in which they come again and again, all of one place of
+    /// the mixture.
     pub steps: Vec<Step>,
+    /// Memory instructions of a pass.
+    pub accesses: u32,
     /// Arithmetic on the data of an access.
     pub math: Math,
     /// Accesses of a warp that are under way at once.
@@ -76,6 +79,12 @@ pub struct Math {
 }
 
 impl Math {
+    /// True when there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Executes the arithmetic on a slot.
     #[inline]
     pub fn push(&self, slot: u32, mask: LaneMask, stream: &mut WarpStream) {
@@ -161,8 +170,14 @@ fn phase_code(phase: &Phase, registers: &Registers, insts: &mut Vec<Inst>) -> Ph
     let in_flight = phase.in_flight.get();
     let math = math(phase, registers, insts);
     let mut known: BTreeMap<Variant, (u32, u32)> = BTreeMap::new();
+    // The last one of each place and slot: mostly it is the same as the next one.
+    let slots = in_flight as usize;
+    let mut last: Vec<Option<(Variant, (u32, u32))>> = vec![None; phase.mix.len() * slots];
     let mut counts = vec![0; phase.mix.len()];
-    let steps = schedule(phase)
+    let accesses = phase.accesses.get();
+    let round = period(phase).map_or(accesses, |period| period.min(accesses));
+    let steps: Vec<Step> = schedule(phase)
+        .take(round as usize)
         .map(|turn| {
             let schedule::Turn { entry, index, kind, slot, source } = turn;
             let access = &phase.mix[entry];
@@ -175,19 +190,27 @@ fn phase_code(phase: &Phase, registers: &Registers, insts: &mut Vec<Inst>) -> Ph
                 source: source.map(|source| source.slot),
             };
             counts[entry] += 1;
-            let (pc, len) = *known.entry(variant).or_insert_with(|| {
-                let pc = insts.len() as u32;
-                push_access(phase, access, kind, &variant, registers, insts);
-                (pc, insts.len() as u32 - pc)
-            });
+            let last = &mut last[entry * slots + slot as usize];
+            let (pc, len) = match last {
+                Some((same, code)) if *same == variant => *code,
+                _ => *known.entry(variant).or_insert_with(|| {
+                    let pc = insts.len() as u32;
+                    push_access(phase, access, kind, &variant, registers, insts);
+                    (pc, insts.len() as u32 - pc)
+                }),
+            };
+            *last = Some((variant, (pc, len)));
             Step { pc, len, entry: entry as u32, index }
         })
         .collect();
+    if round < accesses {
+        counts[steps[0].entry as usize] = u64::from(accesses);
+    }
     let barrier = phase.barrier.then(|| {
         insts.push(inst(Op::Barrier, &[], &[]));
         insts.len() as u32 - 1
     });
-    PhaseCode { steps, math, in_flight, barrier, counts }
+    PhaseCode { steps, accesses, math, in_flight, barrier, counts }
 }
 
 /// Puts the arithmetic of every slot into the table.

@@ -84,19 +84,23 @@ fn run_phase(
     pass: u64,
     stream: &mut WarpStream,
 ) {
-    let in_flight = phase.in_flight;
-    let mut slot = 0;
-    for (number, step) in (0u32..).zip(&phase.steps) {
-        if number >= in_flight {
+    let PhaseCode { in_flight, accesses, .. } = *phase;
+    let (mut place_in_round, mut before, mut slot) = (0, 0, 0);
+    for number in 0..accesses {
+        let step = &phase.steps[place_in_round];
+        if number >= in_flight && !phase.math.is_empty() {
             phase.math.push(slot, ALL, stream);
         }
         stream.push_run(step.pc, step.len, ALL);
-        let turn = Turn { pass, index: u64::from(step.index) };
+        let turn = Turn { pass, index: u64::from(before + step.index) };
         addresses[step.entry as usize].push(place, turn, stream);
         slot = if slot + 1 == in_flight { 0 } else { slot + 1 };
+        place_in_round += 1;
+        if place_in_round == phase.steps.len() {
+            (place_in_round, before) = (0, number + 1);
+        }
     }
     // What is still under way is used, too.
-    let accesses = phase.steps.len() as u32;
     for number in accesses.max(in_flight)..accesses + in_flight {
         phase.math.push(number % in_flight, ALL, stream);
     }

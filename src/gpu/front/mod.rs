@@ -32,6 +32,7 @@ pub struct Launch<'a> {
 
 impl Launch<'_> {
     /// True when CTAs are left.
+    #[inline]
     pub fn has_more(&self) -> bool {
         self.started < self.ctas
     }
@@ -182,8 +183,13 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
 
     /// The nodes that are behind, as far as they can go; gives the cycles in which they did anything, together.
     pub fn advance_nodes(&mut self, bounds: &Bounds) -> usize {
-        let acts = self.roster.behind.iter().map(|sm| self.nodes[sm].advance(bounds)).sum();
-        self.note_advance(bounds);
+        let mut acts = 0;
+        self.roster.may_wait = self.roster.may_wait.with(&self.roster.behind);
+        for sm in self.roster.behind.iter() {
+            let node = &mut *self.nodes[sm];
+            acts += node.advance(bounds);
+            self.roster.behind.set(sm, node.clock() < bounds.replies);
+        }
         acts
     }
 
@@ -211,7 +217,9 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
         slices: Cycle,
     ) -> Result<Option<Bounds>> {
         let started = launch.started;
-        self.start_ctas(launch, Some((then, bounds)))?;
+        if launch.has_more() {
+            self.start_ctas(launch, Some((then, bounds)))?;
+        }
         self.tell_requests(launch.has_more());
         self.requests.advance(bounds.replies, slices);
         self.tell_left();

@@ -157,6 +157,31 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
         }
     }
 
+    /// Where a single reply is owed, and the network holds none: until that is on its way, in cycle `last` at the latest,
+    /// before which no request is looked at that is not known. Gives the cycle in which its SM takes it.
+    pub fn answer(&mut self, last: Cycle) -> Option<Cycle> {
+        let Memory { partitions, hub: Hub { replies, awake, rest_to, .. } } = self;
+        let number = awake.only()?;
+        let partition = &mut partitions[number];
+        if partition.unanswered != 1 || replies.next_event() != Cycle::NEVER || last <= *rest_to {
+            return None;
+        }
+        // A partition that owes no reply any more goes no further than others that rest, so it stops with its last one.
+        partition.advance(&Reach { owing: last, idle: *rest_to }, replies.clock());
+        *rest_to = partition.clock().max(*rest_to);
+        if !partition.is_idle() {
+            return None;
+        }
+        partition.take_departures(|part, departures| {
+            replies.note_departures((number, part), departures);
+        });
+        replies.advance(last, *rest_to);
+        replies.tell_left(|(_, part), left| partition.note_leave(part, left));
+        // What the network held is this kernel's too.
+        *rest_to = replies.clock().max(*rest_to);
+        replies.coming.first().map(|coming| coming.at)
+    }
+
     /// The reply network as far as it goes without other news of the partitions, which hear of what left. Gives the cycles
     /// before which all is done in these, and in those of them that owe replies.
     pub fn advance_replies(&mut self, reach: &Reach) -> (Cycle, Cycle) {
@@ -187,8 +212,12 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
                 continue;
             }
             let first = number * partition.slices().len();
-            for (part, cycle) in partition.left().drain(..) {
+            for &(part, cycle) in partition.left().iter() {
                 note(first + part, cycle);
+            }
+            partition.left().clear();
+            if partition.rests() {
+                self.hub.awake.set(number, false);
             }
         }
     }

@@ -6,6 +6,7 @@ use super::zipf::Zipf;
 use crate::config::synthetic::{Access, Chains, ChaseOrder, Pattern, Sharing, StencilShape, Use};
 use crate::config::{Bounded, SyntheticSpec};
 use crate::isa::{LaneMask, WARP, WarpStream};
+use crate::units::Divisor;
 
 /// Ranks whose places are kept in a table, at most.
 const MOST_TABLED: u64 = 1 << 16;
@@ -53,13 +54,15 @@ pub struct Addresses {
 enum Rule {
     /// Elements in the order of threads: `warp` and `access` count 32 elements.
     Linear {
-        elements: u64,
+        elements: Divisor,
         warp: u64,
         access: u64,
         taps: Box<[u64]>,
+        /// How many.
+        count: Divisor,
     },
     Stride {
-        footprint: u64,
+        footprint: Divisor,
         lane: u64,
         access: u64,
         warp: u64,
@@ -92,11 +95,11 @@ enum Rule {
 
 #[derive(Clone, Debug)]
 struct Chase {
-    nodes: u64,
+    nodes: Divisor,
     node: u64,
     order: Option<Permutation>,
     /// Chains of a warp for each of its lanes, or for all: Q.
-    in_flight: u64,
+    in_flight: Divisor,
     /// Lanes with a chain each.
     chain_lanes: usize,
     /// Nodes from the start of a chain to that of the next.
@@ -115,25 +118,24 @@ impl Addresses {
         let runs = |run: u32| (run as usize, elements / u64::from(run));
         // What belongs to the array and not to the access: the same for all that use it.
         let array_key = key(seed, region.first_use.phase, region.first_use.entry);
+        let linear = |warp: u64, access: u64, taps: Box<[u64]>| {
+            let (elements, count) = (Divisor::new(elements), Divisor::new(taps.len() as u64));
+            Rule::Linear { elements, warp, access, taps, count }
+        };
+        let stride = |lane: u64, access: u64, warp: u64| {
+            let [lane, access, warp] = [lane, access, warp].map(|step| step % footprint);
+            Rule::Stride { footprint: Divisor::new(footprint), lane, access, warp }
+        };
         let rule = match &access.pattern {
-            Pattern::Stream => {
-                Rule::Linear { elements, warp: 1, access: scope_warps, taps: [0].into() }
-            }
-            Pattern::Blocks => {
-                Rule::Linear { elements, warp: accesses, access: 1, taps: [0].into() }
-            }
+            Pattern::Stream => linear(1, scope_warps, [0].into()),
+            Pattern::Blocks => linear(accesses, 1, [0].into()),
             stencil @ Pattern::Stencil { .. } => {
                 let taps =
                     taps(stencil).map(|tap| tap.rem_euclid(elements as i64) as u64).collect();
-                Rule::Linear { elements, warp: 1, access: scope_warps, taps }
+                linear(1, scope_warps, taps)
             }
-            Pattern::Stride { lane, access, warp } => {
-                let [lane, access, warp] = [lane, access, warp].map(|step| step.get() % footprint);
-                Rule::Stride { footprint, lane, access, warp }
-            }
-            Pattern::Broadcast { step } => {
-                Rule::Stride { footprint, lane: 0, access: step.get() % footprint, warp: 0 }
-            }
+            Pattern::Stride { lane, access, warp } => stride(lane.get(), access.get(), warp.get()),
+            Pattern::Broadcast { step } => stride(0, step.get(), 0),
             Pattern::Random { run } => {
                 let (run, runs) = runs(run.get());
                 Rule::Random { run, runs }
@@ -162,11 +164,11 @@ impl Addresses {
                 let chain_lanes = if *chains == Chains::Lane { lanes } else { 1 };
                 let chains = scope_warps * in_flight * chain_lanes as u64;
                 Rule::Chase(Chase {
-                    nodes,
+                    nodes: Divisor::new(nodes),
                     node: node.get(),
                     order: (*order == ChaseOrder::Shuffled)
                         .then(|| Permutation::new(nodes, array_key)),
-                    in_flight,
+                    in_flight: Divisor::new(in_flight),
                     chain_lanes,
                     spacing: (nodes / chains).max(1),
                 })
@@ -198,34 +200,48 @@ impl Addresses {
 
     /// Appends the addresses of an instruction to the warp's stream. The instructions of a warp come in
     /// order, for a window of the gather is that of the one before.
+    #[inline]
     pub fn push(&mut self, place: WarpPlace, turn: Turn, stream: &mut WarpStream) {
-        let region = &self.region;
-        let base = region.base + place.cta * region.cta_pitch + place.warp * region.warp_pitch;
+        match &self.rule {
+            Rule::Chase(chase) if chase.chain_lanes == 1 => {
+                let nodes = chase.nodes(self.scope_warp(place), turn, self.per_pass);
+                stream.push_affine(self.mask, self.base(place) + chase.address(nodes, 0), 0);
+            }
+            _ => self.push_lanes(place, turn, stream),
+        }
+    }
+
+    /// The address of the warp's copy of the array.
+    fn base(&self, place: WarpPlace) -> u64 {
+        let Region { base, cta_pitch, warp_pitch, .. } = self.region;
+        base + place.cta * cta_pitch + place.warp * warp_pitch
+    }
+
+    /// As [`Addresses::push`], of lanes that each have an address of their own.
+    fn push_lanes(&mut self, place: WarpPlace, turn: Turn, stream: &mut WarpStream) {
+        let base = self.base(place);
         let scope_warp = self.scope_warp(place);
         let number = turn.pass * self.per_pass + turn.index;
         let (mask, lanes, width) = (self.mask, self.lanes, self.width);
         match &self.rule {
-            Rule::Linear { elements, warp, access, taps } => {
-                let (step, tap) = match taps.len() as u64 {
-                    1 => (number, 0),
-                    taps => (number / taps, number % taps),
-                };
+            Rule::Linear { elements, warp, access, taps, count } => {
+                let (step, tap) = count.divide(number);
                 let thread = (scope_warp * warp + step * access) * WARP as u64;
-                let first = (thread + taps[tap as usize]) % elements;
-                let to = Wrapped { base, first: first * width, step: width, end: elements * width };
-                to.push(mask, stream);
+                let first = elements.divide(thread + taps[tap as usize]).1;
+                let end = elements.get() * width;
+                Wrapped { base, first: first * width, step: width, end }.push(mask, stream);
             }
             Rule::Stride { footprint, lane, access, warp } => {
                 let ways = u128::from(scope_warp) * u128::from(*warp)
                     + u128::from(number) * u128::from(*access);
-                let first = (ways % u128::from(*footprint)) as u64;
-                Wrapped { base, first, step: *lane, end: *footprint }.push(mask, stream);
+                let first = match u64::try_from(ways) {
+                    Ok(ways) => footprint.divide(ways).1,
+                    Err(_) => (ways % u128::from(footprint.get())) as u64,
+                };
+                Wrapped { base, first, step: *lane, end: footprint.get() }.push(mask, stream);
             }
             Rule::Chase(chase) => {
                 let nodes = chase.nodes(scope_warp, turn, self.per_pass);
-                if chase.chain_lanes == 1 {
-                    return stream.push_affine(mask, base + chase.address(nodes, 0), 0);
-                }
                 let mut addresses = [0; WARP];
                 for (lane, address) in addresses[..lanes].iter_mut().enumerate() {
                     *address = base + chase.address(nodes, lane as u64);
@@ -283,13 +299,18 @@ impl Addresses {
         let warp = place.cta * self.warps + place.warp;
         let counter = (warp * self.accesses + number) * WARP as u64;
         let bytes = run as u64 * self.width;
-        let groups = self.lanes.div_ceil(run);
-        if groups == 1 {
+        if run >= self.lanes {
             let first = base + place_of(0, draw(self.key, counter)) * bytes;
             return stream.push_affine(self.mask, first, self.width as i32);
         }
         let mut addresses = [0; WARP];
-        for group in 0..groups {
+        if run == 1 {
+            for (lane, address) in addresses[..self.lanes].iter_mut().enumerate() {
+                *address = base + place_of(lane, draw(self.key, counter + lane as u64)) * bytes;
+            }
+            return stream.push_addresses(self.mask, &addresses);
+        }
+        for group in 0..self.lanes.div_ceil(run) {
             let first = base + place_of(group, draw(self.key, counter + group as u64)) * bytes;
             for lane in 0..run {
                 addresses[group * run + lane] = first + lane as u64 * self.width;
@@ -324,17 +345,22 @@ impl Wrapped {
 impl Chase {
     /// Steps behind, and number of, the chain of lane 0.
     fn nodes(&self, scope_warp: u64, turn: Turn, per_pass: u64) -> (u64, u64) {
-        let chain = turn.index % self.in_flight;
-        let steps_of_a_pass = (per_pass - chain).div_ceil(self.in_flight);
-        let steps = turn.pass * steps_of_a_pass + turn.index / self.in_flight;
-        (steps, (scope_warp * self.in_flight + chain) * self.chain_lanes as u64)
+        let (round, chain) = self.in_flight.divide(turn.index);
+        let steps = match turn.pass {
+            0 => round,
+            pass => {
+                let of_a_pass = (per_pass - chain).div_ceil(self.in_flight.get());
+                pass * of_a_pass + round
+            }
+        };
+        (steps, (scope_warp * self.in_flight.get() + chain) * self.chain_lanes as u64)
     }
 
     /// Bytes from the array's start to the node of a lane.
     #[inline]
     fn address(&self, (steps, first_chain): (u64, u64), lane: u64) -> u64 {
         let start = (first_chain + lane) * self.spacing;
-        let place = (start + steps) % self.nodes;
+        let place = self.nodes.divide(start + steps).1;
         let node = self.order.as_ref().map_or(place, |order| order.of(place));
         node * self.node
     }

@@ -114,14 +114,14 @@ impl Permutation {
     /// One pass through the network.
     #[inline]
     fn encrypt(&self, value: u64) -> u64 {
-        let (mut left_bits, mut right_bits) = (self.high_bits, self.low_bits);
-        let (mut left, mut right) = (value >> right_bits, value & ((1 << right_bits) - 1));
-        for key in self.keys {
-            let mixed = left ^ (mix(right ^ key) & ((1 << left_bits) - 1));
-            (left, right) = (right, mixed);
-            (left_bits, right_bits) = (right_bits, left_bits);
+        let (high_mask, low_mask) = ((1 << self.high_bits) - 1, (1 << self.low_bits) - 1);
+        let (mut high, mut low) = (value >> self.low_bits, value & low_mask);
+        // In every other round the halves have changed places.
+        for [first, second] in self.keys.as_chunks().0 {
+            high ^= mix(low ^ first) & high_mask;
+            low ^= mix(high ^ second) & low_mask;
         }
-        left << right_bits | right
+        high << self.low_bits | low
     }
 }
 

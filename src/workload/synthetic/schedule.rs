@@ -13,17 +13,30 @@ use crate::isa::AccessKind;
 pub struct Rotation {
     weights: Vec<i64>,
     credits: Vec<i64>,
+    /// The only one with a weight, if the others have none: it has every turn.
+    only: Option<usize>,
 }
 
 impl Rotation {
     /// Candidates with these weights, of which at least one is not 0.
     pub fn new(weights: impl IntoIterator<Item = u32>) -> Self {
         let weights: Vec<i64> = weights.into_iter().map(i64::from).collect();
-        Rotation { credits: vec![0; weights.len()], weights }
+        let mut weighty = (0..weights.len()).filter(|&candidate| weights[candidate] != 0);
+        let only = weighty.next().filter(|_| weighty.next().is_none());
+        Rotation { credits: vec![0; weights.len()], weights, only }
     }
 
     /// The next one; the first of those with the most credit.
+    #[inline]
     pub fn turn(&mut self) -> usize {
+        match self.only {
+            // It gains what it pays.
+            Some(only) => only,
+            None => self.turn_of_several(),
+        }
+    }
+
+    fn turn_of_several(&mut self) -> usize {
         let mut best = 0;
         let mut total = 0;
         for candidate in 0..self.weights.len() {
@@ -70,12 +83,14 @@ pub fn schedule(phase: &Phase) -> impl Iterator<Item = Turn> {
     let mut kinds: Vec<Rotation> = phase.mix.iter().map(|access| kinds_of(access)).collect();
     let mut counts = vec![0; phase.mix.len()];
     let mut latest_load: Vec<Option<Source>> = vec![None; phase.mix.len()];
-    (0..phase.accesses.get()).map(move |number| {
+    let mut next_slot = 0;
+    (0..phase.accesses.get()).map(move |_| {
         let entry = mix.turn();
         let kind = [AccessKind::Load, AccessKind::Store, AccessKind::Atomic][kinds[entry].turn()];
         let index = counts[entry];
         counts[entry] += 1;
-        let slot = number % phase.in_flight.get();
+        let slot = next_slot;
+        next_slot = if slot + 1 == phase.in_flight.get() { 0 } else { slot + 1 };
         let from = phase.mix[entry].address_from;
         let source = from.and_then(|from| latest_load[from.size()]);
         if kind != AccessKind::Store {
@@ -83,6 +98,14 @@ pub fn schedule(phase: &Phase) -> impl Iterator<Item = Turn> {
         }
         Turn { entry, index, kind, slot, source }
     })
+}
+
+/// Instructions of a pass after which all is the same again but for how many came before, if the pass is so regular: a single
+/// kind of access.
+pub fn period(phase: &Phase) -> Option<u32> {
+    let only = Rotation::new(phase.mix.iter().map(|access| access.weight.get())).only?;
+    // No other one is ever executed that could give its address.
+    kinds_of(&phase.mix[only]).only.map(|_| phase.in_flight.get())
 }
 
 fn kinds_of(access: &Access) -> Rotation {
@@ -102,6 +125,36 @@ mod tests {
         let mut rotation = Rotation::new([3, 1]);
         let turns: Vec<usize> = (0..8).map(|_| rotation.turn()).collect();
         assert_eq!(turns, [0, 0, 1, 0, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_regular_phase_repeats_itself() {
+        let phase = |mix: &str| -> Phase {
+            let text = format!("(accesses: 23, in_flight: 5, mix: [{mix}])");
+            crate::config::parse::from_text("a.ron".as_ref(), &text).unwrap()
+        };
+        let access = "pattern: Stream, footprint: 4096";
+        let regular = phase(&format!("({access})"));
+        assert_eq!(period(&regular), Some(5));
+        let turns: Vec<Turn> = schedule(&regular).collect();
+        for (number, turn) in turns.iter().enumerate() {
+            let before = &turns[number % 5];
+            assert_eq!(*turn, Turn { index: number as u32, ..*before });
+        }
+        let irregular =
+            [format!("({access}), ({access})"), format!("({access}, write_fraction: 0.5)")];
+        for mix in irregular {
+            assert_eq!(period(&phase(&mix)), None, "{mix}");
+        }
+    }
+
+    #[test]
+    fn who_alone_has_a_weight_has_every_turn() {
+        let mut rotation = Rotation::new([0, 7, 0]);
+        let fast: Vec<usize> = (0..5).map(|_| rotation.turn()).collect();
+        let slow: Vec<usize> = (0..5).map(|_| rotation.turn_of_several()).collect();
+        assert_eq!((fast, slow), (vec![1; 5], vec![1; 5]));
+        assert_eq!(rotation.credits, [0; 3]);
     }
 
     proptest! {
