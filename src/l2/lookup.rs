@@ -15,7 +15,30 @@ impl Slice {
     /// Serves a request, or refuses it and changes nothing.
     #[inline]
     pub(super) fn look_up(&mut self, now: Cycle, request: &Request) -> Result<(), Refusal> {
-        let line = self.local(request.line);
+        let line = self.asked_for(request);
+        if self.is_plain && self.mode == L2Mode::Cache {
+            match request.kind {
+                RequestKind::Store => self.write(now, line, request),
+                _ => self.read(now, line, request),
+            }?;
+            self.port.take(now, Side::Near, request, false);
+        } else {
+            self.look_up_special(now, line, request)?;
+        }
+        if request.kind == RequestKind::Store {
+            self.stats.write_sectors += u64::from(sectors_of(request.bytes));
+        }
+        Ok(())
+    }
+
+    /// The same where the slice has a neighbour or a coalescer, or is no cache.
+    #[inline(never)]
+    fn look_up_special(
+        &mut self,
+        now: Cycle,
+        line: LineAddr,
+        request: &Request,
+    ) -> Result<(), Refusal> {
         let is_change = matches!(request.kind, RequestKind::Store | RequestKind::Atomic);
         let passes_on = is_change && is_copy(line);
         match (self.mode, request.kind) {
@@ -28,9 +51,6 @@ impl Slice {
         self.port.take(now, Side::Near, request, passes_on);
         if is_change {
             self.note_change(line);
-        }
-        if request.kind == RequestKind::Store {
-            self.stats.write_sectors += u64::from(sectors_of(request.bytes));
         }
         Ok(())
     }
@@ -77,7 +97,7 @@ impl Slice {
         };
         let waiting = Waiting { reply: request.reply(), fetched };
         let fetch = Fetch::new(Some(way), fetched, self.pieces);
-        let entry = self.mshrs.allocate(waiting, fetch).expect("an entry is free");
+        let entry = self.mshrs.add(waiting, fetch);
         if is_there {
             self.tags.reserve(way, line);
         } else {
@@ -296,7 +316,7 @@ impl Slice {
         self.room_for_fetch(line, sectors, usize::from(is_atomic))?;
         let waiting = Waiting { reply: request.reply(), fetched: sectors };
         let fetch = Fetch::new(None, sectors, self.pieces);
-        let entry = self.mshrs.allocate(waiting, fetch).expect("an entry is free");
+        let entry = self.mshrs.add(waiting, fetch);
         self.fetch(now, line, entry, sectors);
         if is_atomic {
             self.write_bytes(now, line, request.bytes);

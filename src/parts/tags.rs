@@ -73,6 +73,8 @@ pub struct TagArray {
     /// By set, the ways from the one with the least age on, in four bits each, where ages are not drawn: those that are empty
     /// first. None where a search is as good.
     orders: Box<[u64]>,
+    /// Where the last one's four bits begin.
+    last_place: u32,
     by_ways: Divisor,
     /// With NRU, by set.
     rounds: Box<[Round]>,
@@ -146,6 +148,7 @@ impl TagArray {
             dirty: ways.next_power_of_two() as u64,
             clock: 0,
             orders: Box::default(),
+            last_place: 0,
             by_ways: Divisor::new(ways as u64),
             rounds: match replacement {
                 Replacement::Nru => vec![Round { number: 1, used: 0 }; sets].into(),
@@ -157,6 +160,7 @@ impl TagArray {
     /// The same, that keeps the order of the ways where it can: it takes a use longer, and a search for room less.
     pub fn ordered(mut self) -> Self {
         if self.ways <= WAYS_IN_ORDER && self.replacement != Replacement::Nru {
+            self.last_place = 4 * (self.ways as u32 - 1);
             self.orders = vec![self.first_order(); self.lines.len() / self.ways].into();
         }
         self
@@ -404,11 +408,14 @@ impl TagArray {
     fn move_to_end(&mut self, set: usize, way: Way) {
         let Some(order) = self.orders.get_mut(set) else { return };
         let number = (way.index() - set * self.ways) as u64;
-        // Where its four bits are: with that taken away, the lowest that are zero.
-        let other = *order ^ number * FOURS;
-        let at = if other & 0xf == 0 { 0 } else { lowest_four(other) };
-        let before = *order & ((1 << at) - 1);
-        *order = *order >> at >> 4 << at | before | number << (4 * (self.ways - 1));
+        let (before, rest) = if *order & 0xf == number {
+            (0, *order >> 4)
+        } else {
+            // Where its four bits are: with that taken away, the lowest that are zero.
+            let at = lowest_four(*order ^ number * FOURS);
+            (*order & ((1 << at) - 1), *order >> at >> 4 << at)
+        };
+        *order = before | rest | number << self.last_place;
     }
 
     /// Moves a way of a set that has become empty to its place among the empty ones, which come first in their own order.
@@ -421,9 +428,8 @@ impl TagArray {
         let is_before = |other: &usize| self.ranks[first + other] == EMPTY;
         let at = 4 * (0..way.index() - first).filter(is_before).count();
         let order = &mut self.orders[set];
-        let last = 4 * (self.ways - 1);
-        let number = *order >> last;
-        let others = *order & !(0xf << last);
+        let number = *order >> self.last_place;
+        let others = *order & !(0xf << self.last_place);
         let before = others & ((1 << at) - 1);
         *order = before | number << at | (others >> at) << at << 4;
     }
