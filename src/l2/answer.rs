@@ -80,7 +80,7 @@ impl Slice {
     }
 
     /// Takes in the data of a fetch request; gives the sector when it was the last of one.
-    #[inline]
+    #[inline(always)]
     fn take_in(
         &mut self,
         now: Cycle,

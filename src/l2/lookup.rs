@@ -147,7 +147,7 @@ impl Slice {
     }
 
     /// Asks the DRAM, or a copy's home slice, for whole sectors on behalf of an entry.
-    #[inline]
+    #[inline(always)]
     fn fetch(&mut self, now: Cycle, line: LineAddr, entry: MshrId, sectors: SectorSet) {
         let first = self.first_byte(line);
         let bytes = self.fetch_bytes.max(self.burst_bytes);

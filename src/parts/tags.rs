@@ -213,7 +213,7 @@ impl TagArray {
     }
 
     /// The way of set `set` that holds `line`.
-    #[inline]
+    #[inline(always)]
     fn position(&self, set: usize, line: LineAddr) -> Option<Way> {
         let (mut first, marks) = (set * self.ways, marks_of(line));
         let mut word = set * self.mark_words;
@@ -261,7 +261,7 @@ impl TagArray {
     }
 
     /// The same, in set `set`.
-    #[inline]
+    #[inline(always)]
     fn victim_in(&self, set: usize) -> Option<Way> {
         let Some(&order) = self.orders.get(set) else { return self.least_in(set) };
         let way = set * self.ways + (order & 0xf) as usize;
@@ -404,7 +404,7 @@ impl TagArray {
     }
 
     /// Moves a way of a set to the end of its order, where that is kept.
-    #[inline]
+    #[inline(always)]
     fn move_to_end(&mut self, set: usize, way: Way) {
         let Some(order) = self.orders.get_mut(set) else { return };
         let number = (way.index() - set * self.ways) as u64;
@@ -456,21 +456,21 @@ impl TagArray {
     }
 
     /// The same of a line that is not there.
-    #[inline]
+    #[inline(always)]
     pub fn replace(&mut self, way: Way, line: LineAddr) {
         let age = self.put(way, line);
         self.ranks[way.index()] = RESERVED | age;
     }
 
     /// Gives `way` to `line`, which is not there, present at once.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, way: Way, line: LineAddr) {
         let age = self.put(way, line);
         self.ranks[way.index()] = age;
     }
 
     /// Another line goes to `way`; gives its age.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, way: Way, line: LineAddr) -> u64 {
         let index = way.index();
         debug_assert_ne!(self.lines[index], line, "the line is there");

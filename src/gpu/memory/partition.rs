@@ -406,7 +406,7 @@ impl Partition {
     }
 
     /// The same of one that deals with no other slice, and of whose replies the network is told ahead of their time.
-    #[inline(never)]
+    #[inline(always)]
     fn tick_slice_ahead(&mut self, part: usize, now: Cycle, core: Cycle) {
         let station = &mut self.stations[part];
         station.slice.free_places(now);
