@@ -19,7 +19,7 @@ impl Slice {
         if self.is_plain && self.mode == L2Mode::Cache {
             match request.kind {
                 RequestKind::Store => self.write(now, line, request),
-                _ => self.read(now, line, request),
+                _ => self.read_at_once(now, line, request),
             }?;
             self.port.take(now, Side::Near, request, false);
         } else {
@@ -55,8 +55,18 @@ impl Slice {
         Ok(())
     }
 
-    #[inline]
+    #[inline(never)]
     pub(super) fn read(
+        &mut self,
+        now: Cycle,
+        line: LineAddr,
+        request: &Request,
+    ) -> Result<(), Refusal> {
+        self.read_at_once(now, line, request)
+    }
+
+    #[inline(always)]
+    fn read_at_once(
         &mut self,
         now: Cycle,
         line: LineAddr,
@@ -141,7 +151,7 @@ impl Slice {
     }
 
     /// The parts of the sectors that hold any of `bytes`.
-    #[inline]
+    #[inline(always)]
     fn sectors_around(&self, bytes: u128) -> SectorSet {
         self.sectors.around_parts(SectorSet::of(bytes))
     }
@@ -165,7 +175,7 @@ impl Slice {
     }
 
     /// An atomic leaves its bytes changed.
-    #[inline]
+    #[inline(always)]
     fn modify(&mut self, way: Way, request: &Request) {
         if request.kind == RequestKind::Atomic {
             self.dirty.add(way, request.bytes);
@@ -174,7 +184,7 @@ impl Slice {
     }
 
     /// Counts a read that had to fetch these sectors.
-    #[inline]
+    #[inline(always)]
     fn count_read(
         &mut self,
         request: &Request,
@@ -195,7 +205,7 @@ impl Slice {
     }
 
     /// Room for a fetch of these sectors and for so many writes.
-    #[inline]
+    #[inline(always)]
     fn room_for_fetch(
         &mut self,
         line: LineAddr,
@@ -209,7 +219,7 @@ impl Slice {
     }
 
     /// The same without an MSHR entry.
-    #[inline]
+    #[inline(always)]
     fn room_for(
         &mut self,
         line: LineAddr,
@@ -226,7 +236,7 @@ impl Slice {
         self.room_for_dram(writes)
     }
 
-    #[inline]
+    #[inline(always)]
     fn room_for_dram(&mut self, requests: usize) -> Result<(), Refusal> {
         if self.to_dram.free() >= requests {
             return Ok(());

@@ -231,7 +231,7 @@ impl Slice {
     }
 
     /// The number of a request's line within this slice: a slice that is plain finds it when the request comes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn asked_for(&self, request: &Request) -> LineAddr {
         if self.is_plain { request.line } else { self.local(request.line) }
     }

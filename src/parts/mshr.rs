@@ -118,7 +118,7 @@ impl<W: Copy, K> MshrFile<W, K> {
     }
 
     /// Puts an access into the pool, which is the last one of its entry.
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, waiter: W) -> u32 {
         self.outstanding += 1;
         let node = Node { waiter, next: NONE };

@@ -77,7 +77,7 @@ pub struct Reply {
 
 impl Request {
     /// The answer, after the request went through the L2.
-    #[inline]
+    #[inline(always)]
     pub fn reply(&self) -> Reply {
         let Request { sm, slot, held, .. } = *self;
         let (kind, bytes) = match self.kind {

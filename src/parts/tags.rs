@@ -181,7 +181,7 @@ impl TagArray {
         self.lines.is_empty()
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_of(&self, line: LineAddr) -> usize {
         let mask = (1u64 << self.set_bits) - 1;
         let set = match self.index {
@@ -331,7 +331,7 @@ impl TagArray {
     }
 
     /// True when `way` holds bytes that memory lacks.
-    #[inline]
+    #[inline(always)]
     pub fn is_dirty(&self, way: Way) -> bool {
         self.ranks[way.index()] & self.dirty != 0
     }
@@ -381,7 +381,7 @@ impl TagArray {
     }
 
     /// The age of a line that is used now.
-    #[inline]
+    #[inline(always)]
     fn next_age(&mut self, way: Way) -> u64 {
         self.clock += 1;
         match self.replacement {
