@@ -32,6 +32,8 @@ pub struct Slice {
     pub(super) part_bits: u32,
     /// Fetch requests of one sector.
     pub(super) pieces: u8,
+    /// A line comes in one piece.
+    pub(super) comes_whole: bool,
     tag_latency: u64,
     distances: Distances,
     pub(super) data_latency: u64,
@@ -93,6 +95,7 @@ impl Slice {
             fetch_bytes: config.fetch.get(),
             part_bits: config.fetch.get().trailing_zeros() - 5,
             pieces: (sectors.bytes() / config.fetch.get()) as u8,
+            comes_whole: config.fetch.get() == line,
             tag_latency: config.tag_latency.cycles(),
             distances: Distances::new(machine, number),
             data_latency: config.data_latency.cycles(),
