@@ -28,6 +28,8 @@ pub struct Slice {
     pub(super) burst_bytes: u32,
     /// Bytes of one fetch request.
     pub(super) fetch_bytes: u32,
+    /// Bytes that one brings.
+    pub(super) least_fetch: u32,
     /// Parts of 32 bytes in a fetch request are two to this power.
     pub(super) part_bits: u32,
     /// Fetch requests of one sector.
@@ -93,6 +95,7 @@ impl Slice {
             line_bits: line_bits(line),
             burst_bytes: machine.dram.burst_bytes(),
             fetch_bytes: config.fetch.get(),
+            least_fetch: config.fetch.get().max(machine.dram.burst_bytes()),
             part_bits: config.fetch.get().trailing_zeros() - 5,
             pieces: (sectors.bytes() / config.fetch.get()) as u8,
             comes_whole: config.fetch.get() == line,

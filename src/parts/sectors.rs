@@ -56,14 +56,19 @@ impl SectorSet {
     }
 
     /// Those that hold any of `bytes`. Most masks have all or none.
-    #[inline]
+    #[inline(always)]
     pub fn of(bytes: u128) -> Self {
-        const SECTOR: u128 = u32::MAX as u128;
         SectorSet(match bytes {
             0 => 0,
             u128::MAX => 0xf,
-            _ => (0..4).map(|n| u8::from(bytes >> (32 * n) & SECTOR != 0) << n).sum(),
+            _ => Self::of_some(bytes),
         })
+    }
+
+    #[inline(never)]
+    fn of_some(bytes: u128) -> u8 {
+        const SECTOR: u128 = u32::MAX as u128;
+        (0..4).map(|n| u8::from(bytes >> (32 * n) & SECTOR != 0) << n).sum()
     }
 
     /// All bytes of these.
