@@ -84,9 +84,10 @@ impl<T: Copy + Default> Ring<T> {
             self.next = visible;
         }
         let slot = self.slot(self.len);
-        self.slots[slot] = Place { item, visible };
         self.len += 1;
-        &mut self.slots[slot].item
+        let place = &mut self.slots[slot];
+        *place = Place { item, visible };
+        &mut place.item
     }
 
     /// As [`Ring::push`], but before the items that are seen later.

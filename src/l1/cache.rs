@@ -163,7 +163,7 @@ impl L1 {
         let (sectors, missing) = (SectorSet::of(wanted), SectorSet::of(fetched));
         let waiting = Waiting { waiter, wanted: sectors, fetched: missing };
         let outstanding = Outstanding { way, missing };
-        let entry = self.mshrs.allocate(waiting, outstanding).expect("an entry is free");
+        let entry = self.mshrs.add(waiting, outstanding);
         self.entry_of_way[way.index()] = entry;
         self.absent = None;
         match is_here {

@@ -80,7 +80,7 @@ impl Slice {
     }
 
     /// Takes in the data of a fetch request; gives the sector when it was the last of one.
-    #[inline]
+    #[inline(always)]
     fn take_in(
         &mut self,
         now: Cycle,
@@ -90,9 +90,10 @@ impl Slice {
         dram_started: Cycle,
     ) -> Option<Data> {
         let fetch = &mut self.mshrs[entry];
-        let number = self.sectors.of_offset(u32::from(piece) * self.fetch_bytes);
         let mut started = Stamp::from(dram_started);
-        if self.pieces > 1 {
+        let mut number = 0;
+        if !self.comes_whole {
+            number = self.sectors.of_offset(u32::from(piece) * self.fetch_bytes);
             let (left, first) = (&mut fetch.left[number], &mut fetch.started[number]);
             if *left < self.pieces {
                 started = first.earlier(started);

@@ -155,28 +155,43 @@ impl Exit {
         self.ahead == 0
     }
 
-    /// Tells of all replies, whether or not their data is there, and gives their number. `room_from` gives from which cycle on
-    /// there is room for the next one, as far as that is known: it leaves then, as soon as its data is there, one a cycle.
+    /// Tells of all replies, of which there is one, whether or not their data is there, and gives their number. `room_from`
+    /// gives from which cycle on there is room for the next one, as far as that is known: it leaves then, as soon as its data
+    /// is there, one a cycle.
     #[inline]
     pub fn tell(&mut self, mut room_from: impl FnMut() -> Option<Cycle>) -> usize {
         let told = self.departures.len() - self.next;
-        for departure in &mut self.departures[self.next..] {
-            match if self.ahead == 0 { room_from() } else { None } {
-                Some(from) => {
-                    let at = departure.ready.max(self.free_from).max(from);
-                    departure.ready = at;
-                    self.leaving.push(at, ());
-                    self.free_from = at + 1;
-                }
-                None => {
-                    departure.is_uncertain = true;
-                    self.ahead += 1;
-                }
-            }
+        self.tell_next(&mut room_from);
+        if told > 1 {
+            self.tell_others(&mut room_from);
         }
-        self.next += told;
         self.ready = Cycle::NEVER;
         told
+    }
+
+    #[inline(never)]
+    fn tell_others(&mut self, room_from: &mut impl FnMut() -> Option<Cycle>) {
+        while self.next < self.departures.len() {
+            self.tell_next(room_from);
+        }
+    }
+
+    #[inline(always)]
+    fn tell_next(&mut self, room_from: &mut impl FnMut() -> Option<Cycle>) {
+        let departure = &mut self.departures[self.next];
+        self.next += 1;
+        match if self.ahead == 0 { room_from() } else { None } {
+            Some(from) => {
+                let at = departure.ready.max(self.free_from).max(from);
+                departure.ready = at;
+                self.leaving.push(at, ());
+                self.free_from = at + 1;
+            }
+            None => {
+                departure.is_uncertain = true;
+                self.ahead += 1;
+            }
+        }
     }
 
     /// What was told, all of it, to be taken.

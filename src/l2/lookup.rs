@@ -15,7 +15,30 @@ impl Slice {
     /// Serves a request, or refuses it and changes nothing.
     #[inline]
     pub(super) fn look_up(&mut self, now: Cycle, request: &Request) -> Result<(), Refusal> {
-        let line = self.local(request.line);
+        let line = self.asked_for(request);
+        if self.is_plain && self.mode == L2Mode::Cache {
+            match request.kind {
+                RequestKind::Store => self.write(now, line, request),
+                _ => self.read_at_once(now, line, request, false),
+            }?;
+            self.port.take(now, Side::Near, request, false);
+        } else {
+            self.look_up_special(now, line, request)?;
+        }
+        if request.kind == RequestKind::Store {
+            self.stats.write_sectors += u64::from(sectors_of(request.bytes));
+        }
+        Ok(())
+    }
+
+    /// The same where the slice has a neighbour or a coalescer, or is no cache.
+    #[inline(never)]
+    fn look_up_special(
+        &mut self,
+        now: Cycle,
+        line: LineAddr,
+        request: &Request,
+    ) -> Result<(), Refusal> {
         let is_change = matches!(request.kind, RequestKind::Store | RequestKind::Atomic);
         let passes_on = is_change && is_copy(line);
         match (self.mode, request.kind) {
@@ -29,123 +52,176 @@ impl Slice {
         if is_change {
             self.note_change(line);
         }
-        if request.kind == RequestKind::Store {
-            self.stats.write_sectors += u64::from(sectors_of(request.bytes));
-        }
         Ok(())
     }
 
-    #[inline]
+    #[inline(never)]
     pub(super) fn read(
         &mut self,
         now: Cycle,
         line: LineAddr,
         request: &Request,
     ) -> Result<(), Refusal> {
-        let wanted = request.bytes;
-        let (way, is_there, fetched) = match self.tags.find(line) {
-            Place::Present(way) | Place::Reserved(way) if self.valid.of(way) & wanted == wanted => {
-                if self.replies.is_full() {
-                    return Err(Refusal::ReplyQueue);
-                }
-                self.tags.touch(way);
-                self.modify(way, request);
-                self.count_read(request, SectorSet::default(), |stats| &mut stats.read_hits);
-                self.reply(now, request);
-                return Ok(());
-            }
-            Place::Reserved(way) => return self.join(now, line, way, request),
-            // The sectors that are missing, or were written in part, are fetched around the rest.
-            Place::Present(way) => {
-                self.can_spare(line)?;
-                let fetched = self.sectors_around(wanted & !self.valid.of(way));
-                self.room_for_fetch(line, fetched, 0)?;
-                (way, true, fetched)
-            }
+        self.read_at_once(now, line, request, is_copy(line))
+    }
+
+    /// The same, of a line that may be a copy.
+    #[inline(always)]
+    fn read_at_once(
+        &mut self,
+        now: Cycle,
+        line: LineAddr,
+        request: &Request,
+        is_copy: bool,
+    ) -> Result<(), Refusal> {
+        let way = match self.tags.find(line) {
+            Place::Absent(way) => way,
+            Place::Present(way) => return self.read_here(now, line, way, request, false),
+            Place::Reserved(way) => return self.read_here(now, line, way, request, true),
             Place::NoRoom => return Err(Refusal::NoCacheLine),
-            Place::Absent(way) => {
-                self.can_spare(line)?;
-                let is_dirty = self.tags.is_dirty(way);
-                let fetched = self.sectors_around(wanted);
-                self.room_for_fetch(line, fetched, usize::from(is_dirty))?;
-                if is_dirty {
-                    self.write_back(now, way);
-                }
-                self.valid.clear(way);
-                (way, false, fetched)
-            }
         };
-        let waiting = Waiting { reply: request.reply(), fetched };
-        let fetch = Fetch::new(Some(way), fetched, self.pieces);
-        let entry = self.mshrs.allocate(waiting, fetch).expect("an entry is free");
-        if is_there {
-            self.tags.reserve(way, line);
-        } else {
-            self.tags.replace(way, line);
+        if is_copy {
+            self.can_spare(line)?;
         }
+        let is_dirty = self.tags.is_dirty(way);
+        let wanted = SectorSet::of(request.bytes);
+        let fetched = self.sectors.around_parts(wanted);
+        self.room_for_fetch(is_copy, fetched, usize::from(is_dirty))?;
+        if is_dirty {
+            self.write_back(now, way);
+        }
+        self.valid.clear(way);
+        self.tags.replace(way, line);
+        let waiting = Waiting { reply: request.reply_with(wanted), fetched };
+        let entry = self.mshrs.add(waiting, Fetch::new(Some(way), fetched, self.pieces));
         self.entry_of_way[way.index()] = entry;
         self.modify(way, request);
-        self.fetch(now, line, entry, fetched);
-        self.count_read(request, fetched, |stats| &mut stats.read_misses);
+        self.fetch(now, line, entry, fetched, is_copy);
+        self.count_read(request, wanted, fetched, |stats| &mut stats.read_misses);
         Ok(())
     }
 
-    /// A read of a line that is outstanding: it waits with the others, and fetches what they did not.
+    /// A read of a line that is present or outstanding.
+    #[inline(never)]
+    fn read_here(
+        &mut self,
+        now: Cycle,
+        line: LineAddr,
+        way: Way,
+        request: &Request,
+        is_reserved: bool,
+    ) -> Result<(), Refusal> {
+        let lacking = request.bytes & !self.valid.of(way);
+        if lacking != 0 && is_reserved {
+            return self.join(now, line, way, request, lacking);
+        }
+        let wanted = SectorSet::of(request.bytes);
+        if lacking == 0 {
+            if self.replies.is_full() {
+                return Err(Refusal::ReplyQueue);
+            }
+            self.tags.touch(way);
+            self.modify(way, request);
+            let fetched = SectorSet::default();
+            self.count_read(request, wanted, fetched, |stats| &mut stats.read_hits);
+            self.reply(now, request);
+            return Ok(());
+        }
+        // The sectors that are missing, or were written in part, are fetched around the rest.
+        self.can_spare(line)?;
+        let fetched = self.sectors_around(lacking);
+        self.room_for_fetch(is_copy(line), fetched, 0)?;
+        self.tags.reserve(way, line);
+        let waiting = Waiting { reply: request.reply_with(wanted), fetched };
+        let entry = self.mshrs.add(waiting, Fetch::new(Some(way), fetched, self.pieces));
+        self.entry_of_way[way.index()] = entry;
+        self.modify(way, request);
+        self.fetch(now, line, entry, fetched, is_copy(line));
+        self.count_read(request, wanted, fetched, |stats| &mut stats.read_misses);
+        Ok(())
+    }
+
+    /// A read of a line that is outstanding, of which it lacks bytes: it waits with the others, and fetches what they did not.
     fn join(
         &mut self,
         now: Cycle,
         line: LineAddr,
         way: Way,
         request: &Request,
+        lacking: u128,
     ) -> Result<(), Refusal> {
         let entry = self.entry_of_way[way.index()];
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
         }
-        let on_their_way = self.mshrs[entry].missing.bytes();
-        let fetched = self.sectors_around(request.bytes & !self.valid.of(way) & !on_their_way);
-        self.room_for(line, fetched, 0)?;
-        let waiting = Waiting { reply: request.reply(), fetched };
+        let on_their_way = self.mshrs[entry].missing;
+        let fetched = self.sectors_around(lacking & !on_their_way.bytes());
+        self.room_for(is_copy(line), fetched, 0)?;
+        let wanted = SectorSet::of(request.bytes);
+        let waiting = Waiting { reply: request.reply_with(wanted), fetched };
         let merged = self.mshrs.merge(entry, waiting);
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
         self.modify(way, request);
         if fetched.is_empty() {
-            self.count_read(request, fetched, |stats| &mut stats.read_merged);
+            self.count_read(request, wanted, fetched, |stats| &mut stats.read_merged);
         } else {
-            let missing = &mut self.mshrs[entry].missing;
-            *missing = missing.with(fetched);
-            self.fetch(now, line, entry, fetched);
-            self.count_read(request, fetched, |stats| &mut stats.read_misses);
+            self.mshrs[entry].missing = on_their_way.with(fetched);
+            self.fetch(now, line, entry, fetched, is_copy(line));
+            self.count_read(request, wanted, fetched, |stats| &mut stats.read_misses);
         }
         Ok(())
     }
 
     /// The parts of the sectors that hold any of `bytes`.
-    #[inline]
+    #[inline(always)]
     fn sectors_around(&self, bytes: u128) -> SectorSet {
         self.sectors.around_parts(SectorSet::of(bytes))
     }
 
     /// Asks the DRAM, or a copy's home slice, for whole sectors on behalf of an entry.
-    #[inline]
-    fn fetch(&mut self, now: Cycle, line: LineAddr, entry: MshrId, sectors: SectorSet) {
-        let first = self.first_byte(line);
-        let bytes = self.fetch_bytes.max(self.burst_bytes);
-        let queue = if is_copy(line) { &mut self.far.to_home } else { &mut self.to_dram };
-        let (parts, mut rest) = (0xf >> (4 - (self.fetch_bytes >> 5)), u32::from(sectors.bits()));
+    #[inline(always)]
+    fn fetch(
+        &mut self,
+        now: Cycle,
+        line: LineAddr,
+        entry: MshrId,
+        sectors: SectorSet,
+        is_copy: bool,
+    ) {
+        let address = self.first_byte(line);
+        if self.comes_whole && !is_copy {
+            let (bytes, slot) = (self.least_fetch, entry.0);
+            self.to_dram.push(now, DramRequest { address, bytes, write: false, slot, piece: 0 });
+            self.stats.fetches += 1;
+        } else {
+            self.fetch_pieces(now, address, entry, sectors, is_copy);
+        }
+    }
+
+    /// The same, of a line that begins at `first`, a piece at a time.
+    #[inline(never)]
+    fn fetch_pieces(
+        &mut self,
+        now: Cycle,
+        first: u64,
+        entry: MshrId,
+        sectors: SectorSet,
+        is_copy: bool,
+    ) {
+        let queue = if is_copy { &mut self.far.to_home } else { &mut self.to_dram };
+        let (parts, mut rest) = ((1 << (self.fetch_bytes / 32)) - 1, u32::from(sectors.bits()));
         while rest != 0 {
             let part = rest.trailing_zeros();
             rest &= !(parts << part);
-            let offset = u64::from(part * 32 & !(self.burst_bytes - 1));
-            let (slot, piece) = (entry.0, (part >> self.part_bits) as u8);
-            let address = first + offset;
+            let address = first + u64::from(part * 32 & !(self.burst_bytes - 1));
+            let (bytes, slot, piece) = (self.least_fetch, entry.0, (part >> self.part_bits) as u8);
             queue.push(now, DramRequest { address, bytes, write: false, slot, piece });
             self.stats.fetches += 1;
         }
     }
 
     /// An atomic leaves its bytes changed.
-    #[inline]
+    #[inline(always)]
     fn modify(&mut self, way: Way, request: &Request) {
         if request.kind == RequestKind::Atomic {
             self.dirty.add(way, request.bytes);
@@ -154,15 +230,15 @@ impl Slice {
     }
 
     /// Counts a read that had to fetch these sectors.
-    #[inline]
+    #[inline(always)]
     fn count_read(
         &mut self,
         request: &Request,
+        wanted: SectorSet,
         fetched: SectorSet,
         counter: fn(&mut L2Stats) -> &mut u64,
     ) {
         let stats = &mut self.stats;
-        let wanted = SectorSet::of(request.bytes);
         match request.kind {
             RequestKind::Atomic => stats.atomics += 1,
             _ if request.sm == FROM_SLICE => stats.far_read_sectors += u64::from(wanted.count()),
@@ -175,29 +251,29 @@ impl Slice {
     }
 
     /// Room for a fetch of these sectors and for so many writes.
-    #[inline]
+    #[inline(always)]
     fn room_for_fetch(
         &mut self,
-        line: LineAddr,
+        is_copy: bool,
         sectors: SectorSet,
         writes: usize,
     ) -> Result<(), Refusal> {
         if self.mshrs.is_full() {
             return Err(Refusal::NoMshrLine);
         }
-        self.room_for(line, sectors, writes)
+        self.room_for(is_copy, sectors, writes)
     }
 
     /// The same without an MSHR entry.
-    #[inline]
+    #[inline(always)]
     fn room_for(
         &mut self,
-        line: LineAddr,
+        is_copy: bool,
         sectors: SectorSet,
         writes: usize,
     ) -> Result<(), Refusal> {
         let fetches = (sectors.count() >> self.part_bits) as usize;
-        if !is_copy(line) {
+        if !is_copy {
             return self.room_for_dram(fetches + writes);
         }
         if self.far.to_home.free() < fetches {
@@ -206,7 +282,7 @@ impl Slice {
         self.room_for_dram(writes)
     }
 
-    #[inline]
+    #[inline(always)]
     fn room_for_dram(&mut self, requests: usize) -> Result<(), Refusal> {
         if self.to_dram.free() >= requests {
             return Ok(());
@@ -291,17 +367,18 @@ impl Slice {
 
     /// A read that no cache serves: its sectors come from DRAM; those of an atomic go back there.
     fn pass_read(&mut self, now: Cycle, line: LineAddr, request: &Request) -> Result<(), Refusal> {
-        let sectors = self.sectors_around(request.bytes);
+        let wanted = SectorSet::of(request.bytes);
+        let sectors = self.sectors.around_parts(wanted);
         let is_atomic = request.kind == RequestKind::Atomic;
-        self.room_for_fetch(line, sectors, usize::from(is_atomic))?;
-        let waiting = Waiting { reply: request.reply(), fetched: sectors };
+        self.room_for_fetch(false, sectors, usize::from(is_atomic))?;
+        let waiting = Waiting { reply: request.reply_with(wanted), fetched: sectors };
         let fetch = Fetch::new(None, sectors, self.pieces);
-        let entry = self.mshrs.allocate(waiting, fetch).expect("an entry is free");
-        self.fetch(now, line, entry, sectors);
+        let entry = self.mshrs.add(waiting, fetch);
+        self.fetch(now, line, entry, sectors, false);
         if is_atomic {
             self.write_bytes(now, line, request.bytes);
         }
-        self.count_read(request, sectors, |stats| &mut stats.read_misses);
+        self.count_read(request, wanted, sectors, |stats| &mut stats.read_misses);
         Ok(())
     }
 

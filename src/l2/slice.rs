@@ -14,7 +14,7 @@ use crate::parts::{
     TagArray, Way,
 };
 use crate::ring::Ring;
-use crate::units::Cycle;
+use crate::units::{Cycle, LineAddr};
 
 /// One L2 slice. Times are L2 cycles unless they are called `core`.
 #[derive(Clone, Debug)]
@@ -28,10 +28,14 @@ pub struct Slice {
     pub(super) burst_bytes: u32,
     /// Bytes of one fetch request.
     pub(super) fetch_bytes: u32,
+    /// Bytes that one brings.
+    pub(super) least_fetch: u32,
     /// Parts of 32 bytes in a fetch request are two to this power.
     pub(super) part_bits: u32,
     /// Fetch requests of one sector.
     pub(super) pieces: u8,
+    /// A line comes in one piece.
+    pub(super) comes_whole: bool,
     tag_latency: u64,
     distances: Distances,
     pub(super) data_latency: u64,
@@ -66,7 +70,7 @@ pub struct Slice {
     /// What it has to do with the other partition, where there is one.
     pub(super) far: Far,
     /// It has no coalescer and no neighbour.
-    is_plain: bool,
+    pub(super) is_plain: bool,
     pub(super) stats: L2Stats,
 }
 
@@ -91,8 +95,10 @@ impl Slice {
             line_bits: line_bits(line),
             burst_bytes: machine.dram.burst_bytes(),
             fetch_bytes: config.fetch.get(),
+            least_fetch: config.fetch.get().max(machine.dram.burst_bytes()),
             part_bits: config.fetch.get().trailing_zeros() - 5,
             pieces: (sectors.bytes() / config.fetch.get()) as u8,
+            comes_whole: config.fetch.get() == line,
             tag_latency: config.tag_latency.cycles(),
             distances: Distances::new(machine, number),
             data_latency: config.data_latency.cycles(),
@@ -147,6 +153,9 @@ impl Slice {
             Some(coalescer) => coalescer.expect(Cycle(looked_up.0 - coalescer.latency()), request),
         };
         request.stamps.at_slice = core.into();
+        if self.is_plain {
+            request.line = self.map.within_slice(request.line);
+        }
     }
 
     /// From a request's arrival until the slice does anything with it, at least [L2 cycles].
@@ -227,12 +236,18 @@ impl Slice {
         }
     }
 
+    /// The number of a request's line within this slice: a slice that is plain finds it when the request comes.
+    #[inline(always)]
+    pub(super) fn asked_for(&self, request: &Request) -> LineAddr {
+        if self.is_plain { request.line } else { self.local(request.line) }
+    }
+
     /// The set in which a read looks; none of one that is not a cache's, or whose ways other slices empty, or of a store,
     /// which wants a place for its reply first.
     fn set_of_read(&self, request: &Request) -> Option<Way> {
         let is_read = self.mode == L2Mode::Cache && request.kind != RequestKind::Store;
         let is_alone = is_read && !self.far.is_paired();
-        is_alone.then(|| self.tags.first_of_set(self.local(request.line)))
+        is_alone.then(|| self.tags.first_of_set(self.asked_for(request)))
     }
 
     /// Counts a standing refusal for the cycles before `now`.
@@ -325,20 +340,31 @@ impl Slice {
         }
     }
 
-    /// The oldest request for DRAM.
+    /// Whether there is a request for DRAM.
     #[inline]
-    pub fn next_dram_request(&self) -> Option<&DramRequest> {
-        self.to_dram.front(Cycle::NEVER)
+    pub fn has_dram_request(&self) -> bool {
+        !self.to_dram.is_empty()
+    }
+
+    /// Whether a request may go on that was refused, once one for DRAM has been taken.
+    #[inline]
+    pub fn may_go_on_with_dram(&self) -> bool {
+        self.stalled == Some(Refusal::DramQueue) || self.far.is_paired()
     }
 
     /// Takes the oldest request for DRAM, after the tick of `now`.
     #[inline]
     pub fn take_dram_request(&mut self, now: Cycle) -> Option<DramRequest> {
-        let request = self.to_dram.pop(Cycle::NEVER);
-        if self.to_dram.free() >= self.dram_places || self.far.is_paired() {
-            self.go_on_after(now + 1, Refusal::DramQueue);
+        if self.to_dram.is_empty() {
+            return None;
         }
-        request
+        let request = self.to_dram.take();
+        if self.may_go_on_with_dram()
+            && (self.to_dram.free() >= self.dram_places || self.far.is_paired())
+        {
+            self.go_on(now + 1);
+        }
+        Some(request)
     }
 
     /// The oldest reply whose data is ready.
@@ -421,6 +447,11 @@ impl Slice {
     /// True when [`Slice::accept`] may be called.
     pub(super) fn has_room(&self) -> bool {
         !self.input.is_full()
+    }
+
+    /// A refused request looks again, whether or not anything has happened that may let it go on.
+    pub(super) fn look_again(&mut self, now: Cycle) {
+        self.go_on(now);
     }
 
     /// All that decides how later requests are served, to show that a refusal changed nothing; the

@@ -56,7 +56,7 @@ fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram(
     let mut slice = slice();
     slice.accept(Cycle(0), Cycle(0), fetch(0));
     run(&mut slice, 0, 3);
-    assert_eq!(slice.next_dram_request(), None);
+    assert!(!slice.has_dram_request());
     run(&mut slice, 3, 4);
     let dram = slice.take_dram_request(Cycle(0)).unwrap();
     assert_eq!((dram.address, dram.bytes, dram.write), (0, 128, false));
@@ -124,7 +124,7 @@ fn a_write_takes_a_line_without_a_fetch_and_goes_back_when_room_is_needed() {
     let mut slice = slice();
     slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, 0xffff_ffff));
     run(&mut slice, 0, 4);
-    assert_eq!(slice.next_dram_request(), None);
+    assert!(!slice.has_dram_request());
     assert_eq!(slice.take_reply(Cycle(8)).unwrap().kind, ReplyKind::Ack);
     for (start, local) in [(10, 2), (20, 4)] {
         slice.accept(Cycle(start), Cycle(start), fetch(local));
@@ -146,7 +146,7 @@ fn the_oldest_dirty_line_of_a_set_is_cleaned_when_there_is_one_too_many_and_stay
     slice.accept(Cycle(0), Cycle(0), store(0));
     slice.accept(Cycle(0), Cycle(0), store(0));
     run(&mut slice, 0, 6);
-    assert_eq!(slice.next_dram_request(), None, "one line, however often it is written");
+    assert!(!slice.has_dram_request(), "one line, however often it is written");
     slice.accept(Cycle(6), Cycle(6), store(2));
     run(&mut slice, 6, 12);
     let write = slice.take_dram_request(Cycle(11)).unwrap();
@@ -154,7 +154,7 @@ fn the_oldest_dirty_line_of_a_set_is_cleaned_when_there_is_one_too_many_and_stay
     assert_eq!(slice.stats().writebacks, 1);
     slice.accept(Cycle(12), Cycle(12), request(RequestKind::Load, 0, 0x0f));
     run(&mut slice, 12, 18);
-    assert_eq!((slice.stats().read_hits, slice.next_dram_request()), (1, None));
+    assert_eq!((slice.stats().read_hits, slice.has_dram_request()), (1, false));
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_sectored_slice_fetches_the_sectors_that_are_wanted_and_missing() {
     slice.accept(Cycle(30), Cycle(30), request(RequestKind::Fetch, 0, !0));
     run(&mut slice, 30, 40);
     assert_eq!(slice.stats().read_hits, 1);
-    assert!(slice.next_dram_request().is_none());
+    assert!(!slice.has_dram_request());
 }
 
 #[test]
@@ -255,14 +255,25 @@ fn a_slice_that_passes_through_keeps_nothing() {
     assert_eq!((slice.stats().read_misses, slice.stats().write_misses), (3, 1));
 }
 
+/// How a slice is driven.
+#[derive(Clone, Copy, PartialEq)]
+enum Driven {
+    Plainly,
+    /// A refused request looks again in every cycle.
+    Again,
+    /// A request that alone waits for its line is released with its data.
+    AtOnce,
+}
+
 /// Offers `requests` as fast as the slice takes them, serves its fetches `dram_latency` cycles later, and
 /// takes replies in the cycles that `takes` allows. Gives the slots of the replies in order.
 fn drain(
+    mut slice: Slice,
     requests: &[Request],
     dram_latency: u64,
+    driven: Driven,
     takes: impl Fn(u64) -> bool,
 ) -> (Slice, Vec<u16>) {
-    let mut slice = slice();
     let mut offered = requests.iter();
     let mut next = offered.next();
     let mut dram: VecDeque<(u64, u16, u8)> = VecDeque::new();
@@ -270,12 +281,22 @@ fn drain(
     for now in 0.. {
         let cycle = Cycle(now);
         assert!(now < 100_000, "no end: {slice:?}");
+        let mut has_released = false;
+        slice.free_places(cycle);
         if dram.front().is_some_and(|&(due, ..)| due <= now) {
             let (_, slot, piece) = dram.pop_front().unwrap();
-            slice.fill(cycle, cycle, slot, piece, cycle);
+            match driven {
+                Driven::AtOnce => {
+                    has_released = slice.fill_and_release(cycle, cycle, slot, piece, cycle);
+                }
+                _ => slice.fill(cycle, cycle, slot, piece, cycle),
+            }
+        }
+        if driven == Driven::Again {
+            slice.look_again(cycle);
         }
         let (before, refusals_before, replies_before) = slice.state();
-        slice.tick(cycle, cycle);
+        slice.tick_plain(cycle, cycle, has_released);
         let (after, refusals, replies) = slice.state();
         // Besides the lookup, a tick releases a request whose line has arrived: it becomes a reply.
         if refusals > refusals_before && replies == replies_before {
@@ -310,6 +331,7 @@ proptest! {
         wanted in prop::collection::vec((0u64..8, 0u32..4, any::<u8>()), 1..60),
         dram_latency in 1u64..40,
         patience in 1u64..6,
+        (sector, fetch) in prop::sample::select(vec![(128, 128), (128, 64), (64, 64), (64, 32), (32, 32)]),
     ) {
         let kinds =
             [RequestKind::Fetch, RequestKind::Load, RequestKind::Store, RequestKind::Atomic];
@@ -322,7 +344,13 @@ proptest! {
                 Request { slot: number as u16, ..request }
             })
             .collect();
-        let (slice, mut seen) = drain(&requests, dram_latency, |now| now % patience == 0);
+        let takes = |now| now % patience == 0;
+        let slice = || slice_of("Cache", sector, fetch);
+        let (slice, mut seen) = drain(slice(), &requests, dram_latency, Driven::Plainly, takes);
+        for driven in [Driven::Again, Driven::AtOnce] {
+            let (other, others) = drain(slice(), &requests, dram_latency, driven, takes);
+            prop_assert_eq!((other.stats(), &others), (slice.stats(), &seen));
+        }
         seen.sort_unstable();
         prop_assert_eq!(seen, (0..requests.len() as u16).collect::<Vec<_>>());
         let stats = slice.stats();

@@ -157,7 +157,7 @@ impl AddressMap {
     }
 
     /// The line's number within its slice: without gaps, but among pairs that are drawn.
-    #[inline]
+    #[inline(always)]
     pub fn within_slice(&self, line: LineAddr) -> LineAddr {
         let within = line.0 & ((1 << self.block_bits) - 1);
         let block = match self.hash {

@@ -85,7 +85,7 @@ impl ByteSets {
     }
 
     /// Empties the set of a way.
-    #[inline]
+    #[inline(always)]
     pub fn clear(&mut self, way: Way) {
         let head = std::mem::take(&mut self.heads[way.index()]);
         if head >= POOLED {

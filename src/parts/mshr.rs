@@ -94,14 +94,18 @@ impl<W: Copy, K> MshrFile<W, K> {
     }
 
     /// Takes an entry for a new line, keeps something of it and records its first access; `None` when none is free.
-    #[inline(always)]
+    #[inline]
     pub fn allocate(&mut self, waiter: W, kept: K) -> Option<MshrId> {
-        if self.is_full() {
-            return None;
-        }
+        (!self.is_full()).then(|| self.add(waiter, kept))
+    }
+
+    /// The same, where one is free.
+    #[inline(always)]
+    pub fn add(&mut self, waiter: W, kept: K) -> MshrId {
+        debug_assert!(!self.is_full(), "no entry is free");
         let place = self.place(waiter);
         let entry = Entry { kept, first: place, last: place, waiting: place, recorded: 1 };
-        Some(match self.free.pop() {
+        match self.free.pop() {
             Some(id) => {
                 self.entries[id.index()] = entry;
                 id
@@ -110,11 +114,11 @@ impl<W: Copy, K> MshrFile<W, K> {
                 self.entries.push(entry);
                 MshrId((self.entries.len() - 1) as u16)
             }
-        })
+        }
     }
 
     /// Puts an access into the pool, which is the last one of its entry.
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, waiter: W) -> u32 {
         self.outstanding += 1;
         let node = Node { waiter, next: NONE };

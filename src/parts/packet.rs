@@ -79,13 +79,22 @@ impl Request {
     /// The answer, after the request went through the L2.
     #[inline]
     pub fn reply(&self) -> Reply {
+        self.reply_with(SectorSet::of(self.bytes))
+    }
+
+    /// The same, where these are the sectors of the request's bytes.
+    #[inline(always)]
+    pub fn reply_with(&self, sectors: SectorSet) -> Reply {
         let Request { sm, slot, held, .. } = *self;
-        let (kind, bytes) = match self.kind {
-            RequestKind::Fetch => (ReplyKind::Fill, self.bytes),
-            RequestKind::Load | RequestKind::Atomic => (ReplyKind::Data, self.bytes),
-            RequestKind::Store => (ReplyKind::Ack, 0),
+        let kind = match self.kind {
+            RequestKind::Fetch => ReplyKind::Fill,
+            RequestKind::Load | RequestKind::Atomic => ReplyKind::Data,
+            RequestKind::Store => ReplyKind::Ack,
         };
-        let (sectors, data_bytes) = (SectorSet::of(bytes), bytes_of(bytes) as u8);
+        let (sectors, data_bytes) = match kind {
+            ReplyKind::Ack => (SectorSet::default(), 0),
+            ReplyKind::Fill | ReplyKind::Data => (sectors, bytes_of(self.bytes) as u8),
+        };
         Reply { kind, sm, slot, held, sectors, data_bytes, stamps: self.stamps.of_hit() }
     }
 

@@ -56,14 +56,19 @@ impl SectorSet {
     }
 
     /// Those that hold any of `bytes`. Most masks have all or none.
-    #[inline]
+    #[inline(always)]
     pub fn of(bytes: u128) -> Self {
-        const SECTOR: u128 = u32::MAX as u128;
         SectorSet(match bytes {
             0 => 0,
             u128::MAX => 0xf,
-            _ => (0..4).map(|n| u8::from(bytes >> (32 * n) & SECTOR != 0) << n).sum(),
+            _ => Self::of_some(bytes),
         })
+    }
+
+    #[inline(never)]
+    fn of_some(bytes: u128) -> u8 {
+        const SECTOR: u128 = u32::MAX as u128;
+        (0..4).map(|n| u8::from(bytes >> (32 * n) & SECTOR != 0) << n).sum()
     }
 
     /// All bytes of these.
@@ -127,6 +132,8 @@ pub struct Sectors {
     sector: u32,
     /// A sector's bytes are two to this power.
     sector_bits: u32,
+    /// The parts of 32 bytes of the first one, where a sector has no less.
+    first_parts: u8,
 }
 
 impl Sectors {
@@ -135,7 +142,8 @@ impl Sectors {
         let sector = sector.min(line);
         let sector_bits = sector.trailing_zeros();
         let first = |bytes: u32| u128::MAX >> (128 - bytes);
-        Sectors { whole: first(line), first: first(sector), line, sector, sector_bits }
+        let first_parts = ((1 << (sector / 32)) - 1) as u8;
+        Sectors { whole: first(line), first: first(sector), line, sector, sector_bits, first_parts }
     }
 
     /// Sectors of a line.
@@ -184,8 +192,7 @@ impl Sectors {
     /// The parts of 32 bytes of sector `number`, where a sector has no less.
     #[inline]
     pub fn parts_of(self, number: usize) -> SectorSet {
-        let first = 0xf >> (4 - (self.sector >> 5));
-        SectorSet(first << ((number as u32) << (self.sector_bits - 5)))
+        SectorSet(self.first_parts << ((number as u32) << (self.sector_bits - 5)))
     }
 
     /// All parts of 32 bytes of the sectors that have any of `parts`, where a sector has no less.

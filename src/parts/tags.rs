@@ -73,6 +73,8 @@ pub struct TagArray {
     /// By set, the ways from the one with the least age on, in four bits each, where ages are not drawn: those that are empty
     /// first. None where a search is as good.
     orders: Box<[u64]>,
+    /// Where the last one's four bits begin.
+    last_place: u32,
     by_ways: Divisor,
     /// With NRU, by set.
     rounds: Box<[Round]>,
@@ -146,6 +148,7 @@ impl TagArray {
             dirty: ways.next_power_of_two() as u64,
             clock: 0,
             orders: Box::default(),
+            last_place: 0,
             by_ways: Divisor::new(ways as u64),
             rounds: match replacement {
                 Replacement::Nru => vec![Round { number: 1, used: 0 }; sets].into(),
@@ -157,6 +160,7 @@ impl TagArray {
     /// The same, that keeps the order of the ways where it can: it takes a use longer, and a search for room less.
     pub fn ordered(mut self) -> Self {
         if self.ways <= WAYS_IN_ORDER && self.replacement != Replacement::Nru {
+            self.last_place = 4 * (self.ways as u32 - 1);
             self.orders = vec![self.first_order(); self.lines.len() / self.ways].into();
         }
         self
@@ -177,7 +181,7 @@ impl TagArray {
         self.lines.is_empty()
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_of(&self, line: LineAddr) -> usize {
         let mask = (1u64 << self.set_bits) - 1;
         let set = match self.index {
@@ -209,7 +213,7 @@ impl TagArray {
     }
 
     /// The way of set `set` that holds `line`.
-    #[inline]
+    #[inline(always)]
     fn position(&self, set: usize, line: LineAddr) -> Option<Way> {
         let (mut first, marks) = (set * self.ways, marks_of(line));
         let mut word = set * self.mark_words;
@@ -257,7 +261,7 @@ impl TagArray {
     }
 
     /// The same, in set `set`.
-    #[inline]
+    #[inline(always)]
     fn victim_in(&self, set: usize) -> Option<Way> {
         let Some(&order) = self.orders.get(set) else { return self.least_in(set) };
         let way = set * self.ways + (order & 0xf) as usize;
@@ -327,7 +331,7 @@ impl TagArray {
     }
 
     /// True when `way` holds bytes that memory lacks.
-    #[inline]
+    #[inline(always)]
     pub fn is_dirty(&self, way: Way) -> bool {
         self.ranks[way.index()] & self.dirty != 0
     }
@@ -377,7 +381,7 @@ impl TagArray {
     }
 
     /// The age of a line that is used now.
-    #[inline]
+    #[inline(always)]
     fn next_age(&mut self, way: Way) -> u64 {
         self.clock += 1;
         match self.replacement {
@@ -400,15 +404,18 @@ impl TagArray {
     }
 
     /// Moves a way of a set to the end of its order, where that is kept.
-    #[inline]
+    #[inline(always)]
     fn move_to_end(&mut self, set: usize, way: Way) {
         let Some(order) = self.orders.get_mut(set) else { return };
         let number = (way.index() - set * self.ways) as u64;
-        // Where its four bits are: with that taken away, the lowest that are zero.
-        let other = *order ^ number * FOURS;
-        let at = if other & 0xf == 0 { 0 } else { lowest_four(other) };
-        let before = *order & ((1 << at) - 1);
-        *order = *order >> at >> 4 << at | before | number << (4 * (self.ways - 1));
+        let (before, rest) = if *order & 0xf == number {
+            (0, *order >> 4)
+        } else {
+            // Where its four bits are: with that taken away, the lowest that are zero.
+            let at = lowest_four(*order ^ number * FOURS);
+            (*order & ((1 << at) - 1), *order >> at >> 4 << at)
+        };
+        *order = before | rest | number << self.last_place;
     }
 
     /// Moves a way of a set that has become empty to its place among the empty ones, which come first in their own order.
@@ -421,9 +428,8 @@ impl TagArray {
         let is_before = |other: &usize| self.ranks[first + other] == EMPTY;
         let at = 4 * (0..way.index() - first).filter(is_before).count();
         let order = &mut self.orders[set];
-        let last = 4 * (self.ways - 1);
-        let number = *order >> last;
-        let others = *order & !(0xf << last);
+        let number = *order >> self.last_place;
+        let others = *order & !(0xf << self.last_place);
         let before = others & ((1 << at) - 1);
         *order = before | number << at | (others >> at) << at << 4;
     }
@@ -450,21 +456,21 @@ impl TagArray {
     }
 
     /// The same of a line that is not there.
-    #[inline]
+    #[inline(always)]
     pub fn replace(&mut self, way: Way, line: LineAddr) {
         let age = self.put(way, line);
         self.ranks[way.index()] = RESERVED | age;
     }
 
     /// Gives `way` to `line`, which is not there, present at once.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, way: Way, line: LineAddr) {
         let age = self.put(way, line);
         self.ranks[way.index()] = age;
     }
 
     /// Another line goes to `way`; gives its age.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, way: Way, line: LineAddr) -> u64 {
         let index = way.index();
         debug_assert_ne!(self.lines[index], line, "the line is there");

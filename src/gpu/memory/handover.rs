@@ -101,38 +101,48 @@ impl Partition {
         }
     }
 
-    /// The oldest request of a slice goes to its channel, where that has room; gives the next L2 cycle in which another one
-    /// may.
+    /// The oldest request of a slice goes to its channel, where that has room; notes when another one may.
     #[inline]
-    pub(super) fn ask_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+    pub(super) fn ask_dram(&mut self, part: usize, now: Cycle, core: Cycle) {
         // One that waits for room is told when there is some.
         let waits = self.wait_for_dram >> part & 1 == 1;
-        if waits || self.stations[part].slice.next_dram_request().is_none() {
-            return Cycle::NEVER;
+        if !waits && self.stations[part].slice.has_dram_request() {
+            self.push_to_dram(part, now, core);
         }
-        self.push_to_dram(part, now, core)
     }
 
     /// As [`Partition::ask_dram`], of a slice that has a request and does not wait.
+    #[inline]
+    pub(super) fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) {
+        if self.channels[self.channel_of(part)].can_accept() {
+            self.push_to_channel(part, now, core);
+        } else {
+            self.stations[part].asks = Cycle::NEVER;
+            self.wait_for_dram |= 1 << part;
+        }
+    }
+
+    /// The same, where there is room.
     #[inline(never)]
-    pub(super) fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
+    fn push_to_channel(&mut self, part: usize, now: Cycle, core: Cycle) {
         let number = self.channel_of(part);
         let (station, channel) = (&mut self.stations[part], &mut self.channels[number]);
-        station.asks = Cycle::NEVER;
-        if !channel.can_accept() {
-            self.wait_for_dram |= 1 << part;
-            return Cycle::NEVER;
-        }
         let request = station.slice.take_dram_request(now).expect("there is one");
-        let more = station.slice.next_dram_request().is_some();
         let sooner = channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
+        station.asks = Cycle::NEVER;
+        if station.slice.has_dram_request() {
+            // Nothing makes room before the slice's next cycle but what wakes those that wait.
+            match self.every_cycle || channel.can_accept() {
+                true => station.asks = now + 1,
+                false => self.wait_for_dram |= 1 << part,
+            }
+        }
         if self.wait_for_dram != 0 && channel.can_accept() {
             self.wake_waiting(number, part, now);
         }
         if sooner {
             self.find_dram_due();
         }
-        if more { now + 1 } else { Cycle::NEVER }
     }
 
     /// The first of the slices that wait for room in a channel's queue goes on in L2 cycle `tick`: it wakes the next one if

@@ -46,7 +46,7 @@ pub struct Partition {
     /// Ticks of the L2 in a core cycle, at most.
     pub(super) most_ticks: u64,
     /// Tick every component in every cycle, whether or not anything can happen.
-    every_cycle: bool,
+    pub(super) every_cycle: bool,
 }
 
 impl Partition {
@@ -318,9 +318,12 @@ impl Partition {
 
     /// A slice that is not due asks the DRAM, which has room again.
     fn ask_again(&mut self, part: usize, now: Cycle, core: Cycle) {
-        let more = self.push_to_dram(part, now, core);
-        let station = &mut self.stations[part];
-        station.due = station.next_event(now + 1).min(more).min(station.due);
+        let may_go_on = self.stations[part].slice.may_go_on_with_dram();
+        self.push_to_dram(part, now, core);
+        if may_go_on {
+            let station = &mut self.stations[part];
+            station.due = station.next_event(now + 1).min(station.due);
+        }
     }
 
     /// One core cycle: every tick of the other clocks that falls into it, of every component.
@@ -396,13 +399,13 @@ impl Partition {
         if is_paired {
             due = due.min(self.ask_home(part, now)).min(self.stations[part].brought.next_visible());
         }
-        due = due.min(self.ask_dram(part, now, core));
+        self.ask_dram(part, now, core);
         let station = &mut self.stations[part];
         station.due = due.min(station.next_event(now + 1));
     }
 
     /// The same of one that deals with no other slice, and of whose replies the network is told ahead of their time.
-    #[inline(never)]
+    #[inline(always)]
     fn tick_slice_ahead(&mut self, part: usize, now: Cycle, core: Cycle) {
         let station = &mut self.stations[part];
         station.slice.free_places(now);
@@ -418,9 +421,9 @@ impl Partition {
                 self.note_blocked(part);
             }
         }
-        let more = self.ask_dram(part, now, core);
+        self.ask_dram(part, now, core);
         let station = &mut self.stations[part];
-        station.due = more.min(station.next_event(now + 1));
+        station.due = station.next_event(now + 1);
     }
 
     /// Counts every clock before core cycle `end`.
