@@ -388,6 +388,11 @@ impl DataCache for L1 {
     }
 
     #[inline]
+    fn room(&self) -> usize {
+        self.miss_queue_room()
+    }
+
+    #[inline]
     fn is_full(&self) -> bool {
         self.mshrs.is_full()
     }
@@ -453,17 +458,15 @@ impl DataCache for L1 {
     }
 
     #[inline(always)]
-    fn release(&mut self, now: Cycle) -> Option<Released> {
+    fn release(&mut self, now: Cycle) -> Option<Released<'_>> {
         let arrival = self.releasing.front_mut(now)?;
-        let Arrival { entry, accesses, sectors, arrived, stamps } = *arrival;
-        arrival.accesses -= 1;
-        if accesses == 1 {
-            self.releasing.pop(now);
-        }
-        let (Waiting { waiter, fetched, .. }, last) = self.mshrs.release(entry);
+        let (Waiting { waiter, fetched, .. }, last) = self.mshrs.release(arrival.entry);
         self.changes[Refusal::NoMshrLine as usize] += u64::from(last);
-        let merged = !fetched.meets(sectors);
-        Some(Released { waiter, merged, arrived, stamps })
+        let merged = !fetched.meets(arrival.sectors);
+        arrival.accesses -= 1;
+        let is_done = arrival.accesses == 0;
+        let Arrival { arrived, stamps, .. } = self.releasing.look(is_done);
+        Some(Released { waiter, merged, arrived: *arrived, stamps })
     }
 
     #[inline]
