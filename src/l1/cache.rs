@@ -20,6 +20,8 @@ pub struct L1 {
     sm: u16,
     config: L1Config,
     sectors: Sectors,
+    /// The sectors of a line whose bytes are fetched together, where one sector is all of it.
+    line_sectors: Option<SectorSet>,
     /// What a load past the tags is answered in.
     reply_sectors: Sectors,
     tags: TagArray,
@@ -85,6 +87,7 @@ impl L1 {
             sm,
             config: config.clone(),
             sectors,
+            line_sectors: (sectors.count() == 1).then(|| SectorSet::of(sectors.whole())),
             reply_sectors: Sectors::new(config.line.get(), REPLY_SECTOR),
             tags: TagArray::new(1, 1, config.index, config.replacement),
             valid: ByteSets::new(0, false),
@@ -157,9 +160,22 @@ impl L1 {
             self.valid.clear(way);
             0
         };
-        let fetched = self.sectors.around(wanted & !here);
+        let (fetched, missing) = match self.line_sectors {
+            Some(line_sectors) => {
+                debug_assert_ne!(
+                    wanted & !here,
+                    0,
+                    "a load that misses wants a byte that is not here"
+                );
+                (self.sectors.whole(), line_sectors)
+            }
+            None => {
+                let fetched = self.sectors.around(wanted & !here);
+                (fetched, SectorSet::of(fetched))
+            }
+        };
         let waiter = Waiter { accepted: now.into(), ..access.waiter };
-        let (sectors, missing) = (SectorSet::of(wanted), SectorSet::of(fetched));
+        let sectors = SectorSet::of(wanted);
         let waiting = Waiting { waiter, wanted: sectors, fetched: missing };
         let outstanding = Outstanding { way, missing };
         let entry = self.mshrs.allocate(waiting, outstanding).expect("an entry is free");

@@ -131,6 +131,13 @@ impl<'a> Journey<'a> {
         let [oldest, youngest] = [from, to].map(|cycle| self.age(cycle.into()));
         let inside = |age: u32| age.min(oldest).max(youngest);
         let mut start = inside(self.age(self.waiter.issued));
+        if oldest >= self.age(self.waiter.accepted) && youngest == 0 {
+            // All that came after the load/store unit lies in the span.
+            return self.each(|stage, end| {
+                charge(stage.reason(), (start - end).into());
+                start = end;
+            });
+        }
         self.each(|stage, end| {
             let end = inside(end);
             charge(stage.reason(), (start - end).into());
