@@ -231,7 +231,15 @@ impl L1 {
         self.stats.load_sector_hits += u64::from(wanted.without(fetched).count());
     }
 
+    /// An access that goes on to the L2 in any case.
     #[inline(never)]
+    fn pass_by(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
+        match access.kind {
+            AccessKind::Store => self.store(now, access),
+            _ => self.bypass(now, access),
+        }
+    }
+
     fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         if self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
@@ -255,7 +263,7 @@ impl L1 {
         Ok(Outcome::Sent)
     }
 
-    #[inline(never)]
+    #[inline]
     fn store(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         if self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
@@ -335,7 +343,7 @@ impl L1 {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, now: Cycle, access: &Access, bytes: u128, kind: RequestKind, slot: u16) {
         let stamps = RequestStamps { accepted: now.into(), ..RequestStamps::default() };
         let Access { line, atomic_work, .. } = *access;
@@ -394,8 +402,7 @@ impl DataCache for L1 {
     fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
         let outcome = match access.kind {
             AccessKind::Load => self.load(now, &access),
-            AccessKind::BypassLoad | AccessKind::Atomic => self.bypass(now, &access),
-            AccessKind::Store => self.store(now, &access),
+            _ => self.pass_by(now, &access),
         };
         if let Err(refusal) = outcome {
             self.count_refusals(refusal, 1);
