@@ -151,6 +151,16 @@ impl<T: Copy + Default> Ring<T> {
         item
     }
 
+    /// The oldest item, visible or not, where it lies; there is one. It is taken out of the queue if `is_taken`.
+    #[inline]
+    pub fn look(&mut self, is_taken: bool) -> &T {
+        let head = self.head;
+        if is_taken {
+            self.take();
+        }
+        &self.slots[head].item
+    }
+
     /// The cycle at which the oldest item can be seen; [`Cycle::NEVER`] when empty.
     #[inline]
     pub fn next_visible(&self) -> Cycle {

@@ -20,6 +20,8 @@ pub struct L1 {
     sm: u16,
     config: L1Config,
     sectors: Sectors,
+    /// The sectors of a line whose bytes are fetched together, where one sector is all of it.
+    line_sectors: Option<SectorSet>,
     /// What a load past the tags is answered in.
     reply_sectors: Sectors,
     tags: TagArray,
@@ -85,6 +87,7 @@ impl L1 {
             sm,
             config: config.clone(),
             sectors,
+            line_sectors: (sectors.count() == 1).then(|| SectorSet::of(sectors.whole())),
             reply_sectors: Sectors::new(config.line.get(), REPLY_SECTOR),
             tags: TagArray::new(1, 1, config.index, config.replacement),
             valid: ByteSets::new(0, false),
@@ -158,9 +161,22 @@ impl L1 {
             self.valid.clear(way);
             0
         };
-        let fetched = self.sectors.around(wanted & !here);
+        let (fetched, missing) = match self.line_sectors {
+            Some(line_sectors) => {
+                debug_assert_ne!(
+                    wanted & !here,
+                    0,
+                    "a load that misses wants a byte that is not here"
+                );
+                (self.sectors.whole(), line_sectors)
+            }
+            None => {
+                let fetched = self.sectors.around(wanted & !here);
+                (fetched, SectorSet::of(fetched))
+            }
+        };
         let waiter = Waiter { accepted: now.into(), ..access.waiter };
-        let (sectors, missing) = (SectorSet::of(wanted), SectorSet::of(fetched));
+        let sectors = SectorSet::of(wanted);
         let waiting = Waiting { waiter, wanted: sectors, fetched: missing };
         let outstanding = Outstanding { way, missing };
         let entry = self.mshrs.add(waiting, outstanding);
@@ -219,7 +235,15 @@ impl L1 {
         self.stats.load_sector_hits += u64::from(wanted.without(fetched).count());
     }
 
+    /// An access that goes on to the L2 in any case.
     #[inline(never)]
+    fn pass_by(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
+        match access.kind {
+            AccessKind::Store => self.store(now, access),
+            _ => self.bypass(now, access),
+        }
+    }
+
     fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         if self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
@@ -243,7 +267,7 @@ impl L1 {
         Ok(Outcome::Sent)
     }
 
-    #[inline(never)]
+    #[inline]
     fn store(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         if self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
@@ -323,7 +347,7 @@ impl L1 {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, now: Cycle, access: &Access, bytes: u128, kind: RequestKind, slot: u16) {
         let stamps = RequestStamps { accepted: now.into(), ..RequestStamps::default() };
         let Access { line, atomic_work, .. } = *access;
@@ -382,13 +406,17 @@ impl DataCache for L1 {
     fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
         let outcome = match access.kind {
             AccessKind::Load => self.load(now, &access),
-            AccessKind::BypassLoad | AccessKind::Atomic => self.bypass(now, &access),
-            AccessKind::Store => self.store(now, &access),
+            _ => self.pass_by(now, &access),
         };
         if let Err(refusal) = outcome {
             self.count_refusals(refusal, 1);
         }
         outcome
+    }
+
+    #[inline]
+    fn room(&self) -> usize {
+        self.miss_queue_room()
     }
 
     #[inline]
@@ -457,17 +485,15 @@ impl DataCache for L1 {
     }
 
     #[inline(always)]
-    fn release(&mut self, now: Cycle) -> Option<Released> {
+    fn release(&mut self, now: Cycle) -> Option<Released<'_>> {
         let arrival = self.releasing.front_mut(now)?;
-        let Arrival { entry, accesses, sectors, arrived, stamps } = *arrival;
-        arrival.accesses -= 1;
-        if accesses == 1 {
-            self.releasing.pop(now);
-        }
-        let (Waiting { waiter, fetched, .. }, last) = self.mshrs.release(entry);
+        let (Waiting { waiter, fetched, .. }, last) = self.mshrs.release(arrival.entry);
         self.changes[Refusal::NoMshrLine as usize] += u64::from(last);
-        let merged = !fetched.meets(sectors);
-        Some(Released { waiter, merged, arrived, stamps })
+        let merged = !fetched.meets(arrival.sectors);
+        arrival.accesses -= 1;
+        let is_done = arrival.accesses == 0;
+        let Arrival { arrived, stamps, .. } = self.releasing.look(is_done);
+        Some(Released { waiter, merged, arrived: *arrived, stamps })
     }
 
     #[inline]

@@ -13,6 +13,11 @@ fn cache(sets: u32, ways: u32, entries: u32, mergers: u32, miss_queue: u32) -> L
     sectored(sets, ways, entries, mergers, miss_queue, (128, "Evict"))
 }
 
+/// Whether the next access waited for another one's fetch, and who is told, if one is released.
+fn release(l1: &mut L1, now: u64) -> Option<(bool, Waiter)> {
+    l1.release(Cycle(now)).map(|released| (released.merged, released.waiter))
+}
+
 /// As `cache`, with the size of a sector and what stores do.
 fn sectored(
     sets: u32,
@@ -105,11 +110,11 @@ fn a_line_that_arrived_hits_while_its_entry_still_releases() {
     let mut l1 = cache(4, 1, 1, 2, 8);
     offer(&mut l1, &[0, 0]);
     answer(&mut l1, 10);
-    assert_eq!(l1.release(Cycle(10)), None);
-    assert!(!l1.release(Cycle(11)).unwrap().merged);
+    assert_eq!(release(&mut l1, 10), None);
+    assert!(!release(&mut l1, 11).unwrap().0);
     assert_eq!(l1.access(Cycle(11), load(0)), Ok(Outcome::Hit));
     assert_eq!(l1.access(Cycle(11), load(1)), Err(Refusal::NoMshrLine));
-    assert!(l1.release(Cycle(12)).unwrap().merged);
+    assert!(release(&mut l1, 12).unwrap().0);
     assert_eq!(l1.access(Cycle(12), load(1)), Ok(Outcome::Miss));
 }
 
@@ -118,7 +123,7 @@ fn a_store_drops_a_present_line_and_goes_on() {
     let mut l1 = cache(4, 1, 1, 2, 8);
     offer(&mut l1, &[0]);
     answer(&mut l1, 5);
-    l1.release(Cycle(6)).unwrap();
+    release(&mut l1, 6).unwrap();
     let store = Access { kind: AccessKind::Store, bytes: 0xff, ..load(0) };
     assert_eq!(l1.access(Cycle(7), store), Ok(Outcome::Sent));
     assert_eq!(l1.take_request().unwrap().data_bytes(1, 0), 8);
@@ -190,14 +195,14 @@ fn a_sectored_miss_fetches_the_sectors_it_wants_and_a_later_one_the_others() {
     assert_eq!(l1.outstanding(), 3);
     assert_eq!(answer_oldest(&mut l1, 10), SECTOR);
     assert_eq!(l1.outstanding(), 1);
-    let first = l1.release(Cycle(11)).unwrap();
-    let second = l1.release(Cycle(11)).unwrap();
-    assert_eq!((first.merged, second.merged), (false, true));
-    assert!(l1.release(Cycle(11)).is_none());
+    let first = release(&mut l1, 11).unwrap();
+    let second = release(&mut l1, 11).unwrap();
+    assert_eq!((first.0, second.0), (false, true));
+    assert!(release(&mut l1, 11).is_none());
     // The sector that is here hits while the other is on its way.
     assert_eq!(l1.access(Cycle(12), access(0, 4, AccessKind::Load)), Ok(Outcome::Hit));
     assert_eq!(answer_oldest(&mut l1, 20), SECTOR << 32);
-    assert!(!l1.release(Cycle(21)).unwrap().merged);
+    assert!(!release(&mut l1, 21).unwrap().0);
     assert!(l1.is_idle());
     assert_eq!(l1.access(Cycle(30), access(0, both, AccessKind::Load)), Ok(Outcome::Hit));
     let third = SECTOR << 64;
@@ -213,7 +218,7 @@ fn a_store_evicts_updates_or_validates() {
         if first == AccessKind::Load {
             l1.access(Cycle(0), access(0, 1, AccessKind::Load)).unwrap();
             answer_oldest(&mut l1, 1);
-            l1.release(Cycle(2)).unwrap();
+            release(&mut l1, 2).unwrap();
         }
         l1.access(Cycle(3), access(0, 0xf, AccessKind::Store)).unwrap();
         l1.access(Cycle(4), access(0, 0x6, AccessKind::Load)).unwrap()
@@ -271,7 +276,7 @@ proptest! {
                 l1.fill(Cycle(now), &reply);
                 fills += 1;
             }
-            if l1.release(Cycle(now)).is_some() {
+            if release(&mut l1, now).is_some() {
                 served += 1;
             }
             if next < lines.len() {
@@ -313,7 +318,7 @@ proptest! {
                 let reply: Reply = memory.swap_remove(pick);
                 l1.fill(Cycle(now), &reply);
             }
-            if l1.release(Cycle(now)).is_some() {
+            if release(&mut l1, now).is_some() {
                 served += 1;
             }
             if let Some(&(line, wanted, kind, offset)) = accesses.get(next) {

@@ -76,7 +76,7 @@ impl Refusal {
 
 /// An access whose line arrived and whose data now goes to the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Released {
+pub struct Released<'a> {
     /// Whom to tell.
     pub waiter: Waiter,
     /// True when it waited for another access's fetch.
@@ -84,7 +84,7 @@ pub struct Released {
     /// When the line arrived.
     pub arrived: Cycle,
     /// The way of the fetch that brought the line.
-    pub stamps: Stamps,
+    pub stamps: &'a Stamps,
 }
 
 /// A data cache as the load/store unit sees it.
@@ -93,6 +93,9 @@ pub struct Released {
 pub trait DataCache {
     /// Takes `access`, or refuses it and changes nothing but the count of refusals.
     fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal>;
+
+    /// Accesses that surely find a place in the queue to the interconnect.
+    fn room(&self) -> usize;
 
     /// True when every MSHR entry is taken.
     fn is_full(&self) -> bool;
@@ -113,7 +116,7 @@ pub trait DataCache {
     fn bypass_arrived(&mut self, reply: &Reply) -> Waiter;
 
     /// The next access whose data goes to the registers; none when no arrived line has any left.
-    fn release(&mut self, now: Cycle) -> Option<Released>;
+    fn release(&mut self, now: Cycle) -> Option<Released<'_>>;
 
     /// When the next release can happen.
     fn next_release(&self) -> Cycle;

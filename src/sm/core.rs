@@ -203,7 +203,11 @@ impl Sm {
     /// True when a CTA has ended, or the last store was acknowledged, since this was asked last.
     #[inline]
     pub fn take_residency_changed(&mut self) -> bool {
-        std::mem::take(&mut self.residency_changed)
+        let is_changed = self.residency_changed;
+        if is_changed {
+            self.residency_changed = false;
+        }
+        is_changed
     }
 
     /// True when the next tick may offer the cache an access.
@@ -229,17 +233,34 @@ impl Sm {
         (self.next_data, self.next_work) = (now, now);
     }
 
-    /// What has to be done in one cycle: most data lets no warp go on.
+    /// What has to be done in cycle `now`: most data lets no warp go on. As long as each cycle is followed by one in which
+    /// the load/store unit or a scheduler does something, and by nothing else, those before `until` are done as well: nobody
+    /// outside does anything here before. Gives the last one done.
     #[inline(always)]
-    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) {
+    pub fn tick(&mut self, mut now: Cycle, until: Cycle, cache: &mut impl DataCache) -> Cycle {
         if self.next_data <= now {
             self.take_data(now, cache);
-            self.note_next_data(cache);
+            self.next_data = cache.next_release().min(self.returns.next());
         }
         if self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
-            self.work(now, cache);
-            self.note_next_data(cache);
+            loop {
+                self.work(now, cache);
+                let next = now + 1;
+                // Places in the miss queue become free outside, and who hears of the end of a CTA is there too.
+                let goes_on = self.next_work == next && next < until && self.next_data > next;
+                if !goes_on || self.residency_changed || !self.finds_places(cache) {
+                    break;
+                }
+                now = next;
+            }
         }
+        now
+    }
+
+    /// True when no access of the next cycle can find the miss queue full.
+    #[inline(always)]
+    fn finds_places(&self, cache: &impl DataCache) -> bool {
+        cache.room() >= self.lsu.accesses_per_cycle() || self.lsu.is_empty()
     }
 
     /// Data to the warps that wait for it.
@@ -249,9 +270,8 @@ impl Sm {
             if cache.next_release() > now {
                 break;
             }
-            let released = cache.release(now);
-            let Some(released) = &released else { break };
-            let journey = Journey::filled(released, now);
+            let Some(released) = cache.release(now) else { break };
+            let journey = Journey::filled(&released, now);
             self.access_done(now, released.waiter.tracker, &journey, true);
         }
         if self.returns.next() > now {
@@ -275,6 +295,7 @@ impl Sm {
             self.lsu.rest();
         } else {
             self.lsu.tick(now, cache, &mut self.returns);
+            self.next_data = self.next_data.min(self.returns.next());
         }
         self.warps.come_to(now);
         self.warps.wake(now);
@@ -283,12 +304,6 @@ impl Sm {
         self.charged_to = now + 1;
         let served = self.lsu.look_ahead(now, cache);
         self.next_work = self.find_next_work(now, issued, served);
-    }
-
-    /// Notes when data comes next, after what was due.
-    #[inline]
-    fn note_next_data(&mut self, cache: &impl DataCache) {
-        self.next_data = cache.next_release().min(self.returns.next());
     }
 
     /// A reply arrives, before the rest of cycle `now`.

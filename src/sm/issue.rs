@@ -97,20 +97,25 @@ impl Sm {
             // Two-level: the active set waits for arithmetic.
             return Slot::idle(IssueReason::Arithmetic);
         };
-        let mut pairs = self.issue_width > 1;
-        loop {
-            self.take_memory(number, warp, memory_taken);
-            self.issue_warp(now, number, warp, pairs);
-            if !pairs || !self.can_pair(now, number, warp, *memory_taken) {
-                return Slot::ISSUED;
-            }
-            pairs = false;
-            self.stats.pairs += 1;
+        let pairs = self.issue_width > 1;
+        self.take_memory(number, warp, memory_taken);
+        self.issue_warp(now, number, warp, pairs);
+        if pairs && self.can_pair(now, number, warp, *memory_taken) {
+            self.issue_second(now, number, warp, memory_taken);
         }
+        Slot::ISSUED
+    }
+
+    /// Issues the next instruction of a warp that has issued one in this cycle.
+    #[inline(never)]
+    fn issue_second(&mut self, now: Cycle, number: usize, warp: usize, memory_taken: &mut bool) {
+        self.take_memory(number, warp, memory_taken);
+        self.issue_warp(now, number, warp, false);
+        self.stats.pairs += 1;
     }
 
     /// A scheduler takes the load/store unit, if the warp that it has chosen needs it: the next scheduler has it first.
-    #[inline]
+    #[inline(always)]
     fn take_memory(&mut self, scheduler: usize, warp: usize, memory_taken: &mut bool) {
         if self.warps.wants_memory() >> warp & 1 == 1 {
             *memory_taken = true;

@@ -59,7 +59,7 @@ impl<'a> Journey<'a> {
 
     /// Of a load whose line was fetched, by itself or by another access.
     #[inline]
-    pub fn filled(released: &'a Released, done: Cycle) -> Self {
+    pub fn filled(released: &'a Released<'a>, done: Cycle) -> Self {
         let Released { waiter, merged, arrived, stamps } = released;
         let way = if *merged { Way::Merged(*arrived) } else { Way::L2(stamps, *arrived) };
         Journey { waiter, way, done }
@@ -131,6 +131,13 @@ impl<'a> Journey<'a> {
         let [oldest, youngest] = [from, to].map(|cycle| self.age(cycle.into()));
         let inside = |age: u32| age.min(oldest).max(youngest);
         let mut start = inside(self.age(self.waiter.issued));
+        if oldest >= self.age(self.waiter.accepted) && youngest == 0 {
+            // All that came after the load/store unit lies in the span.
+            return self.each(|stage, end| {
+                charge(stage.reason(), (start - end).into());
+                start = end;
+            });
+        }
         self.each(|stage, end| {
             let end = inside(end);
             charge(stage.reason(), (start - end).into());
@@ -145,30 +152,30 @@ mod tests {
     use crate::parts::RequestStamps;
     use crate::stats::IssueLedger;
 
-    fn released(merged: bool) -> Released {
-        Released {
-            waiter: Waiter { tracker: 0, issued: Cycle(10).into(), accepted: Cycle(12).into() },
-            merged,
-            arrived: Cycle(100),
-            stamps: Stamps {
-                request: RequestStamps {
-                    accepted: Cycle(12).into(),
-                    injected: Cycle(15).into(),
-                    at_slice: Cycle(25).into(),
-                    looked_up: Cycle(30).into(),
-                },
-                dram_started: Cycle(50).into(),
-                filled: Cycle(80).into(),
-                replied: Cycle(90).into(),
-                merged_at_l2: false,
+    fn stamps() -> Stamps {
+        Stamps {
+            request: RequestStamps {
+                accepted: Cycle(12).into(),
+                injected: Cycle(15).into(),
+                at_slice: Cycle(25).into(),
+                looked_up: Cycle(30).into(),
             },
+            dram_started: Cycle(50).into(),
+            filled: Cycle(80).into(),
+            replied: Cycle(90).into(),
+            merged_at_l2: false,
         }
+    }
+
+    fn released(merged: bool, stamps: &Stamps) -> Released<'_> {
+        let waiter = Waiter { tracker: 0, issued: Cycle(10).into(), accepted: Cycle(12).into() };
+        Released { waiter, merged, arrived: Cycle(100), stamps }
     }
 
     #[test]
     fn the_stages_of_a_miss_sum_to_its_latency() {
         let mut ledger = LatencyLedger::default();
-        Journey::filled(&released(false), Cycle(101)).charge_latency(&mut ledger);
+        Journey::filled(&released(false, &stamps()), Cycle(101)).charge_latency(&mut ledger);
         assert_eq!(ledger.check(), Ok(()));
         assert_eq!(ledger.total(), 91);
         assert_eq!(ledger.part(LatencyStage::L1), 3 + 1);
@@ -178,7 +185,7 @@ mod tests {
     #[test]
     fn a_merged_access_waits_for_the_line_and_not_for_the_dram() {
         let mut ledger = LatencyLedger::default();
-        Journey::filled(&released(true), Cycle(103)).charge_latency(&mut ledger);
+        Journey::filled(&released(true, &stamps()), Cycle(103)).charge_latency(&mut ledger);
         assert_eq!(ledger.check(), Ok(()));
         assert_eq!(ledger.part(LatencyStage::L1Merged), 88);
         assert_eq!(ledger.part(LatencyStage::L1), 3);
@@ -187,7 +194,8 @@ mod tests {
     #[test]
     fn a_wait_is_split_by_where_the_access_was() {
         let mut issue = IssueLedger::default();
-        let released = released(false);
+        let stamps = stamps();
+        let released = released(false, &stamps);
         let journey = Journey::filled(&released, Cycle(101));
         journey.explain(Cycle(11), Cycle(60), |reason, cycles| issue.charge(reason, cycles));
         issue.add_total(49);

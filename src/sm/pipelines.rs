@@ -91,13 +91,21 @@ impl Pipelines {
         let set = &mut self.sets[set];
         let units = &mut set.ports[port as usize];
         let until = now + units.ahead;
-        let first = units.free.iter().position(|free| *free <= until);
+        // The first one that takes it, and when the next of the others takes one.
+        let (mut first, mut others) = (None, Cycle::NEVER);
+        for free in &mut units.free {
+            if first.is_none() && *free <= until {
+                first = Some(free);
+            } else {
+                others = others.min(*free);
+            }
+        }
         let first = first.expect("an eligible warp has a pipeline");
-        let start = now.max(units.free[first]);
-        units.free[first] = start + interval;
-        if units.free[first + 1..].iter().all(|free| *free > until) {
+        let start = now.max(*first);
+        *first = start + interval;
+        if others > until {
             // It was the last one that takes an instruction at `now`.
-            let next = units.free.iter().fold(Cycle::NEVER, |next, free| next.min(*free));
+            let next = others.min(*first);
             units.takes_from = Cycle(next.0.saturating_sub(units.ahead));
             set.free_from = set.free_from.max(units.takes_from);
             self.free_from = self.free_from.max(set.free_from);

@@ -165,8 +165,10 @@ impl Node {
         let mut end = self.end(bounds);
         let mut acts = 0;
         loop {
-            let event =
-                if bounds.every_cycle { self.clock } else { self.next_event_within(bounds) };
+            if bounds.every_cycle {
+                self.sm.make_all_due(self.clock);
+            }
+            let event = self.next_event_within(bounds);
             if event >= end {
                 self.clock = self.clock.max(end);
                 return acts;
@@ -178,13 +180,16 @@ impl Node {
                 self.clock = event;
                 return acts;
             }
-            if bounds.every_cycle {
-                self.sm.make_all_due(event);
+            if self.next_reply <= event {
+                self.take_reply(event);
             }
-            if self.tick(event) {
+            let until = if bounds.every_cycle { event } else { self.next_reply.min(end) };
+            let last = self.tick(event, until);
+            if self.sm.take_residency_changed() {
+                self.note_residency(last);
                 end = self.end(bounds);
             }
-            self.clock = event + 1;
+            self.clock = last + 1;
             acts += 1;
         }
     }
@@ -192,19 +197,30 @@ impl Node {
     /// The next cycle, from the clock on, in which anything happens, or may.
     #[inline(always)]
     fn next_event_within(&self, bounds: &Bounds) -> Cycle {
-        let mut event = self.next_event();
-        // A refused access is tried again when a place becomes free, which may not be known yet.
-        if self.sm.waits_for_place() && self.leaves.is_empty() && self.l1.is_miss_queue_full() {
-            event = event.min(bounds.places);
+        if !self.may_act() {
+            return Cycle::NEVER;
+        }
+        let mut event = self.next_reply.min(self.sm.next_event());
+        if self.sm.waits_for_place() {
+            event = event.min(self.leaves.next_visible());
+            // A refused access is tried again when a place becomes free, which may not be known yet.
+            if self.leaves.is_empty() && self.l1.is_miss_queue_full() {
+                event = event.min(bounds.places);
+            }
         }
         event.max(self.clock)
     }
 
-    /// The next cycle in which anything happens, as far as known. An idle SM does nothing that matters before
-    /// it gets a CTA or the kernel ends.
+    /// An idle SM does nothing that matters before it gets a CTA or the kernel ends.
+    #[inline]
+    fn may_act(&self) -> bool {
+        self.next_reply != Cycle::NEVER || self.is_busy
+    }
+
+    /// The next cycle in which anything happens, as far as known.
     #[inline]
     pub fn next_event(&self) -> Cycle {
-        if self.next_reply == Cycle::NEVER && !self.is_busy {
+        if !self.may_act() {
             return Cycle::NEVER;
         }
         let event = self.next_reply.min(self.sm.next_event());
@@ -220,18 +236,10 @@ impl Node {
         self.l1.free_places(left);
     }
 
-    /// Cycle `now`, of what is due; true when a CTA has ended, or the last store.
+    /// As [`Sm::tick`].
     #[inline(always)]
-    fn tick(&mut self, now: Cycle) -> bool {
-        if self.next_reply <= now {
-            self.take_reply(now);
-        }
-        self.sm.tick(now, &mut self.l1);
-        let is_changed = self.sm.take_residency_changed();
-        if is_changed {
-            self.note_residency(now);
-        }
-        is_changed
+    fn tick(&mut self, now: Cycle, until: Cycle) -> Cycle {
+        self.sm.tick(now, until, &mut self.l1)
     }
 
     /// A CTA has ended at `now`, or the last store.
@@ -263,13 +271,25 @@ impl Node {
         self.next_reply = self.inbox.get(self.taken).map_or(Cycle::NEVER, |coming| coming.at);
     }
 
+    /// One cycle of an idle SM.
+    #[inline(never)]
+    fn tick_idling(&mut self, now: Cycle) {
+        self.tick(now, now);
+        if self.sm.take_residency_changed() {
+            self.note_residency(now);
+        }
+    }
+
     /// What an idle SM had left to do before `end`.
     #[inline(never)]
     fn finish_idling(&mut self, end: Cycle) {
         while !self.is_busy && self.sm.next_event() < end {
             let event = self.sm.next_event();
+            if self.next_reply <= event {
+                self.take_reply(event);
+            }
             self.sm.make_all_due(event);
-            self.tick(event);
+            self.tick_idling(event);
             self.clock = self.clock.max(event + 1);
         }
     }

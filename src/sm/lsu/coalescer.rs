@@ -53,19 +53,25 @@ impl Pieces<'_> {
     }
 
     /// Adds `length` bytes from `first` on.
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, first: u64, length: u64) {
         let segment = first >> self.segment_bits;
         if (first + length - 1) >> self.segment_bits == segment {
             return self.add_to(segment, first, length);
         }
+        self.add_parts(first, length);
+    }
+
+    /// The same, of bytes in more than one segment.
+    #[inline(never)]
+    fn add_parts(&mut self, first: u64, length: u64) {
         for (from, length) in by_segment(first, length, self.segment_bits) {
             self.add_to(from >> self.segment_bits, from, length);
         }
     }
 
     /// Adds `length` bytes from `first` on to the access of their segment.
-    #[inline]
+    #[inline(always)]
     fn add_to(&mut self, segment: u64, first: u64, length: u64) {
         let wanted = byte_mask(first, length, self.line_bits);
         let list = &mut *self.list;
@@ -151,8 +157,10 @@ impl AccessList {
                 return self.group_dense(base, size * WARP as u64, line_bits, segment_bits);
             }
             if mask.is_power_of_two() {
+                // What a lane accesses is aligned to its size, so that it lies in one segment.
                 let first = addresses.of(mask.trailing_zeros() as usize);
-                return self.group_dense(first, size, line_bits, segment_bits);
+                let wanted = byte_mask(first, size, line_bits);
+                return self.push(LineAddr::of_byte(first, line_bits), wanted);
             }
         }
         self.group_pieces(addresses, size, line_bits, segment_bits);
@@ -243,7 +251,10 @@ fn by_segment(first: u64, length: u64, segment_bits: u32) -> impl Iterator<Item 
 #[inline]
 pub(super) fn byte_mask(address: u64, bytes: u64, line_bits: u32) -> u128 {
     let offset = address & ((1 << line_bits) - 1);
-    (u128::MAX >> (128 - bytes)) << offset
+    if bytes <= u64::BITS.into() {
+        return u128::from(u64::MAX >> (u64::from(u64::BITS) - bytes)) << offset;
+    }
+    (u128::MAX >> (u64::from(u128::BITS) - bytes)) << offset
 }
 
 #[cfg(test)]

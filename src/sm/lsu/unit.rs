@@ -233,15 +233,21 @@ impl Lsu {
     /// tags, and of those that go there without a pipe or to shared memory.
     #[inline(always)]
     pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
-        if self.is_in_order
-            && self.refused.is_some()
-            && Self::stands(&self.standing, cache).is_some()
-        {
+        if !self.is_in_order {
+            return self.tick_any(now, cache, returns);
+        }
+        if self.refused.is_some() && Self::stands(&self.standing, cache).is_some() {
             // The same access as in the cycle before.
             return;
         }
-        self.refused = None;
-        self.state = LsuReason::Idle;
+        self.rest();
+        self.tick_queue::<true>(now, cache, returns);
+    }
+
+    /// The same, where accesses pass each other, or there is a pipe to the tags.
+    #[inline(never)]
+    fn tick_any(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
+        self.rest();
         if let Some(rates) = self.rates {
             self.tick_stages(now, rates, cache, returns);
             return;
@@ -250,7 +256,7 @@ impl Lsu {
         if has_pipe {
             self.tick_pipe(now, cache, returns);
         }
-        self.tick_queue(now, cache, returns);
+        self.tick_queue::<false>(now, cache, returns);
         if has_pipe {
             // Whatever went into the pipe meanwhile.
             self.state = self.refused.map_or(self.state, stall);
@@ -361,13 +367,20 @@ impl Lsu {
         }
     }
 
-    /// Serves the oldest queued instruction: one access or one pass.
+    /// Serves the oldest queued instruction: one access or one pass. `IN_ORDER` where a refusal holds up the unit, and
+    /// accesses go to the tags at once.
     #[inline(always)]
-    fn tick_queue(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
+    fn tick_queue<const IN_ORDER: bool>(
+        &mut self,
+        now: Cycle,
+        cache: &mut impl DataCache,
+        returns: &mut Returns,
+    ) {
         if self.queued == 0 {
             return;
         }
-        let blocks = self.refusal_blocks;
+        let blocks = if IN_ORDER { RefusalBlocks::Unit } else { self.refusal_blocks };
+        let tag_latency = if IN_ORDER { 0 } else { self.tag_latency };
         let entry = &mut self.entries[self.order[0]];
         if entry.due > now {
             return;
@@ -382,9 +395,9 @@ impl Lsu {
                 entry.passes
             }
             Target::Cache(kind) => {
-                if self.tag_latency > 0 {
+                if tag_latency > 0 {
                     let access = entry.next_access(kind);
-                    if self.pipe.try_push(now + self.tag_latency, access).is_err() {
+                    if self.pipe.try_push(now + tag_latency, access).is_err() {
                         return;
                     }
                 } else {
