@@ -27,6 +27,8 @@ pub enum Landing {
     Waits,
     /// It is taken as it arrives, and its place at the output is free from this cycle on.
     Expected(Cycle),
+    /// It is taken as it arrives, and no packet finds all places of the output taken.
+    Taken,
 }
 
 /// A packet that leaves its input.
@@ -40,8 +42,6 @@ pub struct Sent<'a, P> {
     pub arrives: Cycle,
     /// None waits at its output.
     pub is_first: bool,
-    /// Its input was full.
-    pub makes_room: bool,
     /// Itself.
     pub packet: &'a P,
 }

@@ -43,6 +43,25 @@ impl Door {
     }
 }
 
+/// What is known of one SM.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    /// Cycles before this one need to know of no other request.
+    known_to: Cycle,
+    /// The network cycle from which on the next one can leave the miss queue, where its input has room: one a cycle.
+    free_from: Cycle,
+}
+
+impl Source {
+    /// The network cycle in which a request leaves the miss queue that finds room, and can leave from `at` on.
+    #[inline]
+    fn leaves(&mut self, at: Cycle) -> Cycle {
+        let leaves = at.max(self.free_from);
+        self.free_from = leaves + 1;
+        leaves
+    }
+}
+
 /// The request network with its ends.
 #[derive(Clone, Debug)]
 pub struct Requests<const WORDS: usize> {
@@ -50,9 +69,8 @@ pub struct Requests<const WORDS: usize> {
     map: AddressMap,
     /// With the miss queues before its inputs.
     crossbar: Crossbar<Request, WORDS>,
-    /// By SM: cycles before this one need to know of no other request.
-    known_to: Box<[Cycle]>,
-    /// SMs that may have another at all.
+    sources: Box<[Source]>,
+    /// SMs that may have another request at all.
     followed: Ports<WORDS>,
     /// For the SMs: whose requests left the miss queue, and when.
     pub left: Vec<(u16, Cycle)>,
@@ -62,15 +80,13 @@ pub struct Requests<const WORDS: usize> {
     /// Slices to which a request has come, and of which it is not known when they have a place for it.
     full: Ports<WORDS>,
     /// Slices by the network cycle in which a request comes to them, or finds a place there.
-    arrivals: Calendar<Ports<WORDS>>,
+    arrivals: Calendar<WORDS>,
     /// Stores move in pieces of so many bytes.
     store_piece: u32,
     /// What the masks of a store take that does not write all of its pieces [bytes].
     mask_bytes: u32,
     /// Cycles before this one are done.
     clock: Cycle,
-    /// The next cycle in which anything happens, as far as known, or less.
-    due: Cycle,
     /// Every arrival at a slice so far comes before this cycle.
     arrived_to: Cycle,
     /// Tick in every cycle, whether or not anything can happen.
@@ -84,9 +100,8 @@ impl<const WORDS: usize> Requests<WORDS> {
         Requests {
             clocks,
             map: AddressMap::new(machine),
-            crossbar: Crossbar::to_slices(&machine.noc, sms, slices)
-                .with_queues(machine.l1.miss_queue.size()),
-            known_to: vec![Cycle(0); sms].into(),
+            crossbar: Crossbar::to_slices(&machine.noc, sms, slices),
+            sources: vec![Source { known_to: Cycle(0), free_from: Cycle(0) }; sms].into(),
             followed: Ports::default(),
             left: Vec::with_capacity(ALL_EVENTS),
             arrived: Vec::with_capacity(ALL_EVENTS),
@@ -96,7 +111,6 @@ impl<const WORDS: usize> Requests<WORDS> {
             store_piece: machine.noc.store_piece.get(),
             mask_bytes: machine.noc.mask_bytes.get(),
             clock: Cycle(0),
-            due: Cycle(0),
             arrived_to: Cycle(0),
             every_cycle,
         }
@@ -124,33 +138,52 @@ impl<const WORDS: usize> Requests<WORDS> {
 
     /// The next cycle in which anything happens, as far as known, or less; never while it is empty.
     pub fn next_event(&self) -> Cycle {
-        if self.is_empty() { Cycle::NEVER } else { self.due }
+        if self.is_empty() { Cycle::NEVER } else { self.next_look(Cycle(0)) }
+    }
+
+    /// The next cycle, from the clock on, that is looked at: of a slice that is full nothing is known from the slices' clock on.
+    #[inline]
+    fn next_look(&self, slices: Cycle) -> Cycle {
+        let tick = self.crossbar.next_event().min(self.arrivals.next());
+        let mut due = self.clocks.noc.core_cycle_of(tick);
+        if !self.full.is_empty() {
+            due = due.min(slices);
+        }
+        due.max(self.clock)
     }
 
     /// Goes to cycle `now`, before which nothing happened.
     pub fn prepare(&mut self, now: Cycle) {
         debug_assert!(self.is_empty());
         self.clock = now;
-        for sm in 0..self.known_to.len() {
+        for sm in 0..self.sources.len() {
             self.note_clock(sm, now);
         }
     }
 
-    /// Hears of a request in the miss queue of `sm`.
+    /// Hears of a request in the miss queue of `sm`; gives the cycle in which it leaves that, where it is known. Else it is told
+    /// in [`Requests::left`], which holds nothing of the SM now.
     #[inline]
-    pub fn note_request(&mut self, sm: usize, request: &Request) {
+    pub fn note_request(&mut self, sm: usize, request: &Request) -> Option<Cycle> {
         let may_leave = request.stamps.accepted.near(self.clock) + 1;
         let slice = self.map.slice(request.line, request.sm);
         let bytes = request.data_bytes(self.store_piece, self.mask_bytes);
         let at = self.clocks.noc.ticks_before(may_leave);
-        if self.crossbar.queue(at, (sm, slice), bytes, request) {
-            self.due = self.due.min(may_leave);
+        if !self.crossbar.has_room(sm) {
+            self.crossbar.queue(at, (sm, slice), bytes, request);
+            return None;
         }
+        let leaves = self.sources[sm].leaves(at);
+        let cycle = self.clocks.noc.core_cycle_of(leaves);
+        let request = self.crossbar.push(leaves, (sm, slice), bytes, false, request);
+        request.stamps.injected = cycle.into();
+        Some(cycle)
     }
 
     /// Hears that cycles of the network before `cycle` need to know of no other request of `sm`.
+    #[inline]
     pub fn note_clock(&mut self, sm: usize, cycle: Cycle) {
-        self.known_to[sm] = cycle;
+        self.sources[sm].known_to = cycle;
         self.followed.set(sm, cycle != Cycle::NEVER);
     }
 
@@ -168,19 +201,21 @@ impl<const WORDS: usize> Requests<WORDS> {
     fn note_place(&mut self, slice: usize, core: Cycle) {
         self.full.set(slice, false);
         self.arrivals.note(self.clocks.noc.ticks_before(core), slice);
-        self.due = self.due.min(core);
     }
 
     /// Advances to `end`, or as far as what the SMs have told allows, and what is known of the slices, whose
     /// clock is `slices`.
     pub fn advance(&mut self, end: Cycle, slices: Cycle) {
-        let known_to = self.followed.iter().map(|sm| self.known_to[sm]);
-        let known_to = known_to.fold(Cycle::NEVER, |first, known| first.min(known));
+        let known_to = self.followed.iter().map(|sm| self.sources[sm].known_to);
+        let mut known_to = known_to.fold(Cycle::NEVER, Cycle::min);
         while self.clock < end {
-            let now = if self.every_cycle { self.clock } else { self.due.max(self.clock) };
-            if now >= known_to && !self.is_known(now) {
-                self.clock = self.clock.max(known_to.min(now));
-                return;
+            let now = if self.every_cycle { self.clock } else { self.next_look(slices) };
+            if now >= known_to {
+                known_to = self.known_to(now);
+                if now >= known_to {
+                    self.clock = self.clock.max(known_to);
+                    return;
+                }
             }
             if now >= end {
                 self.clock = end;
@@ -192,28 +227,27 @@ impl<const WORDS: usize> Requests<WORDS> {
                 self.clock = now;
                 return;
             }
-            self.due = Cycle::NEVER;
             for tick in ticks {
                 self.tick(Cycle(tick), now);
             }
-            self.look_ahead(now, slices);
             self.clock = now + 1;
         }
     }
 
-    /// Whether all is known that `now` needs: an SM that is behind has a request to take.
-    fn is_known(&self, now: Cycle) -> bool {
-        // An SM of which nothing is known has no request to take, so nothing is known of "never" either.
-        let next = now.0.saturating_add(1);
-        let ticks =
-            self.clocks.noc.ticks_before(Cycle(next)).since(self.clocks.noc.ticks_before(now));
-        if ticks <= 1 && now != Cycle::NEVER {
-            let may_ask = self.followed.without(self.crossbar.queueing());
-            return may_ask.iter().all(|sm| self.known_to[sm] > now);
-        }
-        let queued = |sm| self.crossbar.queued(sm) as u64;
-        let knows = |sm| self.known_to[sm] > now || queued(sm) >= ticks.max(1);
-        (0..self.known_to.len()).all(knows)
+    /// Cycles before this one need to know of no other request, when nothing happens before `now`; it is after `now` when that
+    /// is one of them. An SM of which nothing is known has no request, so nothing is known of "never" either.
+    #[inline(never)]
+    fn known_to(&self, now: Cycle) -> Cycle {
+        let noc = &self.clocks.noc;
+        let next = Cycle(now.0.saturating_add(1));
+        let ticks = noc.ticks_before(next).since(noc.ticks_before(now)).max(1);
+        let known_to = self.followed.iter().map(|sm| {
+            let Source { known_to, free_from } = self.sources[sm];
+            // Another request leaves the miss queue after those that wait there, one a cycle at most.
+            let waits = if self.crossbar.queued(sm) as u64 >= ticks { next } else { Cycle(0) };
+            known_to.max(noc.core_cycle_of(free_from)).max(waits)
+        });
+        known_to.fold(Cycle::NEVER, Cycle::min)
     }
 
     /// Whether a request may come to a slice in these ticks that may have no place for it, as far as known.
@@ -228,25 +262,18 @@ impl<const WORDS: usize> Requests<WORDS> {
         sent_in_time && (0..self.doors.len()).any(may_be_full)
     }
 
-    /// Finds the next cycle after `now` in which anything happens.
-    fn look_ahead(&mut self, now: Cycle, slices: Cycle) {
-        let tick = self.crossbar.next_event().min(self.arrivals.next());
-        let mut due = self.clocks.noc.core_cycle_of(tick);
-        if !self.full.is_empty() {
-            due = due.min(slices);
-        }
-        self.due = due.max(now + 1);
-    }
-
     fn tick(&mut self, tick: Cycle, now: Cycle) {
-        let Requests { clocks, crossbar, arrivals, doors, arrived, left, .. } = self;
+        let Requests { clocks, crossbar, sources, arrivals, doors, arrived, left, .. } = self;
         let noc = &clocks.noc;
         let (arrived_to, every_cycle) = (&mut self.arrived_to, self.every_cycle);
-        let entered = &mut |sm, request: &mut Request| {
-            request.stamps.injected = now.into();
-            left.push((sm as u16, now));
+        let enters = &mut |sm: usize, at: Cycle, request: &mut Request| {
+            let leaves = sources[sm].leaves(at.max(tick + 1));
+            let cycle = noc.core_cycle_of(leaves);
+            request.stamps.injected = cycle.into();
+            left.push((sm as u16, cycle));
+            leaves
         };
-        crossbar.tick_with_queues(tick, entered, &mut |sent: Sent<'_, Request>| {
+        crossbar.tick_with_queues(tick, enters, &mut |sent: Sent<'_, Request>| {
             let door = &mut doors[sent.output];
             if !sent.is_first || door.places.room_from(1) > now + 1 || every_cycle {
                 if sent.is_first {
