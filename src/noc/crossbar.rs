@@ -15,7 +15,7 @@
 use super::calendar::Calendar;
 use super::input::{Input, Line, Places, Size};
 use super::output::{Groups, Output};
-use super::packet::{Landing, Packet, Sent};
+use super::packet::{Entering, Landing, Packet, Sent};
 use super::ports::{MOST_WORDS, Ports};
 use super::stats::NocStats;
 use crate::config::machine::{GpcPort, NocConfig};
@@ -176,16 +176,16 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
     /// whether it is expected.
     #[inline]
     pub fn tick_observed(&mut self, now: Cycle, sent: &mut impl FnMut(Sent<'_, P>) -> Landing) {
-        self.tick_with_queues(now, &mut |_, at, _| at, sent);
+        self.tick_with_queues(now, &mut |entering| entering.at, sent);
     }
 
-    /// As [`Crossbar::tick_observed`]. Asks `enters` when a packet enters its input for which there is room from now on; it hears
-    /// the input, and what was said when the packet was queued. It does not do so before the next cycle.
+    /// As [`Crossbar::tick_observed`]. Asks `enters` when a packet enters its input that waited for room; it does not do so before
+    /// the next cycle.
     #[inline]
     pub fn tick_with_queues(
         &mut self,
         now: Cycle,
-        enters: &mut impl FnMut(usize, Cycle, &mut P) -> Cycle,
+        enters: &mut impl FnMut(Entering<'_, P>) -> Cycle,
         sent: &mut impl FnMut(Sent<'_, P>) -> Landing,
     ) {
         if self.dues.next() > now {
@@ -204,7 +204,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         &mut self,
         now: Cycle,
         port: usize,
-        enters: &mut impl FnMut(usize, Cycle, &mut P) -> Cycle,
+        enters: &mut impl FnMut(Entering<'_, P>) -> Cycle,
         sent: &mut impl FnMut(Sent<'_, P>) -> Landing,
     ) {
         let Crossbar { inputs, outputs, dues, places, .. } = self;

@@ -45,3 +45,16 @@ pub struct Sent<'a, P> {
     /// Itself.
     pub packet: &'a P,
 }
+
+/// A packet for which there is room at its input from the next cycle on.
+#[derive(Debug)]
+pub struct Entering<'a, P> {
+    /// Its input.
+    pub input: usize,
+    /// What was said when it was queued.
+    pub at: Cycle,
+    /// So many others still wait there.
+    pub queued: usize,
+    /// Itself.
+    pub packet: &'a mut P,
+}

@@ -2,7 +2,7 @@
 //! they came; when that is, its sender says.
 
 use super::crossbar::Crossbar;
-use super::packet::Packet;
+use super::packet::{Entering, Packet};
 use crate::units::Cycle;
 
 impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
@@ -13,7 +13,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
     }
 
     /// As [`Crossbar::push`], where there is no room yet. As soon as there is, the sender hears of `at`.
-    #[inline(never)]
+    #[inline]
     pub fn queue(
         &mut self,
         at: Cycle,
@@ -35,11 +35,11 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
     }
 
     /// The next packet that waits for room at an input enters it, when `enters` says.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn let_in(
         &mut self,
         input: usize,
-        enters: &mut impl FnMut(usize, Cycle, &mut P) -> Cycle,
+        enters: &mut impl FnMut(Entering<'_, P>) -> Cycle,
     ) {
         let from = &mut self.inputs[input];
         let number = from.first;
@@ -47,8 +47,9 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         from.first = place.next;
         from.queued -= 1;
         let (output, shares) = (usize::from(place.output), place.shares);
-        place.at = enters(input, place.at, &mut place.packet);
-        let at = place.at;
+        let (queued, packet) = (from.queued as usize, &mut place.packet);
+        let at = enters(Entering { input, at: place.at, queued, packet });
+        place.at = at;
         self.enter(at, (input, output), number, shares);
     }
 }

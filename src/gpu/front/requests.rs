@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use crate::config::Machine;
-use crate::gpu::clocks::Clocks;
+use crate::gpu::clocks::{Clocks, Domain};
 use crate::gpu::news::{ALL_EVENTS, Arrived, push_copy};
 use crate::gpu::occupancy::Occupancy;
 use crate::l2::Slice;
-use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
+use crate::noc::{Calendar, Crossbar, Entering, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::{AddressMap, Request};
 use crate::units::Cycle;
 
@@ -60,6 +60,12 @@ impl Source {
         self.free_from = leaves + 1;
         leaves
     }
+
+    /// Core cycles before this one need to know of no other request, where none waits for room.
+    #[inline]
+    fn known_to(&self, noc: &Domain) -> Cycle {
+        self.known_to.max(noc.core_cycle_of(self.free_from))
+    }
 }
 
 /// The request network with its ends.
@@ -72,6 +78,11 @@ pub struct Requests<const WORDS: usize> {
     sources: Box<[Source]>,
     /// SMs that may have another request at all.
     followed: Ports<WORDS>,
+    /// Where so many requests wait for room, another one does not enter in this core cycle: each does so after the tick that made
+    /// its room, and one a tick.
+    enough: usize,
+    /// Cycles before this one need to know of no other request of any SM where less wait.
+    known_to: Cycle,
     /// For the SMs: whose requests left the miss queue, and when.
     pub left: Vec<(u16, Cycle)>,
     doors: Box<[Door]>,
@@ -103,6 +114,8 @@ impl<const WORDS: usize> Requests<WORDS> {
             crossbar: Crossbar::to_slices(&machine.noc, sms, slices),
             sources: vec![Source { known_to: Cycle(0), free_from: Cycle(0) }; sms].into(),
             followed: Ports::default(),
+            enough: (clocks.noc.most_ticks() as usize).saturating_sub(1).max(1),
+            known_to: Cycle(0),
             left: Vec::with_capacity(ALL_EVENTS),
             arrived: Vec::with_capacity(ALL_EVENTS),
             full: Ports::default(),
@@ -206,16 +219,12 @@ impl<const WORDS: usize> Requests<WORDS> {
     /// Advances to `end`, or as far as what the SMs have told allows, and what is known of the slices, whose
     /// clock is `slices`.
     pub fn advance(&mut self, end: Cycle, slices: Cycle) {
-        let known_to = self.followed.iter().map(|sm| self.sources[sm].known_to);
-        let mut known_to = known_to.fold(Cycle::NEVER, Cycle::min);
+        self.find_known();
         while self.clock < end {
             let now = if self.every_cycle { self.clock } else { self.next_look(slices) };
-            if now >= known_to {
-                known_to = self.known_to(now);
-                if now >= known_to {
-                    self.clock = self.clock.max(known_to);
-                    return;
-                }
+            if now >= self.known_to {
+                self.clock = self.clock.max(self.known_to);
+                return;
             }
             if now >= end {
                 self.clock = end;
@@ -234,20 +243,12 @@ impl<const WORDS: usize> Requests<WORDS> {
         }
     }
 
-    /// Cycles before this one need to know of no other request, when nothing happens before `now`; it is after `now` when that
-    /// is one of them. An SM of which nothing is known has no request, so nothing is known of "never" either.
-    #[inline(never)]
-    fn known_to(&self, now: Cycle) -> Cycle {
-        let noc = &self.clocks.noc;
-        let next = Cycle(now.0.saturating_add(1));
-        let ticks = noc.ticks_before(next).since(noc.ticks_before(now)).max(1);
-        let known_to = self.followed.iter().map(|sm| {
-            let Source { known_to, free_from } = self.sources[sm];
-            // Another request leaves the miss queue after those that wait there, one a cycle at most.
-            let waits = if self.crossbar.queued(sm) as u64 >= ticks { next } else { Cycle(0) };
-            known_to.max(noc.core_cycle_of(free_from)).max(waits)
-        });
-        known_to.fold(Cycle::NEVER, Cycle::min)
+    /// Finds before which cycle nobody needs to know of another request of any SM.
+    #[inline]
+    fn find_known(&mut self) {
+        let asks = self.followed.iter().filter(|sm| self.crossbar.queued(*sm) < self.enough);
+        let known_to = asks.map(|sm| self.sources[sm].known_to(&self.clocks.noc));
+        self.known_to = known_to.fold(Cycle::NEVER, Cycle::min);
     }
 
     /// Whether a request may come to a slice in these ticks that may have no place for it, as far as known.
@@ -266,11 +267,16 @@ impl<const WORDS: usize> Requests<WORDS> {
         let Requests { clocks, crossbar, sources, arrivals, doors, arrived, left, .. } = self;
         let noc = &clocks.noc;
         let (arrived_to, every_cycle) = (&mut self.arrived_to, self.every_cycle);
-        let enters = &mut |sm: usize, at: Cycle, request: &mut Request| {
-            let leaves = sources[sm].leaves(at.max(tick + 1));
+        let (enough, known_to) = (self.enough, &mut self.known_to);
+        let enters = &mut |Entering { input: sm, at, queued, packet }: Entering<'_, Request>| {
+            let source = &mut sources[sm];
+            let leaves = source.leaves(at.max(tick + 1));
             let cycle = noc.core_cycle_of(leaves);
-            request.stamps.injected = cycle.into();
+            packet.stamps.injected = cycle.into();
             left.push((sm as u16, cycle));
+            if queued < enough {
+                *known_to = source.known_to(noc).min(*known_to);
+            }
             leaves
         };
         crossbar.tick_with_queues(tick, enters, &mut |sent: Sent<'_, Request>| {

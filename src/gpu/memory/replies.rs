@@ -5,7 +5,7 @@ use crate::config::Machine;
 use crate::gpu::clocks::Clocks;
 use crate::gpu::news::{ALL_EVENTS, Coming, push_copy};
 use crate::l2::Departure;
-use crate::noc::{Crossbar, Landing, NocStats, Packet, Sent};
+use crate::noc::{Crossbar, Entering, Landing, NocStats, Packet, Sent};
 use crate::parts::Reply;
 use crate::units::Cycle;
 
@@ -182,13 +182,13 @@ impl<const WORDS: usize> Replies<WORDS> {
     fn send(&mut self, now: Cycle) {
         let Replies { clocks: Clocks { noc, l2, .. }, crossbar, coming, left, taken, .. } = self;
         let (free_from, departed) = (&mut self.free_from, &mut self.departed);
-        let enters = &mut |slice: usize, ready: Cycle, reply: &mut Reply| {
+        let enters = &mut |Entering { input, at: ready, packet, .. }: Entering<'_, Reply>| {
             // There is room from the next core cycle on.
-            let at = ready.max(free_from[slice]).max(l2.ticks_before(now + 1));
-            free_from[slice] = at + 1;
-            departed.push((slice as u16, at));
+            let at = ready.max(free_from[input]).max(l2.ticks_before(now + 1));
+            free_from[input] = at + 1;
+            departed.push((input as u16, at));
             let cycle = l2.core_cycle_of(at);
-            reply.stamps.replied = cycle.into();
+            packet.stamps.replied = cycle.into();
             noc.ticks_before(cycle)
         };
         for tick in noc.ticks_before(now).0..noc.ticks_before(now + 1).0 {
