@@ -18,6 +18,8 @@ pub struct Calendar<const WORDS: usize> {
     /// What is noted for a cycle further away: it comes with the first of these.
     far: Ports<WORDS>,
     far_from: Cycle,
+    /// The next cycle for which something is noted.
+    next: Cycle,
     /// Cycles before this one are gone.
     from: u64,
 }
@@ -26,7 +28,7 @@ impl<const WORDS: usize> Default for Calendar<WORDS> {
     /// Empty.
     fn default() -> Self {
         let days = Box::new([Ports::default(); DAYS as usize]);
-        Calendar { days, marked: 0, far: Ports::default(), far_from: Cycle::NEVER, from: 0 }
+        Calendar { days, marked: 0, far: Ports::default(), far_from: Cycle::NEVER, next: Cycle::NEVER, from: 0 }
     }
 }
 
@@ -35,6 +37,7 @@ impl<const WORDS: usize> Calendar<WORDS> {
     #[inline]
     pub fn note(&mut self, cycle: Cycle, port: usize) {
         let cycle = cycle.0.max(self.from);
+        self.next = self.next.min(Cycle(cycle));
         if cycle - self.from >= DAYS {
             self.far_from = self.far_from.min(Cycle(cycle));
             self.far.set(port, true);
@@ -48,11 +51,7 @@ impl<const WORDS: usize> Calendar<WORDS> {
     /// The next cycle for which something is noted.
     #[inline]
     pub fn next(&self) -> Cycle {
-        if self.marked == 0 {
-            return self.far_from;
-        }
-        let ahead = self.marked.rotate_right((self.from % DAYS) as u32).trailing_zeros();
-        Cycle(self.from + u64::from(ahead)).min(self.far_from)
+        self.next
     }
 
     /// Takes the ports that stand in `now` or before.
@@ -63,16 +62,20 @@ impl<const WORDS: usize> Calendar<WORDS> {
             taken = self.far;
             (self.far, self.far_from) = (Ports::default(), Cycle::NEVER);
         }
-        loop {
-            let next = self.next();
-            if next > now {
-                break;
-            }
-            let day = next.0 % DAYS;
+        // Days before the next cycle are empty.
+        let mut cycle = self.next.0.max(self.from);
+        while cycle <= now.0 {
+            let day = cycle % DAYS;
             taken = taken.with(&std::mem::take(&mut self.days[day as usize]));
             self.marked &= !(1 << day);
+            if self.marked == 0 {
+                break;
+            }
+            let ahead = self.marked.rotate_right((cycle % DAYS) as u32).trailing_zeros();
+            cycle += u64::from(ahead);
         }
         self.from = self.from.max(now.0);
+        self.next = if self.marked == 0 { self.far_from } else { self.far_from.min(Cycle(cycle)) };
         taken
     }
 }

@@ -43,6 +43,8 @@ pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
     landing: Ports<WORDS>,
     /// What outputs share, where they do.
     groups: Option<Groups>,
+    /// No packet finds all places of an output taken, where none waits there.
+    is_never_full: bool,
     /// Packets at inputs and before them.
     pub(super) held: u64,
 }
@@ -89,6 +91,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             dues: Calendar::default(),
             landing: Ports::default(),
             groups: None,
+            is_never_full: false,
             held: 0,
         }
     }
@@ -224,14 +227,16 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
                 return;
             }
         }
-        // The next input in turn that is free.
+        // The next input in turn that is free, and whose packet has entered.
         let (mut chosen, mut first_free) = (None, Cycle::NEVER);
         for input in output.wanted_by.round(output.turn) {
-            let mut free_at = output.lines[input].since;
-            if !output.shared_by.contains(input) {
-                free_at = free_at.max(inputs[input].free_at);
+            let since = output.lines[input].since;
+            if since > now {
+                first_free = first_free.min(since);
+                continue;
             }
-            if free_at <= now {
+            let free_at = inputs[input].free_at;
+            if free_at <= now || output.shared_by.contains(input) {
                 chosen = Some(input);
                 break;
             }
@@ -270,7 +275,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         let is_first = output.pipe.is_empty();
         let packet = &place.packet;
         match sent(Sent { input: chosen, output: port, arrives, is_first, packet }) {
-            Landing::Taken => {}
+            Landing::Taken => debug_assert!(self.is_never_full),
             Landing::Expected(free_from) => output.expect(free_from),
             Landing::Waits => {
                 self.landing.set(port, true);
@@ -288,8 +293,11 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             }
         }
         let ready_from = now + u64::from(size.output);
-        output.free_from = ready_from.max(output.place_free_from());
-        output.ready_from = ready_from;
+        output.free_from = ready_from;
+        if !self.is_never_full || !output.pipe.is_empty() {
+            output.ready_from = ready_from;
+            output.free_from = ready_from.max(output.place_free_from());
+        }
         output.due = Cycle::NEVER;
         if !output.wanted_by.is_empty() && output.free_from != Cycle::NEVER {
             output.due = output.free_from;
@@ -328,12 +336,15 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         u64::from(input.max(output)) + self.latency
     }
 
-    /// True when a packet leaves its input within the time in which it goes in at its output. Then those for one output arrive in
-    /// different cycles, each as soon as its flits and the latency allow; and where each is taken in the cycle of its arrival, the
-    /// next has a place: as many packets are sent before it as there are places, the first of which takes its flits and the
-    /// latency and a cycle until it is taken, and its flits and one cycle or more for each of the others until this one.
-    pub fn leaves_in_time(&self) -> bool {
-        self.sizes.iter().all(|size| size.input <= size.output)
+    /// From now on receivers take a packet in the tick of its arrival, unless it waits at its output. If this gives true, they need
+    /// not say when its place is free.
+    ///
+    /// Where no packet leaves its input more slowly than it goes in at its output, those for one output arrive in different
+    /// cycles, each as soon as its flits and the latency allow. So many that arrive from the next cycle on have been sent as the
+    /// latency has cycles, at most, and one; and of those before the first that waits, none is there any more when as many wait.
+    pub fn assume_swift_receivers(&mut self) -> bool {
+        self.is_never_full = self.sizes.iter().all(|size| size.input <= size.output);
+        self.is_never_full
     }
 
     /// When the next packet arrives at `output`.

@@ -45,7 +45,7 @@ pub struct Replies<const WORDS: usize> {
     /// The slices that replies left of which it was not certain when, and when they do.
     departed: Vec<(u16, Cycle)>,
     /// No reply finds all places of its SM's output taken.
-    has_places: bool,
+    is_never_full: bool,
     /// Cycles before this one are done.
     clock: Cycle,
     /// Tick in every cycle, whether or not anything can happen.
@@ -58,10 +58,12 @@ impl<const WORDS: usize> Replies<WORDS> {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
         let partitions = Partition::count(machine);
         let gpcs: Vec<u16> = (0..sms).map(|sm| machine.sm.gpc_of(sm) as u16).collect();
-        let crossbar = Crossbar::to_sms(&machine.noc, slices, &gpcs);
+        let mut crossbar = Crossbar::to_sms(&machine.noc, slices, &gpcs);
+        // An SM takes one in a core cycle.
+        let is_never_full = clocks.noc.most_ticks() <= 1 && crossbar.assume_swift_receivers();
         Replies {
             clocks,
-            has_places: clocks.noc.most_ticks() <= 1 && crossbar.leaves_in_time(),
+            is_never_full,
             crossbar,
             sharing: slices / partitions,
             homes: (0..slices)
@@ -196,7 +198,7 @@ impl<const WORDS: usize> Replies<WORDS> {
                 let at = noc.core_cycle_of(sent.arrives);
                 push_copy(sent.packet, coming, |reply| Coming { reply, at });
                 left.push((sent.input as u16, now));
-                if self.has_places {
+                if self.is_never_full {
                     return Landing::Taken;
                 }
                 // Its SM takes one a cycle, which makes room in the next.
