@@ -6,97 +6,76 @@ use crate::units::Cycle;
 /// Days of a calendar: most of what happens at a port is known less far ahead.
 const DAYS: u64 = u64::BITS as u64;
 
-/// What is noted for the next cycles, so that nobody has to look through everything for what is due. A note may stand in
-/// several days, and comes early when its cycle was further away than the last day: whoever takes it sees whether it is due,
-/// and notes it again.
+/// Ports by the cycle in which something happens there, so that nobody has to look through all of them for what is due. A port may
+/// stand in several days, and comes early when its cycle was further away than the last day: whoever takes it sees whether it is
+/// due, and notes it again.
 #[derive(Clone, Debug)]
-pub struct Calendar<T> {
+pub struct Calendar<const WORDS: usize> {
     /// By cycle, modulo the days.
-    days: Box<[T; DAYS as usize]>,
+    days: Box<[Ports<WORDS>; DAYS as usize]>,
     /// Days in which something stands, a bit each.
     marked: u64,
     /// What is noted for a cycle further away: it comes with the first of these.
-    far: T,
+    far: Ports<WORDS>,
     far_from: Cycle,
-    /// Cycles before this one are gone. It may be taken more than once: a core cycle has several network cycles on some
-    /// machines.
+    /// The next cycle for which something is noted.
+    next: Cycle,
+    /// Cycles before this one are gone.
     from: u64,
 }
 
-impl<T: Copy + Default> Default for Calendar<T> {
+impl<const WORDS: usize> Default for Calendar<WORDS> {
     /// Empty.
     fn default() -> Self {
-        let days = Box::new([T::default(); DAYS as usize]);
-        Calendar { days, marked: 0, far: T::default(), far_from: Cycle::NEVER, from: 0 }
+        let days = Box::new([Ports::default(); DAYS as usize]);
+        Calendar { days, marked: 0, far: Ports::default(), far_from: Cycle::NEVER, next: Cycle::NEVER, from: 0 }
     }
 }
 
-impl<T: Copy + Default> Calendar<T> {
-    /// The day of `cycle`, or of the one that was taken last when that is gone, for a note.
+impl<const WORDS: usize> Calendar<WORDS> {
+    /// Something happens at `port` in `cycle`, or in the one that was taken last when that is gone.
     #[inline]
-    pub fn day(&mut self, cycle: Cycle) -> &mut T {
+    pub fn note(&mut self, cycle: Cycle, port: usize) {
         let cycle = cycle.0.max(self.from);
+        self.next = self.next.min(Cycle(cycle));
         if cycle - self.from >= DAYS {
             self.far_from = self.far_from.min(Cycle(cycle));
-            return &mut self.far;
+            self.far.set(port, true);
+            return;
         }
         let day = cycle % DAYS;
         self.marked |= 1 << day;
-        &mut self.days[day as usize]
+        self.days[day as usize].set(port, true);
     }
 
     /// The next cycle for which something is noted.
     #[inline]
     pub fn next(&self) -> Cycle {
-        if self.marked == 0 {
-            return self.far_from;
-        }
-        let ahead = self.marked.rotate_right((self.from % DAYS) as u32).trailing_zeros();
-        Cycle(self.from + u64::from(ahead)).min(self.far_from)
-    }
-
-    /// Takes what is noted for `now` or before, day by day.
-    #[inline]
-    pub fn take_days(&mut self, now: Cycle, mut each: impl FnMut(&T)) {
-        if self.far_from <= now {
-            each(&self.far);
-            (self.far, self.far_from) = (T::default(), Cycle::NEVER);
-        }
-        loop {
-            let next = self.next();
-            if next > now {
-                break;
-            }
-            let day = next.0 % DAYS;
-            each(&self.days[day as usize]);
-            self.days[day as usize] = T::default();
-            self.marked &= !(1 << day);
-        }
-        self.from = self.from.max(now.0);
-    }
-
-    /// Takes what was noted for the cycle taken last since then.
-    #[inline]
-    pub fn take_again(&mut self) -> T {
-        let day = self.from % DAYS;
-        self.marked &= !(1 << day);
-        std::mem::take(&mut self.days[day as usize])
-    }
-}
-
-/// Ports by the cycle in which something happens there.
-impl<const WORDS: usize> Calendar<Ports<WORDS>> {
-    /// Something happens at `port` in `cycle`, or in the one that was taken last when that is gone.
-    #[inline]
-    pub fn note(&mut self, cycle: Cycle, port: usize) {
-        self.day(cycle).set(port, true);
+        self.next
     }
 
     /// Takes the ports that stand in `now` or before.
     #[inline]
     pub fn take(&mut self, now: Cycle) -> Ports<WORDS> {
         let mut taken = Ports::default();
-        self.take_days(now, |day| taken = taken.with(day));
+        if self.far_from <= now {
+            taken = self.far;
+            (self.far, self.far_from) = (Ports::default(), Cycle::NEVER);
+        }
+        // Days before the next cycle are empty.
+        let mut cycle = self.next.0.max(self.from);
+        while cycle <= now.0 {
+            let day = cycle % DAYS;
+            taken = taken.with(&std::mem::take(&mut self.days[day as usize]));
+            self.marked &= !(1 << day);
+            if self.marked == 0 {
+                break;
+            }
+            let ahead = self.marked.rotate_right((cycle % DAYS) as u32).trailing_zeros();
+            cycle += u64::from(ahead);
+        }
+        self.from = self.from.max(now.0);
+        self.next = if self.marked == 0 { self.far_from } else { self.far_from.min(Cycle(cycle)) };
         taken
     }
 }
@@ -108,7 +87,7 @@ mod tests {
 
     #[test]
     fn ports_come_in_their_cycle_or_early_but_never_late() {
-        let mut calendar = Calendar::<Ports<MOST_WORDS>>::default();
+        let mut calendar = Calendar::<MOST_WORDS>::default();
         assert_eq!(calendar.next(), Cycle::NEVER);
         for (cycle, port) in [(90, 8), (70, 7), (62, 1), (62, 200), (63, 3)] {
             calendar.note(Cycle(cycle), port);
@@ -126,7 +105,7 @@ mod tests {
         assert_eq!(calendar.next(), Cycle(1063));
         assert!(calendar.take(Cycle(1063)).contains(4));
         calendar.note(Cycle(3), 5);
-        assert!(calendar.take_again().contains(5));
+        assert!(calendar.take(Cycle(1063)).contains(5));
         assert_eq!(calendar.next(), Cycle::NEVER);
     }
 }

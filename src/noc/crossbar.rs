@@ -8,11 +8,14 @@
 //! Each output stands in a calendar with the earliest cycle in which it can take a packet, and is not looked at before:
 //! most packets have several flits, and most outputs are busy. Packets that wait at one input for one output stand in a line
 //! of places there: the oldest one leaves next.
+//!
+//! Nobody looks at a packet that enters its input: when it does is known as soon as it has room there. It has it from then on, and
+//! stands in its line with that cycle, before which it does not leave.
 
 use super::calendar::Calendar;
-use super::input::{Input, Line, Size};
+use super::input::{Input, Line, Places, Size};
 use super::output::{Groups, Output};
-use super::packet::{Landing, Packet, Sent};
+use super::packet::{Entering, Landing, Packet, Sent};
 use super::ports::{MOST_WORDS, Ports};
 use super::stats::NocStats;
 use crate::config::machine::{GpcPort, NocConfig};
@@ -21,34 +24,27 @@ use crate::units::{Cycle, Divisor};
 
 /// Bytes of data that a packet carries, at most: a line.
 const MOST_DATA: u32 = 128;
-
-/// What is due in one cycle.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Day<const WORDS: usize> {
-    /// Inputs that the next packet of their queue may enter.
-    pub inputs: Ports<WORDS>,
-    /// Outputs that can take a packet.
-    pub outputs: Ports<WORDS>,
-}
+/// Numbers of bytes of data that have a size, more than a line and the masks of its bytes.
+const SIZES: usize = 1 << u8::BITS;
 
 /// A crossbar from `inputs` to `outputs`.
 #[derive(Clone, Debug)]
 pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
     /// By bytes of data besides the header: what a packet takes.
-    pub(super) sizes: Box<[Size]>,
+    sizes: Box<[Size; SIZES]>,
     latency: u64,
-    pub(super) inputs: Box<[Input<P>]>,
+    pub(super) inputs: Box<[Input]>,
     outputs: Box<[Output<P::Landed, WORDS>]>,
-    /// By output and input.
-    lines: Box<[Line]>,
+    /// Of the packets at inputs and before them.
+    pub(super) places: Places<P>,
     output_count: Divisor,
-    pub(super) dues: Calendar<Day<WORDS>>,
-    /// Inputs with a queue before them.
-    pub(super) queueing: Ports<WORDS>,
+    dues: Calendar<WORDS>,
     /// Outputs whose pipe holds a packet.
     landing: Ports<WORDS>,
     /// What outputs share, where they do.
     groups: Option<Groups>,
+    /// No packet finds all places of an output taken, where none waits there.
+    is_never_full: bool,
     /// Packets at inputs and before them.
     pub(super) held: u64,
 }
@@ -75,27 +71,27 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
     fn new(config: &NocConfig, inputs: usize, outputs: usize, port_bytes: (u32, u32)) -> Self {
         assert!(inputs.max(outputs) <= Ports::<WORDS>::MOST, "a crossbar has no such port");
         let latency = config.latency.cycles();
-        // One packet can enter an output's pipe each cycle and stays for the latency.
-        let places = latency as usize + 2;
-        let output = Output::new(places);
         let header_bytes = config.header_bytes.get();
-        let most_bytes = MOST_DATA + config.mask_bytes.get();
+        assert!(MOST_DATA + config.mask_bytes.get() < SIZES as u32, "a packet has no such size");
         let flits = |data: u32, width: u32| (header_bytes + data).div_ceil(width) as u16;
         let size = |data| {
             let (input, output) = (flits(data, port_bytes.0), flits(data, port_bytes.1));
             Size { input, output }
         };
+        // One packet can enter an output's pipe each cycle and stays for the latency.
+        let output = Output::new(inputs, latency as usize + 2);
+        let room = config.input_queue.size();
         Crossbar {
-            sizes: (0..=most_bytes).map(size).collect(),
+            sizes: Box::new(std::array::from_fn(|data| size(data as u32))),
             latency,
-            inputs: (0..inputs).map(|_| Input::new(config.input_queue.size(), 0)).collect(),
+            inputs: vec![Input::new(room); inputs].into(),
             outputs: vec![output; outputs].into(),
-            lines: vec![Line::default(); outputs * inputs].into(),
+            places: Places::new(inputs * room),
             output_count: Divisor::new(outputs as u64),
             dues: Calendar::default(),
-            queueing: Ports::default(),
             landing: Ports::default(),
             groups: None,
+            is_never_full: false,
             held: 0,
         }
     }
@@ -113,57 +109,56 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         self.inputs[input].room > 0
     }
 
-    /// Queues a packet of `data_bytes` besides the header, before the tick of `now`, and gives it where it lies. The caller
-    /// has asked [`Crossbar::has_room`].
+    /// Queues a packet of `data_bytes` besides the header, which enters its input before the tick of `at`, and no sooner than the one
+    /// pushed there before; gives it where it lies. The caller has asked [`Crossbar::has_room`].
     ///
     /// One that `shares` the port leaves its input together with the one pushed before it, which has the same data for
     /// another output: that one alone takes the input's time.
     #[inline]
     pub fn push(
         &mut self,
-        now: Cycle,
+        at: Cycle,
         (input, output): (usize, usize),
         data_bytes: u32,
         shares: bool,
         packet: &P,
     ) -> &mut P {
-        let mut size = self.sizes[data_bytes as usize];
-        if shares {
-            size.input = 0;
-        }
         debug_assert!(self.has_room(input), "a packet is pushed into a full input");
-        let number = self.inputs[input].put(now, output, size, packet);
+        let number = self.places.put(at, output, data_bytes as u8, shares, packet);
         self.held += 1;
-        self.enter(now, (input, output), number, shares);
-        &mut self.inputs[input].places[usize::from(number)].packet
+        self.enter(at, (input, output), number, shares);
+        &mut self.places.list[number as usize].packet
     }
 
-    /// A packet enters `input`, where it has its place and there is room.
+    /// A packet enters `input` at `at`, where there is room.
     #[inline(always)]
     pub(super) fn enter(
         &mut self,
-        now: Cycle,
+        at: Cycle,
         (input, port): (usize, usize),
-        number: u16,
+        number: u32,
         shares: bool,
     ) {
-        let line = &mut self.lines[port * self.inputs.len() + input];
-        let Input { places, free_at, room, .. } = &mut self.inputs[input];
+        let Input { free_at, room, .. } = &mut self.inputs[input];
         *room -= 1;
         let output = &mut self.outputs[port];
-        let is_alone = !output.wanted_by.contains(input);
-        line.append(places, number, is_alone);
-        if !is_alone {
+        let line = &mut output.lines[input];
+        if output.wanted_by.contains(input) {
+            let last = std::mem::replace(&mut line.last, number);
+            self.places.list[last as usize].next = number;
             return;
         }
+        *line = Line { since: at, first: number, last: number };
         output.wanted_by.set(input, true);
+        let mut due = output.free_from.max(at);
         if shares {
             output.shared_by.set(input, true);
+        } else {
+            due = due.max(*free_at);
         }
-        let due = output.free_from.max(if shares { now } else { *free_at });
         if due < output.due {
             output.due = due;
-            self.dues.day(due).outputs.set(port, true);
+            self.dues.note(due, port);
         }
     }
 
@@ -180,49 +175,46 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         self.tick_observed(now, &mut |_| Landing::Waits);
     }
 
-    /// As [`Crossbar::tick`]; tells `sent` of each packet that left its input, which says whether it is expected.
+    /// As [`Crossbar::tick`], where no packet waits for room; tells `sent` of each packet that left its input, which says
+    /// whether it is expected.
     #[inline]
     pub fn tick_observed(&mut self, now: Cycle, sent: &mut impl FnMut(Sent<'_, P>) -> Landing) {
-        if self.dues.next() <= now {
-            let Day { inputs, outputs } = self.take_due(now);
-            debug_assert!(inputs.is_empty(), "packets queue before an input");
-            self.serve_each(now, &outputs, sent);
-        }
+        self.tick_with_queues(now, &mut |entering| entering.at, sent);
     }
 
-    /// What is due by cycle `now`.
+    /// As [`Crossbar::tick_observed`]. Asks `enters` when a packet enters its input that waited for room; it does not do so before
+    /// the next cycle.
     #[inline]
-    pub(super) fn take_due(&mut self, now: Cycle) -> Day<WORDS> {
-        let mut due = Day::<WORDS>::default();
-        self.dues.take_days(now, |day| {
-            due.inputs = due.inputs.with(&day.inputs);
-            due.outputs = due.outputs.with(&day.outputs);
-        });
-        due
-    }
-
-    /// Cycle `now` of these outputs. The first choice rotates, so that no output is always matched last.
-    #[inline]
-    pub(super) fn serve_each(
+    pub fn tick_with_queues(
         &mut self,
         now: Cycle,
-        outputs: &Ports<WORDS>,
+        enters: &mut impl FnMut(Entering<'_, P>) -> Cycle,
         sent: &mut impl FnMut(Sent<'_, P>) -> Landing,
     ) {
+        if self.dues.next() > now {
+            return;
+        }
+        // The first choice rotates, so that no output is always matched last.
         let turn = self.output_count.divide(now.0).1 as usize;
-        for output in outputs.round(turn) {
-            self.serve(now, output, sent);
+        for output in self.dues.take(now).round(turn) {
+            self.serve(now, output, enters, sent);
         }
     }
 
     /// Cycle `now` of an output.
     #[inline]
-    fn serve(&mut self, now: Cycle, port: usize, sent: &mut impl FnMut(Sent<'_, P>) -> Landing) {
-        let Crossbar { inputs, outputs, dues, .. } = self;
-        let (input_count, output) = (inputs.len(), &mut outputs[port]);
+    fn serve(
+        &mut self,
+        now: Cycle,
+        port: usize,
+        enters: &mut impl FnMut(Entering<'_, P>) -> Cycle,
+        sent: &mut impl FnMut(Sent<'_, P>) -> Landing,
+    ) {
+        let Crossbar { inputs, outputs, dues, places, .. } = self;
+        let output = &mut outputs[port];
         if output.due > now {
             if output.due != Cycle::NEVER {
-                dues.day(output.due).outputs.set(port, true);
+                dues.note(output.due, port);
             }
             return;
         }
@@ -231,13 +223,18 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             let free_from = groups.free_from(port);
             if free_from > now {
                 output.due = free_from;
-                dues.day(free_from).outputs.set(port, true);
+                dues.note(free_from, port);
                 return;
             }
         }
-        // The next input in turn that is free.
+        // The next input in turn that is free, and whose packet has entered.
         let (mut chosen, mut first_free) = (None, Cycle::NEVER);
         for input in output.wanted_by.round(output.turn) {
+            let since = output.lines[input].since;
+            if since > now {
+                first_free = first_free.min(since);
+                continue;
+            }
             let free_at = inputs[input].free_at;
             if free_at <= now || output.shared_by.contains(input) {
                 chosen = Some(input);
@@ -246,65 +243,68 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             first_free = first_free.min(free_at);
         }
         let Some(chosen) = chosen else {
-            // All who want it are sending.
+            // All who want it are sending, or still to come.
             output.due = first_free;
-            dues.day(first_free).outputs.set(port, true);
+            dues.note(first_free, port);
             return;
         };
         output.turn = chosen + 1;
-        let line = &mut self.lines[port * input_count + chosen];
-        let Input { places, free, free_at, room, .. } = &mut inputs[chosen];
+        let (line, input) = (output.lines[chosen], &mut inputs[chosen]);
         let number = line.first;
-        let place = &mut places[usize::from(number)];
-        let (size, next) = (place.size, std::mem::replace(&mut place.next, *free));
-        *free = number;
-        let makes_room = *room == 0;
-        *room += 1;
-        if size.input > 0 {
-            *free_at = now + u64::from(size.input);
+        let place = &mut places.list[number as usize];
+        let size = self.sizes[usize::from(place.data)];
+        let next = std::mem::replace(&mut place.next, std::mem::replace(&mut places.free, number));
+        input.room += 1;
+        let mut flits = size.output;
+        if place.shares {
+            output.shared_by.set(chosen, false);
+        } else {
+            flits = flits.max(size.input);
+            input.free_at = now + u64::from(size.input);
             if let Some(groups) = &mut self.groups {
                 groups.take(now, port, size.input);
             }
         }
+        let flits = u64::from(flits);
         self.held -= 1;
-        let flits = u64::from(size.input.max(size.output));
         output.stats.packets += 1;
         output.stats.flits += flits;
-        output.stats.contention += now - place.since;
+        output.stats.contention += now - line.since;
         let arrives = (now + flits + self.latency).max(output.last_arrival);
         output.last_arrival = arrives;
         let is_first = output.pipe.is_empty();
         let packet = &place.packet;
-        match sent(Sent { input: chosen, output: port, arrives, is_first, makes_room, packet }) {
+        match sent(Sent { input: chosen, output: port, arrives, is_first, packet }) {
+            Landing::Taken => debug_assert!(self.is_never_full),
             Landing::Expected(free_from) => output.expect(free_from),
             Landing::Waits => {
                 self.landing.set(port, true);
                 output.pipe.push(arrives, packet.landed());
             }
         }
-        if size.input == 0 {
-            output.shared_by.set(chosen, false);
-        }
         if number == line.last {
             output.wanted_by.set(chosen, false);
         } else {
-            line.first = next;
-            let next = &mut places[usize::from(next)];
-            next.since = now + 1;
-            if next.size.input == 0 {
+            let next_place = &places.list[next as usize];
+            let since = next_place.at.max(now + 1);
+            output.lines[chosen] = Line { since, first: next, last: line.last };
+            if next_place.shares {
                 output.shared_by.set(chosen, true);
             }
         }
         let ready_from = now + u64::from(size.output);
-        output.free_from = ready_from.max(output.place_free_from());
-        output.ready_from = ready_from;
+        output.free_from = ready_from;
+        if !self.is_never_full || !output.pipe.is_empty() {
+            output.ready_from = ready_from;
+            output.free_from = ready_from.max(output.place_free_from());
+        }
         output.due = Cycle::NEVER;
         if !output.wanted_by.is_empty() && output.free_from != Cycle::NEVER {
             output.due = output.free_from;
-            dues.day(output.due).outputs.set(port, true);
+            dues.note(output.due, port);
         }
-        if makes_room {
-            self.call_next(now, chosen);
+        if input.queued > 0 {
+            self.let_in(chosen, enters);
         }
     }
 
@@ -318,7 +318,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             *free_from = *ready_from;
             if !wanted_by.is_empty() {
                 *due = *ready_from;
-                self.dues.day(*due).outputs.set(output, true);
+                self.dues.note(*due, output);
             }
         }
         Some(packet)
@@ -334,6 +334,17 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
     pub fn least_delay(&self) -> u64 {
         let Size { input, output } = self.sizes[0];
         u64::from(input.max(output)) + self.latency
+    }
+
+    /// From now on receivers take a packet in the tick of its arrival, unless it waits at its output. If this gives true, they need
+    /// not say when its place is free.
+    ///
+    /// Where no packet leaves its input more slowly than it goes in at its output, those for one output arrive in different
+    /// cycles, each as soon as its flits and the latency allow. So many that arrive from the next cycle on have been sent as the
+    /// latency has cycles, at most, and one; and of those before the first that waits, none is there any more when as many wait.
+    pub fn assume_swift_receivers(&mut self) -> bool {
+        self.is_never_full = self.sizes.iter().all(|size| size.input <= size.output);
+        self.is_never_full
     }
 
     /// When the next packet arrives at `output`.

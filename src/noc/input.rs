@@ -1,10 +1,10 @@
-//! An input of a crossbar: its places, and the lines of packets there.
+//! What waits in a crossbar: places, the lines in which they stand, and the inputs.
 
 use super::packet::Packet;
 use crate::units::Cycle;
 
-/// In place of a place at an input: there is none.
-const NONE: u16 = u16::MAX;
+/// In place of the number of a place: there is none.
+const NONE: u32 = u32::MAX;
 
 /// What a packet takes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,77 +15,85 @@ pub(super) struct Size {
     pub output: u16,
 }
 
-/// A place for a packet at an input, or in the queue before it. With the packets that there are, it takes one line of the
-/// processor's caches.
+/// A place for a packet. With the packets that there are, it takes one line of the processor's caches.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct Place<P> {
     pub packet: P,
-    /// In the queue: it may enter from this cycle on. At the input: it is the oldest one of its line from then on; of no
-    /// meaning before.
-    pub since: Cycle,
-    pub size: Size,
+    /// The cycle in which it enters its input; as long as it waits for room there, what its sender gave for that.
+    pub at: Cycle,
+    /// The place of the one behind it, or the next free place.
+    pub next: u32,
     pub output: u16,
-    /// The place of the one behind it in its queue or line, or the next free place.
-    pub next: u16,
+    /// Bytes besides the header.
+    pub data: u8,
+    /// It takes no time of its input.
+    pub shares: bool,
 }
 
-/// An input, with its places.
+/// The places of a crossbar. There are more as soon as they are needed, and those that were used last are used first: few are, and
+/// stay in the processor's caches.
 #[derive(Clone, Debug)]
-pub(super) struct Input<P> {
-    /// When it can send again.
-    pub free_at: Cycle,
-    pub places: Box<[Place<P>]>,
+pub(super) struct Places<P> {
+    pub list: Vec<Place<P>>,
     /// The first free place, from which a chain goes through all of them.
-    pub free: u16,
-    /// Packets that it can still take.
-    pub room: u16,
-    /// The queue before it, and how many packets stand there.
-    pub queue: Line,
-    pub queued: u16,
+    pub free: u32,
 }
 
-impl<P: Packet> Input<P> {
-    /// Idle, with room for so many packets, and before it for so many.
-    pub fn new(room: usize, queue: usize) -> Self {
-        let count = room + queue;
-        let next = |place| if place + 1 < count { place as u16 + 1 } else { NONE };
-        let place = |place| Place { next: next(place), ..Place::default() };
-        let places = (0..count).map(place).collect();
-        let (room, queue) = (room as u16, Line::default());
-        Input { free_at: Cycle(0), places, free: 0, room, queue, queued: 0 }
+impl<P: Packet> Places<P> {
+    /// None yet, but so many take no new storage.
+    pub fn new(count: usize) -> Self {
+        Places { list: Vec::with_capacity(count), free: NONE }
     }
 
-    /// Puts a packet into a free place.
+    /// Puts a packet into a free place; gives the number of that.
     #[inline]
-    pub fn put(&mut self, since: Cycle, output: usize, size: Size, packet: &P) -> u16 {
+    pub fn put(&mut self, at: Cycle, output: usize, data: u8, shares: bool, packet: &P) -> u32 {
+        if self.free == NONE {
+            self.grow();
+        }
         let number = self.free;
-        let place =
-            self.places.get_mut(usize::from(number)).expect("there is a place for a packet");
+        let place = &mut self.list[number as usize];
         self.free = place.next;
-        (place.since, place.size, place.output) = (since, size, output as u16);
+        (place.at, place.output, place.data, place.shares) = (at, output as u16, data, shares);
         place.packet = *packet;
         number
     }
+
+    /// One place more.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.free = self.list.len() as u32;
+        self.list.push(Place { next: NONE, ..Place::default() });
+    }
 }
 
-/// The packets that queue before one input, or wait there for one output: the places of the oldest and the youngest one. Of no
-/// meaning when there is none.
+/// Packets that wait at one input for one output, the oldest first; of no meaning when there is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Line {
-    pub first: u16,
-    pub last: u16,
+    /// Since when the oldest one has been that, or when it will have entered its input.
+    pub since: Cycle,
+    pub first: u32,
+    pub last: u32,
 }
 
-impl Line {
-    /// A packet joins the others, behind them, unless it `is_alone`.
-    #[inline(always)]
-    pub fn append<P>(&mut self, places: &mut [Place<P>], number: u16, is_alone: bool) {
-        let last = std::mem::replace(&mut self.last, number);
-        if is_alone {
-            self.first = number;
-        } else {
-            places[usize::from(last)].next = number;
-        }
+/// An input.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Input {
+    /// When it can send again.
+    pub free_at: Cycle,
+    /// Packets that it can still take, besides those of which it is known when they enter.
+    pub room: u32,
+    /// Packets that wait for room, and the first and the last of them.
+    pub queued: u32,
+    pub first: u32,
+    pub last: u32,
+}
+
+impl Input {
+    /// Idle, with room for so many packets.
+    pub fn new(room: usize) -> Self {
+        Input { free_at: Cycle(0), room: room as u32, queued: 0, first: NONE, last: NONE }
     }
 }

@@ -13,6 +13,6 @@ mod tests;
 
 pub use calendar::Calendar;
 pub use crossbar::Crossbar;
-pub use packet::{Landing, Packet, Sent};
+pub use packet::{Entering, Landing, Packet, Sent};
 pub use ports::{MOST_WORDS, Ports};
 pub use stats::NocStats;

@@ -1,5 +1,6 @@
 //! An output of a crossbar, and the port that several may share.
 
+use super::input::Line;
 use super::ports::Ports;
 use super::stats::NocStats;
 use crate::ring::Ring;
@@ -8,7 +9,7 @@ use crate::units::Cycle;
 /// What one output knows.
 #[derive(Clone, Debug)]
 pub(super) struct Output<L, const WORDS: usize> {
-    /// Inputs that hold a packet for this output.
+    /// Inputs that hold a packet for this output, or will.
     pub wanted_by: Ports<WORDS>,
     /// Of these, inputs whose oldest such packet has left together with another one.
     pub shared_by: Ports<WORDS>,
@@ -22,6 +23,8 @@ pub(super) struct Output<L, const WORDS: usize> {
     pub ready_from: Cycle,
     /// When the last packet that was sent arrives: none overtakes another.
     pub last_arrival: Cycle,
+    /// By input: the packets for this output.
+    pub lines: Box<[Line]>,
     /// Of what came here.
     pub stats: NocStats,
     /// Those that wait until they are taken.
@@ -33,9 +36,10 @@ pub(super) struct Output<L, const WORDS: usize> {
 }
 
 impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
-    /// Idle, with so many places for packets that wait or are expected.
-    pub fn new(places: usize) -> Self {
+    /// Idle, of so many inputs, with so many places for packets that wait or are expected.
+    pub fn new(inputs: usize, places: usize) -> Self {
         Output {
+            lines: vec![Line::default(); inputs].into(),
             wanted_by: Ports::default(),
             shared_by: Ports::default(),
             turn: 0,

@@ -27,6 +27,8 @@ pub enum Landing {
     Waits,
     /// It is taken as it arrives, and its place at the output is free from this cycle on.
     Expected(Cycle),
+    /// It is taken as it arrives, and no packet finds all places of the output taken.
+    Taken,
 }
 
 /// A packet that leaves its input.
@@ -40,8 +42,19 @@ pub struct Sent<'a, P> {
     pub arrives: Cycle,
     /// None waits at its output.
     pub is_first: bool,
-    /// Its input was full.
-    pub makes_room: bool,
     /// Itself.
     pub packet: &'a P,
+}
+
+/// A packet for which there is room at its input from the next cycle on.
+#[derive(Debug)]
+pub struct Entering<'a, P> {
+    /// Its input.
+    pub input: usize,
+    /// What was said when it was queued.
+    pub at: Cycle,
+    /// So many others still wait there.
+    pub queued: usize,
+    /// Itself.
+    pub packet: &'a mut P,
 }

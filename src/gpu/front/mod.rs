@@ -233,9 +233,7 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
     pub fn tell_requests(&mut self, more_ctas: bool) {
         for sm in self.roster.awake.iter() {
             let node = &mut self.nodes[sm];
-            let requests = node.requests();
-            requests.iter().for_each(|request| self.requests.note_request(sm, request));
-            requests.clear();
+            node.tell_requests(|request| self.requests.note_request(sm, request));
             self.requests.note_clock(sm, node.requests_known_to(more_ctas));
             if !more_ctas && node.is_done() {
                 self.roster.awake.set(sm, false);

@@ -139,8 +139,7 @@ impl Node {
     /// Whether anything happens here within the bounds, as far as known.
     pub fn has_work(&self, bounds: &Bounds) -> bool {
         let event = self.next_event_within(bounds);
-        let is_kept = self.leaves.next_visible() > event && self.may_find_no_place(event, bounds);
-        event < self.end(bounds) && !is_kept
+        event < self.end(bounds) && !self.may_find_no_place(event, bounds)
     }
 
     /// How far it may go.
@@ -155,7 +154,8 @@ impl Node {
     /// Whether an access may find no place in the miss queue in cycle `now`, as far as known.
     #[inline]
     fn may_find_no_place(&self, now: Cycle, bounds: &Bounds) -> bool {
-        self.l1.miss_queue_room() < self.sm.accesses_per_cycle()
+        let is_left = usize::from(self.leaves.next_visible() <= now);
+        self.l1.miss_queue_room() + is_left < self.sm.accesses_per_cycle()
             && now >= bounds.places
             && self.sm.may_access()
     }
@@ -173,12 +173,12 @@ impl Node {
                 self.clock = self.clock.max(end);
                 return acts;
             }
-            if self.leaves.next_visible() <= event {
-                self.free_places(event);
-            }
             if self.may_find_no_place(event, bounds) {
                 self.clock = event;
                 return acts;
+            }
+            if self.leaves.next_visible() <= event {
+                self.free_places(event);
             }
             if self.next_reply <= event {
                 self.take_reply(event);
@@ -317,10 +317,16 @@ impl Node {
         self.clock = end;
     }
 
-    /// Requests that have joined the miss queue and of which the request network is to be told.
+    /// Tells the request network of requests that have joined the miss queue. It says when they leave that, where it is known.
     #[inline]
-    pub fn requests(&mut self) -> &mut Vec<Request> {
-        self.l1.requests()
+    pub fn tell_requests(&mut self, mut tell: impl FnMut(&Request) -> Option<Cycle>) {
+        let requests = self.l1.requests();
+        for request in requests.iter() {
+            if let Some(cycle) = tell(request) {
+                self.leaves.push(cycle, ());
+            }
+        }
+        requests.clear();
     }
 
     /// Hears of a reply on its way here, after those before it.

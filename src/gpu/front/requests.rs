@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use crate::config::Machine;
-use crate::gpu::clocks::Clocks;
+use crate::gpu::clocks::{Clocks, Domain};
 use crate::gpu::news::{ALL_EVENTS, Arrived, push_copy};
 use crate::gpu::occupancy::Occupancy;
 use crate::l2::Slice;
-use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
+use crate::noc::{Calendar, Crossbar, Entering, Landing, NocStats, Packet, Ports, Sent};
 use crate::parts::{AddressMap, Request};
 use crate::units::Cycle;
 
@@ -43,6 +43,31 @@ impl Door {
     }
 }
 
+/// What is known of one SM.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    /// Cycles before this one need to know of no other request.
+    known_to: Cycle,
+    /// The network cycle from which on the next one can leave the miss queue, where its input has room: one a cycle.
+    free_from: Cycle,
+}
+
+impl Source {
+    /// The network cycle in which a request leaves the miss queue that finds room, and can leave from `at` on.
+    #[inline]
+    fn leaves(&mut self, at: Cycle) -> Cycle {
+        let leaves = at.max(self.free_from);
+        self.free_from = leaves + 1;
+        leaves
+    }
+
+    /// Core cycles before this one need to know of no other request, where none waits for room.
+    #[inline]
+    fn known_to(&self, noc: &Domain) -> Cycle {
+        self.known_to.max(noc.core_cycle_of(self.free_from))
+    }
+}
+
 /// The request network with its ends.
 #[derive(Clone, Debug)]
 pub struct Requests<const WORDS: usize> {
@@ -50,27 +75,31 @@ pub struct Requests<const WORDS: usize> {
     map: AddressMap,
     /// With the miss queues before its inputs.
     crossbar: Crossbar<Request, WORDS>,
-    /// By SM: cycles before this one need to know of no other request.
-    known_to: Box<[Cycle]>,
-    /// SMs that may have another at all.
+    sources: Box<[Source]>,
+    /// SMs that may have another request at all.
     followed: Ports<WORDS>,
+    /// Where so many requests wait for room, another one does not enter in this core cycle: each does so after the tick that made
+    /// its room, and one a tick.
+    enough: usize,
+    /// Cycles before this one need to know of no other request of any SM where less wait.
+    known_to: Cycle,
     /// For the SMs: whose requests left the miss queue, and when.
     pub left: Vec<(u16, Cycle)>,
     doors: Box<[Door]>,
     /// For the slices: requests that arrived.
     pub arrived: Vec<Arrived>,
+    /// No request finds all places of a slice's output taken, where none waits there.
+    is_never_full: bool,
     /// Slices to which a request has come, and of which it is not known when they have a place for it.
     full: Ports<WORDS>,
     /// Slices by the network cycle in which a request comes to them, or finds a place there.
-    arrivals: Calendar<Ports<WORDS>>,
+    arrivals: Calendar<WORDS>,
     /// Stores move in pieces of so many bytes.
     store_piece: u32,
     /// What the masks of a store take that does not write all of its pieces [bytes].
     mask_bytes: u32,
     /// Cycles before this one are done.
     clock: Cycle,
-    /// The next cycle in which anything happens, as far as known, or less.
-    due: Cycle,
     /// Every arrival at a slice so far comes before this cycle.
     arrived_to: Cycle,
     /// Tick in every cycle, whether or not anything can happen.
@@ -81,13 +110,18 @@ impl<const WORDS: usize> Requests<WORDS> {
     /// An empty network.
     pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
+        let mut crossbar = Crossbar::to_slices(&machine.noc, sms, slices);
+        // A slice takes one a tick.
+        let is_never_full = crossbar.assume_swift_receivers();
         Requests {
             clocks,
             map: AddressMap::new(machine),
-            crossbar: Crossbar::to_slices(&machine.noc, sms, slices)
-                .with_queues(machine.l1.miss_queue.size()),
-            known_to: vec![Cycle(0); sms].into(),
+            crossbar,
+            is_never_full,
+            sources: vec![Source { known_to: Cycle(0), free_from: Cycle(0) }; sms].into(),
             followed: Ports::default(),
+            enough: (clocks.noc.most_ticks() as usize).saturating_sub(1).max(1),
+            known_to: Cycle(0),
             left: Vec::with_capacity(ALL_EVENTS),
             arrived: Vec::with_capacity(ALL_EVENTS),
             full: Ports::default(),
@@ -96,7 +130,6 @@ impl<const WORDS: usize> Requests<WORDS> {
             store_piece: machine.noc.store_piece.get(),
             mask_bytes: machine.noc.mask_bytes.get(),
             clock: Cycle(0),
-            due: Cycle(0),
             arrived_to: Cycle(0),
             every_cycle,
         }
@@ -124,33 +157,52 @@ impl<const WORDS: usize> Requests<WORDS> {
 
     /// The next cycle in which anything happens, as far as known, or less; never while it is empty.
     pub fn next_event(&self) -> Cycle {
-        if self.is_empty() { Cycle::NEVER } else { self.due }
+        if self.is_empty() { Cycle::NEVER } else { self.next_look(Cycle(0)) }
+    }
+
+    /// The next cycle, from the clock on, that is looked at: of a slice that is full nothing is known from the slices' clock on.
+    #[inline]
+    fn next_look(&self, slices: Cycle) -> Cycle {
+        let tick = self.crossbar.next_event().min(self.arrivals.next());
+        let mut due = self.clocks.noc.core_cycle_of(tick);
+        if !self.full.is_empty() {
+            due = due.min(slices);
+        }
+        due.max(self.clock)
     }
 
     /// Goes to cycle `now`, before which nothing happened.
     pub fn prepare(&mut self, now: Cycle) {
         debug_assert!(self.is_empty());
         self.clock = now;
-        for sm in 0..self.known_to.len() {
+        for sm in 0..self.sources.len() {
             self.note_clock(sm, now);
         }
     }
 
-    /// Hears of a request in the miss queue of `sm`.
+    /// Hears of a request in the miss queue of `sm`; gives the cycle in which it leaves that, where it is known. Else it is told
+    /// in [`Requests::left`], which holds nothing of the SM now.
     #[inline]
-    pub fn note_request(&mut self, sm: usize, request: &Request) {
+    pub fn note_request(&mut self, sm: usize, request: &Request) -> Option<Cycle> {
         let may_leave = request.stamps.accepted.near(self.clock) + 1;
         let slice = self.map.slice(request.line, request.sm);
         let bytes = request.data_bytes(self.store_piece, self.mask_bytes);
         let at = self.clocks.noc.ticks_before(may_leave);
-        if self.crossbar.queue(at, (sm, slice), bytes, request) {
-            self.due = self.due.min(may_leave);
+        if !self.crossbar.has_room(sm) {
+            self.crossbar.queue(at, (sm, slice), bytes, request);
+            return None;
         }
+        let leaves = self.sources[sm].leaves(at);
+        let cycle = self.clocks.noc.core_cycle_of(leaves);
+        let request = self.crossbar.push(leaves, (sm, slice), bytes, false, request);
+        request.stamps.injected = cycle.into();
+        Some(cycle)
     }
 
     /// Hears that cycles of the network before `cycle` need to know of no other request of `sm`.
+    #[inline]
     pub fn note_clock(&mut self, sm: usize, cycle: Cycle) {
-        self.known_to[sm] = cycle;
+        self.sources[sm].known_to = cycle;
         self.followed.set(sm, cycle != Cycle::NEVER);
     }
 
@@ -168,18 +220,16 @@ impl<const WORDS: usize> Requests<WORDS> {
     fn note_place(&mut self, slice: usize, core: Cycle) {
         self.full.set(slice, false);
         self.arrivals.note(self.clocks.noc.ticks_before(core), slice);
-        self.due = self.due.min(core);
     }
 
     /// Advances to `end`, or as far as what the SMs have told allows, and what is known of the slices, whose
     /// clock is `slices`.
     pub fn advance(&mut self, end: Cycle, slices: Cycle) {
-        let known_to = self.followed.iter().map(|sm| self.known_to[sm]);
-        let known_to = known_to.fold(Cycle::NEVER, |first, known| first.min(known));
+        self.find_known();
         while self.clock < end {
-            let now = if self.every_cycle { self.clock } else { self.due.max(self.clock) };
-            if now >= known_to && !self.is_known(now) {
-                self.clock = self.clock.max(known_to.min(now));
+            let now = if self.every_cycle { self.clock } else { self.next_look(slices) };
+            if now >= self.known_to {
+                self.clock = self.clock.max(self.known_to);
                 return;
             }
             if now >= end {
@@ -192,28 +242,19 @@ impl<const WORDS: usize> Requests<WORDS> {
                 self.clock = now;
                 return;
             }
-            self.due = Cycle::NEVER;
             for tick in ticks {
                 self.tick(Cycle(tick), now);
             }
-            self.look_ahead(now, slices);
             self.clock = now + 1;
         }
     }
 
-    /// Whether all is known that `now` needs: an SM that is behind has a request to take.
-    fn is_known(&self, now: Cycle) -> bool {
-        // An SM of which nothing is known has no request to take, so nothing is known of "never" either.
-        let next = now.0.saturating_add(1);
-        let ticks =
-            self.clocks.noc.ticks_before(Cycle(next)).since(self.clocks.noc.ticks_before(now));
-        if ticks <= 1 && now != Cycle::NEVER {
-            let may_ask = self.followed.without(self.crossbar.queueing());
-            return may_ask.iter().all(|sm| self.known_to[sm] > now);
-        }
-        let queued = |sm| self.crossbar.queued(sm) as u64;
-        let knows = |sm| self.known_to[sm] > now || queued(sm) >= ticks.max(1);
-        (0..self.known_to.len()).all(knows)
+    /// Finds before which cycle nobody needs to know of another request of any SM.
+    #[inline]
+    fn find_known(&mut self) {
+        let asks = self.followed.iter().filter(|sm| self.crossbar.queued(*sm) < self.enough);
+        let known_to = asks.map(|sm| self.sources[sm].known_to(&self.clocks.noc));
+        self.known_to = known_to.fold(Cycle::NEVER, Cycle::min);
     }
 
     /// Whether a request may come to a slice in these ticks that may have no place for it, as far as known.
@@ -228,25 +269,24 @@ impl<const WORDS: usize> Requests<WORDS> {
         sent_in_time && (0..self.doors.len()).any(may_be_full)
     }
 
-    /// Finds the next cycle after `now` in which anything happens.
-    fn look_ahead(&mut self, now: Cycle, slices: Cycle) {
-        let tick = self.crossbar.next_event().min(self.arrivals.next());
-        let mut due = self.clocks.noc.core_cycle_of(tick);
-        if !self.full.is_empty() {
-            due = due.min(slices);
-        }
-        self.due = due.max(now + 1);
-    }
-
     fn tick(&mut self, tick: Cycle, now: Cycle) {
-        let Requests { clocks, crossbar, arrivals, doors, arrived, left, .. } = self;
+        let Requests { clocks, crossbar, sources, arrivals, doors, arrived, left, .. } = self;
         let noc = &clocks.noc;
         let (arrived_to, every_cycle) = (&mut self.arrived_to, self.every_cycle);
-        let entered = &mut |sm, request: &mut Request| {
-            request.stamps.injected = now.into();
-            left.push((sm as u16, now));
+        let is_never_full = self.is_never_full;
+        let (enough, known_to) = (self.enough, &mut self.known_to);
+        let enters = &mut |Entering { input: sm, at, queued, packet }: Entering<'_, Request>| {
+            let source = &mut sources[sm];
+            let leaves = source.leaves(at.max(tick + 1));
+            let cycle = noc.core_cycle_of(leaves);
+            packet.stamps.injected = cycle.into();
+            left.push((sm as u16, cycle));
+            if queued < enough {
+                *known_to = source.known_to(noc).min(*known_to);
+            }
+            leaves
         };
-        crossbar.tick_with_queues(tick, entered, &mut |sent: Sent<'_, Request>| {
+        crossbar.tick_with_queues(tick, enters, &mut |sent: Sent<'_, Request>| {
             let door = &mut doors[sent.output];
             if !sent.is_first || door.places.room_from(1) > now + 1 || every_cycle {
                 if sent.is_first {
@@ -261,7 +301,7 @@ impl<const WORDS: usize> Requests<WORDS> {
             let slice = sent.output as u16;
             push_copy(sent.packet, arrived, |request| Arrived { request, cycle, slice });
             *arrived_to = (*arrived_to).max(cycle + 1);
-            Landing::Expected(door.free_from)
+            if is_never_full { Landing::Taken } else { Landing::Expected(door.free_from) }
         });
         if self.arrivals.next() <= tick {
             self.hand_out(tick, now);

@@ -4,8 +4,8 @@ use super::partition::Partition;
 use crate::config::Machine;
 use crate::gpu::clocks::Clocks;
 use crate::gpu::news::{ALL_EVENTS, Coming, push_copy};
-use crate::l2::{DEPARTURES, Departure};
-use crate::noc::{Calendar, Crossbar, Landing, NocStats, Packet, Ports, Sent};
+use crate::l2::Departure;
+use crate::noc::{Crossbar, Entering, Landing, NocStats, Packet, Sent};
 use crate::parts::Reply;
 use crate::units::Cycle;
 
@@ -20,52 +20,10 @@ impl Packet for Reply {
 /// What a slice hears of a reply.
 #[derive(Clone, Copy, Debug)]
 pub enum Left {
-    /// It left the slice in this L2 cycle, of which that was not certain.
+    /// It leaves the slice in this L2 cycle, of which that was not certain.
     Slice(Cycle),
     /// It left its input of the network in this core cycle.
     Input(Cycle),
-}
-
-/// The replies that are ready to leave a slice, or will be.
-struct Inlet {
-    departures: Vec<Departure>,
-    /// Those before this one are in the network.
-    next: usize,
-    /// The first L2 cycle in which one may leave: one a cycle.
-    free_from: Cycle,
-}
-
-impl Inlet {
-    /// Of a slice that has sent nothing.
-    fn new() -> Self {
-        Inlet { departures: Vec::with_capacity(DEPARTURES), next: 0, free_from: Cycle(0) }
-    }
-
-    /// The L2 cycle from `first` on in which the next one can leave, and the reply.
-    #[inline]
-    fn next(&self, first: Cycle) -> Option<(Cycle, &Departure)> {
-        let departure = self.departures.get(self.next)?;
-        // Those that share the port leave together.
-        let free_from = if departure.shares_port { Cycle(0) } else { self.free_from };
-        Some((departure.ready.max(free_from).max(first), departure))
-    }
-
-    /// Adds some; true when there was none.
-    #[inline]
-    fn add(&mut self, departures: &mut Vec<Departure>) -> bool {
-        let was_empty = self.next == self.departures.len();
-        if was_empty {
-            self.departures.clear();
-            std::mem::swap(&mut self.departures, departures);
-            self.next = 0;
-        } else {
-            if self.departures.len() + departures.len() > self.departures.capacity() {
-                self.departures.drain(..std::mem::take(&mut self.next));
-            }
-            self.departures.append(departures);
-        }
-        was_empty
-    }
 }
 
 /// The reply network with its ends.
@@ -76,18 +34,18 @@ pub struct Replies<const WORDS: usize> {
     sharing: usize,
     /// By slice: its partition, and its place there.
     homes: Box<[(u16, u16)]>,
-    /// By slice.
-    inlets: Box<[Inlet]>,
-    /// Slices by the cycle in which the next reply can leave.
-    ready: Calendar<Ports<WORDS>>,
-    /// Slices whose next reply waits for room.
-    waiting: Ports<WORDS>,
+    /// By slice: the first L2 cycle in which its next reply may leave: one a cycle.
+    free_from: Box<[Cycle]>,
     /// For the SMs: replies on their way.
     pub coming: Vec<Coming>,
     /// By SM: the cycle in which it took its last reply.
     taken: Box<[Cycle]>,
-    /// To be told to slices.
-    left: Vec<(u16, Left)>,
+    /// The slices whose replies left their inputs of the network, to be told to them, and when.
+    left: Vec<(u16, Cycle)>,
+    /// The slices that replies left of which it was not certain when, and when they do.
+    departed: Vec<(u16, Cycle)>,
+    /// No reply finds all places of its SM's output taken.
+    is_never_full: bool,
     /// Cycles before this one are done.
     clock: Cycle,
     /// Tick in every cycle, whether or not anything can happen.
@@ -100,20 +58,23 @@ impl<const WORDS: usize> Replies<WORDS> {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
         let partitions = Partition::count(machine);
         let gpcs: Vec<u16> = (0..sms).map(|sm| machine.sm.gpc_of(sm) as u16).collect();
+        let mut crossbar = Crossbar::to_sms(&machine.noc, slices, &gpcs);
+        // An SM takes one in a core cycle.
+        let is_never_full = clocks.noc.most_ticks() <= 1 && crossbar.assume_swift_receivers();
         Replies {
             clocks,
-            crossbar: Crossbar::to_sms(&machine.noc, slices, &gpcs),
+            is_never_full,
+            crossbar,
             sharing: slices / partitions,
             homes: (0..slices)
                 .map(|slice| (slice / (slices / partitions), slice % (slices / partitions)))
                 .map(|(partition, part)| (partition as u16, part as u16))
                 .collect(),
-            inlets: (0..slices).map(|_| Inlet::new()).collect(),
-            ready: Calendar::default(),
-            waiting: Ports::default(),
+            free_from: vec![Cycle(0); slices].into(),
             coming: Vec::with_capacity(ALL_EVENTS),
             taken: vec![Cycle(0); sms].into(),
             left: Vec::with_capacity(ALL_EVENTS),
+            departed: Vec::with_capacity(ALL_EVENTS),
             clock: Cycle(0),
             every_cycle,
         }
@@ -154,13 +115,28 @@ impl<const WORDS: usize> Replies<WORDS> {
         departures: &mut Vec<Departure>,
     ) {
         let slice = partition * self.sharing + part;
-        let inlet = &mut self.inlets[slice];
-        // One that was there before is noted, or waits for room.
-        if inlet.add(departures)
-            && let Some((at, _)) = inlet.next(Cycle(0))
-        {
-            self.ready.note(self.clocks.l2.core_cycle_of(at), slice);
+        for Departure { reply, ready, is_uncertain, shares_port } in departures.iter() {
+            let ports = (slice, usize::from(reply.sm));
+            if !self.crossbar.has_room(slice) {
+                // A slice is certain of a reply that finds room, and is alone where it is not.
+                debug_assert!(*is_uncertain && !shares_port, "a reply finds no room");
+                self.crossbar.queue(*ready, ports, reply.data_bytes.into(), reply);
+                continue;
+            }
+            // Those that share the port leave together.
+            let free_from = if *shares_port { Cycle(0) } else { self.free_from[slice] };
+            let at = free_from.max(*ready);
+            self.free_from[slice] = at + 1;
+            if *is_uncertain {
+                self.departed.push((slice as u16, at));
+            }
+            let cycle = self.clocks.l2.core_cycle_of(at);
+            let enters = self.clocks.noc.ticks_before(cycle);
+            let data_bytes = reply.data_bytes.into();
+            let reply = self.crossbar.push(enters, ports, data_bytes, *shares_port, reply);
+            reply.stamps.replied = cycle.into();
         }
+        departures.clear();
     }
 
     /// Every reply that an SM takes before this cycle is on its way, when none departs before `silent_to` that was not told.
@@ -173,8 +149,12 @@ impl<const WORDS: usize> Replies<WORDS> {
     /// Tells what slices, as [`Replies::home`] says, are to hear of since the last time.
     #[inline]
     pub fn tell_left(&mut self, mut tell: impl FnMut((usize, usize), Left)) {
-        for &(slice, left) in &self.left {
-            tell(self.home(slice.into()), left);
+        for &(slice, at) in &self.departed {
+            tell(self.home(slice.into()), Left::Slice(at));
+        }
+        self.departed.clear();
+        for &(slice, at) in &self.left {
+            tell(self.home(slice.into()), Left::Input(at));
         }
         self.left.clear();
     }
@@ -182,15 +162,11 @@ impl<const WORDS: usize> Replies<WORDS> {
     /// Advances to `end`, before which every reply is known that departs; to the slices' clock at most, when it holds nothing.
     pub fn advance(&mut self, end: Cycle, slices: Cycle) {
         loop {
-            let ready = self.ready.next();
-            let now = if self.every_cycle { self.clock } else { self.next_event_or(ready) };
+            let now = if self.every_cycle { self.clock } else { self.next_event() };
             if now >= end {
                 let end = if now == Cycle::NEVER { end.min(slices) } else { end };
                 self.clock = self.clock.max(end);
                 return;
-            }
-            if ready <= now {
-                self.take_in(now);
             }
             self.send(now);
             self.clock = now + 1;
@@ -200,66 +176,36 @@ impl<const WORDS: usize> Replies<WORDS> {
     /// The next core cycle, from the clock on, in which anything happens.
     #[inline]
     pub fn next_event(&self) -> Cycle {
-        self.next_event_or(self.ready.next())
-    }
-
-    /// The same, when the next reply can leave a slice in cycle `ready`.
-    #[inline]
-    fn next_event_or(&self, ready: Cycle) -> Cycle {
-        let crossbar = self.clocks.noc.core_cycle_of(self.crossbar.next_event());
-        crossbar.min(ready).max(self.clock)
+        self.clocks.noc.core_cycle_of(self.crossbar.next_event()).max(self.clock)
     }
 
     /// The ticks of the crossbar in core cycle `now`.
     #[inline]
     fn send(&mut self, now: Cycle) {
-        let Replies { clocks, crossbar, coming, left, taken, ready, waiting, .. } = self;
-        let noc = &clocks.noc;
+        let Replies { clocks: Clocks { noc, l2, .. }, crossbar, coming, left, taken, .. } = self;
+        let (free_from, departed) = (&mut self.free_from, &mut self.departed);
+        let enters = &mut |Entering { input, at: ready, packet, .. }: Entering<'_, Reply>| {
+            // There is room from the next core cycle on.
+            let at = ready.max(free_from[input]).max(l2.ticks_before(now + 1));
+            free_from[input] = at + 1;
+            departed.push((input as u16, at));
+            let cycle = l2.core_cycle_of(at);
+            packet.stamps.replied = cycle.into();
+            noc.ticks_before(cycle)
+        };
         for tick in noc.ticks_before(now).0..noc.ticks_before(now + 1).0 {
-            crossbar.tick_observed(Cycle(tick), &mut |sent: Sent<'_, Reply>| {
+            crossbar.tick_with_queues(Cycle(tick), enters, &mut |sent: Sent<'_, Reply>| {
                 let at = noc.core_cycle_of(sent.arrives);
                 push_copy(sent.packet, coming, |reply| Coming { reply, at });
-                left.push((sent.input as u16, Left::Input(now)));
-                if sent.makes_room && waiting.contains(sent.input) {
-                    waiting.set(sent.input, false);
-                    ready.note(now + 1, sent.input);
+                left.push((sent.input as u16, now));
+                if self.is_never_full {
+                    return Landing::Taken;
                 }
                 // Its SM takes one a cycle, which makes room in the next.
                 let taken = &mut taken[sent.output];
                 *taken = at.max(*taken + 1);
                 Landing::Expected(noc.ticks_before(*taken + 1))
             });
-        }
-    }
-
-    /// Takes in what can leave a slice in core cycle `now`, before the crossbar's first tick there.
-    #[inline]
-    fn take_in(&mut self, now: Cycle) {
-        let Replies { clocks, crossbar, inlets, ready, .. } = self;
-        let l2 = &clocks.l2;
-        let (first, tick) = (l2.ticks_before(now), clocks.noc.ticks_before(now));
-        for slice in ready.take(now).iter() {
-            let inlet = &mut inlets[slice];
-            while let Some((at, departure)) = inlet.next(first) {
-                let cycle = l2.core_cycle_of(at);
-                if cycle > now {
-                    ready.note(cycle, slice);
-                    break;
-                }
-                if !crossbar.has_room(slice) {
-                    self.waiting.set(slice, true);
-                    break;
-                }
-                let Departure { reply, is_uncertain, shares_port, .. } = departure;
-                if *is_uncertain {
-                    self.left.push((slice as u16, Left::Slice(at)));
-                }
-                let (sm, data) = (usize::from(reply.sm), reply.data_bytes.into());
-                let reply = crossbar.push(tick, (slice, sm), data, *shares_port, reply);
-                reply.stamps.replied = now.into();
-                inlet.next += 1;
-                inlet.free_from = at + 1;
-            }
         }
     }
 }
