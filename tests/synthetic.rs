@@ -267,6 +267,12 @@ fn skipping_changes_no_byte_of_the_runs_of_the_repository() {
     for (name, sets) in [
         ("stream", &["workload.ctas=40"][..]),
         ("chase", &["workload.phases.0.accesses=500"]),
+        // A single reply is owed mostly, of loads and of stores.
+        ("chase", &["machine=gtx280", "workload.phases.0.accesses=100"]),
+        ("chase", &["machine=v100", "workload.phases.0.accesses=60", "workload.launches=2"]),
+        ("chase", &["machine=h200", "workload.phases.0.accesses=40"]),
+        ("chase", &["workload.ctas=2", "workload.phases.0.accesses=100"]),
+        ("stream", &["workload.ctas=1", "workload.warps=1", "workload.launches=3"]),
         ("gather", &["workload.ctas=30"]),
         ("mixture", &["workload.ctas=30", "workload.repeats=2", "workload.launches=2"]),
     ] {

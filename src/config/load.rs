@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::document::{Node, line_column};
 use super::machine::Machine;
-use super::overrides::{self, Refusal, Setting, Settings, Target};
+use super::overrides::{Refusal, Setting, Settings, Target};
 use super::run::{RunConfig, check_name};
 use super::workload::{SyntheticSpec, WorkloadSpec};
 use super::{Checked, parse, presets};
@@ -172,13 +172,12 @@ impl RunFile {
             settings.insert(path.clone(), setting.clone());
         }
         let target = Target { machine, workload: config.workload, seed: config.seed };
-        let target =
-            overrides::change(target, &settings).map_err(|Refusal { path, error }| match given
-                .contains_key(&path)
-            {
+        let target = target.change(&settings).map_err(|Refusal { path, error }| {
+            match given.contains_key(&path) {
                 true => refuse(&path, error),
                 false => self.place(&path, error),
-            })?;
+            }
+        })?;
         config.workload = target.workload;
         config.seed = target.seed;
         config.set = settings;

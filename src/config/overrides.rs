@@ -111,6 +111,30 @@ pub(super) struct Target {
     pub seed: u64,
 }
 
+/// What an override of the workload can reach, and of the seed.
+#[derive(Serialize, Deserialize)]
+struct WorkloadTarget {
+    workload: WorkloadSpec,
+    #[serde(deserialize_with = "whole")]
+    seed: u64,
+}
+
+impl Target {
+    /// Changes a run. A machine in which nothing is set is not written and read again, which takes as long as to read its file.
+    pub fn change(self, settings: &Settings) -> std::result::Result<Target, Refusal> {
+        let is_of_machine = |path: &String| {
+            !matches!(path.split('.').next().map(str::trim), Some("workload" | "seed"))
+        };
+        if settings.keys().any(is_of_machine) {
+            return change(self, settings);
+        }
+        let Target { machine, workload, seed } = self;
+        let WorkloadTarget { workload, seed } =
+            change(WorkloadTarget { workload, seed }, settings)?;
+        Ok(Target { machine, workload, seed })
+    }
+}
+
 /// The machine alone, where there is no run.
 #[derive(Serialize, Deserialize)]
 struct MachineTarget {
@@ -127,7 +151,7 @@ pub fn apply_to_machine(machine: &Machine, settings: &Settings) -> Result<Machin
 }
 
 /// Puts every override in its place, and reads the result back.
-pub(super) fn change<T: Serialize + DeserializeOwned>(
+fn change<T: Serialize + DeserializeOwned>(
     target: T,
     settings: &Settings,
 ) -> std::result::Result<T, Refusal> {
@@ -277,7 +301,7 @@ mod tests {
         let machine = presets::find("gtx480")?.machine()?;
         let target = Target { machine, workload: spec("Stencil1d((element: Char))"), seed: 1 };
         let settings = settings(pairs);
-        let target = change(target, &settings).map_err(|refusal| refusal.into_error(&settings))?;
+        let target = target.change(&settings).map_err(|refusal| refusal.into_error(&settings))?;
         Ok((target.machine, target.workload, target.seed))
     }
 
@@ -321,6 +345,31 @@ mod tests {
         let machine = presets::find("gtx480").unwrap().machine().unwrap();
         assert_eq!(apply_all(&[]).unwrap().0, machine);
         assert_eq!(apply_to_machine(&machine, &Settings::new()).unwrap(), machine);
+    }
+
+    #[test]
+    fn a_workload_changes_alone_as_with_its_machine() {
+        for pairs in [
+            [("workload.elements", "1_000"), ("seed", "7")],
+            [(" workload . elements", "1_000"), ("workload.elementz", "7")],
+            [("workload.elements", "many"), ("seed", "7")],
+            [("workload", "Stencil1d((element: Int))"), ("workload.elements", "0")],
+            [("workload.elements.x", "1"), ("seed", "-1")],
+        ] {
+            let machine = presets::find("gtx480").unwrap().machine().unwrap();
+            let target = Target { machine, workload: spec("Stencil1d((element: Char))"), seed: 1 };
+            let settings = settings(&pairs);
+            let told = |refusal: Refusal| refusal.into_error(&settings).to_string();
+            let alone = target.clone().change(&settings).map_err(told);
+            let whole = change(target, &settings).map_err(told);
+            match (alone, whole) {
+                (Ok(alone), Ok(whole)) => assert_eq!(
+                    (alone.machine, alone.workload, alone.seed),
+                    (whole.machine, whole.workload, whole.seed)
+                ),
+                (alone, whole) => assert_eq!(alone.err(), whole.err(), "{pairs:?}"),
+            }
+        }
     }
 
     #[test]

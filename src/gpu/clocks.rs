@@ -11,8 +11,7 @@ pub struct Domain {
     core_cycles: u64,
     /// Every core cycle has one tick.
     is_core_clock: bool,
-    /// Ticks in a core cycle, core cycles of a tick, and of a tick that begins with one but for the last part of it that is
-    /// counted: in parts of 2^-[`PART_BITS`], rounded up.
+    /// `ticks / core_cycles`, `core_cycles / ticks` and `(core_cycles - 1) / ticks`, in parts, rounded up.
     ticks_by_parts: u64,
     cycles_by_parts: u64,
     rest_by_parts: u64,
@@ -23,7 +22,7 @@ pub struct Domain {
     most_ticks: u64,
 }
 
-/// What is counted in parts is exact to this power of one half, times the cycles.
+/// Ratios are kept in parts of one by two to this power.
 const PART_BITS: u32 = 48;
 
 /// `part / whole` in parts, rounded up.
@@ -38,8 +37,9 @@ impl Domain {
             (a, b) = (b, a % b);
         }
         let (ticks, core_cycles) = (u64::from(khz / a), u64::from(core_khz / a));
-        // Each cycle adds less than a part too much, so that no quotient is passed as long as these are less together than what
-        // the fraction of a quotient lacks to the next whole: one by its divisor. Clocks that differ more than any are far.
+        // Each cycle, and the rest, adds less than a part too much. A quotient whose fraction is as large as can be lacks one by
+        // its divisor to the next one, which is not reached as long as all together add less. Ratios that are too large for 64
+        // bits have no near cycles.
         let near =
             |scale: u128, divisor| u64::try_from(scale).map_or(0, |_| (1 << PART_BITS) / divisor);
         let (ticks_by_parts, cycles_by_parts) =

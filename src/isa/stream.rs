@@ -100,6 +100,13 @@ impl WarpStream {
         self.instructions = 0;
     }
 
+    /// Makes room for so many more runs of instructions, and words of addresses: a stream that is known beforehand need not grow
+    /// step by step.
+    pub fn reserve(&mut self, runs: usize, words: usize) {
+        self.runs.reserve(runs);
+        self.words.reserve(words);
+    }
+
     /// Becomes equal to `other`, keeping the storage.
     pub fn copy_from(&mut self, other: &WarpStream) {
         self.runs.clone_from(&other.runs);

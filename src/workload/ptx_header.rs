@@ -13,7 +13,13 @@ const COMPILER: &str = "// compiler: ";
 
 /// SHA-256 of a source text, in hexadecimal.
 pub fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(text.as_bytes()))
+}
+
+/// Two digits a byte.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
 }
 
 /// Puts the header in front of a compiler's PTX.

@@ -54,6 +54,14 @@ pub struct PhaseCode {
     pub counts: Vec<u64>,
 }
 
+impl PhaseCode {
+    /// Runs of instructions that a pass mostly has, or more.
+    pub fn most_runs(&self) -> u64 {
+        let of_access = if self.math.is_empty() { 1 } else { 2 };
+        u64::from(self.accesses) * of_access + 1
+    }
+}
+
 /// A memory instruction and what makes its address: instructions from `pc` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {

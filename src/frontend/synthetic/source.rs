@@ -21,6 +21,8 @@ pub struct SyntheticSource {
     repeats: u64,
     exit: u32,
     next: u64,
+    /// Runs of instructions, and words of addresses, that a warp's stream mostly has.
+    room: (usize, usize),
 }
 
 impl SyntheticSource {
@@ -28,7 +30,7 @@ impl SyntheticSource {
     pub fn new(launch: &SyntheticLaunch) -> Self {
         let spec = &launch.spec;
         let program = Program::new(spec);
-        let addresses = program
+        let addresses: Vec<Vec<Addresses>> = program
             .phases
             .iter()
             .zip(regions(spec))
@@ -51,21 +53,32 @@ impl SyntheticSource {
             cta_threads: spec.warps.get() * WARP as u32,
             ctas: u64::from(spec.ctas.get()),
         };
+        let repeats = u64::from(spec.repeats.get());
+        let phases = || program.phases.iter();
+        let runs: u64 = phases().map(PhaseCode::most_runs).sum();
+        let words = phases().zip(&addresses).flat_map(|(code, addresses)| {
+            code.counts.iter().zip(addresses).map(|(count, one)| count * one.words() as u64)
+        });
+        let words: u64 = words.sum();
+        let room = ((repeats * runs + 1) as usize, (repeats * words) as usize);
         SyntheticSource {
             kernel,
             phases: program.phases,
             addresses,
-            repeats: u64::from(spec.repeats.get()),
+            repeats,
             exit: program.exit,
             next: 0,
+            room,
         }
     }
 
     /// Fills `cta` with CTA `number`, reusing its storage. It is the same whatever was asked for before.
     pub fn fill(&mut self, number: u64, cta: &mut Cta) {
         cta.reset(self.kernel.cta_warps());
+        let (runs, words) = self.room;
         for (warp, stream) in (0..).zip(&mut cta.warps) {
             let place = WarpPlace { cta: number, warp };
+            stream.reserve(runs, words);
             for pass in 0..self.repeats {
                 for (phase, addresses) in self.phases.iter().zip(&mut self.addresses) {
                     run_phase(phase, addresses, place, pass, stream);

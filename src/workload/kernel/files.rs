@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::config::unreadable::cannot_read;
 use crate::error::{Error, Result};
 use crate::workload::npy::Header;
+use crate::workload::ptx_header::hexadecimal;
 
 /// The start of a file of elements: what is known before they are read.
 pub struct Elements {
@@ -67,8 +68,4 @@ impl Elements {
         }
         Ok(hexadecimal(&self.reader.digest.finalize()))
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

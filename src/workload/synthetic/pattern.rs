@@ -34,10 +34,19 @@ pub struct Turn {
 pub struct Addresses {
     region: Region,
     sharing: Sharing,
-    /// Warps of a CTA.
-    warps: u64,
     /// Instructions of a warp in a pass.
     per_pass: u64,
+    draws: Draws,
+    rule: Rule,
+    /// The window of each group of lanes, for the warp at hand [runs].
+    anchors: [u64; WARP],
+}
+
+/// What turns draws into addresses.
+#[derive(Clone, Debug)]
+struct Draws {
+    /// Warps of a CTA.
+    warps: u64,
     /// Instructions of a warp: A.
     accesses: u64,
     mask: LaneMask,
@@ -45,9 +54,6 @@ pub struct Addresses {
     /// Bytes of an element.
     width: u64,
     key: u64,
-    rule: Rule,
-    /// The window of each group of lanes, for the warp at hand [runs].
-    anchors: [u64; WARP],
 }
 
 #[derive(Clone, Debug)]
@@ -177,13 +183,15 @@ impl Addresses {
         Addresses {
             region,
             sharing: access.sharing(),
-            warps,
             per_pass,
-            accesses,
-            mask: !0 >> (WARP - lanes),
-            lanes,
-            width,
-            key: key(seed, at.phase, at.entry),
+            draws: Draws {
+                warps,
+                accesses,
+                mask: !0 >> (WARP - lanes),
+                lanes,
+                width,
+                key: key(seed, at.phase, at.entry),
+            },
             rule,
             anchors: [0; WARP],
         }
@@ -192,7 +200,7 @@ impl Addresses {
     /// The warp's number among those that share its copy.
     fn scope_warp(&self, place: WarpPlace) -> u64 {
         match self.sharing {
-            Sharing::Grid => place.cta * self.warps + place.warp,
+            Sharing::Grid => place.cta * self.draws.warps + place.warp,
             Sharing::Cta => place.warp,
             Sharing::Warp => 0,
         }
@@ -205,7 +213,7 @@ impl Addresses {
         match &self.rule {
             Rule::Chase(chase) if chase.chain_lanes == 1 => {
                 let nodes = chase.nodes(self.scope_warp(place), turn, self.per_pass);
-                stream.push_affine(self.mask, self.base(place) + chase.address(nodes, 0), 0);
+                stream.push_affine(self.draws.mask, self.base(place) + chase.address(nodes, 0), 0);
             }
             _ => self.push_lanes(place, turn, stream),
         }
@@ -222,8 +230,9 @@ impl Addresses {
         let base = self.base(place);
         let scope_warp = self.scope_warp(place);
         let number = turn.pass * self.per_pass + turn.index;
-        let (mask, lanes, width) = (self.mask, self.lanes, self.width);
-        match &self.rule {
+        let Addresses { draws, rule, anchors, .. } = self;
+        let Draws { mask, lanes, width, .. } = *draws;
+        match &*rule {
             Rule::Linear { elements, warp, access, taps, count } => {
                 let (step, tap) = count.divide(number);
                 let thread = (scope_warp * warp + step * access) * WARP as u64;
@@ -250,11 +259,11 @@ impl Addresses {
             }
             Rule::Random { run, runs } => {
                 let (run, runs) = (*run, *runs);
-                self.push_runs(base, place, number, run, stream, |_, h| below(h, runs));
+                draws.push_runs(base, place, number, run, stream, |_, h| below(h, runs));
             }
             Rule::Hot { run, runs, hot, threshold } => {
                 let (run, runs, hot, threshold) = (*run, *runs, *hot, *threshold);
-                self.push_runs(base, place, number, run, stream, |_, h| {
+                draws.push_runs(base, place, number, run, stream, |_, h| {
                     match chance(h, threshold) {
                         true => below(again(h), hot),
                         false => hot + below(again(h), runs - hot),
@@ -263,17 +272,15 @@ impl Addresses {
             }
             Rule::Gather { run, runs, window, threshold } => {
                 let (run, runs, window, threshold) = (*run, *runs, *window, *threshold);
-                let mut anchors = self.anchors;
-                self.push_runs(base, place, number, run, stream, |group, h| {
+                draws.push_runs(base, place, number, run, stream, |group, h| {
                     if number == 0 || !chance(h, threshold) {
                         anchors[group] = below(again(h), runs - window + 1);
                     }
                     anchors[group] + below(again(again(h)), window)
                 });
-                self.anchors = anchors;
             }
             Rule::Zipf { run, ranks, scatter, places } => {
-                self.push_runs(base, place, number, *run, stream, |_, h| {
+                draws.push_runs(base, place, number, *run, stream, |_, h| {
                     let rank = ranks.rank(h);
                     match places.get(rank as usize) {
                         Some(place) => (*place).into(),
@@ -284,6 +291,22 @@ impl Addresses {
         }
     }
 
+    /// Words that the record of an instruction mostly takes, see [`WarpStream`].
+    pub fn words(&self) -> usize {
+        let lanes = self.draws.lanes;
+        let is_affine = match &self.rule {
+            Rule::Linear { .. } | Rule::Stride { .. } => true,
+            Rule::Chase(chase) => chase.chain_lanes == 1,
+            Rule::Random { run, .. }
+            | Rule::Hot { run, .. }
+            | Rule::Gather { run, .. }
+            | Rule::Zipf { run, .. } => *run >= lanes,
+        };
+        if is_affine { 4 } else { 3 + lanes }
+    }
+}
+
+impl Draws {
     /// Appends addresses of which `run` lanes share a draw; `place_of` makes the number of a run of elements
     /// from the group of lanes and its draw.
     #[inline]
