@@ -271,6 +271,13 @@ impl Slice {
     /// The earliest cycle from `now` on in which a tick does more than count a standing refusal.
     #[inline]
     pub fn next_event(&self, now: Cycle) -> Cycle {
+        let event = self.next_plain_event(now);
+        if self.is_plain { event } else { event.min(self.next_special_event(now)) }
+    }
+
+    /// The same of one with neither coalescer nor neighbour.
+    #[inline]
+    pub fn next_plain_event(&self, now: Cycle) -> Cycle {
         let mut lookup = match self.stalled {
             None => self.input.next_visible().max(self.port.free_from()),
             Some(_) => Cycle::NEVER,
@@ -283,8 +290,7 @@ impl Slice {
                 lookup = place;
             }
         }
-        let event = lookup.min(release).max(now);
-        if self.is_plain { event } else { event.min(self.next_special_event(now)) }
+        lookup.min(release).max(now)
     }
 
     /// The same of the coalescer and of what the other slice has to do with.

@@ -424,7 +424,7 @@ impl Partition {
         }
         self.ask_dram(part, now, core);
         let station = &mut self.stations[part];
-        station.due = station.next_event(now + 1);
+        station.due = station.next_plain_event(now + 1);
     }
 
     /// Counts every clock before core cycle `end`.
