@@ -345,10 +345,10 @@ proptest! {
             })
             .collect();
         let takes = |now| now % patience == 0;
-        let slice = || slice_of("Cache", sector, fetch);
-        let (slice, mut seen) = drain(slice(), &requests, dram_latency, Driven::Plainly, takes);
+        let empty = || slice_of("Cache", sector, fetch);
+        let (slice, mut seen) = drain(empty(), &requests, dram_latency, Driven::Plainly, takes);
         for driven in [Driven::Again, Driven::AtOnce] {
-            let (other, others) = drain(slice(), &requests, dram_latency, driven, takes);
+            let (other, others) = drain(empty(), &requests, dram_latency, driven, takes);
             prop_assert_eq!((other.stats(), &others), (slice.stats(), &seen));
         }
         seen.sort_unstable();
