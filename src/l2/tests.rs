@@ -331,7 +331,8 @@ proptest! {
         wanted in prop::collection::vec((0u64..8, 0u32..4, any::<u8>()), 1..60),
         dram_latency in 1u64..40,
         patience in 1u64..6,
-        (sector, fetch) in prop::sample::select(vec![(128, 128), (128, 64), (64, 64), (64, 32), (32, 32)]),
+        (sector, fetch) in
+            prop::sample::select(vec![(128, 128), (128, 64), (64, 64), (64, 32), (32, 32)]),
     ) {
         let kinds =
             [RequestKind::Fetch, RequestKind::Load, RequestKind::Store, RequestKind::Atomic];

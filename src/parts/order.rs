@@ -57,7 +57,7 @@ impl Orders {
             (0, *order >> 4)
         } else {
             // Its own four bits are the lowest that become zero.
-            let at = lowest_zero(*order ^ way * ONES);
+            let at = lowest_zero(*order ^ (way * ONES));
             (*order & ((1 << at) - 1), *order >> at >> 4 << at)
         };
         *order = before | behind | way << self.last;
