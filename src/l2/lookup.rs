@@ -213,7 +213,7 @@ impl Slice {
         while rest != 0 {
             let part = rest.trailing_zeros();
             rest &= !(parts << part);
-            let address = first + u64::from(part * 32 & !(self.burst_bytes - 1));
+            let address = first + u64::from((part * 32) & !(self.burst_bytes - 1));
             let (bytes, slot, piece) = (self.least_fetch, entry.0, (part >> self.part_bits) as u8);
             queue.push(now, DramRequest { address, bytes, write: false, slot, piece });
             self.stats.fetches += 1;
@@ -295,7 +295,7 @@ impl Slice {
     #[inline]
     fn first_byte(&self, line: LineAddr) -> u64 {
         let local = within_home(line);
-        self.map.place_of(self.part, local).first_byte(self.line_bits)
+        self.map.within_channel(self.part, local).first_byte(self.line_bits)
     }
 
     pub(super) fn write(

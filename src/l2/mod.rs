@@ -12,6 +12,7 @@ mod far;
 mod lookup;
 mod port;
 mod slice;
+mod stall;
 mod stats;
 #[cfg(test)]
 mod tests;

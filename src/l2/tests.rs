@@ -331,7 +331,8 @@ proptest! {
         wanted in prop::collection::vec((0u64..8, 0u32..4, any::<u8>()), 1..60),
         dram_latency in 1u64..40,
         patience in 1u64..6,
-        (sector, fetch) in prop::sample::select(vec![(128, 128), (128, 64), (64, 64), (64, 32), (32, 32)]),
+        (sector, fetch) in
+            prop::sample::select(vec![(128, 128), (128, 64), (64, 64), (64, 32), (32, 32)]),
     ) {
         let kinds =
             [RequestKind::Fetch, RequestKind::Load, RequestKind::Store, RequestKind::Atomic];
@@ -345,10 +346,10 @@ proptest! {
             })
             .collect();
         let takes = |now| now % patience == 0;
-        let slice = || slice_of("Cache", sector, fetch);
-        let (slice, mut seen) = drain(slice(), &requests, dram_latency, Driven::Plainly, takes);
+        let empty = || slice_of("Cache", sector, fetch);
+        let (slice, mut seen) = drain(empty(), &requests, dram_latency, Driven::Plainly, takes);
         for driven in [Driven::Again, Driven::AtOnce] {
-            let (other, others) = drain(slice(), &requests, dram_latency, driven, takes);
+            let (other, others) = drain(empty(), &requests, dram_latency, driven, takes);
             prop_assert_eq!((other.stats(), &others), (slice.stats(), &seen));
         }
         seen.sort_unstable();

@@ -171,20 +171,15 @@ impl AddressMap {
         LineAddr(block << self.block_bits | within)
     }
 
-    /// The number within its channel of the line that slice `slice` numbers `local`: without gaps.
-    #[inline]
-    pub fn within_channel(&self, slice: usize, local: LineAddr) -> LineAddr {
-        self.place_of(self.part(slice), local)
-    }
-
     /// The place of slice `slice` among those of its channel.
     pub fn part(&self, slice: usize) -> u64 {
         self.sharing.divide(slice as u64).1
     }
 
-    /// As [`AddressMap::within_channel`], of a slice with this place in its channel.
+    /// The number within its channel of the line that a slice numbers `local`, which has this place among those of the channel:
+    /// without gaps.
     #[inline]
-    pub fn place_of(&self, part: u64, local: LineAddr) -> LineAddr {
+    pub fn within_channel(&self, part: u64, local: LineAddr) -> LineAddr {
         let block = local.0 >> self.block_bits;
         // Blocks of the others lie between those of the slice.
         LineAddr(local.0 + ((block * (self.sharing.get() - 1) + part) << self.block_bits))
@@ -222,7 +217,7 @@ mod tests {
         };
         let in_channel = |line| {
             let (slice, local) = place(line);
-            (slice / 2, map.within_channel(slice, local))
+            (slice / 2, map.within_channel(map.part(slice), local))
         };
         let places: BTreeSet<_> = (0..lines).map(place).collect();
         assert_eq!(places.len() as u64, lines);
@@ -272,7 +267,7 @@ mod tests {
             let (low, high) = (home & !1, home | 1);
             assert_eq!(asked, [low, low, high, high, high, high, low, low, low, low]);
             assert_eq!(
-                map.within_channel(home, map.within_slice(line)).0,
+                map.within_channel(map.part(home), map.within_slice(line)).0,
                 line.0 / 12 * 2 + line.0 % 2
             );
         }

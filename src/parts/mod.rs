@@ -3,7 +3,9 @@
 mod access;
 mod address;
 mod byte_sets;
+mod marks;
 mod mshr;
+mod order;
 mod packet;
 mod sectors;
 mod tags;

@@ -2,6 +2,8 @@
 
 use std::hint::select_unpredictable;
 
+use super::marks::Marks;
+use super::order::Orders;
 use crate::config::machine::{Replacement, SetIndex};
 use crate::units::{Divisor, LineAddr, fibonacci};
 
@@ -56,9 +58,8 @@ pub struct TagArray {
     replacement: Replacement,
     /// An empty way holds [`NO_LINE`].
     lines: Box<[LineAddr]>,
-    /// By set, a byte of each way: the [`mark`] of its line, or any in an empty way. A set has so many words.
-    marks: Box<[u64]>,
-    mark_words: usize,
+    /// Never of another line than the way's.
+    marks: Marks,
     /// The way with the least rank of its set makes room. [`EMPTY`], or an age, with [`SPARED`] or [`RESERVED`] added, and
     /// with `dirty` where it holds bytes that memory lacks.
     ///
@@ -70,11 +71,9 @@ pub struct TagArray {
     /// A bit.
     dirty: u64,
     clock: u64,
-    /// By set, the ways from the one with the least age on, in four bits each, where ages are not drawn: those that are empty
-    /// first. None where a search is as good.
-    orders: Box<[u64]>,
-    /// Where the last one's four bits begin.
-    last_place: u32,
+    /// By set, the ways from the one with the least age on, where ages are not drawn: those that are empty first. None where a
+    /// search is as good.
+    orders: Orders,
     by_ways: Divisor,
     /// With NRU, by set.
     rounds: Box<[Round]>,
@@ -87,9 +86,6 @@ struct Round {
     /// Lines used in it.
     used: usize,
 }
-
-/// Ways of a set whose order is kept, at most.
-const WAYS_IN_ORDER: usize = 16;
 
 /// Bits of an age below the round's number.
 const ROUND: u32 = 32;
@@ -106,24 +102,6 @@ const SPARED: u64 = 1 << 62;
 /// The age in a rank.
 const AGE: u64 = SPARED - 1;
 
-/// A byte of a word each.
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHEST: u64 = ONES << 7;
-/// Four bits of a word each.
-const FOURS: u64 = 0x1111_1111_1111_1111;
-
-/// The place of the lowest four bits of a word that are zero.
-#[inline]
-fn lowest_four(word: u64) -> u32 {
-    (word.wrapping_sub(FOURS) & !word & FOURS << 3).trailing_zeros() & !3
-}
-
-/// A byte that tells most lines from one another, whatever lies between them, eight times.
-#[inline]
-fn marks_of(line: LineAddr) -> u64 {
-    (fibonacci(line.0) >> 24) * ONES
-}
-
 /// The less of two, of which nobody can tell beforehand which it is.
 #[inline]
 fn least_of(one: u64, other: u64) -> u64 {
@@ -134,21 +112,18 @@ impl TagArray {
     /// An empty array of `sets` (a power of two) x `ways` lines.
     pub fn new(sets: usize, ways: usize, index: SetIndex, replacement: Replacement) -> Self {
         let lines = sets * ways;
-        let mark_words = ways.div_ceil(8);
         TagArray {
             ways,
             set_bits: sets.trailing_zeros(),
             index,
             replacement,
             lines: vec![NO_LINE; lines].into(),
-            marks: vec![0; sets * mark_words].into(),
-            mark_words,
+            marks: Marks::new(sets, ways),
             ranks: vec![EMPTY; lines].into(),
             age_bits: ways.next_power_of_two().trailing_zeros() + 1,
             dirty: ways.next_power_of_two() as u64,
             clock: 0,
-            orders: Box::default(),
-            last_place: 0,
+            orders: Orders::default(),
             by_ways: Divisor::new(ways as u64),
             rounds: match replacement {
                 Replacement::Nru => vec![Round { number: 1, used: 0 }; sets].into(),
@@ -159,16 +134,10 @@ impl TagArray {
 
     /// The same, that keeps the order of the ways where it can: it takes a use longer, and a search for room less.
     pub fn ordered(mut self) -> Self {
-        if self.ways <= WAYS_IN_ORDER && self.replacement != Replacement::Nru {
-            self.last_place = 4 * (self.ways as u32 - 1);
-            self.orders = vec![self.first_order(); self.lines.len() / self.ways].into();
+        if self.ways <= Orders::MOST_WAYS && self.replacement != Replacement::Nru {
+            self.orders = Orders::new(self.lines.len() / self.ways, self.ways);
         }
         self
-    }
-
-    /// That of empty ways.
-    fn first_order(&self) -> u64 {
-        (0..self.ways as u64).map(|way| way << (4 * way)).sum()
     }
 
     /// Lines in all.
@@ -215,26 +184,10 @@ impl TagArray {
     /// The way of set `set` that holds `line`.
     #[inline(always)]
     fn position(&self, set: usize, line: LineAddr) -> Option<Way> {
-        let (mut first, marks) = (set * self.ways, marks_of(line));
-        let mut word = set * self.mark_words;
-        let end = word + self.mark_words;
-        loop {
-            // The lowest of these bits is that of a byte that is equal; those above it may be any.
-            let other = self.marks[word] ^ marks;
-            let mut equal = other.wrapping_sub(ONES) & !other & HIGHEST;
-            while equal != 0 {
-                let way = first + (equal.trailing_zeros() / 8) as usize;
-                // One past the set's last way holds none of its lines.
-                if self.lines.get(way) == Some(&line) {
-                    return Some(Way(way as u32));
-                }
-                equal &= equal - 1;
-            }
-            (word, first) = (word + 1, first + 8);
-            if word == end {
-                return None;
-            }
-        }
+        let first = set * self.ways;
+        // What lies behind the set holds none of its lines.
+        let holds = |place| self.lines.get(first + place) == Some(&line);
+        self.marks.find(set, line, holds).map(|place| Way((first + place) as u32))
     }
 
     /// Where `line` stands. Changes nothing.
@@ -263,7 +216,7 @@ impl TagArray {
     /// The same, in set `set`.
     #[inline(always)]
     fn victim_in(&self, set: usize) -> Option<Way> {
-        let Some(&order) = self.orders.get(set) else { return self.least_in(set) };
+        let Some(order) = self.orders.of(set) else { return self.least_in(set) };
         let way = set * self.ways + (order & 0xf) as usize;
         if self.ranks[way] < SPARED { Some(Way(way as u32)) } else { self.first_in(set, order) }
     }
@@ -403,35 +356,13 @@ impl TagArray {
         (round.number << ROUND | fibonacci(self.clock)) << self.age_bits
     }
 
-    /// Moves a way of a set to the end of its order, where that is kept.
-    #[inline(always)]
-    fn move_to_end(&mut self, set: usize, way: Way) {
-        let Some(order) = self.orders.get_mut(set) else { return };
-        let number = (way.index() - set * self.ways) as u64;
-        let (before, rest) = if *order & 0xf == number {
-            (0, *order >> 4)
-        } else {
-            // Where its four bits are: with that taken away, the lowest that are zero.
-            let at = lowest_four(*order ^ number * FOURS);
-            (*order & ((1 << at) - 1), *order >> at >> 4 << at)
-        };
-        *order = before | rest | number << self.last_place;
-    }
-
-    /// Moves a way of a set that has become empty to its place among the empty ones, which come first in their own order.
-    fn move_to_empty(&mut self, set: usize, way: Way) {
-        if self.orders.is_empty() {
-            return;
+    /// Moves a way that was used to the end of its set's order, where that is kept.
+    #[inline]
+    fn move_to_end(&mut self, way: Way) {
+        if !self.orders.is_empty() {
+            let set = self.set_of_way(way);
+            self.orders.move_to_end(set, way.index() - set * self.ways);
         }
-        self.move_to_end(set, way);
-        let first = set * self.ways;
-        let is_before = |other: &usize| self.ranks[first + other] == EMPTY;
-        let at = 4 * (0..way.index() - first).filter(is_before).count();
-        let order = &mut self.orders[set];
-        let number = *order >> self.last_place;
-        let others = *order & !(0xf << self.last_place);
-        let before = others & ((1 << at) - 1);
-        *order = before | number << at | (others >> at) << at << 4;
     }
 
     /// The set of a way.
@@ -450,9 +381,7 @@ impl TagArray {
         let is_present = self.ranks[index] < RESERVED;
         let dirty = if is_present { self.ranks[index] & self.dirty } else { 0 };
         self.ranks[index] = RESERVED | self.next_age(way) | dirty;
-        if !self.orders.is_empty() {
-            self.move_to_end(self.set_of_way(way), way);
-        }
+        self.move_to_end(way);
     }
 
     /// The same of a line that is not there.
@@ -477,10 +406,8 @@ impl TagArray {
         self.lines[index] = line;
         let set = self.set_of(line);
         let place = index - set * self.ways;
-        let word = &mut self.marks[set * self.mark_words + place / 8];
-        let byte = 0xff << (place % 8 * 8);
-        *word = *word & !byte | marks_of(line) & byte;
-        self.move_to_end(set, way);
+        self.marks.put(set, place, line);
+        self.orders.move_to_end(set, place);
         self.next_age(way)
     }
 
@@ -500,9 +427,7 @@ impl TagArray {
             let age = self.next_age(way);
             let rank = &mut self.ranks[way.index()];
             *rank = *rank & (!AGE | self.dirty) | age;
-            if !self.orders.is_empty() {
-                self.move_to_end(self.set_of_way(way), way);
-            }
+            self.move_to_end(way);
         }
     }
 
@@ -516,7 +441,13 @@ impl TagArray {
             round.used -= usize::from(age >> self.age_bits >> ROUND == round.number);
         }
         (self.lines[index], self.ranks[index]) = (NO_LINE, EMPTY);
-        self.move_to_empty(self.set_of_way(way), way);
+        if !self.orders.is_empty() {
+            // Those that are empty come first, by their number.
+            let set = self.set_of_way(way);
+            let (first, place) = (set * self.ways, index - set * self.ways);
+            let before = self.ranks[first..index].iter().filter(|&&rank| rank == EMPTY).count();
+            self.orders.move_behind(set, place, before);
+        }
     }
 
     /// Drops every line. No fill may be on its way.
@@ -525,8 +456,7 @@ impl TagArray {
         assert!(!self.ranks.iter().any(is_reserved), "invalidation with a fill on its way");
         self.lines.fill(NO_LINE);
         self.ranks.fill(EMPTY);
-        let order = self.first_order();
-        self.orders.fill(order);
+        self.orders.reset();
         if self.replacement == Replacement::Nru {
             self.rounds.iter_mut().for_each(|round| round.used = 0);
         }
@@ -620,7 +550,7 @@ mod tests {
                 .map(|replacement| (ways, replacement))
         }) {
             let mut tags = TagArray::new(2, ways, SetIndex::Linear, replacement).ordered();
-            assert_eq!(tags.orders.is_empty(), ways > WAYS_IN_ORDER);
+            assert_eq!(tags.orders.is_empty(), ways > Orders::MOST_WAYS);
             for _ in 0..3000 {
                 let line = LineAddr(rng.random_range(0..3 * ways as u64));
                 let sorts = rng.random_range(0..20);

@@ -12,6 +12,7 @@ mod handover;
 mod partition;
 mod replies;
 mod station;
+mod visit;
 
 use std::ops::DerefMut;
 

@@ -32,13 +32,13 @@ pub struct Partition {
     /// Slices that have replies to be told to the network, a bit each.
     pub(super) departed: u64,
     /// When requests left the input queue of a slice, to be told to the request network.
-    left: Vec<(usize, Cycle)>,
+    pub(super) left: Vec<(usize, Cycle)>,
     /// Requests that were accepted and of whose replies the network has not been told.
     pub(super) unanswered: usize,
     /// Cycles before this one are done.
     pub(super) clock: Cycle,
     /// The slices of two deal with one another.
-    is_paired: bool,
+    pub(super) is_paired: bool,
     /// The network is told of replies ahead of their time, and lets them in when they are ready and it has room.
     pub(super) tells_ahead: bool,
     /// From the making of a reply until it leaves, at least [L2 cycles]; 0 where replies are not told ahead.
@@ -316,16 +316,6 @@ impl Partition {
         }
     }
 
-    /// A slice that is not due asks the DRAM, which has room again.
-    fn ask_again(&mut self, part: usize, now: Cycle, core: Cycle) {
-        let may_go_on = self.stations[part].slice.may_go_on_with_dram();
-        self.push_to_dram(part, now, core);
-        if may_go_on {
-            let station = &mut self.stations[part];
-            station.due = station.next_event(now + 1).min(station.due);
-        }
-    }
-
     /// One core cycle: every tick of the other clocks that falls into it, of every component.
     fn tick_all(&mut self, core: Cycle) {
         let Clocks { l2, dram, .. } = self.clocks;
@@ -368,62 +358,6 @@ impl Partition {
             self.wake_waiting(number, 0, self.clocks.l2.ticks_before(core));
         }
         self.l2_due < before
-    }
-
-    /// Gives all slices what has come from the DRAM by L2 cycle `tick`, before any of them deals with another.
-    fn bring_data(&mut self, tick: Cycle) {
-        for station in &mut self.stations {
-            station.bring(tick);
-        }
-    }
-
-    /// One L2 cycle of a slice and of what it hands on; finds the next in which it does anything.
-    fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle) {
-        let is_paired = self.is_paired;
-        let station = &mut self.stations[part];
-        station.bring(now);
-        if is_paired {
-            station.bring_from_home(now, core);
-        }
-        let asked = station.slice.asked();
-        for _ in 0..station.slice.tick(now, core) {
-            self.left.push((part, core));
-        }
-        if is_paired {
-            self.tick_home(part, now, core, asked);
-        }
-        let mut due = Cycle::NEVER;
-        if self.stations[part].slice.reply_ready() != Cycle::NEVER {
-            due = self.send_replies(part, now, core);
-        }
-        if is_paired {
-            due = due.min(self.ask_home(part, now)).min(self.stations[part].brought.next_visible());
-        }
-        self.ask_dram(part, now, core);
-        let station = &mut self.stations[part];
-        station.due = due.min(station.next_event(now + 1));
-    }
-
-    /// The same of one that deals with no other slice, and of whose replies the network is told ahead of their time.
-    #[inline(always)]
-    fn tick_slice_ahead(&mut self, part: usize, now: Cycle, core: Cycle) {
-        let station = &mut self.stations[part];
-        station.slice.free_places(now);
-        let has_released = station.bring_and_release(now);
-        if station.slice.tick_plain(now, core, has_released) {
-            self.left.push((part, core));
-        }
-        if station.slice.reply_ready() != Cycle::NEVER {
-            self.unanswered -= station.tell_replies(&self.clocks.l2);
-            self.departed |= 1 << part;
-            // As long as all is certain, nothing is in doubt.
-            if !station.slice.exit().is_certain() || self.blocked >> part & 1 == 1 {
-                self.note_blocked(part);
-            }
-        }
-        self.ask_dram(part, now, core);
-        let station = &mut self.stations[part];
-        station.due = station.next_event(now + 1);
     }
 
     /// Counts every clock before core cycle `end`.

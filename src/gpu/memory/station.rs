@@ -67,6 +67,12 @@ impl Station {
         self.data.next_visible().min(self.slice.next_event(tick))
     }
 
+    /// The same of a slice that deals with no other one and has no coalescer.
+    #[inline]
+    pub fn next_plain_event(&self, tick: Cycle) -> Cycle {
+        self.data.next_visible().min(self.slice.next_plain_event(tick))
+    }
+
     /// Gives the slice what has come from the DRAM by L2 cycle `tick`.
     #[inline]
     pub fn bring(&mut self, tick: Cycle) {

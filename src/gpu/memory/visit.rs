@@ -1,0 +1,72 @@
+//! What a slice of a partition does in a cycle of its own.
+
+use super::partition::Partition;
+use crate::units::Cycle;
+
+impl Partition {
+    /// Gives all slices what has come from the DRAM by L2 cycle `tick`, before any of them deals with another.
+    pub(super) fn bring_data(&mut self, tick: Cycle) {
+        for station in &mut self.stations {
+            station.bring(tick);
+        }
+    }
+
+    /// One L2 cycle of a slice and of what it hands on; finds the next in which it does anything.
+    pub(super) fn tick_slice(&mut self, part: usize, now: Cycle, core: Cycle) {
+        let is_paired = self.is_paired;
+        let station = &mut self.stations[part];
+        station.bring(now);
+        if is_paired {
+            station.bring_from_home(now, core);
+        }
+        let asked = station.slice.asked();
+        for _ in 0..station.slice.tick(now, core) {
+            self.left.push((part, core));
+        }
+        if is_paired {
+            self.tick_home(part, now, core, asked);
+        }
+        let mut due = Cycle::NEVER;
+        if self.stations[part].slice.reply_ready() != Cycle::NEVER {
+            due = self.send_replies(part, now, core);
+        }
+        if is_paired {
+            due = due.min(self.ask_home(part, now)).min(self.stations[part].brought.next_visible());
+        }
+        self.ask_dram(part, now, core);
+        let station = &mut self.stations[part];
+        station.due = due.min(station.next_event(now + 1));
+    }
+
+    /// The same of one that deals with no other slice, and of whose replies the network is told ahead of their time.
+    #[inline(always)]
+    pub(super) fn tick_slice_ahead(&mut self, part: usize, now: Cycle, core: Cycle) {
+        let station = &mut self.stations[part];
+        station.slice.free_places(now);
+        let has_released = station.bring_and_release(now);
+        if station.slice.tick_plain(now, core, has_released) {
+            self.left.push((part, core));
+        }
+        if station.slice.reply_ready() != Cycle::NEVER {
+            self.unanswered -= station.tell_replies(&self.clocks.l2);
+            self.departed |= 1 << part;
+            // As long as all is certain, nothing is in doubt.
+            if !station.slice.exit().is_certain() || self.blocked >> part & 1 == 1 {
+                self.note_blocked(part);
+            }
+        }
+        self.ask_dram(part, now, core);
+        let station = &mut self.stations[part];
+        station.due = station.next_plain_event(now + 1);
+    }
+
+    /// A slice that is not due asks the DRAM, which has room again.
+    pub(super) fn ask_again(&mut self, part: usize, now: Cycle, core: Cycle) {
+        let may_go_on = self.stations[part].slice.may_go_on_with_dram();
+        self.push_to_dram(part, now, core);
+        if may_go_on {
+            let station = &mut self.stations[part];
+            station.due = station.next_event(now + 1).min(station.due);
+        }
+    }
+}
