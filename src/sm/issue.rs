@@ -4,7 +4,7 @@ use super::core::{Coalescing, Sm};
 use super::lsu::Target;
 use super::program::{Action, Decoded, FROM_MEMORY, Hold, Maker, Port};
 use super::scheduler::Candidates;
-use super::sub_core::Slot;
+use super::sub_core::{Slot, SubCore};
 use crate::config::machine::{LoadsLook, Segment};
 use crate::isa::{
     AccessKind as MemoryKind, BarrierKind, BarrierUse, CacheOp, LaneAddresses, MemoryOp, Operands,
@@ -62,9 +62,11 @@ impl Sm {
         self.warps.stirred = false;
         self.stands_still = true;
         for scheduler in 0..self.sub_cores.len() {
-            let mask = self.sub_cores[scheduler].warps;
+            let SubCore { warps: mask, slot: before, .. } = self.sub_cores[scheduler];
             let slot = if ready & mask != 0 { Slot::LSU } else { self.idle_slot(mask) };
-            self.set_slot(now, scheduler, slot);
+            if slot != before {
+                self.change_slot(now, scheduler, slot);
+            }
         }
     }
 

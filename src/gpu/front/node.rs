@@ -183,7 +183,8 @@ impl Node {
             if self.next_reply <= event {
                 self.take_reply(event);
             }
-            let until = if bounds.every_cycle { event } else { self.next_reply.min(end) };
+            let goes_on = self.is_busy && !bounds.every_cycle;
+            let until = if goes_on { self.next_reply.min(end) } else { event };
             let last = self.tick(event, until);
             if self.sm.take_residency_changed() {
                 self.note_residency(last);
