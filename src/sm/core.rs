@@ -236,9 +236,17 @@ impl Sm {
     /// What has to be done in cycle `now`, most data lets no warp go on, and in later ones before `until`, before which
     /// nobody outside does anything here. Gives the last one done: others follow where places in the miss queue may be
     /// short, which become free outside, and after the end of a CTA, or of the last store, of which others are to hear.
+    /// Counts the cycles done in `acts`.
     #[inline(always)]
-    pub fn tick(&mut self, mut now: Cycle, until: Cycle, cache: &mut impl DataCache) -> Cycle {
+    pub fn tick(
+        &mut self,
+        mut now: Cycle,
+        until: Cycle,
+        cache: &mut impl DataCache,
+        acts: &mut usize,
+    ) -> Cycle {
         loop {
+            *acts += 1;
             if self.next_data <= now {
                 self.take_data(now, cache);
                 self.next_data = cache.next_release().min(self.returns.next());
