@@ -5,7 +5,7 @@ use crate::config::machine::{L1Config, StorePolicy};
 use crate::parts::{
     Access, AccessKind, ByteSets, DataCache, Lookup, MshrFile, MshrId, Outcome, Place, Refusal,
     Released, Reply, Request, RequestKind, RequestStamps, SectorSet, Sectors, Stamps, TagArray,
-    Waiter, Way, sectors_of,
+    Waiter, Way,
 };
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
@@ -18,19 +18,19 @@ const REPLY_SECTOR: u32 = 32;
 #[derive(Clone, Debug)]
 pub struct L1 {
     sm: u16,
-    config: L1Config,
-    sectors: Sectors,
+    pub(super) config: L1Config,
+    pub(super) sectors: Sectors,
     /// The sectors of a line whose bytes are fetched together, where one sector is all of it.
     line_sectors: Option<SectorSet>,
     /// What a load past the tags is answered in.
-    reply_sectors: Sectors,
-    tags: TagArray,
+    pub(super) reply_sectors: Sectors,
+    pub(super) tags: TagArray,
     /// By way: the bytes that are present. A line that is not sectored has all of them or none, except where stores validate.
-    valid: ByteSets,
+    pub(super) valid: ByteSets,
     /// By way: sectors that are dropped when the line has arrived.
-    doomed: Box<[SectorSet]>,
+    pub(super) doomed: Box<[SectorSet]>,
     /// Ways that have such sectors: most often none, and nobody looks.
-    doomed_ways: usize,
+    pub(super) doomed_ways: usize,
     /// By way: the MSHR entry of a reserved one.
     entry_of_way: Box<[MshrId]>,
     mshrs: MshrFile<Waiting, Outstanding>,
@@ -42,14 +42,14 @@ pub struct L1 {
     /// Requests that have joined it since the interconnect was told.
     requests: Vec<Request>,
     /// Loads and atomics that went past the tags, by slot.
-    bypasses: Vec<Waiter>,
-    free_bypasses: Vec<u16>,
+    pub(super) bypasses: Vec<Waiter>,
+    pub(super) free_bypasses: Vec<u16>,
     /// A line that is neither here nor outstanding, looked for in vain since the last one came: most loads that are refused
     /// are tried again.
-    absent: Option<LineAddr>,
+    pub(super) absent: Option<LineAddr>,
     /// By refusal: what happened that may have ended it.
     changes: [u64; Refusal::COUNT],
-    stats: L1Stats,
+    pub(super) stats: L1Stats,
 }
 
 /// An access that waits for sectors of a line.
@@ -235,120 +235,15 @@ impl L1 {
         self.stats.load_sector_hits += u64::from(wanted.without(fetched).count());
     }
 
-    /// An access that goes on to the L2 in any case.
-    #[inline(never)]
-    fn pass_by(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
-        match access.kind {
-            AccessKind::Store => self.store(now, access),
-            _ => self.bypass(now, access),
-        }
-    }
-
-    fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
-        if self.is_miss_queue_full() {
-            return Err(Refusal::MissQueue);
-        }
-        let (kind, bytes) = if access.kind == AccessKind::Atomic {
-            self.drop_line(access.line);
-            self.stats.atomics += 1;
-            (RequestKind::Atomic, access.bytes)
-        } else {
-            self.stats.load_bypasses += 1;
-            self.stats.load_sectors += u64::from(sectors_of(access.bytes));
-            (RequestKind::Load, self.reply_sectors.around(access.bytes))
-        };
-        let waiter = Waiter { accepted: now.into(), ..access.waiter };
-        let slot = self.free_bypasses.pop().unwrap_or_else(|| {
-            self.bypasses.push(Waiter::default());
-            u16::try_from(self.bypasses.len() - 1).expect("fewer than 2^16 loads past the L1")
-        });
-        self.bypasses[usize::from(slot)] = waiter;
-        self.send(now, access, bytes, kind, slot);
-        Ok(Outcome::Sent)
-    }
-
-    #[inline]
-    fn store(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
-        if self.is_miss_queue_full() {
-            return Err(Refusal::MissQueue);
-        }
-        match self.config.stores {
-            StorePolicy::Evict => self.drop_line(access.line),
-            StorePolicy::Drop => {
-                let sectors = SectorSet::of(self.sectors.around(access.bytes));
-                match self.tags.lookup(access.line) {
-                    Lookup::Reserved(way) => self.doom_sectors(way, sectors),
-                    Lookup::Present(way) => self.drop_sectors(way, sectors),
-                    Lookup::Absent => {}
-                }
-            }
-            StorePolicy::Update => {
-                if let Lookup::Present(way) = self.tags.lookup(access.line) {
-                    self.tags.touch(way);
-                }
-            }
-            StorePolicy::Validate => self.validate(access.line, access.bytes),
-        }
-        self.stats.stores += 1;
-        self.stats.store_sectors += u64::from(sectors_of(access.bytes));
-        self.send(now, access, access.bytes, RequestKind::Store, access.waiter.tracker);
-        Ok(Outcome::Sent)
-    }
-
-    /// Keeps the bytes of a store, in a line of their own if there is one to be had.
-    fn validate(&mut self, line: LineAddr, bytes: u128) {
-        let way = match self.tags.lookup(line) {
-            Lookup::Present(way) | Lookup::Reserved(way) => {
-                self.tags.touch(way);
-                way
-            }
-            Lookup::Absent => {
-                let Some(way) = self.tags.victim(line) else { return };
-                self.absent = None;
-                self.tags.insert(way, line);
-                self.valid.clear(way);
-                way
-            }
-        };
-        self.valid.add(way, bytes);
-    }
-
-    /// A line that the L2 is about to change does not stay here.
-    fn drop_line(&mut self, line: LineAddr) {
-        if let Lookup::Present(way) = self.tags.lookup(line) {
-            self.tags.invalidate(way);
-            self.stats.store_evictions += 1;
-        }
-    }
-
-    /// Sectors that the L2 is about to change do not stay here when they arrive.
-    fn doom_sectors(&mut self, way: Way, sectors: SectorSet) {
-        let doomed = &mut self.doomed[way.index()];
-        self.doomed_ways += usize::from(doomed.is_empty() && !sectors.is_empty());
-        *doomed = doomed.with(sectors);
-    }
-
-    /// Drops the doomed sectors of a way whose line has arrived.
-    fn drop_doomed(&mut self, way: Way) {
-        let doomed = std::mem::take(&mut self.doomed[way.index()]);
-        if !doomed.is_empty() {
-            self.doomed_ways -= 1;
-            self.drop_sectors(way, doomed);
-        }
-    }
-
-    /// Sectors that the L2 is about to change do not stay here.
-    fn drop_sectors(&mut self, way: Way, sectors: SectorSet) {
-        if self.valid.remove(way, sectors) {
-            self.stats.store_evictions += 1;
-        }
-        if self.valid.of(way) == 0 {
-            self.tags.invalidate(way);
-        }
-    }
-
     #[inline(always)]
-    fn send(&mut self, now: Cycle, access: &Access, bytes: u128, kind: RequestKind, slot: u16) {
+    pub(super) fn send(
+        &mut self,
+        now: Cycle,
+        access: &Access,
+        bytes: u128,
+        kind: RequestKind,
+        slot: u16,
+    ) {
         let stamps = RequestStamps { accepted: now.into(), ..RequestStamps::default() };
         let Access { line, atomic_work, .. } = *access;
         let sm = self.sm;

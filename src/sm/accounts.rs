@@ -72,7 +72,7 @@ impl Sm {
     }
 
     #[inline(never)]
-    fn change_slot(&mut self, now: Cycle, scheduler: usize, slot: Slot) {
+    pub(super) fn change_slot(&mut self, now: Cycle, scheduler: usize, slot: Slot) {
         self.charge_slot(scheduler, now);
         self.sub_cores[scheduler].slot = slot;
         match slot {

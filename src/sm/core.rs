@@ -233,31 +233,36 @@ impl Sm {
         (self.next_data, self.next_work) = (now, now);
     }
 
-    /// What has to be done in cycle `now`: most data lets no warp go on. As long as each cycle is followed by one in which
-    /// the load/store unit or a scheduler does something, and by nothing else, those before `until` are done as well: nobody
-    /// outside does anything here before. Gives the last one done.
+    /// What has to be done in cycle `now`, most data lets no warp go on, and in later ones before `until`, before which
+    /// nobody outside does anything here. Gives the last one done: others follow where places in the miss queue may be
+    /// short, which become free outside, and after the end of a CTA, or of the last store, of which others are to hear.
+    /// Counts the cycles done in `acts`.
     #[inline(always)]
-    pub fn tick(&mut self, mut now: Cycle, until: Cycle, cache: &mut impl DataCache) -> Cycle {
-        if self.next_data <= now {
-            self.take_data(now, cache);
-            self.next_data = cache.next_release().min(self.returns.next());
-        }
-        if self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
-            loop {
-                self.work(now, cache);
-                let next = now + 1;
-                // Places in the miss queue become free outside, and who hears of the end of a CTA is there too.
-                let goes_on = self.next_work == next && next < until && self.next_data > next;
-                if !goes_on || self.residency_changed || !self.finds_places(cache) {
-                    break;
-                }
-                now = next;
+    pub fn tick(
+        &mut self,
+        mut now: Cycle,
+        until: Cycle,
+        cache: &mut impl DataCache,
+        acts: &mut usize,
+    ) -> Cycle {
+        loop {
+            *acts += 1;
+            if self.next_data <= now {
+                self.take_data(now, cache);
+                self.next_data = cache.next_release().min(self.returns.next());
             }
+            if self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
+                self.work(now, cache);
+            }
+            let next = self.next_event().max(now + 1);
+            if next >= until || self.residency_changed || !self.finds_places(cache) {
+                return now;
+            }
+            now = next;
         }
-        now
     }
 
-    /// True when no access of the next cycle can find the miss queue full.
+    /// True when no access of one cycle can find the miss queue full.
     #[inline(always)]
     fn finds_places(&self, cache: &impl DataCache) -> bool {
         cache.room() >= self.lsu.accesses_per_cycle() || self.lsu.is_empty()

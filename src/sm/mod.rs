@@ -12,6 +12,7 @@ mod ctas;
 mod issue;
 mod journey;
 mod lsu;
+mod memory_issue;
 mod pipelines;
 mod program;
 mod scheduler;

@@ -183,14 +183,14 @@ impl Node {
             if self.next_reply <= event {
                 self.take_reply(event);
             }
-            let until = if bounds.every_cycle { event } else { self.next_reply.min(end) };
-            let last = self.tick(event, until);
+            let goes_on = self.is_busy && !bounds.every_cycle;
+            let until = if goes_on { self.next_reply.min(end) } else { event };
+            let last = self.sm.tick(event, until, &mut self.l1, &mut acts);
             if self.sm.take_residency_changed() {
                 self.note_residency(last);
                 end = self.end(bounds);
             }
             self.clock = last + 1;
-            acts += 1;
         }
     }
 
@@ -236,12 +236,6 @@ impl Node {
         self.l1.free_places(left);
     }
 
-    /// As [`Sm::tick`].
-    #[inline(always)]
-    fn tick(&mut self, now: Cycle, until: Cycle) -> Cycle {
-        self.sm.tick(now, until, &mut self.l1)
-    }
-
     /// A CTA has ended at `now`, or the last store.
     #[inline(never)]
     fn note_residency(&mut self, now: Cycle) {
@@ -274,7 +268,7 @@ impl Node {
     /// One cycle of an idle SM.
     #[inline(never)]
     fn tick_idling(&mut self, now: Cycle) {
-        self.tick(now, now);
+        self.sm.tick(now, now, &mut self.l1, &mut 0);
         if self.sm.take_residency_changed() {
             self.note_residency(now);
         }

@@ -1,0 +1,122 @@
+//! Accesses that go on to the L2 in any case: stores, atomics, and loads past the tags. What they do to lines here.
+
+use super::cache::L1;
+use crate::config::machine::StorePolicy;
+use crate::parts::{
+    Access, AccessKind, Lookup, Outcome, Refusal, RequestKind, SectorSet, Waiter, Way, sectors_of,
+};
+use crate::units::{Cycle, LineAddr};
+
+impl L1 {
+    /// An access that goes on to the L2 in any case.
+    #[inline(never)]
+    pub(super) fn pass_by(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
+        match access.kind {
+            AccessKind::Store => self.store(now, access),
+            _ => self.bypass(now, access),
+        }
+    }
+
+    fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
+        if self.is_miss_queue_full() {
+            return Err(Refusal::MissQueue);
+        }
+        let (kind, bytes) = if access.kind == AccessKind::Atomic {
+            self.drop_line(access.line);
+            self.stats.atomics += 1;
+            (RequestKind::Atomic, access.bytes)
+        } else {
+            self.stats.load_bypasses += 1;
+            self.stats.load_sectors += u64::from(sectors_of(access.bytes));
+            (RequestKind::Load, self.reply_sectors.around(access.bytes))
+        };
+        let waiter = Waiter { accepted: now.into(), ..access.waiter };
+        let slot = self.free_bypasses.pop().unwrap_or_else(|| {
+            self.bypasses.push(Waiter::default());
+            u16::try_from(self.bypasses.len() - 1).expect("fewer than 2^16 loads past the L1")
+        });
+        self.bypasses[usize::from(slot)] = waiter;
+        self.send(now, access, bytes, kind, slot);
+        Ok(Outcome::Sent)
+    }
+
+    #[inline]
+    fn store(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
+        if self.is_miss_queue_full() {
+            return Err(Refusal::MissQueue);
+        }
+        match self.config.stores {
+            StorePolicy::Evict => self.drop_line(access.line),
+            StorePolicy::Drop => {
+                let sectors = SectorSet::of(self.sectors.around(access.bytes));
+                match self.tags.lookup(access.line) {
+                    Lookup::Reserved(way) => self.doom_sectors(way, sectors),
+                    Lookup::Present(way) => self.drop_sectors(way, sectors),
+                    Lookup::Absent => {}
+                }
+            }
+            StorePolicy::Update => {
+                if let Lookup::Present(way) = self.tags.lookup(access.line) {
+                    self.tags.touch(way);
+                }
+            }
+            StorePolicy::Validate => self.validate(access.line, access.bytes),
+        }
+        self.stats.stores += 1;
+        self.stats.store_sectors += u64::from(sectors_of(access.bytes));
+        self.send(now, access, access.bytes, RequestKind::Store, access.waiter.tracker);
+        Ok(Outcome::Sent)
+    }
+
+    /// Keeps the bytes of a store, in a line of their own if there is one to be had.
+    fn validate(&mut self, line: LineAddr, bytes: u128) {
+        let way = match self.tags.lookup(line) {
+            Lookup::Present(way) | Lookup::Reserved(way) => {
+                self.tags.touch(way);
+                way
+            }
+            Lookup::Absent => {
+                let Some(way) = self.tags.victim(line) else { return };
+                self.absent = None;
+                self.tags.insert(way, line);
+                self.valid.clear(way);
+                way
+            }
+        };
+        self.valid.add(way, bytes);
+    }
+
+    /// A line that the L2 is about to change does not stay here.
+    fn drop_line(&mut self, line: LineAddr) {
+        if let Lookup::Present(way) = self.tags.lookup(line) {
+            self.tags.invalidate(way);
+            self.stats.store_evictions += 1;
+        }
+    }
+
+    /// Sectors that the L2 is about to change do not stay here when they arrive.
+    fn doom_sectors(&mut self, way: Way, sectors: SectorSet) {
+        let doomed = &mut self.doomed[way.index()];
+        self.doomed_ways += usize::from(doomed.is_empty() && !sectors.is_empty());
+        *doomed = doomed.with(sectors);
+    }
+
+    /// Drops the doomed sectors of a way whose line has arrived.
+    pub(super) fn drop_doomed(&mut self, way: Way) {
+        let doomed = std::mem::take(&mut self.doomed[way.index()]);
+        if !doomed.is_empty() {
+            self.doomed_ways -= 1;
+            self.drop_sectors(way, doomed);
+        }
+    }
+
+    /// Sectors that the L2 is about to change do not stay here.
+    fn drop_sectors(&mut self, way: Way, sectors: SectorSet) {
+        if self.valid.remove(way, sectors) {
+            self.stats.store_evictions += 1;
+        }
+        if self.valid.of(way) == 0 {
+            self.tags.invalidate(way);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The issue of memory instructions: what goes to the load/store unit, and who waits for it.
+
+use super::core::{Coalescing, Sm};
+use super::lsu::Target;
+use super::program::{FROM_MEMORY, Port};
+use crate::config::machine::{LoadsLook, Segment};
+use crate::isa::{
+    AccessKind as MemoryKind, CacheOp, LaneAddresses, MemoryOp, Operands, SHARED_WINDOW, Space,
+    WARP,
+};
+use crate::parts::{AccessKind, Waiter};
+use crate::units::Cycle;
+
+impl Sm {
+    /// Issues a memory instruction; the one after it may issue at `next_issue`.
+    #[inline(never)]
+    pub(super) fn issue_memory(
+        &mut self,
+        now: Cycle,
+        scheduler: usize,
+        warp: usize,
+        op: MemoryOp,
+        dsts: Operands,
+        next_issue: Cycle,
+    ) {
+        self.push_memory(now, scheduler, warp, op, dsts);
+        let Sm { program, warps, ctas, .. } = self;
+        match warps.advance(warp, Port::Memory, ctas, program) {
+            Some(next) => warps.wait_for_operands(warp, next, &program.delays, now, next_issue),
+            None => self.end_warp(now, warp),
+        }
+    }
+
+    /// Gives a memory instruction to the load/store unit.
+    #[inline(always)]
+    fn push_memory(
+        &mut self,
+        now: Cycle,
+        scheduler: usize,
+        warp: usize,
+        op: MemoryOp,
+        dsts: Operands,
+    ) {
+        let addresses = self.warps.cursor_mut(warp).addresses(self.ctas.stream(warp));
+        let bytes = u32::from(op.bytes);
+        if is_shared(op, &addresses) {
+            return self.push_shared(now, scheduler, warp, op, dsts, &addresses);
+        }
+        let kind = self.cache_access(op);
+        let Coalescing { line_bits, atomic_work, .. } = self.coalescing;
+        let segment = match op.space {
+            // One line serves every lane, whatever the rule for global memory.
+            Space::Constant => Segment::Line,
+            _ if kind == AccessKind::Atomic => Segment::Line,
+            _ => self.coalescing.segment,
+        };
+        let segment_bits = match (kind, segment, bytes) {
+            (AccessKind::BypassLoad, ..) => self.coalescing.bypass_bits,
+            (_, Segment::Line, _) => line_bits,
+            // As GPGPU-Sim 3.x and 4.x coalesce for compute capability 2.x.
+            (_, Segment::ByElement, 1) => 5,
+            (_, Segment::ByElement, 2) => 6,
+            (_, _, _) => line_bits,
+        };
+        let is_store = kind == AccessKind::Store;
+        let waiter = if is_store {
+            waiter(warp as u16, now)
+        } else {
+            waiter(self.outstanding.next_place(), now)
+        };
+        let hits_by_banks = kind == AccessKind::Load && self.lsu.has_banks();
+        let passes = if hits_by_banks { self.passes(op, &addresses) } else { 0 };
+        let accesses = self.lsu.push(now, warp, Target::Cache(kind), passes, waiter, |list| {
+            match segment {
+                Segment::HalfWarp => {
+                    list.group_half_warps(&addresses, bytes, line_bits, is_store);
+                }
+                Segment::HalfWarpInOrder => {
+                    list.group_in_order(&addresses, bytes, line_bits, is_store);
+                }
+                _ => list.group(&addresses, bytes, line_bits, segment_bits.min(line_bits)),
+            }
+            if kind == AccessKind::Atomic
+                && let Some(work) = atomic_work
+            {
+                list.count_atomic_work(&addresses, bytes, line_bits, work);
+            }
+            list.len()
+        });
+        let (instructions, sum) = match kind {
+            AccessKind::Store => {
+                (&mut self.stats.store_instructions, &mut self.stats.store_accesses)
+            }
+            AccessKind::Atomic => {
+                (&mut self.stats.atomic_instructions, &mut self.stats.atomic_accesses)
+            }
+            _ => (&mut self.stats.load_instructions, &mut self.stats.load_accesses),
+        };
+        *instructions += 1;
+        *sum += accesses as u64;
+        if is_store {
+            self.warps.pending_stores[warp] += accesses as u16;
+            self.stores_in_flight += accesses as u64;
+        } else {
+            self.track(now, scheduler, warp, dsts, accesses);
+        }
+    }
+
+    /// Gives an access of shared memory to the load/store unit.
+    #[inline(never)]
+    fn push_shared(
+        &mut self,
+        now: Cycle,
+        scheduler: usize,
+        warp: usize,
+        op: MemoryOp,
+        dsts: Operands,
+        addresses: &LaneAddresses,
+    ) {
+        self.stats.shared_instructions += 1;
+        let passes = self.passes(op, addresses);
+        self.stats.shared_passes += u64::from(passes);
+        let waiter = waiter(self.outstanding.next_place(), now);
+        let pushed =
+            self.lsu.push(now, warp, Target::Shared, passes, waiter, |_| passes.min(1) as usize);
+        self.track(now, scheduler, warp, dsts, pushed);
+    }
+
+    /// Passes over the banks that an instruction takes. In a unit of two stages, a pass of a load gives each lane one
+    /// register.
+    fn passes(&self, op: MemoryOp, addresses: &LaneAddresses) -> u32 {
+        const REGISTER: u32 = 4;
+        let bytes = u32::from(op.bytes);
+        match self.banks.passes(addresses, bytes) {
+            0 => 0,
+            passes if self.lsu.has_banks() && op.kind == MemoryKind::Load => {
+                passes.max(bytes.div_ceil(REGISTER))
+            }
+            passes => passes,
+        }
+    }
+
+    /// Notes a load of `accesses` accesses; its registers are ready at once when there are none.
+    #[inline(always)]
+    fn track(
+        &mut self,
+        now: Cycle,
+        scheduler: usize,
+        warp: usize,
+        dsts: Operands,
+        accesses: usize,
+    ) {
+        if accesses == 0 {
+            for &reg in dsts.as_slice() {
+                self.warps.set_ready_at(warp, reg, now + 1, FROM_MEMORY);
+            }
+            return;
+        }
+        self.outstanding.add(warp, dsts, accesses as u16, scheduler);
+        self.warps.pending_loads[warp] += 1;
+        for &reg in dsts.as_slice() {
+            self.warps.set_not_ready(warp, reg);
+        }
+    }
+
+    /// What a global, local or constant access asks of the cache.
+    #[inline]
+    fn cache_access(&self, op: MemoryOp) -> AccessKind {
+        match op.kind {
+            MemoryKind::Store => AccessKind::Store,
+            MemoryKind::Atomic => AccessKind::Atomic,
+            MemoryKind::Load => {
+                let past_l1 = matches!(op.cache, CacheOp::Global | CacheOp::Volatile);
+                let look = match op.space {
+                    Space::Global | Space::Generic if past_l1 => LoadsLook::Bypass,
+                    Space::Global | Space::Generic => self.coalescing.global_loads,
+                    Space::Local => self.coalescing.local_loads,
+                    _ => LoadsLook::Cached,
+                };
+                match look {
+                    LoadsLook::Cached => AccessKind::Load,
+                    LoadsLook::Bypass => AccessKind::BypassLoad,
+                }
+            }
+        }
+    }
+}
+
+/// Who waits for an access of an instruction that is issued at `now`.
+#[inline]
+fn waiter(tracker: u16, now: Cycle) -> Waiter {
+    Waiter { tracker, issued: now.into(), accepted: now.into() }
+}
+
+/// Whether an access goes to shared memory. The lanes of a generic one go where its first lane goes.
+#[inline]
+fn is_shared(op: MemoryOp, addresses: &LaneAddresses) -> bool {
+    match op.space {
+        Space::Shared => true,
+        Space::Generic => {
+            let first = addresses.mask.trailing_zeros() as usize % WARP;
+            addresses.of(first) & !(SHARED_WINDOW - 1) == SHARED_WINDOW
+        }
+        _ => false,
+    }
+}
