@@ -160,7 +160,20 @@ impl<const WORDS: usize> Replies<WORDS> {
     }
 
     /// Advances to `end`, before which every reply is known that departs; to the slices' clock at most, when it holds nothing.
+    #[inline]
     pub fn advance(&mut self, end: Cycle, slices: Cycle) {
+        let next = self.next_event();
+        if next >= end && !self.every_cycle {
+            let end = if next == Cycle::NEVER { end.min(slices) } else { end };
+            self.clock = self.clock.max(end);
+        } else {
+            self.advance_by_events(end, slices);
+        }
+    }
+
+    /// The same, where anything happens before.
+    #[inline(never)]
+    fn advance_by_events(&mut self, end: Cycle, slices: Cycle) {
         loop {
             let now = if self.every_cycle { self.clock } else { self.next_event() };
             if now >= end {
