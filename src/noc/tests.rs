@@ -128,7 +128,9 @@ fn a_packet_leaves_no_sooner_than_it_enters() {
 #[test]
 fn a_packet_that_waits_for_room_enters_when_another_has_left() {
     let mut noc = crossbar(1, 1);
-    (0..4).for_each(|packet| drop(noc.push(Cycle(0), (0, 0), 128, false, &packet)));
+    for packet in 0..4 {
+        noc.push(Cycle(0), (0, 0), 128, false, &packet);
+    }
     assert!(!noc.has_room(0));
     noc.queue(Cycle(0), (0, 0), 0, &4);
     noc.queue(Cycle(7), (0, 0), 0, &5);
@@ -205,7 +207,9 @@ proptest! {
                 });
                 // So long that the places may all be taken, at times.
                 let takes = now / 16 % 2 == 1;
-                (0..3).filter(|_| takes).for_each(|output| drop(noc.pop(Cycle(now), output)));
+                for output in (0..3).filter(|_| takes) {
+                    noc.pop(Cycle(now), output);
+                }
             }
             Ok((left, noc.stats()))
         };
