@@ -136,7 +136,7 @@ impl Slice {
     }
 
     /// Replies that it can hold: those that wait, and one for each cycle that a line's data takes.
-    fn exits(config: &L2Config) -> usize {
+    pub fn exits(config: &L2Config) -> usize {
         let further_sectors = (config.line.get() / SECTOR).saturating_sub(1) as usize;
         let data = config.data_latency.size() + further_sectors * config.sector_latency.size();
         config.reply_queue.size() + data

@@ -28,7 +28,14 @@ impl<const WORDS: usize> Default for Calendar<WORDS> {
     /// Empty.
     fn default() -> Self {
         let days = Box::new([Ports::default(); DAYS as usize]);
-        Calendar { days, marked: 0, far: Ports::default(), far_from: Cycle::NEVER, next: Cycle::NEVER, from: 0 }
+        Calendar {
+            days,
+            marked: 0,
+            far: Ports::default(),
+            far_from: Cycle::NEVER,
+            next: Cycle::NEVER,
+            from: 0,
+        }
     }
 }
 

@@ -229,8 +229,9 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         }
         // The next input in turn that is free, and whose packet has entered.
         let (mut chosen, mut first_free) = (None, Cycle::NEVER);
+        let lines = &output.lines[..];
         for input in output.wanted_by.round(output.turn) {
-            let since = output.lines[input].since;
+            let since = lines[input].since;
             if since > now {
                 first_free = first_free.min(since);
                 continue;
@@ -337,11 +338,11 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
     }
 
     /// From now on receivers take a packet in the tick of its arrival, unless it waits at its output. If this gives true, they need
-    /// not say when its place is free.
+    /// not say when its place is free: no output lacks one as long as fewer packets wait there than it has places.
     ///
     /// Where no packet leaves its input more slowly than it goes in at its output, those for one output arrive in different
-    /// cycles, each as soon as its flits and the latency allow. So many that arrive from the next cycle on have been sent as the
-    /// latency has cycles, at most, and one; and of those before the first that waits, none is there any more when as many wait.
+    /// ticks, each when its flits and the latency allow. So as many as the latency has ticks, and one, are on their way when the
+    /// next is sent, at most; and those that wait are the last that were sent, while the others are taken in turn before them.
     pub fn assume_swift_receivers(&mut self) -> bool {
         self.is_never_full = self.sizes.iter().all(|size| size.input <= size.output);
         self.is_never_full

@@ -6,6 +6,12 @@ use super::packet::{Entering, Packet};
 use crate::units::Cycle;
 
 impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
+    /// The same, which has storage at once for so many packets that wait for room at each input; still empty.
+    pub fn with_queues(mut self, places: usize) -> Self {
+        self.places.list.reserve(self.places.list.capacity() + self.inputs.len() * places);
+        self
+    }
+
     /// Packets that wait for room at `input`.
     #[inline]
     pub fn queued(&self, input: usize) -> usize {

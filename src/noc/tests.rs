@@ -108,6 +108,48 @@ fn an_output_whose_receiver_takes_nothing_stops() {
     assert_eq!(sent, 11);
 }
 
+#[test]
+fn a_packet_leaves_no_sooner_than_it_enters() {
+    let mut noc = crossbar(2, 1);
+    noc.push(Cycle(3), (0, 0), 0, false, &1);
+    noc.push(Cycle(70), (0, 0), 0, false, &2);
+    noc.push(Cycle(0), (1, 0), 0, false, &3);
+    noc.push(Cycle(3), (1, 0), 0, false, &4);
+    let mut seen = Vec::new();
+    for now in 0..100 {
+        noc.tick(Cycle(now));
+        seen.extend(noc.pop(Cycle(now), 0).map(|packet| (now, packet)));
+    }
+    assert_eq!(seen, [(6, 3), (9, 1), (10, 4), (76, 2)]);
+    // The fourth waits for a cycle from when it enters.
+    assert_eq!(noc.stats().contention, 1);
+}
+
+#[test]
+fn a_packet_that_waits_for_room_enters_when_another_has_left() {
+    let mut noc = crossbar(1, 1);
+    for packet in 0..4 {
+        noc.push(Cycle(0), (0, 0), 128, false, &packet);
+    }
+    assert!(!noc.has_room(0));
+    noc.queue(Cycle(0), (0, 0), 0, &4);
+    noc.queue(Cycle(7), (0, 0), 0, &5);
+    assert_eq!(noc.queued(0), 2);
+    let (mut entered, mut seen) = (Vec::new(), Vec::new());
+    for now in 0..40 {
+        let enters = &mut |Entering { at, queued, packet, .. }: Entering<'_, u32>| {
+            let at = at.max(Cycle(now + 1));
+            entered.push((*packet, at.0, queued));
+            at
+        };
+        noc.tick_with_queues(Cycle(now), enters, &mut |_| Landing::Waits);
+        seen.extend(noc.pop(Cycle(now), 0).map(|packet| (now, packet)));
+    }
+    assert_eq!(entered, [(4, 1, 1), (5, 7, 0)]);
+    assert_eq!(seen, [(10, 0), (15, 1), (20, 2), (25, 3), (26, 4), (27, 5)]);
+    assert!(noc.is_empty() && noc.has_room(0));
+}
+
 proptest! {
     #[test]
     fn every_packet_arrives_once_at_its_output_and_in_order_between_two_ports(
@@ -136,5 +178,41 @@ proptest! {
             }
             prop_assert!(seen.iter().all(|&id| packets[id as usize].1 == output));
         }
+    }
+
+    #[test]
+    fn an_output_of_a_swift_receiver_needs_to_know_of_no_places(
+        packets in prop::collection::vec((0usize..5, 0usize..3, 0u32..129), 1..300),
+    ) {
+        let run = |is_told: bool| {
+            let mut noc = crossbar(5, 3);
+            prop_assert!(is_told || noc.assume_swift_receivers());
+            let mut to_send = packets.iter().enumerate().peekable();
+            let mut left = Vec::new();
+            for now in 0..3_000 {
+                while let Some(&(id, &(input, output, bytes))) = to_send.peek()
+                    && noc.has_room(input)
+                {
+                    noc.push(Cycle(now), (input, output), bytes, false, &(id as u32));
+                    to_send.next();
+                }
+                noc.tick_observed(Cycle(now), &mut |sent| {
+                    left.push((now, sent.output, *sent.packet));
+                    // Some find no place with their receiver, and those behind them wait.
+                    match sent.is_first && sent.packet % 16 != 0 {
+                        false => Landing::Waits,
+                        true if is_told => Landing::Expected(sent.arrives + 1),
+                        true => Landing::Taken,
+                    }
+                });
+                // So long that the places may all be taken, at times.
+                let takes = now / 16 % 2 == 1;
+                for output in (0..3).filter(|_| takes) {
+                    noc.pop(Cycle(now), output);
+                }
+            }
+            Ok((left, noc.stats()))
+        };
+        prop_assert_eq!(run(true)?, run(false)?);
     }
 }

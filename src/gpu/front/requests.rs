@@ -83,7 +83,7 @@ pub struct Requests<const WORDS: usize> {
     enough: usize,
     /// Cycles before this one need to know of no other request of any SM where less wait.
     known_to: Cycle,
-    /// For the SMs: whose requests left the miss queue, and when.
+    /// For the SMs: whose requests leave the miss queue that waited for room in the network, and when.
     pub left: Vec<(u16, Cycle)>,
     doors: Box<[Door]>,
     /// For the slices: requests that arrived.
@@ -110,7 +110,8 @@ impl<const WORDS: usize> Requests<WORDS> {
     /// An empty network.
     pub fn new(machine: &Machine, clocks: Clocks, every_cycle: bool) -> Self {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
-        let mut crossbar = Crossbar::to_slices(&machine.noc, sms, slices);
+        let mut crossbar = Crossbar::to_slices(&machine.noc, sms, slices)
+            .with_queues(machine.l1.miss_queue.size());
         // A slice takes one a tick.
         let is_never_full = crossbar.assume_swift_receivers();
         Requests {

@@ -4,7 +4,7 @@ use super::partition::Partition;
 use crate::config::Machine;
 use crate::gpu::clocks::Clocks;
 use crate::gpu::news::{ALL_EVENTS, Coming, push_copy};
-use crate::l2::Departure;
+use crate::l2::{Departure, Slice};
 use crate::noc::{Crossbar, Entering, Landing, NocStats, Packet, Sent};
 use crate::parts::Reply;
 use crate::units::Cycle;
@@ -58,7 +58,8 @@ impl<const WORDS: usize> Replies<WORDS> {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
         let partitions = Partition::count(machine);
         let gpcs: Vec<u16> = (0..sms).map(|sm| machine.sm.gpc_of(sm) as u16).collect();
-        let mut crossbar = Crossbar::to_sms(&machine.noc, slices, &gpcs);
+        let mut crossbar =
+            Crossbar::to_sms(&machine.noc, slices, &gpcs).with_queues(Slice::exits(&machine.l2));
         // An SM takes one in a core cycle.
         let is_never_full = clocks.noc.most_ticks() <= 1 && crossbar.assume_swift_receivers();
         Replies {
@@ -160,7 +161,20 @@ impl<const WORDS: usize> Replies<WORDS> {
     }
 
     /// Advances to `end`, before which every reply is known that departs; to the slices' clock at most, when it holds nothing.
+    #[inline]
     pub fn advance(&mut self, end: Cycle, slices: Cycle) {
+        let next = self.next_event();
+        if next >= end && !self.every_cycle {
+            let end = if next == Cycle::NEVER { end.min(slices) } else { end };
+            self.clock = self.clock.max(end);
+        } else {
+            self.advance_by_events(end, slices);
+        }
+    }
+
+    /// The same, where anything happens before.
+    #[inline(never)]
+    fn advance_by_events(&mut self, end: Cycle, slices: Cycle) {
         loop {
             let now = if self.every_cycle { self.clock } else { self.next_event() };
             if now >= end {
