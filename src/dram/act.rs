@@ -8,11 +8,12 @@ use super::controller::Controller;
 use super::queue::{Entry, NONE, Slot};
 use super::refresh::Step;
 use super::request::{Completion, Listener, Sent};
+use super::scheduler::column_command;
 use super::timing::Command;
 
 impl Controller {
     /// Passes clock `now`, in which a command may go.
-    #[inline]
+    #[inline(never)]
     pub(super) fn act(&mut self, now: Cycle, core: Cycle, owner: &mut impl Listener) {
         if self.interrupt.min(self.bank_refresh.due()) <= now && self.intervene(now, owner) {
             return;
@@ -20,15 +21,27 @@ impl Controller {
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
         #[cfg(test)]
         self.scheduler.check(now, &self.queue, &self.banks, self.drain.turn());
-        let known = self.scheduler.known_column(now);
-        let action = known.or_else(|| self.scheduler.pick(now, &self.queue, &self.banks));
-        if let Some(action) = action {
-            match action.command {
-                Command::Activate | Command::Precharge => self.send_row(action, now, core, owner),
-                Command::Read | Command::Write => self.send_column(action, now, core, owner),
-            }
+        match self.scheduler.known_column(now) {
+            NONE => self.act_otherwise(now, core, owner),
+            slot => self.send_column(slot, now, core, owner),
         }
         self.find_wake(now);
+    }
+
+    /// The same where no column command is known.
+    #[inline(never)]
+    fn act_otherwise(&mut self, now: Cycle, core: Cycle, owner: &mut impl Listener) {
+        if let Some(action) = self.scheduler.pick(now, &self.queue, &self.banks) {
+            match action.command {
+                Command::Activate | Command::Precharge => self.send_row(action, now, core, owner),
+                Command::Read | Command::Write => self.send_picked(action.slot, now, core, owner),
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn send_picked(&mut self, slot: Slot, now: Cycle, core: Cycle, owner: &mut impl Listener) {
+        self.send_column(slot, now, core, owner);
     }
 
     #[inline]
@@ -68,6 +81,7 @@ impl Controller {
     }
 
     /// Opens or closes a row.
+    #[inline]
     fn send_row(&mut self, action: Action, now: Cycle, core: Cycle, owner: &mut impl Listener) {
         let Action { command, bank, slot } = action;
         let (mut row, mut tag) = (CLOSED, None);
@@ -90,53 +104,52 @@ impl Controller {
         } else {
             self.stats.precharges += 1;
             self.banks.precharge(bank, now);
-            self.scheduler.row_closed(bank, slot, &self.banks);
+            self.scheduler.row_closed(bank, slot);
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
-        if command == Command::Activate {
-            self.scheduler.look_for_row(&self.banks);
-        }
+        self.scheduler.look_for_row(now + 1, &self.banks);
     }
 
-    /// Reads or writes a burst.
-    #[inline]
-    fn send_column(&mut self, column: Action, now: Cycle, core: Cycle, owner: &mut impl Listener) {
-        let Action { command, bank, slot } = column;
+    /// Reads or writes a burst for the request in `slot`.
+    #[inline(always)]
+    fn send_column(&mut self, slot: Slot, now: Cycle, core: Cycle, owner: &mut impl Listener) {
         let entry = self.queue.entry_mut(slot);
         if entry.first_command == Cycle::NEVER {
             entry.first_command = core;
             self.stats.row_hits += 1;
         }
         entry.bursts -= 1;
-        let Entry { row, tag, first_command, bursts, write, .. } = *entry;
+        let Entry { row, tag, bursts, write, bank, .. } = *entry;
+        let (bank, direction) = (usize::from(bank), usize::from(write));
+        let command = column_command(write);
         owner.sent(Sent::Command { command, bank: bank as u32, row, tag: Some(tag) });
         self.banks.column(command, bank, now);
-        let data_end = now + self.data_delay[usize::from(write)];
-        self.data_end[usize::from(write)] = data_end;
-        *(if write { &mut self.stats.write_bursts } else { &mut self.stats.read_bursts }) += 1;
+        self.data_end[direction] = now + self.data_delay[direction];
+        self.bursts[direction] += 1;
         self.scheduler.column_sent(bank, slot, &mut self.queue, self.drain.turn());
         if bursts == 0 {
-            self.finish(bank, slot, write, now);
-            if !write {
-                let comes = data_end + self.latency_out;
-                owner.done(Completion { tag, comes, first_command });
-            }
+            self.finish(slot, now, owner);
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
-        self.scheduler.look_for_column(command, &self.banks);
+        self.scheduler.look_for_column(now + 1, command, &self.banks);
     }
 
     /// All of the request in `slot` was sent.
     #[inline]
-    fn finish(&mut self, bank: usize, slot: Slot, write: bool, now: Cycle) {
-        *(if write { &mut self.stats.writes } else { &mut self.stats.reads }) += 1;
-        self.scheduler.finished(bank, slot, &self.queue, &self.banks, self.drain.turn());
+    fn finish(&mut self, slot: Slot, now: Cycle, owner: &mut impl Listener) {
+        let Entry { write, tag, first_command, .. } = *self.queue.entry(slot);
+        self.served[usize::from(write)] += 1;
+        self.scheduler.finished(slot, now, &self.queue, &self.banks, self.drain.turn());
         if self.queue.len() == 1 {
             self.count_to(now + 1);
         }
         self.left_less_entered = self.left_less_entered.wrapping_add(now.0 + 1);
         self.queue.remove(slot);
         self.room += 1;
+        if !write {
+            let comes = self.data_end[0] + self.latency_out;
+            owner.done(Completion { tag, comes, first_command });
+        }
         if !self.drain.is_mixed() {
             if !write {
                 self.drain.stir(now, self.queue.reads());

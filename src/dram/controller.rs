@@ -46,6 +46,10 @@ pub struct Controller {
     pub(super) data_delay: [u64; 2],
     latency_in: u64,
     pub(super) latency_out: u64,
+    /// Bursts read, and written.
+    pub(super) bursts: [u64; 2],
+    /// Reads, and writes, of which all was sent.
+    pub(super) served: [u64; 2],
     pub(super) stats: DramStats,
 }
 
@@ -82,6 +86,8 @@ impl Controller {
                 .map(|delay| delay + burst_clocks),
             latency_in,
             latency_out,
+            bursts: [0; 2],
+            served: [0; 2],
             stats: DramStats::default(),
             banks,
             refresh,
@@ -130,22 +136,6 @@ impl Controller {
         self.passed_to = now + 1;
         if self.wake <= now {
             self.act(now, core, owner);
-        }
-    }
-
-    /// Ticks clock `now` and all before `to` in which anything can happen, or until a request has left; gives the last of
-    /// them. The clock is the stamp for a request's first command.
-    #[inline]
-    pub fn run(&mut self, mut now: Cycle, to: Cycle, owner: &mut impl Listener) -> Cycle {
-        let room = self.room;
-        loop {
-            self.tick(now, now, owner);
-            let next = self.wake.min(self.next_arrival());
-            if next >= to || self.room != room {
-                return now;
-            }
-            debug_assert!(next > now, "what is due by {now} has been done");
-            now = next;
         }
     }
 
@@ -198,6 +188,8 @@ impl Controller {
             refresh.catch_up(Cycle(self.passed_to.0 - 1), &mut banks, &mut stats, |_, _| ());
         }
         stats.clocks = passed;
+        [stats.reads, stats.writes] = self.served;
+        [stats.read_bursts, stats.write_bursts] = self.bursts;
         stats.queued = self.left_less_entered.wrapping_add(queued * passed);
         stats.busy_clocks += self.busy_before(self.passed_to);
         stats.data_clocks = (stats.read_bursts + stats.write_bursts) * self.burst_clocks;
@@ -229,6 +221,7 @@ impl Controller {
     }
 
     /// Takes in what arrived by `now` and has room.
+    #[inline(never)]
     fn admit(&mut self, now: Cycle, owner: &mut impl Listener) {
         if self.queue.is_empty() {
             self.count_to(now);

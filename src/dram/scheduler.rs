@@ -12,13 +12,11 @@
 //! own state changed; and as earliest clocks only ever move later, a clock before which nothing can go (`next_column`,
 //! `next_row`) stays true until a candidate changes.
 
-use std::hint::select_unpredictable;
-
 use crate::config::machine::{DramConfig, DramScheduler, RowPolicy};
 use crate::units::{Bits, Cycle};
 
 use super::bank::{Banks, CLOSED, MOST_BANKS};
-use super::candidate::{Action, Candidate, Candidates, First, NOBODY, Search, UNKNOWN};
+use super::candidate::{Action, Candidates, First};
 use super::drain::Turn;
 use super::queue::{NONE, Queue, Slot};
 use super::timing::Command;
@@ -42,8 +40,10 @@ pub struct Scheduler {
     pub(super) is_any_alone: bool,
     pub(super) next_column: Cycle,
     pub(super) next_row: Cycle,
-    /// What goes at `next_column` if no candidate changes before; for [`NONE`] where that is not known.
-    pub(super) column: Action,
+    /// What goes at `next_column` if no candidate changes before; [`NONE`] where that is not known.
+    pub(super) column: Slot,
+    /// The same at `next_row`, where no column command goes.
+    pub(super) row: Slot,
 }
 
 impl Scheduler {
@@ -66,7 +66,8 @@ impl Scheduler {
             is_any_alone: channel_cap == 0,
             next_column: Cycle::NEVER,
             next_row: Cycle::NEVER,
-            column: UNKNOWN,
+            column: NONE,
+            row: NONE,
         }
     }
 
@@ -77,132 +78,117 @@ impl Scheduler {
         self.next_column.min(self.next_row)
     }
 
-    /// The column command that goes at `now`, if it is known that one does.
+    /// The request whose column command goes at `now`, if it is known that one does; else [`NONE`].
     #[inline]
-    pub fn known_column(&self, now: Cycle) -> Option<Action> {
+    pub fn known_column(&self, now: Cycle) -> Slot {
         debug_assert!(!self.is_stale());
-        let is_known = self.next_column == now && self.column.slot != NONE;
-        is_known.then_some(self.column)
+        if self.next_column == now { self.column } else { NONE }
     }
 
     /// The command that goes at `now`; none when none is ready.
+    #[inline]
     pub fn pick(&mut self, now: Cycle, queue: &Queue, banks: &Banks) -> Option<Action> {
         if self.only != NONE {
             return self.pick_only(now, queue, banks);
         }
         if self.next_column <= now {
-            let action = self.pick_column(now, banks);
-            if action.is_some() {
-                return action;
+            self.look_for_column(now, Command::Read, banks);
+            if self.next_column <= now {
+                let entry = queue.entry(self.column);
+                let (command, bank) = (column_command(entry.write), usize::from(entry.bank));
+                return Some(Action { command, bank, slot: self.column });
             }
         }
-        if self.next_row <= now { self.pick_row(now, banks) } else { None }
-    }
-
-    #[inline]
-    fn pick_column(&mut self, now: Cycle, banks: &Banks) -> Option<Action> {
-        self.column = UNKNOWN;
-        let mut search = Search::new(now);
-        self.search(Command::Read, |candidates| candidates.hits[0], banks, &mut search);
-        self.search(Command::Write, |candidates| candidates.hits[1], banks, &mut search);
-        self.next_column = search.next;
-        search.action()
-    }
-
-    #[inline]
-    fn pick_row(&mut self, now: Cycle, banks: &Banks) -> Option<Action> {
-        let mut search = Search::new(now);
-        for command in [Command::Activate, Command::Precharge] {
-            self.search(command, |candidates| candidates.oldest, banks, &mut search);
+        if self.next_row > now {
+            return None;
         }
-        let mut action = search.action();
-        if self.closing != 0 {
-            // Also looked at when another command goes, so that no bank to close is forgotten.
-            action = action.or(self.pick_closing(now, banks, &mut search.next));
-        }
-        self.next_row = search.next;
-        action
-    }
-
-    /// Looks through the banks that wait to send `command` for a ready one with an older request.
-    #[inline]
-    fn search(
-        &self,
-        command: Command,
-        candidate: impl Fn(&Candidates) -> Candidate,
-        banks: &Banks,
-        search: &mut Search,
-    ) {
-        let mask = self.waiting[command as usize];
-        let bound = banks.channel_ready(command);
-        if mask == 0 || bound > search.now {
-            search.next = if mask == 0 { search.next } else { bound.min(search.next) };
-            return;
-        }
-        for bank in Bits(mask) {
-            let ready = banks.ready(command, bank);
-            if ready > search.now {
-                search.next = ready.min(search.next);
-                continue;
-            }
-            let this = candidate(&self.candidates[bank]);
-            if search.oldest != NOBODY {
-                // One of the two is left for the next clock.
-                search.next = search.now + 1;
-            }
-            if this < search.oldest {
-                (search.oldest, search.bank, search.command) = (this, bank, command);
+        if self.next_row < now || self.row == NONE {
+            self.look_for_row(now, banks);
+            if self.next_row > now {
+                return None;
             }
         }
+        let slot = match self.closing {
+            0 => self.row,
+            _ => match self.first_row(now, banks) {
+                First { ready, candidate } if ready <= now => candidate.slot(),
+                _ => return self.pick_closing(now, banks, &mut Cycle(0)),
+            },
+        };
+        let bank = usize::from(queue.entry(slot).bank);
+        Some(Action { command: row_command(banks, bank), bank, slot })
     }
 
-    /// Finds the row command that can go first after an activate, which keeps others waiting: a look at them here costs less
-    /// than a look at all of them in a clock in which none can go. Needs [`Scheduler::settle`].
+    /// Finds the row command that can go first, not before clock `from`. Needs [`Scheduler::settle`].
     #[inline]
-    pub fn look_for_row(&mut self, banks: &Banks) {
-        if self.only == NONE && self.closing == 0 {
-            let opens = self.first_ready(Command::Activate, banks);
-            self.next_row = opens.min(self.first_ready(Command::Precharge, banks));
-        }
-    }
-
-    /// The same after a column command: the oldest of those that are ready first.
-    #[inline]
-    pub fn look_for_column(&mut self, sent: Command, banks: &Banks) {
+    pub fn look_for_row(&mut self, from: Cycle, banks: &Banks) {
         if self.only != NONE {
             return;
         }
-        let other = column_command(sent == Command::Read);
-        let (mut command, mut first) = (sent, self.look(sent, banks));
-        // The other direction has to wait until the bus has turned around, mostly until after this.
-        if self.waiting[other as usize] != 0 && banks.channel_ready(other) <= first.ready {
-            let another = self.look(other, banks);
-            if another.key() < first.key() {
-                (command, first) = (other, another);
-            }
+        let First { ready, candidate } = self.first_row(from, banks);
+        (self.next_row, self.row) = (ready, candidate.slot());
+        if self.closing != 0 {
+            let closes = Bits(self.closing).map(|bank| banks.ready(Command::Precharge, bank));
+            self.next_row = closes.fold(ready, Cycle::min).max(from);
+            self.row = NONE;
         }
-        self.next_column = first.ready;
-        self.column = Action { command, bank: first.bank, slot: first.candidate.slot() };
     }
 
-    /// Looks through the banks that wait to send `command` for the one that can first.
+    /// The first of the banks that wait to open or close a row for a request, not before clock `from`.
     #[inline]
-    fn look(&self, command: Command, banks: &Banks) -> First {
-        let direction = usize::from(command == Command::Write);
+    pub(super) fn first_row(&self, from: Cycle, banks: &Banks) -> First {
         let mut first = First::NONE;
-        for bank in Bits(self.waiting[command as usize]) {
-            let ready = banks.column_ready(command, bank);
-            let this = First { ready, candidate: self.candidates[bank].hits[direction], bank };
-            first = select_unpredictable(this.key() < first.key(), this, first);
+        for command in [Command::Activate, Command::Precharge] {
+            for bank in Bits(self.waiting[command as usize]) {
+                let ready = banks.ready(command, bank).max(from);
+                first = first.or(First { ready, candidate: self.of(bank).oldest });
+            }
         }
         first
     }
 
-    /// When the first of the banks can that wait to send `command`.
+    /// Finds the column command that can go first, not before clock `from`, probably `like` the last one. Needs
+    /// [`Scheduler::settle`].
     #[inline]
-    fn first_ready(&self, command: Command, banks: &Banks) -> Cycle {
-        let waiting = Bits(self.waiting[command as usize]);
-        waiting.map(|bank| banks.ready(command, bank)).fold(Cycle::NEVER, Cycle::min)
+    pub fn look_for_column(&mut self, from: Cycle, like: Command, banks: &Banks) {
+        if self.only == NONE {
+            let First { ready, candidate } = self.first_column(from, like, banks);
+            (self.next_column, self.column) = (ready, candidate.slot());
+        }
+    }
+
+    /// The first of the banks that have a request for their open row, as [`Scheduler::look_for_column`].
+    #[inline]
+    pub(super) fn first_column(&self, from: Cycle, like: Command, banks: &Banks) -> First {
+        let first = self.first_of(like, from, banks);
+        let other = column_command(like == Command::Read);
+        // The other direction has to wait until the bus has turned around, mostly until after this.
+        if self.waiting[other as usize] != 0 && banks.channel_ready(other) <= first.ready {
+            return first.or(self.first_of(other, from, banks));
+        }
+        first
+    }
+
+    /// The first of the banks that wait to send column command `command`.
+    #[inline]
+    fn first_of(&self, command: Command, from: Cycle, banks: &Banks) -> First {
+        let direction = usize::from(command == Command::Write);
+        let mut first = First::NONE;
+        for bank in Bits(self.waiting[command as usize]) {
+            let ready = banks.column_ready(command, bank).max(from);
+            first = first.or(First { ready, candidate: self.of(bank).hits[direction] });
+        }
+        first
+    }
+
+    #[inline]
+    pub(super) fn of(&self, bank: usize) -> &Candidates {
+        &self.candidates[bank % MOST_BANKS]
+    }
+
+    #[inline]
+    pub(super) fn of_mut(&mut self, bank: usize) -> &mut Candidates {
+        &mut self.candidates[bank % MOST_BANKS]
     }
 
     fn pick_closing(&self, now: Cycle, banks: &Banks, next: &mut Cycle) -> Option<Action> {
@@ -236,10 +222,10 @@ impl Scheduler {
     }
 
     /// Books that a column command was sent for the request in `slot`, before it leaves the queue.
-    #[inline]
+    #[inline(always)]
     pub fn column_sent(&mut self, bank: usize, slot: Slot, queue: &mut Queue, turn: Turn) {
         // None when the channel's oldest goes out of turn because a younger one waits for it.
-        let oldest = self.candidates[bank].oldest.slot();
+        let oldest = self.of(bank).oldest.slot();
         if oldest != NONE && oldest != slot {
             let entry = queue.entry_mut(oldest);
             entry.passed += 1;

@@ -5,8 +5,10 @@
 
 use crate::units::{Bits, Cycle};
 
-use super::bank::{Banks, CLOSED};
-use super::candidate::{Action, Candidate, Candidates, NOBODY, UNKNOWN};
+#[cfg(test)]
+use super::candidate::First;
+use super::bank::{Banks, CLOSED, MOST_BANKS};
+use super::candidate::{Candidate, Candidates, NOBODY};
 use super::drain::Turn;
 use super::queue::{Entry, NONE, Queue, Slot};
 use super::scheduler::{Scheduler, column_command, row_command};
@@ -53,7 +55,7 @@ impl Scheduler {
 
     #[inline(never)]
     fn settle_stale(&mut self, queue: &Queue, banks: &Banks, turn: Turn) {
-        self.column = UNKNOWN;
+        (self.column, self.row) = (NONE, NONE);
         for bank in Bits(std::mem::take(&mut self.stale)) {
             self.settle_bank(bank, queue, banks, turn);
         }
@@ -169,6 +171,15 @@ impl Scheduler {
                 assert!(self.only != NONE || next <= ready.max(now), "{command:?} at {now}");
             }
         }
+        if self.only == NONE && self.column != NONE && self.next_column >= now {
+            let First { ready, candidate } = self.first_column(now, Command::Read, banks);
+            assert_eq!((self.next_column, self.column), (ready, candidate.slot()), "at {now}");
+        }
+        if self.only == NONE && self.row != NONE && self.next_row >= now {
+            assert_eq!(self.closing, 0);
+            let First { ready, candidate } = self.first_row(now, banks);
+            assert_eq!((self.next_row, self.row), (ready, candidate.slot()), "at {now}");
+        }
     }
 
     /// The request in `slot` arrived at `now` as the youngest of its bank.
@@ -176,7 +187,7 @@ impl Scheduler {
     pub fn arrived(&mut self, slot: Slot, now: Cycle, queue: &Queue, banks: &Banks, turn: Turn) {
         let entry = queue.entry(slot);
         let (bank, direction) = (usize::from(entry.bank), usize::from(entry.write));
-        let Candidates { hits, oldest } = &mut self.candidates[bank];
+        let Candidates { hits, oldest } = &mut self.candidates[bank % MOST_BANKS];
         let is_first = *oldest == NOBODY;
         let hit = entry.row == banks.row(bank);
         let matters = is_first || entry.blockers > 0 || (hit && hits[direction] == NOBODY);
@@ -204,29 +215,35 @@ impl Scheduler {
         if !hit {
             let command = row_command(banks, bank);
             self.waiting[command as usize] |= 1 << bank;
-            self.next_row = banks.ready(command, bank).min(self.next_row);
+            // All others are older, so it goes next only where it is ready before them.
+            let ready = banks.ready(command, bank).max(now);
+            if ready < self.next_row {
+                (self.next_row, self.row) = (ready, slot);
+            }
             return;
         }
         hits[direction] = this;
         let command = column_command(entry.write);
-        self.waiting[Command::Precharge as usize] &= others;
+        if self.waiting[Command::Precharge as usize] >> bank & 1 == 1 {
+            self.waiting[Command::Precharge as usize] &= others;
+            self.row = NONE;
+        }
         self.waiting[command as usize] |= 1 << bank;
-        // All others are older, so it goes next only where it is ready before them.
-        let ready = banks.ready(command, bank).max(now);
+        let ready = banks.column_ready(command, bank).max(now);
         if ready < self.next_column {
-            self.next_column = ready;
-            self.column = Action { command, bank, slot };
+            (self.next_column, self.column) = (ready, slot);
         }
     }
 
-    /// The request in `slot` leaves the queue, as all of it was sent.
+    /// The request in `slot` leaves the queue, as the last of it was sent at `now`.
     #[inline]
-    pub fn finished(&mut self, bank: usize, slot: Slot, queue: &Queue, banks: &Banks, turn: Turn) {
+    pub fn finished(&mut self, slot: Slot, now: Cycle, queue: &Queue, banks: &Banks, turn: Turn) {
         let entry = queue.entry(slot);
+        let bank = usize::from(entry.bank);
         if self.is_any_alone || entry.dependents > 0 || self.stale >> bank & 1 == 1 {
             return self.touch(bank);
         }
-        let Candidates { hits, mut oldest } = self.candidates[bank];
+        let Candidates { hits, mut oldest } = *self.of(bank);
         if oldest.slot() == slot {
             if entry.passed >= self.bank_cap {
                 return self.touch(bank);
@@ -257,27 +274,31 @@ impl Scheduler {
             if other == NOBODY {
                 if oldest != NOBODY {
                     self.waiting[Command::Precharge as usize] |= 1 << bank;
-                    self.next_row = banks.ready(Command::Precharge, bank).min(self.next_row);
+                    let ready = banks.ready(Command::Precharge, bank).max(now + 1);
+                    if ready <= self.next_row {
+                        // Of two that can go at once, one is older.
+                        self.row = if ready < self.next_row { oldest.slot() } else { NONE };
+                        self.next_row = ready;
+                    }
                 } else if self.close_unwanted {
                     return self.touch(bank);
                 }
             }
             self.waiting[column_command(entry.write) as usize] &= !(1 << bank);
         }
-        let candidates = &mut self.candidates[bank];
+        let candidates = self.of_mut(bank);
         candidates.hits[usize::from(entry.write)] = hit;
         candidates.oldest = oldest;
     }
 
     /// A row was closed: the same request goes on in that bank.
     #[inline]
-    pub fn row_closed(&mut self, bank: usize, slot: Slot, banks: &Banks) {
+    pub fn row_closed(&mut self, bank: usize, slot: Slot) {
         if slot == NONE || self.only != NONE {
             return self.touch(bank);
         }
         self.waiting[Command::Precharge as usize] &= !(1 << bank);
         self.waiting[Command::Activate as usize] |= 1 << bank;
-        self.next_row = banks.ready(Command::Activate, bank).min(self.next_row);
     }
 
     /// A row was opened: the same request goes on in that bank.
@@ -315,13 +336,11 @@ impl Scheduler {
     fn hit_found(&mut self, bank: usize, slot: Slot, entry: &Entry, banks: &Banks) {
         let command = column_command(entry.write);
         self.waiting[command as usize] |= 1 << bank;
-        self.candidates[bank].hits[usize::from(entry.write)] = Candidate::new(entry.age, slot);
+        self.of_mut(bank).hits[usize::from(entry.write)] = Candidate::new(entry.age, slot);
         let ready = banks.column_ready(command, bank);
-        if ready < self.next_column {
+        if ready <= self.next_column {
+            self.column = if ready < self.next_column { slot } else { NONE };
             self.next_column = ready;
-            self.column = Action { command, bank, slot };
-        } else if ready == self.next_column {
-            self.column = UNKNOWN;
         }
     }
 }

@@ -95,18 +95,16 @@ impl Channel {
         self.due_clock < before
     }
 
-    /// Command clock `tick` and those after it before `to`, until a request has left the queue; gives the last of them. Tells
-    /// `done` of the data of each read whose last command went.
+    /// Command clock `tick`; gives the data of a read whose last command went.
     #[inline]
-    pub fn run(&mut self, tick: Cycle, to: Cycle, mut done: impl FnMut(Data)) -> Cycle {
-        let dram = self.clocks.dram;
-        let last = self.controller.run(tick, to, &mut |read: Completion| {
-            let comes = dram.core_cycle_of(read.comes);
-            let started = dram.core_cycle_of(read.first_command);
-            done(Data { tag: Tag::unpack(read.tag), comes, started });
-        });
-        self.due_clock = self.controller.next_event(last + 1);
-        last
+    pub fn tick(&mut self, tick: Cycle) -> Option<Data> {
+        let mut done = None;
+        self.controller.tick(tick, tick, &mut |read: Completion| done = Some(read));
+        self.due_clock = self.controller.next_event(tick + 1);
+        let Completion { tag, comes, first_command } = done?;
+        let [comes, started] =
+            [comes, first_command].map(|clock| self.clocks.dram.core_cycle_of(clock));
+        Some(Data { tag: Tag::unpack(tag), comes, started })
     }
 
     /// Counts every command clock before `end`.

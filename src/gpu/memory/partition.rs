@@ -266,18 +266,14 @@ impl Partition {
     /// The channels before core cycle `end`, as far as no slice does anything: in a core cycle their clocks come first.
     #[inline]
     fn advance_dram(&mut self, end: Cycle) {
-        let (mut l2_core, mut to) = (self.l2_core, self.dram_to(end));
+        let mut to = self.dram_to(end);
         loop {
             let (number, tick) = self.next_channel();
             if tick >= to {
                 break;
             }
-            // What data of one channel make a slice do concerns the other one too.
-            let alone = self.channels.len() == 1;
-            self.run_dram(number, tick, if alone { to } else { tick + 1 });
-            if self.l2_core < l2_core {
-                // A slice can go on sooner.
-                (l2_core, to) = (self.l2_core, self.dram_to(end));
+            if self.tick_dram(number, tick) {
+                to = self.dram_to(end);
             }
         }
         self.find_dram_due();
@@ -326,7 +322,7 @@ impl Partition {
         let Clocks { l2, dram, .. } = self.clocks;
         for number in 0..self.channels.len() {
             for tick in dram.ticks_before(core).0..dram.ticks_before(core + 1).0 {
-                self.run_dram(number, Cycle(tick), Cycle(tick + 1));
+                self.tick_dram(number, Cycle(tick));
             }
         }
         for tick in l2.ticks_before(core).0..l2.ticks_before(core + 1).0 {
@@ -341,27 +337,23 @@ impl Partition {
         self.find_l2_due();
     }
 
-    /// Command clock `tick` of a channel, and those after it before `to` until a slice is concerned.
-    fn run_dram(&mut self, number: usize, tick: Cycle, to: Cycle) {
-        let channel = &mut self.channels[number];
-        // Where there is room already, a slice that waits is woken at once.
-        let is_awaited = self.wait_for_dram != 0 && channel.can_accept();
-        let to = if is_awaited { tick + 1 } else { to };
-        let mut first = Cycle::NEVER;
-        let tick = channel.run(tick, to, |Data { tag, comes, started }| {
+    /// Command clock `tick` of a channel. True when a slice goes on sooner for that.
+    #[inline]
+    fn tick_dram(&mut self, number: usize, tick: Cycle) -> bool {
+        let (channel, before) = (&mut self.channels[number], self.l2_due);
+        if let Some(Data { tag, comes, started }) = channel.tick(tick) {
             let l2_tick = self.clocks.l2.ticks_before(comes);
             let station = &mut self.stations[usize::from(tag.part)];
             let brought = Brought { slot: tag.slot, piece: tag.piece, started, comes };
             station.data.push(l2_tick, brought);
             station.due = l2_tick.min(station.due);
-            first = l2_tick.min(first);
-        });
-        let is_awaited = self.wait_for_dram != 0 && channel.can_accept();
-        self.hasten(first);
-        if is_awaited {
+            self.hasten(l2_tick);
+        }
+        if self.wait_for_dram != 0 && self.channels[number].can_accept() {
             let core = self.clocks.dram.core_cycle_of(tick);
             self.wake_waiting(number, 0, self.clocks.l2.ticks_before(core));
         }
+        self.l2_due < before
     }
 
     /// Gives all slices what has come from the DRAM by L2 cycle `tick`, before any of them deals with another.
