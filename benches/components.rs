@@ -132,7 +132,7 @@ fn dram(criterion: &mut Criterion) {
                         if controller.try_push(clock, request).is_ok() {
                             address = (address + step) & 0x0fff_ff80;
                         }
-                        controller.tick(clock, clock, &mut |read: Completion| {
+                        controller.tick(clock, &mut |read: Completion| {
                             std::hint::black_box(read);
                         });
                     }

@@ -14,34 +14,34 @@ use super::timing::Command;
 impl Controller {
     /// Passes clock `now`, in which a command may go.
     #[inline(never)]
-    pub(super) fn act(&mut self, now: Cycle, core: Cycle, owner: &mut impl Listener) {
-        if self.interrupt.min(self.bank_refresh.due()) <= now && self.intervene(now, owner) {
+    pub(super) fn act(&mut self, now: Cycle, owner: &mut impl Listener) {
+        if self.attend <= now && self.intervene(now, owner) {
             return;
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
         #[cfg(test)]
         self.scheduler.check(now, &self.queue, &self.banks, self.drain.turn());
         match self.scheduler.known_column(now) {
-            NONE => self.act_otherwise(now, core, owner),
-            slot => self.send_column(slot, now, core, owner),
+            NONE => self.act_otherwise(now, owner),
+            slot => self.send_column(slot, now, owner),
         }
         self.find_wake(now);
     }
 
     /// The same where no column command is known.
     #[inline(never)]
-    fn act_otherwise(&mut self, now: Cycle, core: Cycle, owner: &mut impl Listener) {
+    fn act_otherwise(&mut self, now: Cycle, owner: &mut impl Listener) {
         if let Some(action) = self.scheduler.pick(now, &self.queue, &self.banks) {
             match action.command {
-                Command::Activate | Command::Precharge => self.send_row(action, now, core, owner),
-                Command::Read | Command::Write => self.send_picked(action.slot, now, core, owner),
+                Command::Activate | Command::Precharge => self.send_row(action, now, owner),
+                Command::Read | Command::Write => self.send_picked(action.slot, now, owner),
             }
         }
     }
 
     #[inline(never)]
-    fn send_picked(&mut self, slot: Slot, now: Cycle, core: Cycle, owner: &mut impl Listener) {
-        self.send_column(slot, now, core, owner);
+    fn send_picked(&mut self, slot: Slot, now: Cycle, owner: &mut impl Listener) {
+        self.send_column(slot, now, owner);
     }
 
     #[inline]
@@ -82,14 +82,14 @@ impl Controller {
 
     /// Opens or closes a row.
     #[inline]
-    fn send_row(&mut self, action: Action, now: Cycle, core: Cycle, owner: &mut impl Listener) {
+    fn send_row(&mut self, action: Action, now: Cycle, owner: &mut impl Listener) {
         let Action { command, bank, slot } = action;
         let (mut row, mut tag) = (CLOSED, None);
         if slot != NONE {
             let entry = self.queue.entry_mut(slot);
             (row, tag) = (entry.row, Some(entry.tag));
             if entry.first_command == Cycle::NEVER {
-                entry.first_command = core;
+                entry.first_command = now;
                 match command {
                     Command::Activate => self.stats.row_misses += 1,
                     _ => self.stats.row_conflicts += 1,
@@ -112,10 +112,10 @@ impl Controller {
 
     /// Reads or writes a burst for the request in `slot`.
     #[inline(always)]
-    fn send_column(&mut self, slot: Slot, now: Cycle, core: Cycle, owner: &mut impl Listener) {
+    fn send_column(&mut self, slot: Slot, now: Cycle, owner: &mut impl Listener) {
         let entry = self.queue.entry_mut(slot);
         if entry.first_command == Cycle::NEVER {
-            entry.first_command = core;
+            entry.first_command = now;
             self.stats.row_hits += 1;
         }
         entry.bursts -= 1;
@@ -146,6 +146,7 @@ impl Controller {
         self.left_less_entered = self.left_less_entered.wrapping_add(now.0 + 1);
         self.queue.remove(slot);
         self.room += 1;
+        self.find_arrival();
         if !write {
             let comes = self.data_end[0] + self.latency_out;
             owner.done(Completion { tag, comes, first_command });

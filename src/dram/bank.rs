@@ -7,6 +7,8 @@
 //! interleave the groups. With the high bits, all lines of a GTX 480 stream stay for 16 KiB in one
 //! group and go at tCCD_L: two data clocks of every three, 67% of the peak.
 
+use std::hint::select_unpredictable;
+
 use crate::config::machine::{DramConfig, GroupBits};
 use crate::units::{Bits, Cycle};
 
@@ -90,6 +92,12 @@ pub struct Banks {
     /// The latest of the clocks before which a bank does not activate.
     all_activate: Cycle,
     count: usize,
+}
+
+/// The later of two clocks: in a search it cannot be foretold which one it is.
+#[inline]
+fn later(a: Cycle, b: Cycle) -> Cycle {
+    select_unpredictable(a > b, a, b)
 }
 
 /// Which of a read and a write.
@@ -189,6 +197,25 @@ impl Banks {
         let direction = direction(command);
         let of_group = self.groups[direction][self.group(bank)];
         self.bank(bank).column.max(of_group).max(self.columns[direction])
+    }
+
+    /// The first clock from `from` on in which `bank` may be read, or written, as far as it and its group know.
+    #[inline]
+    pub fn column_from(&self, from: Cycle, direction: usize, bank: usize) -> Cycle {
+        let of_group = self.groups[direction][self.group(bank)];
+        later(later(of_group, self.bank(bank).column), from)
+    }
+
+    /// The first clock from `from` on in which `bank` may be opened, as far as it knows.
+    #[inline]
+    pub fn activate_from(&self, from: Cycle, bank: usize) -> Cycle {
+        later(self.bank(bank).activate, from)
+    }
+
+    /// The first clock from `from` on in which `bank` may be closed.
+    #[inline]
+    pub fn precharge_from(&self, from: Cycle, bank: usize) -> Cycle {
+        later(self.bank(bank).precharge, from)
     }
 
     #[inline]

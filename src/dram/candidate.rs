@@ -25,8 +25,9 @@ impl Candidate {
     }
 }
 
-/// What a bank would do next.
+/// What a bank would do next. In a size that is a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(32))]
 pub(super) struct Candidates {
     /// Oldest read of the open row and oldest write to it.
     pub hits: [Candidate; 2],

@@ -29,6 +29,8 @@ pub struct Controller {
     pub(super) bank_refresh: BankRefresh,
     /// No command can go before this clock, unless a request arrives.
     pub(super) wake: Cycle,
+    /// When the next request enters the queue; never while it is full.
+    arrives: Cycle,
     /// The clock after the last data of all reads, and of all writes, sent so far.
     pub(super) data_end: [Cycle; 2],
     /// Clocks before this one were ticked or skipped.
@@ -39,6 +41,8 @@ pub struct Controller {
     pub(super) left_less_entered: u64,
     /// A refresh of all banks is due at this clock, or the turn may pass.
     pub(super) interrupt: Cycle,
+    /// The same, or a refresh of a single bank is due.
+    pub(super) attend: Cycle,
     burst_bytes: u64,
     block_bytes: u64,
     burst_clocks: u64,
@@ -66,7 +70,7 @@ impl Controller {
         let way_in = (latency_in / burst_clocks) as usize;
         let drain = Drain::new(config.writes);
         let queue = Queue::new(capacity, banks.count());
-        Controller {
+        let mut controller = Controller {
             mapping: Mapping::new(config),
             arriving: Ring::new(capacity + way_in),
             queue: if drain.is_mixed() { queue.in_one_order() } else { queue },
@@ -74,11 +78,13 @@ impl Controller {
             scheduler: Scheduler::new(config),
             drain,
             wake: Cycle::NEVER,
+            arrives: Cycle::NEVER,
             data_end: [Cycle(0); 2],
             passed_to: Cycle(0),
             since: Cycle(0),
             left_less_entered: 0,
-            interrupt: refresh.due(),
+            interrupt: Cycle(0),
+            attend: Cycle(0),
             burst_bytes: u64::from(config.burst_bytes()),
             block_bytes: config.block_bytes(),
             burst_clocks,
@@ -92,7 +98,9 @@ impl Controller {
             banks,
             refresh,
             bank_refresh: BankRefresh::new(config),
-        }
+        };
+        controller.find_interrupt();
+        controller
     }
 
     /// Whether a request would be accepted: whether the queue, or the way to it, has a place left. A
@@ -120,22 +128,22 @@ impl Controller {
         }
         self.room -= 1;
         self.arriving.push(now + self.latency_in, request);
+        self.find_arrival();
         Ok(())
     }
 
-    /// Passes command clock `now`: sends at most one command, and tells of it. `core` is the stamp for a request's first
-    /// command.
+    /// Passes command clock `now`: sends at most one command, and tells of it.
     ///
     /// Every clock is ticked or skipped, once and in order.
     #[inline]
-    pub fn tick(&mut self, now: Cycle, core: Cycle, owner: &mut impl Listener) {
+    pub fn tick(&mut self, now: Cycle, owner: &mut impl Listener) {
         debug_assert!(self.passed_to <= now);
-        if self.next_arrival() <= now {
+        if self.arrives <= now {
             self.admit(now, owner);
         }
         self.passed_to = now + 1;
         if self.wake <= now {
-            self.act(now, core, owner);
+            self.act(now, owner);
         }
     }
 
@@ -145,7 +153,7 @@ impl Controller {
     /// Refreshes are no such change where nothing else is to be done: an idle controller answers [`Cycle::NEVER`].
     #[inline]
     pub fn next_event(&self, now: Cycle) -> Cycle {
-        self.wake.min(self.next_arrival()).max(now)
+        self.wake.min(self.arrives).max(now)
     }
 
     /// The data of a read whose last command goes at `command` or later does not come before this clock.
@@ -217,7 +225,13 @@ impl Controller {
     /// When the next request enters the queue; never while it is full.
     #[inline]
     pub fn next_arrival(&self) -> Cycle {
-        if self.queue.is_full() { Cycle::NEVER } else { self.arriving.next_visible() }
+        self.arrives
+    }
+
+    #[inline]
+    pub(super) fn find_arrival(&mut self) {
+        let has_room = !self.queue.is_full();
+        self.arrives = if has_room { self.arriving.next_visible() } else { Cycle::NEVER };
     }
 
     /// Takes in what arrived by `now` and has room.
@@ -230,12 +244,13 @@ impl Controller {
             }
         }
         self.refresh_banks(now, owner);
-        while self.next_arrival() <= now {
+        while self.arrives <= now {
             let request = self.arriving.take();
             let (row, bank) = self.mapping.row_and_bank(request.address);
             let slot = self.queue.insert(request, row, bank, self.burst_bytes);
             self.left_less_entered = self.left_less_entered.wrapping_sub(now.0);
             self.scheduler.arrived(slot, now, &self.queue, &self.banks, self.drain.turn());
+            self.find_arrival();
         }
         if !self.drain.is_mixed() {
             self.drain.stir(now, self.queue.reads());
@@ -259,6 +274,7 @@ impl Controller {
     #[inline]
     pub(super) fn find_interrupt(&mut self) {
         self.interrupt = self.drain.next_event(self.queue.writes()).min(self.refresh.due());
+        self.attend = self.interrupt.min(self.bank_refresh.due());
     }
 
     /// Nothing is to be done before a request enters the queue, but to refresh, which is booked then.
@@ -296,5 +312,6 @@ impl Controller {
             }
             owner.sent(Sent::RefreshOne { bank: bank as u32, start });
         });
+        self.find_interrupt();
     }
 }

@@ -37,7 +37,7 @@ pub struct Entry {
     pub age: u64,
     /// The row that it wants.
     pub row: u64,
-    /// Core cycle of the first command that went for it; [`Cycle::NEVER`] before.
+    /// Clock of the first command that went for it; [`Cycle::NEVER`] before.
     pub first_command: Cycle,
     /// The caller's mark.
     pub tag: u32,
@@ -209,7 +209,7 @@ impl Queue {
 
     #[inline]
     fn list_of(&self, write: bool) -> usize {
-        if write { self.list_of_writes } else { 0 }
+        self.list_of_writes & usize::from(write)
     }
 
     /// Takes `request` in as the youngest and says where. There is room: the caller counted.
@@ -221,8 +221,8 @@ impl Queue {
         let [reads, writes] = of_bank.counts;
         let may_wait = writes > 0 || (request.write && reads > 0);
         of_bank.counts[direction] += 1;
-        let list = if request.write { self.list_of_writes } else { 0 };
-        let older = [of_bank.list.youngest, self.directions[list].youngest];
+        let of_direction = &mut self.directions[self.list_of_writes & direction];
+        let older = [of_bank.list.youngest, of_direction.youngest];
         self.entries[usize::from(slot)] = Entry {
             address: request.address,
             age: self.arrivals,
@@ -237,16 +237,19 @@ impl Queue {
             dependents: 0,
             bank: bank as u8,
             write: request.write,
-            links: older.map(|older| Link { older, younger: NONE }),
+            links: [
+                Link { older: older[BY_BANK], younger: NONE },
+                Link { older: older[BY_DIRECTION], younger: NONE },
+            ],
         };
-        if may_wait {
-            self.find_blockers(slot);
-        }
-        append(&mut self.entries, &mut self.banks[bank as usize].list, BY_BANK, slot);
-        append(&mut self.entries, &mut self.directions[list], BY_DIRECTION, slot);
+        append(&mut self.entries, &mut of_bank.list, BY_BANK, slot);
+        append(&mut self.entries, of_direction, BY_DIRECTION, slot);
         self.arrivals += 1;
         self.occupied |= 1 << bank;
         self.waiting[direction] += 1;
+        if may_wait {
+            self.find_blockers(slot);
+        }
         slot
     }
 

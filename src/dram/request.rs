@@ -24,7 +24,7 @@ pub struct Completion {
     pub tag: u32,
     /// The clock in which its last data reaches the owner.
     pub comes: Cycle,
-    /// Stamp of the first DRAM command that went for this request: the end of its queueing and
+    /// The clock of the first command that went for this request: the end of its queueing and
     /// the beginning of its service.
     pub first_command: Cycle,
 }

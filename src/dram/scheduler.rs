@@ -82,7 +82,10 @@ impl Scheduler {
     #[inline]
     pub fn known_column(&self, now: Cycle) -> Slot {
         debug_assert!(!self.is_stale());
-        if self.next_column == now { self.column } else { NONE }
+        if self.next_column != now {
+            return NONE;
+        }
+        self.column
     }
 
     /// The command that goes at `now`; none when none is ready.
@@ -138,11 +141,14 @@ impl Scheduler {
     #[inline]
     pub(super) fn first_row(&self, from: Cycle, banks: &Banks) -> First {
         let mut first = First::NONE;
-        for command in [Command::Activate, Command::Precharge] {
-            for bank in Bits(self.waiting[command as usize]) {
-                let ready = banks.ready(command, bank).max(from);
-                first = first.or(First { ready, candidate: self.of(bank).oldest });
-            }
+        let opens = banks.channel_ready(Command::Activate).max(from);
+        for bank in Bits(self.waiting[Command::Activate as usize]) {
+            let ready = banks.activate_from(opens, bank);
+            first = first.or(First { ready, candidate: self.of(bank).oldest });
+        }
+        for bank in Bits(self.waiting[Command::Precharge as usize]) {
+            let ready = banks.precharge_from(from, bank);
+            first = first.or(First { ready, candidate: self.of(bank).oldest });
         }
         first
     }
@@ -173,9 +179,10 @@ impl Scheduler {
     #[inline]
     fn first_of(&self, command: Command, from: Cycle, banks: &Banks) -> First {
         let direction = usize::from(command == Command::Write);
+        let from = banks.channel_ready(command).max(from);
         let mut first = First::NONE;
         for bank in Bits(self.waiting[command as usize]) {
-            let ready = banks.column_ready(command, bank).max(from);
+            let ready = banks.column_from(from, direction, bank);
             first = first.or(First { ready, candidate: self.of(bank).hits[direction] });
         }
         first
@@ -226,7 +233,7 @@ impl Scheduler {
     pub fn column_sent(&mut self, bank: usize, slot: Slot, queue: &mut Queue, turn: Turn) {
         // None when the channel's oldest goes out of turn because a younger one waits for it.
         let oldest = self.of(bank).oldest.slot();
-        if oldest != NONE && oldest != slot {
+        if oldest != slot && oldest != NONE {
             let entry = queue.entry_mut(oldest);
             entry.passed += 1;
             if entry.passed == self.bank_cap {

@@ -251,21 +251,26 @@ impl Scheduler {
             oldest = NOBODY;
         }
         // None of the older ones can be the next: they are not allowed to go, or want another row.
-        let mut hit = NOBODY;
         let mut next = entry.younger_of_bank();
-        while next != NONE && (hit == NOBODY || oldest == NOBODY) {
-            let this = queue.entry(next);
-            if turn.allows(this) {
-                let candidate = Candidate::new(this.age, next);
-                if oldest == NOBODY {
+        if oldest == NOBODY {
+            while next != NONE {
+                let this = queue.entry(next);
+                if turn.allows(this) {
                     if this.passed >= self.bank_cap {
                         return self.touch(bank);
                     }
-                    oldest = candidate;
+                    oldest = Candidate::new(this.age, next);
+                    break;
                 }
-                if hit == NOBODY && this.row == entry.row && this.write == entry.write {
-                    hit = candidate;
-                }
+                next = this.younger_of_bank();
+            }
+        }
+        let mut hit = NOBODY;
+        while next != NONE {
+            let this = queue.entry(next);
+            if this.row == entry.row && this.write == entry.write && turn.allows(this) {
+                hit = Candidate::new(this.age, next);
+                break;
             }
             next = this.younger_of_bank();
         }

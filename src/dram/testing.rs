@@ -75,10 +75,10 @@ impl Bench {
         Bench { controller, now: Cycle(0), done: Vec::new(), sent: Vec::new() }
     }
 
-    /// Ticks one clock. The core cycle is the clock.
+    /// Ticks one clock.
     pub fn tick(&mut self) {
         let Bench { controller, now, done, sent } = self;
-        controller.tick(*now, *now, &mut Notes { now: *now, done, sent });
+        controller.tick(*now, &mut Notes { now: *now, done, sent });
         self.now += 1;
     }
 

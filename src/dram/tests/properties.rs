@@ -113,7 +113,7 @@ fn run(
             traffic.next();
             due = now + traffic.peek().map_or(0, |(gap, _)| *gap);
         }
-        controller.tick(now, Cycle(now.0 * 3), &mut |read| done.push(read));
+        controller.tick(now, &mut |read| done.push(read));
         now += 1;
         if end == Cycle::NEVER && traffic.peek().is_none() && controller.is_idle() {
             end = now + 2000;

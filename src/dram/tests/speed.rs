@@ -20,7 +20,7 @@ fn measure(config: &DramConfig, every: u64, mut next: impl FnMut(u64) -> Request
             assert!(pushed.is_ok());
             number += 1;
         }
-        controller.tick(now, now, &mut |read: Completion| {
+        controller.tick(now, &mut |read: Completion| {
             std::hint::black_box(read);
         });
     }

@@ -1,7 +1,7 @@
 //! A DRAM channel with its clock, as the slices before it see it.
 
 use crate::config::Machine;
-use crate::dram::{self, Completion, Controller};
+use crate::dram::{self, Completion, Controller, Listener};
 use crate::gpu::clocks::Clocks;
 use crate::parts::DramRequest;
 use crate::units::Cycle;
@@ -32,6 +32,19 @@ pub struct Data {
     pub comes: Cycle,
     /// The core cycle in which the first command for it went out.
     pub started: Cycle,
+}
+
+/// The read that is done in a clock: there is one at most.
+struct Last(Completion);
+
+const NO_READ: Completion =
+    Completion { tag: 0, comes: Cycle::NEVER, first_command: Cycle::NEVER };
+
+impl Listener for Last {
+    #[inline]
+    fn done(&mut self, read: Completion) {
+        self.0 = read;
+    }
 }
 
 /// A DRAM controller, and when it is due.
@@ -96,14 +109,17 @@ impl Channel {
     }
 
     /// Command clock `tick`; gives the data of a read whose last command went.
-    #[inline]
+    #[inline(always)]
     pub fn tick(&mut self, tick: Cycle) -> Option<Data> {
-        let mut done = None;
-        self.controller.tick(tick, tick, &mut |read: Completion| done = Some(read));
+        let mut last = Last(NO_READ);
+        self.controller.tick(tick, &mut last);
         self.due_clock = self.controller.next_event(tick + 1);
-        let Completion { tag, comes, first_command } = done?;
-        let [comes, started] =
-            [comes, first_command].map(|clock| self.clocks.dram.core_cycle_of(clock));
+        let Completion { tag, comes, first_command } = last.0;
+        if comes == Cycle::NEVER {
+            return None;
+        }
+        let dram = &self.clocks.dram;
+        let (comes, started) = (dram.core_cycle_of(comes), dram.core_cycle_of(first_command));
         Some(Data { tag: Tag::unpack(tag), comes, started })
     }
 

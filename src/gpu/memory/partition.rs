@@ -264,7 +264,7 @@ impl Partition {
     }
 
     /// The channels before core cycle `end`, as far as no slice does anything: in a core cycle their clocks come first.
-    #[inline]
+    #[inline(never)]
     fn advance_dram(&mut self, end: Cycle) {
         let mut to = self.dram_to(end);
         loop {
@@ -338,7 +338,7 @@ impl Partition {
     }
 
     /// Command clock `tick` of a channel. True when a slice goes on sooner for that.
-    #[inline]
+    #[inline(always)]
     fn tick_dram(&mut self, number: usize, tick: Cycle) -> bool {
         let (channel, before) = (&mut self.channels[number], self.l2_due);
         if let Some(Data { tag, comes, started }) = channel.tick(tick) {
