@@ -12,9 +12,23 @@ use super::scheduler::column_command;
 use super::timing::Command;
 
 impl Controller {
-    /// Passes clock `now`, in which a command may go.
+    /// Passes clock `now`, in which a command may go, and those before `to` in which others go, until a request has left or
+    /// another one enters; gives the last of them.
     #[inline(never)]
-    pub(super) fn act(&mut self, now: Cycle, owner: &mut impl Listener) {
+    pub(super) fn act(&mut self, mut now: Cycle, to: Cycle, owner: &mut impl Listener) -> Cycle {
+        let (to, room) = (to.min(self.arrives), self.room);
+        loop {
+            self.act_once(now, owner);
+            if self.wake >= to || self.room != room {
+                return now;
+            }
+            now = self.wake;
+        }
+    }
+
+    /// Passes clock `now`, in which a command may go.
+    #[inline(always)]
+    fn act_once(&mut self, now: Cycle, owner: &mut impl Listener) {
         if self.attend <= now && self.intervene(now, owner) {
             return;
         }
@@ -131,7 +145,7 @@ impl Controller {
             self.finish(slot, now, owner);
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
-        self.scheduler.look_for_column(now + 1, command, &self.banks);
+        self.scheduler.look_for_column(now + 1, direction, &self.banks);
     }
 
     /// All of the request in `slot` was sent.

@@ -199,6 +199,12 @@ impl Banks {
         self.bank(bank).column.max(of_group).max(self.columns[direction])
     }
 
+    /// The first clock from `from` on in which any bank may be read, or written.
+    #[inline]
+    pub fn columns_from(&self, direction: usize, from: Cycle) -> Cycle {
+        self.columns[direction].max(from)
+    }
+
     /// The first clock from `from` on in which `bank` may be read, or written, as far as it and its group know.
     #[inline]
     pub fn column_from(&self, from: Cycle, direction: usize, bank: usize) -> Cycle {

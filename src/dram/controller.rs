@@ -30,7 +30,7 @@ pub struct Controller {
     /// No command can go before this clock, unless a request arrives.
     pub(super) wake: Cycle,
     /// When the next request enters the queue; never while it is full.
-    arrives: Cycle,
+    pub(super) arrives: Cycle,
     /// The clock after the last data of all reads, and of all writes, sent so far.
     pub(super) data_end: [Cycle; 2],
     /// Clocks before this one were ticked or skipped.
@@ -69,7 +69,7 @@ impl Controller {
         // The way in takes what the bus can serve while a request is on it.
         let way_in = (latency_in / burst_clocks) as usize;
         let drain = Drain::new(config.writes);
-        let queue = Queue::new(capacity, banks.count());
+        let queue = Queue::new(capacity);
         let mut controller = Controller {
             mapping: Mapping::new(config),
             arriving: Ring::new(capacity + way_in),
@@ -132,19 +132,27 @@ impl Controller {
         Ok(())
     }
 
-    /// Passes command clock `now`: sends at most one command, and tells of it.
+    /// Passes command clock `now`: sends at most one command, and tells of it. As [`Controller::run`].
+    #[inline]
+    pub fn tick(&mut self, now: Cycle, owner: &mut impl Listener) {
+        self.run(now, now + 1, owner);
+    }
+
+    /// Passes command clock `now`, and those before `to` in which anything can happen, until a request has left or another one
+    /// enters the queue; gives the last of them.
     ///
     /// Every clock is ticked or skipped, once and in order.
     #[inline]
-    pub fn tick(&mut self, now: Cycle, owner: &mut impl Listener) {
+    pub fn run(&mut self, mut now: Cycle, to: Cycle, owner: &mut impl Listener) -> Cycle {
         debug_assert!(self.passed_to <= now);
         if self.arrives <= now {
             self.admit(now, owner);
         }
-        self.passed_to = now + 1;
         if self.wake <= now {
-            self.act(now, owner);
+            now = self.act(now, to, owner);
         }
+        self.passed_to = now + 1;
+        now
     }
 
     /// The earliest clock, not before `now`, at which a tick can change anything, if no request is

@@ -2,6 +2,7 @@
 
 use crate::units::Cycle;
 
+use super::bank::MOST_BANKS;
 use super::request::Request;
 
 /// The number of a slot; [`NONE`] for no slot.
@@ -92,8 +93,10 @@ struct Bank {
 #[derive(Clone, Debug)]
 pub struct Queue {
     entries: Box<[Entry]>,
-    free: Vec<Slot>,
-    banks: Box<[Bank]>,
+    /// The first of the free slots, each of which has the next one as its younger one of the bank.
+    free: Slot,
+    len: usize,
+    banks: [Bank; MOST_BANKS],
     /// Banks with requests, a bit each.
     occupied: u64,
     /// Reads and writes, or all of them in the first list.
@@ -105,8 +108,8 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Room for `capacity` requests to `banks` banks.
-    pub fn new(capacity: usize, banks: usize) -> Queue {
+    /// Room for `capacity` requests.
+    pub fn new(capacity: usize) -> Queue {
         let entry = Entry {
             address: 0,
             age: 0,
@@ -124,10 +127,16 @@ impl Queue {
             links: [UNLINKED; 2],
         };
         assert!(capacity < usize::from(NONE), "slot numbers have 16 bits");
+        let mut entries = vec![entry; capacity];
+        for (slot, entry) in entries.iter_mut().enumerate() {
+            let next = if slot + 1 < capacity { slot as Slot + 1 } else { NONE };
+            entry.links[BY_BANK].younger = next;
+        }
         Queue {
-            entries: vec![entry; capacity].into(),
-            free: (0..capacity as Slot).rev().collect(),
-            banks: vec![EMPTY_BANK; banks].into(),
+            entries: entries.into(),
+            free: 0,
+            len: 0,
+            banks: [EMPTY_BANK; MOST_BANKS],
             occupied: 0,
             directions: [EMPTY; 2],
             list_of_writes: 1,
@@ -144,13 +153,13 @@ impl Queue {
     /// Requests waiting.
     #[inline]
     pub fn len(&self) -> usize {
-        self.entries.len() - self.free.len()
+        self.len
     }
 
     /// True when there is no room for another one.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.free.is_empty()
+        self.free == NONE
     }
 
     /// True when none waits.
@@ -174,7 +183,7 @@ impl Queue {
     /// Reads and writes waiting for `bank`.
     #[inline]
     pub fn of_bank(&self, bank: usize) -> [u16; 2] {
-        self.banks[bank].counts
+        self.banks[bank % MOST_BANKS].counts
     }
 
     /// Banks with requests, a bit each.
@@ -198,7 +207,7 @@ impl Queue {
     /// The oldest request for `bank`.
     #[inline]
     pub fn oldest_of_bank(&self, bank: usize) -> Slot {
-        self.banks[bank].list.oldest
+        self.banks[bank % MOST_BANKS].list.oldest
     }
 
     /// The oldest read or the oldest write.
@@ -215,15 +224,19 @@ impl Queue {
     /// Takes `request` in as the youngest and says where. There is room: the caller counted.
     #[inline]
     pub fn insert(&mut self, request: Request, row: u64, bank: u32, burst_bytes: u64) -> Slot {
-        let slot = self.free.pop().expect("the controller admits no more than its queue holds");
+        // The controller admits no more than its queue holds: else this is no slot.
+        let slot = self.free;
+        let entry = &mut self.entries[usize::from(slot)];
+        self.free = entry.links[BY_BANK].younger;
+        self.len += 1;
         let direction = usize::from(request.write);
-        let of_bank = &mut self.banks[bank as usize];
+        let of_bank = &mut self.banks[bank as usize % MOST_BANKS];
         let [reads, writes] = of_bank.counts;
         let may_wait = writes > 0 || (request.write && reads > 0);
         of_bank.counts[direction] += 1;
         let of_direction = &mut self.directions[self.list_of_writes & direction];
         let older = [of_bank.list.youngest, of_direction.youngest];
-        self.entries[usize::from(slot)] = Entry {
+        *entry = Entry {
             address: request.address,
             age: self.arrivals,
             row,
@@ -277,7 +290,7 @@ impl Queue {
             self.free_dependents(slot);
         }
         let direction = usize::from(write);
-        let of_bank = &mut self.banks[usize::from(bank)];
+        let of_bank = &mut self.banks[usize::from(bank) % MOST_BANKS];
         of_bank.counts[direction] -= 1;
         unlink(&mut self.entries, &mut of_bank.list, BY_BANK, links[BY_BANK]);
         if of_bank.list.oldest == NONE {
@@ -287,7 +300,9 @@ impl Queue {
         let of_direction = &mut self.directions[list];
         unlink(&mut self.entries, of_direction, BY_DIRECTION, links[BY_DIRECTION]);
         self.waiting[direction] -= 1;
-        self.free.push(slot);
+        self.entry_mut(slot).links[BY_BANK].younger = self.free;
+        self.free = slot;
+        self.len -= 1;
     }
 
     /// The younger requests for the same bytes wait no longer for the one in `slot`.
@@ -337,7 +352,7 @@ mod tests {
 
     #[test]
     fn requests_leave_a_bank_in_any_order_and_keep_their_age() {
-        let mut queue = Queue::new(3, 1);
+        let mut queue = Queue::new(3);
         for address in [0, 128, 256] {
             insert(&mut queue, address, false);
         }
@@ -352,7 +367,7 @@ mod tests {
 
     #[test]
     fn a_read_waits_for_an_older_write_to_the_same_bytes_only() {
-        let mut queue = Queue::new(4, 1);
+        let mut queue = Queue::new(4);
         insert(&mut queue, 0, true);
         insert(&mut queue, 64, false);
         insert(&mut queue, 128, false);
@@ -369,7 +384,7 @@ mod tests {
     #[test]
     fn reads_never_wait_for_reads_but_writes_for_writes() {
         for write in [false, true] {
-            let mut queue = Queue::new(2, 1);
+            let mut queue = Queue::new(2);
             insert(&mut queue, 0, write);
             insert(&mut queue, 0, write);
             let oldest = queue.oldest(write);

@@ -21,6 +21,9 @@ use super::drain::Turn;
 use super::queue::{NONE, Queue, Slot};
 use super::timing::Command;
 
+/// The number of the first column command: a read, which a write follows.
+const COLUMNS: usize = Command::Read as usize;
+
 /// Picks one command a clock.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
@@ -95,7 +98,7 @@ impl Scheduler {
             return self.pick_only(now, queue, banks);
         }
         if self.next_column <= now {
-            self.look_for_column(now, Command::Read, banks);
+            self.look_for_column(now, 0, banks);
             if self.next_column <= now {
                 let entry = queue.entry(self.column);
                 let (command, bank) = (column_command(entry.write), usize::from(entry.bank));
@@ -153,35 +156,39 @@ impl Scheduler {
         first
     }
 
-    /// Finds the column command that can go first, not before clock `from`, probably `like` the last one. Needs
+    /// Finds the column command that can go first, not before clock `from`, probably in `direction`. Needs
     /// [`Scheduler::settle`].
-    #[inline]
-    pub fn look_for_column(&mut self, from: Cycle, like: Command, banks: &Banks) {
+    #[inline(always)]
+    pub fn look_for_column(&mut self, from: Cycle, direction: usize, banks: &Banks) {
         if self.only == NONE {
-            let First { ready, candidate } = self.first_column(from, like, banks);
+            let First { ready, candidate } = self.first_column(from, direction, banks);
             (self.next_column, self.column) = (ready, candidate.slot());
         }
     }
 
     /// The first of the banks that have a request for their open row, as [`Scheduler::look_for_column`].
-    #[inline]
-    pub(super) fn first_column(&self, from: Cycle, like: Command, banks: &Banks) -> First {
-        let first = self.first_of(like, from, banks);
-        let other = column_command(like == Command::Read);
+    #[inline(always)]
+    pub(super) fn first_column(&self, from: Cycle, direction: usize, banks: &Banks) -> First {
+        let first = self.first_of(direction, banks.columns_from(direction, from), banks);
+        let other = 1 - direction;
         // The other direction has to wait until the bus has turned around, mostly until after this.
-        if self.waiting[other as usize] != 0 && banks.channel_ready(other) <= first.ready {
-            return first.or(self.first_of(other, from, banks));
+        let bound = banks.columns_from(other, from);
+        if self.waiting[COLUMNS + other] == 0 || bound > first.ready {
+            return first;
         }
-        first
+        first.or(self.first_of_other(other, bound, banks))
     }
 
-    /// The first of the banks that wait to send column command `command`.
-    #[inline]
-    fn first_of(&self, command: Command, from: Cycle, banks: &Banks) -> First {
-        let direction = usize::from(command == Command::Write);
-        let from = banks.channel_ready(command).max(from);
+    #[inline(never)]
+    fn first_of_other(&self, direction: usize, from: Cycle, banks: &Banks) -> First {
+        self.first_of(direction, from, banks)
+    }
+
+    /// The first of the banks that wait to be read, or written, where none is before clock `from`.
+    #[inline(always)]
+    fn first_of(&self, direction: usize, from: Cycle, banks: &Banks) -> First {
         let mut first = First::NONE;
-        for bank in Bits(self.waiting[command as usize]) {
+        for bank in Bits(self.waiting[COLUMNS + direction]) {
             let ready = banks.column_from(from, direction, bank);
             first = first.or(First { ready, candidate: self.of(bank).hits[direction] });
         }

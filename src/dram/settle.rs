@@ -172,7 +172,7 @@ impl Scheduler {
             }
         }
         if self.only == NONE && self.column != NONE && self.next_column >= now {
-            let First { ready, candidate } = self.first_column(now, Command::Read, banks);
+            let First { ready, candidate } = self.first_column(now, 0, banks);
             assert_eq!((self.next_column, self.column), (ready, candidate.slot()), "at {now}");
         }
         if self.only == NONE && self.row != NONE && self.next_row >= now {

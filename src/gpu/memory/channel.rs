@@ -15,10 +15,12 @@ pub struct Tag {
 }
 
 impl Tag {
+    #[inline]
     fn pack(self) -> u32 {
         u32::from(self.part) << 24 | u32::from(self.piece) << 16 | u32::from(self.slot)
     }
 
+    #[inline]
     fn unpack(tag: u32) -> Self {
         Tag { part: (tag >> 24) as u8, piece: (tag >> 16) as u8, slot: tag as u16 }
     }
@@ -108,19 +110,20 @@ impl Channel {
         self.due_clock < before
     }
 
-    /// Command clock `tick`; gives the data of a read whose last command went.
+    /// Command clock `tick` and those after it before `to`, until a request has left the queue or enters it, and gives the last
+    /// of them, and the data of a read whose last command went then.
     #[inline(always)]
-    pub fn tick(&mut self, tick: Cycle) -> Option<Data> {
+    pub fn run(&mut self, tick: Cycle, to: Cycle) -> (Cycle, Option<Data>) {
         let mut last = Last(NO_READ);
-        self.controller.tick(tick, &mut last);
+        let tick = self.controller.run(tick, to, &mut last);
         self.due_clock = self.controller.next_event(tick + 1);
         let Completion { tag, comes, first_command } = last.0;
         if comes == Cycle::NEVER {
-            return None;
+            return (tick, None);
         }
         let dram = &self.clocks.dram;
         let (comes, started) = (dram.core_cycle_of(comes), dram.core_cycle_of(first_command));
-        Some(Data { tag: Tag::unpack(tag), comes, started })
+        (tick, Some(Data { tag: Tag::unpack(tag), comes, started }))
     }
 
     /// Counts every command clock before `end`.

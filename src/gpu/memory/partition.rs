@@ -272,7 +272,9 @@ impl Partition {
             if tick >= to {
                 break;
             }
-            if self.tick_dram(number, tick) {
+            // What data of one channel make a slice do concerns the other one too.
+            let alone = self.channels.len() == 1;
+            if self.run_dram(number, tick, if alone { to } else { tick + 1 }) {
                 to = self.dram_to(end);
             }
         }
@@ -322,7 +324,7 @@ impl Partition {
         let Clocks { l2, dram, .. } = self.clocks;
         for number in 0..self.channels.len() {
             for tick in dram.ticks_before(core).0..dram.ticks_before(core + 1).0 {
-                self.tick_dram(number, Cycle(tick));
+                self.run_dram(number, Cycle(tick), Cycle(tick + 1));
             }
         }
         for tick in l2.ticks_before(core).0..l2.ticks_before(core + 1).0 {
@@ -337,11 +339,16 @@ impl Partition {
         self.find_l2_due();
     }
 
-    /// Command clock `tick` of a channel. True when a slice goes on sooner for that.
+    /// Command clock `tick` of a channel, and those after it before `to` until a slice is concerned. True when one goes on sooner
+    /// for that.
     #[inline(always)]
-    fn tick_dram(&mut self, number: usize, tick: Cycle) -> bool {
+    fn run_dram(&mut self, number: usize, tick: Cycle, to: Cycle) -> bool {
         let (channel, before) = (&mut self.channels[number], self.l2_due);
-        if let Some(Data { tag, comes, started }) = channel.tick(tick) {
+        // Where there is room already, a slice that waits is woken at once.
+        let is_awaited = self.wait_for_dram != 0 && channel.can_accept();
+        let (tick, data) = channel.run(tick, if is_awaited { tick + 1 } else { to });
+        let has_room = channel.can_accept();
+        if let Some(Data { tag, comes, started }) = data {
             let l2_tick = self.clocks.l2.ticks_before(comes);
             let station = &mut self.stations[usize::from(tag.part)];
             let brought = Brought { slot: tag.slot, piece: tag.piece, started, comes };
@@ -349,7 +356,7 @@ impl Partition {
             station.due = l2_tick.min(station.due);
             self.hasten(l2_tick);
         }
-        if self.wait_for_dram != 0 && self.channels[number].can_accept() {
+        if self.wait_for_dram != 0 && has_room {
             let core = self.clocks.dram.core_cycle_of(tick);
             self.wake_waiting(number, 0, self.clocks.l2.ticks_before(core));
         }
