@@ -59,7 +59,7 @@ impl Controller {
     }
 
     #[inline]
-    fn find_wake(&mut self, now: Cycle) {
+    pub(super) fn find_wake(&mut self, now: Cycle) {
         self.wake = match self.scheduler.is_idle(&self.queue) && self.refresh.due() > now {
             true => Cycle::NEVER,
             false => self.scheduler.next_event().min(self.interrupt).max(now + 1),

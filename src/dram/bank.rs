@@ -199,6 +199,29 @@ impl Banks {
         self.bank(bank).column.max(of_group).max(self.columns[direction])
     }
 
+    /// When `bank` is opened that is closed at `closes` if it is open, or is closed, if no other command goes.
+    #[inline]
+    pub fn opens_alone(&self, bank: usize, closes: Cycle, is_open: bool) -> Cycle {
+        let closed = if is_open { closes + self.precharged.max(1) } else { closes };
+        self.ready(Command::Activate, bank).max(closed)
+    }
+
+    /// When `bank` is read, or written, whose row is opened at `opens`, or is open then, if no other command goes; and how long
+    /// after that it is again.
+    #[inline]
+    pub fn column_alone(
+        &self,
+        direction: usize,
+        bank: usize,
+        opens: Cycle,
+        is_opened: bool,
+    ) -> (Cycle, u64) {
+        let opened = if is_opened { opens + self.activated[0].max(1) } else { opens };
+        let After { group, channel, .. } = self.after[direction];
+        let from = self.columns_from(direction, opened);
+        (self.column_from(from, direction, bank), group.max(channel[direction]).max(1))
+    }
+
     /// The first clock from `from` on in which any bank may be read, or written.
     #[inline]
     pub fn columns_from(&self, direction: usize, from: Cycle) -> Cycle {

@@ -16,9 +16,9 @@ use super::stats::DramStats;
 /// The controller of one channel.
 #[derive(Clone, Debug)]
 pub struct Controller {
-    mapping: Mapping,
+    pub(super) mapping: Mapping,
     /// Accepted requests on their way to the queue. They hold a place in it already.
-    arriving: Ring<Request>,
+    pub(super) arriving: Ring<Request>,
     pub(super) queue: Queue,
     /// Requests that it takes: places of the queue, and of the way to it, that are free.
     pub(super) room: usize,
@@ -146,6 +146,13 @@ impl Controller {
     pub fn run(&mut self, mut now: Cycle, to: Cycle, owner: &mut impl Listener) -> Cycle {
         debug_assert!(self.passed_to <= now);
         if self.arrives <= now {
+            if self.queue.is_empty() {
+                self.end_idleness(now, owner);
+                if let Some(last) = self.serve_alone(now, to, owner) {
+                    self.passed_to = last + 1;
+                    return last;
+                }
+            }
             self.admit(now, owner);
         }
         if self.wake <= now {
@@ -242,15 +249,29 @@ impl Controller {
         self.arrives = if has_room { self.arriving.next_visible() } else { Cycle::NEVER };
     }
 
+    /// Counts and books what was done before `now`, when a request enters the empty queue, and the refreshes of single banks
+    /// that were due by then.
+    #[inline]
+    fn end_idleness(&mut self, now: Cycle, owner: &mut impl Listener) {
+        self.count_to(now);
+        if self.refresh.due() < now && self.is_at_rest() {
+            self.end_rest(now, owner);
+        }
+        self.refresh_banks(now, owner);
+    }
+
+    /// Counts the clocks from `from` to `to` in which the queue held one request, that found it empty and left it so.
+    #[inline]
+    pub(super) fn occupied(&mut self, from: Cycle, to: Cycle) {
+        debug_assert_eq!(self.since, from);
+        self.left_less_entered = self.left_less_entered.wrapping_add(to - from);
+        self.stats.busy_clocks += to - from;
+        self.since = to;
+    }
+
     /// Takes in what arrived by `now` and has room.
     #[inline(never)]
     fn admit(&mut self, now: Cycle, owner: &mut impl Listener) {
-        if self.queue.is_empty() {
-            self.count_to(now);
-            if self.refresh.due() < now && self.is_at_rest() {
-                self.end_rest(now, owner);
-            }
-        }
         self.refresh_banks(now, owner);
         while self.arrives <= now {
             let request = self.arriving.take();

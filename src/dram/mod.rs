@@ -18,9 +18,10 @@
 //!   counters and completions are the same.
 //!
 //! The files in reading order: `request`, `mapping`, `timing`, `bank`, `queue`, `drain`,
-//! `candidate`, `scheduler`, `settle`, `refresh`, `controller`, `act`.
+//! `candidate`, `scheduler`, `settle`, `refresh`, `controller`, `act`, `alone`.
 
 mod act;
+mod alone;
 pub mod bank;
 mod candidate;
 mod controller;
