@@ -142,7 +142,7 @@ impl Controller {
     /// enters the queue; gives the last of them.
     ///
     /// Every clock is ticked or skipped, once and in order.
-    #[inline]
+    #[inline(always)]
     pub fn run(&mut self, mut now: Cycle, to: Cycle, owner: &mut impl Listener) -> Cycle {
         debug_assert!(self.passed_to <= now);
         if self.arrives <= now {

@@ -72,6 +72,7 @@ impl Refresh {
     }
 
     /// Sends the next command of a refresh that is due, if it is ready.
+    #[inline]
     pub fn step(&mut self, now: Cycle, banks: &mut Banks, stats: &mut DramStats) -> Step {
         debug_assert!(self.due <= now);
         if banks.open() != 0 {

@@ -176,7 +176,6 @@ impl Scheduler {
             assert_eq!((self.next_column, self.column), (ready, candidate.slot()), "at {now}");
         }
         if self.only == NONE && self.row != NONE && self.next_row >= now {
-            assert_eq!(self.closing, 0);
             let First { ready, candidate } = self.first_row(now, banks);
             assert_eq!((self.next_row, self.row), (ready, candidate.slot()), "at {now}");
         }
