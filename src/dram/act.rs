@@ -12,11 +12,11 @@ use super::scheduler::column_command;
 use super::timing::Command;
 
 impl Controller {
-    /// Passes clock `now`, in which a command may go, and those before `to` in which others go, until a request has left or
-    /// another one enters; gives the last of them.
+    /// Passes clock `now`, in which a command may go, and those before `to` in which others go, until a request has left; gives
+    /// the last of them. None enters the queue before `to`.
     #[inline(never)]
     pub(super) fn act(&mut self, mut now: Cycle, to: Cycle, owner: &mut impl Listener) -> Cycle {
-        let (to, room) = (to.min(self.arrives), self.room);
+        let room = self.room;
         loop {
             self.act_once(now, owner);
             if self.wake >= to || self.room != room {

@@ -34,8 +34,10 @@ impl Controller {
         let (row, bank) = self.mapping.row_and_bank(address);
         let (bank, open) = (bank as usize, self.banks.row(bank as usize));
         let is_conflict = open != row && open != CLOSED;
-        let closes = if is_conflict { self.banks.ready(Command::Precharge, bank).max(now) } else { now };
-        let opens = if open != row { self.banks.opens_alone(bank, closes, is_conflict) } else { now };
+        let closes =
+            if is_conflict { self.banks.ready(Command::Precharge, bank).max(now) } else { now };
+        let opens =
+            if open != row { self.banks.opens_alone(bank, closes, is_conflict) } else { now };
         let (begins, step) = self.banks.column_alone(direction, bank, opens, open != row);
         let last = begins + step * u64::from(bursts - 1);
         if last >= to || last >= self.attend {

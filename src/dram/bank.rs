@@ -123,8 +123,7 @@ impl Banks {
             GroupBits::Low => 0,
             GroupBits::High => (config.banks.get() / config.bank_groups.get()).trailing_zeros(),
         };
-        let bank =
-            Bank { row: CLOSED, column: Cycle(0), precharge: Cycle(0), activate: Cycle(0) };
+        let bank = Bank { row: CLOSED, column: Cycle(0), precharge: Cycle(0), activate: Cycle(0) };
         Banks {
             columns: [Cycle(0); 2],
             activate: Cycle(0),
@@ -294,7 +293,10 @@ impl Banks {
     /// Closes the open row of `bank`.
     #[inline]
     pub fn precharge(&mut self, bank: usize, now: Cycle) {
-        debug_assert!(self.ready(Command::Precharge, bank) <= now, "Precharge at {now} is too early");
+        debug_assert!(
+            self.ready(Command::Precharge, bank) <= now,
+            "Precharge at {now} is too early"
+        );
         self.open &= !(1 << bank);
         let clocks = self.precharged;
         let this = self.bank_mut(bank);

@@ -138,8 +138,8 @@ impl Controller {
         self.run(now, now + 1, owner);
     }
 
-    /// Passes command clock `now`, and those before `to` in which anything can happen, until a request has left or another one
-    /// enters the queue; gives the last of them.
+    /// Passes command clock `now`, and those before `to` in which anything can happen, until a request has left the queue or
+    /// another one enters it; gives the last of them.
     ///
     /// Every clock is ticked or skipped, once and in order.
     #[inline(always)]
@@ -155,8 +155,10 @@ impl Controller {
             }
             self.admit(now, owner);
         }
-        if self.wake <= now {
-            now = self.act(now, to, owner);
+        // What enters the queue now has been admitted.
+        let to = to.min(self.arrives);
+        if self.wake < to {
+            now = self.act(self.wake.max(now), to, owner);
         }
         self.passed_to = now + 1;
         now

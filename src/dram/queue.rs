@@ -269,11 +269,11 @@ impl Queue {
     /// Counts the older requests that the youngest of a bank, in `slot`, has to wait for.
     #[inline(never)]
     fn find_blockers(&mut self, slot: Slot) {
-        let entry = *self.entry(slot);
-        let (mut other, mut blockers) = (entry.links[BY_BANK].older, 0);
+        let &Entry { address, write, links, .. } = self.entry(slot);
+        let (end, mut other, mut blockers) = (self.entry(slot).end(), links[BY_BANK].older, 0);
         while other != NONE {
             let older = &mut self.entries[usize::from(other)];
-            if entry.conflicts(older) {
+            if older.address < end && address < older.end() && (write || older.write) {
                 blockers += 1;
                 older.dependents += 1;
             }

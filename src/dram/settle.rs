@@ -5,9 +5,9 @@
 
 use crate::units::{Bits, Cycle};
 
+use super::bank::{Banks, CLOSED, MOST_BANKS};
 #[cfg(test)]
 use super::candidate::First;
-use super::bank::{Banks, CLOSED, MOST_BANKS};
 use super::candidate::{Candidate, Candidates, NOBODY};
 use super::drain::Turn;
 use super::queue::{Entry, NONE, Queue, Slot};

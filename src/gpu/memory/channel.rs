@@ -39,8 +39,7 @@ pub struct Data {
 /// The read that is done in a clock: there is one at most.
 struct Last(Completion);
 
-const NO_READ: Completion =
-    Completion { tag: 0, comes: Cycle::NEVER, first_command: Cycle::NEVER };
+const NO_READ: Completion = Completion { tag: 0, comes: Cycle::NEVER, first_command: Cycle::NEVER };
 
 impl Listener for Last {
     #[inline]
@@ -110,8 +109,8 @@ impl Channel {
         self.due_clock < before
     }
 
-    /// Command clock `tick` and those after it before `to`, until a request has left the queue or enters it, and gives the last
-    /// of them, and the data of a read whose last command went then.
+    /// Command clock `tick` and those after it before `to`, until a request has left the queue or enters it, and gives the
+    /// last of them and the data of a read whose last command went then.
     #[inline(always)]
     pub fn run(&mut self, tick: Cycle, to: Cycle) -> (Cycle, Option<Data>) {
         let mut last = Last(NO_READ);
