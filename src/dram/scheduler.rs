@@ -118,7 +118,7 @@ impl Scheduler {
             0 => self.row,
             _ => match self.first_row(now, banks) {
                 First { ready, candidate } if ready <= now => candidate.slot(),
-                _ => return self.pick_closing(now, banks, &mut Cycle(0)),
+                _ => return self.pick_closing(now, banks),
             },
         };
         let bank = usize::from(queue.entry(slot).bank);
@@ -134,8 +134,7 @@ impl Scheduler {
         let First { ready, candidate } = self.first_row(from, banks);
         (self.next_row, self.row) = (ready, candidate.slot());
         if self.closing != 0 {
-            let closes = Bits(self.closing).map(|bank| banks.ready(Command::Precharge, bank));
-            self.next_row = closes.fold(ready, Cycle::min).max(from);
+            self.next_row = self.first_closing(banks).min(ready).max(from);
             self.row = NONE;
         }
     }
@@ -205,16 +204,17 @@ impl Scheduler {
         &mut self.candidates[bank % MOST_BANKS]
     }
 
-    fn pick_closing(&self, now: Cycle, banks: &Banks, next: &mut Cycle) -> Option<Action> {
-        for bank in Bits(self.closing) {
-            let ready = banks.ready(Command::Precharge, bank);
-            if ready <= now {
-                *next = now + 1;
-                return Some(Action { command: Command::Precharge, bank, slot: NONE });
-            }
-            *next = ready.min(*next);
-        }
-        None
+    /// A bank whose row nobody wants, and that can be closed at `now`.
+    fn pick_closing(&self, now: Cycle, banks: &Banks) -> Option<Action> {
+        let mut closing = Bits(self.closing);
+        let bank = closing.find(|&bank| banks.ready(Command::Precharge, bank) <= now)?;
+        Some(Action { command: Command::Precharge, bank, slot: NONE })
+    }
+
+    /// When the first of the banks can be closed whose rows nobody wants.
+    fn first_closing(&self, banks: &Banks) -> Cycle {
+        let closes = Bits(self.closing).map(|bank| banks.ready(Command::Precharge, bank));
+        closes.fold(Cycle::NEVER, Cycle::min)
     }
 
     fn pick_only(&mut self, now: Cycle, queue: &Queue, banks: &Banks) -> Option<Action> {
@@ -224,13 +224,16 @@ impl Scheduler {
             () if banks.row(bank) != entry.row => row_command(banks, bank),
             () => column_command(entry.write),
         };
-        let mut next = banks.ready(command, bank);
-        let action = if next <= now {
+        let ready = banks.ready(command, bank);
+        let action = if ready <= now {
             Some(Action { command, bank, slot: self.only })
         } else {
-            self.pick_closing(now, banks, &mut next)
+            self.pick_closing(now, banks)
         };
-        self.next_column = if action.is_some() { now + 1 } else { next };
+        self.next_column = match action {
+            Some(_) => now + 1,
+            None => ready.min(self.first_closing(banks)),
+        };
         self.next_row = Cycle::NEVER;
         action
     }

@@ -3,7 +3,7 @@
 use crate::config::machine::{DramConfig, DramScheduler, Refreshes, RowPolicy, WriteDrain};
 use crate::dram::testing::{Bench, bare, bounded, gtx480, line};
 use crate::dram::timing::Command::{self, Activate, Precharge, Read, Write};
-use crate::dram::{Completion, DramStats, Request, Sent};
+use crate::dram::{Completion, Controller, DramStats, Request, Sent};
 use crate::units::Cycle;
 
 /// Address of `column` (in lines) of `row` of bank 0 in the GTX 480 mapping, for the first two lines.
@@ -316,4 +316,29 @@ fn an_idle_channel_books_the_refreshes_of_single_banks_later() {
         panic!("no command went")
     };
     assert_eq!(first.0, end - 1 + 61);
+}
+
+#[test]
+fn a_request_that_is_alone_is_served_at_once_as_if_clock_by_clock() {
+    // To a closed bank, to the open row, to another one, and after a refresh.
+    let requests = [
+        line(at(0, 0), false, 0),
+        line(at(0, 1), false, 1),
+        line(at(1, 0), false, 2),
+        line(at(1, 1), true, 3),
+    ];
+    let (mut bench, mut controller) = (Bench::new(&gtx480()), Controller::new(&gtx480()));
+    let mut done = Vec::new();
+    for (clock, request) in (1..).map(|number| Cycle(1000 * number)).zip(requests) {
+        bench.run_to(clock.0);
+        bench.push(request);
+        controller.try_push(clock, request).expect("there is room");
+        let arrives = controller.next_event(clock);
+        let last = controller.run(arrives, clock + 1000, &mut |read| done.push(read));
+        assert!(arrives < last && controller.is_idle());
+    }
+    bench.run_to(5000);
+    controller.skip(Cycle(5000));
+    assert_eq!(done, bench.done);
+    assert_eq!(controller.stats(), bench.controller.stats());
 }

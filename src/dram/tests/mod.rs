@@ -1,6 +1,7 @@
 //! Tests of the whole controller.
 
 mod bandwidth;
+mod banks;
 mod clocks;
 mod oracle;
 mod properties;
