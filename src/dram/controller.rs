@@ -110,6 +110,17 @@ impl Controller {
         self.room > 0
     }
 
+    /// Requests that it takes now.
+    #[inline]
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
+    /// From the clock in which a request is pushed until it can be scheduled [clocks].
+    pub fn latency_in(&self) -> u64 {
+        self.latency_in
+    }
+
     /// Takes `request` in at command clock `now`, or gives it back when the queue is full.
     ///
     /// It can be scheduled from `now` + half the interface latency. It must not cross a border of

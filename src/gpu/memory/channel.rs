@@ -4,6 +4,7 @@ use crate::config::Machine;
 use crate::dram::{self, Completion, Controller, Listener};
 use crate::gpu::clocks::Clocks;
 use crate::parts::DramRequest;
+use crate::ring::Ring;
 use crate::units::Cycle;
 
 /// Whose a DRAM request is: the slice among those of the partition, and the slice's name for it.
@@ -49,6 +50,9 @@ impl Listener for Last {
 }
 
 /// A DRAM controller, and when it is due.
+///
+/// It may be ahead of the slices: a request that they push enters its queue later, and what it does until then is known
+/// before. They see the places that it gives back when it does.
 pub struct Channel {
     clocks: Clocks,
     /// A burst's bytes are two to this power.
@@ -56,16 +60,27 @@ pub struct Channel {
     controller: Controller,
     /// The next command clock in which the controller does anything.
     due_clock: Cycle,
+    /// Clocks before this one are done.
+    passed: Cycle,
+    /// Requests that it takes, as far as the slices have come.
+    room: usize,
+    /// Places that are free later, from the clock after the one in which a request left.
+    leaves: Ring<()>,
 }
 
 impl Channel {
     /// A channel of `machine`, idle.
     pub fn new(machine: &Machine, clocks: Clocks) -> Self {
+        let controller = Controller::new(&machine.dram);
+        let room = controller.room();
         Channel {
             clocks,
             burst_bits: machine.dram.burst_bytes().trailing_zeros(),
-            controller: Controller::new(&machine.dram),
+            controller,
             due_clock: Cycle(0),
+            passed: Cycle(0),
+            room,
+            leaves: Ring::new(room),
         }
     }
 
@@ -85,10 +100,22 @@ impl Channel {
         self.clocks.dram.core_cycle_of(self.controller.next_data(self.due_clock))
     }
 
-    /// True when it takes another request.
+    /// True when it takes another request before command clock `now`.
     #[inline]
-    pub fn can_accept(&self) -> bool {
-        self.controller.can_accept()
+    pub fn can_accept(&mut self, now: Cycle) -> bool {
+        while self.leaves.pop(now).is_some() {
+            self.room += 1;
+        }
+        self.room > 0
+    }
+
+    /// Where it takes none: the first command clock in which a request leaves, as far as that is known.
+    #[inline]
+    pub fn next_leave(&self) -> Cycle {
+        match self.leaves.next_visible() {
+            Cycle::NEVER => Cycle::NEVER,
+            clock => Cycle(clock.0 - 1),
+        }
     }
 
     /// Takes the request of slice `part` before command clock `now`; the caller has asked [`Channel::can_accept`]. True when
@@ -102,31 +129,39 @@ impl Channel {
             write: request.write,
             tag: tag.pack(),
         };
+        debug_assert!(self.passed <= now + self.controller.latency_in());
+        self.room -= 1;
         self.controller.try_push(now, request).expect("it has room");
         let before = self.due_clock;
         // One that has come already waits at the end of its way until the next clock.
-        self.due_clock = before.min(self.controller.next_arrival().max(now));
+        self.due_clock = before.min(self.controller.next_arrival().max(now).max(self.passed));
         self.due_clock < before
     }
 
     /// Command clock `tick` and those after it before `to`, until a request has left the queue or enters it, and gives the
-    /// last of them and the data of a read whose last command went then.
+    /// data of a read whose last command went then.
     #[inline(always)]
-    pub fn run(&mut self, tick: Cycle, to: Cycle) -> (Cycle, Option<Data>) {
+    pub fn run(&mut self, tick: Cycle, to: Cycle) -> Option<Data> {
         let mut last = Last(NO_READ);
+        let room = self.controller.room();
         let tick = self.controller.run(tick, to, &mut last);
+        self.passed = tick + 1;
+        if self.controller.room() > room {
+            self.leaves.push(self.passed, ());
+        }
         self.due_clock = self.controller.next_event(tick + 1);
         let Completion { tag, comes, first_command } = last.0;
         if comes == Cycle::NEVER {
-            return (tick, None);
+            return None;
         }
         let dram = &self.clocks.dram;
         let (comes, started) = (dram.core_cycle_of(comes), dram.core_cycle_of(first_command));
-        (tick, Some(Data { tag: Tag::unpack(tag), comes, started }))
+        Some(Data { tag: Tag::unpack(tag), comes, started })
     }
 
     /// Counts every command clock before `end`.
     pub fn catch_up(&mut self, end: Cycle) {
+        debug_assert!(self.passed <= end, "it is too far ahead");
         self.controller.skip(end);
     }
 }

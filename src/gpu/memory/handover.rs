@@ -114,30 +114,31 @@ impl Partition {
     /// As [`Partition::ask_dram`], of a slice that has a request and does not wait.
     #[inline]
     pub(super) fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) {
-        if self.channels[self.channel_of(part)].can_accept() {
-            self.push_to_channel(part, now, core);
+        let clock = self.clocks.dram.ticks_before(core + 1);
+        if self.channels[self.channel_of(part)].can_accept(clock) {
+            self.push_to_channel(part, now, clock);
         } else {
             self.stations[part].asks = Cycle::NEVER;
             self.wait_for_dram |= 1 << part;
         }
     }
 
-    /// The same, where there is room.
+    /// The same, where there is room before command clock `clock`.
     #[inline(never)]
-    fn push_to_channel(&mut self, part: usize, now: Cycle, core: Cycle) {
+    fn push_to_channel(&mut self, part: usize, now: Cycle, clock: Cycle) {
         let number = self.channel_of(part);
         let (station, channel) = (&mut self.stations[part], &mut self.channels[number]);
         let request = station.slice.take_dram_request(now).expect("there is one");
-        let sooner = channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
+        let sooner = channel.push(clock, part, request);
         station.asks = Cycle::NEVER;
         if station.slice.has_dram_request() {
             // Nothing makes room before the slice's next cycle but what wakes those that wait.
-            match self.every_cycle || channel.can_accept() {
+            match self.every_cycle || channel.can_accept(clock) {
                 true => station.asks = now + 1,
                 false => self.wait_for_dram |= 1 << part,
             }
         }
-        if self.wait_for_dram != 0 && channel.can_accept() {
+        if self.wait_for_dram != 0 && channel.can_accept(clock) {
             self.wake_waiting(number, part, now);
         }
         if sooner {
@@ -145,12 +146,38 @@ impl Partition {
         }
     }
 
+    /// Wakes the slices that wait for room in a channel's queue if there is some in L2 cycle `tick`, in core cycle `core`.
+    #[inline(never)]
+    pub(super) fn give_room(&mut self, tick: Cycle, core: Cycle) {
+        let clock = self.clocks.dram.ticks_before(core + 1);
+        for number in 0..self.channels.len() {
+            if self.channels[number].can_accept(clock) {
+                self.wake_waiting(number, 0, tick);
+            }
+        }
+    }
+
+    /// Notes when slices that wait for room in a channel's queue have some, as far as that is known.
+    #[inline(never)]
+    pub(super) fn await_room(&mut self) {
+        for number in 0..self.channels.len() {
+            if self.wait_for_dram & self.slices_of(number) != 0 {
+                let leave = self.channels[number].next_leave();
+                self.hasten(self.clocks.l2.ticks_before(self.clocks.dram.core_cycle_of(leave)));
+            }
+        }
+    }
+
+    /// The slices of a channel, a bit each: with several channels, each slice has its own.
+    #[inline]
+    fn slices_of(&self, number: usize) -> u64 {
+        if self.channels.len() > 1 { 1 << number } else { !0 }
+    }
+
     /// The first of the slices that wait for room in a channel's queue goes on in L2 cycle `tick`: it wakes the next one if
     /// it leaves any. Those before slice `next` have had their turn in that cycle.
     pub(super) fn wake_waiting(&mut self, number: usize, next: usize, tick: Cycle) {
-        // With several channels, each slice has its own.
-        let own = if self.channels.len() > 1 { 1 << number } else { !0 };
-        let waiting = self.wait_for_dram & own;
+        let waiting = self.wait_for_dram & self.slices_of(number);
         if waiting != 0 {
             let part = waiting.trailing_zeros() as usize;
             self.wait_for_dram &= !(1 << part);

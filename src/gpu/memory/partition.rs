@@ -47,7 +47,15 @@ pub struct Partition {
     pub(super) most_ticks: u64,
     /// Tick every component in every cycle, whether or not anything can happen.
     pub(super) every_cycle: bool,
+    /// The DRAM is ahead of the slices by so many clocks, at most.
+    most_ahead: u64,
+    /// Clocks of the DRAM for each reply that the slices send one after the other, at least, in parts of one by two to the power
+    /// of [`RATE_BITS`]; all together are this many clocks less, at most.
+    clocks_per_reply: u64,
+    slack: u64,
 }
+
+const RATE_BITS: u32 = 16;
 
 impl Partition {
     /// Partitions of a machine.
@@ -92,9 +100,27 @@ impl Partition {
             clock: Cycle(0),
             most_ticks,
             every_cycle,
+            most_ahead: 0,
+            clocks_per_reply: 0,
+            slack: 0,
         };
+        if tells_ahead && channels == 1 {
+            partition.let_ahead();
+        }
         (0..count).for_each(|part| partition.note_blocked(part));
         partition
+    }
+
+    /// The DRAM may be ahead of the slices.
+    fn let_ahead(&mut self) {
+        let long = 1 << RATE_BITS;
+        let replies = self.most_ticks * self.stations.len() as u64;
+        // Rounded down, both the clocks of a long time and those of a reply.
+        self.clocks_per_reply = self.clocks.dram.ticks_before(Cycle(long)).0 / replies;
+        // The cycle of the next event is counted as a whole, the replies may begin in the midst of it and the last of them ends
+        // none: three core cycles. And a clock for each border that no cycle begins with.
+        self.slack = 3 * self.clocks.dram.most_ticks() + 2;
+        self.most_ahead = self.channels[0].controller().latency_in();
     }
 
     /// The L2 slices.
@@ -263,10 +289,12 @@ impl Partition {
         }
     }
 
-    /// The channels before core cycle `end`, as far as no slice does anything: in a core cycle their clocks come first.
+    /// The channels before core cycle `end`, as far as no slice does anything: in a core cycle their clocks come first. They go
+    /// on as far as no slice matters to them.
     #[inline(never)]
     fn advance_dram(&mut self, end: Cycle) {
-        let mut to = self.dram_to(end);
+        let ahead = self.ahead();
+        let mut to = Cycle(self.dram_to(end).0.saturating_add(ahead));
         loop {
             let (number, tick) = self.next_channel();
             if tick >= to {
@@ -275,10 +303,19 @@ impl Partition {
             // What data of one channel make a slice do concerns the other one too.
             let alone = self.channels.len() == 1;
             if self.run_dram(number, tick, if alone { to } else { tick + 1 }) {
-                to = self.dram_to(end);
+                to = Cycle(self.dram_to(end).0.saturating_add(ahead));
             }
         }
         self.find_dram_due();
+    }
+
+    /// How far the DRAM may be ahead of the next L2 cycle in which a slice does anything, and of what is known [clocks]. What
+    /// slices push then enters its queue no sooner. And it must not be ahead of the end of the kernel, at which its clocks are
+    /// counted: not before all replies have left that are owed, of which no slice sends two in an L2 cycle.
+    #[inline]
+    fn ahead(&self) -> u64 {
+        let owing = self.unanswered as u64 * self.clocks_per_reply >> RATE_BITS;
+        owing.saturating_sub(self.slack).min(self.most_ahead)
     }
 
     /// The first command clock that is not before core cycle `end`, or comes after a slice does something.
@@ -295,6 +332,9 @@ impl Partition {
             let tick = self.l2_due;
             if self.is_paired {
                 self.bring_data(tick);
+            }
+            if self.wait_for_dram != 0 {
+                self.give_room(tick, core);
             }
             (self.l2_due, self.l2_core) = (Cycle::NEVER, Cycle::NEVER);
             let mut next = Cycle::NEVER;
@@ -313,6 +353,9 @@ impl Partition {
             }
             // What one does may have made another one due that was looked at before.
             self.hasten(next);
+            if self.wait_for_dram != 0 {
+                self.await_room();
+            }
         }
     }
 
@@ -328,6 +371,9 @@ impl Partition {
             if self.is_paired {
                 self.bring_data(Cycle(tick));
             }
+            if self.wait_for_dram != 0 {
+                self.give_room(Cycle(tick), core);
+            }
             for part in 0..self.stations.len() {
                 self.tick_slice(part, Cycle(tick), core);
             }
@@ -340,11 +386,9 @@ impl Partition {
     /// for that.
     #[inline(always)]
     fn run_dram(&mut self, number: usize, tick: Cycle, to: Cycle) -> bool {
-        let (channel, before) = (&mut self.channels[number], self.l2_due);
-        // Where there is room already, a slice that waits is woken at once.
-        let is_awaited = self.wait_for_dram != 0 && channel.can_accept();
-        let (tick, data) = channel.run(tick, if is_awaited { tick + 1 } else { to });
-        let has_room = channel.can_accept();
+        let before = self.l2_due;
+        let leaves = self.channels[number].next_leave();
+        let data = self.channels[number].run(tick, to);
         if let Some(Data { tag, comes, started }) = data {
             let l2_tick = self.clocks.l2.ticks_before(comes);
             let station = &mut self.stations[usize::from(tag.part)];
@@ -353,9 +397,9 @@ impl Partition {
             station.due = l2_tick.min(station.due);
             self.hasten(l2_tick);
         }
-        if self.wait_for_dram != 0 && has_room {
-            let core = self.clocks.dram.core_cycle_of(tick);
-            self.wake_waiting(number, 0, self.clocks.l2.ticks_before(core));
+        // Of the others that leave, who waits hears in turn.
+        if self.wait_for_dram != 0 && leaves == Cycle::NEVER {
+            self.await_room();
         }
         self.l2_due < before
     }
