@@ -12,14 +12,27 @@ use super::scheduler::column_command;
 use super::timing::Command;
 
 impl Controller {
-    /// Passes clock `now`, in which a command may go, and those before `to` in which others go, until a request has left; gives
-    /// the last of them. None enters the queue before `to`.
+    /// Passes clock `now`, in which a command may go, and those before `to` in which others go, until a request has left and
+    /// `owner` does not go on; gives the last of them. None enters the queue before `to`.
     #[inline(never)]
-    pub(super) fn act(&mut self, mut now: Cycle, to: Cycle, owner: &mut impl Listener) -> Cycle {
-        let room = self.room;
+    pub(super) fn act<O: Listener>(
+        &mut self,
+        mut now: Cycle,
+        mut to: Cycle,
+        owner: &mut O,
+    ) -> Cycle {
+        let mut room = self.room;
         loop {
             self.act_once(now, owner);
-            if self.wake >= to || self.room != room {
+            if self.room != room {
+                if !O::GOES_ON {
+                    return now;
+                }
+                // It made room for one that waits at the end of its way, or news that others go on with.
+                room = self.room;
+                to = to.min(self.arrives).min(owner.bound());
+            }
+            if self.wake >= to {
                 return now;
             }
             now = self.wake;
@@ -160,6 +173,7 @@ impl Controller {
         self.left_less_entered = self.left_less_entered.wrapping_add(now.0 + 1);
         self.queue.remove(slot);
         self.room += 1;
+        owner.left(now);
         self.find_arrival();
         if !write {
             let comes = self.data_end[0] + self.latency_out;

@@ -76,6 +76,7 @@ impl Controller {
         self.bursts[direction] += u64::from(bursts);
         self.served[direction] += 1;
         self.room += 1;
+        owner.left(last);
         self.occupied(now, last + 1);
         if !write {
             let comes = self.data_end[0] + self.latency_out;

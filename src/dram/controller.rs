@@ -154,7 +154,7 @@ impl Controller {
     ///
     /// Every clock is ticked or skipped, once and in order.
     #[inline(always)]
-    pub fn run(&mut self, mut now: Cycle, to: Cycle, owner: &mut impl Listener) -> Cycle {
+    pub fn run<O: Listener>(&mut self, mut now: Cycle, to: Cycle, owner: &mut O) -> Cycle {
         debug_assert!(self.passed_to <= now);
         if self.arrives <= now {
             if self.queue.is_empty() {
@@ -173,6 +173,24 @@ impl Controller {
         }
         self.passed_to = now + 1;
         now
+    }
+
+    /// Passes command clock `now`, and those in which anything can happen, as far as `owner` says; gives the next of them.
+    #[inline]
+    pub fn run_on<O: Listener>(&mut self, mut now: Cycle, owner: &mut O) -> Cycle {
+        loop {
+            let last = self.run(now, owner.bound(), owner);
+            now = self.next_event(last + 1);
+            if now >= owner.bound() {
+                return now;
+            }
+        }
+    }
+
+    /// Clocks before this one were ticked or skipped.
+    #[inline]
+    pub fn passed_to(&self) -> Cycle {
+        self.passed_to
     }
 
     /// The earliest clock, not before `now`, at which a tick can change anything, if no request is

@@ -31,6 +31,19 @@ pub struct Completion {
 
 /// Who hears of what a controller does. A closure hears of reads that are done.
 pub trait Listener {
+    /// Whether a controller goes on when a request has left its queue, as far as [`Listener::bound`] says then.
+    const GOES_ON: bool = false;
+
+    /// The clock before which a controller may go on.
+    #[inline]
+    fn bound(&self) -> Cycle {
+        Cycle::NEVER
+    }
+
+    /// A request left the queue in clock `at`, and its place is free.
+    #[inline]
+    fn left(&mut self, _at: Cycle) {}
+
     /// The last command of a read went.
     fn done(&mut self, read: Completion);
 

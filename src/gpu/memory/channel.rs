@@ -1,5 +1,6 @@
 //! A DRAM channel with its clock, as the slices before it see it.
 
+use super::station::{Brought, Station};
 use crate::config::Machine;
 use crate::dram::{self, Completion, Controller, Listener};
 use crate::gpu::clocks::Clocks;
@@ -27,25 +28,68 @@ impl Tag {
     }
 }
 
-/// The data of a read that is on its way from the DRAM.
-pub struct Data {
-    /// Whose it is.
-    pub tag: Tag,
-    /// The core cycle in which it comes.
-    pub comes: Cycle,
-    /// The core cycle in which the first command for it went out.
-    pub started: Cycle,
+/// What the slices of a channel hear of it, and how far it may go on for that.
+pub struct News<'a> {
+    pub clocks: &'a Clocks,
+    pub stations: &'a mut [Station],
+    /// The first L2 cycle in which a slice does anything.
+    pub due: Cycle,
+    /// A slice waits for room.
+    pub is_awaited: bool,
+    /// The command clock before which the channel may go on.
+    pub to: Cycle,
+    /// The channel may be ahead of a slice by so many clocks.
+    pub ahead: u64,
 }
 
-/// The read that is done in a clock: there is one at most.
-struct Last(Completion);
+impl News<'_> {
+    /// A slice does something in L2 cycle `tick`.
+    #[inline]
+    fn hasten(&mut self, tick: Cycle) {
+        if tick < self.due {
+            self.due = tick;
+            let core = self.clocks.l2.core_cycle_of(tick);
+            self.to = self.to.min(self.clocks.dram.ticks_before(core + 1) + self.ahead);
+        }
+    }
+}
 
-const NO_READ: Completion = Completion { tag: 0, comes: Cycle::NEVER, first_command: Cycle::NEVER };
+/// What a controller tells: of data that is on its way to the slices, and of places that it gives back.
+struct Ear<'a, 'b> {
+    news: &'a mut News<'b>,
+    leaves: &'a mut Ring<()>,
+}
 
-impl Listener for Last {
+impl Listener for Ear<'_, '_> {
+    const GOES_ON: bool = true;
+
+    #[inline]
+    fn bound(&self) -> Cycle {
+        self.news.to
+    }
+
+    #[inline]
+    fn left(&mut self, at: Cycle) {
+        let Clocks { l2, dram, .. } = self.news.clocks;
+        // In a core cycle the DRAM's clocks come first.
+        let tick = l2.ticks_before(dram.core_cycle_of(at));
+        self.leaves.push(tick, ());
+        if self.news.is_awaited {
+            self.news.hasten(tick);
+        }
+    }
+
     #[inline]
     fn done(&mut self, read: Completion) {
-        self.0 = read;
+        let Clocks { l2, dram, .. } = self.news.clocks;
+        let Tag { part, piece, slot } = Tag::unpack(read.tag);
+        let (comes, started) =
+            (dram.core_cycle_of(read.comes), dram.core_cycle_of(read.first_command));
+        let tick = l2.ticks_before(comes);
+        let station = &mut self.news.stations[usize::from(part)];
+        station.data.push(tick, Brought { slot, piece, started, comes });
+        station.due = tick.min(station.due);
+        self.news.hasten(tick);
     }
 }
 
@@ -60,11 +104,9 @@ pub struct Channel {
     controller: Controller,
     /// The next command clock in which the controller does anything.
     due_clock: Cycle,
-    /// Clocks before this one are done.
-    passed: Cycle,
     /// Requests that it takes, as far as the slices have come.
     room: usize,
-    /// Places that are free later, from the clock after the one in which a request left.
+    /// Places that are free from an L2 cycle on.
     leaves: Ring<()>,
 }
 
@@ -78,7 +120,6 @@ impl Channel {
             burst_bits: machine.dram.burst_bytes().trailing_zeros(),
             controller,
             due_clock: Cycle(0),
-            passed: Cycle(0),
             room,
             leaves: Ring::new(room),
         }
@@ -100,22 +141,20 @@ impl Channel {
         self.clocks.dram.core_cycle_of(self.controller.next_data(self.due_clock))
     }
 
-    /// True when it takes another request before command clock `now`.
+    /// True when it takes another request in L2 cycle `tick`.
     #[inline]
-    pub fn can_accept(&mut self, now: Cycle) -> bool {
-        while self.leaves.pop(now).is_some() {
+    pub fn can_accept(&mut self, tick: Cycle) -> bool {
+        while self.leaves.next_visible() <= tick {
+            self.leaves.take();
             self.room += 1;
         }
         self.room > 0
     }
 
-    /// Where it takes none: the first command clock in which a request leaves, as far as that is known.
+    /// Where it takes none: the L2 cycle in which it does, as far as that is known.
     #[inline]
-    pub fn next_leave(&self) -> Cycle {
-        match self.leaves.next_visible() {
-            Cycle::NEVER => Cycle::NEVER,
-            clock => Cycle(clock.0 - 1),
-        }
+    pub fn next_room(&self) -> Cycle {
+        self.leaves.next_visible()
     }
 
     /// Takes the request of slice `part` before command clock `now`; the caller has asked [`Channel::can_accept`]. True when
@@ -129,39 +168,26 @@ impl Channel {
             write: request.write,
             tag: tag.pack(),
         };
-        debug_assert!(self.passed <= now + self.controller.latency_in());
+        debug_assert!(self.controller.passed_to() <= now + self.controller.latency_in());
         self.room -= 1;
         self.controller.try_push(now, request).expect("it has room");
         let before = self.due_clock;
         // One that has come already waits at the end of its way until the next clock.
-        self.due_clock = before.min(self.controller.next_arrival().max(now).max(self.passed));
+        let from = self.controller.passed_to().max(now);
+        self.due_clock = before.min(self.controller.next_arrival().max(from));
         self.due_clock < before
     }
 
-    /// Command clock `tick` and those after it before `to`, until a request has left the queue or enters it, and gives the
-    /// data of a read whose last command went then.
+    /// Command clock `tick`, in which it is due, and those after it as far as `news` says.
     #[inline(always)]
-    pub fn run(&mut self, tick: Cycle, to: Cycle) -> Option<Data> {
-        let mut last = Last(NO_READ);
-        let room = self.controller.room();
-        let tick = self.controller.run(tick, to, &mut last);
-        self.passed = tick + 1;
-        if self.controller.room() > room {
-            self.leaves.push(self.passed, ());
-        }
-        self.due_clock = self.controller.next_event(tick + 1);
-        let Completion { tag, comes, first_command } = last.0;
-        if comes == Cycle::NEVER {
-            return None;
-        }
-        let dram = &self.clocks.dram;
-        let (comes, started) = (dram.core_cycle_of(comes), dram.core_cycle_of(first_command));
-        Some(Data { tag: Tag::unpack(tag), comes, started })
+    pub fn run(&mut self, tick: Cycle, news: &mut News) {
+        let mut ear = Ear { news, leaves: &mut self.leaves };
+        self.due_clock = self.controller.run_on(tick, &mut ear);
     }
 
     /// Counts every command clock before `end`.
     pub fn catch_up(&mut self, end: Cycle) {
-        debug_assert!(self.passed <= end, "it is too far ahead");
+        debug_assert!(self.controller.passed_to() <= end, "it is too far ahead");
         self.controller.skip(end);
     }
 }

@@ -114,31 +114,30 @@ impl Partition {
     /// As [`Partition::ask_dram`], of a slice that has a request and does not wait.
     #[inline]
     pub(super) fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) {
-        let clock = self.clocks.dram.ticks_before(core + 1);
-        if self.channels[self.channel_of(part)].can_accept(clock) {
-            self.push_to_channel(part, now, clock);
+        if self.channels[self.channel_of(part)].can_accept(now) {
+            self.push_to_channel(part, now, core);
         } else {
             self.stations[part].asks = Cycle::NEVER;
             self.wait_for_dram |= 1 << part;
         }
     }
 
-    /// The same, where there is room before command clock `clock`.
+    /// The same, where there is room.
     #[inline(never)]
-    fn push_to_channel(&mut self, part: usize, now: Cycle, clock: Cycle) {
+    fn push_to_channel(&mut self, part: usize, now: Cycle, core: Cycle) {
         let number = self.channel_of(part);
         let (station, channel) = (&mut self.stations[part], &mut self.channels[number]);
         let request = station.slice.take_dram_request(now).expect("there is one");
-        let sooner = channel.push(clock, part, request);
+        let sooner = channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
         station.asks = Cycle::NEVER;
         if station.slice.has_dram_request() {
             // Nothing makes room before the slice's next cycle but what wakes those that wait.
-            match self.every_cycle || channel.can_accept(clock) {
+            match self.every_cycle || channel.can_accept(now) {
                 true => station.asks = now + 1,
                 false => self.wait_for_dram |= 1 << part,
             }
         }
-        if self.wait_for_dram != 0 && channel.can_accept(clock) {
+        if self.wait_for_dram != 0 && channel.can_accept(now) {
             self.wake_waiting(number, part, now);
         }
         if sooner {
@@ -146,31 +145,31 @@ impl Partition {
         }
     }
 
-    /// Wakes the slices that wait for room in a channel's queue if there is some in L2 cycle `tick`, in core cycle `core`.
-    #[inline(never)]
-    pub(super) fn give_room(&mut self, tick: Cycle, core: Cycle) {
-        let clock = self.clocks.dram.ticks_before(core + 1);
+    /// Wakes slices that wait for room in a channel's queue, if there is some in L2 cycle `tick`.
+    #[inline]
+    pub(super) fn give_room(&mut self, tick: Cycle) {
         for number in 0..self.channels.len() {
-            if self.channels[number].can_accept(clock) {
+            if self.channels[number].next_room() <= tick {
                 self.wake_waiting(number, 0, tick);
             }
         }
     }
 
-    /// Notes when slices that wait for room in a channel's queue have some, as far as that is known.
-    #[inline(never)]
-    pub(super) fn await_room(&mut self) {
-        for number in 0..self.channels.len() {
-            if self.wait_for_dram & self.slices_of(number) != 0 {
-                let leave = self.channels[number].next_leave();
-                self.hasten(self.clocks.l2.ticks_before(self.clocks.dram.core_cycle_of(leave)));
+    /// The next L2 cycle in which a channel's queue has room for slices that wait for it, as far as that is known.
+    #[inline]
+    pub(super) fn next_room(&self) -> Cycle {
+        match &*self.channels {
+            [channel] => channel.next_room(),
+            channels => {
+                let awaited = Bits(self.wait_for_dram).map(|part| channels[part].next_room());
+                awaited.fold(Cycle::NEVER, Cycle::min)
             }
         }
     }
 
     /// The slices of a channel, a bit each: with several channels, each slice has its own.
     #[inline]
-    fn slices_of(&self, number: usize) -> u64 {
+    pub(super) fn slices_of(&self, number: usize) -> u64 {
         if self.channels.len() > 1 { 1 << number } else { !0 }
     }
 

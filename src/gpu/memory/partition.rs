@@ -1,8 +1,8 @@
 //! A partition: a DRAM channel with its L2 slices, or two of each where slices deal with one another. It advances on its
 //! own, as far as that goes.
 
-use super::channel::{Channel, Data};
-use super::station::{Brought, Station};
+use super::channel::{Channel, News};
+use super::station::Station;
 use crate::config::Machine;
 use crate::config::machine::L2Partitions;
 use crate::dram::Controller;
@@ -294,16 +294,17 @@ impl Partition {
     #[inline(never)]
     fn advance_dram(&mut self, end: Cycle) {
         let ahead = self.ahead();
-        let mut to = Cycle(self.dram_to(end).0.saturating_add(ahead));
         loop {
+            let to = Cycle(self.dram_to(end).0.saturating_add(ahead));
             let (number, tick) = self.next_channel();
             if tick >= to {
                 break;
             }
             // What data of one channel make a slice do concerns the other one too.
             let alone = self.channels.len() == 1;
-            if self.run_dram(number, tick, if alone { to } else { tick + 1 }) {
-                to = Cycle(self.dram_to(end).0.saturating_add(ahead));
+            self.run_dram(number, tick, if alone { to } else { tick + 1 }, ahead);
+            if alone {
+                break;
             }
         }
         self.find_dram_due();
@@ -334,7 +335,7 @@ impl Partition {
                 self.bring_data(tick);
             }
             if self.wait_for_dram != 0 {
-                self.give_room(tick, core);
+                self.give_room(tick);
             }
             (self.l2_due, self.l2_core) = (Cycle::NEVER, Cycle::NEVER);
             let mut next = Cycle::NEVER;
@@ -352,10 +353,10 @@ impl Partition {
                 next = next.min(look);
             }
             // What one does may have made another one due that was looked at before.
-            self.hasten(next);
             if self.wait_for_dram != 0 {
-                self.await_room();
+                next = next.min(self.next_room());
             }
+            self.hasten(next);
         }
     }
 
@@ -364,7 +365,7 @@ impl Partition {
         let Clocks { l2, dram, .. } = self.clocks;
         for number in 0..self.channels.len() {
             for tick in dram.ticks_before(core).0..dram.ticks_before(core + 1).0 {
-                self.run_dram(number, Cycle(tick), Cycle(tick + 1));
+                self.run_dram(number, Cycle(tick), Cycle(tick + 1), 0);
             }
         }
         for tick in l2.ticks_before(core).0..l2.ticks_before(core + 1).0 {
@@ -372,7 +373,7 @@ impl Partition {
                 self.bring_data(Cycle(tick));
             }
             if self.wait_for_dram != 0 {
-                self.give_room(Cycle(tick), core);
+                self.give_room(Cycle(tick));
             }
             for part in 0..self.stations.len() {
                 self.tick_slice(part, Cycle(tick), core);
@@ -382,26 +383,16 @@ impl Partition {
         self.find_l2_due();
     }
 
-    /// Command clock `tick` of a channel, and those after it before `to` until a slice is concerned. True when one goes on sooner
-    /// for that.
+    /// Command clock `tick` of a channel, and those after it before `to` until it would be more than `ahead` clocks ahead of a
+    /// slice.
     #[inline(always)]
-    fn run_dram(&mut self, number: usize, tick: Cycle, to: Cycle) -> bool {
-        let before = self.l2_due;
-        let leaves = self.channels[number].next_leave();
-        let data = self.channels[number].run(tick, to);
-        if let Some(Data { tag, comes, started }) = data {
-            let l2_tick = self.clocks.l2.ticks_before(comes);
-            let station = &mut self.stations[usize::from(tag.part)];
-            let brought = Brought { slot: tag.slot, piece: tag.piece, started, comes };
-            station.data.push(l2_tick, brought);
-            station.due = l2_tick.min(station.due);
-            self.hasten(l2_tick);
-        }
-        // Of the others that leave, who waits hears in turn.
-        if self.wait_for_dram != 0 && leaves == Cycle::NEVER {
-            self.await_room();
-        }
-        self.l2_due < before
+    fn run_dram(&mut self, number: usize, tick: Cycle, to: Cycle, ahead: u64) {
+        let is_awaited = self.wait_for_dram & self.slices_of(number) != 0;
+        let (clocks, stations, due) = (&self.clocks, &mut *self.stations, self.l2_due);
+        let mut news = News { clocks, stations, due, is_awaited, to, ahead };
+        self.channels[number].run(tick, &mut news);
+        let due = news.due;
+        self.hasten(due);
     }
 
     /// Counts every clock before core cycle `end`.
