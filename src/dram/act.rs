@@ -12,36 +12,9 @@ use super::scheduler::column_command;
 use super::timing::Command;
 
 impl Controller {
-    /// Passes clock `now`, in which a command may go, and those before `to` in which others go, until a request has left and
-    /// `owner` does not go on; gives the last of them. None enters the queue before `to`.
-    #[inline(never)]
-    pub(super) fn act<O: Listener>(
-        &mut self,
-        mut now: Cycle,
-        mut to: Cycle,
-        owner: &mut O,
-    ) -> Cycle {
-        let mut room = self.room;
-        loop {
-            self.act_once(now, owner);
-            if self.room != room {
-                if !O::GOES_ON {
-                    return now;
-                }
-                // It made room for one that waits at the end of its way, or news that others go on with.
-                room = self.room;
-                to = to.min(self.arrives).min(owner.bound());
-            }
-            if self.wake >= to {
-                return now;
-            }
-            now = self.wake;
-        }
-    }
-
     /// Passes clock `now`, in which a command may go.
     #[inline(always)]
-    fn act_once(&mut self, now: Cycle, owner: &mut impl Listener) {
+    pub(super) fn act(&mut self, now: Cycle, owner: &mut impl Listener) {
         if self.attend <= now && self.intervene(now, owner) {
             return;
         }
@@ -162,7 +135,7 @@ impl Controller {
     }
 
     /// All of the request in `slot` was sent.
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, slot: Slot, now: Cycle, owner: &mut impl Listener) {
         let Entry { write, tag, first_command, .. } = *self.queue.entry(slot);
         self.served[usize::from(write)] += 1;

@@ -9,9 +9,38 @@ use super::drain::Drain;
 use super::mapping::Mapping;
 use super::queue::Queue;
 use super::refresh::{BankRefresh, Refresh, Step};
-use super::request::{Listener, Request, Sent};
+use super::request::{Completion, Listener, Request, Sent};
 use super::scheduler::Scheduler;
 use super::stats::DramStats;
+
+/// A listener of a controller that goes on before clock `to` until a request has left.
+struct UntilOneLeaves<'a, O> {
+    owner: &'a mut O,
+    to: Cycle,
+}
+
+impl<O: Listener> Listener for UntilOneLeaves<'_, O> {
+    #[inline]
+    fn bound(&self) -> Cycle {
+        self.to
+    }
+
+    #[inline]
+    fn left(&mut self, at: Cycle) {
+        self.to = Cycle(0);
+        self.owner.left(at);
+    }
+
+    #[inline]
+    fn done(&mut self, read: Completion) {
+        self.owner.done(read);
+    }
+
+    #[inline]
+    fn sent(&mut self, sent: Sent) {
+        self.owner.sent(sent);
+    }
+}
 
 /// The controller of one channel.
 #[derive(Clone, Debug)]
@@ -149,42 +178,43 @@ impl Controller {
         self.run(now, now + 1, owner);
     }
 
-    /// Passes command clock `now`, and those before `to` in which anything can happen, until a request has left the queue or
-    /// another one enters it; gives the last of them.
+    /// Passes command clock `now`, and those before `to` in which anything can happen, until a request has left the queue; gives
+    /// the last of them.
     ///
     /// Every clock is ticked or skipped, once and in order.
-    #[inline(always)]
-    pub fn run<O: Listener>(&mut self, mut now: Cycle, to: Cycle, owner: &mut O) -> Cycle {
-        debug_assert!(self.passed_to <= now);
-        if self.arrives <= now {
-            if self.queue.is_empty() {
-                self.end_idleness(now, owner);
-                if let Some(last) = self.serve_alone(now, to, owner) {
-                    self.passed_to = last + 1;
-                    return last;
-                }
-            }
-            self.admit(now, owner);
-        }
-        // What enters the queue now has been admitted.
-        let to = to.min(self.arrives);
-        if self.wake < to {
-            now = self.act(self.wake.max(now), to, owner);
-        }
-        self.passed_to = now + 1;
-        now
+    #[inline]
+    pub fn run(&mut self, now: Cycle, to: Cycle, owner: &mut impl Listener) -> Cycle {
+        self.run_on(now, &mut UntilOneLeaves { owner, to });
+        Cycle(self.passed_to.0 - 1)
     }
 
     /// Passes command clock `now`, and those in which anything can happen, as far as `owner` says; gives the next of them.
-    #[inline]
-    pub fn run_on<O: Listener>(&mut self, mut now: Cycle, owner: &mut O) -> Cycle {
+    pub fn run_on(&mut self, mut now: Cycle, owner: &mut impl Listener) -> Cycle {
+        debug_assert!(self.passed_to <= now);
         loop {
-            let last = self.run(now, owner.bound(), owner);
-            now = self.next_event(last + 1);
+            if self.arrives <= now {
+                let alone = if self.queue.is_empty() { self.begin(now, owner) } else { None };
+                match alone {
+                    Some(last) => now = last,
+                    None => self.admit(now, owner),
+                }
+            }
+            if self.wake <= now {
+                self.act(now, owner);
+            }
+            self.passed_to = now + 1;
+            now = self.next_event(now + 1);
             if now >= owner.bound() {
                 return now;
             }
         }
+    }
+
+    /// A request enters the empty queue at `now`: serves it if that can be done at once, and gives the clock of its last command.
+    #[inline(never)]
+    fn begin(&mut self, now: Cycle, owner: &mut impl Listener) -> Option<Cycle> {
+        self.end_idleness(now, owner);
+        self.serve_alone(now, owner.bound(), owner)
     }
 
     /// Clocks before this one were ticked or skipped.
@@ -301,7 +331,7 @@ impl Controller {
     }
 
     /// Takes in what arrived by `now` and has room.
-    #[inline(never)]
+    #[inline(always)]
     fn admit(&mut self, now: Cycle, owner: &mut impl Listener) {
         self.refresh_banks(now, owner);
         while self.arrives <= now {

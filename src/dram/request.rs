@@ -31,10 +31,7 @@ pub struct Completion {
 
 /// Who hears of what a controller does. A closure hears of reads that are done.
 pub trait Listener {
-    /// Whether a controller goes on when a request has left its queue, as far as [`Listener::bound`] says then.
-    const GOES_ON: bool = false;
-
-    /// The clock before which a controller may go on.
+    /// The clock before which a controller may go on. What the owner hears may make it sooner.
     #[inline]
     fn bound(&self) -> Cycle {
         Cycle::NEVER

@@ -57,12 +57,11 @@ impl News<'_> {
 /// What a controller tells: of data that is on its way to the slices, and of places that it gives back.
 struct Ear<'a, 'b> {
     news: &'a mut News<'b>,
+    room: &'a mut usize,
     leaves: &'a mut Ring<()>,
 }
 
 impl Listener for Ear<'_, '_> {
-    const GOES_ON: bool = true;
-
     #[inline]
     fn bound(&self) -> Cycle {
         self.news.to
@@ -70,11 +69,17 @@ impl Listener for Ear<'_, '_> {
 
     #[inline]
     fn left(&mut self, at: Cycle) {
+        let News { is_awaited, to, ahead, .. } = *self.news;
+        // No slice does anything before it.
+        if at + ahead < to && !is_awaited {
+            *self.room += 1;
+            return;
+        }
         let Clocks { l2, dram, .. } = self.news.clocks;
         // In a core cycle the DRAM's clocks come first.
         let tick = l2.ticks_before(dram.core_cycle_of(at));
         self.leaves.push(tick, ());
-        if self.news.is_awaited {
+        if is_awaited {
             self.news.hasten(tick);
         }
     }
@@ -181,7 +186,7 @@ impl Channel {
     /// Command clock `tick`, in which it is due, and those after it as far as `news` says.
     #[inline(always)]
     pub fn run(&mut self, tick: Cycle, news: &mut News) {
-        let mut ear = Ear { news, leaves: &mut self.leaves };
+        let mut ear = Ear { news, room: &mut self.room, leaves: &mut self.leaves };
         self.due_clock = self.controller.run_on(tick, &mut ear);
     }
 
