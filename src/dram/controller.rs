@@ -211,7 +211,7 @@ impl Controller {
     }
 
     /// A request enters the empty queue at `now`: serves it if that can be done at once, and gives the clock of its last command.
-    #[inline(never)]
+    #[inline(always)]
     fn begin(&mut self, now: Cycle, owner: &mut impl Listener) -> Option<Cycle> {
         self.end_idleness(now, owner);
         self.serve_alone(now, owner.bound(), owner)

@@ -44,7 +44,7 @@ pub struct News<'a> {
 
 impl News<'_> {
     /// A slice does something in L2 cycle `tick`.
-    #[inline]
+    #[inline(always)]
     fn hasten(&mut self, tick: Cycle) {
         if tick < self.due {
             self.due = tick;
@@ -67,7 +67,7 @@ impl Listener for Ear<'_, '_> {
         self.news.to
     }
 
-    #[inline]
+    #[inline(always)]
     fn left(&mut self, at: Cycle) {
         let News { is_awaited, to, ahead, .. } = *self.news;
         // No slice does anything before it.
@@ -84,7 +84,7 @@ impl Listener for Ear<'_, '_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn done(&mut self, read: Completion) {
         let Clocks { l2, dram, .. } = self.news.clocks;
         let Tag { part, piece, slot } = Tag::unpack(read.tag);
