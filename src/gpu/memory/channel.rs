@@ -34,6 +34,8 @@ pub struct News<'a> {
     pub stations: &'a mut [Station],
     /// The first L2 cycle in which a slice does anything.
     pub due: Cycle,
+    /// The core cycle of that.
+    pub core: Cycle,
     /// A slice waits for room.
     pub is_awaited: bool,
     /// The command clock before which the channel may go on.
@@ -47,9 +49,8 @@ impl News<'_> {
     #[inline(always)]
     fn hasten(&mut self, tick: Cycle) {
         if tick < self.due {
-            self.due = tick;
-            let core = self.clocks.l2.core_cycle_of(tick);
-            self.to = self.to.min(self.clocks.dram.ticks_before(core + 1) + self.ahead);
+            (self.due, self.core) = (tick, self.clocks.l2.core_cycle_of(tick));
+            self.to = self.to.min(self.clocks.dram.ticks_before(self.core + 1) + self.ahead);
         }
     }
 }

@@ -388,11 +388,11 @@ impl Partition {
     #[inline(always)]
     fn run_dram(&mut self, number: usize, tick: Cycle, to: Cycle, ahead: u64) {
         let is_awaited = self.wait_for_dram & self.slices_of(number) != 0;
-        let (clocks, stations, due) = (&self.clocks, &mut *self.stations, self.l2_due);
-        let mut news = News { clocks, stations, due, is_awaited, to, ahead };
+        let (clocks, stations) = (&self.clocks, &mut *self.stations);
+        let (due, core) = (self.l2_due, self.l2_core);
+        let mut news = News { clocks, stations, due, core, is_awaited, to, ahead };
         self.channels[number].run(tick, &mut news);
-        let due = news.due;
-        self.hasten(due);
+        (self.l2_due, self.l2_core) = (news.due, news.core);
     }
 
     /// Counts every clock before core cycle `end`.
