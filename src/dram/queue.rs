@@ -283,7 +283,7 @@ impl Queue {
     }
 
     /// Takes the request in `slot` out and frees those that waited for it.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, slot: Slot) {
         let Entry { bank, write, dependents, links, .. } = *self.entry(slot);
         if dependents > 0 {

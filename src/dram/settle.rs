@@ -235,7 +235,7 @@ impl Scheduler {
     }
 
     /// The request in `slot` leaves the queue, as the last of it was sent at `now`.
-    #[inline]
+    #[inline(always)]
     pub fn finished(&mut self, slot: Slot, now: Cycle, queue: &Queue, banks: &Banks, turn: Turn) {
         let entry = queue.entry(slot);
         let bank = usize::from(entry.bank);

@@ -112,7 +112,7 @@ impl Partition {
     }
 
     /// As [`Partition::ask_dram`], of a slice that has a request and does not wait.
-    #[inline(always)]
+    #[inline]
     pub(super) fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) {
         if self.channels[self.channel_of(part)].can_accept(now) {
             self.push_to_channel(part, now, core);
