@@ -4,6 +4,8 @@
 //! once, but it goes round in no more of it than it needed so far: most queues hold far less than they could, and little
 //! storage stays in the processor's caches.
 
+use std::hint::select_unpredictable;
+
 use crate::units::Cycle;
 
 /// Places in use to begin with.
@@ -80,9 +82,7 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == self.room {
             self.grow();
         }
-        if self.len == 0 {
-            self.next = visible;
-        }
+        self.next = select_unpredictable(self.len == 0, visible, self.next);
         let slot = self.slot(self.len);
         self.len += 1;
         let place = &mut self.slots[slot];
@@ -141,13 +141,10 @@ impl<T: Copy + Default> Ring<T> {
         debug_assert!(self.len > 0, "an item was taken that is not there");
         let item = self.slots[self.head].item;
         self.len -= 1;
-        if self.len == 0 {
-            // It begins with its first place again, which is in the processor's caches more likely than the next one.
-            (self.head, self.next) = (0, Cycle::NEVER);
-        } else {
-            self.head = self.slot(1);
-            self.next = self.slots[self.head].visible;
-        }
+        let is_empty = self.len == 0;
+        // It begins with its first place again, which is in the processor's caches more likely than the next one.
+        self.head = select_unpredictable(is_empty, 0, self.slot(1));
+        self.next = select_unpredictable(is_empty, Cycle::NEVER, self.slots[self.head].visible);
         item
     }
 

@@ -114,8 +114,11 @@ impl Delays {
     }
 }
 
-/// Appends what `make` makes of a packet. Pushed as a whole, it would be copied once more, before there is known to be a place.
+/// Appends what `make` makes of a packet. Just pushed, it would be copied once more, before there is known to be a place.
 #[inline]
 pub fn push_copy<P: Copy, T>(packet: &P, list: &mut Vec<T>, make: impl Fn(P) -> T) {
-    list.extend(std::slice::from_ref(packet).iter().map(|packet| make(*packet)));
+    if list.len() == list.capacity() {
+        list.reserve(1);
+    }
+    list.push(make(*packet));
 }

@@ -50,7 +50,7 @@ impl Slice {
         }
     }
 
-    /// As [`Slice::fill`] of one with neither coalescer nor neighbour, after [`Slice::free_places`], where no other request
+    /// As [`Slice::fill`] of one with neither coalescer nor neighbour, after [`Slice::free_needed_places`], where no other request
     /// was released in this cycle. If a request is released for it that alone waits for its line, it is so at once: true.
     #[inline]
     pub fn fill_and_release(

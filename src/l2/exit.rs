@@ -74,6 +74,12 @@ impl Exit {
         self.held == self.places
     }
 
+    /// True when so many more may find no place, or take the last one, before what has left gives its places free.
+    #[inline]
+    pub(super) fn may_be_full_after(&self, count: usize) -> bool {
+        self.held + count >= self.places
+    }
+
     /// Whether so many more may find no place, or may find one, for all that is known.
     #[inline]
     pub(super) fn is_in_doubt(&self, count: usize) -> bool {

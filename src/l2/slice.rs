@@ -15,6 +15,9 @@ use crate::parts::{
 use crate::ring::Ring;
 use crate::units::Cycle;
 
+/// Replies that one tick of a plain slice makes, at most: a line has come, and another is there.
+const A_TICK: usize = 2;
+
 /// One L2 slice. Times are L2 cycles unless they are called `core`.
 #[derive(Clone, Debug)]
 pub struct Slice {
@@ -197,7 +200,7 @@ impl Slice {
         taken + u32::from(is_taken)
     }
 
-    /// The same, after [`Slice::free_places`], of one with neither coalescer nor neighbour, which may have released a request
+    /// The same, after [`Slice::free_needed_places`], of one with neither coalescer nor neighbour, which may have released a request
     /// in this cycle; true when a request left its queue.
     #[inline(always)]
     pub fn tick_plain(&mut self, now: Cycle, core: Cycle, has_released: bool) -> bool {
@@ -207,6 +210,14 @@ impl Slice {
         self.wants_port(now)
             && self.port.is_open(now, Side::Near, false)
             && self.look_up_oldest(now, core)
+    }
+
+    /// What has left gives its places free, where a tick may need them.
+    #[inline]
+    pub fn free_needed_places(&mut self, now: Cycle) {
+        if self.replies.may_be_full_after(A_TICK) {
+            self.free_places(now);
+        }
     }
 
     /// What has left gives its places free.
@@ -297,8 +308,6 @@ impl Slice {
     /// Whether a reply of one of the next `ticks` may find no place, or may find one, for all that is known.
     #[inline]
     pub fn is_in_doubt(&self, ticks: usize) -> bool {
-        /// Replies that one tick makes, at most: a line has come, and another is there.
-        const A_TICK: usize = 2;
         self.replies.is_in_doubt(ticks * A_TICK)
     }
 

@@ -1,6 +1,6 @@
 //! A DRAM channel with its clock, as the slices before it see it.
 
-use super::station::{Brought, Station};
+use super::station::{Brought, Look, Station};
 use crate::config::Machine;
 use crate::dram::{self, Completion, Controller, Listener};
 use crate::gpu::clocks::Clocks;
@@ -32,6 +32,8 @@ impl Tag {
 pub struct News<'a> {
     pub clocks: &'a Clocks,
     pub stations: &'a mut [Station],
+    /// When each of them is to be looked at.
+    pub looks: &'a mut [Look],
     /// The first L2 cycle in which a slice does anything.
     pub due: Cycle,
     /// The core cycle of that.
@@ -92,9 +94,9 @@ impl Listener for Ear<'_, '_> {
         let (comes, started) =
             (dram.core_cycle_of(read.comes), dram.core_cycle_of(read.first_command));
         let tick = l2.ticks_before(comes);
-        let station = &mut self.news.stations[usize::from(part)];
-        station.data.push(tick, Brought { slot, piece, started, comes });
-        station.due = tick.min(station.due);
+        let part = usize::from(part);
+        self.news.stations[part].data.push(tick, Brought { slot, piece, started, comes });
+        self.news.looks[part].wake(tick);
         self.news.hasten(tick);
     }
 }

@@ -1,6 +1,8 @@
 //! What the slices of a partition hand on: replies to the network, requests to the DRAM, and what those of two partitions
 //! have to do with one another.
 
+use std::hint::select_unpredictable;
+
 use super::partition::Partition;
 use super::replies::Left;
 use super::station::{Brought, Station};
@@ -101,48 +103,46 @@ impl Partition {
         }
     }
 
-    /// The oldest request of a slice goes to its channel, where that has room; notes when another one may.
+    /// The oldest request of a slice goes to its channel, where that has room; gives when another one may, as far as it does
+    /// not wait for room then.
     #[inline]
-    pub(super) fn ask_dram(&mut self, part: usize, now: Cycle, core: Cycle) {
+    pub(super) fn ask_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         // One that waits for room is told when there is some.
         let waits = self.wait_for_dram >> part & 1 == 1;
-        if !waits && self.stations[part].slice.has_dram_request() {
-            self.push_to_dram(part, now, core);
+        if !waits & self.stations[part].slice.has_dram_request() {
+            return self.push_to_dram(part, now, core);
         }
+        Cycle::NEVER
     }
 
     /// As [`Partition::ask_dram`], of a slice that has a request and does not wait.
     #[inline]
-    pub(super) fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) {
+    pub(super) fn push_to_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         if self.channels[self.channel_of(part)].can_accept(now) {
-            self.push_to_channel(part, now, core);
-        } else {
-            self.stations[part].asks = Cycle::NEVER;
-            self.wait_for_dram |= 1 << part;
+            return self.push_to_channel(part, now, core);
         }
+        self.wait_for_dram |= 1 << part;
+        Cycle::NEVER
     }
 
     /// The same, where there is room.
     #[inline(never)]
-    fn push_to_channel(&mut self, part: usize, now: Cycle, core: Cycle) {
+    fn push_to_channel(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let number = self.channel_of(part);
         let (station, channel) = (&mut self.stations[part], &mut self.channels[number]);
         let request = station.slice.take_dram_request(now).expect("there is one");
         let sooner = channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
-        station.asks = Cycle::NEVER;
-        if station.slice.has_dram_request() {
-            // Nothing makes room before the slice's next cycle but what wakes those that wait.
-            match self.every_cycle || channel.can_accept(now) {
-                true => station.asks = now + 1,
-                false => self.wait_for_dram |= 1 << part,
-            }
-        }
-        if self.wait_for_dram != 0 && channel.can_accept(now) {
+        let (has_more, has_room) = (station.slice.has_dram_request(), channel.can_accept(now));
+        // Nothing makes room before the slice's next cycle but what wakes those that wait.
+        let asks = has_more & (self.every_cycle | has_room);
+        self.wait_for_dram |= u64::from(has_more & !asks) << part;
+        if (self.wait_for_dram != 0) & has_room {
             self.wake_waiting(number, part, now);
         }
         if sooner {
             self.find_dram_due();
         }
+        select_unpredictable(asks, now + 1, Cycle::NEVER)
     }
 
     /// Wakes slices that wait for room in a channel's queue, if there is some in L2 cycle `tick`.
@@ -181,7 +181,9 @@ impl Partition {
             let part = waiting.trailing_zeros() as usize;
             self.wait_for_dram &= !(1 << part);
             let asks = tick + u64::from(part < next);
-            self.stations[part].asks = asks;
+            let next = &mut self.looks[part].next;
+            *next = asks.min(*next);
+            self.looking |= u64::from(asks == tick) << part;
             self.hasten(asks);
         }
     }

@@ -2,7 +2,7 @@
 //! own, as far as that goes.
 
 use super::channel::{Channel, News};
-use super::station::Station;
+use super::station::{Look, Station};
 use crate::config::Machine;
 use crate::config::machine::L2Partitions;
 use crate::dram::Controller;
@@ -21,6 +21,10 @@ pub struct Partition {
     /// The next core cycle in which one of them does anything.
     dram_core: Cycle,
     pub(super) stations: Box<[Station]>,
+    /// When each of them is to be looked at.
+    pub(super) looks: Box<[Look]>,
+    /// Those that are still to be looked at in the L2 cycle that is being done, a bit each.
+    pub(super) looking: u64,
     /// The first L2 cycle in which one of them is due, and the core cycle of that.
     l2_due: Cycle,
     l2_core: Cycle,
@@ -90,6 +94,8 @@ impl Partition {
             tells_ahead,
             reply_delay: if tells_ahead { slice.reply_delay() } else { 0 },
             stations,
+            looks: vec![Look::new(Cycle(0), Cycle::NEVER); count].into(),
+            looking: 0,
             l2_due: Cycle(0),
             l2_core: Cycle(0),
             blocked: 0,
@@ -194,8 +200,7 @@ impl Partition {
     /// Slice `part` does something in L2 cycle `tick`.
     #[inline]
     pub(super) fn wake(&mut self, part: usize, tick: Cycle) {
-        let due = &mut self.stations[part].due;
-        *due = tick.min(*due);
+        self.looks[part].wake(tick);
         self.hasten(tick);
     }
 
@@ -207,11 +212,29 @@ impl Partition {
         }
     }
 
+    /// The next L2 cycle in which a slice is to be looked at.
+    #[inline]
+    fn next_look(&self) -> Cycle {
+        match &*self.looks {
+            [one, other] => one.next.min(other.next),
+            looks => looks.iter().fold(Cycle::NEVER, |next, look| next.min(look.next)),
+        }
+    }
+
+    /// The slices that are to be looked at in L2 cycle `tick`, a bit each.
+    #[inline]
+    fn looked_at(&self, tick: Cycle) -> u64 {
+        let is_due = |look: &Look| u64::from(look.next <= tick);
+        match &*self.looks {
+            [one, other] => is_due(one) | is_due(other) << 1,
+            looks => looks.iter().rev().fold(0, |due, look| due << 1 | is_due(look)),
+        }
+    }
+
     /// Notes when a slice is due next.
     #[inline]
     fn find_l2_due(&mut self) {
-        let due = self.stations.iter().map(Station::next_look);
-        let due = due.fold(Cycle::NEVER, Cycle::min);
+        let due = self.next_look();
         (self.l2_due, self.l2_core) = (due, self.clocks.l2.core_cycle_of(due));
     }
 
@@ -337,26 +360,23 @@ impl Partition {
             if self.wait_for_dram != 0 {
                 self.give_room(tick);
             }
-            (self.l2_due, self.l2_core) = (Cycle::NEVER, Cycle::NEVER);
-            let mut next = Cycle::NEVER;
-            for part in 0..self.stations.len() {
-                let Station { due, asks, .. } = self.stations[part];
-                let mut look = due.min(asks);
-                if look <= tick {
-                    match self.tells_ahead {
-                        _ if due > tick => self.ask_again(part, tick, core),
-                        true => self.tick_slice_ahead(part, tick, core),
-                        false => self.tick_slice(part, tick, core),
-                    }
-                    look = self.stations[part].next_look();
+            self.looking = self.looked_at(tick);
+            // One that makes room in the DRAM's queue adds the next one that waits for it. What else makes another one due in
+            // this cycle does so where there are two, the first of which makes the second one due: that has its turn next.
+            while self.looking != 0 {
+                let part = self.looking.trailing_zeros() as usize;
+                self.looking &= self.looking - 1;
+                match self.tells_ahead {
+                    _ if self.looks[part].due > tick => self.ask_again(part, tick, core),
+                    true => self.tick_slice_ahead(part, tick, core),
+                    false => self.tick_slice(part, tick, core),
                 }
-                next = next.min(look);
             }
             // What one does may have made another one due that was looked at before.
+            self.find_l2_due();
             if self.wait_for_dram != 0 {
-                next = next.min(self.next_room());
+                self.hasten(self.next_room());
             }
-            self.hasten(next);
         }
     }
 
@@ -389,8 +409,9 @@ impl Partition {
     fn run_dram(&mut self, number: usize, tick: Cycle, to: Cycle, ahead: u64) {
         let is_awaited = self.wait_for_dram & self.slices_of(number) != 0;
         let (clocks, stations) = (&self.clocks, &mut *self.stations);
+        let looks = &mut *self.looks;
         let (due, core) = (self.l2_due, self.l2_core);
-        let mut news = News { clocks, stations, due, core, is_awaited, to, ahead };
+        let mut news = News { clocks, stations, looks, due, core, is_awaited, to, ahead };
         self.channels[number].run(tick, &mut news);
         (self.l2_due, self.l2_core) = (news.due, news.core);
     }

@@ -18,12 +18,31 @@ pub struct Brought {
     pub comes: Cycle,
 }
 
-/// One slice of a partition.
-pub struct Station {
+/// When a station is to be looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
     /// The next L2 cycle in which it does anything, or has something to hand on.
     pub due: Cycle,
-    /// The next L2 cycle in which the DRAM's queue has room for what it waits with.
-    pub asks: Cycle,
+    /// The same, or the next L2 cycle in which the DRAM's queue has room for what it waits with.
+    pub next: Cycle,
+}
+
+impl Look {
+    /// Due at `due`; asks the DRAM at `asks`.
+    #[inline]
+    pub fn new(due: Cycle, asks: Cycle) -> Self {
+        Look { due, next: due.min(asks) }
+    }
+
+    /// It is due at `tick` as well.
+    #[inline]
+    pub fn wake(&mut self, tick: Cycle) {
+        (self.due, self.next) = (self.due.min(tick), self.next.min(tick));
+    }
+}
+
+/// One slice of a partition.
+pub struct Station {
     /// On its way here from the DRAM.
     pub data: Ring<Brought>,
     /// On its way here from the other one.
@@ -44,8 +63,6 @@ impl Station {
         // Every fetch of a slice comes in four pieces, at most.
         let pieces = machine.l2.mshr_entries.size() * 4;
         Station {
-            due: Cycle(0),
-            asks: Cycle::NEVER,
             data: Ring::new(pieces),
             brought: Ring::new(if slice.is_paired() { pieces } else { 1 }),
             departures: Vec::with_capacity(DEPARTURES),
@@ -53,12 +70,6 @@ impl Station {
             most_replies: most_ticks as usize * machine.l2.coalescer.requests(),
             slice,
         }
-    }
-
-    /// The next L2 cycle in which it is to be looked at.
-    #[inline]
-    pub fn next_look(&self) -> Cycle {
-        self.due.min(self.asks)
     }
 
     /// The next L2 cycle from `tick` on in which the slice does anything or is brought data.

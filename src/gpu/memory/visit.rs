@@ -1,6 +1,7 @@
 //! What a slice of a partition does in a cycle of its own.
 
 use super::partition::Partition;
+use super::station::Look;
 use crate::units::Cycle;
 
 impl Partition {
@@ -33,16 +34,16 @@ impl Partition {
         if is_paired {
             due = due.min(self.ask_home(part, now)).min(self.stations[part].brought.next_visible());
         }
-        self.ask_dram(part, now, core);
-        let station = &mut self.stations[part];
-        station.due = due.min(station.next_event(now + 1));
+        let asks = self.ask_dram(part, now, core);
+        let due = due.min(self.stations[part].next_event(now + 1));
+        self.looks[part] = Look::new(due, asks);
     }
 
     /// The same of one that deals with no other slice, and of whose replies the network is told ahead of their time.
     #[inline(always)]
     pub(super) fn tick_slice_ahead(&mut self, part: usize, now: Cycle, core: Cycle) {
         let station = &mut self.stations[part];
-        station.slice.free_places(now);
+        station.slice.free_needed_places(now);
         let has_released = station.bring_and_release(now);
         if station.slice.tick_plain(now, core, has_released) {
             self.left.push((part, core));
@@ -52,21 +53,22 @@ impl Partition {
             self.departed |= 1 << part;
             // As long as all is certain, nothing is in doubt.
             if !station.slice.exit().is_certain() || self.blocked >> part & 1 == 1 {
+                self.stations[part].slice.free_places(now);
                 self.note_blocked(part);
             }
         }
-        self.ask_dram(part, now, core);
-        let station = &mut self.stations[part];
-        station.due = station.next_plain_event(now + 1);
+        let asks = self.ask_dram(part, now, core);
+        self.looks[part] = Look::new(self.stations[part].next_plain_event(now + 1), asks);
     }
 
     /// A slice that is not due asks the DRAM, which has room again.
     pub(super) fn ask_again(&mut self, part: usize, now: Cycle, core: Cycle) {
         let may_go_on = self.stations[part].slice.may_go_on_with_dram();
-        self.push_to_dram(part, now, core);
+        let asks = self.push_to_dram(part, now, core);
+        let mut due = self.looks[part].due;
         if may_go_on {
-            let station = &mut self.stations[part];
-            station.due = station.next_event(now + 1).min(station.due);
+            due = due.min(self.stations[part].next_event(now + 1));
         }
+        self.looks[part] = Look::new(due, asks);
     }
 }
