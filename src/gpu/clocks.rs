@@ -58,7 +58,7 @@ impl Domain {
     }
 
     /// Ticks of this clock before core cycle `core`: the number of its next tick.
-    #[inline]
+    #[inline(always)]
     pub fn ticks_before(&self, core: Cycle) -> Cycle {
         if self.is_core_clock {
             return core;
@@ -86,7 +86,7 @@ impl Domain {
     }
 
     /// The core cycle in which tick `tick` happens.
-    #[inline]
+    #[inline(always)]
     pub fn core_cycle_of(&self, tick: Cycle) -> Cycle {
         if self.is_core_clock {
             return tick;
