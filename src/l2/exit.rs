@@ -238,6 +238,17 @@ mod tests {
     }
 
     #[test]
+    fn an_exit_may_be_full_with_so_many_more_as_long_as_none_was_given_free() {
+        let mut exit = Exit::new(3);
+        assert!(!exit.may_be_full_after(2) && exit.may_be_full_after(3));
+        exit.push(Cycle(5), &Reply::default());
+        exit.tell(|| Some(Cycle(0)));
+        assert!(exit.may_be_full_after(2));
+        assert!(exit.free_places(Cycle(6)));
+        assert!(!exit.may_be_full_after(2));
+    }
+
+    #[test]
     fn an_exit_is_in_doubt_until_it_hears_when_a_reply_left() {
         let mut exit = Exit::new(2);
         for _ in 0..2 {

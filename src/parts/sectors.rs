@@ -55,20 +55,11 @@ impl SectorSet {
         self.0
     }
 
-    /// Those that hold any of `bytes`. Most masks have all or none.
+    /// Those that hold any of `bytes`.
     #[inline(always)]
     pub fn of(bytes: u128) -> Self {
-        SectorSet(match bytes {
-            0 => 0,
-            u128::MAX => 0xf,
-            _ => Self::of_some(bytes),
-        })
-    }
-
-    #[inline(never)]
-    fn of_some(bytes: u128) -> u8 {
-        const SECTOR: u128 = u32::MAX as u128;
-        (0..4).map(|n| u8::from(bytes >> (32 * n) & SECTOR != 0) << n).sum()
+        let of_half = |half: u64| u8::from(half as u32 != 0) | u8::from(half >> 32 != 0) << 1;
+        SectorSet(of_half(bytes as u64) | of_half((bytes >> 64) as u64) << 2)
     }
 
     /// All bytes of these.
