@@ -65,10 +65,11 @@ impl SectorSet {
         })
     }
 
-    #[inline(never)]
+    #[inline]
     fn of_some(bytes: u128) -> u8 {
-        const SECTOR: u128 = u32::MAX as u128;
-        (0..4).map(|n| u8::from(bytes >> (32 * n) & SECTOR != 0) << n).sum()
+        let (low, high) = (bytes as u64, (bytes >> 64) as u64);
+        let has = |half: u64| u8::from(half as u32 != 0) | u8::from(half >> 32 != 0) << 1;
+        has(low) | has(high) << 2
     }
 
     /// All bytes of these.
