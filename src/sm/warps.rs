@@ -26,6 +26,7 @@ impl Ready {
     /// At the epoch, from memory: as when a warp starts.
     const AT_FIRST: Ready = Ready(FROM_MEMORY as u32);
 
+    #[inline(always)]
     fn new(cycle: u64, maker: Maker) -> Self {
         debug_assert!(cycle < Ready::NEVER.into(), "the epoch is too long ago");
         Ready(cycle as u32 * MAKERS as u32 + u32::from(maker))
