@@ -6,7 +6,7 @@
 use super::ctas::Ctas;
 use super::program::{Decoded, Delays, FROM_MEMORY, MAKERS, Maker, Port, Program};
 use super::scheduler::{Ages, SLOTS};
-use crate::isa::{Run, WarpCursor, WarpStream};
+use crate::isa::{LaneMask, Run, WarpCursor, WarpStream};
 use crate::units::{Bits, Cycle};
 
 /// Slots of the wheel that wakes warps. Most latencies are shorter, and a small wheel stays in the processor's caches.
@@ -199,7 +199,12 @@ impl Warps {
         let run = self.cursors[warp].take_run(stream);
         let Some(Run { pc, len, mask }) = run else { return false };
         (self.pcs[warp], self.left[warp]) = (pc, len);
-        self.lanes[warp] = mask.count_ones() as u8;
+        // Most often all, or one.
+        self.lanes[warp] = match mask {
+            LaneMask::MAX => LaneMask::BITS as u8,
+            _ if mask.is_power_of_two() => 1,
+            _ => mask.count_ones() as u8,
+        };
         true
     }
 
