@@ -251,7 +251,8 @@ impl Sm {
                 self.take_data(now, cache);
                 self.next_data = cache.next_release().min(self.returns.next());
             }
-            if self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
+            let is_due = (self.next_work <= now) | self.warps.stirred;
+            if is_due || self.lsu.may_go_on(cache) {
                 self.work(now, cache);
             }
             let next = self.next_event().max(now + 1);

@@ -3,6 +3,8 @@
 //! The sets that a scheduler asks for are bit masks over warp slots, kept up to date as things happen,
 //! so that no cycle looks at every warp.
 
+use std::hint::select_unpredictable;
+
 use super::ctas::Ctas;
 use super::program::{Decoded, Delays, FROM_MEMORY, MAKERS, Maker, Port, Program};
 use super::scheduler::{Ages, SLOTS};
@@ -368,14 +370,13 @@ impl Warps {
     /// The next cycle after `now` in which a warp wakes, after those of `now`.
     #[inline]
     pub fn next_wake(&self, now: Cycle) -> Cycle {
-        if self.slots == 0 {
-            return Cycle::NEVER;
-        }
         if self.far != 0 {
             return self.next_wake_of_all();
         }
         let first = now + 1;
-        first + u64::from(self.slots.rotate_right(first.0 as u32 % WHEEL as u32).trailing_zeros())
+        let wait = self.slots.rotate_right(first.0 as u32 % WHEEL as u32).trailing_zeros();
+        // Nobody can tell beforehand whether there is one.
+        Cycle(select_unpredictable(self.slots == 0, u64::MAX, first.0 + u64::from(wait)))
     }
 
     /// The same, where a warp may wake in a later turn of the wheel.
