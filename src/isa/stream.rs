@@ -320,7 +320,7 @@ impl WarpCursor {
     }
 
     /// Reads the addresses of the next memory instruction. Called once for each, in order.
-    #[inline]
+    #[inline(always)]
     pub fn addresses(&mut self, stream: &WarpStream) -> LaneAddresses {
         let words = &stream.words[self.word as usize..];
         let mask = words[0];
@@ -330,6 +330,13 @@ impl WarpCursor {
             self.word += 4;
             return LaneAddresses { mask, shape: Shape::Affine { base, stride: words[3] as i32 } };
         }
+        self.other_addresses(words, kind, base)
+    }
+
+    /// The same, which begin in `words` and are of another kind.
+    #[inline(never)]
+    fn other_addresses(&mut self, words: &[u32], kind: u32, base: u64) -> LaneAddresses {
+        let mask = words[0];
         if kind == GRID {
             self.word += 6;
             let (across, down) = (words[4] as i32, words[5] as i32);

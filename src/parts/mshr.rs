@@ -167,6 +167,7 @@ impl<W: Copy, K> MshrFile<W, K> {
 
     /// Data of an entry has arrived: its oldest accesses are no longer outstanding, up to the first one
     /// that `has_data` says still waits. Gives their number, and whether none waits any more.
+    #[inline(always)]
     pub fn arrive(&mut self, id: MshrId, has_data: impl Fn(&W) -> bool) -> (u32, bool) {
         let entry = &mut self.entries[id.index()];
         let mut arrived = 0;
@@ -207,19 +208,20 @@ impl<W: Copy, K> MshrFile<W, K> {
 
     /// Releases the oldest access of an entry, whose data has arrived. The second value is true when it
     /// was the last one: the entry is then free.
-    #[inline]
+    #[inline(always)]
     pub fn release(&mut self, id: MshrId) -> (W, bool) {
         let entry = &mut self.entries[id.index()];
         let place = entry.first;
         debug_assert_ne!(place, entry.waiting, "an access is released before its data has arrived");
         let node = &mut self.pool[place as usize];
+        let waiter = node.waiter;
         entry.first = std::mem::replace(&mut node.next, self.unused);
         self.unused = place;
         let last = entry.first == NONE;
         if last {
             self.free.push(id);
         }
-        (self.pool[place as usize].waiter, last)
+        (waiter, last)
     }
 }
 

@@ -244,9 +244,15 @@ impl TagArray {
             least = least_of(least, least_of(one, other));
             place += 4;
         }
-        for &rank in rest {
-            least = least_of(least, rank | place);
-            place += 1;
+        // Three at most: written out, as a loop would be made one of vectors.
+        if let [a, rest @ ..] = rest {
+            least = least_of(least, a | place);
+            if let [b, rest @ ..] = rest {
+                least = least_of(least, b | (place + 1));
+                if let [c, ..] = rest {
+                    least = least_of(least, c | (place + 2));
+                }
+            }
         }
         let place = least & (self.dirty - 1);
         (least < RESERVED).then_some(Way((first + place as usize) as u32))

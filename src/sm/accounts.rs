@@ -2,7 +2,7 @@
 
 use super::core::Sm;
 use super::stats::SmStats;
-use super::sub_core::{Slot, SubCore};
+use super::sub_core::Slot;
 use crate::parts::DataCache;
 use crate::stats::{IssueLedger, IssueReason, LatencyLedger, LsuLedger, LsuReason};
 use crate::units::Cycle;
@@ -73,22 +73,21 @@ impl Sm {
 
     #[inline(never)]
     pub(super) fn change_slot(&mut self, now: Cycle, scheduler: usize, slot: Slot) {
-        self.charge_slot(scheduler, now);
-        self.sub_cores[scheduler].slot = slot;
-        match slot {
-            Slot::MEMORY => self.outstanding.begin_wait(scheduler, now),
-            Slot::LSU => self.waiting_for_lsu += 1,
-            _ => {}
-        }
+        debug_assert!(
+            slot != Slot::MEMORY || self.outstanding.has_any(scheduler),
+            "a wait for memory with nothing outstanding"
+        );
+        self.waiting_for_lsu += u64::from(slot == Slot::LSU);
+        let before = std::mem::replace(&mut self.sub_cores[scheduler].slot, slot);
+        self.charge_slot(scheduler, before, now);
     }
 
-    /// Charges what `scheduler` has done, up to `now`, where that ends.
-    #[inline]
-    fn charge_slot(&mut self, scheduler: usize, now: Cycle) {
-        let SubCore { slot, since, .. } = &mut self.sub_cores[scheduler];
-        let since = std::mem::replace(since, now);
-        match *slot {
-            Slot::MEMORY => self.outstanding.end_wait(scheduler, now),
+    /// Charges what `scheduler` has done, which was `slot`, up to `now`, where that ends.
+    #[inline(always)]
+    fn charge_slot(&mut self, scheduler: usize, slot: Slot, now: Cycle) {
+        let since = std::mem::replace(&mut self.sub_cores[scheduler].since, now);
+        match slot {
+            Slot::MEMORY => self.outstanding.note_wait(scheduler, since, now),
             Slot::LSU => self.waiting_for_lsu -= 1,
             Slot(reason) => self.issue_ledger.charge(reason, now - since),
         }
@@ -99,7 +98,7 @@ impl Sm {
         self.charge_until(end, cache);
         self.count_residency(end);
         for scheduler in 0..self.sub_cores.len() {
-            self.charge_slot(scheduler, end);
+            self.charge_slot(scheduler, self.sub_cores[scheduler].slot, end);
         }
         for &state in LsuReason::ALL {
             self.issue_ledger.charge(wait_for(state), self.lsu_waits.part(state));

@@ -251,7 +251,8 @@ impl Sm {
                 self.take_data(now, cache);
                 self.next_data = cache.next_release().min(self.returns.next());
             }
-            if self.next_work <= now || self.warps.stirred || self.lsu.may_go_on(cache) {
+            let is_due = (self.next_work <= now) | self.warps.stirred;
+            if is_due || self.lsu.may_go_on(cache) {
                 self.work(now, cache);
             }
             let next = self.next_event().max(now + 1);
@@ -330,7 +331,7 @@ impl Sm {
                 self.residency_changed |= self.stores_in_flight == 0;
                 self.warps.pending_stores[warp] -= 1;
                 self.leave_fence_if_done(now, warp);
-                self.end_cta_if_done(self.ctas.of_warp(warp), now);
+                self.end_cta_of_warp_if_done(now, warp);
             }
         }
     }
@@ -357,7 +358,8 @@ impl Sm {
     /// A load has all of its data, the last with `journey`; it is in the registers at `ready`.
     #[inline(never)]
     fn finish_load(&mut self, now: Cycle, place: u16, journey: &Journey, ready: Cycle) {
-        let done = self.outstanding.remove(now, place, journey, &mut self.issue_ledger);
+        let Sm { outstanding, sub_cores, issue_ledger, .. } = self;
+        let done = outstanding.remove(now, place, journey, sub_cores, issue_ledger);
         let warp = usize::from(done.warp);
         for &reg in done.dsts.as_slice() {
             self.warps.set_ready_at(warp, reg, ready, FROM_MEMORY);
@@ -371,7 +373,7 @@ impl Sm {
             }
         }
         self.leave_fence_if_done(now, warp);
-        self.end_cta_if_done(self.ctas.of_warp(warp), now);
+        self.end_cta_of_warp_if_done(now, warp);
     }
 
     #[inline(always)]
@@ -397,6 +399,15 @@ impl Sm {
 
     pub(super) fn has_accesses_in_flight(&self, warp: usize) -> bool {
         self.warps.pending_loads[warp] > 0 || self.warps.pending_stores[warp] > 0
+    }
+
+    /// Ends the CTA of `warp` if nothing of it is left; it is not there from cycle `from` on.
+    #[inline(always)]
+    fn end_cta_of_warp_if_done(&mut self, from: Cycle, warp: usize) {
+        // Most often the warp itself goes on.
+        if self.warps.alive >> warp & 1 == 0 {
+            self.end_cta_if_done(self.ctas.of_warp(warp), from);
+        }
     }
 
     /// Ends the CTA in `slot` if nothing of it is left; it is not there from cycle `from` on.

@@ -75,10 +75,9 @@ impl Sm {
         }
         let mut blocked = self.pipelines.blocked(number, &warps.wants, now);
         // A unit takes one memory instruction a cycle.
-        let memory_blocked = *memory_taken || !self.lsu.has_room();
-        if memory_blocked {
-            blocked |= warps.wants_memory();
-        }
+        let memory_blocked = *memory_taken | !self.lsu.has_room();
+        // Without a branch, as nobody can tell beforehand.
+        blocked |= warps.wants_memory() & u64::from(memory_blocked).wrapping_neg();
         if sub_core.reads_until > now {
             blocked |= warps.wants_reads;
         }

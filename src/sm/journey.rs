@@ -1,7 +1,7 @@
 //! Where one access spent its time: the latency ledger's entry, and the issue ledger's explanation.
 
 use crate::parts::{Released, Stamp, Stamps, Waiter};
-use crate::stats::{IssueReason, LatencyLedger, LatencyStage};
+use crate::stats::{IssueLedger, IssueReason, LatencyLedger, LatencyStage};
 use crate::units::Cycle;
 
 /// An access from the issue of its instruction to its data.
@@ -124,23 +124,31 @@ impl<'a> Journey<'a> {
         });
     }
 
+    /// Splits the cycles of several such spans.
+    #[inline(never)]
+    pub fn explain_all(&self, spans: &[(Cycle, Cycle)], ledger: &mut IssueLedger) {
+        for &(from, to) in spans {
+            self.explain(from, to, ledger);
+        }
+    }
+
     /// Splits the cycles `from..to`, in which a scheduler waited for this access, by where it was.
     #[inline]
-    pub fn explain(&self, from: Cycle, to: Cycle, mut charge: impl FnMut(IssueReason, u64)) {
+    pub fn explain(&self, from: Cycle, to: Cycle, ledger: &mut IssueLedger) {
         // Each border is moved into the span: what is left of a stage is what lies in it.
-        let [oldest, youngest] = [from, to].map(|cycle| self.age(cycle.into()));
+        let (oldest, youngest) = (self.age(from.into()), self.age(to.into()));
         let inside = |age: u32| age.min(oldest).max(youngest);
         let mut start = inside(self.age(self.waiter.issued));
         if oldest >= self.age(self.waiter.accepted) && youngest == 0 {
             // All that came after the load/store unit lies in the span.
             return self.each(|stage, end| {
-                charge(stage.reason(), (start - end).into());
+                ledger.charge(stage.reason(), (start - end).into());
                 start = end;
             });
         }
         self.each(|stage, end| {
             let end = inside(end);
-            charge(stage.reason(), (start - end).into());
+            ledger.charge(stage.reason(), (start - end).into());
             start = end;
         });
     }
@@ -197,7 +205,7 @@ mod tests {
         let stamps = stamps();
         let released = released(false, &stamps);
         let journey = Journey::filled(&released, Cycle(101));
-        journey.explain(Cycle(11), Cycle(60), |reason, cycles| issue.charge(reason, cycles));
+        journey.explain(Cycle(11), Cycle(60), &mut issue);
         issue.add_total(49);
         assert_eq!(issue.check(), Ok(()));
         assert_eq!(issue.part(IssueReason::MemoryLsu), 1);

@@ -38,6 +38,20 @@ impl Units {
     }
 }
 
+/// Of pipelines that take instructions from these cycles on, the first one that does by `until`, and when the next of the
+/// others does.
+fn first_of(all: &mut [Cycle], until: Cycle) -> (&mut Cycle, Cycle) {
+    let (mut first, mut others) = (None, Cycle::NEVER);
+    for free in all {
+        if first.is_none() && *free <= until {
+            first = Some(free);
+        } else {
+            others = others.min(*free);
+        }
+    }
+    (first.expect("an eligible warp has a pipeline"), others)
+}
+
 impl Pipelines {
     /// Pipelines that are all free.
     pub fn new(config: &Arithmetic, schedulers: usize) -> Self {
@@ -92,15 +106,13 @@ impl Pipelines {
         let units = &mut set.ports[port as usize];
         let until = now + units.ahead;
         // The first one that takes it, and when the next of the others takes one.
-        let (mut first, mut others) = (None, Cycle::NEVER);
-        for free in &mut units.free {
-            if first.is_none() && *free <= until {
-                first = Some(free);
-            } else {
-                others = others.min(*free);
-            }
-        }
-        let first = first.expect("an eligible warp has a pipeline");
+        let (first, others) = match &mut *units.free {
+            [only] => (only, Cycle::NEVER),
+            [one, other] if *one <= until => (one, *other),
+            [one, other] => (other, *one),
+            all => first_of(all, until),
+        };
+        debug_assert!(*first <= until, "an eligible warp has a pipeline");
         let start = now.max(*first);
         *first = start + interval;
         if others > until {

@@ -3,19 +3,18 @@
 //! A scheduler that cannot issue because its warps wait for memory charges the cycle to its oldest
 //! outstanding access. Where that access is, is known when it is done: until then the cycles are kept
 //! as spans, and then each is split by the access's journey. Nothing has to be asked of the rest of
-//! the machine while the access is on its way.
-
-use std::collections::VecDeque;
+//! the machine while the access is on its way. The wait that has not ended is the scheduler's affair: it knows since when.
 
 use super::journey::Journey;
+use super::sub_core::{Slot, SubCore};
 use crate::isa::Operands;
 use crate::stats::IssueLedger;
 use crate::units::Cycle;
 
 /// Places to begin with: as many as most kernels need.
 const AT_FIRST: usize = 512;
-/// Instructions in order to begin with: a queue that goes round in little storage stays in the processor's caches.
-const IN_ORDER_AT_FIRST: usize = 128;
+/// No place.
+const NONE: u16 = u16::MAX;
 
 /// One outstanding load instruction.
 #[derive(Clone, Copy, Debug)]
@@ -28,19 +27,18 @@ pub struct Tracker {
     pub dsts: Operands,
     /// Accesses whose data has not arrived.
     pub remaining: u16,
-    /// Order of issue within the SM, its low bits: tells a tracker from an earlier one in the same place.
-    sequence: u32,
+    /// The outstanding instructions of the scheduler that were issued last before it and next after it.
+    before: u16,
+    behind: u16,
 }
 
-/// The oldest outstanding instruction of one scheduler, and the cycles waited for it.
-#[derive(Clone, Debug, Default)]
+/// The outstanding instructions of one scheduler, and the cycles waited for the oldest one.
+#[derive(Clone, Debug)]
 struct Waits {
-    /// Place and sequence number, oldest first; those already done are dropped when they come to the front.
-    outstanding: VecDeque<(u16, u32)>,
-    /// Cycles waited for the front one.
+    oldest: u16,
+    youngest: u16,
+    /// Cycles waited for the oldest one, in waits that have ended.
     spans: Vec<(Cycle, Cycle)>,
-    /// The wait that has not ended; a span for each front one.
-    since: Option<Cycle>,
 }
 
 /// Every outstanding load instruction of an SM.
@@ -48,7 +46,6 @@ struct Waits {
 pub struct Outstanding {
     trackers: Vec<Tracker>,
     free: Vec<u16>,
-    sequence: u32,
     /// By scheduler.
     waits: Box<[Waits]>,
 }
@@ -59,23 +56,23 @@ impl Outstanding {
         Outstanding {
             trackers: Vec::with_capacity(AT_FIRST),
             free: Vec::with_capacity(AT_FIRST),
-            sequence: 0,
             waits: (0..schedulers)
                 .map(|_| Waits {
-                    outstanding: VecDeque::with_capacity(IN_ORDER_AT_FIRST),
+                    oldest: NONE,
+                    youngest: NONE,
                     spans: Vec::with_capacity(AT_FIRST),
-                    since: None,
                 })
                 .collect(),
         }
     }
 
     /// Notes an instruction of `accesses` accesses, issued by `scheduler`; gives its place.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, warp: usize, dsts: Operands, accesses: u16, scheduler: usize) -> u16 {
-        self.sequence = self.sequence.wrapping_add(1);
-        let (warp, remaining, sequence) = (warp as u8, accesses, self.sequence);
-        let tracker = Tracker { warp, scheduler: scheduler as u8, dsts, remaining, sequence };
+        let waits = &mut self.waits[scheduler];
+        let (warp, scheduler, remaining) = (warp as u8, scheduler as u8, accesses);
+        let before = waits.youngest;
+        let tracker = Tracker { warp, scheduler, dsts, remaining, before, behind: NONE };
         let place = match self.free.pop() {
             Some(place) => {
                 self.trackers[usize::from(place)] = tracker;
@@ -83,10 +80,16 @@ impl Outstanding {
             }
             None => {
                 self.trackers.push(tracker);
-                u16::try_from(self.trackers.len() - 1).expect("fewer than 2^16 loads in flight")
+                let count = u16::try_from(self.trackers.len());
+                count.expect("fewer than 2^16 loads in flight") - 1
             }
         };
-        self.waits[scheduler].outstanding.push_back((place, self.sequence));
+        waits.youngest = place;
+        if before == NONE {
+            waits.oldest = place;
+        } else {
+            self.trackers[usize::from(before)].behind = place;
+        }
         place
     }
 
@@ -96,27 +99,16 @@ impl Outstanding {
         self.free.last().copied().unwrap_or(self.trackers.len() as u16)
     }
 
-    fn is_outstanding(trackers: &[Tracker], (place, sequence): (u16, u32)) -> bool {
-        let tracker = &trackers[usize::from(place)];
-        tracker.sequence == sequence && tracker.remaining > 0
+    /// True when an instruction of `scheduler` is outstanding.
+    pub fn has_any(&self, scheduler: usize) -> bool {
+        self.waits[scheduler].oldest != NONE
     }
 
-    /// `scheduler` waits for its oldest outstanding instruction from cycle `from` on.
-    #[inline]
-    pub fn begin_wait(&mut self, scheduler: usize, from: Cycle) {
-        let waits = &mut self.waits[scheduler];
-        debug_assert!(!waits.outstanding.is_empty(), "a wait for memory with nothing outstanding");
-        waits.since = Some(from);
-    }
-
-    /// That wait has ended before cycle `to`.
-    #[inline]
-    pub fn end_wait(&mut self, scheduler: usize, to: Cycle) {
-        let waits = &mut self.waits[scheduler];
-        if let Some(from) = waits.since.take()
-            && from < to
-        {
-            waits.spans.push((from, to));
+    /// `scheduler` has waited for its oldest outstanding instruction in the cycles `from..to`, and no longer does.
+    #[inline(never)]
+    pub fn note_wait(&mut self, scheduler: usize, from: Cycle, to: Cycle) {
+        if from < to {
+            self.waits[scheduler].spans.push((from, to));
         }
     }
 
@@ -127,40 +119,37 @@ impl Outstanding {
     }
 
     /// The instruction at `place` has all of its data at `now`: its waits are explained by the journey of the last access.
-    #[inline]
+    #[inline(always)]
     pub fn remove(
         &mut self,
         now: Cycle,
         place: u16,
         journey: &Journey,
+        sub_cores: &mut [SubCore],
         ledger: &mut IssueLedger,
-    ) -> Tracker {
-        let tracker = self.trackers[usize::from(place)];
-        let waits = &mut self.waits[usize::from(tracker.scheduler)];
-        if waits.outstanding.front() == Some(&(place, tracker.sequence)) {
-            if let Some(from) = waits.since.filter(|&from| from < now) {
-                waits.spans.push((from, now));
-                waits.since = Some(now);
+    ) -> &Tracker {
+        let Tracker { scheduler, before, behind, .. } = self.trackers[usize::from(place)];
+        let waits = &mut self.waits[usize::from(scheduler)];
+        if before == NONE {
+            waits.oldest = behind;
+            if !waits.spans.is_empty() {
+                journey.explain_all(&waits.spans, ledger);
+                waits.spans.clear();
             }
-            for &(from, to) in &waits.spans {
-                journey.explain(from, to, |reason, cycles| ledger.charge(reason, cycles));
+            let SubCore { slot, since, .. } = &mut sub_cores[usize::from(scheduler)];
+            if *slot == Slot::MEMORY && *since < now {
+                journey.explain(*since, now, ledger);
+                *since = now;
             }
-            waits.spans.clear();
-            waits.outstanding.pop_front();
-            // Those behind it that are done already: without a wait nobody else would drop them.
-            while let Some(&front) = waits.outstanding.front()
-                && !Self::is_outstanding(&self.trackers, front)
-            {
-                waits.outstanding.pop_front();
-            }
+        } else {
+            self.trackers[usize::from(before)].behind = behind;
+        }
+        if behind == NONE {
+            waits.youngest = before;
+        } else {
+            self.trackers[usize::from(behind)].before = before;
         }
         self.free.push(place);
-        tracker
-    }
-}
-
-impl Default for Tracker {
-    fn default() -> Self {
-        Tracker { warp: 0, scheduler: 0, dsts: Operands::NONE, remaining: 0, sequence: 0 }
+        &self.trackers[usize::from(place)]
     }
 }

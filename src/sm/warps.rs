@@ -3,10 +3,12 @@
 //! The sets that a scheduler asks for are bit masks over warp slots, kept up to date as things happen,
 //! so that no cycle looks at every warp.
 
+use std::hint::select_unpredictable;
+
 use super::ctas::Ctas;
 use super::program::{Decoded, Delays, FROM_MEMORY, MAKERS, Maker, Port, Program};
 use super::scheduler::{Ages, SLOTS};
-use crate::isa::{Run, WarpCursor, WarpStream};
+use crate::isa::{LaneMask, Run, WarpCursor, WarpStream};
 use crate::units::{Bits, Cycle};
 
 /// Slots of the wheel that wakes warps. Most latencies are shorter, and a small wheel stays in the processor's caches.
@@ -26,6 +28,7 @@ impl Ready {
     /// At the epoch, from memory: as when a warp starts.
     const AT_FIRST: Ready = Ready(FROM_MEMORY as u32);
 
+    #[inline(always)]
     fn new(cycle: u64, maker: Maker) -> Self {
         debug_assert!(cycle < Ready::NEVER.into(), "the epoch is too long ago");
         Ready(cycle as u32 * MAKERS as u32 + u32::from(maker))
@@ -198,7 +201,12 @@ impl Warps {
         let run = self.cursors[warp].take_run(stream);
         let Some(Run { pc, len, mask }) = run else { return false };
         (self.pcs[warp], self.left[warp]) = (pc, len);
-        self.lanes[warp] = mask.count_ones() as u8;
+        // Most often all, or one.
+        self.lanes[warp] = match mask {
+            LaneMask::MAX => LaneMask::BITS as u8,
+            _ if mask.is_power_of_two() => 1,
+            _ => mask.count_ones() as u8,
+        };
         true
     }
 
@@ -362,14 +370,13 @@ impl Warps {
     /// The next cycle after `now` in which a warp wakes, after those of `now`.
     #[inline]
     pub fn next_wake(&self, now: Cycle) -> Cycle {
-        if self.slots == 0 {
-            return Cycle::NEVER;
-        }
         if self.far != 0 {
             return self.next_wake_of_all();
         }
         let first = now + 1;
-        first + u64::from(self.slots.rotate_right(first.0 as u32 % WHEEL as u32).trailing_zeros())
+        let wait = self.slots.rotate_right(first.0 as u32 % WHEEL as u32).trailing_zeros();
+        // Nobody can tell beforehand whether there is one.
+        Cycle(select_unpredictable(self.slots == 0, u64::MAX, first.0 + u64::from(wait)))
     }
 
     /// The same, where a warp may wake in a later turn of the wheel.

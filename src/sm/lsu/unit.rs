@@ -275,9 +275,8 @@ impl Lsu {
         }
         let entry = &self.entries[self.order[0]];
         let next = entry.due.max(now + 1);
-        if next == now + 1
-            && entry.target == Target::Cache(AccessKind::Load)
-            && cache.is_full()
+        let is_load = entry.target == Target::Cache(AccessKind::Load);
+        if (next == now + 1) & is_load & cache.is_full()
             && let (line, bytes) = entry.accesses.get(entry.served as usize)
             && let Some(refusal) = cache.refusal(line, bytes)
         {
