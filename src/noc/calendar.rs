@@ -43,8 +43,15 @@ impl<const WORDS: usize> Calendar<WORDS> {
     /// Something happens at `port` in `cycle`, or in the one that was taken last when that is gone.
     #[inline]
     pub fn note(&mut self, cycle: Cycle, port: usize) {
-        let cycle = cycle.0.max(self.from);
-        self.next = self.next.min(Cycle(cycle));
+        self.note_later(cycle.max(Cycle(self.from)), port);
+    }
+
+    /// The same, in a cycle that is not gone.
+    #[inline(always)]
+    pub fn note_later(&mut self, cycle: Cycle, port: usize) {
+        debug_assert!(cycle.0 >= self.from, "something is noted for a cycle that is gone");
+        self.next = self.next.min(cycle);
+        let cycle = cycle.0;
         if cycle - self.from >= DAYS {
             self.far_from = self.far_from.min(Cycle(cycle));
             self.far.set(port, true);

@@ -246,7 +246,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         let Some(chosen) = chosen else {
             // All who want it are sending, or still to come.
             output.due = first_free;
-            dues.note(first_free, port);
+            dues.note_later(first_free, port);
             return;
         };
         output.turn = chosen + 1;
@@ -301,8 +301,9 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         }
         output.due = Cycle::NEVER;
         if !output.wanted_by.is_empty() && output.free_from != Cycle::NEVER {
-            output.due = output.free_from;
-            dues.note(output.due, port);
+            // It is not looked at before a packet has entered: one that comes anew says so.
+            output.due = output.free_from.max(output.entered_from());
+            dues.note_later(output.due, port);
         }
         if input.queued > 0 {
             self.let_in(chosen, enters);

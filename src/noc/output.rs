@@ -54,6 +54,21 @@ impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
         }
     }
 
+    /// When the first packet has entered its input that waits for it, or will; any cycle in which it is not free yet, when one has
+    /// entered by then. Never, when there is none.
+    #[inline(always)]
+    pub fn entered_from(&self) -> Cycle {
+        let lines = &self.lines[..];
+        let mut first = Cycle::NEVER;
+        for input in self.wanted_by.iter() {
+            first = first.min(lines[input].since);
+            if first <= self.free_from {
+                break;
+            }
+        }
+        first
+    }
+
     /// When a place is free for another packet; never, as long as packets that wait have all of them.
     #[inline]
     pub fn place_free_from(&self) -> Cycle {
