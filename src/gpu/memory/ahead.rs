@@ -17,8 +17,9 @@ impl Partition {
         let replies = self.most_ticks * self.stations.len() as u64;
         // Rounded down, both the clocks of a long time and those of a reply.
         self.clocks_per_reply = self.clocks.dram.ticks_before(Cycle(long)).0 / replies;
-        // The cycle of the next event is counted as a whole, the replies may begin in the midst of it and the last of them ends
-        // none: three core cycles. And a clock for each border that no cycle begins with.
+        // All that are owed leave in as many L2 cycles as there are for one slice, from the core cycle of the next event on. That
+        // cycle is passed as a whole, the last of the others is not, and a clock may fall on a border: two cycles and a clock,
+        // and one of each for what was rounded.
         self.slack = 3 * self.clocks.dram.most_ticks() + 2;
         self.most_ahead = self.channels[0].controller().latency_in();
     }
@@ -49,7 +50,7 @@ impl Partition {
     /// counted: not before all replies have left that are owed, of which no slice sends two in an L2 cycle.
     #[inline]
     fn ahead(&self) -> u64 {
-        let owing = self.unanswered as u64 * self.clocks_per_reply >> RATE_BITS;
+        let owing = (self.unanswered as u64 * self.clocks_per_reply) >> RATE_BITS;
         owing.saturating_sub(self.slack).min(self.most_ahead)
     }
 
