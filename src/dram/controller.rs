@@ -9,38 +9,9 @@ use super::drain::Drain;
 use super::mapping::Mapping;
 use super::queue::Queue;
 use super::refresh::{BankRefresh, Refresh, Step};
-use super::request::{Completion, Listener, Request, Sent};
+use super::request::{Listener, Request, Sent, UntilOneLeaves};
 use super::scheduler::Scheduler;
 use super::stats::DramStats;
-
-/// A listener of a controller that goes on before clock `to` until a request has left.
-struct UntilOneLeaves<'a, O> {
-    owner: &'a mut O,
-    to: Cycle,
-}
-
-impl<O: Listener> Listener for UntilOneLeaves<'_, O> {
-    #[inline]
-    fn bound(&self) -> Cycle {
-        self.to
-    }
-
-    #[inline]
-    fn left(&mut self, at: Cycle) {
-        self.to = Cycle(0);
-        self.owner.left(at);
-    }
-
-    #[inline]
-    fn done(&mut self, read: Completion) {
-        self.owner.done(read);
-    }
-
-    #[inline]
-    fn sent(&mut self, sent: Sent) {
-        self.owner.sent(sent);
-    }
-}
 
 /// The controller of one channel.
 #[derive(Clone, Debug)]

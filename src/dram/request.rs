@@ -56,6 +56,35 @@ impl<F: FnMut(Completion)> Listener for F {
     }
 }
 
+/// A listener of a controller that goes on before clock `to` until a request has left.
+pub(super) struct UntilOneLeaves<'a, O> {
+    pub owner: &'a mut O,
+    pub to: Cycle,
+}
+
+impl<O: Listener> Listener for UntilOneLeaves<'_, O> {
+    #[inline]
+    fn bound(&self) -> Cycle {
+        self.to
+    }
+
+    #[inline]
+    fn left(&mut self, at: Cycle) {
+        self.to = Cycle(0);
+        self.owner.left(at);
+    }
+
+    #[inline]
+    fn done(&mut self, read: Completion) {
+        self.owner.done(read);
+    }
+
+    #[inline]
+    fn sent(&mut self, sent: Sent) {
+        self.owner.sent(sent);
+    }
+}
+
 /// What a controller sent to the chips in one clock, for traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {

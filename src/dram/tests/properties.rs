@@ -8,7 +8,7 @@ use crate::config::machine::{
     DramConfig, DramScheduler, GroupBits, Refreshes, RowPolicy, WriteDrain,
 };
 use crate::dram::testing::{Bench, bounded, gtx480};
-use crate::dram::{Completion, Controller, DramStats, Request};
+use crate::dram::{Completion, Controller, DramStats, Listener, Request};
 use crate::units::Cycle;
 
 prop_compose! {
@@ -140,8 +140,79 @@ fn run(
     (done, controller.stats())
 }
 
+/// Hears of a controller that goes on before clock `to`, or until a request has left.
+struct Ahead<'a> {
+    to: Cycle,
+    until_one_leaves: bool,
+    done: &'a mut Vec<Completion>,
+    leaves: &'a mut Vec<Cycle>,
+}
+
+impl Listener for Ahead<'_> {
+    fn bound(&self) -> Cycle {
+        self.to
+    }
+
+    fn left(&mut self, at: Cycle) {
+        self.leaves.push(at);
+        if self.until_one_leaves {
+            self.to = Cycle(0);
+        }
+    }
+
+    fn done(&mut self, read: Completion) {
+        self.done.push(read);
+    }
+}
+
+/// As [`run`], where the channel is as far ahead of who pushes as it may be.
+fn run_ahead(config: &DramConfig, traffic: &[(u64, Request)]) -> (Vec<Completion>, DramStats) {
+    let mut controller = Controller::new(config);
+    let (mut done, mut leaves, mut seen) = (Vec::new(), Vec::new(), 0);
+    let (mut room, mut now) = (controller.room(), Cycle(0));
+    let mut go = |controller: &mut Controller, to, until_one_leaves, leaves: &mut Vec<Cycle>| {
+        let from = controller.next_event(controller.passed_to());
+        if from < to {
+            controller.run_on(from, &mut Ahead { to, until_one_leaves, done: &mut done, leaves });
+        }
+    };
+    for (gap, request) in traffic {
+        now += *gap;
+        loop {
+            while leaves.get(seen).is_some_and(|&at| at < now) {
+                (seen, room) = (seen + 1, room + 1);
+            }
+            if room > 0 {
+                break;
+            }
+            match leaves.get(seen) {
+                Some(&at) => now = at + 1,
+                None => go(&mut controller, Cycle::NEVER, true, &mut leaves),
+            }
+        }
+        let enters = now + controller.latency_in();
+        go(&mut controller, enters, false, &mut leaves);
+        controller.try_push(now, *request).expect("there is room");
+        room -= 1;
+    }
+    while !controller.is_idle() {
+        go(&mut controller, Cycle::NEVER, true, &mut leaves);
+    }
+    let end = leaves.last().map_or(Cycle(1), |&at| at + 1) + 2000;
+    while controller.next_event(controller.passed_to()) < end {
+        go(&mut controller, end, false, &mut leaves);
+    }
+    controller.skip(end);
+    (done, controller.stats())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn being_ahead_changes_nothing(config in any_channel(), traffic in any_traffic()) {
+        prop_assert_eq!(run(&config, &traffic, false), run_ahead(&config, &traffic));
+    }
 
     #[test]
     fn skipping_changes_nothing(config in any_channel(), traffic in any_traffic()) {

@@ -7,6 +7,7 @@
 //! A partition that owes no reply has nothing to tell. It rests, and what its DRAM does meanwhile is done when a request comes
 //! for it: an access costs the same however many partitions there are.
 
+mod ahead;
 mod channel;
 mod handover;
 mod partition;

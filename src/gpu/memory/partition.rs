@@ -1,7 +1,7 @@
 //! A partition: a DRAM channel with its L2 slices, or two of each where slices deal with one another. It advances on its
 //! own, as far as that goes.
 
-use super::channel::{Channel, News};
+use super::channel::Channel;
 use super::station::{Look, Station};
 use crate::config::Machine;
 use crate::config::machine::L2Partitions;
@@ -26,8 +26,8 @@ pub struct Partition {
     /// Those that are still to be looked at in the L2 cycle that is being done, a bit each.
     pub(super) looking: u64,
     /// The first L2 cycle in which one of them is due, and the core cycle of that.
-    l2_due: Cycle,
-    l2_core: Cycle,
+    pub(super) l2_due: Cycle,
+    pub(super) l2_core: Cycle,
     /// Slices whose next cycle depends on what is not known of the network, a bit each: whether it has room for a reply, or,
     /// where it is told ahead, whether one has left that was to leave.
     pub(super) blocked: u64,
@@ -52,14 +52,12 @@ pub struct Partition {
     /// Tick every component in every cycle, whether or not anything can happen.
     pub(super) every_cycle: bool,
     /// The DRAM is ahead of the slices by so many clocks, at most.
-    most_ahead: u64,
+    pub(super) most_ahead: u64,
     /// Clocks of the DRAM for each reply that the slices send one after the other, at least, in parts of one by two to the power
-    /// of [`RATE_BITS`]; all together are this many clocks less, at most.
-    clocks_per_reply: u64,
-    slack: u64,
+    /// of [`RATE_BITS`](super::ahead::RATE_BITS); all together are this many clocks less, at most.
+    pub(super) clocks_per_reply: u64,
+    pub(super) slack: u64,
 }
-
-const RATE_BITS: u32 = 16;
 
 impl Partition {
     /// Partitions of a machine.
@@ -115,18 +113,6 @@ impl Partition {
         }
         (0..count).for_each(|part| partition.note_blocked(part));
         partition
-    }
-
-    /// The DRAM may be ahead of the slices.
-    fn let_ahead(&mut self) {
-        let long = 1 << RATE_BITS;
-        let replies = self.most_ticks * self.stations.len() as u64;
-        // Rounded down, both the clocks of a long time and those of a reply.
-        self.clocks_per_reply = self.clocks.dram.ticks_before(Cycle(long)).0 / replies;
-        // The cycle of the next event is counted as a whole, the replies may begin in the midst of it and the last of them ends
-        // none: three core cycles. And a clock for each border that no cycle begins with.
-        self.slack = 3 * self.clocks.dram.most_ticks() + 2;
-        self.most_ahead = self.channels[0].controller().latency_in();
     }
 
     /// The L2 slices.
@@ -240,7 +226,7 @@ impl Partition {
 
     /// The channel that is due next, and the command clock.
     #[inline]
-    fn next_channel(&self) -> (usize, Cycle) {
+    pub(super) fn next_channel(&self) -> (usize, Cycle) {
         match &*self.channels {
             [channel] => (0, channel.due_clock()),
             channels => {
@@ -312,42 +298,6 @@ impl Partition {
         }
     }
 
-    /// The channels before core cycle `end`, as far as no slice does anything: in a core cycle their clocks come first. They go
-    /// on as far as no slice matters to them.
-    #[inline(never)]
-    fn advance_dram(&mut self, end: Cycle) {
-        let ahead = self.ahead();
-        loop {
-            let to = Cycle(self.dram_to(end).0.saturating_add(ahead));
-            let (number, tick) = self.next_channel();
-            if tick >= to {
-                break;
-            }
-            // What data of one channel make a slice do concerns the other one too.
-            let alone = self.channels.len() == 1;
-            self.run_dram(number, tick, if alone { to } else { tick + 1 }, ahead);
-            if alone {
-                break;
-            }
-        }
-        self.find_dram_due();
-    }
-
-    /// How far the DRAM may be ahead of the next L2 cycle in which a slice does anything, and of what is known [clocks]. What
-    /// slices push then enters its queue no sooner. And it must not be ahead of the end of the kernel, at which its clocks are
-    /// counted: not before all replies have left that are owed, of which no slice sends two in an L2 cycle.
-    #[inline]
-    fn ahead(&self) -> u64 {
-        let owing = self.unanswered as u64 * self.clocks_per_reply >> RATE_BITS;
-        owing.saturating_sub(self.slack).min(self.most_ahead)
-    }
-
-    /// The first command clock that is not before core cycle `end`, or comes after a slice does something.
-    #[inline]
-    fn dram_to(&self, end: Cycle) -> Cycle {
-        self.clocks.dram.ticks_before(if self.l2_core < end { self.l2_core + 1 } else { end })
-    }
-
     /// The ticks of the L2 in core cycle `core` in which a slice is due.
     #[inline]
     fn tick_l2(&mut self, core: Cycle) {
@@ -401,19 +351,6 @@ impl Partition {
         }
         self.find_dram_due();
         self.find_l2_due();
-    }
-
-    /// Command clock `tick` of a channel, and those after it before `to` until it would be more than `ahead` clocks ahead of a
-    /// slice.
-    #[inline(always)]
-    fn run_dram(&mut self, number: usize, tick: Cycle, to: Cycle, ahead: u64) {
-        let is_awaited = self.wait_for_dram & self.slices_of(number) != 0;
-        let (clocks, stations) = (&self.clocks, &mut *self.stations);
-        let looks = &mut *self.looks;
-        let (due, core) = (self.l2_due, self.l2_core);
-        let mut news = News { clocks, stations, looks, due, core, is_awaited, to, ahead };
-        self.channels[number].run(tick, &mut news);
-        (self.l2_due, self.l2_core) = (news.due, news.core);
     }
 
     /// Counts every clock before core cycle `end`.
