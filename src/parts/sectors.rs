@@ -55,9 +55,12 @@ impl SectorSet {
         self.0
     }
 
-    /// Those that hold any of `bytes`.
+    /// Those that hold any of `bytes`. Many masks have all.
     #[inline(always)]
     pub fn of(bytes: u128) -> Self {
+        if bytes == u128::MAX {
+            return SectorSet(0xf);
+        }
         let of_half = |half: u64| u8::from(half as u32 != 0) | u8::from(half >> 32 != 0) << 1;
         SectorSet(of_half(bytes as u64) | of_half((bytes >> 64) as u64) << 2)
     }
