@@ -153,3 +153,35 @@ impl Outstanding {
         &self.trackers[usize::from(place)]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::machine::Policy;
+    use crate::parts::Waiter;
+    use crate::stats::IssueReason;
+
+    #[test]
+    fn a_wait_is_that_for_the_oldest_whatever_is_done_first() {
+        let mut outstanding = Outstanding::new(1);
+        let mut sub_cores = [SubCore::new(Policy::Gto, 0, 1, 8)];
+        let mut ledger = IssueLedger::default();
+        let [first, second, third] =
+            [0, 1, 2].map(|warp| outstanding.add(warp, Operands::NONE, 1, 0));
+        (sub_cores[0].slot, sub_cores[0].since) = (Slot::MEMORY, Cycle(10));
+        let waiter = Waiter { issued: Cycle(5).into(), accepted: Cycle(5).into(), tracker: 0 };
+        // Who is in the middle, or the oldest with nobody waiting, and the last one; what is charged by then.
+        for (now, place, charged) in [(20, second, 0), (30, first, 20), (45, third, 35)] {
+            let journey = Journey::hit(&waiter, Cycle(now));
+            outstanding.remove(Cycle(now), place, &journey, &mut sub_cores, &mut ledger);
+            assert_eq!(ledger.part(IssueReason::MemoryL1), charged);
+            assert_eq!(outstanding.has_any(0), place != third);
+        }
+        let again = outstanding.add(3, Operands::NONE, 1, 0);
+        outstanding.note_wait(0, Cycle(50), Cycle(52));
+        sub_cores[0].slot = Slot::LSU;
+        let journey = Journey::hit(&waiter, Cycle(60));
+        outstanding.remove(Cycle(60), again, &journey, &mut sub_cores, &mut ledger);
+        assert_eq!((ledger.part(IssueReason::MemoryL1), outstanding.has_any(0)), (37, false));
+    }
+}
