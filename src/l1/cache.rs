@@ -132,7 +132,9 @@ impl L1 {
     fn load(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         let wanted = access.bytes & self.sectors.whole();
         let place = match self.absent {
-            Some(line) if line == access.line => self.tags.victim(line).map_or(Place::NoRoom, Place::Absent),
+            Some(line) if line == access.line => {
+                self.tags.victim(line).map_or(Place::NoRoom, Place::Absent)
+            }
             _ => self.tags.find(access.line),
         };
         let (way, is_here) = match place {
