@@ -116,7 +116,7 @@ impl Controller {
         self.room
     }
 
-    /// From the clock in which a request is pushed until it can be scheduled [clocks].
+    /// From the clock in which a request is pushed until it can be scheduled `[clocks]`.
     pub fn latency_in(&self) -> u64 {
         self.latency_in
     }
