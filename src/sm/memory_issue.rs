@@ -63,11 +63,8 @@ impl Sm {
             (_, _, _) => line_bits,
         };
         let is_store = kind == AccessKind::Store;
-        let waiter = if is_store {
-            waiter(warp as u16, now)
-        } else {
-            waiter(self.outstanding.next_place(), now)
-        };
+        let waits = if is_store { warp as u16 } else { self.outstanding.next_place() };
+        let waiter = waiter(waits, now);
         let hits_by_banks = kind == AccessKind::Load && self.lsu.has_banks();
         let passes = if hits_by_banks { self.passes(op, &addresses) } else { 0 };
         let accesses = self.lsu.push(now, warp, Target::Cache(kind), passes, waiter, |list| {

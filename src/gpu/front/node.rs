@@ -197,30 +197,19 @@ impl Node {
     /// The next cycle, from the clock on, in which anything happens, or may.
     #[inline(always)]
     fn next_event_within(&self, bounds: &Bounds) -> Cycle {
-        if !self.may_act() {
-            return Cycle::NEVER;
-        }
-        let mut event = self.next_reply.min(self.sm.next_event());
-        if self.sm.waits_for_place() {
-            event = event.min(self.leaves.next_visible());
-            // A refused access is tried again when a place becomes free, which may not be known yet.
-            if self.leaves.is_empty() && self.l1.is_miss_queue_full() {
-                event = event.min(bounds.places);
-            }
+        let mut event = self.next_event();
+        // A refused access is tried again when a place becomes free, which may not be known yet.
+        if self.sm.waits_for_place() && self.leaves.is_empty() && self.l1.is_miss_queue_full() {
+            event = event.min(bounds.places);
         }
         event.max(self.clock)
     }
 
-    /// An idle SM does nothing that matters before it gets a CTA or the kernel ends.
-    #[inline]
-    fn may_act(&self) -> bool {
-        self.next_reply != Cycle::NEVER || self.is_busy
-    }
-
-    /// The next cycle in which anything happens, as far as known.
-    #[inline]
+    /// The next cycle in which anything happens, as far as known. An idle SM does nothing that matters before it gets a CTA or
+    /// the kernel ends.
+    #[inline(always)]
     pub fn next_event(&self) -> Cycle {
-        if !self.may_act() {
+        if self.next_reply == Cycle::NEVER && !self.is_busy {
             return Cycle::NEVER;
         }
         let event = self.next_reply.min(self.sm.next_event());
