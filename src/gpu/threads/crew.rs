@@ -135,10 +135,12 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         let clock = front.requests.clock();
         let known = memory.known(self.delays.needs_from(clock));
         self.tell_memory(&mut front, launch);
-        drop(all);
+        let Locked { front: mut ours, memory } = all;
+        drop(memory);
         self.memory.open();
-        let outcome = self.advance_front(most, (clock, known), launch, roster);
+        let outcome = self.advance_front(most, (clock, known), launch, &mut ours, roster);
         self.memory.close();
+        drop(ours);
         let mut waits = 0;
         while self.memory.is_busy() {
             if !self.push_memory() {
@@ -159,6 +161,7 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         most: u32,
         (clock, mut known): (Cycle, Known),
         launch: &mut Launch,
+        all: &mut LockedFront<'a, WORDS>,
         roster: &mut Roster<WORDS>,
     ) -> Result<u32> {
         let (mut steps, mut waits) = (0, 0);
@@ -166,7 +169,7 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         while steps < most && !last.is_over {
             let may_go_on = last.clock == last.end && last.end < known.replies;
             if may_go_on || self.memory.to_front.is_new() {
-                last = self.step_front(&mut known, last.acts, launch, roster)?;
+                last = self.step_front(&mut known, last.acts, launch, all, roster)?;
                 steps += 1;
             } else if !self.push_memory() && !self.begin_memory() {
                 self.team.wait(&mut waits);
@@ -184,9 +187,9 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         known: &mut Known,
         mut acts: [usize; 2],
         launch: &mut Launch,
+        all: &mut LockedFront<'a, WORDS>,
         roster: &mut Roster<WORDS>,
     ) -> Result<Outcome> {
-        let mut all = self.lock_front();
         let mut front = all.front(roster);
         if self.memory.to_front.is_new() {
             self.memory.to_front.read(|letter| {
@@ -209,9 +212,9 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         while let Some(bounds) = next {
             // There will be about as much to do as in the last round of its kind.
             acts[round] = if acts[round] >= ENOUGH_ACTS {
-                drop(all);
+                all.nodes.clear();
                 let acts = self.advance_nodes(&bounds, &roster.behind);
-                all = self.lock_front();
+                self.lock_nodes(&mut all.nodes);
                 front = all.front(roster);
                 front.note_advance(&bounds);
                 acts
@@ -269,21 +272,21 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         self.memory.to_memory.announce();
     }
 
-    /// The front, for one thread.
-    fn lock_front(&self) -> LockedFront<'a, WORDS> {
-        LockedFront {
-            nodes: self.nodes.iter().map(|node| node.lock().expect(NO_PANIC)).collect(),
-            requests: self.requests.lock().expect(NO_PANIC),
-        }
-    }
-
     /// Every part, for one thread.
     pub fn lock(&self) -> Locked<'a, WORDS> {
-        Locked { front: self.lock_front(), memory: self.memory.lock() }
+        let mut nodes = Vec::with_capacity(self.nodes.len());
+        self.lock_nodes(&mut nodes);
+        let requests = self.requests.lock().expect(NO_PANIC);
+        Locked { front: LockedFront { nodes, requests }, memory: self.memory.lock() }
+    }
+
+    /// Locks all nodes, none of which is in `locked`.
+    fn lock_nodes(&self, locked: &mut Vec<MutexGuard<'a, Node>>) {
+        locked.extend(self.nodes.iter().map(|node| node.lock().expect(NO_PANIC)));
     }
 }
 
-/// The front, locked.
+/// The front, locked; the nodes are let go where a round of them is shared.
 struct LockedFront<'a, const WORDS: usize> {
     nodes: Vec<MutexGuard<'a, Node>>,
     requests: MutexGuard<'a, Requests<WORDS>>,
