@@ -6,11 +6,11 @@ use super::exit::Exit;
 use super::far::Far;
 use super::port::{DataPort, SECTOR, Side};
 use super::stats::L2Stats;
-use super::waiting::{Arrival, Fetch, Refusal, Waiting};
+use super::waiting::{Arrival, Fetch, Kept, Refusal, Waiting};
 use crate::config::Machine;
 use crate::config::machine::{L2Config, L2Mode, line_bits};
 use crate::parts::{
-    AddressMap, ByteSets, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, TagArray, Way,
+    AddressMap, BytePool, DramRequest, MshrFile, Reply, Request, Sectors, TagArray, Way,
 };
 use crate::ring::Ring;
 use crate::units::Cycle;
@@ -44,13 +44,12 @@ pub struct Slice {
     pub(super) sector_latency: u64,
     pub(super) sectors: Sectors,
     pub(super) tags: TagArray,
-    /// By way: the bytes that hold data.
-    pub(super) valid: ByteSets,
-    /// By way: the bytes that memory lacks.
-    pub(super) dirty: ByteSets,
+    /// What is kept of the line in each way.
+    pub(super) kept: Box<[Kept]>,
+    /// Where its bytes lie.
+    pub(super) bytes: BytePool,
     /// Ways of a set that may be dirty.
     pub(super) dirty_ways: usize,
-    pub(super) entry_of_way: Box<[MshrId]>,
     pub(super) mshrs: MshrFile<Waiting, Fetch>,
     /// Sectors that have arrived for requests that are still to be answered, oldest first.
     pub(super) releasing: Ring<Arrival>,
@@ -106,10 +105,9 @@ impl Slice {
             data_latency: config.data_latency.cycles(),
             sector_latency: config.sector_latency.cycles(),
             sectors,
-            valid: ByteSets::new(tags.len(), true),
-            dirty: ByteSets::new(tags.len(), true),
+            kept: vec![Kept::default(); tags.len()].into(),
+            bytes: BytePool::new(2 * tags.len()),
             dirty_ways: config.dirty_ways.size(),
-            entry_of_way: vec![MshrId::default(); tags.len()].into(),
             tags,
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             releasing: Ring::new(entries * sectors.count()),
@@ -375,7 +373,7 @@ impl Slice {
     /// All that decides how later requests are served, to show that a refusal changed nothing; the
     /// refusals counted so far; and the replies queued.
     pub(super) fn state(&self) -> (impl PartialEq + use<>, u64, usize) {
-        let ways = (self.tags.clone(), self.valid.clone(), self.dirty.clone());
+        let ways = (self.tags.clone(), self.kept.clone(), self.bytes.clone());
         let queues = (self.replies.len(), self.to_dram.len(), self.input.len());
         let stats = &self.stats;
         let refusals = stats.stall_nomerger

@@ -1,6 +1,6 @@
-//! What waits in a slice: refused requests, requests for data, and data for its requests.
+//! What a slice keeps of lines, and what waits in it: refused requests, requests for data, and data for its requests.
 
-use crate::parts::{MshrId, Reply, SectorSet, Stamp, Stamps, Way};
+use crate::parts::{ByteSet, MshrId, Reply, SectorSet, Stamp, Stamps, Way};
 
 /// Why a request was refused this cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,17 @@ impl Waiting {
         stamps.filled = data.filled;
         stamps.merged_at_l2 = merged;
     }
+}
+
+/// What a slice keeps of the line in a way of its cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// The bytes that hold data.
+    pub valid: ByteSet,
+    /// The bytes that memory lacks.
+    pub dirty: ByteSet,
+    /// The entry of a line that is outstanding.
+    pub entry: MshrId,
 }
 
 /// What an entry still waits for: the sectors of a line that are on their way.
