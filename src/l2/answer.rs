@@ -108,7 +108,7 @@ impl Slice {
         fetch.missing = fetch.missing.without(sectors);
         let (missing, way) = (fetch.missing, fetch.way);
         if let Some(way) = way {
-            self.bytes.add_sectors(&mut self.kept[way.index()].valid, sectors);
+            self.bytes.add_sectors(&mut self.tags[way].valid, sectors);
             if missing.is_empty() {
                 self.tags.fill(way);
             }

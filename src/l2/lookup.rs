@@ -93,7 +93,7 @@ impl Slice {
         self.tags.replace(way, line);
         let waiting = Waiting { reply: request.reply_with(wanted), fetched };
         let entry = self.mshrs.add(waiting, Fetch::new(Some(way), fetched, self.pieces));
-        let kept = &mut self.kept[way.index()];
+        let kept = &mut self.tags[way];
         self.bytes.clear(&mut kept.valid);
         kept.entry = entry;
         self.modify(way, request);
@@ -112,7 +112,7 @@ impl Slice {
         request: &Request,
         is_reserved: bool,
     ) -> Result<(), Refusal> {
-        let lacking = request.bytes & !self.bytes.of(self.kept[way.index()].valid);
+        let lacking = request.bytes & !self.bytes.of(self.tags[way].valid);
         if lacking != 0 && is_reserved {
             return self.join(now, line, way, request, lacking);
         }
@@ -135,7 +135,7 @@ impl Slice {
         self.tags.reserve(way, line);
         let waiting = Waiting { reply: request.reply_with(wanted), fetched };
         let entry = self.mshrs.add(waiting, Fetch::new(Some(way), fetched, self.pieces));
-        self.kept[way.index()].entry = entry;
+        self.tags[way].entry = entry;
         self.modify(way, request);
         self.fetch(now, line, entry, fetched, is_copy(line));
         self.count_read(request, wanted, fetched, |stats| &mut stats.read_misses);
@@ -151,7 +151,7 @@ impl Slice {
         request: &Request,
         lacking: u128,
     ) -> Result<(), Refusal> {
-        let entry = self.kept[way.index()].entry;
+        let entry = self.tags[way].entry;
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
         }
@@ -225,7 +225,7 @@ impl Slice {
     #[inline(always)]
     fn modify(&mut self, way: Way, request: &Request) {
         if request.kind == RequestKind::Atomic {
-            self.bytes.add(&mut self.kept[way.index()].dirty, request.bytes);
+            self.bytes.add(&mut self.tags[way].dirty, request.bytes);
             self.tags.set_dirty(way, true);
         }
     }
@@ -327,7 +327,7 @@ impl Slice {
                     self.write_back(now, way);
                 }
                 self.tags.insert(way, line);
-                self.bytes.clear(&mut self.kept[way.index()].valid);
+                self.bytes.clear(&mut self.tags[way].valid);
                 self.stats.write_misses += 1;
             }
         }
@@ -335,7 +335,7 @@ impl Slice {
             self.write_back(now, cleaned);
             self.tags.set_dirty(cleaned, false);
         }
-        let kept = &mut self.kept[way.index()];
+        let kept = &mut self.tags[way];
         self.bytes.add(&mut kept.valid, request.bytes);
         self.bytes.add(&mut kept.dirty, request.bytes);
         self.tags.set_dirty(way, true);
@@ -346,7 +346,7 @@ impl Slice {
     /// Sends the dirty bytes of `way`, which is dirty, to DRAM.
     fn write_back(&mut self, now: Cycle, way: Way) {
         debug_assert!(self.tags.is_dirty(way));
-        let set = &mut self.kept[way.index()].dirty;
+        let set = &mut self.tags[way].dirty;
         let dirty = self.bytes.of(*set);
         self.bytes.clear(set);
         if dirty == 0 {

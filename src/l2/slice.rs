@@ -43,10 +43,8 @@ pub struct Slice {
     pub(super) data_latency: u64,
     pub(super) sector_latency: u64,
     pub(super) sectors: Sectors,
-    pub(super) tags: TagArray,
-    /// What is kept of the line in each way.
-    pub(super) kept: Box<[Kept]>,
-    /// Where its bytes lie.
+    pub(super) tags: TagArray<Kept>,
+    /// Where the bytes of lines lie.
     pub(super) bytes: BytePool,
     /// Ways of a set that may be dirty.
     pub(super) dirty_ways: usize,
@@ -105,7 +103,6 @@ impl Slice {
             data_latency: config.data_latency.cycles(),
             sector_latency: config.sector_latency.cycles(),
             sectors,
-            kept: vec![Kept::default(); tags.len()].into(),
             bytes: BytePool::new(2 * tags.len()),
             dirty_ways: config.dirty_ways.size(),
             tags,
@@ -373,7 +370,7 @@ impl Slice {
     /// All that decides how later requests are served, to show that a refusal changed nothing; the
     /// refusals counted so far; and the replies queued.
     pub(super) fn state(&self) -> (impl PartialEq + use<>, u64, usize) {
-        let ways = (self.tags.clone(), self.kept.clone(), self.bytes.clone());
+        let ways = (self.tags.clone(), self.bytes.clone());
         let queues = (self.replies.len(), self.to_dram.len(), self.input.len());
         let stats = &self.stats;
         let refusals = stats.stall_nomerger

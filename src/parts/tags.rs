@@ -1,6 +1,7 @@
 //! The tag array of a set-associative cache.
 
 use std::hint::select_unpredictable;
+use std::ops::{Index, IndexMut};
 
 use super::marks::Marks;
 use super::order::Orders;
@@ -49,14 +50,14 @@ pub enum Place {
     NoRoom,
 }
 
-/// Tags, states and replacement order; no data.
+/// Tags, states and replacement order; no data. What the owner keeps of a line lies beside its tag, to be had by its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TagArray {
+pub struct TagArray<K = ()> {
     ways: usize,
     set_bits: u32,
     index: SetIndex,
     replacement: Replacement,
-    slots: Box<[Slot]>,
+    slots: Box<[Slot<K>]>,
     /// Never of another line than the way's.
     marks: Marks,
     age_bits: u32,
@@ -71,9 +72,9 @@ pub struct TagArray {
     rounds: Box<[Round]>,
 }
 
-/// What a way holds. Who looks at its line looks at its rank as well.
+/// What a way holds. Who looks at its line looks at the rest as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Slot {
+struct Slot<K> {
     /// [`NO_LINE`] where it is empty.
     line: LineAddr,
     /// The way with the least rank of its set makes room. [`EMPTY`], or an age, with [`SPARED`] or [`RESERVED`] added, and
@@ -83,10 +84,7 @@ struct Slot {
     /// round of the set in which the line was last used, above [`ROUND`] bits in no order. Below an age are the bit of
     /// `dirty` and zeros: as many as the number of a way among those of its set has bits.
     rank: u64,
-}
-
-impl Slot {
-    const NONE: Slot = Slot { line: NO_LINE, rank: EMPTY };
+    kept: K,
 }
 
 /// A set goes to the next round when every line was used in this one.
@@ -118,7 +116,7 @@ fn least_of(one: u64, other: u64) -> u64 {
     select_unpredictable(one < other, one, other)
 }
 
-impl TagArray {
+impl<K: Copy + Default> TagArray<K> {
     /// An empty array of `sets` (a power of two) x `ways` lines.
     pub fn new(sets: usize, ways: usize, index: SetIndex, replacement: Replacement) -> Self {
         let lines = sets * ways;
@@ -127,7 +125,7 @@ impl TagArray {
             set_bits: sets.trailing_zeros(),
             index,
             replacement,
-            slots: vec![Slot::NONE; lines].into(),
+            slots: vec![Slot { line: NO_LINE, rank: EMPTY, kept: K::default() }; lines].into(),
             marks: Marks::new(sets, ways),
             age_bits: ways.next_power_of_two().trailing_zeros() + 1,
             dirty: ways.next_power_of_two() as u64,
@@ -461,7 +459,8 @@ impl TagArray {
             let round = &mut self.rounds[index / self.ways];
             round.used -= usize::from(age >> self.age_bits >> ROUND == round.number);
         }
-        self.slots[index] = Slot::NONE;
+        let slot = &mut self.slots[index];
+        (slot.line, slot.rank) = (NO_LINE, EMPTY);
         if !self.orders.is_empty() {
             // Those that are empty come first, by their number.
             let set = self.set_of_way(way);
@@ -473,13 +472,31 @@ impl TagArray {
 
     /// Drops every line. No fill may be on its way.
     pub fn invalidate_all(&mut self) {
-        let is_reserved = |slot: &Slot| slot.rank >= RESERVED;
-        assert!(!self.slots.iter().any(is_reserved), "invalidation with a fill on its way");
-        self.slots.fill(Slot::NONE);
+        for slot in &mut self.slots {
+            assert!(slot.rank < RESERVED, "invalidation with a fill on its way");
+            (slot.line, slot.rank) = (NO_LINE, EMPTY);
+        }
         self.orders.reset();
         if self.replacement == Replacement::Nru {
             self.rounds.iter_mut().for_each(|round| round.used = 0);
         }
+    }
+}
+
+impl<K> Index<Way> for TagArray<K> {
+    type Output = K;
+
+    /// What is kept of the line in a way.
+    #[inline]
+    fn index(&self, way: Way) -> &K {
+        &self.slots[way.index()].kept
+    }
+}
+
+impl<K> IndexMut<Way> for TagArray<K> {
+    #[inline]
+    fn index_mut(&mut self, way: Way) -> &mut K {
+        &mut self.slots[way.index()].kept
     }
 }
 
