@@ -108,17 +108,15 @@ impl Exit {
     }
 
     /// Takes a reply in whose data is there from cycle `ready` on.
-    #[inline]
-    pub(super) fn push(&mut self, ready: Cycle, reply: &Reply) -> &mut Reply {
+    #[inline(always)]
+    pub(super) fn push(&mut self, ready: Cycle, reply: &Reply) {
         assert!(!self.is_full(), "a reply was pushed without a place for it");
         self.held += 1;
         if self.next == self.departures.len() {
             self.ready = ready;
         }
-        let last = self.departures.len();
         let departure = Departure { reply: *reply, ready, is_uncertain: false, shares_port: false };
         self.departures.push(departure);
-        &mut self.departures[last].reply
     }
 
     /// The oldest reply, if its data is there at `now`.

@@ -91,8 +91,8 @@ impl Slice {
             self.write_back(now, way);
         }
         self.tags.replace(way, line);
-        let waiting = Waiting { reply: request.reply_with(wanted), fetched };
-        let entry = self.mshrs.add(waiting, Fetch::new(Some(way), fetched, self.pieces));
+        let waiting = Waiting::new(request, wanted, fetched);
+        let entry = self.mshrs.add(waiting, Fetch { way: Some(way), missing: fetched });
         let kept = &mut self.tags[way];
         self.bytes.clear(&mut kept.valid);
         kept.entry = entry;
@@ -133,8 +133,8 @@ impl Slice {
         let fetched = self.sectors_around(lacking);
         self.room_for_fetch(is_copy(line), fetched, 0)?;
         self.tags.reserve(way, line);
-        let waiting = Waiting { reply: request.reply_with(wanted), fetched };
-        let entry = self.mshrs.add(waiting, Fetch::new(Some(way), fetched, self.pieces));
+        let waiting = Waiting::new(request, wanted, fetched);
+        let entry = self.mshrs.add(waiting, Fetch { way: Some(way), missing: fetched });
         self.tags[way].entry = entry;
         self.modify(way, request);
         self.fetch(now, line, entry, fetched, is_copy(line));
@@ -159,7 +159,7 @@ impl Slice {
         let fetched = self.sectors_around(lacking & !on_their_way.bytes());
         self.room_for(is_copy(line), fetched, 0)?;
         let wanted = SectorSet::of(request.bytes);
-        let waiting = Waiting { reply: request.reply_with(wanted), fetched };
+        let waiting = Waiting::new(request, wanted, fetched);
         let merged = self.mshrs.merge(entry, waiting);
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
         self.modify(way, request);
@@ -374,8 +374,8 @@ impl Slice {
         let sectors = self.sectors.around_parts(wanted);
         let is_atomic = request.kind == RequestKind::Atomic;
         self.room_for_fetch(false, sectors, usize::from(is_atomic))?;
-        let waiting = Waiting { reply: request.reply_with(wanted), fetched: sectors };
-        let fetch = Fetch::new(None, sectors, self.pieces);
+        let waiting = Waiting::new(request, wanted, sectors);
+        let fetch = Fetch { way: None, missing: sectors };
         let entry = self.mshrs.add(waiting, fetch);
         self.fetch(now, line, entry, sectors, false);
         if is_atomic {

@@ -6,7 +6,7 @@ use super::exit::Exit;
 use super::far::Far;
 use super::port::{DataPort, SECTOR, Side};
 use super::stats::L2Stats;
-use super::waiting::{Arrival, Fetch, Kept, Refusal, Waiting};
+use super::waiting::{Arrival, Fetch, Kept, Pieces, Refusal, Waiting};
 use crate::config::Machine;
 use crate::config::machine::{L2Config, L2Mode, line_bits};
 use crate::parts::{
@@ -49,6 +49,8 @@ pub struct Slice {
     /// Ways of a set that may be dirty.
     pub(super) dirty_ways: usize,
     pub(super) mshrs: MshrFile<Waiting, Fetch>,
+    /// By entry: how far its sectors have come, where that needs several fetch requests each.
+    pub(super) arriving: Box<[Pieces]>,
     /// Sectors that have arrived for requests that are still to be answered, oldest first.
     pub(super) releasing: Ring<Arrival>,
     /// What reads of other SMs are held against on the way to `input`, where there is such a thing.
@@ -86,6 +88,7 @@ impl Slice {
         let coalescer = Coalescer::new(machine, Slice::room(config));
         let far = Far::new(config);
         let map = AddressMap::new(machine);
+        let pieces = (sectors.bytes() / config.fetch.get()) as u8;
         Slice {
             number,
             part: map.part(number),
@@ -96,7 +99,8 @@ impl Slice {
             fetch_bytes: config.fetch.get(),
             least_fetch: config.fetch.get().max(machine.dram.burst_bytes()),
             part_bits: config.fetch.get().trailing_zeros() - 5,
-            pieces: (sectors.bytes() / config.fetch.get()) as u8,
+            pieces,
+            arriving: vec![Pieces::new(pieces); if pieces > 1 { entries } else { 0 }].into(),
             comes_whole: config.fetch.get() == line,
             tag_latency: config.tag_latency.cycles(),
             distances: Distances::new(machine, number),
@@ -378,6 +382,6 @@ impl Slice {
             + stats.stall_nocacheline
             + stats.stall_dramqueue
             + stats.stall_replyqueue;
-        ((ways, self.mshrs.clone(), queues), refusals, self.replies.len())
+        ((ways, self.mshrs.clone(), self.arriving.clone(), queues), refusals, self.replies.len())
     }
 }
