@@ -19,13 +19,42 @@ use crate::units::Cycle;
 const A_TICK: usize = 2;
 
 /// One L2 slice. Times are L2 cycles unless they are called `core`.
+///
+/// What each visit looks at comes first, then what a request needs, and then what few machines have.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Slice {
-    pub(super) number: usize,
-    pub(super) map: AddressMap,
+    pub(super) input: Ring<Request>,
+    pub(super) port: DataPort,
+    /// The head of `input` was refused and nothing has happened since that could change that.
+    pub(super) stalled: Option<Refusal>,
+    /// It has no coalescer and no neighbour.
+    pub(super) is_plain: bool,
+    pub(super) mode: L2Mode,
+    /// A line comes in one piece.
+    pub(super) comes_whole: bool,
+    /// Fetch requests of one sector.
+    pub(super) pieces: u8,
+    /// Where nothing but data for one of the ways of a set, or a place that it lacks, changes what that request finds: the
+    /// first of them.
+    pub(super) stalled_set: Option<Way>,
+    pub(super) to_dram: Ring<DramRequest>,
+    /// Sectors that have arrived for requests that are still to be answered, oldest first.
+    pub(super) releasing: Ring<Arrival>,
+    pub(super) replies: Exit,
+    pub(super) data_latency: u64,
+    pub(super) sector_latency: u64,
+    pub(super) mshrs: MshrFile<Waiting, Fetch>,
+    pub(super) tags: TagArray<Kept>,
+    /// Where the bytes of lines lie.
+    pub(super) bytes: BytePool,
+    /// The cycles of a standing refusal from this one on are not counted.
+    pub(super) stalled_from: Cycle,
+    /// Places in `to_dram` that the last request needed that was refused for want of them.
+    pub(super) dram_places: usize,
+    pub(super) sectors: Sectors,
     /// Its place among the slices of its channel.
     pub(super) part: u64,
-    pub(super) mode: L2Mode,
     pub(super) line_bits: u32,
     pub(super) burst_bytes: u32,
     /// Bytes of one fetch request.
@@ -34,45 +63,19 @@ pub struct Slice {
     pub(super) least_fetch: u32,
     /// Parts of 32 bytes in a fetch request are two to this power.
     pub(super) part_bits: u32,
-    /// Fetch requests of one sector.
-    pub(super) pieces: u8,
-    /// A line comes in one piece.
-    pub(super) comes_whole: bool,
     tag_latency: u64,
-    distances: Distances,
-    pub(super) data_latency: u64,
-    pub(super) sector_latency: u64,
-    pub(super) sectors: Sectors,
-    pub(super) tags: TagArray<Kept>,
-    /// Where the bytes of lines lie.
-    pub(super) bytes: BytePool,
     /// Ways of a set that may be dirty.
     pub(super) dirty_ways: usize,
-    pub(super) mshrs: MshrFile<Waiting, Fetch>,
+    pub(super) map: AddressMap,
+    distances: Distances,
+    pub(super) stats: L2Stats,
     /// By entry: how far its sectors have come, where that needs several fetch requests each.
     pub(super) arriving: Box<[Pieces]>,
-    /// Sectors that have arrived for requests that are still to be answered, oldest first.
-    pub(super) releasing: Ring<Arrival>,
-    /// What reads of other SMs are held against on the way to `input`, where there is such a thing.
-    coalescer: Option<Coalescer>,
-    pub(super) input: Ring<Request>,
-    pub(super) replies: Exit,
-    pub(super) to_dram: Ring<DramRequest>,
-    /// The head of `input` was refused and nothing has happened since that could change that.
-    pub(super) stalled: Option<Refusal>,
-    /// The cycles of that from this one on are not counted.
-    pub(super) stalled_from: Cycle,
-    /// Where nothing but data for one of the ways of a set, or a place that it lacks, changes what that request finds: the
-    /// first of them.
-    pub(super) stalled_set: Option<Way>,
-    /// Places in `to_dram` that the last request needed that was refused for want of them.
-    pub(super) dram_places: usize,
-    pub(super) port: DataPort,
+    pub(super) number: usize,
     /// What it has to do with the other partition, where there is one.
     pub(super) far: Far,
-    /// It has no coalescer and no neighbour.
-    pub(super) is_plain: bool,
-    pub(super) stats: L2Stats,
+    /// What reads of other SMs are held against on the way to `input`, where there is such a thing.
+    coalescer: Option<Coalescer>,
 }
 
 impl Slice {
