@@ -25,16 +25,17 @@ struct Place<T> {
 /// Items leave in the order in which they came; an item that is not yet visible blocks those behind
 /// it, as in a pipe.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Ring<T> {
-    /// The storage in use, a power of two.
-    slots: Vec<Place<T>>,
-    head: usize,
-    len: usize,
-    capacity: usize,
-    /// Items that the storage in use takes, at most `capacity`.
-    room: usize,
     /// When the oldest item can be seen; never when there is none. Most looks at a queue ask for no more.
     next: Cycle,
+    head: u32,
+    len: u32,
+    /// The storage in use, a power of two.
+    slots: Vec<Place<T>>,
+    /// Items that the storage in use takes, at most `capacity`.
+    room: u32,
+    capacity: u32,
 }
 
 impl<T: Copy + Default> Ring<T> {
@@ -44,8 +45,9 @@ impl<T: Copy + Default> Ring<T> {
         let most = capacity.next_power_of_two();
         let mut slots = Vec::with_capacity(most);
         slots.resize(AT_FIRST.min(most), Place::default());
-        let room = slots.len().min(capacity);
-        Ring { slots, head: 0, len: 0, capacity, room, next: Cycle::NEVER }
+        let capacity = u32::try_from(capacity).expect("a ring has room for less than 2^32 items");
+        let room = capacity.min(slots.len() as u32);
+        Ring { next: Cycle::NEVER, head: 0, len: 0, slots, room, capacity }
     }
 
     /// Goes round in twice the storage from now on, for an item more.
@@ -55,14 +57,14 @@ impl<T: Copy + Default> Ring<T> {
         assert!(self.len < self.capacity, "a producer pushed without a credit");
         // Every place is taken, and the items at the storage's beginning are the youngest.
         let before = self.slots.len();
-        self.slots.extend_from_within(..self.head);
+        self.slots.extend_from_within(..self.head as usize);
         self.slots.resize(2 * before, Place::default());
-        self.room = self.slots.len().min(self.capacity);
+        self.room = self.capacity.min(self.slots.len() as u32);
     }
 
     #[inline]
-    fn slot(&self, offset: usize) -> usize {
-        self.head.wrapping_add(offset) & (self.slots.len() - 1)
+    fn slot(&self, offset: u32) -> usize {
+        self.head.wrapping_add(offset) as usize & (self.slots.len() - 1)
     }
 
     /// Appends `item`, to be seen from cycle `visible`; gives it back when the queue is full.
@@ -109,7 +111,7 @@ impl<T: Copy + Default> Ring<T> {
             self.slots.swap(before, here);
             place -= 1;
         }
-        self.next = self.slots[self.head].visible;
+        self.next = self.slots[self.head as usize].visible;
         let slot = self.slot(place);
         &mut self.slots[slot].item
     }
@@ -117,13 +119,13 @@ impl<T: Copy + Default> Ring<T> {
     /// The oldest item, if it can be seen at `now`.
     #[inline]
     pub fn front(&self, now: Cycle) -> Option<&T> {
-        (self.next <= now && self.len > 0).then(|| &self.slots[self.head].item)
+        (self.next <= now && self.len > 0).then(|| &self.slots[self.head as usize].item)
     }
 
     /// As [`Ring::front`], for change.
     #[inline]
     pub fn front_mut(&mut self, now: Cycle) -> Option<&mut T> {
-        (self.next <= now && self.len > 0).then(|| &mut self.slots[self.head].item)
+        (self.next <= now && self.len > 0).then(|| &mut self.slots[self.head as usize].item)
     }
 
     /// Takes the oldest item, if it can be seen at `now`.
@@ -139,19 +141,20 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub fn take(&mut self) -> T {
         debug_assert!(self.len > 0, "an item was taken that is not there");
-        let item = self.slots[self.head].item;
+        let item = self.slots[self.head as usize].item;
         self.len -= 1;
         let is_empty = self.len == 0;
         // It begins with its first place again, which is in the processor's caches more likely than the next one.
-        self.head = select_unpredictable(is_empty, 0, self.slot(1));
-        self.next = select_unpredictable(is_empty, Cycle::NEVER, self.slots[self.head].visible);
+        self.head = select_unpredictable(is_empty, 0, self.slot(1) as u32);
+        self.next =
+            select_unpredictable(is_empty, Cycle::NEVER, self.slots[self.head as usize].visible);
         item
     }
 
     /// The oldest item, visible or not, where it lies; there is one. It is taken out of the queue if `is_taken`.
     #[inline]
     pub fn look(&mut self, is_taken: bool) -> &T {
-        let head = self.head;
+        let head = self.head as usize;
         if is_taken {
             self.take();
         }
@@ -167,7 +170,7 @@ impl<T: Copy + Default> Ring<T> {
     /// Items held, visible or not.
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     /// True when nothing is held.
@@ -185,7 +188,7 @@ impl<T: Copy + Default> Ring<T> {
     /// Room left `[items]`.
     #[inline]
     pub fn free(&self) -> usize {
-        self.capacity - self.len
+        (self.capacity - self.len) as usize
     }
 
     /// The items, oldest first.

@@ -2,7 +2,7 @@
 
 use super::slice::Slice;
 use super::waiting::{Arrival, Data, Waiting};
-use crate::parts::{MshrId, Reply, Request, Stamp};
+use crate::parts::{MshrId, Reply, Request, SectorSet, Stamp};
 use crate::units::Cycle;
 
 impl Slice {
@@ -26,7 +26,7 @@ impl Slice {
         if last {
             self.go_on_with_entry(now);
         }
-        waiting.stamp(&mut self.send(now, &waiting.reply).stamps, data);
+        self.send(now, &waiting.reply(data));
     }
 
     /// Answers a request.
@@ -35,11 +35,11 @@ impl Slice {
         self.send(now, &request.reply());
     }
 
-    /// Sends a reply, whose data has been found at `now`, and gives it where it waits.
+    /// Sends a reply, whose data has been found at `now`.
     #[inline]
-    fn send(&mut self, now: Cycle, reply: &Reply) -> &mut Reply {
-        let ready = ready(now, reply, self.data_latency, self.sector_latency);
-        self.replies.push(ready, reply)
+    fn send(&mut self, now: Cycle, reply: &Reply) {
+        let ready = ready(now, reply.sectors, self.data_latency, self.sector_latency);
+        self.replies.push(ready, reply);
     }
 
     /// The data of a fetch request has arrived from DRAM, before the tick of `now`.
@@ -67,12 +67,12 @@ impl Slice {
         if self.releasing.is_empty()
             && !self.replies.is_full()
             && let Some(waiting) = self.mshrs.single(entry)
-            && !waiting.reply.sectors.meets(self.mshrs[entry].missing)
+            && !waiting.sectors.meets(self.mshrs[entry].missing)
         {
             self.go_on_with_entry(now);
             let waiting = self.mshrs.release_single(entry);
-            let ready = ready(now, &waiting.reply, self.data_latency, self.sector_latency);
-            waiting.stamp(&mut self.replies.push(ready, &waiting.reply).stamps, data);
+            let ready = ready(now, waiting.sectors, self.data_latency, self.sector_latency);
+            self.replies.push(ready, &waiting.reply(data));
             return true;
         }
         self.give(now, entry, data);
@@ -89,26 +89,20 @@ impl Slice {
         piece: u8,
         dram_started: Cycle,
     ) -> Option<Data> {
-        let fetch = &mut self.mshrs[entry];
         let mut started = Stamp::from(dram_started);
         let mut number = 0;
         if !self.comes_whole {
             number = self.sectors.of_offset(u32::from(piece) * self.fetch_bytes);
-            let (left, first) = (&mut fetch.left[number], &mut fetch.started[number]);
-            if *left < self.pieces {
-                started = first.earlier(started);
+            if self.pieces > 1 {
+                started = self.arriving[entry.index()].take(number, self.pieces, started)?;
             }
-            (*first, *left) = (started, *left - 1);
-            if *left > 0 {
-                return None;
-            }
-            *left = self.pieces;
         }
+        let fetch = &mut self.mshrs[entry];
         let sectors = self.sectors.parts_of(number);
         fetch.missing = fetch.missing.without(sectors);
         let (missing, way) = (fetch.missing, fetch.way);
         if let Some(way) = way {
-            self.valid.add_sectors(way, sectors);
+            self.bytes.add_sectors(&mut self.tags[way].valid, sectors);
             if missing.is_empty() {
                 self.tags.fill(way);
             }
@@ -121,7 +115,7 @@ impl Slice {
     #[inline]
     fn give(&mut self, now: Cycle, entry: MshrId, data: Data) {
         let missing = self.mshrs[entry].missing;
-        let has_data = |waiting: &Waiting| !waiting.reply.sectors.meets(missing);
+        let has_data = |waiting: &Waiting| !waiting.sectors.meets(missing);
         let (requests, _) = self.mshrs.arrive(entry, has_data);
         if requests > 0 {
             self.releasing.push(now, Arrival { entry, requests, data });
@@ -129,12 +123,12 @@ impl Slice {
     }
 }
 
-/// When a reply can leave whose data has been found at `now`.
+/// When a reply with these sectors can leave whose data has been found at `now`.
 #[inline]
-fn ready(now: Cycle, reply: &Reply, data_latency: u64, sector_latency: u64) -> Cycle {
+fn ready(now: Cycle, sectors: SectorSet, data_latency: u64, sector_latency: u64) -> Cycle {
     let ready = now + data_latency;
     if sector_latency == 0 {
         return ready;
     }
-    ready + u64::from(reply.sectors.count()).saturating_sub(1) * sector_latency
+    ready + u64::from(sectors.count()).saturating_sub(1) * sector_latency
 }

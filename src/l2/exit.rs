@@ -24,21 +24,22 @@ pub const DEPARTURES: usize = 64;
 /// The replies of a slice, oldest first. Each is taken as it leaves, or told ahead of that; then it keeps its place until it
 /// leaves. When that is may be known at once, or the exit hears of it later.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Exit {
-    /// Those before `next` were taken or told.
-    departures: Vec<Departure>,
-    next: usize,
     /// When the next one is ready; never when there is none.
     ready: Cycle,
     /// Places taken.
     held: usize,
+    places: usize,
     /// Those that were told ahead and leave nobody knows when.
     ahead: usize,
     /// When those leave of which it is known.
     leaving: Ring<()>,
     /// The cycle after the last of these.
     free_from: Cycle,
-    places: usize,
+    /// Those before `next` were taken or told.
+    departures: Vec<Departure>,
+    next: usize,
 }
 
 impl Exit {
@@ -108,17 +109,15 @@ impl Exit {
     }
 
     /// Takes a reply in whose data is there from cycle `ready` on.
-    #[inline]
-    pub(super) fn push(&mut self, ready: Cycle, reply: &Reply) -> &mut Reply {
+    #[inline(always)]
+    pub(super) fn push(&mut self, ready: Cycle, reply: &Reply) {
         assert!(!self.is_full(), "a reply was pushed without a place for it");
         self.held += 1;
         if self.next == self.departures.len() {
             self.ready = ready;
         }
-        let last = self.departures.len();
         let departure = Departure { reply: *reply, ready, is_uncertain: false, shares_port: false };
         self.departures.push(departure);
-        &mut self.departures[last].reply
     }
 
     /// The oldest reply, if its data is there at `now`.

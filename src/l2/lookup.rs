@@ -90,11 +90,12 @@ impl Slice {
         if is_dirty {
             self.write_back(now, way);
         }
-        self.valid.clear(way);
         self.tags.replace(way, line);
-        let waiting = Waiting { reply: request.reply_with(wanted), fetched };
-        let entry = self.mshrs.add(waiting, Fetch::new(Some(way), fetched, self.pieces));
-        self.entry_of_way[way.index()] = entry;
+        let waiting = Waiting::new(request, wanted, fetched);
+        let entry = self.mshrs.add(waiting, Fetch { way: Some(way), missing: fetched });
+        let kept = &mut self.tags[way];
+        self.bytes.clear(&mut kept.valid);
+        kept.entry = entry;
         self.modify(way, request);
         self.fetch(now, line, entry, fetched, is_copy);
         self.count_read(request, wanted, fetched, |stats| &mut stats.read_misses);
@@ -111,7 +112,7 @@ impl Slice {
         request: &Request,
         is_reserved: bool,
     ) -> Result<(), Refusal> {
-        let lacking = request.bytes & !self.valid.of(way);
+        let lacking = request.bytes & !self.bytes.of(self.tags[way].valid);
         if lacking != 0 && is_reserved {
             return self.join(now, line, way, request, lacking);
         }
@@ -132,9 +133,9 @@ impl Slice {
         let fetched = self.sectors_around(lacking);
         self.room_for_fetch(is_copy(line), fetched, 0)?;
         self.tags.reserve(way, line);
-        let waiting = Waiting { reply: request.reply_with(wanted), fetched };
-        let entry = self.mshrs.add(waiting, Fetch::new(Some(way), fetched, self.pieces));
-        self.entry_of_way[way.index()] = entry;
+        let waiting = Waiting::new(request, wanted, fetched);
+        let entry = self.mshrs.add(waiting, Fetch { way: Some(way), missing: fetched });
+        self.tags[way].entry = entry;
         self.modify(way, request);
         self.fetch(now, line, entry, fetched, is_copy(line));
         self.count_read(request, wanted, fetched, |stats| &mut stats.read_misses);
@@ -150,7 +151,7 @@ impl Slice {
         request: &Request,
         lacking: u128,
     ) -> Result<(), Refusal> {
-        let entry = self.entry_of_way[way.index()];
+        let entry = self.tags[way].entry;
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
         }
@@ -158,7 +159,7 @@ impl Slice {
         let fetched = self.sectors_around(lacking & !on_their_way.bytes());
         self.room_for(is_copy(line), fetched, 0)?;
         let wanted = SectorSet::of(request.bytes);
-        let waiting = Waiting { reply: request.reply_with(wanted), fetched };
+        let waiting = Waiting::new(request, wanted, fetched);
         let merged = self.mshrs.merge(entry, waiting);
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
         self.modify(way, request);
@@ -224,7 +225,7 @@ impl Slice {
     #[inline(always)]
     fn modify(&mut self, way: Way, request: &Request) {
         if request.kind == RequestKind::Atomic {
-            self.dirty.add(way, request.bytes);
+            self.bytes.add(&mut self.tags[way].dirty, request.bytes);
             self.tags.set_dirty(way, true);
         }
     }
@@ -326,7 +327,7 @@ impl Slice {
                     self.write_back(now, way);
                 }
                 self.tags.insert(way, line);
-                self.valid.clear(way);
+                self.bytes.clear(&mut self.tags[way].valid);
                 self.stats.write_misses += 1;
             }
         }
@@ -334,8 +335,9 @@ impl Slice {
             self.write_back(now, cleaned);
             self.tags.set_dirty(cleaned, false);
         }
-        self.valid.add(way, request.bytes);
-        self.dirty.add(way, request.bytes);
+        let kept = &mut self.tags[way];
+        self.bytes.add(&mut kept.valid, request.bytes);
+        self.bytes.add(&mut kept.dirty, request.bytes);
         self.tags.set_dirty(way, true);
         self.reply(now, request);
         Ok(())
@@ -344,8 +346,9 @@ impl Slice {
     /// Sends the dirty bytes of `way`, which is dirty, to DRAM.
     fn write_back(&mut self, now: Cycle, way: Way) {
         debug_assert!(self.tags.is_dirty(way));
-        let dirty = self.dirty.of(way);
-        self.dirty.clear(way);
+        let set = &mut self.tags[way].dirty;
+        let dirty = self.bytes.of(*set);
+        self.bytes.clear(set);
         if dirty == 0 {
             return;
         }
@@ -371,8 +374,8 @@ impl Slice {
         let sectors = self.sectors.around_parts(wanted);
         let is_atomic = request.kind == RequestKind::Atomic;
         self.room_for_fetch(false, sectors, usize::from(is_atomic))?;
-        let waiting = Waiting { reply: request.reply_with(wanted), fetched: sectors };
-        let fetch = Fetch::new(None, sectors, self.pieces);
+        let waiting = Waiting::new(request, wanted, sectors);
+        let fetch = Fetch { way: None, missing: sectors };
         let entry = self.mshrs.add(waiting, fetch);
         self.fetch(now, line, entry, sectors, false);
         if is_atomic {

@@ -6,11 +6,11 @@ use super::exit::Exit;
 use super::far::Far;
 use super::port::{DataPort, SECTOR, Side};
 use super::stats::L2Stats;
-use super::waiting::{Arrival, Fetch, Refusal, Waiting};
+use super::waiting::{Arrival, Fetch, Kept, Pieces, Refusal, Waiting};
 use crate::config::Machine;
 use crate::config::machine::{L2Config, L2Mode, line_bits};
 use crate::parts::{
-    AddressMap, ByteSets, DramRequest, MshrFile, MshrId, Reply, Request, Sectors, TagArray, Way,
+    AddressMap, BytePool, DramRequest, MshrFile, Reply, Request, Sectors, TagArray, Way,
 };
 use crate::ring::Ring;
 use crate::units::Cycle;
@@ -19,13 +19,42 @@ use crate::units::Cycle;
 const A_TICK: usize = 2;
 
 /// One L2 slice. Times are L2 cycles unless they are called `core`.
+///
+/// What each visit looks at comes first, then what a request needs, and then what few machines have.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Slice {
-    pub(super) number: usize,
-    pub(super) map: AddressMap,
+    pub(super) input: Ring<Request>,
+    pub(super) port: DataPort,
+    /// The head of `input` was refused and nothing has happened since that could change that.
+    pub(super) stalled: Option<Refusal>,
+    /// It has no coalescer and no neighbour.
+    pub(super) is_plain: bool,
+    pub(super) mode: L2Mode,
+    /// A line comes in one piece.
+    pub(super) comes_whole: bool,
+    /// Fetch requests of one sector.
+    pub(super) pieces: u8,
+    /// Where nothing but data for one of the ways of a set, or a place that it lacks, changes what that request finds: the
+    /// first of them.
+    pub(super) stalled_set: Option<Way>,
+    pub(super) to_dram: Ring<DramRequest>,
+    /// Sectors that have arrived for requests that are still to be answered, oldest first.
+    pub(super) releasing: Ring<Arrival>,
+    pub(super) replies: Exit,
+    pub(super) data_latency: u64,
+    pub(super) sector_latency: u64,
+    pub(super) mshrs: MshrFile<Waiting, Fetch>,
+    pub(super) tags: TagArray<Kept>,
+    /// Where the bytes of lines lie.
+    pub(super) bytes: BytePool,
+    /// The cycles of a standing refusal from this one on are not counted.
+    pub(super) stalled_from: Cycle,
+    /// Places in `to_dram` that the last request needed that was refused for want of them.
+    pub(super) dram_places: usize,
+    pub(super) sectors: Sectors,
     /// Its place among the slices of its channel.
     pub(super) part: u64,
-    pub(super) mode: L2Mode,
     pub(super) line_bits: u32,
     pub(super) burst_bytes: u32,
     /// Bytes of one fetch request.
@@ -34,46 +63,19 @@ pub struct Slice {
     pub(super) least_fetch: u32,
     /// Parts of 32 bytes in a fetch request are two to this power.
     pub(super) part_bits: u32,
-    /// Fetch requests of one sector.
-    pub(super) pieces: u8,
-    /// A line comes in one piece.
-    pub(super) comes_whole: bool,
     tag_latency: u64,
-    distances: Distances,
-    pub(super) data_latency: u64,
-    pub(super) sector_latency: u64,
-    pub(super) sectors: Sectors,
-    pub(super) tags: TagArray,
-    /// By way: the bytes that hold data.
-    pub(super) valid: ByteSets,
-    /// By way: the bytes that memory lacks.
-    pub(super) dirty: ByteSets,
     /// Ways of a set that may be dirty.
     pub(super) dirty_ways: usize,
-    pub(super) entry_of_way: Box<[MshrId]>,
-    pub(super) mshrs: MshrFile<Waiting, Fetch>,
-    /// Sectors that have arrived for requests that are still to be answered, oldest first.
-    pub(super) releasing: Ring<Arrival>,
-    /// What reads of other SMs are held against on the way to `input`, where there is such a thing.
-    coalescer: Option<Coalescer>,
-    pub(super) input: Ring<Request>,
-    pub(super) replies: Exit,
-    pub(super) to_dram: Ring<DramRequest>,
-    /// The head of `input` was refused and nothing has happened since that could change that.
-    pub(super) stalled: Option<Refusal>,
-    /// The cycles of that from this one on are not counted.
-    pub(super) stalled_from: Cycle,
-    /// Where nothing but data for one of the ways of a set, or a place that it lacks, changes what that request finds: the
-    /// first of them.
-    pub(super) stalled_set: Option<Way>,
-    /// Places in `to_dram` that the last request needed that was refused for want of them.
-    pub(super) dram_places: usize,
-    pub(super) port: DataPort,
+    pub(super) map: AddressMap,
+    distances: Distances,
+    pub(super) stats: L2Stats,
+    /// By entry: how far its sectors have come, where that needs several fetch requests each.
+    pub(super) arriving: Box<[Pieces]>,
+    pub(super) number: usize,
     /// What it has to do with the other partition, where there is one.
     pub(super) far: Far,
-    /// It has no coalescer and no neighbour.
-    pub(super) is_plain: bool,
-    pub(super) stats: L2Stats,
+    /// What reads of other SMs are held against on the way to `input`, where there is such a thing.
+    coalescer: Option<Coalescer>,
 }
 
 impl Slice {
@@ -89,6 +91,7 @@ impl Slice {
         let coalescer = Coalescer::new(machine, Slice::room(config));
         let far = Far::new(config);
         let map = AddressMap::new(machine);
+        let pieces = (sectors.bytes() / config.fetch.get()) as u8;
         Slice {
             number,
             part: map.part(number),
@@ -99,17 +102,16 @@ impl Slice {
             fetch_bytes: config.fetch.get(),
             least_fetch: config.fetch.get().max(machine.dram.burst_bytes()),
             part_bits: config.fetch.get().trailing_zeros() - 5,
-            pieces: (sectors.bytes() / config.fetch.get()) as u8,
+            pieces,
+            arriving: vec![Pieces::new(pieces); if pieces > 1 { entries } else { 0 }].into(),
             comes_whole: config.fetch.get() == line,
             tag_latency: config.tag_latency.cycles(),
             distances: Distances::new(machine, number),
             data_latency: config.data_latency.cycles(),
             sector_latency: config.sector_latency.cycles(),
             sectors,
-            valid: ByteSets::new(tags.len(), true),
-            dirty: ByteSets::new(tags.len(), true),
+            bytes: BytePool::new(2 * tags.len()),
             dirty_ways: config.dirty_ways.size(),
-            entry_of_way: vec![MshrId::default(); tags.len()].into(),
             tags,
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             releasing: Ring::new(entries * sectors.count()),
@@ -375,7 +377,7 @@ impl Slice {
     /// All that decides how later requests are served, to show that a refusal changed nothing; the
     /// refusals counted so far; and the replies queued.
     pub(super) fn state(&self) -> (impl PartialEq + use<>, u64, usize) {
-        let ways = (self.tags.clone(), self.valid.clone(), self.dirty.clone());
+        let ways = (self.tags.clone(), self.bytes.clone());
         let queues = (self.replies.len(), self.to_dram.len(), self.input.len());
         let stats = &self.stats;
         let refusals = stats.stall_nomerger
@@ -383,6 +385,6 @@ impl Slice {
             + stats.stall_nocacheline
             + stats.stall_dramqueue
             + stats.stall_replyqueue;
-        ((ways, self.mshrs.clone(), queues), refusals, self.replies.len())
+        ((ways, self.mshrs.clone(), self.arriving.clone(), queues), refusals, self.replies.len())
     }
 }

@@ -1,6 +1,8 @@
-//! What waits in a slice: refused requests, requests for data, and data for its requests.
+//! What a slice keeps of lines, and what waits in it: refused requests, requests for data, and data for its requests.
 
-use crate::parts::{MshrId, Reply, SectorSet, Stamp, Stamps, Way};
+use crate::parts::{
+    ByteSet, MshrId, Reply, ReplyKind, Request, RequestStamps, SectorSet, Stamp, Stamps, Way,
+};
 
 /// Why a request was refused this cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,25 +14,51 @@ pub(super) enum Refusal {
     ReplyQueue,
 }
 
-/// A request that waits for bytes of a line.
+/// A request that waits for bytes of a line: what its answer is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waiting {
-    /// The answer to it.
-    pub reply: Reply,
+    stamps: RequestStamps,
+    kind: ReplyKind,
+    sm: u16,
+    slot: u16,
+    held: u16,
+    data_bytes: u8,
+    /// The sectors that it wants.
+    pub sectors: SectorSet,
     /// What was fetched for it; nothing when it merely joined.
-    pub fetched: SectorSet,
+    fetched: SectorSet,
 }
 
 impl Waiting {
-    /// Stamps its reply, whose last data is this.
-    #[inline]
-    pub fn stamp(&self, stamps: &mut Stamps, data: Data) {
-        let merged = !self.fetched.meets(data.sectors);
-        let looked_up = self.reply.stamps.request.looked_up;
-        stamps.dram_started = if merged { looked_up } else { data.dram_started };
-        stamps.filled = data.filled;
-        stamps.merged_at_l2 = merged;
+    /// Of a request that wants bytes of these sectors.
+    #[inline(always)]
+    pub fn new(request: &Request, wanted: SectorSet, fetched: SectorSet) -> Self {
+        let Reply { kind, sm, slot, held, sectors, data_bytes, stamps } =
+            request.reply_with(wanted);
+        Waiting { stamps: stamps.request, kind, sm, slot, held, data_bytes, sectors, fetched }
     }
+
+    /// The answer, whose last data is this.
+    #[inline(always)]
+    pub fn reply(&self, data: Data) -> Reply {
+        let Waiting { stamps: request, kind, sm, slot, held, data_bytes, sectors, fetched } = *self;
+        let merged_at_l2 = !fetched.meets(data.sectors);
+        let dram_started = if merged_at_l2 { request.looked_up } else { data.dram_started };
+        let (filled, replied) = (data.filled, Stamp::default());
+        let stamps = Stamps { request, dram_started, filled, replied, merged_at_l2 };
+        Reply { kind, sm, slot, held, sectors, data_bytes, stamps }
+    }
+}
+
+/// What a slice keeps of the line in a way of its cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// The bytes that hold data.
+    pub valid: ByteSet,
+    /// The bytes that memory lacks.
+    pub dirty: ByteSet,
+    /// The entry of a line that is outstanding.
+    pub entry: MshrId,
 }
 
 /// What an entry still waits for: the sectors of a line that are on their way.
@@ -40,17 +68,36 @@ pub(super) struct Fetch {
     pub way: Option<Way>,
     /// Which they are.
     pub missing: SectorSet,
-    /// Requests for each of which the data has not arrived; all of a sector's while none is under way.
-    pub left: [u8; 4],
-    /// When the DRAM began with the first of them, once data of one has arrived.
-    pub started: [Stamp; 4],
 }
 
-impl Fetch {
-    /// Of sectors that come in so many pieces each.
-    #[inline]
-    pub fn new(way: Option<Way>, missing: SectorSet, pieces: u8) -> Self {
-        Fetch { way, missing, left: [pieces; 4], started: [Stamp::default(); 4] }
+/// How far the sectors of an entry have come, where each comes in several pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pieces {
+    /// Those of each sector that have not arrived; all while none has.
+    left: [u8; 4],
+    /// When the DRAM began with the first of them, once one has arrived.
+    started: [Stamp; 4],
+}
+
+impl Pieces {
+    /// Of sectors that come in so many each, of which none has arrived.
+    pub fn new(pieces: u8) -> Self {
+        Pieces { left: [pieces; 4], started: [Stamp::default(); 4] }
+    }
+
+    /// One of the `pieces` of sector `number` has arrived, with which the DRAM began at `started`. If it is the last one, gives
+    /// when it began with the first one, and waits for all of them again.
+    pub fn take(&mut self, number: usize, pieces: u8, mut started: Stamp) -> Option<Stamp> {
+        let (left, first) = (&mut self.left[number], &mut self.started[number]);
+        if *left < pieces {
+            started = first.earlier(started);
+        }
+        (*first, *left) = (started, *left - 1);
+        if *left > 0 {
+            return None;
+        }
+        *left = pieces;
+        Some(started)
     }
 }
 

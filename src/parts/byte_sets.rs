@@ -3,94 +3,139 @@
 use super::sectors::SectorSet;
 use super::tags::Way;
 
-/// A set of bytes for each way of a cache. Most are whole sectors, or nothing, and those are numbers that lie close together;
-/// the others lie in a pool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ByteSets {
-    /// By way: sectors, or [`POOLED`] and above, the place in the pool.
-    heads: Box<[u32]>,
-    pool: Vec<u128>,
-    /// Places of the pool that are free again.
-    free: Vec<u32>,
-}
+/// The bytes of one line. Most sets are whole sectors, or nothing, and those are small numbers; the others lie in a [`BytePool`],
+/// always in the same one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByteSet(
+    /// Sectors, or [`POOLED`] and above, the place in the pool.
+    u32,
+);
 
 /// The first number that stands for a place in the pool: sectors have less.
 const POOLED: u32 = 16;
 
+/// Where sets lie that are not whole sectors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BytePool {
+    places: Vec<u128>,
+    /// Those that are free again.
+    free: Vec<u32>,
+}
+
+impl BytePool {
+    /// Storage for so many sets is there from the start.
+    pub fn new(sets: usize) -> Self {
+        BytePool { places: Vec::with_capacity(sets), free: Vec::with_capacity(sets) }
+    }
+
+    /// The bytes of a set.
+    #[inline]
+    pub fn of(&self, set: ByteSet) -> u128 {
+        match set.0 {
+            sectors @ ..POOLED => SectorSet::from_bits(sectors as u8).bytes(),
+            place => self.places[(place - POOLED) as usize],
+        }
+    }
+
+    /// Adds bytes to a set.
+    #[inline]
+    pub fn add(&mut self, set: &mut ByteSet, bytes: u128) {
+        if set.0 >= POOLED {
+            self.places[(set.0 - POOLED) as usize] |= bytes;
+            return;
+        }
+        let sectors = SectorSet::of(bytes);
+        if sectors.bytes() == bytes {
+            set.0 |= u32::from(sectors.bits());
+        } else {
+            self.add_parts(set, bytes);
+        }
+    }
+
+    /// Adds whole sectors.
+    #[inline]
+    pub fn add_sectors(&mut self, set: &mut ByteSet, sectors: SectorSet) {
+        match &mut set.0 {
+            all @ ..POOLED => *all |= u32::from(sectors.bits()),
+            place => self.places[(*place - POOLED) as usize] |= sectors.bytes(),
+        }
+    }
+
+    /// Gives a set of sectors a place, with bytes in addition.
+    #[inline(never)]
+    fn add_parts(&mut self, set: &mut ByteSet, bytes: u128) {
+        let all = self.of(*set) | bytes;
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(0);
+            self.places.len() as u32 - 1 + POOLED
+        });
+        self.places[(place - POOLED) as usize] = all;
+        set.0 = place;
+    }
+
+    /// Takes sectors away; true when any of their bytes were there.
+    pub fn remove(&mut self, set: &mut ByteSet, sectors: SectorSet) -> bool {
+        let before = self.of(*set);
+        match &mut set.0 {
+            all @ ..POOLED => *all &= !u32::from(sectors.bits()),
+            place => self.places[(*place - POOLED) as usize] &= !sectors.bytes(),
+        }
+        before & sectors.bytes() != 0
+    }
+
+    /// Empties a set.
+    #[inline(always)]
+    pub fn clear(&mut self, set: &mut ByteSet) {
+        let place = std::mem::take(set).0;
+        if place >= POOLED {
+            self.free.push(place);
+        }
+    }
+}
+
+/// A set of bytes for each way of a cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByteSets {
+    sets: Box<[ByteSet]>,
+    pool: BytePool,
+}
+
 impl ByteSets {
     /// Empty ones of so many ways. Storage for sets with parts of sectors is there from the start if `has_parts`.
     pub fn new(ways: usize, has_parts: bool) -> Self {
-        let places = if has_parts { ways } else { 0 };
         ByteSets {
-            heads: vec![0; ways].into(),
-            pool: Vec::with_capacity(places),
-            free: Vec::with_capacity(places),
+            sets: vec![ByteSet::default(); ways].into(),
+            pool: BytePool::new(if has_parts { ways } else { 0 }),
         }
     }
 
     /// The bytes of a way.
     #[inline]
     pub fn of(&self, way: Way) -> u128 {
-        match self.heads[way.index()] {
-            sectors @ ..POOLED => SectorSet::from_bits(sectors as u8).bytes(),
-            place => self.pool[(place - POOLED) as usize],
-        }
+        self.pool.of(self.sets[way.index()])
     }
 
     /// Adds bytes to those of a way.
     #[inline]
     pub fn add(&mut self, way: Way, bytes: u128) {
-        let head = &mut self.heads[way.index()];
-        if *head >= POOLED {
-            self.pool[(*head - POOLED) as usize] |= bytes;
-            return;
-        }
-        let sectors = SectorSet::of(bytes);
-        if sectors.bytes() == bytes {
-            *head |= u32::from(sectors.bits());
-        } else {
-            self.pool_with(way, bytes);
-        }
+        self.pool.add(&mut self.sets[way.index()], bytes);
     }
 
     /// Adds whole sectors.
     #[inline]
     pub fn add_sectors(&mut self, way: Way, sectors: SectorSet) {
-        match &mut self.heads[way.index()] {
-            head @ ..POOLED => *head |= u32::from(sectors.bits()),
-            place => self.pool[(*place - POOLED) as usize] |= sectors.bytes(),
-        }
-    }
-
-    /// Puts the sectors of a way into the pool, with bytes in addition.
-    #[inline(never)]
-    fn pool_with(&mut self, way: Way, bytes: u128) {
-        let all = self.of(way) | bytes;
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.pool.push(0);
-            self.pool.len() as u32 - 1 + POOLED
-        });
-        self.pool[(place - POOLED) as usize] = all;
-        self.heads[way.index()] = place;
+        self.pool.add_sectors(&mut self.sets[way.index()], sectors);
     }
 
     /// Takes sectors away; true when any of their bytes were there.
     pub fn remove(&mut self, way: Way, sectors: SectorSet) -> bool {
-        let before = self.of(way);
-        match &mut self.heads[way.index()] {
-            head @ ..POOLED => *head &= !u32::from(sectors.bits()),
-            place => self.pool[(*place - POOLED) as usize] &= !sectors.bytes(),
-        }
-        before & sectors.bytes() != 0
+        self.pool.remove(&mut self.sets[way.index()], sectors)
     }
 
     /// Empties the set of a way.
     #[inline(always)]
     pub fn clear(&mut self, way: Way) {
-        let head = std::mem::take(&mut self.heads[way.index()]);
-        if head >= POOLED {
-            self.free.push(head);
-        }
+        self.pool.clear(&mut self.sets[way.index()]);
     }
 }
 
@@ -140,7 +185,7 @@ mod tests {
         }
         // No place is lost.
         ways.iter().for_each(|way| sets.clear(*way));
-        assert_eq!(sets.pool.len(), sets.free.len());
-        assert!((1..=4).contains(&sets.pool.len()));
+        assert_eq!(sets.pool.places.len(), sets.pool.free.len());
+        assert!((1..=4).contains(&sets.pool.places.len()));
     }
 }

@@ -12,7 +12,7 @@ mod tags;
 
 pub use access::{Access, AccessKind, DataCache, Outcome, Refusal, Released, Waiter};
 pub use address::AddressMap;
-pub use byte_sets::ByteSets;
+pub use byte_sets::{BytePool, ByteSet, ByteSets};
 pub use mshr::{MshrFile, MshrId};
 pub use packet::{
     DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, RequestStamps, Stamp, Stamps,

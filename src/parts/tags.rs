@@ -1,6 +1,7 @@
 //! The tag array of a set-associative cache.
 
 use std::hint::select_unpredictable;
+use std::ops::{Index, IndexMut};
 
 use super::marks::Marks;
 use super::order::Orders;
@@ -49,24 +50,16 @@ pub enum Place {
     NoRoom,
 }
 
-/// Tags, states and replacement order; no data.
+/// Tags, states and replacement order; no data. What the owner keeps of a line lies beside its tag, to be had by its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TagArray {
+pub struct TagArray<K = ()> {
     ways: usize,
     set_bits: u32,
     index: SetIndex,
     replacement: Replacement,
-    /// An empty way holds [`NO_LINE`].
-    lines: Box<[LineAddr]>,
+    slots: Box<[Slot<K>]>,
     /// Never of another line than the way's.
     marks: Marks,
-    /// The way with the least rank of its set makes room. [`EMPTY`], or an age, with [`SPARED`] or [`RESERVED`] added, and
-    /// with `dirty` where it holds bytes that memory lacks.
-    ///
-    /// The age is the order of use (LRU) or of arrival (FIFO): a larger number is younger. With NRU, it is the
-    /// round of the set in which the line was last used, above [`ROUND`] bits in no order. Below an age are the bit of
-    /// `dirty` and zeros: as many as the number of a way among those of its set has bits.
-    ranks: Box<[u64]>,
     age_bits: u32,
     /// A bit.
     dirty: u64,
@@ -77,6 +70,21 @@ pub struct TagArray {
     by_ways: Divisor,
     /// With NRU, by set.
     rounds: Box<[Round]>,
+}
+
+/// What a way holds. Who looks at its line looks at the rest as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slot<K> {
+    /// [`NO_LINE`] where it is empty.
+    line: LineAddr,
+    /// The way with the least rank of its set makes room. [`EMPTY`], or an age, with [`SPARED`] or [`RESERVED`] added, and
+    /// with `dirty` where it holds bytes that memory lacks.
+    ///
+    /// The age is the order of use (LRU) or of arrival (FIFO): a larger number is younger. With NRU, it is the
+    /// round of the set in which the line was last used, above [`ROUND`] bits in no order. Below an age are the bit of
+    /// `dirty` and zeros: as many as the number of a way among those of its set has bits.
+    rank: u64,
+    kept: K,
 }
 
 /// A set goes to the next round when every line was used in this one.
@@ -108,7 +116,7 @@ fn least_of(one: u64, other: u64) -> u64 {
     select_unpredictable(one < other, one, other)
 }
 
-impl TagArray {
+impl<K: Copy + Default> TagArray<K> {
     /// An empty array of `sets` (a power of two) x `ways` lines.
     pub fn new(sets: usize, ways: usize, index: SetIndex, replacement: Replacement) -> Self {
         let lines = sets * ways;
@@ -117,9 +125,8 @@ impl TagArray {
             set_bits: sets.trailing_zeros(),
             index,
             replacement,
-            lines: vec![NO_LINE; lines].into(),
+            slots: vec![Slot { line: NO_LINE, rank: EMPTY, kept: K::default() }; lines].into(),
             marks: Marks::new(sets, ways),
-            ranks: vec![EMPTY; lines].into(),
             age_bits: ways.next_power_of_two().trailing_zeros() + 1,
             dirty: ways.next_power_of_two() as u64,
             clock: 0,
@@ -135,19 +142,19 @@ impl TagArray {
     /// The same, that keeps the order of the ways where it can: it takes a use longer, and a search for room less.
     pub fn ordered(mut self) -> Self {
         if self.ways <= Orders::MOST_WAYS && self.replacement != Replacement::Nru {
-            self.orders = Orders::new(self.lines.len() / self.ways, self.ways);
+            self.orders = Orders::new(self.slots.len() / self.ways, self.ways);
         }
         self
     }
 
     /// Lines in all.
     pub fn len(&self) -> usize {
-        self.lines.len()
+        self.slots.len()
     }
 
     /// True for an array of no lines, which no configuration makes.
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.slots.is_empty()
     }
 
     #[inline(always)]
@@ -186,7 +193,8 @@ impl TagArray {
     fn position(&self, set: usize, line: LineAddr) -> Option<Way> {
         let first = set * self.ways;
         // What lies behind the set holds none of its lines.
-        let holds = |place| self.lines.get(first + place) == Some(&line);
+        let holds =
+            |place: usize| self.slots.get(first + place).is_some_and(|slot| slot.line == line);
         self.marks.find(set, line, holds).map(|place| Way((first + place) as u32))
     }
 
@@ -201,7 +209,7 @@ impl TagArray {
     fn lookup_in(&self, set: usize, line: LineAddr) -> Lookup {
         match self.position(set, line) {
             None => Lookup::Absent,
-            Some(way) if self.ranks[way.index()] >= RESERVED => Lookup::Reserved(way),
+            Some(way) if self.slots[way.index()].rank >= RESERVED => Lookup::Reserved(way),
             Some(way) => Lookup::Present(way),
         }
     }
@@ -218,7 +226,11 @@ impl TagArray {
     fn victim_in(&self, set: usize) -> Option<Way> {
         let Some(order) = self.orders.of(set) else { return self.least_in(set) };
         let way = set * self.ways + (order & 0xf) as usize;
-        if self.ranks[way] < SPARED { Some(Way(way as u32)) } else { self.first_in(set, order) }
+        if self.slots[way].rank < SPARED {
+            Some(Way(way as u32))
+        } else {
+            self.first_in(set, order)
+        }
     }
 
     /// The same, where the order is this.
@@ -226,7 +238,7 @@ impl TagArray {
     fn first_in(&self, set: usize, order: u64) -> Option<Way> {
         let ways =
             || (0..self.ways).map(|place| set * self.ways + (order >> (4 * place) & 0xf) as usize);
-        let below = |limit| ways().find(|&way| self.ranks[way] < limit);
+        let below = |limit| ways().find(|&way| self.slots[way].rank < limit);
         below(SPARED).or_else(|| below(RESERVED)).map(|way| Way(way as u32))
     }
 
@@ -236,21 +248,21 @@ impl TagArray {
         let first = set * self.ways;
         // A rank with the place of its way in its lowest bits: of equal ones the first is the least.
         let mut least = RESERVED;
-        let (fours, rest) = self.ranks[first..first + self.ways].as_chunks::<4>();
+        let (fours, rest) = self.slots[first..first + self.ways].as_chunks::<4>();
         let mut place = 0;
-        for &[a, b, c, d] in fours {
-            let one = least_of(a | place, b | (place + 1));
-            let other = least_of(c | (place + 2), d | (place + 3));
+        for [a, b, c, d] in fours {
+            let one = least_of(a.rank | place, b.rank | (place + 1));
+            let other = least_of(c.rank | (place + 2), d.rank | (place + 3));
             least = least_of(least, least_of(one, other));
             place += 4;
         }
         // Three at most: written out, as a loop would be made one of vectors.
         if let [a, rest @ ..] = rest {
-            least = least_of(least, a | place);
+            least = least_of(least, a.rank | place);
             if let [b, rest @ ..] = rest {
-                least = least_of(least, b | (place + 1));
+                least = least_of(least, b.rank | (place + 1));
                 if let [c, ..] = rest {
-                    least = least_of(least, c | (place + 2));
+                    least = least_of(least, c.rank | (place + 2));
                 }
             }
         }
@@ -273,32 +285,33 @@ impl TagArray {
     #[inline]
     pub fn has_room(&self, line: LineAddr) -> bool {
         let first = self.set_of(line) * self.ways;
-        self.ranks[first..first + self.ways].iter().any(|&rank| rank < RESERVED)
+        self.slots[first..first + self.ways].iter().any(|slot| slot.rank < RESERVED)
     }
 
     /// True when more than one way of the set of `line` is not reserved.
     pub fn can_spare(&self, line: LineAddr) -> bool {
         let first = self.set_of(line) * self.ways;
-        let ranks = &self.ranks[first..first + self.ways];
-        ranks.iter().filter(|&&rank| rank < RESERVED).nth(1).is_some()
+        let slots = &self.slots[first..first + self.ways];
+        slots.iter().filter(|slot| slot.rank < RESERVED).nth(1).is_some()
     }
 
     /// The line that `way` holds and that a new one would push out; `None` for an empty way.
     #[inline]
     pub fn occupant(&self, way: Way) -> Option<LineAddr> {
-        (self.ranks[way.index()] != EMPTY).then_some(self.lines[way.index()])
+        let slot = &self.slots[way.index()];
+        (slot.rank != EMPTY).then_some(slot.line)
     }
 
     /// True when `way` holds bytes that memory lacks.
     #[inline(always)]
     pub fn is_dirty(&self, way: Way) -> bool {
-        self.ranks[way.index()] & self.dirty != 0
+        self.slots[way.index()].rank & self.dirty != 0
     }
 
     /// Notes whether `way` holds bytes that memory lacks.
     #[inline]
     pub fn set_dirty(&mut self, way: Way, dirty: bool) {
-        let rank = &mut self.ranks[way.index()];
+        let rank = &mut self.slots[way.index()].rank;
         debug_assert!(*rank != EMPTY, "an empty way holds nothing");
         *rank = *rank & !self.dirty | if dirty { self.dirty } else { 0 };
         if *rank < RESERVED {
@@ -328,7 +341,7 @@ impl TagArray {
     #[inline]
     fn spare(&mut self, way: Way) {
         if self.replacement == Replacement::LruCleanFirst {
-            let rank = &mut self.ranks[way.index()];
+            let rank = &mut self.slots[way.index()].rank;
             *rank = *rank & !SPARED | if *rank & self.dirty != 0 { SPARED } else { 0 };
         }
     }
@@ -336,7 +349,7 @@ impl TagArray {
     /// The age of a line; 0 in an empty way.
     #[inline]
     fn age_of(&self, way: Way) -> u64 {
-        self.ranks[way.index()] & AGE
+        self.slots[way.index()].rank & AGE
     }
 
     /// The age of a line that is used now.
@@ -381,12 +394,12 @@ impl TagArray {
     #[inline]
     pub fn reserve(&mut self, way: Way, line: LineAddr) {
         let index = way.index();
-        if self.lines[index] != line {
+        if self.slots[index].line != line {
             return self.replace(way, line);
         }
-        let is_present = self.ranks[index] < RESERVED;
-        let dirty = if is_present { self.ranks[index] & self.dirty } else { 0 };
-        self.ranks[index] = RESERVED | self.next_age(way) | dirty;
+        let is_present = self.slots[index].rank < RESERVED;
+        let dirty = if is_present { self.slots[index].rank & self.dirty } else { 0 };
+        self.slots[index].rank = RESERVED | self.next_age(way) | dirty;
         self.move_to_end(way);
     }
 
@@ -394,22 +407,22 @@ impl TagArray {
     #[inline(always)]
     pub fn replace(&mut self, way: Way, line: LineAddr) {
         let age = self.put(way, line);
-        self.ranks[way.index()] = RESERVED | age;
+        self.slots[way.index()].rank = RESERVED | age;
     }
 
     /// Gives `way` to `line`, which is not there, present at once.
     #[inline(always)]
     pub fn insert(&mut self, way: Way, line: LineAddr) {
         let age = self.put(way, line);
-        self.ranks[way.index()] = age;
+        self.slots[way.index()].rank = age;
     }
 
     /// Another line goes to `way`; gives its age.
     #[inline(always)]
     fn put(&mut self, way: Way, line: LineAddr) -> u64 {
         let index = way.index();
-        debug_assert_ne!(self.lines[index], line, "the line is there");
-        self.lines[index] = line;
+        debug_assert_ne!(self.slots[index].line, line, "the line is there");
+        self.slots[index].line = line;
         let set = self.set_of(line);
         let place = index - set * self.ways;
         self.marks.put(set, place, line);
@@ -421,8 +434,8 @@ impl TagArray {
     #[inline]
     pub fn fill(&mut self, way: Way) {
         let index = way.index();
-        debug_assert!(self.ranks[index] >= RESERVED, "a fill for no reservation");
-        self.ranks[index] &= AGE;
+        debug_assert!(self.slots[index].rank >= RESERVED, "a fill for no reservation");
+        self.slots[index].rank &= AGE;
         self.spare(way);
     }
 
@@ -431,7 +444,7 @@ impl TagArray {
     pub fn touch(&mut self, way: Way) {
         if self.replacement != Replacement::Fifo {
             let age = self.next_age(way);
-            let rank = &mut self.ranks[way.index()];
+            let rank = &mut self.slots[way.index()].rank;
             *rank = *rank & (!AGE | self.dirty) | age;
             self.move_to_end(way);
         }
@@ -440,32 +453,50 @@ impl TagArray {
     /// Drops a present line.
     pub fn invalidate(&mut self, way: Way) {
         let index = way.index();
-        debug_assert!(self.ranks[index] != EMPTY && self.ranks[index] < RESERVED);
+        debug_assert!(self.slots[index].rank != EMPTY && self.slots[index].rank < RESERVED);
         if self.replacement == Replacement::Nru {
             let age = self.age_of(way);
             let round = &mut self.rounds[index / self.ways];
             round.used -= usize::from(age >> self.age_bits >> ROUND == round.number);
         }
-        (self.lines[index], self.ranks[index]) = (NO_LINE, EMPTY);
+        let slot = &mut self.slots[index];
+        (slot.line, slot.rank) = (NO_LINE, EMPTY);
         if !self.orders.is_empty() {
             // Those that are empty come first, by their number.
             let set = self.set_of_way(way);
             let (first, place) = (set * self.ways, index - set * self.ways);
-            let before = self.ranks[first..index].iter().filter(|&&rank| rank == EMPTY).count();
+            let before = self.slots[first..index].iter().filter(|slot| slot.rank == EMPTY).count();
             self.orders.move_behind(set, place, before);
         }
     }
 
     /// Drops every line. No fill may be on its way.
     pub fn invalidate_all(&mut self) {
-        let is_reserved = |&rank: &u64| rank >= RESERVED;
-        assert!(!self.ranks.iter().any(is_reserved), "invalidation with a fill on its way");
-        self.lines.fill(NO_LINE);
-        self.ranks.fill(EMPTY);
+        for slot in &mut self.slots {
+            assert!(slot.rank < RESERVED, "invalidation with a fill on its way");
+            (slot.line, slot.rank) = (NO_LINE, EMPTY);
+        }
         self.orders.reset();
         if self.replacement == Replacement::Nru {
             self.rounds.iter_mut().for_each(|round| round.used = 0);
         }
+    }
+}
+
+impl<K> Index<Way> for TagArray<K> {
+    type Output = K;
+
+    /// What is kept of the line in a way.
+    #[inline]
+    fn index(&self, way: Way) -> &K {
+        &self.slots[way.index()].kept
+    }
+}
+
+impl<K> IndexMut<Way> for TagArray<K> {
+    #[inline]
+    fn index_mut(&mut self, way: Way) -> &mut K {
+        &mut self.slots[way.index()].kept
     }
 }
 

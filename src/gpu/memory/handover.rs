@@ -145,14 +145,21 @@ impl Partition {
         select_unpredictable(asks, now + 1, Cycle::NEVER)
     }
 
-    /// Wakes slices that wait for room in a channel's queue, if there is some in L2 cycle `tick`.
+    /// Wakes the first of the slices that wait for room in a channel's queue, if there is some in L2 cycle `tick`, and gives those
+    /// that it woke, a bit each.
     #[inline]
-    pub(super) fn give_room(&mut self, tick: Cycle) {
-        for number in 0..self.channels.len() {
-            if self.channels[number].next_room() <= tick {
-                self.wake_waiting(number, 0, tick);
+    pub(super) fn give_room(&mut self, tick: Cycle) -> u64 {
+        let mut woken = 0;
+        if self.wait_for_dram != 0 {
+            for (number, channel) in self.channels.iter().enumerate() {
+                let waiting = self.wait_for_dram & self.slices_of(number);
+                // Nobody can tell beforehand whether there is any.
+                let first = waiting & waiting.wrapping_neg();
+                woken |= select_unpredictable(channel.next_room() <= tick, first, 0);
             }
+            self.wait_for_dram &= !woken;
         }
+        woken
     }
 
     /// The next L2 cycle in which a channel's queue has room for slices that wait for it, as far as that is known.

@@ -217,10 +217,13 @@ impl Partition {
         }
     }
 
-    /// Notes when a slice is due next.
+    /// Notes when a slice is due next, or woken.
     #[inline]
     fn find_l2_due(&mut self) {
-        let due = self.next_look();
+        let due = match self.wait_for_dram {
+            0 => self.next_look(),
+            _ => self.next_look().min(self.next_room()),
+        };
         (self.l2_due, self.l2_core) = (due, self.clocks.l2.core_cycle_of(due));
     }
 
@@ -307,10 +310,7 @@ impl Partition {
             if self.is_paired {
                 self.bring_data(tick);
             }
-            if self.wait_for_dram != 0 {
-                self.give_room(tick);
-            }
-            self.looking = self.looked_at(tick);
+            self.looking = self.looked_at(tick) | self.give_room(tick);
             // One that makes room in the DRAM's queue adds the next one that waits for it. What else makes another one due in
             // this cycle does so where there are two, the first of which makes the second one due: that has its turn next.
             while self.looking != 0 {
@@ -324,9 +324,6 @@ impl Partition {
             }
             // What one does may have made another one due that was looked at before.
             self.find_l2_due();
-            if self.wait_for_dram != 0 {
-                self.hasten(self.next_room());
-            }
         }
     }
 
@@ -342,9 +339,7 @@ impl Partition {
             if self.is_paired {
                 self.bring_data(Cycle(tick));
             }
-            if self.wait_for_dram != 0 {
-                self.give_room(Cycle(tick));
-            }
+            self.give_room(Cycle(tick));
             for part in 0..self.stations.len() {
                 self.tick_slice(part, Cycle(tick), core);
             }

@@ -41,19 +41,20 @@ impl Look {
     }
 }
 
-/// One slice of a partition.
+/// One slice of a partition. What each visit looks at lies together.
+#[repr(C)]
 pub struct Station {
+    /// Its input of the reply network.
+    pub port: Occupancy,
     /// On its way here from the DRAM.
     pub data: Ring<Brought>,
+    pub slice: Slice,
     /// On its way here from the other one.
     pub brought: Ring<Brought>,
     /// Replies to be told to the network, in order, where the slice does not hold them until then.
     pub departures: Vec<Departure>,
-    /// Its input of the reply network.
-    pub port: Occupancy,
     /// Replies that it sends in a core cycle, at most.
     most_replies: usize,
-    pub slice: Slice,
 }
 
 impl Station {

@@ -37,7 +37,7 @@ fn clean_first_spares_a_dirty_line_that_is_older() {
 
 #[test]
 fn nru_spares_what_was_used_since_every_line_was() {
-    let mut tags = TagArray::new(1, 4, SetIndex::Linear, Replacement::Nru);
+    let mut tags = TagArray::<()>::new(1, 4, SetIndex::Linear, Replacement::Nru);
     let ways: Vec<_> = (0..4).map(|line| insert(&mut tags, line)).collect();
     // With the fourth every line was used, which began a round; the second is used in it, too.
     tags.touch(ways[1]);
@@ -55,7 +55,7 @@ fn nru_spares_what_was_used_since_every_line_was() {
 #[test]
 fn nru_misses_less_than_lru_where_a_loop_does_not_fit() {
     let misses = |replacement, lines: u64| {
-        let mut tags = TagArray::new(1, 64, SetIndex::Linear, replacement);
+        let mut tags = TagArray::<()>::new(1, 64, SetIndex::Linear, replacement);
         let mut misses = 0;
         for _ in 0..100 {
             for line in 0..lines {
@@ -84,7 +84,7 @@ fn the_order_that_is_kept_is_that_of_the_ranks() {
         [Replacement::Lru, Replacement::Fifo, Replacement::LruCleanFirst]
             .map(|replacement| (ways, replacement))
     }) {
-        let mut tags = TagArray::new(2, ways, SetIndex::Linear, replacement).ordered();
+        let mut tags = TagArray::<()>::new(2, ways, SetIndex::Linear, replacement).ordered();
         assert_eq!(tags.orders.is_empty(), ways > Orders::MOST_WAYS);
         for _ in 0..3000 {
             let line = LineAddr(rng.random_range(0..3 * ways as u64));
@@ -144,7 +144,7 @@ fn reserved_ways_never_make_room() {
 #[test]
 fn the_xor_index_spreads_a_power_of_two_stride() {
     let sets_used = |index| {
-        let tags = TagArray::new(32, 1, index, Replacement::Lru);
+        let tags = TagArray::<()>::new(32, 1, index, Replacement::Lru);
         let sets: std::collections::BTreeSet<_> =
             (0..32).map(|i| tags.set_of(LineAddr(i * 32))).collect();
         sets.len()
