@@ -14,42 +14,44 @@ use crate::units::{Cycle, LineAddr};
 /// memory; the same since.
 const REPLY_SECTOR: u32 = 32;
 
-/// One L1 data cache.
+/// One L1 data cache. What every visit looks at comes first and lies together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct L1 {
-    sm: u16,
-    pub(super) config: L1Config,
-    pub(super) sectors: Sectors,
-    /// The sectors of a line whose bytes are fetched together, where one sector is all of it.
-    line_sectors: Option<SectorSet>,
-    /// What a load past the tags is answered in.
-    pub(super) reply_sectors: Sectors,
-    pub(super) tags: TagArray,
-    /// By way: the bytes that are present. A line that is not sectored has all of them or none, except where stores validate.
-    pub(super) valid: ByteSets,
-    /// By way: sectors that are dropped when the line has arrived.
-    pub(super) doomed: Box<[SectorSet]>,
-    /// Ways that have such sectors: most often none, and nobody looks.
-    pub(super) doomed_ways: usize,
-    /// By way: the MSHR entry of a reserved one.
-    entry_of_way: Box<[MshrId]>,
-    mshrs: MshrFile<Waiting, Outstanding>,
-    /// Replies whose accesses are still to be released, oldest first.
-    releasing: Ring<Arrival>,
     /// Places of the miss queue, and how many of them are taken.
     miss_places: usize,
     queued: usize,
-    /// Requests that have joined it since the interconnect was told.
-    requests: Vec<Request>,
-    /// Loads and atomics that went past the tags, by slot.
-    pub(super) bypasses: Vec<Waiter>,
-    pub(super) free_bypasses: Vec<u16>,
+    /// By refusal: what happened that may have ended it.
+    changes: [u64; Refusal::COUNT],
     /// A line that is neither here nor outstanding, looked for in vain since the last one came: most loads that are refused
     /// are tried again.
     pub(super) absent: Option<LineAddr>,
-    /// By refusal: what happened that may have ended it.
-    changes: [u64; Refusal::COUNT],
+    /// Replies whose accesses are still to be released, oldest first.
+    releasing: Ring<Arrival>,
+    fill_latency: u64,
+    mshrs: MshrFile<Waiting, Outstanding>,
+    /// Requests that have joined the miss queue since the interconnect was told.
+    requests: Vec<Request>,
+    sm: u16,
+    /// The sectors of a line whose bytes are fetched together, where one sector is all of it.
+    line_sectors: Option<SectorSet>,
+    pub(super) sectors: Sectors,
     pub(super) stats: L1Stats,
+    pub(super) tags: TagArray,
+    /// By way: the MSHR entry of a reserved one.
+    entry_of_way: Box<[MshrId]>,
+    /// By way: the bytes that are present. A line that is not sectored has all of them or none, except where stores validate.
+    pub(super) valid: ByteSets,
+    /// Ways that have doomed sectors: most often none, and nobody looks.
+    pub(super) doomed_ways: usize,
+    /// By way: sectors that are dropped when the line has arrived.
+    pub(super) doomed: Box<[SectorSet]>,
+    /// What a load past the tags is answered in.
+    pub(super) reply_sectors: Sectors,
+    /// Loads and atomics that went past the tags, by slot.
+    pub(super) bypasses: Vec<Waiter>,
+    pub(super) free_bypasses: Vec<u16>,
+    pub(super) config: L1Config,
 }
 
 /// An access that waits for sectors of a line.
@@ -86,6 +88,7 @@ impl L1 {
         let mut l1 = L1 {
             sm,
             config: config.clone(),
+            fill_latency: config.fill_latency.cycles(),
             sectors,
             line_sectors: (sectors.count() == 1).then(|| SectorSet::of(sectors.whole())),
             reply_sectors: Sectors::new(config.line.get(), REPLY_SECTOR),
@@ -367,7 +370,7 @@ impl DataCache for L1 {
         let (accesses, _) = self.mshrs.arrive(entry, |waiting| !waiting.wanted.meets(missing));
         if accesses > 0 {
             let arrival = Arrival { entry, accesses, sectors, arrived: now, stamps: reply.stamps };
-            self.releasing.push(now + self.config.fill_latency.cycles(), arrival);
+            self.releasing.push(now + self.fill_latency, arrival);
         }
         self.stats.fills += 1;
         // What found the miss queue full, and would have fetched its line, may find it here.

@@ -21,17 +21,18 @@ impl MshrId {
 /// recorded. The first one lies in the entry itself, as most entries have no other. The others lie in one pool, which is as
 /// large as the most of them that ever waited at once; likewise the entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct MshrFile<W, K> {
-    mergers: u16,
-    size: usize,
     /// Those that were ever in use.
     entries: Vec<Entry<W, K>>,
     /// Of these, the ones that are free again.
     free: Vec<MshrId>,
+    size: usize,
+    outstanding: usize,
     pool: Vec<Node<W>>,
     /// First of the pool's unused places.
     unused: u32,
-    outstanding: usize,
+    mergers: u16,
 }
 
 /// No place.

@@ -209,8 +209,8 @@ impl Ctas {
         let state = &mut self.slots[slot];
         let first = slot * self.cta_warps;
         let busy = (first..first + self.cta_warps).any(|warp| {
-            warps.pending_loads[warp] > 0
-                || (self.release == CtaRelease::AfterStores && warps.pending_stores[warp] > 0)
+            warps[warp].pending_loads > 0
+                || (self.release == CtaRelease::AfterStores && warps[warp].pending_stores > 0)
         });
         if !busy {
             state.resident = false;

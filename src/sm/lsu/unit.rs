@@ -79,32 +79,34 @@ pub(super) fn stall(refusal: Refusal) -> LsuReason {
     }
 }
 
-/// The load/store unit of an SM.
+/// The load/store unit of an SM. What every visit looks at comes first and lies together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Lsu {
-    issue_latency: u64,
-    tag_latency: u64,
+    /// Instructions in the unit.
+    pub(super) queued: usize,
+    /// The last refusal, and what must change in the cache before the same access is worth another try.
+    pub(super) standing: Option<(Refusal, u64)>,
+    /// The refusal that stands, when the last tick ended with one.
+    pub refused: Option<Refusal>,
+    /// What the last tick did.
+    pub state: LsuReason,
     pub(super) refusal_blocks: RefusalBlocks,
     /// The cache is offered one access after the other: when one is refused, nothing else happens here until it no longer is.
     is_in_order: bool,
     accesses_per_cycle: usize,
-    /// In a unit of two stages.
-    rates: Option<Rates>,
-    /// By warp: when it may make another pass there.
-    pub(super) warp_due: Box<[Cycle]>,
     /// Instructions in order; storage is reused.
     pub(super) entries: Vec<Entry>,
     /// Places in `entries`: the queue, oldest first, then the free ones.
     pub(super) order: Vec<usize>,
-    pub(super) queued: usize,
+    issue_latency: u64,
+    tag_latency: u64,
+    /// In a unit of two stages.
+    rates: Option<Rates>,
+    /// By warp: when it may make another pass there.
+    pub(super) warp_due: Box<[Cycle]>,
     /// Accesses on their way to the tags; used when that takes time.
     pipe: Ring<Access>,
-    /// What the last tick did.
-    pub state: LsuReason,
-    /// The refusal that stands, when the last tick ended with one.
-    pub refused: Option<Refusal>,
-    /// The last refusal, and what must change in the cache before the same access is worth another try.
-    pub(super) standing: Option<(Refusal, u64)>,
 }
 
 impl Lsu {
