@@ -132,13 +132,19 @@ impl L1 {
     }
 
     #[inline(always)]
-    fn load(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
-        let wanted = access.bytes & self.sectors.whole();
+    fn load(
+        &mut self,
+        now: Cycle,
+        line: LineAddr,
+        bytes: u128,
+        waiter: Waiter,
+    ) -> Result<Outcome, Refusal> {
+        let wanted = bytes & self.sectors.whole();
         let place = match self.absent {
-            Some(line) if line == access.line => {
+            Some(absent) if absent == line => {
                 self.tags.victim(line).map_or(Place::NoRoom, Place::Absent)
             }
-            _ => self.tags.find(access.line),
+            _ => self.tags.find(line),
         };
         let (way, is_here) = match place {
             Place::Present(way) | Place::Reserved(way) if self.valid.of(way) & wanted == wanted => {
@@ -147,7 +153,7 @@ impl L1 {
                 self.stats.load_hits += 1;
                 return Ok(Outcome::Hit);
             }
-            Place::Reserved(way) => return self.join(now, access, way, wanted),
+            Place::Reserved(way) => return self.join(now, line, waiter, way, wanted),
             // Its missing sectors are fetched around those that are here.
             Place::Present(way) => (way, true),
             Place::Absent(way) => (way, false),
@@ -180,7 +186,7 @@ impl L1 {
                 (fetched, SectorSet::of(fetched))
             }
         };
-        let waiter = Waiter { accepted: now.into(), ..access.waiter };
+        let waiter = Waiter { accepted: now.into(), ..waiter };
         let sectors = SectorSet::of(wanted);
         let waiting = Waiting { waiter, wanted: sectors, fetched: missing };
         let outstanding = Outstanding { way, missing };
@@ -188,12 +194,12 @@ impl L1 {
         self.entry_of_way[way.index()] = entry;
         self.absent = None;
         match is_here {
-            true => self.tags.reserve(way, access.line),
-            false => self.tags.replace(way, access.line),
+            true => self.tags.reserve(way, line),
+            false => self.tags.replace(way, line),
         }
         self.count_sectors(sectors, missing);
         self.stats.load_misses += 1;
-        self.send(now, access, fetched, RequestKind::Fetch, entry.0);
+        self.send(now, line, fetched, RequestKind::Fetch, entry.0, 0);
         Ok(Outcome::Miss)
     }
 
@@ -202,7 +208,8 @@ impl L1 {
     fn join(
         &mut self,
         now: Cycle,
-        access: &Access,
+        line: LineAddr,
+        waiter: Waiter,
         way: Way,
         wanted: u128,
     ) -> Result<Outcome, Refusal> {
@@ -215,7 +222,7 @@ impl L1 {
         if fetched != 0 && self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
         }
-        let waiter = Waiter { accepted: now.into(), ..access.waiter };
+        let waiter = Waiter { accepted: now.into(), ..waiter };
         let (sectors, more) = (SectorSet::of(wanted), SectorSet::of(fetched));
         let waiting = Waiting { waiter, wanted: sectors, fetched: more };
         let merged = self.mshrs.merge(entry, waiting);
@@ -229,7 +236,7 @@ impl L1 {
         self.stats.sector_misses += 1;
         let missing = &mut self.mshrs[entry].missing;
         *missing = missing.with(more);
-        self.send(now, access, fetched, RequestKind::Fetch, entry.0);
+        self.send(now, line, fetched, RequestKind::Fetch, entry.0, 0);
         Ok(Outcome::Miss)
     }
 
@@ -244,13 +251,13 @@ impl L1 {
     pub(super) fn send(
         &mut self,
         now: Cycle,
-        access: &Access,
+        line: LineAddr,
         bytes: u128,
         kind: RequestKind,
         slot: u16,
+        atomic_work: u8,
     ) {
         let stamps = RequestStamps { accepted: now.into(), ..RequestStamps::default() };
-        let Access { line, atomic_work, .. } = *access;
         let sm = self.sm;
         self.requests.push(Request { line, bytes, kind, sm, slot, atomic_work, held: 0, stamps });
         self.queued += 1;
@@ -305,8 +312,9 @@ impl DataCache for L1 {
     #[inline(always)]
     fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
         let outcome = match access.kind {
-            AccessKind::Load => self.load(now, &access),
-            _ => self.pass_by(now, &access),
+            AccessKind::Load => self.load(now, access.line, access.bytes, access.waiter),
+            // A copy, so that a load need not be put together in memory.
+            _ => self.pass_by(now, &Access { ..access }),
         };
         if let Err(refusal) = outcome {
             self.count_refusals(refusal, 1);
