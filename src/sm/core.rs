@@ -235,40 +235,25 @@ impl Sm {
         (self.next_data, self.next_work) = (now, now);
     }
 
-    /// What has to be done in cycle `now`, most data lets no warp go on, and in later ones before `until`, before which
-    /// nobody outside does anything here. Gives the last one done: others follow where places in the miss queue may be
-    /// short, which become free outside, and after the end of a CTA, or of the last store, of which others are to hear.
-    /// Counts the cycles done in `acts`.
+    /// What has to be done in cycle `now`; most data lets no warp go on.
     #[inline(always)]
-    pub fn tick(
-        &mut self,
-        mut now: Cycle,
-        until: Cycle,
-        cache: &mut impl DataCache,
-        acts: &mut usize,
-    ) -> Cycle {
-        loop {
-            *acts += 1;
-            if self.next_data <= now {
-                self.take_data(now, cache);
-                self.next_data = cache.next_release().min(self.returns.next());
-            }
-            let is_due = (self.next_work <= now) | self.warps.stirred;
-            if is_due || self.lsu.may_go_on(cache) {
-                self.work(now, cache);
-            }
-            let next = self.next_event().max(now + 1);
-            if next >= until || self.residency_changed || !self.finds_places(cache) {
-                return now;
-            }
-            now = next;
+    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) {
+        if self.next_data <= now {
+            self.take_data(now, cache);
+            self.next_data = cache.next_release().min(self.returns.next());
+        }
+        let is_due = (self.next_work <= now) | self.warps.stirred;
+        if is_due || self.lsu.may_go_on(cache) {
+            self.work(now, cache);
         }
     }
 
-    /// True when no access of one cycle can find the miss queue full.
+    /// True when nobody outside need look at the last tick before the next one: no CTA has ended, nor the last store, and no
+    /// access of one cycle can find the miss queue full, whose places become free outside.
     #[inline(always)]
-    fn finds_places(&self, cache: &impl DataCache) -> bool {
-        cache.room() >= self.lsu.accesses_per_cycle() || self.lsu.is_empty()
+    pub fn goes_on(&self, cache: &impl DataCache) -> bool {
+        let finds_places = cache.room() >= self.lsu.accesses_per_cycle() || self.lsu.is_empty();
+        finds_places & !self.residency_changed
     }
 
     /// Data to the warps that wait for it.

@@ -188,17 +188,33 @@ impl Node {
             if self.leaves.next_visible() <= event {
                 self.free_places(event);
             }
-            if self.next_reply <= event {
-                self.take_reply(event);
-            }
             let goes_on = self.is_busy && !bounds.every_cycle;
-            let until = if goes_on { self.next_reply.min(end) } else { event };
-            let last = self.sm.tick(event, until, &mut self.l1, &mut acts);
+            let last = self.go_on(event, if goes_on { end } else { event }, &mut acts);
+            self.free_places(last);
             if self.sm.take_residency_changed() {
                 self.note_residency(last);
                 end = self.end(bounds);
             }
             self.clock = last + 1;
+        }
+    }
+
+    /// Does what has to be done in cycle `now`, and in later ones before `end`. Gives the last one done: others follow where
+    /// places in the miss queue may be short, as those that become free are not looked at here, and after the end of a CTA, or of
+    /// the last store. Counts the cycles done in `acts`.
+    #[inline(always)]
+    fn go_on(&mut self, mut now: Cycle, end: Cycle, acts: &mut usize) -> Cycle {
+        loop {
+            *acts += 1;
+            if self.next_reply <= now {
+                self.take_reply(now);
+            }
+            self.sm.tick(now, &mut self.l1);
+            let next = self.next_reply.min(self.sm.next_event()).max(now + 1);
+            if next >= end || !self.sm.goes_on(&self.l1) {
+                return now;
+            }
+            now = next;
         }
     }
 
@@ -265,7 +281,7 @@ impl Node {
     /// One cycle of an idle SM.
     #[inline(never)]
     fn tick_idling(&mut self, now: Cycle) {
-        self.sm.tick(now, now, &mut self.l1, &mut 0);
+        self.sm.tick(now, &mut self.l1);
         if self.sm.take_residency_changed() {
             self.note_residency(now);
         }
