@@ -20,8 +20,9 @@ pub struct Run {
     pub mask: LaneMask,
 }
 
-/// The instructions that one warp executed, in order.
+/// The instructions that one warp executed, in order. Its head is in one line of the processor's caches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[repr(align(64))]
 pub struct WarpStream {
     runs: Vec<Packed>,
     words: Vec<u32>,
