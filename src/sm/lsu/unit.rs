@@ -39,24 +39,26 @@ pub(super) enum Stage {
     Banks,
 }
 
-/// An instruction in the unit.
+/// An instruction in the unit. All but the accesses is in one line of the processor's caches, and the first two of these in
+/// the next one.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Entry {
     /// When the next thing may be done for it.
     pub due: Cycle,
-    pub warp: u8,
-    pub target: Target,
     pub waiter: Waiter,
-    pub accesses: AccessList,
     /// Accesses already served; passes, in a unit of one stage.
     pub served: u32,
     /// Passes over the banks that it takes, or that are left of them.
     pub passes: u32,
-    /// A pass was made.
-    pub passed: bool,
     /// Accesses that hit.
     pub hits: u16,
+    pub warp: u8,
+    pub target: Target,
     pub stage: Stage,
+    /// A pass was made.
+    pub passed: bool,
+    pub accesses: AccessList,
 }
 
 impl Entry {
