@@ -1,8 +1,10 @@
 //! What one warp executed, compactly: runs of instructions, and the addresses of the memory ones.
 //!
-//! A straight line of code costs 12 bytes however long it is. A memory instruction costs 16 bytes
-//! when its addresses are affine in the lane number, 24 when they are so in rows of lanes, as those of a
-//! block of threads with two dimensions are, and 12 + 4 bytes a lane when they are scattered.
+//! A straight line of code costs 8 bytes however long it is, and 16 where not all lanes execute it. A memory
+//! instruction costs 8 bytes when its addresses are affine in the lane number, and 16 where not all lanes access memory or
+//! base or stride are large; 24 when they are affine in rows of lanes, as those of a block of threads with two dimensions
+//! are, and 12 + 4 bytes a lane when they are scattered. Streams of many warps are read in turn, a few bytes at a time,
+//! and what is read next has mostly left the processor's caches: the less there is the better.
 
 use super::pattern::{BASE_BITS, Rows, affine};
 use super::{BarrierKind, BarrierUse, LaneMask, WARP, lanes};
@@ -18,12 +20,22 @@ pub struct Run {
     pub mask: LaneMask,
 }
 
-/// The instructions that one warp executed, in order.
+/// The instructions that one warp executed, in order. Its head is in one line of the processor's caches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[repr(align(64))]
 pub struct WarpStream {
-    runs: Vec<Run>,
+    runs: Vec<Packed>,
     words: Vec<u32>,
     instructions: u64,
+    /// The lanes that execute the last run.
+    last: LaneMask,
+}
+
+/// A run as it is kept, of all lanes. With length 0 it is no run, and says which lanes execute the next one in place of `pc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Packed {
+    pc: u32,
+    len: u32,
 }
 
 /// The addresses of one memory instruction.
@@ -85,12 +97,18 @@ impl Default for LaneAddresses {
     }
 }
 
-/// Kinds of address records; each starts with its kind, the mask and the low and high half of a base.
-const AFFINE: u32 = 0;
-const DELTAS: u32 = 1;
-const WIDE: u32 = 2;
+/// Kinds of address records. Each starts with the low and high half of a base, below which is the kind. All but [`DENSE`] go on
+/// with the mask.
+///
+/// Affine and of all lanes: above [`DENSE_BITS`] bits of the first two words is the stride, and that is all.
+const DENSE: u32 = 0;
+const AFFINE: u32 = 1;
+/// An offset for each lane of the mask; of two words, with the mask before them, where the mask is 0.
+const SCATTERED: u32 = 2;
 const GRID: u32 = 3;
 const KIND_BITS: u32 = u64::BITS - BASE_BITS;
+/// Bits of a dense base and its kind.
+const DENSE_BITS: u32 = 48;
 
 impl WarpStream {
     /// Forgets everything but keeps the storage.
@@ -112,6 +130,7 @@ impl WarpStream {
         self.runs.clone_from(&other.runs);
         self.words.clone_from(&other.words);
         self.instructions = other.instructions;
+        self.last = other.last;
     }
 
     /// Instructions executed.
@@ -121,7 +140,7 @@ impl WarpStream {
 
     /// Bytes of storage in use.
     pub fn bytes(&self) -> usize {
-        self.runs.len() * size_of::<Run>() + self.words.len() * size_of::<u32>()
+        self.runs.len() * size_of::<Packed>() + self.words.len() * size_of::<u32>()
     }
 
     /// Appends the instruction at `pc`, executed by the lanes of `mask`.
@@ -141,29 +160,43 @@ impl WarpStream {
         }
         self.instructions += u64::from(len);
         if let Some(run) = self.runs.last_mut()
-            && run.mask == mask
+            && self.last == mask
             && run.pc + run.len == pc
         {
             run.len += len;
             return;
         }
-        self.runs.push(Run { pc, len, mask });
+        if mask != LaneMask::MAX {
+            self.runs.push(Packed { pc: mask, len: 0 });
+        }
+        self.runs.push(Packed { pc, len });
+        self.last = mask;
     }
 
     /// The runs of instructions, the last first: the place of each one's first instruction, and its length.
     pub fn recent(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.runs.iter().rev().map(|run| (run.pc, run.len))
+        self.runs.iter().rev().filter(|run| run.len > 0).map(|run| (run.pc, run.len))
     }
 
-    fn push_header(&mut self, kind: u32, mask: LaneMask, base: u64) {
-        self.words.extend_from_slice(&header(kind, mask, base));
+    /// Begins a record of scattered addresses.
+    fn push_scattered_header(&mut self, mask: LaneMask, base: u64) {
+        let [low, high] = halves(SCATTERED, base);
+        self.words.extend_from_slice(&[low, high, mask]);
     }
 
     /// Appends addresses of the form `base + lane * stride`; all below 2^62.
     #[inline]
     pub fn push_affine(&mut self, mask: LaneMask, base: u64, stride: i32) {
-        let [mask, low, high] = header(AFFINE, mask, base);
-        self.words.extend_from_slice(&[mask, low, high, stride as u32]);
+        if mask == LaneMask::MAX
+            && base >> (DENSE_BITS - KIND_BITS) == 0
+            && let Ok(stride) = i16::try_from(stride)
+        {
+            let [low, high] = halves(DENSE, base | (stride as u64) << (DENSE_BITS - KIND_BITS));
+            self.words.extend_from_slice(&[low, high]);
+            return;
+        }
+        let [low, high] = halves(AFFINE, base);
+        self.words.extend_from_slice(&[low, high, mask, stride as u32]);
     }
 
     /// Appends one address a lane, all below 2^62; lanes outside `mask` are ignored.
@@ -189,8 +222,8 @@ impl WarpStream {
     #[inline]
     pub fn push_rows(&mut self, mask: LaneMask, base: u64, rows: Rows) {
         let Rows { width, across, down } = rows;
-        let [mask, low, high] = header(GRID, mask, base);
-        self.words.extend_from_slice(&[mask, low, high, width, across as u32, down as u32]);
+        let [low, high] = halves(GRID, base);
+        self.words.extend_from_slice(&[low, high, mask, width, across as u32, down as u32]);
     }
 
     /// As [`WarpStream::push_addresses`], of all lanes, for addresses in no order.
@@ -208,7 +241,7 @@ impl WarpStream {
         if widest >> 32 != 0 {
             return self.push_scattered(mask, addresses);
         }
-        self.push_header(DELTAS, mask, base);
+        self.push_scattered_header(mask, base);
         self.words.extend_from_slice(&offsets);
     }
 
@@ -229,7 +262,7 @@ impl WarpStream {
             let base = addresses.iter().copied().min().unwrap_or(0);
             let widest = addresses.iter().fold(0, |widest, address| widest | (address - base));
             if u32::try_from(widest).is_ok() {
-                self.push_header(DELTAS, mask, base);
+                self.push_scattered_header(mask, base);
                 self.words.extend(addresses.map(|address| (address - base) as u32));
                 return;
             }
@@ -246,10 +279,11 @@ impl WarpStream {
         }
         let offsets = &offsets[..count];
         if u32::try_from(widest).is_ok() {
-            self.push_header(DELTAS, mask, base);
+            self.push_scattered_header(mask, base);
             self.words.extend(offsets.iter().map(|&offset| offset as u32));
         } else {
-            self.push_header(WIDE, mask, base);
+            self.push_scattered_header(0, base);
+            self.words.push(mask);
             self.words.extend(offsets.iter().flat_map(|&o| [o as u32, (o >> 32) as u32]));
         }
     }
@@ -257,10 +291,10 @@ impl WarpStream {
 
 /// What a record of addresses begins with.
 #[inline]
-fn header(kind: u32, mask: LaneMask, base: u64) -> [u32; 3] {
+fn halves(kind: u32, base: u64) -> [u32; 2] {
     // Addresses have at most 62 bits, which leaves room for the kind.
-    let base = base << KIND_BITS | u64::from(kind);
-    [mask, base as u32, (base >> 32) as u32]
+    let packed = base << KIND_BITS | u64::from(kind);
+    [packed as u32, (packed >> 32) as u32]
 }
 
 fn pack_barrier(BarrierUse { id, warps, kind }: BarrierUse) -> u32 {
@@ -281,28 +315,40 @@ pub struct WarpCursor {
 }
 
 impl WarpCursor {
+    /// The run of the next instruction, and the place of the one after it; `None` at the end.
+    #[inline]
+    fn run(&self, stream: &WarpStream) -> Option<(Run, u32)> {
+        let Packed { pc, len } = *stream.runs.get(self.run as usize)?;
+        if len > 0 {
+            return Some((Run { pc, len, mask: LaneMask::MAX }, self.run + 1));
+        }
+        let (mask, Packed { pc, len }) = (pc, stream.runs[self.run as usize + 1]);
+        Some((Run { pc, len, mask }, self.run + 2))
+    }
+
     /// The next instruction's place in the kernel and the lanes that execute it; `None` at the end.
     #[inline]
     pub fn peek(&self, stream: &WarpStream) -> Option<(u32, LaneMask)> {
-        let run = stream.runs.get(self.run as usize)?;
+        let (run, _) = self.run(stream)?;
         Some((run.pc + self.done, run.mask))
     }
 
-    /// Steps past the next instruction.
+    /// Steps past the next instruction, of which there is one.
     #[inline]
     pub fn advance(&mut self, stream: &WarpStream) {
         self.done += 1;
-        if self.done == stream.runs[self.run as usize].len {
-            self.run += 1;
-            self.done = 0;
+        if let Some((run, next)) = self.run(stream)
+            && self.done == run.len
+        {
+            (self.run, self.done) = (next, 0);
         }
     }
 
     /// Steps past a whole run of instructions and gives it; `None` at the end. For a reader that takes no single steps.
     #[inline]
     pub fn take_run(&mut self, stream: &WarpStream) -> Option<Run> {
-        let run = stream.runs.get(self.run as usize).copied()?;
-        self.run += 1;
+        let (run, next) = self.run(stream)?;
+        self.run = next;
         Some(run)
     }
 
@@ -323,32 +369,42 @@ impl WarpCursor {
     #[inline(always)]
     pub fn addresses(&mut self, stream: &WarpStream) -> LaneAddresses {
         let words = &stream.words[self.word as usize..];
-        let mask = words[0];
-        let packed = u64::from(words[1]) | u64::from(words[2]) << 32;
+        let packed = u64::from(words[0]) | u64::from(words[1]) << 32;
+        if packed as u32 & ((1 << KIND_BITS) - 1) == DENSE {
+            self.word += 2;
+            let base = packed << (u64::BITS - DENSE_BITS) >> (u64::BITS - DENSE_BITS + KIND_BITS);
+            let stride = i32::from((packed >> DENSE_BITS) as i16);
+            return LaneAddresses { mask: LaneMask::MAX, shape: Shape::Affine { base, stride } };
+        }
+        self.other_addresses(words, packed)
+    }
+
+    /// The same, which begin in `words` with `packed` and are of another kind.
+    #[inline(never)]
+    fn other_addresses(&mut self, words: &[u32], packed: u64) -> LaneAddresses {
         let (kind, base) = (packed as u32 & ((1 << KIND_BITS) - 1), packed >> KIND_BITS);
+        let mut mask = words[2];
         if kind == AFFINE {
             self.word += 4;
             return LaneAddresses { mask, shape: Shape::Affine { base, stride: words[3] as i32 } };
         }
-        self.other_addresses(words, kind, base)
-    }
-
-    /// The same, which begin in `words` and are of another kind.
-    #[inline(never)]
-    fn other_addresses(&mut self, words: &[u32], kind: u32, base: u64) -> LaneAddresses {
-        let mask = words[0];
         if kind == GRID {
             self.word += 6;
             let (across, down) = (words[4] as i32, words[5] as i32);
             let rows = Rows { width: words[3], across, down };
             return LaneAddresses { mask, shape: Shape::Rows { base, rows } };
         }
-        let mut addresses = [0; WARP];
         let mut place = 3;
+        let is_wide = mask == 0;
+        if is_wide {
+            mask = words[place];
+            place += 1;
+        }
+        let mut addresses = [0; WARP];
         for lane in lanes(mask) {
             let mut offset = u64::from(words[place]);
             place += 1;
-            if kind == WIDE {
+            if is_wide {
                 offset |= u64::from(words[place]) << 32;
                 place += 1;
             }
@@ -380,7 +436,7 @@ mod tests {
         }
         stream.push(3, !0);
         stream.push(4, 1);
-        assert_eq!(stream.runs.len(), 3);
+        assert_eq!(stream.recent().collect::<Vec<_>>(), [(4, 1), (3, 1), (3, 6)]);
         let mut cursor = WarpCursor::default();
         let mut seen = Vec::new();
         while let Some(step) = cursor.peek(&stream) {
@@ -392,7 +448,11 @@ mod tests {
         assert_eq!(stream.instructions(), 8);
         let mut cursor = WarpCursor::default();
         let runs: Vec<_> = std::iter::from_fn(|| cursor.take_run(&stream)).collect();
-        assert_eq!(runs, stream.runs);
+        let all = LaneMask::MAX;
+        assert_eq!(
+            runs,
+            [(3, 6, all), (3, 1, all), (4, 1, 1)].map(|(pc, len, mask)| Run { pc, len, mask })
+        );
     }
 
     #[test]
@@ -401,6 +461,25 @@ mod tests {
         let read = round_trip(0xffff_fffe, &addresses);
         assert_eq!(read.shape, Shape::Affine { base: 0x1000, stride: 4 });
         assert_eq!(read.of(7), 0x101c);
+    }
+
+    #[test]
+    fn affine_addresses_come_back_whether_or_not_they_fit_into_two_words() {
+        let bases = [0, 4, (1 << 46) - 1, 1 << 46, (1 << 62) - 1];
+        let strides = [0, 4, -4, 0x7fff, -0x8000, 0x8000, -0x8001, i32::MAX, i32::MIN];
+        for (base, stride) in bases.iter().flat_map(|base| strides.map(|stride| (*base, stride))) {
+            for mask in [!0, 1, 0x7fff_ffff] {
+                let mut stream = WarpStream::default();
+                stream.push_affine(mask, base, stride);
+                stream.push_affine(!0, 64, 4);
+                let mut cursor = WarpCursor::default();
+                let shape = Shape::Affine { base, stride };
+                assert_eq!(cursor.addresses(&stream), LaneAddresses { mask, shape });
+                assert_eq!(cursor.addresses(&stream).of(1), 68);
+                let is_short = mask == !0 && base < 1 << 46 && i16::try_from(stride).is_ok();
+                assert_eq!(stream.words.len(), if is_short { 4 } else { 6 });
+            }
+        }
     }
 
     #[test]

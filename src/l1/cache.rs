@@ -14,42 +14,44 @@ use crate::units::{Cycle, LineAddr};
 /// memory; the same since.
 const REPLY_SECTOR: u32 = 32;
 
-/// One L1 data cache.
+/// One L1 data cache. What every visit looks at comes first and lies together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct L1 {
-    sm: u16,
-    pub(super) config: L1Config,
-    pub(super) sectors: Sectors,
-    /// The sectors of a line whose bytes are fetched together, where one sector is all of it.
-    line_sectors: Option<SectorSet>,
-    /// What a load past the tags is answered in.
-    pub(super) reply_sectors: Sectors,
-    pub(super) tags: TagArray,
-    /// By way: the bytes that are present. A line that is not sectored has all of them or none, except where stores validate.
-    pub(super) valid: ByteSets,
-    /// By way: sectors that are dropped when the line has arrived.
-    pub(super) doomed: Box<[SectorSet]>,
-    /// Ways that have such sectors: most often none, and nobody looks.
-    pub(super) doomed_ways: usize,
-    /// By way: the MSHR entry of a reserved one.
-    entry_of_way: Box<[MshrId]>,
-    mshrs: MshrFile<Waiting, Outstanding>,
-    /// Replies whose accesses are still to be released, oldest first.
-    releasing: Ring<Arrival>,
     /// Places of the miss queue, and how many of them are taken.
     miss_places: usize,
     queued: usize,
-    /// Requests that have joined it since the interconnect was told.
-    requests: Vec<Request>,
-    /// Loads and atomics that went past the tags, by slot.
-    pub(super) bypasses: Vec<Waiter>,
-    pub(super) free_bypasses: Vec<u16>,
+    /// By refusal: what happened that may have ended it.
+    changes: [u64; Refusal::COUNT],
     /// A line that is neither here nor outstanding, looked for in vain since the last one came: most loads that are refused
     /// are tried again.
     pub(super) absent: Option<LineAddr>,
-    /// By refusal: what happened that may have ended it.
-    changes: [u64; Refusal::COUNT],
+    /// Replies whose accesses are still to be released, oldest first.
+    releasing: Ring<Arrival>,
+    fill_latency: u64,
+    mshrs: MshrFile<Waiting, Outstanding>,
+    /// Requests that have joined the miss queue since the interconnect was told.
+    requests: Vec<Request>,
+    sm: u16,
+    /// The sectors of a line whose bytes are fetched together, where one sector is all of it.
+    line_sectors: Option<SectorSet>,
+    pub(super) sectors: Sectors,
     pub(super) stats: L1Stats,
+    pub(super) tags: TagArray,
+    /// By way: the MSHR entry of a reserved one.
+    entry_of_way: Box<[MshrId]>,
+    /// By way: the bytes that are present. A line that is not sectored has all of them or none, except where stores validate.
+    pub(super) valid: ByteSets,
+    /// Ways that have doomed sectors: most often none, and nobody looks.
+    pub(super) doomed_ways: usize,
+    /// By way: sectors that are dropped when the line has arrived.
+    pub(super) doomed: Box<[SectorSet]>,
+    /// What a load past the tags is answered in.
+    pub(super) reply_sectors: Sectors,
+    /// Loads and atomics that went past the tags, by slot.
+    pub(super) bypasses: Vec<Waiter>,
+    pub(super) free_bypasses: Vec<u16>,
+    pub(super) config: L1Config,
 }
 
 /// An access that waits for sectors of a line.
@@ -86,6 +88,7 @@ impl L1 {
         let mut l1 = L1 {
             sm,
             config: config.clone(),
+            fill_latency: config.fill_latency.cycles(),
             sectors,
             line_sectors: (sectors.count() == 1).then(|| SectorSet::of(sectors.whole())),
             reply_sectors: Sectors::new(config.line.get(), REPLY_SECTOR),
@@ -129,13 +132,19 @@ impl L1 {
     }
 
     #[inline(always)]
-    fn load(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
-        let wanted = access.bytes & self.sectors.whole();
+    fn load(
+        &mut self,
+        now: Cycle,
+        line: LineAddr,
+        bytes: u128,
+        waiter: Waiter,
+    ) -> Result<Outcome, Refusal> {
+        let wanted = bytes & self.sectors.whole();
         let place = match self.absent {
-            Some(line) if line == access.line => {
+            Some(absent) if absent == line => {
                 self.tags.victim(line).map_or(Place::NoRoom, Place::Absent)
             }
-            _ => self.tags.find(access.line),
+            _ => self.tags.find(line),
         };
         let (way, is_here) = match place {
             Place::Present(way) | Place::Reserved(way) if self.valid.of(way) & wanted == wanted => {
@@ -144,7 +153,7 @@ impl L1 {
                 self.stats.load_hits += 1;
                 return Ok(Outcome::Hit);
             }
-            Place::Reserved(way) => return self.join(now, access, way, wanted),
+            Place::Reserved(way) => return self.join(now, line, waiter, way, wanted),
             // Its missing sectors are fetched around those that are here.
             Place::Present(way) => (way, true),
             Place::Absent(way) => (way, false),
@@ -177,7 +186,7 @@ impl L1 {
                 (fetched, SectorSet::of(fetched))
             }
         };
-        let waiter = Waiter { accepted: now.into(), ..access.waiter };
+        let waiter = Waiter { accepted: now.into(), ..waiter };
         let sectors = SectorSet::of(wanted);
         let waiting = Waiting { waiter, wanted: sectors, fetched: missing };
         let outstanding = Outstanding { way, missing };
@@ -185,12 +194,12 @@ impl L1 {
         self.entry_of_way[way.index()] = entry;
         self.absent = None;
         match is_here {
-            true => self.tags.reserve(way, access.line),
-            false => self.tags.replace(way, access.line),
+            true => self.tags.reserve(way, line),
+            false => self.tags.replace(way, line),
         }
         self.count_sectors(sectors, missing);
         self.stats.load_misses += 1;
-        self.send(now, access, fetched, RequestKind::Fetch, entry.0);
+        self.send(now, line, fetched, RequestKind::Fetch, entry.0, 0);
         Ok(Outcome::Miss)
     }
 
@@ -199,7 +208,8 @@ impl L1 {
     fn join(
         &mut self,
         now: Cycle,
-        access: &Access,
+        line: LineAddr,
+        waiter: Waiter,
         way: Way,
         wanted: u128,
     ) -> Result<Outcome, Refusal> {
@@ -212,7 +222,7 @@ impl L1 {
         if fetched != 0 && self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
         }
-        let waiter = Waiter { accepted: now.into(), ..access.waiter };
+        let waiter = Waiter { accepted: now.into(), ..waiter };
         let (sectors, more) = (SectorSet::of(wanted), SectorSet::of(fetched));
         let waiting = Waiting { waiter, wanted: sectors, fetched: more };
         let merged = self.mshrs.merge(entry, waiting);
@@ -226,7 +236,7 @@ impl L1 {
         self.stats.sector_misses += 1;
         let missing = &mut self.mshrs[entry].missing;
         *missing = missing.with(more);
-        self.send(now, access, fetched, RequestKind::Fetch, entry.0);
+        self.send(now, line, fetched, RequestKind::Fetch, entry.0, 0);
         Ok(Outcome::Miss)
     }
 
@@ -241,13 +251,13 @@ impl L1 {
     pub(super) fn send(
         &mut self,
         now: Cycle,
-        access: &Access,
+        line: LineAddr,
         bytes: u128,
         kind: RequestKind,
         slot: u16,
+        atomic_work: u8,
     ) {
         let stamps = RequestStamps { accepted: now.into(), ..RequestStamps::default() };
-        let Access { line, atomic_work, .. } = *access;
         let sm = self.sm;
         self.requests.push(Request { line, bytes, kind, sm, slot, atomic_work, held: 0, stamps });
         self.queued += 1;
@@ -302,8 +312,9 @@ impl DataCache for L1 {
     #[inline(always)]
     fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal> {
         let outcome = match access.kind {
-            AccessKind::Load => self.load(now, &access),
-            _ => self.pass_by(now, &access),
+            AccessKind::Load => self.load(now, access.line, access.bytes, access.waiter),
+            // A copy, so that a load need not be put together in memory.
+            _ => self.pass_by(now, &Access { ..access }),
         };
         if let Err(refusal) = outcome {
             self.count_refusals(refusal, 1);
@@ -367,7 +378,7 @@ impl DataCache for L1 {
         let (accesses, _) = self.mshrs.arrive(entry, |waiting| !waiting.wanted.meets(missing));
         if accesses > 0 {
             let arrival = Arrival { entry, accesses, sectors, arrived: now, stamps: reply.stamps };
-            self.releasing.push(now + self.config.fill_latency.cycles(), arrival);
+            self.releasing.push(now + self.fill_latency, arrival);
         }
         self.stats.fills += 1;
         // What found the miss queue full, and would have fetched its line, may find it here.

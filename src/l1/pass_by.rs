@@ -36,7 +36,7 @@ impl L1 {
             u16::try_from(self.bypasses.len() - 1).expect("fewer than 2^16 loads past the L1")
         });
         self.bypasses[usize::from(slot)] = waiter;
-        self.send(now, access, bytes, kind, slot);
+        self.send(now, access.line, bytes, kind, slot, access.atomic_work);
         Ok(Outcome::Sent)
     }
 
@@ -64,7 +64,8 @@ impl L1 {
         }
         self.stats.stores += 1;
         self.stats.store_sectors += u64::from(sectors_of(access.bytes));
-        self.send(now, access, access.bytes, RequestKind::Store, access.waiter.tracker);
+        let Access { line, bytes, waiter, .. } = *access;
+        self.send(now, line, bytes, RequestKind::Store, waiter.tracker, 0);
         Ok(Outcome::Sent)
     }
 

@@ -18,33 +18,39 @@ impl MshrId {
 ///
 /// Which line an entry serves is kept in the cache's tag array, which has a way reserved for it; what else its owner
 /// keeps of it lies here, to be had by its number. The accesses of an entry are served in the order in which they were
-/// recorded. They lie in one pool, which is as large as the most accesses that ever waited at once; likewise the
-/// entries.
+/// recorded. The first one lies in the entry itself, as most entries have no other. The others lie in one pool, which is as
+/// large as the most of them that ever waited at once; likewise the entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct MshrFile<W, K> {
-    mergers: u16,
-    size: usize,
     /// Those that were ever in use.
-    entries: Vec<Entry<K>>,
+    entries: Vec<Entry<W, K>>,
     /// Of these, the ones that are free again.
     free: Vec<MshrId>,
+    size: usize,
+    outstanding: usize,
     pool: Vec<Node<W>>,
     /// First of the pool's unused places.
     unused: u32,
-    outstanding: usize,
+    mergers: u16,
 }
 
-/// No place in the pool.
+/// No place.
 const NONE: u32 = u32::MAX;
+/// The place in the entry itself; lower numbers are those of the pool.
+const OWN: u32 = NONE - 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry<K> {
+#[repr(C)]
+struct Entry<W, K> {
+    /// The access that was recorded first.
+    own: Node<W>,
+    /// The oldest access whose data has not arrived.
+    waiting: u32,
     kept: K,
     /// The oldest access that was not released, and the youngest one.
     first: u32,
     last: u32,
-    /// The oldest access whose data has not arrived.
-    waiting: u32,
     /// Accesses recorded since the entry was allocated.
     recorded: u16,
 }
@@ -65,7 +71,7 @@ impl<W: Copy, K> MshrFile<W, K> {
             size: entries,
             entries: Vec::with_capacity(entries),
             free: Vec::with_capacity(entries),
-            pool: Vec::with_capacity((entries * mergers).min(1 << 12)),
+            pool: Vec::with_capacity((entries * (mergers - 1)).min(1 << 12)),
             unused: NONE,
             outstanding: 0,
         }
@@ -103,8 +109,9 @@ impl<W: Copy, K> MshrFile<W, K> {
     #[inline(always)]
     pub fn add(&mut self, waiter: W, kept: K) -> MshrId {
         debug_assert!(!self.is_full(), "no entry is free");
-        let place = self.place(waiter);
-        let entry = Entry { kept, first: place, last: place, waiting: place, recorded: 1 };
+        self.outstanding += 1;
+        let own = Node { waiter, next: NONE };
+        let entry = Entry { own, waiting: OWN, kept, first: OWN, last: OWN, recorded: 1 };
         match self.free.pop() {
             Some(id) => {
                 self.entries[id.index()] = entry;
@@ -118,9 +125,7 @@ impl<W: Copy, K> MshrFile<W, K> {
     }
 
     /// Puts an access into the pool, which is the last one of its entry.
-    #[inline(always)]
     fn place(&mut self, waiter: W) -> u32 {
-        self.outstanding += 1;
         let node = Node { waiter, next: NONE };
         if self.unused == NONE {
             self.pool.push(node);
@@ -135,17 +140,19 @@ impl<W: Copy, K> MshrFile<W, K> {
 
     #[inline]
     fn record(&mut self, id: MshrId, waiter: W) {
+        self.outstanding += 1;
         let place = self.place(waiter);
         let entry = &mut self.entries[id.index()];
+        let last = std::mem::replace(&mut entry.last, place);
         if entry.first == NONE {
             entry.first = place;
         } else {
-            self.pool[entry.last as usize].next = place;
+            entry.node_mut(&mut self.pool, last).next = place;
         }
+        let entry = &mut self.entries[id.index()];
         if entry.waiting == NONE {
             entry.waiting = place;
         }
-        entry.last = place;
         entry.recorded += 1;
     }
 
@@ -172,7 +179,7 @@ impl<W: Copy, K> MshrFile<W, K> {
         let entry = &mut self.entries[id.index()];
         let mut arrived = 0;
         while entry.waiting != NONE {
-            let node = &self.pool[entry.waiting as usize];
+            let node = entry.node(&self.pool, entry.waiting);
             if !has_data(&node.waiter) {
                 break;
             }
@@ -188,21 +195,23 @@ impl<W: Copy, K> MshrFile<W, K> {
     pub fn single(&self, id: MshrId) -> Option<&W> {
         let entry = &self.entries[id.index()];
         let is_single = entry.first == entry.last && entry.first == entry.waiting;
-        is_single.then(|| &self.pool[entry.first as usize].waiter)
+        is_single.then(|| &entry.node(&self.pool, entry.first).waiter)
     }
 
     /// As [`MshrFile::arrive`] and [`MshrFile::release`] of an entry with a [single](MshrFile::single) access, whose data has
     /// arrived: the entry is then free.
     #[inline]
     pub fn release_single(&mut self, id: MshrId) -> &W {
-        let entry = &mut self.entries[id.index()];
-        let place = std::mem::replace(&mut entry.first, NONE);
-        entry.waiting = NONE;
-        let node = &mut self.pool[place as usize];
-        node.next = self.unused;
-        self.unused = place;
         self.outstanding -= 1;
         self.free.push(id);
+        let MshrFile { entries, pool, unused, .. } = self;
+        let entry = &mut entries[id.index()];
+        let place = std::mem::replace(&mut entry.first, NONE);
+        entry.waiting = NONE;
+        let node = entry.node_mut(pool, place);
+        if place != OWN {
+            node.next = std::mem::replace(unused, place);
+        }
         &node.waiter
     }
 
@@ -213,15 +222,30 @@ impl<W: Copy, K> MshrFile<W, K> {
         let entry = &mut self.entries[id.index()];
         let place = entry.first;
         debug_assert_ne!(place, entry.waiting, "an access is released before its data has arrived");
-        let node = &mut self.pool[place as usize];
-        let waiter = node.waiter;
-        entry.first = std::mem::replace(&mut node.next, self.unused);
-        self.unused = place;
-        let last = entry.first == NONE;
+        let Node { waiter, next } = *entry.node(&self.pool, place);
+        entry.first = next;
+        if place != OWN {
+            self.pool[place as usize].next = std::mem::replace(&mut self.unused, place);
+        }
+        let last = next == NONE;
         if last {
             self.free.push(id);
         }
         (waiter, last)
+    }
+}
+
+impl<W, K> Entry<W, K> {
+    /// An access of this entry.
+    #[inline(always)]
+    fn node<'a>(&'a self, pool: &'a [Node<W>], place: u32) -> &'a Node<W> {
+        if place == OWN { &self.own } else { &pool[place as usize] }
+    }
+
+    /// As [`Entry::node`], for change.
+    #[inline]
+    fn node_mut<'a>(&'a mut self, pool: &'a mut [Node<W>], place: u32) -> &'a mut Node<W> {
+        if place == OWN { &mut self.own } else { &mut pool[place as usize] }
     }
 }
 

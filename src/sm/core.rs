@@ -38,48 +38,50 @@ pub(super) struct Holds {
     pub block_end: u64,
 }
 
-/// One streaming multiprocessor.
+/// One streaming multiprocessor. What every visit looks at comes first and lies together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Sm {
-    pub(super) program: Arc<Program>,
-    pub(super) ctas: Ctas,
-    pub(super) warps: Warps,
-    pub(super) sub_cores: Box<[SubCore]>,
-    /// The scheduler that has the load/store unit first, where they take turns.
-    pub(super) memory_turn: usize,
-    /// No scheduler could issue in the last cycle, and their slots say why.
-    pub(super) stands_still: bool,
-    /// Schedulers that wait for the load/store unit, and how long they did by its states.
-    pub(super) waiting_for_lsu: u64,
-    pub(super) lsu_waits: LsuLedger,
-    pub(super) pipelines: Pipelines,
-    pub(super) issue_width: u32,
-    pub(super) holds: Holds,
-    pub(super) lsu: Lsu,
-    pub(super) banks: Banks,
-    pub(super) coalescing: Coalescing,
-    pub(super) outstanding: Outstanding,
-    returns: Returns,
-    releases_per_cycle: u32,
-    cta_launch_interval: u64,
-    warp_start_interval: u64,
-    next_cta_launch: Cycle,
-    pub(super) stores_in_flight: u64,
-    /// Cycles before this one are charged, but for those of the schedulers and for the warps there.
-    pub(super) charged_to: Cycle,
-    /// Warps that are there, and whether a CTA is, since cycle `there_from`.
-    pub(super) there: (u64, bool),
-    pub(super) there_from: Cycle,
-    residency_changed: bool,
     /// When the load/store unit or a scheduler does something next.
     next_work: Cycle,
     /// When data comes to warps next.
     next_data: Cycle,
-    pub(super) issue_ledger: IssueLedger,
+    /// Cycles before this one are charged, but for those of the schedulers and for the warps there.
+    pub(super) charged_to: Cycle,
+    /// Schedulers that wait for the load/store unit.
+    pub(super) waiting_for_lsu: u64,
+    pub(super) stores_in_flight: u64,
+    pub(super) sub_cores: Box<[SubCore]>,
+    releases_per_cycle: u32,
+    pub(super) issue_width: u32,
+    residency_changed: bool,
+    /// No scheduler could issue in the last cycle, and their slots say why.
+    pub(super) stands_still: bool,
+    pub(super) lsu: Lsu,
+    returns: Returns,
+    pub(super) program: Arc<Program>,
+    pub(super) outstanding: Outstanding,
+    pub(super) pipelines: Pipelines,
     pub(super) lsu_ledger: LsuLedger,
-    pub(super) latency_ledger: LatencyLedger,
+    /// How long schedulers waited for the load/store unit, by its states.
+    pub(super) lsu_waits: LsuLedger,
     pub(super) latency_accesses: u64,
+    pub(super) latency_ledger: LatencyLedger,
     pub(super) stats: SmStats,
+    pub(super) issue_ledger: IssueLedger,
+    pub(super) warps: Warps,
+    pub(super) coalescing: Coalescing,
+    pub(super) holds: Holds,
+    /// The scheduler that has the load/store unit first, where they take turns.
+    pub(super) memory_turn: usize,
+    pub(super) ctas: Ctas,
+    pub(super) banks: Banks,
+    cta_launch_interval: u64,
+    warp_start_interval: u64,
+    next_cta_launch: Cycle,
+    /// Warps that are there, and whether a CTA is, since cycle `there_from`.
+    pub(super) there: (u64, bool),
+    pub(super) there_from: Cycle,
 }
 
 impl Sm {
@@ -233,40 +235,25 @@ impl Sm {
         (self.next_data, self.next_work) = (now, now);
     }
 
-    /// What has to be done in cycle `now`, most data lets no warp go on, and in later ones before `until`, before which
-    /// nobody outside does anything here. Gives the last one done: others follow where places in the miss queue may be
-    /// short, which become free outside, and after the end of a CTA, or of the last store, of which others are to hear.
-    /// Counts the cycles done in `acts`.
+    /// What has to be done in cycle `now`; most data lets no warp go on.
     #[inline(always)]
-    pub fn tick(
-        &mut self,
-        mut now: Cycle,
-        until: Cycle,
-        cache: &mut impl DataCache,
-        acts: &mut usize,
-    ) -> Cycle {
-        loop {
-            *acts += 1;
-            if self.next_data <= now {
-                self.take_data(now, cache);
-                self.next_data = cache.next_release().min(self.returns.next());
-            }
-            let is_due = (self.next_work <= now) | self.warps.stirred;
-            if is_due || self.lsu.may_go_on(cache) {
-                self.work(now, cache);
-            }
-            let next = self.next_event().max(now + 1);
-            if next >= until || self.residency_changed || !self.finds_places(cache) {
-                return now;
-            }
-            now = next;
+    pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) {
+        if self.next_data <= now {
+            self.take_data(now, cache);
+            self.next_data = cache.next_release().min(self.returns.next());
+        }
+        let is_due = (self.next_work <= now) | self.warps.stirred;
+        if is_due || self.lsu.may_go_on(cache) {
+            self.work(now, cache);
         }
     }
 
-    /// True when no access of one cycle can find the miss queue full.
+    /// True when nobody outside need look at the last tick before the next one: no CTA has ended, nor the last store, and no
+    /// access of one cycle can find the miss queue full, whose places become free outside.
     #[inline(always)]
-    fn finds_places(&self, cache: &impl DataCache) -> bool {
-        cache.room() >= self.lsu.accesses_per_cycle() || self.lsu.is_empty()
+    pub fn goes_on(&self, cache: &impl DataCache) -> bool {
+        let finds_places = cache.room() >= self.lsu.accesses_per_cycle() || self.lsu.is_empty();
+        finds_places & !self.residency_changed
     }
 
     /// Data to the warps that wait for it.
@@ -329,7 +316,7 @@ impl Sm {
                 let warp = usize::from(reply.slot);
                 self.stores_in_flight -= 1;
                 self.residency_changed |= self.stores_in_flight == 0;
-                self.warps.pending_stores[warp] -= 1;
+                self.warps[warp].pending_stores -= 1;
                 self.leave_fence_if_done(now, warp);
                 self.end_cta_of_warp_if_done(now, warp);
             }
@@ -364,7 +351,7 @@ impl Sm {
         for &reg in done.dsts.as_slice() {
             self.warps.set_ready_at(warp, reg, ready, FROM_MEMORY);
         }
-        self.warps.pending_loads[warp] -= 1;
+        self.warps[warp].pending_loads -= 1;
         if self.warps.on_memory >> warp & 1 == 1 {
             self.warps.on_memory &= !(1 << warp);
             self.wait_for_operands(now, warp, now);
@@ -398,7 +385,7 @@ impl Sm {
     }
 
     pub(super) fn has_accesses_in_flight(&self, warp: usize) -> bool {
-        self.warps.pending_loads[warp] > 0 || self.warps.pending_stores[warp] > 0
+        self.warps[warp].pending_loads > 0 || self.warps[warp].pending_stores > 0
     }
 
     /// Ends the CTA of `warp` if nothing of it is left; it is not there from cycle `from` on.

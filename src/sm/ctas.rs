@@ -83,16 +83,19 @@ pub struct Ctas {
     /// From a CTA's last instruction to the first one of the next in its slot, at least.
     turnaround: u64,
     cta_warps: usize,
+    /// By warp slot: what its warp executes.
+    streams: Vec<WarpStream>,
+    /// Where the next CTA is written, in the storage of the warp slots that it gets.
+    storage: Cta,
     slots: Vec<Slot>,
-    /// By warp slot: the CTA slot, and the warp's number there. A division would take longer than what asks for it.
-    places: [(u8, u8); SLOTS],
+    /// By warp slot: the CTA slot. A division would take longer than what asks for it.
+    places: [u8; SLOTS],
     /// Slots without a CTA, the lowest last.
     free: Vec<usize>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Slot {
-    cta: Cta,
     resident: bool,
     /// The first cycle in which its next CTA may issue.
     next_issue: Cycle,
@@ -115,8 +118,16 @@ struct Barrier {
 impl Ctas {
     /// No slot.
     pub fn new(release: CtaRelease, turnaround: u64) -> Self {
-        let places = [(0, 0); SLOTS];
-        Ctas { release, turnaround, cta_warps: 1, slots: Vec::new(), places, free: Vec::new() }
+        Ctas {
+            release,
+            turnaround,
+            cta_warps: 1,
+            streams: vec![WarpStream::default(); SLOTS],
+            storage: Cta::default(),
+            slots: Vec::new(),
+            places: [0; SLOTS],
+            free: Vec::new(),
+        }
     }
 
     /// Makes the slots for a kernel. No CTA may be resident.
@@ -126,7 +137,7 @@ impl Ctas {
         self.slots.resize_with(residency.ctas, Slot::default);
         self.slots.iter_mut().for_each(|slot| slot.next_issue = Cycle(0));
         for (warp, place) in self.places.iter_mut().enumerate() {
-            *place = ((warp / self.cta_warps) as u8, (warp % self.cta_warps) as u8);
+            *place = (warp / self.cta_warps) as u8;
         }
         self.free = (0..residency.ctas).rev().collect();
     }
@@ -146,12 +157,23 @@ impl Ctas {
     /// The storage that the next CTA will be started from.
     pub fn next_storage(&mut self) -> &mut Cta {
         let slot = *self.free.last().expect("has_room was asked");
-        &mut self.slots[slot].cta
+        self.storage.warps.resize_with(self.cta_warps, WarpStream::default);
+        self.exchange(slot);
+        &mut self.storage
+    }
+
+    /// Exchanges the streams of a CTA slot for those in the storage.
+    fn exchange(&mut self, slot: usize) {
+        let streams = &mut self.streams[slot * self.cta_warps..];
+        for (stream, stored) in streams.iter_mut().zip(&mut self.storage.warps) {
+            std::mem::swap(stream, stored);
+        }
     }
 
     /// Makes the CTA in the next storage resident; gives its first warp slot, and the first cycle in which it may issue.
     pub fn start(&mut self, alive: u32) -> (usize, Cycle) {
         let index = self.free.pop().expect("has_room was asked");
+        self.exchange(index);
         let slot = &mut self.slots[index];
         (slot.resident, slot.alive) = (true, alive);
         slot.barriers = Default::default();
@@ -161,14 +183,13 @@ impl Ctas {
     /// The CTA slot of a warp slot.
     #[inline]
     pub fn of_warp(&self, warp: usize) -> usize {
-        usize::from(self.places[warp].0)
+        usize::from(self.places[warp])
     }
 
     /// The instructions of a warp slot.
     #[inline]
     pub fn stream(&self, warp: usize) -> &WarpStream {
-        let (slot, number) = self.places[warp];
-        &self.slots[usize::from(slot)].cta.warps[usize::from(number)]
+        &self.streams[warp]
     }
 
     /// A warp arrives at a barrier of its CTA, and waits there if that is how it uses it. When all that it is for
@@ -209,8 +230,8 @@ impl Ctas {
         let state = &mut self.slots[slot];
         let first = slot * self.cta_warps;
         let busy = (first..first + self.cta_warps).any(|warp| {
-            warps.pending_loads[warp] > 0
-                || (self.release == CtaRelease::AfterStores && warps.pending_stores[warp] > 0)
+            warps[warp].pending_loads > 0
+                || (self.release == CtaRelease::AfterStores && warps[warp].pending_stores > 0)
         });
         if !busy {
             state.resident = false;

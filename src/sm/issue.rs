@@ -42,8 +42,13 @@ impl Sm {
         let mut issued = false;
         for _ in 0..count {
             let slot = self.issue_one(now, number, &mut memory_taken);
-            issued |= slot == Slot::ISSUED;
-            self.set_slot(now, number, slot);
+            if slot == Slot::ISSUED {
+                issued = true;
+                // Most often it did something else before, and one that does not issue did not.
+                self.set_slot(now, number, Slot::ISSUED);
+            } else {
+                self.set_slot(now, number, slot);
+            }
             number = if number + 1 == count { 0 } else { number + 1 };
         }
         issued
@@ -112,8 +117,10 @@ impl Sm {
     /// A scheduler takes the load/store unit, if the warp that it has chosen needs it: the next scheduler has it first.
     #[inline(always)]
     fn take_memory(&mut self, scheduler: usize, warp: usize, memory_taken: &mut bool) {
-        if self.warps.wants_memory() >> warp & 1 == 1 {
-            *memory_taken = true;
+        let takes = self.warps.wants_memory() >> warp & 1 == 1;
+        *memory_taken |= takes;
+        // Others do not look at whose turn it is.
+        if self.lsu.has_banks() && takes {
             self.memory_turn =
                 if scheduler + 1 == self.sub_cores.len() { 0 } else { scheduler + 1 };
         }

@@ -96,7 +96,7 @@ impl Sm {
         *instructions += 1;
         *sum += accesses as u64;
         if is_store {
-            self.warps.pending_stores[warp] += accesses as u16;
+            self.warps[warp].pending_stores += accesses as u16;
             self.stores_in_flight += accesses as u64;
         } else {
             self.track(now, scheduler, warp, dsts, accesses);
@@ -154,7 +154,7 @@ impl Sm {
             return;
         }
         self.outstanding.add(warp, dsts, accesses as u16, scheduler);
-        self.warps.pending_loads[warp] += 1;
+        self.warps[warp].pending_loads += 1;
         for &reg in dsts.as_slice() {
             self.warps.set_not_ready(warp, reg);
         }

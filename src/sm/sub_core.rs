@@ -26,6 +26,7 @@ impl Slot {
 
 /// A scheduler and what belongs to it.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(super) struct SubCore {
     pub scheduler: Scheduler,
     /// Its warp slots.

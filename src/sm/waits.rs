@@ -18,6 +18,7 @@ const NONE: u16 = u16::MAX;
 
 /// One outstanding load instruction.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub struct Tracker {
     /// Its warp slot.
     pub warp: u8,

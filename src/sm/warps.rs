@@ -4,11 +4,13 @@
 //! so that no cycle looks at every warp.
 
 use std::hint::select_unpredictable;
+use std::ops::{Index, IndexMut};
 
 use super::ctas::Ctas;
 use super::program::{Decoded, Delays, FROM_MEMORY, MAKERS, Maker, Port, Program};
 use super::scheduler::{Ages, SLOTS};
 use crate::isa::{LaneMask, Run, WarpCursor, WarpStream};
+use crate::parts::Stamp;
 use crate::units::{Bits, Cycle};
 
 /// Slots of the wheel that wakes warps. Most latencies are shorter, and a small wheel stays in the processor's caches.
@@ -58,30 +60,29 @@ fn epoch_at(now: Cycle) -> Cycle {
     Cycle(now.0.saturating_sub(BEFORE_EPOCH))
 }
 
-/// Every warp slot of an SM.
-#[derive(Clone, Debug)]
-pub struct Warps {
-    cursors: [WarpCursor; SLOTS],
+/// A warp slot, and how its warp stands. Two fit into a line of the processor's caches.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+pub struct WarpSlot {
+    cursor: WarpCursor,
     /// Place of the next instruction.
-    pcs: [u32; SLOTS],
+    pc: u32,
     /// Instructions from there on that follow each other and that the same lanes execute.
-    left: [u32; SLOTS],
-    /// How many lanes those are.
-    lanes: [u8; SLOTS],
-    /// Which warp came before which.
-    pub ages: Ages,
+    left: u32,
+    /// When the warp wakes, if it is in [`Warps::on_arithmetic`].
+    wakes_at: Stamp,
     /// Memory instructions whose data has not all arrived.
-    pub pending_loads: [u16; SLOTS],
+    pub pending_loads: u16,
     /// Stores that the L2 has not acknowledged.
-    pub pending_stores: [u16; SLOTS],
-    /// When each register is ready, by warp slot and register; never, while a load has it.
-    ready_at: Box<[Ready]>,
-    regs: usize,
-    /// The cycle from which those count, and the one in which another is chosen.
-    epoch: Cycle,
-    epoch_end: Cycle,
-    /// Warps that have an instruction left.
-    pub alive: u64,
+    pub pending_stores: u16,
+    /// How many lanes execute the next instructions.
+    lanes: u8,
+}
+
+/// Every warp slot of an SM. What every cycle looks at comes first and lies together.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Warps {
     /// The next instruction's registers are ready.
     pub ready: u64,
     /// The next instruction waits for results of arithmetic, or for one of the two below.
@@ -96,38 +97,51 @@ pub struct Warps {
     pub at_barrier: u64,
     /// The warp waits at a fence.
     pub at_fence: u64,
-    /// A warp has gone from one of these sets to another since somebody set this to false.
-    pub stirred: bool,
+    /// Warps that have an instruction left.
+    pub alive: u64,
     /// Warps by the port that their next instruction needs.
     pub wants: [u64; Port::COUNT],
     /// Warps whose next instruction needs the register file of their scheduler, where that can be short.
     pub wants_reads: u64,
+    /// A warp has gone from one of these sets to another since somebody set this to false.
+    pub stirred: bool,
+    /// Slots of the wheel that hold any: a bit each.
+    slots: u64,
+    /// Warps in it that may wake in a later turn.
+    far: u64,
+    /// The cycle from which those of the registers count, and the one in which another is chosen.
+    epoch: Cycle,
+    epoch_end: Cycle,
+    regs: usize,
+    /// When each register is ready, by warp slot and register; never, while a load has it.
+    ready_at: Box<[Ready]>,
+    each: [WarpSlot; SLOTS],
     /// Warps to wake, by cycle modulo the wheel's size.
     wheel: [u64; WHEEL],
-    /// Slots of it that hold any: a bit each.
-    slots: u64,
-    /// Of these, the ones that may wake in a later turn of the wheel.
-    far: u64,
-    /// When each warp of `on_arithmetic` wakes.
-    wakes_at: [Cycle; SLOTS],
+    /// Which warp came before which.
+    pub ages: Ages,
+}
+
+impl Index<usize> for Warps {
+    type Output = WarpSlot;
+
+    #[inline(always)]
+    fn index(&self, warp: usize) -> &WarpSlot {
+        &self.each[warp]
+    }
+}
+
+impl IndexMut<usize> for Warps {
+    #[inline(always)]
+    fn index_mut(&mut self, warp: usize) -> &mut WarpSlot {
+        &mut self.each[warp]
+    }
 }
 
 impl Warps {
     /// No warp.
     pub fn new() -> Self {
         Warps {
-            cursors: [WarpCursor::default(); SLOTS],
-            pcs: [0; SLOTS],
-            left: [0; SLOTS],
-            lanes: [0; SLOTS],
-            ages: Ages::default(),
-            pending_loads: [0; SLOTS],
-            pending_stores: [0; SLOTS],
-            ready_at: Box::default(),
-            regs: 0,
-            epoch: Cycle(0),
-            epoch_end: Cycle(0),
-            alive: 0,
             ready: 0,
             on_arithmetic: 0,
             starting: 0,
@@ -135,13 +149,19 @@ impl Warps {
             on_memory: 0,
             at_barrier: 0,
             at_fence: 0,
-            stirred: false,
+            alive: 0,
             wants: [0; Port::COUNT],
             wants_reads: 0,
-            wheel: [0; WHEEL],
+            stirred: false,
             slots: 0,
             far: 0,
-            wakes_at: [Cycle(0); SLOTS],
+            epoch: Cycle(0),
+            epoch_end: Cycle(0),
+            regs: 0,
+            ready_at: Box::default(),
+            each: [WarpSlot::default(); SLOTS],
+            wheel: [0; WHEEL],
+            ages: Ages::default(),
         }
     }
 
@@ -184,7 +204,7 @@ impl Warps {
         now: Cycle,
         first: Cycle,
     ) {
-        self.cursors[warp] = WarpCursor::default();
+        self[warp].cursor = WarpCursor::default();
         self.ages.come(warp);
         self.ready_at[warp * self.regs..][..self.regs].fill(Ready::AT_FIRST);
         if self.take_run(warp, stream) {
@@ -198,11 +218,11 @@ impl Warps {
     /// Begins with the next run of the warp's instructions; false at the end of its stream.
     #[inline]
     fn take_run(&mut self, warp: usize, stream: &WarpStream) -> bool {
-        let run = self.cursors[warp].take_run(stream);
-        let Some(Run { pc, len, mask }) = run else { return false };
-        (self.pcs[warp], self.left[warp]) = (pc, len);
+        let slot = &mut self[warp];
+        let Some(Run { pc, len, mask }) = slot.cursor.take_run(stream) else { return false };
+        (slot.pc, slot.left) = (pc, len);
         // Most often all, or one.
-        self.lanes[warp] = match mask {
+        slot.lanes = match mask {
             LaneMask::MAX => LaneMask::BITS as u8,
             _ if mask.is_power_of_two() => 1,
             _ => mask.count_ones() as u8,
@@ -213,7 +233,7 @@ impl Warps {
     /// Notes what the warp's next instruction needs, and gives it.
     #[inline]
     fn fetch<'p>(&mut self, warp: usize, program: &'p Program) -> &'p Decoded {
-        let inst = &program.insts[self.pcs[warp] as usize];
+        let inst = &program.insts[self.pc(warp)];
         self.wants[inst.port as usize] |= 1 << warp;
         self.wants_reads |= u64::from(inst.reads > 0) << warp;
         inst
@@ -228,19 +248,19 @@ impl Warps {
     /// Place of the warp's next instruction in the program.
     #[inline]
     pub fn pc(&self, warp: usize) -> usize {
-        self.pcs[warp] as usize
+        self[warp].pc as usize
     }
 
     /// How many lanes execute the warp's next instruction.
     #[inline]
     pub fn lanes(&self, warp: usize) -> u64 {
-        self.lanes[warp].into()
+        self[warp].lanes.into()
     }
 
     /// The warp's place in its stream.
     #[inline]
     pub fn cursor_mut(&mut self, warp: usize) -> &mut WarpCursor {
-        &mut self.cursors[warp]
+        &mut self[warp].cursor
     }
 
     /// Steps past the next instruction, which is at `port`, and gives the one after it; none when it was the last. The warp
@@ -257,9 +277,10 @@ impl Warps {
         self.ready &= others;
         self.wants_reads &= others;
         self.wants[port as usize] &= others;
-        self.left[warp] -= 1;
-        if self.left[warp] > 0 {
-            self.pcs[warp] += 1;
+        let slot = &mut self[warp];
+        slot.left -= 1;
+        if slot.left > 0 {
+            slot.pc += 1;
         } else if !self.take_run(warp, ctas.stream(warp)) {
             self.alive &= others;
             return None;
@@ -320,7 +341,7 @@ impl Warps {
     #[inline(always)]
     fn file_arithmetic(&mut self, warp: usize, now: Cycle, due: Cycle) {
         self.on_arithmetic |= 1 << warp;
-        self.wakes_at[warp] = due;
+        self[warp].wakes_at = due.into();
         self.far |= u64::from(due - now >= WHEEL as u64) << warp;
         let slot = due.0 as usize % WHEEL;
         self.wheel[slot] |= 1 << warp;
@@ -352,7 +373,7 @@ impl Warps {
     /// Those of the warps in a slot of the wheel that wake at `now`; the others stay there for another turn.
     #[cold]
     fn come_round(&mut self, slot: usize, warps: u64, now: Cycle) -> u64 {
-        let is_later = |warp: &usize| self.wakes_at[*warp] > now;
+        let is_later = |warp: &usize| self[*warp].wakes_at.near(now) > now;
         let later =
             Bits(warps & self.far).filter(is_later).fold(0, |later, warp| later | 1 << warp);
         self.wheel[slot] = later;
@@ -371,7 +392,7 @@ impl Warps {
     #[inline]
     pub fn next_wake(&self, now: Cycle) -> Cycle {
         if self.far != 0 {
-            return self.next_wake_of_all();
+            return self.next_wake_of_all(now);
         }
         let first = now + 1;
         let wait = self.slots.rotate_right(first.0 as u32 % WHEEL as u32).trailing_zeros();
@@ -381,8 +402,8 @@ impl Warps {
 
     /// The same, where a warp may wake in a later turn of the wheel.
     #[inline(never)]
-    fn next_wake_of_all(&self) -> Cycle {
-        let wakes = Bits(self.on_arithmetic).map(|warp| self.wakes_at[warp]);
+    fn next_wake_of_all(&self, now: Cycle) -> Cycle {
+        let wakes = Bits(self.on_arithmetic).map(|warp| self[warp].wakes_at.near(now));
         wakes.fold(Cycle::NEVER, Cycle::min)
     }
 }

@@ -78,7 +78,7 @@ impl<const WORDS: usize> Roster<WORDS> {
 impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
     /// True when every CTA that was started has ended.
     pub fn is_idle(&self) -> bool {
-        self.awake().all(|node| node.sm.is_idle())
+        self.awake().all(|node| node.is_idle())
     }
 
     /// Cycles before this one are done in every SM.
@@ -121,7 +121,7 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
         let mut least = Cycle::NEVER;
         for node in self.awake() {
             least = least.min(node.clock());
-            if !node.sm.is_idle() {
+            if !node.is_idle() {
                 end = end.max(node.busy_to_at_least());
             }
         }

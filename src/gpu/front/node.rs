@@ -28,30 +28,31 @@ pub struct Bounds {
     pub every_cycle: bool,
 }
 
-/// An SM with its L1.
+/// An SM with its L1. What every look at it needs comes first and lies together.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Node {
-    pub sm: Sm,
-    pub l1: L1,
+    /// The cycle of the next reply; never when there is none.
+    next_reply: Cycle,
+    /// Cycles before this one are done.
+    clock: Cycle,
+    /// The SM has a CTA, or stores on their way.
+    is_busy: bool,
+    /// The SM has room for a CTA.
+    has_room: bool,
+    /// A CTA is promised for `room_since`.
+    is_promised: bool,
     /// Replies on their way here, with the core cycle from which each can be taken; those before this place were.
     inbox: Vec<Coming>,
     taken: usize,
-    /// The cycle of the next one; never when there is none.
-    next_reply: Cycle,
-    /// Requests at the front of the miss queue that leave it for the network, seen when they do, as far as known.
-    leaves: Ring<()>,
-    /// Cycles before this one are done.
-    clock: Cycle,
     /// The first cycle at whose end a CTA can start, if there is room.
     room_since: Cycle,
-    /// A CTA is promised for that cycle.
-    is_promised: bool,
+    /// Requests at the front of the miss queue that leave it for the network, seen when they do, as far as known.
+    leaves: Ring<()>,
     /// The SM was busy in the cycle before this one, and in none from it on; of no meaning while it is busy.
     busy_to: Cycle,
-    /// The SM has room for a CTA.
-    has_room: bool,
-    /// The SM has a CTA, or stores on their way.
-    is_busy: bool,
+    pub l1: L1,
+    pub sm: Sm,
 }
 
 impl Node {
@@ -82,6 +83,13 @@ impl Node {
         (self.has_room, self.is_busy) = (self.sm.has_room(), false);
     }
 
+    /// True when the SM has no CTA, and no store on its way.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        debug_assert_eq!(self.is_busy, !self.sm.is_idle());
+        !self.is_busy
+    }
+
     /// Cycles before this one are done.
     #[inline]
     pub fn clock(&self) -> Cycle {
@@ -92,7 +100,7 @@ impl Node {
     #[inline]
     pub fn waits_for_cta(&self) -> Option<Cycle> {
         let at = self.cta_due();
-        (self.sm.has_room() && self.clock > at).then_some(at)
+        (self.has_room && self.clock > at).then_some(at)
     }
 
     /// The first cycle at whose end a CTA can start.
@@ -128,12 +136,12 @@ impl Node {
 
     /// True when it does nothing more unless it gets a CTA.
     pub fn is_done(&self) -> bool {
-        self.sm.is_idle() && self.inbox.is_empty() && self.leaves.is_empty() && self.l1.is_idle()
+        self.is_idle() && self.inbox.is_empty() && self.leaves.is_empty() && self.l1.is_idle()
     }
 
     /// Cycles of the request network before this one need to know of no other request from here.
     pub fn requests_known_to(&self, more_ctas: bool) -> Cycle {
-        if self.sm.is_idle() && !more_ctas { Cycle::NEVER } else { self.clock + 1 }
+        if self.is_idle() && !more_ctas { Cycle::NEVER } else { self.clock + 1 }
     }
 
     /// Whether anything happens here within the bounds, as far as known.
@@ -180,17 +188,33 @@ impl Node {
             if self.leaves.next_visible() <= event {
                 self.free_places(event);
             }
-            if self.next_reply <= event {
-                self.take_reply(event);
-            }
             let goes_on = self.is_busy && !bounds.every_cycle;
-            let until = if goes_on { self.next_reply.min(end) } else { event };
-            let last = self.sm.tick(event, until, &mut self.l1, &mut acts);
+            let last = self.go_on(event, if goes_on { end } else { event }, &mut acts);
+            self.free_places(last);
             if self.sm.take_residency_changed() {
                 self.note_residency(last);
                 end = self.end(bounds);
             }
             self.clock = last + 1;
+        }
+    }
+
+    /// Does what has to be done in cycle `now`, and in later ones before `end`. Gives the last one done: others follow where
+    /// places in the miss queue may be short, as those that become free are not looked at here, and after the end of a CTA, or of
+    /// the last store. Counts the cycles done in `acts`.
+    #[inline(always)]
+    fn go_on(&mut self, mut now: Cycle, end: Cycle, acts: &mut usize) -> Cycle {
+        loop {
+            *acts += 1;
+            if self.next_reply <= now {
+                self.take_reply(now);
+            }
+            self.sm.tick(now, &mut self.l1);
+            let next = self.next_reply.min(self.sm.next_event()).max(now + 1);
+            if next >= end || !self.sm.goes_on(&self.l1) {
+                return now;
+            }
+            now = next;
         }
     }
 
@@ -257,7 +281,7 @@ impl Node {
     /// One cycle of an idle SM.
     #[inline(never)]
     fn tick_idling(&mut self, now: Cycle) {
-        self.sm.tick(now, now, &mut self.l1, &mut 0);
+        self.sm.tick(now, &mut self.l1);
         if self.sm.take_residency_changed() {
             self.note_residency(now);
         }

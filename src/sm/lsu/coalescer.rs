@@ -5,6 +5,7 @@ use crate::units::{LineAddr, fibonacci};
 
 /// The accesses of one memory instruction, in the order of their lowest lanes.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct AccessList {
     len: u8,
     pieces: [Piece; WARP],
@@ -224,14 +225,20 @@ impl AccessList {
     /// All bytes from `first` to `first + length`, without a look at each lane.
     #[inline]
     fn group_dense(&mut self, first: u64, length: u64, line_bits: u32, segment_bits: u32) {
-        let line = 1 << line_bits;
+        let rest = (1 << line_bits) - 1;
+        if (first | length) & rest == 0 && segment_bits == line_bits {
+            // Whole lines, as most are.
+            let line = LineAddr::of_byte(first, line_bits);
+            for number in 0..length >> line_bits {
+                self.push(
+                    LineAddr(line.0 + number),
+                    u128::MAX >> (u64::from(u128::BITS) - 1 - rest),
+                );
+            }
+            return;
+        }
         for (from, length) in by_segment(first, length, segment_bits) {
-            // Most are whole lines, which are in one place only.
-            let wanted = match length == line {
-                true => u128::MAX >> (u128::BITS - line as u32),
-                false => byte_mask(from, length, line_bits),
-            };
-            self.push(LineAddr::of_byte(from, line_bits), wanted);
+            self.push(LineAddr::of_byte(from, line_bits), byte_mask(from, length, line_bits));
         }
     }
 }

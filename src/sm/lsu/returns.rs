@@ -8,6 +8,8 @@ use crate::units::Cycle;
 /// Accesses that hit, and shared-memory instructions that were served, until their data is there.
 #[derive(Clone, Debug)]
 pub struct Returns {
+    /// When the next data is there; never when there is none.
+    next: Cycle,
     /// Loads with so many accesses that hit.
     hits: Ring<(Waiter, u16)>,
     hit_latency: u64,
@@ -21,6 +23,7 @@ impl Returns {
         let hit_latency = machine.l1.hit_latency.cycles();
         let shared_latency = machine.shared_memory.latency.cycles();
         Returns {
+            next: Cycle::NEVER,
             hits: Ring::new(hit_latency as usize + 1),
             hit_latency,
             shared: Ring::new(shared_latency as usize + 1),
@@ -33,6 +36,7 @@ impl Returns {
     pub(super) fn hit(&mut self, now: Cycle, waiter: &Waiter, accesses: u16) {
         let waiter = Waiter { accepted: now.into(), ..*waiter };
         self.hits.push(now + self.hit_latency, (waiter, accesses));
+        self.note_next();
     }
 
     /// The last pass of a shared-memory instruction was made at `now`.
@@ -40,23 +44,33 @@ impl Returns {
     pub(super) fn pass(&mut self, now: Cycle, waiter: &Waiter) {
         let waiter = Waiter { accepted: now.into(), ..*waiter };
         self.shared.push(now + self.shared_latency, waiter);
+        self.note_next();
+    }
+
+    #[inline]
+    fn note_next(&mut self) {
+        self.next = self.hits.next_visible().min(self.shared.next_visible());
     }
 
     /// When the next data is there.
     #[inline]
     pub fn next(&self) -> Cycle {
-        self.hits.next_visible().min(self.shared.next_visible())
+        self.next
     }
 
     /// A load whose data is there, and how many of its accesses hit.
     #[inline]
     pub fn take_hits(&mut self, now: Cycle) -> Option<(Waiter, u16)> {
-        self.hits.pop(now)
+        let taken = self.hits.pop(now);
+        self.note_next();
+        taken
     }
 
     /// A shared-memory instruction whose data is there.
     #[inline]
     pub fn take_shared(&mut self, now: Cycle) -> Option<Waiter> {
-        self.shared.pop(now)
+        let taken = self.shared.pop(now);
+        self.note_next();
+        taken
     }
 }

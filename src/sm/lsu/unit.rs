@@ -1,6 +1,8 @@
 //! The load/store unit: one access a cycle, in order, until the cache refuses one. A unit of two stages is in
 //! `banked.rs`.
 
+use std::hint::select_unpredictable;
+
 use super::coalescer::AccessList;
 use super::returns::Returns;
 use crate::config::machine::{L1Config, LsuConfig, LsuStages, RefusalBlocks};
@@ -37,24 +39,26 @@ pub(super) enum Stage {
     Banks,
 }
 
-/// An instruction in the unit.
+/// An instruction in the unit. All but the accesses is in one line of the processor's caches, and the first two of these in
+/// the next one.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Entry {
     /// When the next thing may be done for it.
     pub due: Cycle,
-    pub warp: u8,
-    pub target: Target,
     pub waiter: Waiter,
-    pub accesses: AccessList,
     /// Accesses already served; passes, in a unit of one stage.
     pub served: u32,
     /// Passes over the banks that it takes, or that are left of them.
     pub passes: u32,
-    /// A pass was made.
-    pub passed: bool,
     /// Accesses that hit.
     pub hits: u16,
+    pub warp: u8,
+    pub target: Target,
     pub stage: Stage,
+    /// A pass was made.
+    pub passed: bool,
+    pub accesses: AccessList,
 }
 
 impl Entry {
@@ -79,32 +83,34 @@ pub(super) fn stall(refusal: Refusal) -> LsuReason {
     }
 }
 
-/// The load/store unit of an SM.
+/// The load/store unit of an SM. What every visit looks at comes first and lies together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Lsu {
-    issue_latency: u64,
-    tag_latency: u64,
+    /// Instructions in the unit.
+    pub(super) queued: usize,
+    /// The last refusal, and what must change in the cache before the same access is worth another try.
+    pub(super) standing: Option<(Refusal, u64)>,
+    /// The refusal that stands, when the last tick ended with one.
+    pub refused: Option<Refusal>,
+    /// What the last tick did.
+    pub state: LsuReason,
     pub(super) refusal_blocks: RefusalBlocks,
     /// The cache is offered one access after the other: when one is refused, nothing else happens here until it no longer is.
     is_in_order: bool,
     accesses_per_cycle: usize,
-    /// In a unit of two stages.
-    rates: Option<Rates>,
-    /// By warp: when it may make another pass there.
-    pub(super) warp_due: Box<[Cycle]>,
     /// Instructions in order; storage is reused.
     pub(super) entries: Vec<Entry>,
     /// Places in `entries`: the queue, oldest first, then the free ones.
     pub(super) order: Vec<usize>,
-    pub(super) queued: usize,
+    issue_latency: u64,
+    tag_latency: u64,
+    /// In a unit of two stages.
+    rates: Option<Rates>,
+    /// By warp: when it may make another pass there.
+    pub(super) warp_due: Box<[Cycle]>,
     /// Accesses on their way to the tags; used when that takes time.
     pipe: Ring<Access>,
-    /// What the last tick did.
-    pub state: LsuReason,
-    /// The refusal that stands, when the last tick ended with one.
-    pub refused: Option<Refusal>,
-    /// The last refusal, and what must change in the cache before the same access is worth another try.
-    pub(super) standing: Option<(Refusal, u64)>,
 }
 
 impl Lsu {
@@ -270,13 +276,12 @@ impl Lsu {
         if !self.is_in_order {
             return self.next_event(now);
         }
-        if self.refused.is_some() || self.queued == 0 {
-            return Cycle::NEVER;
-        }
+        // Nobody can tell most of these beforehand: they are looked at together. Without a queue the entry means nothing.
+        let waits = self.refused.is_some() | (self.queued == 0);
         let entry = &self.entries[self.order[0]];
         let next = entry.due.max(now + 1);
         let is_load = entry.target == Target::Cache(AccessKind::Load);
-        if (next == now + 1) & is_load & cache.is_full()
+        if !waits & (next == now + 1) & is_load & cache.is_full()
             && let (line, bytes) = entry.accesses.get(entry.served as usize)
             && let Some(refusal) = cache.refusal(line, bytes)
         {
@@ -284,7 +289,7 @@ impl Lsu {
             (self.refused, self.state) = (Some(refusal), stall(refusal));
             return Cycle::NEVER;
         }
-        next
+        Cycle(select_unpredictable(waits, u64::MAX, next.0))
     }
 
     /// True when the access that the last tick ended with, refused, may no longer be.
