@@ -92,7 +92,7 @@ pub struct Entry {
     /// Column accesses of any bank that passed it while it was the channel's oldest.
     pub overtaken: u32,
     /// Column accesses still to go.
-    pub bursts: u16,
+    pub bursts: u32,
     /// Older requests for the same bytes that it has to wait for: of the two, one at least writes.
     pub blockers: u16,
     /// Younger requests that wait for it so.
@@ -133,8 +133,8 @@ pub struct Queue {
     occupied: u64,
     waiting: [usize; 2],
     arrivals: u64,
-    /// Reads and writes for each bank.
-    counts: [[u16; 2]; MOST_BANKS],
+    /// Reads and, in the upper half, writes for each bank: they change and are looked at as one number.
+    counts: [u32; MOST_BANKS],
 }
 
 impl Queue {
@@ -171,7 +171,7 @@ impl Queue {
             occupied: 0,
             waiting: [0; 2],
             arrivals: 0,
-            counts: [[0; 2]; MOST_BANKS],
+            counts: [0; MOST_BANKS],
         }
     }
 
@@ -213,7 +213,8 @@ impl Queue {
     /// Reads and writes waiting for `bank`.
     #[inline]
     pub fn of_bank(&self, bank: usize) -> [u16; 2] {
-        self.counts[bank % MOST_BANKS]
+        let counts = self.counts[bank % MOST_BANKS];
+        [counts as u16, (counts >> 16) as u16]
     }
 
     /// Banks with requests, a bit each.
@@ -265,7 +266,7 @@ impl Queue {
 
     /// Takes `request` in as the youngest and says where. There is room: the caller counted.
     #[inline]
-    pub fn insert(&mut self, request: Request, row: u64, bank: u32, burst_bytes: u64) -> Slot {
+    pub fn insert(&mut self, request: Request, row: u64, bank: u32, burst_bytes: u32) -> Slot {
         // The controller admits no more than its queue holds: else this is no slot.
         let slot = self.free;
         let entry = &mut self.entries[usize::from(slot)];
@@ -273,19 +274,19 @@ impl Queue {
         self.len += 1;
         let (bank, direction) = (bank as usize % MOST_BANKS, usize::from(request.write));
         let counts = &mut self.counts[bank];
-        let [reads, writes] = *counts;
-        let may_wait = writes > 0 || (request.write && reads > 0);
-        counts[direction] += 1;
+        // A write for all that is older, a read for writes.
+        let may_wait = *counts >> (16 * (1 - direction)) != 0;
+        *counts += 1 << (16 * direction);
         *entry = Entry {
             address: request.address,
             age: self.arrivals,
             row,
             first_command: Cycle::NEVER,
             tag: request.tag,
-            bytes: (u64::from(request.bursts) * burst_bytes) as u32,
+            bytes: u32::from(request.bursts) * burst_bytes,
             passed: 0,
             overtaken: 0,
-            bursts: request.bursts,
+            bursts: u32::from(request.bursts),
             blockers: 0,
             dependents: 0,
             bank: bank as u8,
@@ -327,8 +328,8 @@ impl Queue {
         }
         let (bank, direction) = (usize::from(bank) % MOST_BANKS, usize::from(write));
         let counts = &mut self.counts[bank];
-        counts[direction] -= 1;
-        self.occupied &= !(u64::from(*counts == [0; 2]) << bank);
+        *counts -= 1 << (16 * direction);
+        self.occupied &= !(u64::from(*counts == 0) << bank);
         self.waiting[direction] -= 1;
         self.by_bank.unlink(slot);
         self.by_direction.unlink(slot);
