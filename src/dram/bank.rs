@@ -94,10 +94,11 @@ pub struct Banks {
     count: usize,
 }
 
-/// The later of two clocks: in a search it cannot be foretold which one it is.
+/// The later of two clocks less than 2^63 apart. In a search it cannot be foretold which one it is: of a plain maximum the
+/// compiler makes a branch there.
 #[inline]
 fn later(a: Cycle, b: Cycle) -> Cycle {
-    select_unpredictable(a > b, a, b)
+    select_unpredictable((b.0.wrapping_sub(a.0) as i64) < 0, a, b)
 }
 
 /// Which of a read and a write.

@@ -308,7 +308,7 @@ impl Controller {
         while self.arrives <= now {
             let request = self.arriving.take();
             let (row, bank) = self.mapping.row_and_bank(request.address);
-            let slot = self.queue.insert(request, row, bank, self.burst_bytes);
+            let slot = self.queue.insert(request, row, bank, self.burst_bytes as u32);
             self.left_less_entered = self.left_less_entered.wrapping_sub(now.0);
             self.scheduler.arrived(slot, now, &self.queue, &self.banks, self.drain.turn());
             self.find_arrival();

@@ -3,7 +3,7 @@
 use crate::config::machine::WriteDrain;
 use crate::units::Cycle;
 
-use super::queue::{Entry, NONE, Queue, Slot};
+use super::queue::{Entry, Queue, Slot};
 
 /// The directions that may go now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Turn {
         entry.blockers == 0 && (in_turn || entry.dependents > 0)
     }
 
-    /// The oldest request of the channel whose turn it is, or the one that must go before it.
+    /// The oldest request of the channel whose turn it is, or the one that must go before it; no slot where none waits.
     #[inline]
     pub fn oldest(self, queue: &Queue) -> Slot {
         let (first, second) = match self {
@@ -40,7 +40,7 @@ impl Turn {
         };
         // The oldest of one direction can only wait for the other direction, whose oldest then
         // waits for nobody: it is older than whatever the first one waits for.
-        if first == NONE || queue.entry(first).blockers > 0 { second } else { first }
+        if queue.get(first).is_none_or(|entry| entry.blockers > 0) { second } else { first }
     }
 }
 

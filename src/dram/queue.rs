@@ -17,21 +17,64 @@ struct Link {
     younger: Slot,
 }
 
-/// The ends of a list ordered by age.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    oldest: Slot,
-    youngest: Slot,
+/// Lists ordered by age, of slots of which each is in one of them. Each list is a ring with an end, which is numbered as the slots
+/// are, from their number on: what joins and leaves has neighbours in any case, so that nothing is to be asked.
+#[derive(Clone, Debug)]
+struct Lists {
+    links: Box<[Link]>,
+    slots: usize,
 }
 
-const UNLINKED: Link = Link { older: NONE, younger: NONE };
-const EMPTY: List = List { oldest: NONE, youngest: NONE };
-const EMPTY_BANK: Bank = Bank { list: EMPTY, counts: [0; 2] };
-const BY_BANK: usize = 0;
-const BY_DIRECTION: usize = 1;
+impl Lists {
+    /// So many empty ones of so many slots.
+    fn new(slots: usize, lists: usize) -> Lists {
+        let alone = |slot| Link { older: slot as Slot, younger: slot as Slot };
+        Lists { links: (0..slots + lists).map(alone).collect(), slots }
+    }
 
-/// A waiting request.
+    #[inline]
+    fn of(&self, slot: Slot) -> Link {
+        self.links[usize::from(slot)]
+    }
+
+    #[inline]
+    fn of_mut(&mut self, slot: Slot) -> &mut Link {
+        &mut self.links[usize::from(slot)]
+    }
+
+    /// The end of a list: no slot.
+    #[inline]
+    fn end(&self, list: usize) -> Slot {
+        (self.slots + list) as Slot
+    }
+
+    /// The oldest of a list; its end where it is empty.
+    #[inline]
+    fn oldest(&self, list: usize) -> Slot {
+        self.of(self.end(list)).younger
+    }
+
+    /// Makes `slot`, which is in none, the youngest of a list.
+    #[inline]
+    fn append(&mut self, list: usize, slot: Slot) {
+        let end = self.end(list);
+        let youngest = std::mem::replace(&mut self.of_mut(end).older, slot);
+        self.of_mut(youngest).younger = slot;
+        *self.of_mut(slot) = Link { older: youngest, younger: end };
+    }
+
+    /// Takes `slot` out of its list.
+    #[inline]
+    fn unlink(&mut self, slot: Slot) {
+        let Link { older, younger } = self.of(slot);
+        self.of_mut(older).younger = younger;
+        self.of_mut(younger).older = older;
+    }
+}
+
+/// A waiting request, in one line of a cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct Entry {
     address: u64,
     /// Number of its arrival: smaller is older.
@@ -49,7 +92,7 @@ pub struct Entry {
     /// Column accesses of any bank that passed it while it was the channel's oldest.
     pub overtaken: u32,
     /// Column accesses still to go.
-    pub bursts: u16,
+    pub bursts: u32,
     /// Older requests for the same bytes that it has to wait for: of the two, one at least writes.
     pub blockers: u16,
     /// Younger requests that wait for it so.
@@ -58,16 +101,9 @@ pub struct Entry {
     pub bank: u8,
     /// True for a write.
     pub write: bool,
-    links: [Link; 2],
 }
 
 impl Entry {
-    /// The next younger request for the same bank.
-    #[inline]
-    pub fn younger_of_bank(&self) -> Slot {
-        self.links[BY_BANK].younger
-    }
-
     /// Whether the order of the two matters to the data.
     #[inline]
     fn conflicts(&self, other: &Entry) -> bool {
@@ -81,30 +117,24 @@ impl Entry {
     }
 }
 
-/// The requests for one bank.
-#[derive(Clone, Copy, Debug)]
-struct Bank {
-    list: List,
-    /// Reads and writes.
-    counts: [u16; 2],
-}
-
 /// The waiting requests.
 #[derive(Clone, Debug)]
 pub struct Queue {
     entries: Box<[Entry]>,
-    /// The first of the free slots, each of which has the next one as its younger one of the bank.
+    /// The first of the free slots, each of which has the next one as its younger one of the bank; [`NONE`] for none.
     free: Slot,
+    /// The list of writes; that of reads is the first one.
+    list_of_writes: u8,
     len: usize,
-    banks: [Bank; MOST_BANKS],
+    by_bank: Lists,
+    /// Reads and writes, or all of them in the first list.
+    by_direction: Lists,
     /// Banks with requests, a bit each.
     occupied: u64,
-    /// Reads and writes, or all of them in the first list.
-    directions: [List; 2],
-    /// The list of writes; that of reads is the first one.
-    list_of_writes: usize,
     waiting: [usize; 2],
     arrivals: u64,
+    /// Reads and, in the upper half, writes for each bank: they change and are looked at as one number.
+    counts: [u32; MOST_BANKS],
 }
 
 impl Queue {
@@ -124,24 +154,24 @@ impl Queue {
             dependents: 0,
             bank: 0,
             write: false,
-            links: [UNLINKED; 2],
         };
-        assert!(capacity < usize::from(NONE), "slot numbers have 16 bits");
-        let mut entries = vec![entry; capacity];
-        for (slot, entry) in entries.iter_mut().enumerate() {
+        assert!(capacity + MOST_BANKS < usize::from(NONE), "slot numbers have 16 bits");
+        let mut by_bank = Lists::new(capacity, MOST_BANKS);
+        for slot in 0..capacity {
             let next = if slot + 1 < capacity { slot as Slot + 1 } else { NONE };
-            entry.links[BY_BANK].younger = next;
+            by_bank.of_mut(slot as Slot).younger = next;
         }
         Queue {
-            entries: entries.into(),
+            entries: vec![entry; capacity].into(),
             free: 0,
-            len: 0,
-            banks: [EMPTY_BANK; MOST_BANKS],
-            occupied: 0,
-            directions: [EMPTY; 2],
             list_of_writes: 1,
+            len: 0,
+            by_bank,
+            by_direction: Lists::new(capacity, 2),
+            occupied: 0,
             waiting: [0; 2],
             arrivals: 0,
+            counts: [0; MOST_BANKS],
         }
     }
 
@@ -183,7 +213,8 @@ impl Queue {
     /// Reads and writes waiting for `bank`.
     #[inline]
     pub fn of_bank(&self, bank: usize) -> [u16; 2] {
-        self.banks[bank % MOST_BANKS].counts
+        let counts = self.counts[bank % MOST_BANKS];
+        [counts as u16, (counts >> 16) as u16]
     }
 
     /// Banks with requests, a bit each.
@@ -204,59 +235,65 @@ impl Queue {
         &mut self.entries[usize::from(slot)]
     }
 
-    /// The oldest request for `bank`.
+    /// The same, where `slot` may be the end of a list: then there is none.
     #[inline]
-    pub fn oldest_of_bank(&self, bank: usize) -> Slot {
-        self.banks[bank % MOST_BANKS].list.oldest
+    pub fn get(&self, slot: Slot) -> Option<&Entry> {
+        self.entries.get(usize::from(slot))
     }
 
-    /// The oldest read or the oldest write.
+    /// The oldest request for `bank`, or the end of the list.
+    #[inline]
+    pub fn oldest_of_bank(&self, bank: usize) -> Slot {
+        self.by_bank.oldest(bank % MOST_BANKS)
+    }
+
+    /// The next younger request for the same bank, or the end of the list.
+    #[inline]
+    pub fn younger_of_bank(&self, slot: Slot) -> Slot {
+        self.by_bank.of(slot).younger
+    }
+
+    /// The oldest read or the oldest write, or the end of the list.
     #[inline]
     pub fn oldest(&self, write: bool) -> Slot {
-        self.directions[self.list_of(write)].oldest
+        self.by_direction.oldest(self.list_of(write))
     }
 
     #[inline]
     fn list_of(&self, write: bool) -> usize {
-        self.list_of_writes & usize::from(write)
+        usize::from(self.list_of_writes & u8::from(write))
     }
 
     /// Takes `request` in as the youngest and says where. There is room: the caller counted.
     #[inline]
-    pub fn insert(&mut self, request: Request, row: u64, bank: u32, burst_bytes: u64) -> Slot {
+    pub fn insert(&mut self, request: Request, row: u64, bank: u32, burst_bytes: u32) -> Slot {
         // The controller admits no more than its queue holds: else this is no slot.
         let slot = self.free;
         let entry = &mut self.entries[usize::from(slot)];
-        self.free = entry.links[BY_BANK].younger;
+        self.free = self.by_bank.of(slot).younger;
         self.len += 1;
-        let direction = usize::from(request.write);
-        let of_bank = &mut self.banks[bank as usize % MOST_BANKS];
-        let [reads, writes] = of_bank.counts;
-        let may_wait = writes > 0 || (request.write && reads > 0);
-        of_bank.counts[direction] += 1;
-        let of_direction = &mut self.directions[self.list_of_writes & direction];
-        let older = [of_bank.list.youngest, of_direction.youngest];
+        let (bank, direction) = (bank as usize % MOST_BANKS, usize::from(request.write));
+        let counts = &mut self.counts[bank];
+        // A write for all that is older, a read for writes.
+        let may_wait = *counts >> (16 * (1 - direction)) != 0;
+        *counts += 1 << (16 * direction);
         *entry = Entry {
             address: request.address,
             age: self.arrivals,
             row,
             first_command: Cycle::NEVER,
             tag: request.tag,
-            bytes: (u64::from(request.bursts) * burst_bytes) as u32,
+            bytes: u32::from(request.bursts) * burst_bytes,
             passed: 0,
             overtaken: 0,
-            bursts: request.bursts,
+            bursts: u32::from(request.bursts),
             blockers: 0,
             dependents: 0,
             bank: bank as u8,
             write: request.write,
-            links: [
-                Link { older: older[BY_BANK], younger: NONE },
-                Link { older: older[BY_DIRECTION], younger: NONE },
-            ],
         };
-        append(&mut self.entries, &mut of_bank.list, BY_BANK, slot);
-        append(&mut self.entries, of_direction, BY_DIRECTION, slot);
+        self.by_bank.append(bank, slot);
+        self.by_direction.append(self.list_of(request.write), slot);
         self.arrivals += 1;
         self.occupied |= 1 << bank;
         self.waiting[direction] += 1;
@@ -269,15 +306,15 @@ impl Queue {
     /// Counts the older requests that the youngest of a bank, in `slot`, has to wait for.
     #[inline(never)]
     fn find_blockers(&mut self, slot: Slot) {
-        let &Entry { address, write, links, .. } = self.entry(slot);
-        let (end, mut other, mut blockers) = (self.entry(slot).end(), links[BY_BANK].older, 0);
-        while other != NONE {
-            let older = &mut self.entries[usize::from(other)];
+        let &Entry { address, write, .. } = self.entry(slot);
+        let (end, mut blockers) = (self.entry(slot).end(), 0);
+        let mut other = self.by_bank.of(slot).older;
+        while let Some(older) = self.entries.get_mut(usize::from(other)) {
             if older.address < end && address < older.end() && (write || older.write) {
                 blockers += 1;
                 older.dependents += 1;
             }
-            other = older.links[BY_BANK].older;
+            other = self.by_bank.of(other).older;
         }
         self.entry_mut(slot).blockers = blockers;
     }
@@ -285,22 +322,18 @@ impl Queue {
     /// Takes the request in `slot` out and frees those that waited for it.
     #[inline(always)]
     pub fn remove(&mut self, slot: Slot) {
-        let Entry { bank, write, dependents, links, .. } = *self.entry(slot);
+        let Entry { bank, write, dependents, .. } = *self.entry(slot);
         if dependents > 0 {
             self.free_dependents(slot);
         }
-        let direction = usize::from(write);
-        let of_bank = &mut self.banks[usize::from(bank) % MOST_BANKS];
-        of_bank.counts[direction] -= 1;
-        unlink(&mut self.entries, &mut of_bank.list, BY_BANK, links[BY_BANK]);
-        if of_bank.list.oldest == NONE {
-            self.occupied &= !(1 << bank);
-        }
-        let list = self.list_of(write);
-        let of_direction = &mut self.directions[list];
-        unlink(&mut self.entries, of_direction, BY_DIRECTION, links[BY_DIRECTION]);
+        let (bank, direction) = (usize::from(bank) % MOST_BANKS, usize::from(write));
+        let counts = &mut self.counts[bank];
+        *counts -= 1 << (16 * direction);
+        self.occupied &= !(u64::from(*counts == 0) << bank);
         self.waiting[direction] -= 1;
-        self.entry_mut(slot).links[BY_BANK].younger = self.free;
+        self.by_bank.unlink(slot);
+        self.by_direction.unlink(slot);
+        self.by_bank.of_mut(slot).younger = self.free;
         self.free = slot;
         self.len -= 1;
     }
@@ -309,35 +342,11 @@ impl Queue {
     #[inline(never)]
     fn free_dependents(&mut self, slot: Slot) {
         let entry = *self.entry(slot);
-        let mut other = entry.links[BY_BANK].younger;
-        while other != NONE {
-            let younger = &mut self.entries[usize::from(other)];
+        let mut other = self.younger_of_bank(slot);
+        while let Some(younger) = self.entries.get_mut(usize::from(other)) {
             younger.blockers -= u16::from(entry.conflicts(younger));
-            other = younger.links[BY_BANK].younger;
+            other = self.by_bank.of(other).younger;
         }
-    }
-}
-
-/// Makes the entry in `slot`, which has its link already, the youngest.
-#[inline]
-fn append(entries: &mut [Entry], list: &mut List, by: usize, slot: Slot) {
-    match list.youngest {
-        NONE => list.oldest = slot,
-        youngest => entries[usize::from(youngest)].links[by].younger = slot,
-    }
-    list.youngest = slot;
-}
-
-/// Joins the neighbours of an entry that leaves.
-#[inline]
-fn unlink(entries: &mut [Entry], list: &mut List, by: usize, Link { older, younger }: Link) {
-    match older {
-        NONE => list.oldest = younger,
-        older => entries[usize::from(older)].links[by].younger = younger,
-    }
-    match younger {
-        NONE => list.youngest = older,
-        younger => entries[usize::from(younger)].links[by].older = older,
     }
 }
 
@@ -357,9 +366,9 @@ mod tests {
             insert(&mut queue, address, false);
         }
         let oldest = queue.oldest_of_bank(0);
-        let middle = queue.entry(oldest).younger_of_bank();
+        let middle = queue.younger_of_bank(oldest);
         queue.remove(middle);
-        assert_eq!(queue.entry(queue.entry(oldest).younger_of_bank()).age, 2);
+        assert_eq!(queue.entry(queue.younger_of_bank(oldest)).age, 2);
         queue.remove(oldest);
         assert_eq!(queue.entry(queue.oldest_of_bank(0)).age, 2);
         assert_eq!((queue.len(), queue.of_bank(0)), (1, [1, 0]));
@@ -372,8 +381,8 @@ mod tests {
         insert(&mut queue, 64, false);
         insert(&mut queue, 128, false);
         let write = queue.oldest_of_bank(0);
-        let overlapping = queue.entry(write).younger_of_bank();
-        let apart = queue.entry(overlapping).younger_of_bank();
+        let overlapping = queue.younger_of_bank(write);
+        let apart = queue.younger_of_bank(overlapping);
         assert_eq!(queue.entry(write).dependents, 1);
         assert_eq!(queue.entry(overlapping).blockers, 1);
         assert_eq!(queue.entry(apart).blockers, 0);
@@ -389,7 +398,7 @@ mod tests {
             insert(&mut queue, 0, write);
             let oldest = queue.oldest(write);
             assert_eq!(queue.entry(oldest).dependents, u16::from(write));
-            let younger = queue.entry(oldest).younger_of_bank();
+            let younger = queue.younger_of_bank(oldest);
             assert_eq!(queue.entry(younger).blockers, u16::from(write));
         }
     }

@@ -251,13 +251,12 @@ impl Scheduler {
             }
         }
         let head = turn.oldest(queue);
-        if head != slot {
-            let entry = queue.entry_mut(head);
-            entry.overtaken += 1;
-            if entry.overtaken == self.channel_cap {
-                self.is_any_alone = true;
-                self.touch(bank);
-            }
+        let entry = queue.entry_mut(head);
+        entry.overtaken += u32::from(head != slot);
+        // Of one that has been passed so often before, this is known.
+        if entry.overtaken == self.channel_cap {
+            self.is_any_alone = true;
+            self.touch(bank);
         }
     }
 }

@@ -64,7 +64,7 @@ impl Scheduler {
         }
         let before = self.only;
         let head = turn.oldest(queue);
-        let alone = head != NONE && queue.entry(head).overtaken >= self.channel_cap;
+        let alone = queue.get(head).is_some_and(|entry| entry.overtaken >= self.channel_cap);
         self.only = if alone { head } else { NONE };
         if alone || before != NONE {
             (self.next_column, self.next_row) = (Cycle(0), Cycle(0));
@@ -148,7 +148,7 @@ impl Scheduler {
                     break;
                 }
             }
-            slot = entry.younger_of_bank();
+            slot = queue.younger_of_bank(slot);
         }
         (found, wanted)
     }
@@ -250,10 +250,9 @@ impl Scheduler {
             oldest = NOBODY;
         }
         // None of the older ones can be the next: they are not allowed to go, or want another row.
-        let mut next = entry.younger_of_bank();
+        let mut next = queue.younger_of_bank(slot);
         if oldest == NOBODY {
-            while next != NONE {
-                let this = queue.entry(next);
+            while let Some(this) = queue.get(next) {
                 if turn.allows(this) {
                     if this.passed >= self.bank_cap {
                         return self.touch(bank);
@@ -261,17 +260,16 @@ impl Scheduler {
                     oldest = Candidate::new(this.age, next);
                     break;
                 }
-                next = this.younger_of_bank();
+                next = queue.younger_of_bank(next);
             }
         }
         let mut hit = NOBODY;
-        while next != NONE {
-            let this = queue.entry(next);
+        while let Some(this) = queue.get(next) {
             if this.row == entry.row && this.write == entry.write && turn.allows(this) {
                 hit = Candidate::new(this.age, next);
                 break;
             }
-            next = this.younger_of_bank();
+            next = queue.younger_of_bank(next);
         }
         if hit == NOBODY {
             let other = hits[usize::from(!entry.write)];
@@ -325,13 +323,12 @@ impl Scheduler {
             return;
         }
         // The oldest one of the other direction that wants the same row.
-        let mut next = entry.younger_of_bank();
-        while next != NONE {
-            let this = queue.entry(next);
+        let mut next = queue.younger_of_bank(slot);
+        while let Some(this) = queue.get(next) {
             if this.write != entry.write && this.row == entry.row && turn.allows(this) {
                 return self.hit_found(bank, next, this, banks);
             }
-            next = this.younger_of_bank();
+            next = queue.younger_of_bank(next);
         }
     }
 
