@@ -58,15 +58,13 @@ pub struct TagArray<K = ()> {
     index: SetIndex,
     replacement: Replacement,
     slots: Box<[Slot<K>]>,
-    /// Never of another line than the way's.
+    /// Never of another line than the way's; with the ways of each set from the one with the least age on, where ages are not
+    /// drawn: those that are empty first. No order is kept where a search is as good.
     marks: Marks,
     age_bits: u32,
     /// A bit.
     dirty: u64,
     clock: u64,
-    /// By set, the ways from the one with the least age on, where ages are not drawn: those that are empty first. None where a
-    /// search is as good.
-    orders: Orders,
     by_ways: Divisor,
     /// With NRU, by set.
     rounds: Box<[Round]>,
@@ -126,11 +124,10 @@ impl<K: Copy + Default> TagArray<K> {
             index,
             replacement,
             slots: vec![Slot { line: NO_LINE, rank: EMPTY, kept: K::default() }; lines].into(),
-            marks: Marks::new(sets, ways),
+            marks: Marks::new(sets, ways, false),
             age_bits: ways.next_power_of_two().trailing_zeros() + 1,
             dirty: ways.next_power_of_two() as u64,
             clock: 0,
-            orders: Orders::default(),
             by_ways: Divisor::new(ways as u64),
             rounds: match replacement {
                 Replacement::Nru => vec![Round { number: 1, used: 0 }; sets].into(),
@@ -142,7 +139,7 @@ impl<K: Copy + Default> TagArray<K> {
     /// The same, that keeps the order of the ways where it can: it takes a use longer, and a search for room less.
     pub fn ordered(mut self) -> Self {
         if self.ways <= Orders::MOST_WAYS && self.replacement != Replacement::Nru {
-            self.orders = Orders::new(self.slots.len() / self.ways, self.ways);
+            self.marks = Marks::new(self.slots.len() / self.ways, self.ways, true);
         }
         self
     }
@@ -224,7 +221,7 @@ impl<K: Copy + Default> TagArray<K> {
     /// The same, in set `set`.
     #[inline(always)]
     fn victim_in(&self, set: usize) -> Option<Way> {
-        let Some(order) = self.orders.of(set) else { return self.least_in(set) };
+        let Some(order) = self.marks.order(set) else { return self.least_in(set) };
         let way = set * self.ways + (order & 0xf) as usize;
         if self.slots[way].rank < SPARED {
             Some(Way(way as u32))
@@ -378,9 +375,9 @@ impl<K: Copy + Default> TagArray<K> {
     /// Moves a way that was used to the end of its set's order, where that is kept.
     #[inline]
     fn move_to_end(&mut self, way: Way) {
-        if !self.orders.is_empty() {
+        if self.marks.is_ordered() {
             let set = self.set_of_way(way);
-            self.orders.move_to_end(set, way.index() - set * self.ways);
+            self.marks.move_to_end(set, way.index() - set * self.ways);
         }
     }
 
@@ -426,7 +423,6 @@ impl<K: Copy + Default> TagArray<K> {
         let set = self.set_of(line);
         let place = index - set * self.ways;
         self.marks.put(set, place, line);
-        self.orders.move_to_end(set, place);
         self.next_age(way)
     }
 
@@ -461,12 +457,12 @@ impl<K: Copy + Default> TagArray<K> {
         }
         let slot = &mut self.slots[index];
         (slot.line, slot.rank) = (NO_LINE, EMPTY);
-        if !self.orders.is_empty() {
+        if self.marks.is_ordered() {
             // Those that are empty come first, by their number.
             let set = self.set_of_way(way);
             let (first, place) = (set * self.ways, index - set * self.ways);
             let before = self.slots[first..index].iter().filter(|slot| slot.rank == EMPTY).count();
-            self.orders.move_behind(set, place, before);
+            self.marks.move_behind(set, place, before);
         }
     }
 
@@ -476,7 +472,7 @@ impl<K: Copy + Default> TagArray<K> {
             assert!(slot.rank < RESERVED, "invalidation with a fill on its way");
             (slot.line, slot.rank) = (NO_LINE, EMPTY);
         }
-        self.orders.reset();
+        self.marks.reset_orders();
         if self.replacement == Replacement::Nru {
             self.rounds.iter_mut().for_each(|round| round.used = 0);
         }
