@@ -54,7 +54,8 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagArray<K = ()> {
     ways: usize,
-    set_bits: u32,
+    /// The bits of a set's number.
+    set_mask: u64,
     index: SetIndex,
     replacement: Replacement,
     slots: Box<[Slot<K>]>,
@@ -120,7 +121,7 @@ impl<K: Copy + Default> TagArray<K> {
         let lines = sets * ways;
         TagArray {
             ways,
-            set_bits: sets.trailing_zeros(),
+            set_mask: sets as u64 - 1,
             index,
             replacement,
             slots: vec![Slot { line: NO_LINE, rank: EMPTY, kept: K::default() }; lines].into(),
@@ -156,21 +157,22 @@ impl<K: Copy + Default> TagArray<K> {
 
     #[inline(always)]
     fn set_of(&self, line: LineAddr) -> usize {
-        let mask = (1u64 << self.set_bits) - 1;
-        let set = match self.index {
-            SetIndex::Linear => line.0 & mask,
-            SetIndex::Xor if self.set_bits == 0 => 0,
-            SetIndex::Xor => {
-                // Twice as many pieces are folded each time.
-                let (mut folded, mut bits) = (line.0, self.set_bits);
-                while bits < u64::BITS {
-                    folded ^= folded >> bits;
-                    bits *= 2;
-                }
-                folded & mask
-            }
+        let folded = match self.index {
+            SetIndex::Linear => line.0,
+            SetIndex::Xor => self.fold(line),
         };
-        set as usize
+        (folded & self.set_mask) as usize
+    }
+
+    /// A line's number with all its pieces of as many bits as a set's number has in the lowest one.
+    fn fold(&self, line: LineAddr) -> u64 {
+        // Twice as many pieces are folded each time. One set alone has no bits.
+        let (mut folded, mut bits) = (line.0, self.set_mask.count_ones().max(1));
+        while bits < u64::BITS {
+            folded ^= folded >> bits;
+            bits *= 2;
+        }
+        folded
     }
 
     /// The first way of the set of `line`.
