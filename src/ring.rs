@@ -143,11 +143,11 @@ impl<T: Copy + Default> Ring<T> {
         debug_assert!(self.len > 0, "an item was taken that is not there");
         let item = self.slots[self.head as usize].item;
         self.len -= 1;
-        let is_empty = self.len == 0;
-        // It begins with its first place again, which is in the processor's caches more likely than the next one.
-        self.head = select_unpredictable(is_empty, 0, self.slot(1) as u32);
-        self.next =
-            select_unpredictable(is_empty, Cycle::NEVER, self.slots[self.head as usize].visible);
+        // It begins with its first place again when it is empty, which is in the processor's caches more likely than the next one.
+        // All bits of NEVER are set; nobody can tell beforehand whether it is empty.
+        let if_empty = u64::from(self.len == 0).wrapping_neg();
+        self.head = self.slot(1) as u32 & !if_empty as u32;
+        self.next = Cycle(self.slots[self.head as usize].visible.0 | if_empty);
         item
     }
 

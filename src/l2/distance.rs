@@ -39,6 +39,12 @@ impl Distances {
         }
     }
 
+    /// True when all ways are alike.
+    #[inline]
+    pub fn are_alike(&self) -> bool {
+        self.of_sm.is_empty()
+    }
+
     /// From an SM; to a copy of a line of the other partition, or to a line.
     #[inline]
     pub fn to(&self, sm: u16, is_copy: bool) -> u64 {

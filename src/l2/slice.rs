@@ -150,6 +150,18 @@ impl Slice {
     /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].
     #[inline(always)]
     pub fn accept(&mut self, now: Cycle, core: Cycle, request: Request) {
+        if !(self.is_plain && self.distances.are_alike()) {
+            return self.accept_special(now, core, request);
+        }
+        // All take as long, so that they are looked up in the order in which they arrive.
+        let queued = self.input.push(now + self.tag_latency, request);
+        queued.stamps.at_slice = core.into();
+        queued.line = self.map.within_slice(request.line);
+    }
+
+    /// The same where the slice is not plain, or further from some SMs than from others.
+    #[inline(never)]
+    fn accept_special(&mut self, now: Cycle, core: Cycle, request: Request) {
         let is_copy = self.keeps_copy(request.line);
         let looked_up = now + self.tag_latency + self.distances.to(request.sm, is_copy);
         let request = match &mut self.coalescer {

@@ -1,13 +1,17 @@
-//! A byte of each tag of a set, compared eight at a time.
+//! What is looked at first in each set of a tag array: a byte of each tag, compared eight at a time, and the order of the ways.
 
+use super::order::Orders;
 use crate::units::{LineAddr, fibonacci};
 
-/// For each way of a tag array a byte that tells its line from most others. A line is only sought where its byte is found.
+/// For each way of a tag array a byte that tells its line from most others: a line is only sought where its byte is found. And
+/// the order of the ways of each set, where it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Marks {
-    /// So many words a set; a byte of an empty way may be any.
+    /// By set, words of eight bytes, of which that of an empty way may be any. Then the order.
     words: Box<[u64]>,
+    of_marks: usize,
     of_set: usize,
+    orders: Option<Orders>,
 }
 
 /// One in each byte of a word, and its highest bit.
@@ -21,18 +25,59 @@ fn marks_of(line: LineAddr) -> u64 {
 }
 
 impl Marks {
-    /// Of `sets` sets with `ways` ways.
-    pub fn new(sets: usize, ways: usize) -> Self {
-        let of_set = ways.div_ceil(8);
-        Marks { words: vec![0; sets * of_set].into(), of_set }
+    /// Of `sets` sets with `ways` ways, whose order is kept if `is_ordered`.
+    pub fn new(sets: usize, ways: usize, is_ordered: bool) -> Self {
+        let of_marks = ways.div_ceil(8);
+        let of_set = of_marks + usize::from(is_ordered);
+        let orders = is_ordered.then(|| Orders::new(ways));
+        let mut marks = Marks { words: vec![0; sets * of_set].into(), of_marks, of_set, orders };
+        marks.reset_orders();
+        marks
     }
 
-    /// `line` goes to the way of number `place` in set `set`.
+    /// Orders are kept.
+    #[inline]
+    pub fn is_ordered(&self) -> bool {
+        self.orders.is_some()
+    }
+
+    /// All orders are those of the ways' numbers.
+    pub fn reset_orders(&mut self) {
+        if let Some(orders) = self.orders {
+            for set in self.words.chunks_exact_mut(self.of_set) {
+                set[self.of_marks] = orders.first();
+            }
+        }
+    }
+
+    /// The order of the ways of set `set`, if it is kept: the first one has the lowest four bits.
+    #[inline(always)]
+    pub fn order(&self, set: usize) -> Option<u64> {
+        self.is_ordered().then(|| self.words[set * self.of_set + self.of_marks])
+    }
+
+    /// `line` goes to the way of number `place` in set `set`, which is the last one of its order.
     #[inline(always)]
     pub fn put(&mut self, set: usize, place: usize, line: LineAddr) {
         let word = &mut self.words[set * self.of_set + place / 8];
         let byte = 0xff << (place % 8 * 8);
         *word = *word & !byte | marks_of(line) & byte;
+        self.move_to_end(set, place);
+    }
+
+    /// The way of number `place` becomes the last one of its order, where that is kept.
+    #[inline(always)]
+    pub fn move_to_end(&mut self, set: usize, place: usize) {
+        if let Some(orders) = self.orders {
+            orders.move_to_end(&mut self.words[set * self.of_set + self.of_marks], place);
+        }
+    }
+
+    /// It goes behind the first `before` others of its order, where that is kept.
+    pub fn move_behind(&mut self, set: usize, place: usize, before: usize) {
+        if let Some(orders) = self.orders {
+            orders.move_behind(&mut self.words[set * self.of_set + self.of_marks], place, before);
+        }
     }
 
     /// The first number of a way in set `set` that may hold `line` and does so as `holds` says. It is asked of numbers past
@@ -40,7 +85,7 @@ impl Marks {
     #[inline(always)]
     pub fn find(&self, set: usize, line: LineAddr, holds: impl Fn(usize) -> bool) -> Option<usize> {
         let (marks, mut word, mut first) = (marks_of(line), set * self.of_set, 0);
-        let end = word + self.of_set;
+        let end = word + self.of_marks;
         loop {
             // The lowest of these bits is that of a byte that is equal; those above it may be any.
             let other = self.words[word] ^ marks;

@@ -1,9 +1,8 @@
 //! The order of the ways of a set.
 
-/// By set, the numbers of its ways in an order that is kept as they are used, in four bits each.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Orders of the ways of a set, which are kept as the ways are used: their numbers in four bits each, the first one in the lowest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Orders {
-    words: Box<[u64]>,
     /// Where the last one's four bits begin.
     last: u32,
 }
@@ -22,36 +21,20 @@ impl Orders {
     /// Ways of a set, at most.
     pub const MOST_WAYS: usize = 16;
 
-    /// Of `sets` sets with `ways` ways each, by their number.
-    pub fn new(sets: usize, ways: usize) -> Self {
+    /// Of so many ways.
+    pub fn new(ways: usize) -> Self {
         debug_assert!(ways <= Self::MOST_WAYS);
-        let mut orders = Orders { words: vec![0; sets].into(), last: 4 * (ways as u32 - 1) };
-        orders.reset();
-        orders
-    }
-
-    /// None is kept.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
+        Orders { last: 4 * (ways as u32 - 1) }
     }
 
     /// All ways by their number.
-    pub fn reset(&mut self) {
-        let order = (0..=u64::from(self.last / 4)).map(|way| way << (4 * way)).sum();
-        self.words.fill(order);
+    pub fn first(self) -> u64 {
+        (0..=u64::from(self.last / 4)).map(|way| way << (4 * way)).sum()
     }
 
-    /// That of set `set`, if it is kept: the first way has the lowest bits.
+    /// Moves a way to the end.
     #[inline(always)]
-    pub fn of(&self, set: usize) -> Option<u64> {
-        self.words.get(set).copied()
-    }
-
-    /// Moves a way of set `set` to the end, where an order is kept.
-    #[inline(always)]
-    pub fn move_to_end(&mut self, set: usize, way: usize) {
-        let Some(order) = self.words.get_mut(set) else { return };
+    pub fn move_to_end(self, order: &mut u64, way: usize) {
         let way = way as u64;
         let (before, behind) = if *order & 0xf == way {
             (0, *order >> 4)
@@ -63,10 +46,10 @@ impl Orders {
         *order = before | behind | way << self.last;
     }
 
-    /// Moves a way of set `set` behind the first `before` others.
-    pub fn move_behind(&mut self, set: usize, way: usize, before: usize) {
-        self.move_to_end(set, way);
-        let (order, at) = (&mut self.words[set], 4 * before);
+    /// Moves a way behind the first `before` others.
+    pub fn move_behind(self, order: &mut u64, way: usize, before: usize) {
+        self.move_to_end(order, way);
+        let at = 4 * before;
         let others = *order & !(0xf << self.last);
         let first = others & ((1 << at) - 1);
         *order = first | (way as u64) << at | others >> at << at << 4;
@@ -77,33 +60,27 @@ impl Orders {
 mod tests {
     use super::*;
 
-    /// The ways of the second of two sets, in order.
-    fn ways(orders: &Orders) -> Vec<u64> {
-        let word = orders.of(1).unwrap();
-        (0..=orders.last / 4).map(|place| word >> (4 * place) & 0xf).collect()
-    }
-
     #[test]
     fn a_way_goes_to_the_end_or_to_a_place_and_the_others_stay_in_order() {
         for count in 1..=Orders::MOST_WAYS {
-            let mut orders = Orders::new(2, count);
+            let orders = Orders::new(count);
+            let mut order = orders.first();
             let mut plain: Vec<u64> = (0..count as u64).collect();
+            let ways = |order: u64| (0..count).map(move |place| order >> (4 * place) & 0xf);
+            assert!(ways(order).eq(plain.iter().copied()));
             for step in 0..200 {
                 let way = step * 7 % count;
                 plain.retain(|&other| other != way as u64);
                 if step % 3 == 0 {
                     let before = step % count;
                     plain.insert(before, way as u64);
-                    orders.move_behind(1, way, before);
+                    orders.move_behind(&mut order, way, before);
                 } else {
                     plain.push(way as u64);
-                    orders.move_to_end(1, way);
+                    orders.move_to_end(&mut order, way);
                 }
-                assert_eq!(ways(&orders), plain);
+                assert!(ways(order).eq(plain.iter().copied()));
             }
-            orders.reset();
-            assert!(ways(&orders).is_sorted());
-            assert_eq!(orders.of(0), orders.of(1));
         }
     }
 }

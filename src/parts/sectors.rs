@@ -128,6 +128,8 @@ pub struct Sectors {
     sector_bits: u32,
     /// The parts of 32 bytes of the first one, where a sector has no less.
     first_parts: u8,
+    /// For each set of parts, those of the sectors that have any of it, in four bits.
+    around_parts: u64,
 }
 
 impl Sectors {
@@ -137,7 +139,13 @@ impl Sectors {
         let sector_bits = sector.trailing_zeros();
         let first = |bytes: u32| u128::MAX >> (128 - bytes);
         let first_parts = ((1 << (sector / 32)) - 1) as u8;
-        Sectors { whole: first(line), first: first(sector), line, sector, sector_bits, first_parts }
+        let around_parts = match sector {
+            32 => 0xfedc_ba98_7654_3210,
+            64 => 0xfffc_fffc_fffc_3330,
+            _ => 0xffff_ffff_ffff_fff0,
+        };
+        let (whole, first) = (first(line), first(sector));
+        Sectors { whole, first, line, sector, sector_bits, first_parts, around_parts }
     }
 
     /// Sectors of a line.
@@ -192,12 +200,7 @@ impl Sectors {
     /// All parts of 32 bytes of the sectors that have any of `parts`, where a sector has no less.
     #[inline]
     pub fn around_parts(self, parts: SectorSet) -> SectorSet {
-        SectorSet(match self.sector {
-            32 => parts.0,
-            64 => ((parts.0 | parts.0 >> 1) & 0b0101) * 0b11,
-            _ if parts.is_empty() => 0,
-            _ => 0b1111,
-        })
+        SectorSet((self.around_parts >> (4 * u32::from(parts.0 % 16))) as u8 & 0xf)
     }
 }
 

@@ -1,6 +1,7 @@
-//! The tag array of a set-associative cache.
+//! The tag array of a set-associative cache. Which way makes room is in `tags/room.rs`.
 
-use std::hint::select_unpredictable;
+mod room;
+
 use std::ops::{Index, IndexMut};
 
 use super::marks::Marks;
@@ -54,19 +55,18 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagArray<K = ()> {
     ways: usize,
-    set_bits: u32,
+    /// The bits of a set's number.
+    set_mask: u64,
     index: SetIndex,
     replacement: Replacement,
     slots: Box<[Slot<K>]>,
-    /// Never of another line than the way's.
+    /// Never of another line than the way's; with the ways of each set from the one with the least age on, where ages are not
+    /// drawn: those that are empty first. No order is kept where a search is as good.
     marks: Marks,
     age_bits: u32,
     /// A bit.
     dirty: u64,
     clock: u64,
-    /// By set, the ways from the one with the least age on, where ages are not drawn: those that are empty first. None where a
-    /// search is as good.
-    orders: Orders,
     by_ways: Divisor,
     /// With NRU, by set.
     rounds: Box<[Round]>,
@@ -110,27 +110,20 @@ const SPARED: u64 = 1 << 62;
 /// The age in a rank.
 const AGE: u64 = SPARED - 1;
 
-/// The less of two, of which nobody can tell beforehand which it is.
-#[inline]
-fn least_of(one: u64, other: u64) -> u64 {
-    select_unpredictable(one < other, one, other)
-}
-
 impl<K: Copy + Default> TagArray<K> {
     /// An empty array of `sets` (a power of two) x `ways` lines.
     pub fn new(sets: usize, ways: usize, index: SetIndex, replacement: Replacement) -> Self {
         let lines = sets * ways;
         TagArray {
             ways,
-            set_bits: sets.trailing_zeros(),
+            set_mask: sets as u64 - 1,
             index,
             replacement,
             slots: vec![Slot { line: NO_LINE, rank: EMPTY, kept: K::default() }; lines].into(),
-            marks: Marks::new(sets, ways),
+            marks: Marks::new(sets, ways, false),
             age_bits: ways.next_power_of_two().trailing_zeros() + 1,
             dirty: ways.next_power_of_two() as u64,
             clock: 0,
-            orders: Orders::default(),
             by_ways: Divisor::new(ways as u64),
             rounds: match replacement {
                 Replacement::Nru => vec![Round { number: 1, used: 0 }; sets].into(),
@@ -142,7 +135,7 @@ impl<K: Copy + Default> TagArray<K> {
     /// The same, that keeps the order of the ways where it can: it takes a use longer, and a search for room less.
     pub fn ordered(mut self) -> Self {
         if self.ways <= Orders::MOST_WAYS && self.replacement != Replacement::Nru {
-            self.orders = Orders::new(self.slots.len() / self.ways, self.ways);
+            self.marks = Marks::new(self.slots.len() / self.ways, self.ways, true);
         }
         self
     }
@@ -159,21 +152,22 @@ impl<K: Copy + Default> TagArray<K> {
 
     #[inline(always)]
     fn set_of(&self, line: LineAddr) -> usize {
-        let mask = (1u64 << self.set_bits) - 1;
-        let set = match self.index {
-            SetIndex::Linear => line.0 & mask,
-            SetIndex::Xor if self.set_bits == 0 => 0,
-            SetIndex::Xor => {
-                // Twice as many pieces are folded each time.
-                let (mut folded, mut bits) = (line.0, self.set_bits);
-                while bits < u64::BITS {
-                    folded ^= folded >> bits;
-                    bits *= 2;
-                }
-                folded & mask
-            }
+        let folded = match self.index {
+            SetIndex::Linear => line.0,
+            SetIndex::Xor => self.fold(line),
         };
-        set as usize
+        (folded & self.set_mask) as usize
+    }
+
+    /// A line's number with all its pieces of as many bits as a set's number has in the lowest one.
+    fn fold(&self, line: LineAddr) -> u64 {
+        // Twice as many pieces are folded each time. One set alone has no bits.
+        let (mut folded, mut bits) = (line.0, self.set_mask.count_ones().max(1));
+        while bits < u64::BITS {
+            folded ^= folded >> bits;
+            bits *= 2;
+        }
+        folded
     }
 
     /// The first way of the set of `line`.
@@ -214,62 +208,6 @@ impl<K: Copy + Default> TagArray<K> {
         }
     }
 
-    /// The way that would make room for `line`; `None` when every way of its set is reserved.
-    /// Changes nothing.
-    #[inline]
-    pub fn victim(&self, line: LineAddr) -> Option<Way> {
-        self.victim_in(self.set_of(line))
-    }
-
-    /// The same, in set `set`.
-    #[inline(always)]
-    fn victim_in(&self, set: usize) -> Option<Way> {
-        let Some(order) = self.orders.of(set) else { return self.least_in(set) };
-        let way = set * self.ways + (order & 0xf) as usize;
-        if self.slots[way].rank < SPARED {
-            Some(Way(way as u32))
-        } else {
-            self.first_in(set, order)
-        }
-    }
-
-    /// The same, where the order is this.
-    #[inline(never)]
-    fn first_in(&self, set: usize, order: u64) -> Option<Way> {
-        let ways =
-            || (0..self.ways).map(|place| set * self.ways + (order >> (4 * place) & 0xf) as usize);
-        let below = |limit| ways().find(|&way| self.slots[way].rank < limit);
-        below(SPARED).or_else(|| below(RESERVED)).map(|way| Way(way as u32))
-    }
-
-    /// The same, by the ranks.
-    #[inline]
-    fn least_in(&self, set: usize) -> Option<Way> {
-        let first = set * self.ways;
-        // A rank with the place of its way in its lowest bits: of equal ones the first is the least.
-        let mut least = RESERVED;
-        let (fours, rest) = self.slots[first..first + self.ways].as_chunks::<4>();
-        let mut place = 0;
-        for [a, b, c, d] in fours {
-            let one = least_of(a.rank | place, b.rank | (place + 1));
-            let other = least_of(c.rank | (place + 2), d.rank | (place + 3));
-            least = least_of(least, least_of(one, other));
-            place += 4;
-        }
-        // Three at most: written out, as a loop would be made one of vectors.
-        if let [a, rest @ ..] = rest {
-            least = least_of(least, a.rank | place);
-            if let [b, rest @ ..] = rest {
-                least = least_of(least, b.rank | (place + 1));
-                if let [c, ..] = rest {
-                    least = least_of(least, c.rank | (place + 2));
-                }
-            }
-        }
-        let place = least & (self.dirty - 1);
-        (least < RESERVED).then_some(Way((first + place as usize) as u32))
-    }
-
     /// What [`TagArray::lookup`] and [`TagArray::victim`] tell, in one.
     #[inline(always)]
     pub fn find(&self, line: LineAddr) -> Place {
@@ -279,20 +217,6 @@ impl<K: Copy + Default> TagArray<K> {
             Lookup::Reserved(way) => Place::Reserved(way),
             Lookup::Absent => self.victim_in(set).map_or(Place::NoRoom, Place::Absent),
         }
-    }
-
-    /// True when a way of the set of `line` is not reserved.
-    #[inline]
-    pub fn has_room(&self, line: LineAddr) -> bool {
-        let first = self.set_of(line) * self.ways;
-        self.slots[first..first + self.ways].iter().any(|slot| slot.rank < RESERVED)
-    }
-
-    /// True when more than one way of the set of `line` is not reserved.
-    pub fn can_spare(&self, line: LineAddr) -> bool {
-        let first = self.set_of(line) * self.ways;
-        let slots = &self.slots[first..first + self.ways];
-        slots.iter().filter(|slot| slot.rank < RESERVED).nth(1).is_some()
     }
 
     /// The line that `way` holds and that a new one would push out; `None` for an empty way.
@@ -317,24 +241,6 @@ impl<K: Copy + Default> TagArray<K> {
         if *rank < RESERVED {
             self.spare(way);
         }
-    }
-
-    /// The oldest dirty way of the set of `line`, where `most` or more are dirty.
-    pub fn to_clean(&self, line: LineAddr, most: usize) -> Option<Way> {
-        if most >= self.ways {
-            return None;
-        }
-        let first = self.set_of(line) * self.ways;
-        let ways = (first..first + self.ways).map(|way| Way(way as u32));
-        let (mut count, mut oldest) = (0, None);
-        for way in ways.filter(|way| self.is_dirty(*way)) {
-            count += 1;
-            let age = self.age_of(way);
-            if oldest.is_none_or(|(least, _)| age < least) {
-                oldest = Some((age, way));
-            }
-        }
-        oldest.filter(|_| count >= most).map(|(_, way)| way)
     }
 
     /// Ranks a way anew that is present, where those are spared that are dirty.
@@ -378,9 +284,9 @@ impl<K: Copy + Default> TagArray<K> {
     /// Moves a way that was used to the end of its set's order, where that is kept.
     #[inline]
     fn move_to_end(&mut self, way: Way) {
-        if !self.orders.is_empty() {
+        if self.marks.is_ordered() {
             let set = self.set_of_way(way);
-            self.orders.move_to_end(set, way.index() - set * self.ways);
+            self.marks.move_to_end(set, way.index() - set * self.ways);
         }
     }
 
@@ -426,7 +332,6 @@ impl<K: Copy + Default> TagArray<K> {
         let set = self.set_of(line);
         let place = index - set * self.ways;
         self.marks.put(set, place, line);
-        self.orders.move_to_end(set, place);
         self.next_age(way)
     }
 
@@ -461,12 +366,12 @@ impl<K: Copy + Default> TagArray<K> {
         }
         let slot = &mut self.slots[index];
         (slot.line, slot.rank) = (NO_LINE, EMPTY);
-        if !self.orders.is_empty() {
+        if self.marks.is_ordered() {
             // Those that are empty come first, by their number.
             let set = self.set_of_way(way);
             let (first, place) = (set * self.ways, index - set * self.ways);
             let before = self.slots[first..index].iter().filter(|slot| slot.rank == EMPTY).count();
-            self.orders.move_behind(set, place, before);
+            self.marks.move_behind(set, place, before);
         }
     }
 
@@ -476,7 +381,7 @@ impl<K: Copy + Default> TagArray<K> {
             assert!(slot.rank < RESERVED, "invalidation with a fill on its way");
             (slot.line, slot.rank) = (NO_LINE, EMPTY);
         }
-        self.orders.reset();
+        self.marks.reset_orders();
         if self.replacement == Replacement::Nru {
             self.rounds.iter_mut().for_each(|round| round.used = 0);
         }

@@ -1,0 +1,102 @@
+//! Which way of a set makes room.
+
+use std::hint::select_unpredictable;
+
+use super::{RESERVED, SPARED, TagArray, Way};
+use crate::units::LineAddr;
+
+/// The less of two, of which nobody can tell beforehand which it is.
+#[inline]
+fn least_of(one: u64, other: u64) -> u64 {
+    select_unpredictable(one < other, one, other)
+}
+
+impl<K: Copy + Default> TagArray<K> {
+    /// The way that would make room for `line`; `None` when every way of its set is reserved.
+    /// Changes nothing.
+    #[inline]
+    pub fn victim(&self, line: LineAddr) -> Option<Way> {
+        self.victim_in(self.set_of(line))
+    }
+
+    /// The same, in set `set`.
+    #[inline(always)]
+    pub(super) fn victim_in(&self, set: usize) -> Option<Way> {
+        let Some(order) = self.marks.order(set) else { return self.least_in(set) };
+        let way = set * self.ways + (order & 0xf) as usize;
+        if self.slots[way].rank < SPARED {
+            Some(Way(way as u32))
+        } else {
+            self.first_in(set, order)
+        }
+    }
+
+    /// The same, where the order is this.
+    #[inline(never)]
+    fn first_in(&self, set: usize, order: u64) -> Option<Way> {
+        let ways =
+            || (0..self.ways).map(|place| set * self.ways + (order >> (4 * place) & 0xf) as usize);
+        let below = |limit| ways().find(|&way| self.slots[way].rank < limit);
+        below(SPARED).or_else(|| below(RESERVED)).map(|way| Way(way as u32))
+    }
+
+    /// The same, by the ranks.
+    #[inline]
+    pub(super) fn least_in(&self, set: usize) -> Option<Way> {
+        let first = set * self.ways;
+        // A rank with the place of its way in its lowest bits: of equal ones the first is the least.
+        let mut least = RESERVED;
+        let (fours, rest) = self.slots[first..first + self.ways].as_chunks::<4>();
+        let mut place = 0;
+        for [a, b, c, d] in fours {
+            let one = least_of(a.rank | place, b.rank | (place + 1));
+            let other = least_of(c.rank | (place + 2), d.rank | (place + 3));
+            least = least_of(least, least_of(one, other));
+            place += 4;
+        }
+        // Three at most: written out, as a loop would be made one of vectors.
+        if let [a, rest @ ..] = rest {
+            least = least_of(least, a.rank | place);
+            if let [b, rest @ ..] = rest {
+                least = least_of(least, b.rank | (place + 1));
+                if let [c, ..] = rest {
+                    least = least_of(least, c.rank | (place + 2));
+                }
+            }
+        }
+        let place = least & (self.dirty - 1);
+        (least < RESERVED).then_some(Way((first + place as usize) as u32))
+    }
+
+    /// True when a way of the set of `line` is not reserved.
+    #[inline]
+    pub fn has_room(&self, line: LineAddr) -> bool {
+        let first = self.set_of(line) * self.ways;
+        self.slots[first..first + self.ways].iter().any(|slot| slot.rank < RESERVED)
+    }
+
+    /// True when more than one way of the set of `line` is not reserved.
+    pub fn can_spare(&self, line: LineAddr) -> bool {
+        let first = self.set_of(line) * self.ways;
+        let slots = &self.slots[first..first + self.ways];
+        slots.iter().filter(|slot| slot.rank < RESERVED).nth(1).is_some()
+    }
+
+    /// The oldest dirty way of the set of `line`, where `most` or more are dirty.
+    pub fn to_clean(&self, line: LineAddr, most: usize) -> Option<Way> {
+        if most >= self.ways {
+            return None;
+        }
+        let first = self.set_of(line) * self.ways;
+        let ways = (first..first + self.ways).map(|way| Way(way as u32));
+        let (mut count, mut oldest) = (0, None);
+        for way in ways.filter(|way| self.is_dirty(*way)) {
+            count += 1;
+            let age = self.age_of(way);
+            if oldest.is_none_or(|(least, _)| age < least) {
+                oldest = Some((age, way));
+            }
+        }
+        oldest.filter(|_| count >= most).map(|(_, way)| way)
+    }
+}
