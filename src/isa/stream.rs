@@ -369,7 +369,8 @@ impl WarpCursor {
     #[inline(always)]
     pub fn addresses(&mut self, stream: &WarpStream) -> LaneAddresses {
         let words = &stream.words[self.word as usize..];
-        let packed = u64::from(words[0]) | u64::from(words[1]) << 32;
+        let [low, high] = *words.first_chunk().expect("a memory instruction has addresses");
+        let packed = u64::from(low) | u64::from(high) << 32;
         if packed as u32 & ((1 << KIND_BITS) - 1) == DENSE {
             self.word += 2;
             let base = packed << (u64::BITS - DENSE_BITS) >> (u64::BITS - DENSE_BITS + KIND_BITS);

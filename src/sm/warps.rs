@@ -125,16 +125,19 @@ pub struct Warps {
 impl Index<usize> for Warps {
     type Output = WarpSlot;
 
+    /// A warp slot; its number is less than [`SLOTS`], which nothing need check.
     #[inline(always)]
     fn index(&self, warp: usize) -> &WarpSlot {
-        &self.each[warp]
+        debug_assert!(warp < SLOTS, "no such warp slot");
+        &self.each[warp % SLOTS]
     }
 }
 
 impl IndexMut<usize> for Warps {
     #[inline(always)]
     fn index_mut(&mut self, warp: usize) -> &mut WarpSlot {
-        &mut self.each[warp]
+        debug_assert!(warp < SLOTS, "no such warp slot");
+        &mut self.each[warp % SLOTS]
     }
 }
 

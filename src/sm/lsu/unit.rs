@@ -276,8 +276,11 @@ impl Lsu {
         if !self.is_in_order {
             return self.next_event(now);
         }
-        // Nobody can tell most of these beforehand: they are looked at together. Without a queue the entry means nothing.
-        let waits = self.refused.is_some() | (self.queued == 0);
+        if self.queued == 0 {
+            return Cycle::NEVER;
+        }
+        // Nobody can tell most of the rest beforehand: it is looked at together.
+        let waits = self.refused.is_some();
         let entry = &self.entries[self.order[0]];
         let next = entry.due.max(now + 1);
         let is_load = entry.target == Target::Cache(AccessKind::Load);
