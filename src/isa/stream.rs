@@ -167,10 +167,16 @@ impl WarpStream {
             return;
         }
         if mask != LaneMask::MAX {
-            self.runs.push(Packed { pc: mask, len: 0 });
+            self.push_mask(mask);
         }
         self.runs.push(Packed { pc, len });
         self.last = mask;
+    }
+
+    /// Says which lanes execute the next run.
+    #[inline(never)]
+    fn push_mask(&mut self, mask: LaneMask) {
+        self.runs.push(Packed { pc: mask, len: 0 });
     }
 
     /// The runs of instructions, the last first: the place of each one's first instruction, and its length.
@@ -195,6 +201,12 @@ impl WarpStream {
             self.words.extend_from_slice(&[low, high]);
             return;
         }
+        self.push_any_affine(mask, base, stride);
+    }
+
+    /// The same, whatever the mask, base and stride.
+    #[inline(never)]
+    fn push_any_affine(&mut self, mask: LaneMask, base: u64, stride: i32) {
         let [low, high] = halves(AFFINE, base);
         self.words.extend_from_slice(&[low, high, mask, stride as u32]);
     }
