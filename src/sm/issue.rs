@@ -42,13 +42,8 @@ impl Sm {
         let mut issued = false;
         for _ in 0..count {
             let slot = self.issue_one(now, number, &mut memory_taken);
-            if slot == Slot::ISSUED {
-                issued = true;
-                // Most often it did something else before, and one that does not issue did not.
-                self.set_slot(now, number, Slot::ISSUED);
-            } else {
-                self.set_slot(now, number, slot);
-            }
+            issued |= slot == Slot::ISSUED;
+            self.set_slot(now, number, slot);
             number = if number + 1 == count { 0 } else { number + 1 };
         }
         issued
