@@ -191,7 +191,7 @@ impl WarpStream {
     }
 
     /// Appends addresses of the form `base + lane * stride`; all below 2^62.
-    #[inline]
+    #[inline(never)]
     pub fn push_affine(&mut self, mask: LaneMask, base: u64, stride: i32) {
         if mask == LaneMask::MAX
             && base >> (DENSE_BITS - KIND_BITS) == 0
@@ -201,12 +201,6 @@ impl WarpStream {
             self.words.extend_from_slice(&[low, high]);
             return;
         }
-        self.push_any_affine(mask, base, stride);
-    }
-
-    /// The same, whatever the mask, base and stride.
-    #[inline(never)]
-    fn push_any_affine(&mut self, mask: LaneMask, base: u64, stride: i32) {
         let [low, high] = halves(AFFINE, base);
         self.words.extend_from_slice(&[low, high, mask, stride as u32]);
     }
