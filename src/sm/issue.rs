@@ -42,8 +42,13 @@ impl Sm {
         let mut issued = false;
         for _ in 0..count {
             let slot = self.issue_one(now, number, &mut memory_taken);
-            issued |= slot == Slot::ISSUED;
-            self.set_slot(now, number, slot);
+            if slot == Slot::ISSUED {
+                issued = true;
+                // Most often it did something else before, and one that does not issue did not.
+                self.set_slot(now, number, Slot::ISSUED);
+            } else {
+                self.set_slot(now, number, slot);
+            }
             number = if number + 1 == count { 0 } else { number + 1 };
         }
         issued
@@ -154,10 +159,10 @@ impl Sm {
     #[inline(always)]
     fn issue_warp(&mut self, now: Cycle, scheduler: usize, warp: usize, pairs: bool) {
         let Sm { program, warps, pipelines, .. } = self;
-        let pc = warps.pc(warp);
+        let (pc, lanes) = warps.next(warp);
         let inst = &program.insts[pc];
         self.stats.warp_instructions += 1;
-        self.stats.thread_instructions += warps.lanes(warp);
+        self.stats.thread_instructions += lanes;
         if inst.reads > 1 {
             self.sub_cores[scheduler].reads_until = now + u64::from(inst.reads);
         }

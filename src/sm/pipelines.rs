@@ -124,7 +124,6 @@ impl Pipelines {
         let set = &mut self.sets[set];
         let units = &mut set.ports[port as usize];
         let until = now + units.ahead;
-        // The first one that takes it, and when the next of the others takes one.
         let (place, others) = units.first_of(until);
         let first = &mut units.free[place];
         debug_assert!(*first <= until, "an eligible warp has a pipeline");
@@ -138,5 +137,29 @@ impl Pipelines {
             self.free_from = self.free_from.max(set.free_from);
         }
         start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_unit_that_takes_an_instruction_gets_it() {
+        for count in 1..=MOST {
+            for number in 0..1000u64 {
+                let mut units = Units::new(count, 0);
+                let until = Cycle(3);
+                for (unit, free) in units.free[..count].iter_mut().enumerate() {
+                    *free = Cycle((number * 7919 >> unit) % 8);
+                }
+                let takes = |unit: &usize| units.free[*unit] <= until;
+                let Some(first) = (0..count).find(takes) else { continue };
+                let others = (0..count).filter(|unit| *unit != first).map(|unit| units.free[unit]);
+                let next = others.fold(Cycle::NEVER, Cycle::min);
+                let (place, other) = units.first_of(until);
+                assert_eq!((place, other.max(until)), (first, next.max(until)), "{:?}", units.free);
+            }
+        }
     }
 }

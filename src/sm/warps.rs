@@ -79,6 +79,33 @@ pub struct WarpSlot {
     lanes: u8,
 }
 
+impl WarpSlot {
+    /// Begins with the next run of the warp's instructions, and gives the place of the first one; none at the end of its stream.
+    #[inline]
+    fn take_run(&mut self, stream: &WarpStream) -> Option<u32> {
+        let Run { pc, len, mask } = self.cursor.take_run(stream)?;
+        (self.pc, self.left) = (pc, len);
+        // Most often all, or one.
+        self.lanes = match mask {
+            LaneMask::MAX => LaneMask::BITS as u8,
+            _ if mask.is_power_of_two() => 1,
+            _ => mask.count_ones() as u8,
+        };
+        Some(pc)
+    }
+
+    /// Steps past the next instruction, and gives the place of the one after it; none when it was the last.
+    #[inline(always)]
+    fn advance<'a>(&mut self, stream: impl FnOnce() -> &'a WarpStream) -> Option<u32> {
+        self.left -= 1;
+        if self.left == 0 {
+            return self.take_run(stream());
+        }
+        self.pc += 1;
+        Some(self.pc)
+    }
+}
+
 /// Every warp slot of an SM. What every cycle looks at comes first and lies together.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -210,33 +237,18 @@ impl Warps {
         self[warp].cursor = WarpCursor::default();
         self.ages.come(warp);
         self.ready_at[warp * self.regs..][..self.regs].fill(Ready::AT_FIRST);
-        if self.take_run(warp, stream) {
+        if let Some(pc) = self[warp].take_run(stream) {
             self.alive |= 1 << warp;
-            let inst = self.fetch(warp, program);
+            let inst = self.fetch(warp, pc, program);
             self.wait_for_operands(warp, inst, &program.delays, now, first);
             self.starting |= self.on_arithmetic & 1 << warp;
         }
     }
 
-    /// Begins with the next run of the warp's instructions; false at the end of its stream.
+    /// Notes what the warp's next instruction, which is at `pc`, needs, and gives it.
     #[inline]
-    fn take_run(&mut self, warp: usize, stream: &WarpStream) -> bool {
-        let slot = &mut self[warp];
-        let Some(Run { pc, len, mask }) = slot.cursor.take_run(stream) else { return false };
-        (slot.pc, slot.left) = (pc, len);
-        // Most often all, or one.
-        slot.lanes = match mask {
-            LaneMask::MAX => LaneMask::BITS as u8,
-            _ if mask.is_power_of_two() => 1,
-            _ => mask.count_ones() as u8,
-        };
-        true
-    }
-
-    /// Notes what the warp's next instruction needs, and gives it.
-    #[inline]
-    fn fetch<'p>(&mut self, warp: usize, program: &'p Program) -> &'p Decoded {
-        let inst = &program.insts[self.pc(warp)];
+    fn fetch<'p>(&mut self, warp: usize, pc: u32, program: &'p Program) -> &'p Decoded {
+        let inst = &program.insts[pc as usize];
         self.wants[inst.port as usize] |= 1 << warp;
         self.wants_reads |= u64::from(inst.reads > 0) << warp;
         inst
@@ -254,10 +266,11 @@ impl Warps {
         self[warp].pc as usize
     }
 
-    /// How many lanes execute the warp's next instruction.
+    /// Place of the warp's next instruction in the program, and how many lanes execute it.
     #[inline]
-    pub fn lanes(&self, warp: usize) -> u64 {
-        self[warp].lanes.into()
+    pub fn next(&self, warp: usize) -> (usize, u64) {
+        let WarpSlot { pc, lanes, .. } = self[warp];
+        (pc as usize, lanes.into())
     }
 
     /// The warp's place in its stream.
@@ -280,15 +293,11 @@ impl Warps {
         self.ready &= others;
         self.wants_reads &= others;
         self.wants[port as usize] &= others;
-        let slot = &mut self[warp];
-        slot.left -= 1;
-        if slot.left > 0 {
-            slot.pc += 1;
-        } else if !self.take_run(warp, ctas.stream(warp)) {
+        let Some(pc) = self[warp].advance(|| ctas.stream(warp)) else {
             self.alive &= others;
             return None;
-        }
-        Some(self.fetch(warp, program))
+        };
+        Some(self.fetch(warp, pc, program))
     }
 
     /// Notes when a register will be ready, made by a pipeline.
