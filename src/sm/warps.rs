@@ -9,8 +9,8 @@ use std::ops::{Index, IndexMut};
 use super::ctas::Ctas;
 use super::program::{Decoded, Delays, FROM_MEMORY, MAKERS, Maker, Port, Program};
 use super::scheduler::{Ages, SLOTS};
-use crate::isa::{LaneMask, Run, WarpCursor, WarpStream};
-use crate::parts::Stamp;
+use super::warp_slot::WarpSlot;
+use crate::isa::{WarpCursor, WarpStream};
 use crate::units::{Bits, Cycle};
 
 /// Slots of the wheel that wakes warps. Most latencies are shorter, and a small wheel stays in the processor's caches.
@@ -58,52 +58,6 @@ const BEFORE_EPOCH: u64 = 1 << 16;
 /// The epoch that is begun at `now`.
 fn epoch_at(now: Cycle) -> Cycle {
     Cycle(now.0.saturating_sub(BEFORE_EPOCH))
-}
-
-/// A warp slot, and how its warp stands. Two fit into a line of the processor's caches.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(32))]
-pub struct WarpSlot {
-    cursor: WarpCursor,
-    /// Place of the next instruction.
-    pc: u32,
-    /// Instructions from there on that follow each other and that the same lanes execute.
-    left: u32,
-    /// When the warp wakes, if it is in [`Warps::on_arithmetic`].
-    wakes_at: Stamp,
-    /// Memory instructions whose data has not all arrived.
-    pub pending_loads: u16,
-    /// Stores that the L2 has not acknowledged.
-    pub pending_stores: u16,
-    /// How many lanes execute the next instructions.
-    lanes: u8,
-}
-
-impl WarpSlot {
-    /// Begins with the next run of the warp's instructions, and gives the place of the first one; none at the end of its stream.
-    #[inline]
-    fn take_run(&mut self, stream: &WarpStream) -> Option<u32> {
-        let Run { pc, len, mask } = self.cursor.take_run(stream)?;
-        (self.pc, self.left) = (pc, len);
-        // Most often all, or one.
-        self.lanes = match mask {
-            LaneMask::MAX => LaneMask::BITS as u8,
-            _ if mask.is_power_of_two() => 1,
-            _ => mask.count_ones() as u8,
-        };
-        Some(pc)
-    }
-
-    /// Steps past the next instruction, and gives the place of the one after it; none when it was the last.
-    #[inline(always)]
-    fn advance<'a>(&mut self, stream: impl FnOnce() -> &'a WarpStream) -> Option<u32> {
-        self.left -= 1;
-        if self.left == 0 {
-            return self.take_run(stream());
-        }
-        self.pc += 1;
-        Some(self.pc)
-    }
 }
 
 /// Every warp slot of an SM. What every cycle looks at comes first and lies together.
