@@ -18,9 +18,9 @@ const REPLY_SECTOR: u32 = 32;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct L1 {
-    /// Places of the miss queue, and how many of them are taken.
+    /// Places of the miss queue that are free, and all.
+    room: usize,
     miss_places: usize,
-    queued: usize,
     /// By refusal: what happened that may have ended it.
     changes: [u64; Refusal::COUNT],
     /// A line that is neither here nor outstanding, looked for in vain since the last one came: most loads that are refused
@@ -100,7 +100,7 @@ impl L1 {
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             releasing: Ring::new(entries * sectors.count()),
             miss_places: config.miss_queue.size(),
-            queued: 0,
+            room: config.miss_queue.size(),
             requests: Vec::with_capacity(config.miss_queue.size()),
             bypasses: Vec::new(),
             free_bypasses: Vec::new(),
@@ -260,7 +260,7 @@ impl L1 {
         let stamps = RequestStamps { accepted: now.into(), ..RequestStamps::default() };
         let sm = self.sm;
         self.requests.push(Request { line, bytes, kind, sm, slot, atomic_work, held: 0, stamps });
-        self.queued += 1;
+        self.room -= 1;
     }
 
     /// Requests that have joined the miss queue and of which the interconnect is to be told, oldest first: to be taken.
@@ -272,20 +272,20 @@ impl L1 {
     /// True when a request would be refused.
     #[inline]
     pub fn is_miss_queue_full(&self) -> bool {
-        self.queued == self.miss_places
+        self.room == 0
     }
 
     /// Requests that find room.
     #[inline]
     pub fn miss_queue_room(&self) -> usize {
-        self.miss_places - self.queued
+        self.room
     }
 
     /// So many of the oldest requests have left the miss queue.
     #[inline]
     pub fn free_places(&mut self, count: usize) {
         self.changes[Refusal::MissQueue as usize] += count as u64;
-        self.queued -= count;
+        self.room += count;
     }
 
     /// Takes the oldest request for the interconnect out of the miss queue.
@@ -298,7 +298,7 @@ impl L1 {
     /// True when nothing is outstanding, queued or being released.
     pub fn is_idle(&self) -> bool {
         self.mshrs.in_use() == 0
-            && self.queued == 0
+            && self.room == self.miss_places
             && self.free_bypasses.len() == self.bypasses.len()
     }
 
@@ -414,6 +414,6 @@ impl DataCache for L1 {
 impl L1 {
     /// All that decides how later accesses are served, to show that a refusal changed nothing.
     pub(super) fn state(&self) -> (TagArray, MshrFile<Waiting, Outstanding>, usize) {
-        (self.tags.clone(), self.mshrs.clone(), self.queued)
+        (self.tags.clone(), self.mshrs.clone(), self.room)
     }
 }

@@ -40,8 +40,9 @@ const NONE: u32 = u32::MAX;
 /// The place in the entry itself; lower numbers are those of the pool.
 const OWN: u32 = NONE - 1;
 
+/// Small ones are in one line of the processor's caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
+#[repr(C, align(64))]
 struct Entry<W, K> {
     /// The access that was recorded first.
     own: Node<W>,

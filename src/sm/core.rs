@@ -244,7 +244,7 @@ impl Sm {
         }
         let is_due = (self.next_work <= now) | self.warps.stirred;
         if is_due || self.lsu.may_go_on(cache) {
-            self.work(now, cache);
+            self.work(now, is_due, cache);
         }
     }
 
@@ -252,8 +252,8 @@ impl Sm {
     /// access of one cycle can find the miss queue full, whose places become free outside.
     #[inline(always)]
     pub fn goes_on(&self, cache: &impl DataCache) -> bool {
-        let finds_places = cache.room() >= self.lsu.accesses_per_cycle() || self.lsu.is_empty();
-        finds_places & !self.residency_changed
+        !self.residency_changed
+            && (cache.room() >= self.lsu.accesses_per_cycle() || self.lsu.is_empty())
     }
 
     /// Data to the warps that wait for it.
@@ -280,23 +280,33 @@ impl Sm {
         }
     }
 
-    /// The load/store unit and the schedulers.
+    /// The load/store unit and the schedulers. If they are not due, the unit goes on, and the schedulers stand still unless it
+    /// makes room for an instruction.
     #[inline(always)]
-    fn work(&mut self, now: Cycle, cache: &mut impl DataCache) {
+    fn work(&mut self, now: Cycle, are_due: bool, cache: &mut impl DataCache) {
         self.charge_until(now, cache);
+        let had_room = self.lsu.has_room();
         if self.lsu.is_empty() {
             self.lsu.rest();
         } else {
             self.lsu.tick(now, cache, &mut self.returns);
             self.next_data = self.next_data.min(self.returns.next());
         }
-        self.warps.come_to(now);
-        self.warps.wake(now);
-        let issued = self.issue(now);
+        let may_issue = are_due | (self.lsu.has_room() != had_room);
+        let mut issued = false;
+        if may_issue {
+            self.warps.come_to(now);
+            self.warps.wake(now);
+            issued = self.issue(now);
+        }
         self.charge_lsu(self.lsu.state, 1);
         self.charged_to = now + 1;
         let served = self.lsu.look_ahead(now, cache);
-        self.next_work = self.find_next_work(now, issued, served);
+        self.next_work = match may_issue {
+            true => self.find_next_work(now, issued, served),
+            // Until the next warp wakes.
+            false => self.next_work.min(served),
+        };
     }
 
     /// A reply arrives, before the rest of cycle `now`.

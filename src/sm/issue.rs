@@ -159,10 +159,10 @@ impl Sm {
     #[inline(always)]
     fn issue_warp(&mut self, now: Cycle, scheduler: usize, warp: usize, pairs: bool) {
         let Sm { program, warps, pipelines, .. } = self;
-        let pc = warps.pc(warp);
+        let (pc, lanes) = warps.next(warp);
         let inst = &program.insts[pc];
         self.stats.warp_instructions += 1;
-        self.stats.thread_instructions += warps.lanes(warp);
+        self.stats.thread_instructions += lanes;
         if inst.reads > 1 {
             self.sub_cores[scheduler].reads_until = now + u64::from(inst.reads);
         }

@@ -19,6 +19,7 @@ mod scheduler;
 mod stats;
 mod sub_core;
 mod waits;
+mod warp_slot;
 mod warps;
 
 pub use self::core::Sm;

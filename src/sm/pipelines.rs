@@ -21,35 +21,54 @@ struct Set {
     ports: [Units; Port::ARITHMETIC.len()],
 }
 
+/// The most pipelines that a port of a machine has.
+const MOST: usize = 8;
+
 /// The pipelines of one port.
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct Units {
     /// From this cycle on one of them takes an instruction.
     takes_from: Cycle,
     /// How far ahead they take instructions that wait in front of them.
     ahead: u64,
-    /// When each takes its next instruction, those in front of it included.
-    free: Box<[Cycle]>,
+    count: usize,
+    /// When each takes its next instruction, those in front of it included; never, where there is none.
+    free: [Cycle; MOST],
 }
 
 impl Units {
-    fn new(units: usize, ahead: u64) -> Self {
-        Units { takes_from: Cycle(0), ahead, free: vec![Cycle(0); units].into() }
+    fn new(count: usize, ahead: u64) -> Self {
+        let free = std::array::from_fn(|unit| if unit < count { Cycle(0) } else { Cycle::NEVER });
+        Units { takes_from: Cycle(0), ahead, count, free }
     }
-}
 
-/// Of pipelines that take instructions from these cycles on, the first one that does by `until`, and when the next of the
-/// others does.
-fn first_of(all: &mut [Cycle], until: Cycle) -> (&mut Cycle, Cycle) {
-    let (mut first, mut others) = (None, Cycle::NEVER);
-    for free in all {
-        if first.is_none() && *free <= until {
-            first = Some(free);
-        } else {
-            others = others.min(*free);
+    /// The first one that takes an instruction by `until`, as one does, and when the next of the others does: `until` where
+    /// several do by then.
+    #[inline(always)]
+    fn first_of(&self, until: Cycle) -> (usize, Cycle) {
+        // Nobody can tell beforehand which ones do.
+        match self.count {
+            1 => (0, Cycle::NEVER),
+            2 => {
+                let place = usize::from(self.free[0] > until);
+                (place, self.free[1 - place])
+            }
+            _ => self.first_of_many(until),
         }
     }
-    (first.expect("an eligible warp has a pipeline"), others)
+
+    #[inline(never)]
+    fn first_of_many(&self, until: Cycle) -> (usize, Cycle) {
+        let takers =
+            (0..MOST).fold(0, |takers, unit| takers | u32::from(self.free[unit] <= until) << unit);
+        let place = takers.trailing_zeros() as usize;
+        if takers.count_ones() > 1 {
+            return (place, until);
+        }
+        let others = (0..MOST).filter(|unit| *unit != place).map(|unit| self.free[unit]);
+        (place, others.fold(Cycle::NEVER, Cycle::min))
+    }
 }
 
 impl Pipelines {
@@ -105,13 +124,8 @@ impl Pipelines {
         let set = &mut self.sets[set];
         let units = &mut set.ports[port as usize];
         let until = now + units.ahead;
-        // The first one that takes it, and when the next of the others takes one.
-        let (first, others) = match &mut *units.free {
-            [only] => (only, Cycle::NEVER),
-            [one, other] if *one <= until => (one, *other),
-            [one, other] => (other, *one),
-            all => first_of(all, until),
-        };
+        let (place, others) = units.first_of(until);
+        let first = &mut units.free[place];
         debug_assert!(*first <= until, "an eligible warp has a pipeline");
         let start = now.max(*first);
         *first = start + interval;
@@ -123,5 +137,29 @@ impl Pipelines {
             self.free_from = self.free_from.max(set.free_from);
         }
         start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_unit_that_takes_an_instruction_gets_it() {
+        for count in 1..=MOST {
+            for number in 0..1000u64 {
+                let mut units = Units::new(count, 0);
+                let until = Cycle(3);
+                for (unit, free) in units.free[..count].iter_mut().enumerate() {
+                    *free = Cycle((number * 7919 >> unit) % 8);
+                }
+                let takes = |unit: &usize| units.free[*unit] <= until;
+                let Some(first) = (0..count).find(takes) else { continue };
+                let others = (0..count).filter(|unit| *unit != first).map(|unit| units.free[unit]);
+                let next = others.fold(Cycle::NEVER, Cycle::min);
+                let (place, other) = units.first_of(until);
+                assert_eq!((place, other.max(until)), (first, next.max(until)), "{:?}", units.free);
+            }
+        }
     }
 }

@@ -123,19 +123,20 @@ impl Delays {
     }
 }
 
-/// One instruction, decoded.
+/// One instruction, decoded. What most of them need to say is in one line of the processor's caches.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub struct Decoded {
     /// What it needs.
     pub port: Port,
+    /// Cycles that it takes the register file of its scheduler; 0 for none, or where that is never short.
+    pub reads: u8,
+    need_count: u8,
     /// What it does.
     pub action: Action,
     /// Registers it writes.
     pub dsts: Operands,
-    /// Cycles that it takes the register file of its scheduler; 0 for none, or where that is never short.
-    pub reads: u8,
     needs: [Need; 2 * MAX_OPERANDS],
-    need_count: u8,
 }
 
 /// A register that must be ready before an instruction issues.

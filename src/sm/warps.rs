@@ -9,8 +9,8 @@ use std::ops::{Index, IndexMut};
 use super::ctas::Ctas;
 use super::program::{Decoded, Delays, FROM_MEMORY, MAKERS, Maker, Port, Program};
 use super::scheduler::{Ages, SLOTS};
-use crate::isa::{LaneMask, Run, WarpCursor, WarpStream};
-use crate::parts::Stamp;
+use super::warp_slot::WarpSlot;
+use crate::isa::{WarpCursor, WarpStream};
 use crate::units::{Bits, Cycle};
 
 /// Slots of the wheel that wakes warps. Most latencies are shorter, and a small wheel stays in the processor's caches.
@@ -60,25 +60,6 @@ fn epoch_at(now: Cycle) -> Cycle {
     Cycle(now.0.saturating_sub(BEFORE_EPOCH))
 }
 
-/// A warp slot, and how its warp stands. Two fit into a line of the processor's caches.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(32))]
-pub struct WarpSlot {
-    cursor: WarpCursor,
-    /// Place of the next instruction.
-    pc: u32,
-    /// Instructions from there on that follow each other and that the same lanes execute.
-    left: u32,
-    /// When the warp wakes, if it is in [`Warps::on_arithmetic`].
-    wakes_at: Stamp,
-    /// Memory instructions whose data has not all arrived.
-    pub pending_loads: u16,
-    /// Stores that the L2 has not acknowledged.
-    pub pending_stores: u16,
-    /// How many lanes execute the next instructions.
-    lanes: u8,
-}
-
 /// Every warp slot of an SM. What every cycle looks at comes first and lies together.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -125,16 +106,19 @@ pub struct Warps {
 impl Index<usize> for Warps {
     type Output = WarpSlot;
 
+    /// A warp slot; its number is less than [`SLOTS`], which nothing need check.
     #[inline(always)]
     fn index(&self, warp: usize) -> &WarpSlot {
-        &self.each[warp]
+        debug_assert!(warp < SLOTS, "no such warp slot");
+        &self.each[warp % SLOTS]
     }
 }
 
 impl IndexMut<usize> for Warps {
     #[inline(always)]
     fn index_mut(&mut self, warp: usize) -> &mut WarpSlot {
-        &mut self.each[warp]
+        debug_assert!(warp < SLOTS, "no such warp slot");
+        &mut self.each[warp % SLOTS]
     }
 }
 
@@ -207,33 +191,18 @@ impl Warps {
         self[warp].cursor = WarpCursor::default();
         self.ages.come(warp);
         self.ready_at[warp * self.regs..][..self.regs].fill(Ready::AT_FIRST);
-        if self.take_run(warp, stream) {
+        if let Some(pc) = self[warp].take_run(stream) {
             self.alive |= 1 << warp;
-            let inst = self.fetch(warp, program);
+            let inst = self.fetch(warp, pc, program);
             self.wait_for_operands(warp, inst, &program.delays, now, first);
             self.starting |= self.on_arithmetic & 1 << warp;
         }
     }
 
-    /// Begins with the next run of the warp's instructions; false at the end of its stream.
+    /// Notes what the warp's next instruction, which is at `pc`, needs, and gives it.
     #[inline]
-    fn take_run(&mut self, warp: usize, stream: &WarpStream) -> bool {
-        let slot = &mut self[warp];
-        let Some(Run { pc, len, mask }) = slot.cursor.take_run(stream) else { return false };
-        (slot.pc, slot.left) = (pc, len);
-        // Most often all, or one.
-        slot.lanes = match mask {
-            LaneMask::MAX => LaneMask::BITS as u8,
-            _ if mask.is_power_of_two() => 1,
-            _ => mask.count_ones() as u8,
-        };
-        true
-    }
-
-    /// Notes what the warp's next instruction needs, and gives it.
-    #[inline]
-    fn fetch<'p>(&mut self, warp: usize, program: &'p Program) -> &'p Decoded {
-        let inst = &program.insts[self.pc(warp)];
+    fn fetch<'p>(&mut self, warp: usize, pc: u32, program: &'p Program) -> &'p Decoded {
+        let inst = &program.insts[pc as usize];
         self.wants[inst.port as usize] |= 1 << warp;
         self.wants_reads |= u64::from(inst.reads > 0) << warp;
         inst
@@ -251,10 +220,11 @@ impl Warps {
         self[warp].pc as usize
     }
 
-    /// How many lanes execute the warp's next instruction.
+    /// Place of the warp's next instruction in the program, and how many lanes execute it.
     #[inline]
-    pub fn lanes(&self, warp: usize) -> u64 {
-        self[warp].lanes.into()
+    pub fn next(&self, warp: usize) -> (usize, u64) {
+        let WarpSlot { pc, lanes, .. } = self[warp];
+        (pc as usize, lanes.into())
     }
 
     /// The warp's place in its stream.
@@ -277,15 +247,11 @@ impl Warps {
         self.ready &= others;
         self.wants_reads &= others;
         self.wants[port as usize] &= others;
-        let slot = &mut self[warp];
-        slot.left -= 1;
-        if slot.left > 0 {
-            slot.pc += 1;
-        } else if !self.take_run(warp, ctas.stream(warp)) {
+        let Some(pc) = self[warp].advance(|| ctas.stream(warp)) else {
             self.alive &= others;
             return None;
-        }
-        Some(self.fetch(warp, program))
+        };
+        Some(self.fetch(warp, pc, program))
     }
 
     /// Notes when a register will be ready, made by a pipeline.

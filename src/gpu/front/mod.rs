@@ -1,5 +1,6 @@
 //! The front of the GPU: the nodes and the request network, from the warps to the doors of the L2.
 
+mod awaited;
 mod dispatch;
 mod node;
 mod requests;

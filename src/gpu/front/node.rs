@@ -2,18 +2,15 @@
 
 use std::sync::Arc;
 
+use super::awaited::Awaited;
 use crate::config::Machine;
 use crate::error::Result;
 use crate::gpu::news::{Coming, EVENTS, push_copy};
 use crate::isa::Cta;
 use crate::l1::L1;
 use crate::parts::Request;
-use crate::ring::Ring;
 use crate::sm::{Program, Residency, Sm};
 use crate::units::Cycle;
-
-/// Replies that have come and are still kept, at most: it costs less to drop many at a time.
-const KEPT_REPLIES: usize = 16;
 
 /// How far a node may advance.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +29,6 @@ pub struct Bounds {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Node {
-    /// The cycle of the next reply; never when there is none.
-    next_reply: Cycle,
     /// Cycles before this one are done.
     clock: Cycle,
     /// The SM has a CTA, or stores on their way.
@@ -42,13 +37,12 @@ pub struct Node {
     has_room: bool,
     /// A CTA is promised for `room_since`.
     is_promised: bool,
-    /// Replies on their way here, with the core cycle from which each can be taken; those before this place were.
-    inbox: Vec<Coming>,
-    taken: usize,
+    /// Replies on their way here, with the core cycle from which each can be taken.
+    inbox: Awaited<Coming>,
     /// The first cycle at whose end a CTA can start, if there is room.
     room_since: Cycle,
     /// Requests at the front of the miss queue that leave it for the network, seen when they do, as far as known.
-    leaves: Ring<()>,
+    leaves: Awaited<Cycle>,
     /// The SM was busy in the cycle before this one, and in none from it on; of no meaning while it is busy.
     busy_to: Cycle,
     pub l1: L1,
@@ -61,10 +55,8 @@ impl Node {
         Node {
             sm: Sm::new(machine),
             l1: L1::new(&machine.l1, number as u16),
-            inbox: Vec::with_capacity(EVENTS),
-            taken: 0,
-            next_reply: Cycle::NEVER,
-            leaves: Ring::new(machine.l1.miss_queue.size()),
+            inbox: Awaited::new(EVENTS),
+            leaves: Awaited::new(machine.l1.miss_queue.size()),
             clock: Cycle(0),
             room_since: Cycle(0),
             is_promised: false,
@@ -162,7 +154,7 @@ impl Node {
     /// Whether an access may find no place in the miss queue in cycle `now`, as far as known.
     #[inline]
     fn may_find_no_place(&self, now: Cycle, bounds: &Bounds) -> bool {
-        let is_left = usize::from(self.leaves.next_visible() <= now);
+        let is_left = usize::from(self.leaves.next() <= now);
         self.l1.miss_queue_room() + is_left < self.sm.accesses_per_cycle()
             && now >= bounds.places
             && self.sm.may_access()
@@ -185,7 +177,7 @@ impl Node {
                 self.clock = event;
                 return acts;
             }
-            if self.leaves.next_visible() <= event {
+            if self.leaves.next() <= event {
                 self.free_places(event);
             }
             let goes_on = self.is_busy && !bounds.every_cycle;
@@ -206,11 +198,11 @@ impl Node {
     fn go_on(&mut self, mut now: Cycle, end: Cycle, acts: &mut usize) -> Cycle {
         loop {
             *acts += 1;
-            if self.next_reply <= now {
+            if self.inbox.next() <= now {
                 self.take_reply(now);
             }
             self.sm.tick(now, &mut self.l1);
-            let next = self.next_reply.min(self.sm.next_event()).max(now + 1);
+            let next = self.inbox.next().min(self.sm.next_event()).max(now + 1);
             if next >= end || !self.sm.goes_on(&self.l1) {
                 return now;
             }
@@ -233,17 +225,18 @@ impl Node {
     /// the kernel ends.
     #[inline(always)]
     pub fn next_event(&self) -> Cycle {
-        if self.next_reply == Cycle::NEVER && !self.is_busy {
+        if self.inbox.next() == Cycle::NEVER && !self.is_busy {
             return Cycle::NEVER;
         }
-        let event = self.next_reply.min(self.sm.next_event());
-        if self.sm.waits_for_place() { event.min(self.leaves.next_visible()) } else { event }
+        let event = self.inbox.next().min(self.sm.next_event());
+        if self.sm.waits_for_place() { event.min(self.leaves.next()) } else { event }
     }
 
     /// Frees the places in the miss queue of requests that have left it by `now`.
     fn free_places(&mut self, now: Cycle) {
         let mut left = 0;
-        while self.leaves.pop(now).is_some() {
+        while self.leaves.next() <= now {
+            self.leaves.pass();
             left += 1;
         }
         self.l1.free_places(left);
@@ -265,17 +258,8 @@ impl Node {
     /// Hands the SM the reply that has come.
     #[inline(always)]
     fn take_reply(&mut self, now: Cycle) {
-        self.sm.receive(now, &self.inbox[self.taken].reply, &mut self.l1);
-        self.taken += 1;
-        if self.taken == self.inbox.len() {
-            // It begins with its first place again: in little storage it stays in the processor's caches.
-            self.inbox.clear();
-            self.taken = 0;
-        } else if self.taken == KEPT_REPLIES {
-            self.inbox.drain(..KEPT_REPLIES);
-            self.taken = 0;
-        }
-        self.next_reply = self.inbox.get(self.taken).map_or(Cycle::NEVER, |coming| coming.at);
+        self.sm.receive(now, &self.inbox.first().reply, &mut self.l1);
+        self.inbox.pass();
     }
 
     /// One cycle of an idle SM.
@@ -292,7 +276,7 @@ impl Node {
     fn finish_idling(&mut self, end: Cycle) {
         while !self.is_busy && self.sm.next_event() < end {
             let event = self.sm.next_event();
-            if self.next_reply <= event {
+            if self.inbox.next() <= event {
                 self.take_reply(event);
             }
             self.sm.make_all_due(event);
@@ -330,7 +314,7 @@ impl Node {
         let requests = self.l1.requests();
         for request in requests.iter() {
             if let Some(cycle) = tell(request) {
-                self.leaves.push(cycle, ());
+                self.leaves.push_with(cycle, |leaves| leaves.push(cycle));
             }
         }
         requests.clear();
@@ -339,15 +323,12 @@ impl Node {
     /// Hears of a reply on its way here, after those before it.
     #[inline]
     pub fn expect(&mut self, coming: &Coming) {
-        if self.inbox.is_empty() {
-            self.next_reply = coming.at;
-        }
-        push_copy(coming, &mut self.inbox, |coming| coming);
+        self.inbox.push_with(coming.at, |inbox| push_copy(coming, inbox, |coming| coming));
     }
 
     /// Hears when the next request leaves the miss queue.
     #[inline]
     pub fn note_leave(&mut self, cycle: Cycle) {
-        self.leaves.push(cycle, ());
+        self.leaves.push_with(cycle, |leaves| leaves.push(cycle));
     }
 }

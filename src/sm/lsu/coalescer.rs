@@ -353,6 +353,23 @@ mod tests {
             .collect()
     }
 
+    #[test]
+    fn all_bytes_of_a_range_are_grouped_as_one_by_one() {
+        for (bytes, first) in [1, 2, 4, 8, 16]
+            .iter()
+            .flat_map(|bytes| [0, 31, 32, 33, 64, 96].map(|first| (*bytes, first)))
+        {
+            let addresses = std::array::from_fn(|lane| u64::from(bytes) * (first + lane as u64));
+            for segment_bits in 5..8 {
+                let range = dense(addresses[0], bytes);
+                assert_eq!(
+                    group(&range, bytes, segment_bits),
+                    one_by_one(&addresses, bytes, segment_bits)
+                );
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn rows_of_lanes_and_any_lanes_are_grouped_as_one_by_one(

@@ -1,8 +1,6 @@
 //! The load/store unit: one access a cycle, in order, until the cache refuses one. A unit of two stages is in
 //! `banked.rs`.
 
-use std::hint::select_unpredictable;
-
 use super::coalescer::AccessList;
 use super::returns::Returns;
 use crate::config::machine::{L1Config, LsuConfig, LsuStages, RefusalBlocks};
@@ -276,12 +274,13 @@ impl Lsu {
         if !self.is_in_order {
             return self.next_event(now);
         }
-        // Nobody can tell most of these beforehand: they are looked at together. Without a queue the entry means nothing.
-        let waits = self.refused.is_some() | (self.queued == 0);
+        if self.refused.is_some() || self.queued == 0 {
+            return Cycle::NEVER;
+        }
         let entry = &self.entries[self.order[0]];
         let next = entry.due.max(now + 1);
         let is_load = entry.target == Target::Cache(AccessKind::Load);
-        if !waits & (next == now + 1) & is_load & cache.is_full()
+        if (next == now + 1) & is_load & cache.is_full()
             && let (line, bytes) = entry.accesses.get(entry.served as usize)
             && let Some(refusal) = cache.refusal(line, bytes)
         {
@@ -289,7 +288,7 @@ impl Lsu {
             (self.refused, self.state) = (Some(refusal), stall(refusal));
             return Cycle::NEVER;
         }
-        Cycle(select_unpredictable(waits, u64::MAX, next.0))
+        next
     }
 
     /// True when the access that the last tick ended with, refused, may no longer be.

@@ -1,0 +1,130 @@
+//! Streams come back as they were written.
+
+use super::*;
+
+fn round_trip(mask: LaneMask, addresses: &[u64; WARP]) -> LaneAddresses {
+    let mut stream = WarpStream::default();
+    stream.push_addresses(mask, addresses);
+    let mut cursor = WarpCursor::default();
+    let read = cursor.addresses(&stream);
+    assert_eq!(cursor.word as usize, stream.words.len());
+    read
+}
+
+#[test]
+fn straight_code_is_one_run() {
+    let mut stream = WarpStream::default();
+    for pc in 3..9 {
+        stream.push(pc, !0);
+    }
+    stream.push(3, !0);
+    stream.push(4, 1);
+    assert_eq!(stream.recent().collect::<Vec<_>>(), [(4, 1), (3, 1), (3, 6)]);
+    let mut cursor = WarpCursor::default();
+    let mut seen = Vec::new();
+    while let Some(step) = cursor.peek(&stream) {
+        seen.push(step);
+        cursor.advance(&stream);
+    }
+    let expected: Vec<_> = (3..9).map(|pc| (pc, !0)).chain([(3, !0), (4, 1)]).collect();
+    assert_eq!(seen, expected);
+    assert_eq!(stream.instructions(), 8);
+    let mut cursor = WarpCursor::default();
+    let runs: Vec<_> = std::iter::from_fn(|| cursor.take_run(&stream)).collect();
+    let all = LaneMask::MAX;
+    assert_eq!(
+        runs,
+        [(3, 6, all), (3, 1, all), (4, 1, 1)].map(|(pc, len, mask)| Run { pc, len, mask })
+    );
+}
+
+#[test]
+fn consecutive_addresses_are_affine() {
+    let addresses = std::array::from_fn(|lane| 0x1000 + 4 * lane as u64);
+    let read = round_trip(0xffff_fffe, &addresses);
+    assert_eq!(read.shape, Shape::Affine { base: 0x1000, stride: 4 });
+    assert_eq!(read.of(7), 0x101c);
+}
+
+#[test]
+fn affine_addresses_come_back_whether_or_not_they_fit_into_two_words() {
+    let bases = [0, 4, (1 << 46) - 1, 1 << 46, (1 << 62) - 1];
+    let strides = [0, 4, -4, 0x7fff, -0x8000, 0x8000, -0x8001, i32::MAX, i32::MIN];
+    for (base, stride) in bases.iter().flat_map(|base| strides.map(|stride| (*base, stride))) {
+        for mask in [!0, 1, 0x7fff_ffff] {
+            let mut stream = WarpStream::default();
+            stream.push_affine(mask, base, stride);
+            stream.push_affine(!0, 64, 4);
+            let mut cursor = WarpCursor::default();
+            let shape = Shape::Affine { base, stride };
+            assert_eq!(cursor.addresses(&stream), LaneAddresses { mask, shape });
+            assert_eq!(cursor.addresses(&stream).of(1), 68);
+            let is_short = mask == !0 && base < 1 << 46 && i16::try_from(stride).is_ok();
+            assert_eq!(stream.words.len(), if is_short { 4 } else { 6 });
+        }
+    }
+}
+
+#[test]
+fn scattered_addresses_come_back_lane_by_lane() {
+    for spread in [7u64, 1 << 40] {
+        let addresses = std::array::from_fn(|lane| (lane as u64 * lane as u64) * spread);
+        let mask = 0x8421_8421;
+        let read = round_trip(mask, &addresses);
+        assert_eq!(read.mask, mask);
+        for lane in lanes(mask) {
+            assert_eq!(read.of(lane), addresses[lane]);
+        }
+    }
+}
+
+#[test]
+fn no_lane_and_one_lane_are_affine() {
+    assert_eq!(round_trip(0, &[9; WARP]).mask, 0);
+    assert_eq!(round_trip(1 << 31, &[9; WARP]).of(31), 9);
+}
+
+#[test]
+fn rows_of_lanes_come_back_and_are_short() {
+    for width in [2, 4, 8, 16] {
+        let addresses: [u64; WARP] = std::array::from_fn(|lane| {
+            (1 << 40) + 4 * (lane % width) as u64 - 4096 * (lane / width) as u64
+        });
+        let mut stream = WarpStream::default();
+        stream.push_addresses(!0, &addresses);
+        assert_eq!(stream.words.len(), 6);
+        let mut cursor = WarpCursor::default();
+        let read = cursor.addresses(&stream);
+        assert_eq!((read.all(), cursor.word), (addresses, 6));
+        assert!(matches!(read.shape, Shape::Rows { .. }));
+    }
+    // A row that is out of step, far or near.
+    for offset in [4, 1 << 40] {
+        let mut addresses: [u64; WARP] =
+            std::array::from_fn(|lane| (1 << 41) + 4 * (lane % 8) as u64);
+        addresses[19] += offset;
+        assert_eq!(round_trip(!0, &addresses).shape, Shape::Scattered(addresses));
+    }
+}
+
+#[test]
+fn barriers_lie_between_addresses() {
+    let mut stream = WarpStream::default();
+    let uses = [
+        BarrierUse::ALL,
+        BarrierUse { id: 15, warps: 32, kind: BarrierKind::Arrive },
+        BarrierUse { id: 3, warps: 2, kind: BarrierKind::Pass },
+    ];
+    let mut places = Vec::new();
+    for barrier in uses {
+        stream.push_affine(1, 64, 4);
+        places.push(stream.push_barrier(barrier));
+    }
+    let last = BarrierUse { kind: BarrierKind::Wait, ..uses[2] };
+    stream.set_barrier(places[2], last);
+    let mut cursor = WarpCursor::default();
+    for barrier in [uses[0], uses[1], last] {
+        assert_eq!(cursor.addresses(&stream).of(0), 64);
+        assert_eq!(cursor.barrier(&stream), barrier);
+    }
+}
