@@ -145,14 +145,27 @@ impl Partition {
         select_unpredictable(asks, now + 1, Cycle::NEVER)
     }
 
-    /// Wakes slices that wait for room in a channel's queue, if there is some in L2 cycle `tick`.
+    /// Wakes slices that wait for room in a channel's queue, if there is some in L2 cycle `tick`, whose slices have not been
+    /// looked at.
     #[inline]
     pub(super) fn give_room(&mut self, tick: Cycle) {
         for number in 0..self.channels.len() {
-            if self.channels[number].next_room() <= tick {
-                self.wake_waiting(number, 0, tick);
+            if self.channels[number].next_room() <= tick
+                && let Some(part) = self.take_waiting(number)
+            {
+                let next = &mut self.looks[part].next;
+                *next = tick.min(*next);
             }
         }
+    }
+
+    /// The first of the slices that wait for room in a channel's queue, which waits no longer.
+    #[inline]
+    fn take_waiting(&mut self, number: usize) -> Option<usize> {
+        let waiting = self.wait_for_dram & self.slices_of(number);
+        let part = waiting.trailing_zeros();
+        self.wait_for_dram &= !(waiting & waiting.wrapping_neg());
+        (waiting != 0).then_some(part as usize)
     }
 
     /// The next L2 cycle in which a channel's queue has room for slices that wait for it, as far as that is known.
@@ -176,10 +189,7 @@ impl Partition {
     /// The first of the slices that wait for room in a channel's queue goes on in L2 cycle `tick`: it wakes the next one if
     /// it leaves any. Those before slice `next` have had their turn in that cycle.
     pub(super) fn wake_waiting(&mut self, number: usize, next: usize, tick: Cycle) {
-        let waiting = self.wait_for_dram & self.slices_of(number);
-        if waiting != 0 {
-            let part = waiting.trailing_zeros() as usize;
-            self.wait_for_dram &= !(1 << part);
+        if let Some(part) = self.take_waiting(number) {
             let asks = tick + u64::from(part < next);
             let next = &mut self.looks[part].next;
             *next = asks.min(*next);
