@@ -107,13 +107,15 @@ impl Entry {
     /// Whether the order of the two matters to the data.
     #[inline]
     fn conflicts(&self, other: &Entry) -> bool {
-        (self.write || other.write) && self.address < other.end() && other.address < self.end()
+        self.overlaps(other) && (self.write || other.write)
     }
 
-    /// The byte after its last.
+    /// Whether any byte belongs to both: from the other's first byte to the end of this one there is at least one, and less
+    /// than both have. That is one comparison, with mostly the same outcome; which of two comes first is a toss-up.
     #[inline]
-    fn end(&self) -> u64 {
-        self.address + u64::from(self.bytes)
+    fn overlaps(&self, other: &Entry) -> bool {
+        let to_end = self.address.wrapping_sub(other.address).wrapping_add(self.bytes.into());
+        to_end.wrapping_sub(1) < u64::from(self.bytes) + u64::from(other.bytes) - 1
     }
 }
 
@@ -306,11 +308,10 @@ impl Queue {
     /// Counts the older requests that the youngest of a bank, in `slot`, has to wait for.
     #[inline(never)]
     fn find_blockers(&mut self, slot: Slot) {
-        let &Entry { address, write, .. } = self.entry(slot);
-        let (end, mut blockers) = (self.entry(slot).end(), 0);
+        let (this, mut blockers) = (*self.entry(slot), 0);
         let mut other = self.by_bank.of(slot).older;
         while let Some(older) = self.entries.get_mut(usize::from(other)) {
-            if older.address < end && address < older.end() && (write || older.write) {
+            if this.conflicts(older) {
                 blockers += 1;
                 older.dependents += 1;
             }
