@@ -3,74 +3,13 @@
 use crate::units::Cycle;
 
 use super::bank::MOST_BANKS;
+use super::lists::Lists;
 use super::request::Request;
 
 /// The number of a slot; [`NONE`] for no slot.
 pub type Slot = u16;
 /// No slot.
 pub const NONE: Slot = Slot::MAX;
-
-/// Neighbours in a list ordered by age.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    older: Slot,
-    younger: Slot,
-}
-
-/// Lists ordered by age, of slots of which each is in one of them. Each list is a ring with an end, which is numbered as the slots
-/// are, from their number on: what joins and leaves has neighbours in any case, so that nothing is to be asked.
-#[derive(Clone, Debug)]
-struct Lists {
-    links: Box<[Link]>,
-    slots: usize,
-}
-
-impl Lists {
-    /// So many empty ones of so many slots.
-    fn new(slots: usize, lists: usize) -> Lists {
-        let alone = |slot| Link { older: slot as Slot, younger: slot as Slot };
-        Lists { links: (0..slots + lists).map(alone).collect(), slots }
-    }
-
-    #[inline]
-    fn of(&self, slot: Slot) -> Link {
-        self.links[usize::from(slot)]
-    }
-
-    #[inline]
-    fn of_mut(&mut self, slot: Slot) -> &mut Link {
-        &mut self.links[usize::from(slot)]
-    }
-
-    /// The end of a list: no slot.
-    #[inline]
-    fn end(&self, list: usize) -> Slot {
-        (self.slots + list) as Slot
-    }
-
-    /// The oldest of a list; its end where it is empty.
-    #[inline]
-    fn oldest(&self, list: usize) -> Slot {
-        self.of(self.end(list)).younger
-    }
-
-    /// Makes `slot`, which is in none, the youngest of a list.
-    #[inline]
-    fn append(&mut self, list: usize, slot: Slot) {
-        let end = self.end(list);
-        let youngest = std::mem::replace(&mut self.of_mut(end).older, slot);
-        self.of_mut(youngest).younger = slot;
-        *self.of_mut(slot) = Link { older: youngest, younger: end };
-    }
-
-    /// Takes `slot` out of its list.
-    #[inline]
-    fn unlink(&mut self, slot: Slot) {
-        let Link { older, younger } = self.of(slot);
-        self.of_mut(older).younger = younger;
-        self.of_mut(younger).older = older;
-    }
-}
 
 /// A waiting request, in one line of a cache.
 #[derive(Clone, Copy, Debug)]
@@ -389,6 +328,21 @@ mod tests {
         assert_eq!(queue.entry(apart).blockers, 0);
         queue.remove(write);
         assert_eq!(queue.entry(overlapping).blockers, 0);
+    }
+
+    #[test]
+    fn requests_overlap_that_share_a_byte() {
+        let any = *Queue::new(1).entry(0);
+        let ranges = || (100..108).flat_map(|address| (1..5).map(move |bytes| (address, bytes)));
+        for (address, bytes) in ranges() {
+            for (other_address, other_bytes) in ranges() {
+                let other = Entry { address: other_address, bytes: other_bytes, ..any };
+                let share = (address..address + u64::from(bytes)).any(|byte| {
+                    (other_address..other_address + u64::from(other_bytes)).contains(&byte)
+                });
+                assert_eq!(Entry { address, bytes, ..any }.overlaps(&other), share);
+            }
+        }
     }
 
     #[test]
