@@ -79,7 +79,7 @@ impl<T: Copy + Default> Ring<T> {
 
     /// Appends `item` and gives it where it lies. The caller holds a credit for the room, so a full queue is a broken
     /// invariant.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, visible: Cycle, item: T) -> &mut T {
         if self.len == self.room {
             self.grow();

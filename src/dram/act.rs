@@ -114,10 +114,9 @@ impl Controller {
     #[inline(always)]
     fn send_column(&mut self, slot: Slot, now: Cycle, owner: &mut impl Listener) {
         let entry = self.queue.entry_mut(slot);
-        if entry.first_command == Cycle::NEVER {
-            entry.first_command = now;
-            self.stats.row_hits += 1;
-        }
+        // Of two bursts one is the first: which of them this is cannot be foretold.
+        self.stats.row_hits += u64::from(entry.first_command == Cycle::NEVER);
+        entry.first_command = entry.first_command.min(now);
         entry.bursts -= 1;
         let Entry { row, tag, bursts, write, bank, .. } = *entry;
         let (bank, direction) = (usize::from(bank), usize::from(write));

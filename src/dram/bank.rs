@@ -235,16 +235,16 @@ impl Banks {
         later(later(of_group, self.bank(bank).column), from)
     }
 
-    /// The first clock from `from` on in which `bank` may be opened, as far as it knows.
+    /// The first clock in which `bank` may be opened, if it is closed, or be closed, where any bank may be opened and closed from
+    /// these clocks on. Which of the two it is cannot be foretold.
     #[inline]
-    pub fn activate_from(&self, from: Cycle, bank: usize) -> Cycle {
-        later(self.bank(bank).activate, from)
-    }
-
-    /// The first clock from `from` on in which `bank` may be closed.
-    #[inline]
-    pub fn precharge_from(&self, from: Cycle, bank: usize) -> Cycle {
-        later(self.bank(bank).precharge, from)
+    pub fn row_command_from(&self, [opens, closes]: [Cycle; 2], bank: usize) -> Cycle {
+        let &Bank { row, precharge, activate, .. } = self.bank(bank);
+        let is_closed = row == CLOSED;
+        later(
+            select_unpredictable(is_closed, activate, precharge),
+            select_unpredictable(is_closed, opens, closes),
+        )
     }
 
     #[inline]

@@ -17,7 +17,7 @@
 //! - Skipping is exact: clocks before [`Controller::next_event`] may be ticked or skipped, and all
 //!   counters and completions are the same.
 //!
-//! The files in reading order: `request`, `mapping`, `timing`, `bank`, `queue`, `drain`,
+//! The files in reading order: `request`, `mapping`, `timing`, `bank`, `lists`, `queue`, `drain`,
 //! `candidate`, `scheduler`, `settle`, `refresh`, `controller`, `act`, `alone`.
 
 mod act;
@@ -26,6 +26,7 @@ pub mod bank;
 mod candidate;
 mod controller;
 mod drain;
+mod lists;
 mod mapping;
 mod queue;
 pub mod refresh;

@@ -3,74 +3,13 @@
 use crate::units::Cycle;
 
 use super::bank::MOST_BANKS;
+use super::lists::Lists;
 use super::request::Request;
 
 /// The number of a slot; [`NONE`] for no slot.
 pub type Slot = u16;
 /// No slot.
 pub const NONE: Slot = Slot::MAX;
-
-/// Neighbours in a list ordered by age.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    older: Slot,
-    younger: Slot,
-}
-
-/// Lists ordered by age, of slots of which each is in one of them. Each list is a ring with an end, which is numbered as the slots
-/// are, from their number on: what joins and leaves has neighbours in any case, so that nothing is to be asked.
-#[derive(Clone, Debug)]
-struct Lists {
-    links: Box<[Link]>,
-    slots: usize,
-}
-
-impl Lists {
-    /// So many empty ones of so many slots.
-    fn new(slots: usize, lists: usize) -> Lists {
-        let alone = |slot| Link { older: slot as Slot, younger: slot as Slot };
-        Lists { links: (0..slots + lists).map(alone).collect(), slots }
-    }
-
-    #[inline]
-    fn of(&self, slot: Slot) -> Link {
-        self.links[usize::from(slot)]
-    }
-
-    #[inline]
-    fn of_mut(&mut self, slot: Slot) -> &mut Link {
-        &mut self.links[usize::from(slot)]
-    }
-
-    /// The end of a list: no slot.
-    #[inline]
-    fn end(&self, list: usize) -> Slot {
-        (self.slots + list) as Slot
-    }
-
-    /// The oldest of a list; its end where it is empty.
-    #[inline]
-    fn oldest(&self, list: usize) -> Slot {
-        self.of(self.end(list)).younger
-    }
-
-    /// Makes `slot`, which is in none, the youngest of a list.
-    #[inline]
-    fn append(&mut self, list: usize, slot: Slot) {
-        let end = self.end(list);
-        let youngest = std::mem::replace(&mut self.of_mut(end).older, slot);
-        self.of_mut(youngest).younger = slot;
-        *self.of_mut(slot) = Link { older: youngest, younger: end };
-    }
-
-    /// Takes `slot` out of its list.
-    #[inline]
-    fn unlink(&mut self, slot: Slot) {
-        let Link { older, younger } = self.of(slot);
-        self.of_mut(older).younger = younger;
-        self.of_mut(younger).older = older;
-    }
-}
 
 /// A waiting request, in one line of a cache.
 #[derive(Clone, Copy, Debug)]
@@ -107,13 +46,15 @@ impl Entry {
     /// Whether the order of the two matters to the data.
     #[inline]
     fn conflicts(&self, other: &Entry) -> bool {
-        (self.write || other.write) && self.address < other.end() && other.address < self.end()
+        self.overlaps(other) && (self.write || other.write)
     }
 
-    /// The byte after its last.
+    /// Whether any byte belongs to both: from the other's first byte to the end of this one there is at least one, and less
+    /// than both have. That is one comparison, with mostly the same outcome; which of two comes first is a toss-up.
     #[inline]
-    fn end(&self) -> u64 {
-        self.address + u64::from(self.bytes)
+    fn overlaps(&self, other: &Entry) -> bool {
+        let to_end = self.address.wrapping_sub(other.address).wrapping_add(self.bytes.into());
+        to_end.wrapping_sub(1) < u64::from(self.bytes) + u64::from(other.bytes) - 1
     }
 }
 
@@ -306,11 +247,10 @@ impl Queue {
     /// Counts the older requests that the youngest of a bank, in `slot`, has to wait for.
     #[inline(never)]
     fn find_blockers(&mut self, slot: Slot) {
-        let &Entry { address, write, .. } = self.entry(slot);
-        let (end, mut blockers) = (self.entry(slot).end(), 0);
+        let (this, mut blockers) = (*self.entry(slot), 0);
         let mut other = self.by_bank.of(slot).older;
         while let Some(older) = self.entries.get_mut(usize::from(other)) {
-            if older.address < end && address < older.end() && (write || older.write) {
+            if this.conflicts(older) {
                 blockers += 1;
                 older.dependents += 1;
             }
@@ -388,6 +328,21 @@ mod tests {
         assert_eq!(queue.entry(apart).blockers, 0);
         queue.remove(write);
         assert_eq!(queue.entry(overlapping).blockers, 0);
+    }
+
+    #[test]
+    fn requests_overlap_that_share_a_byte() {
+        let any = *Queue::new(1).entry(0);
+        let ranges = || (100..108).flat_map(|address| (1..5).map(move |bytes| (address, bytes)));
+        for (address, bytes) in ranges() {
+            for (other_address, other_bytes) in ranges() {
+                let other = Entry { address: other_address, bytes: other_bytes, ..any };
+                let share = (address..address + u64::from(bytes)).any(|byte| {
+                    (other_address..other_address + u64::from(other_bytes)).contains(&byte)
+                });
+                assert_eq!(Entry { address, bytes, ..any }.overlaps(&other), share);
+            }
+        }
     }
 
     #[test]

@@ -142,14 +142,11 @@ impl Scheduler {
     /// The first of the banks that wait to open or close a row for a request, not before clock `from`.
     #[inline]
     pub(super) fn first_row(&self, from: Cycle, banks: &Banks) -> First {
+        let [opens, closes] = [Command::Activate, Command::Precharge];
+        let from = [banks.channel_ready(opens).max(from), from];
         let mut first = First::NONE;
-        let opens = banks.channel_ready(Command::Activate).max(from);
-        for bank in Bits(self.waiting[Command::Activate as usize]) {
-            let ready = banks.activate_from(opens, bank);
-            first = first.or(First { ready, candidate: self.of(bank).oldest });
-        }
-        for bank in Bits(self.waiting[Command::Precharge as usize]) {
-            let ready = banks.precharge_from(from, bank);
+        for bank in Bits(self.waiting[opens as usize] | self.waiting[closes as usize]) {
+            let ready = banks.row_command_from(from, bank);
             first = first.or(First { ready, candidate: self.of(bank).oldest });
         }
         first
