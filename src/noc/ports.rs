@@ -1,7 +1,12 @@
 //! Sets of ports.
 
+use std::hint::select_unpredictable;
+
 /// Bits of a word.
 const WORD: usize = u64::BITS as usize;
+/// Ports of which more can be said at once, and how often a word has so many.
+pub(super) const SIXTEEN: usize = 16;
+pub(super) const SIXTEENS: usize = WORD / SIXTEEN;
 /// Words of the largest set.
 pub const MOST_WORDS: usize = 4;
 
@@ -13,6 +18,7 @@ pub struct Ports<const WORDS: usize = MOST_WORDS>([u64; WORDS]);
 
 impl<const WORDS: usize> Default for Ports<WORDS> {
     /// Empty.
+    #[inline]
     fn default() -> Self {
         Ports([0; WORDS])
     }
@@ -40,7 +46,21 @@ impl<const WORDS: usize> Ports<WORDS> {
     #[inline]
     pub fn set(&mut self, port: usize, member: bool) {
         let (word, bit) = Self::place(port);
-        if member { self.0[word] |= bit } else { self.0[word] &= !bit }
+        self.0[word] = select_unpredictable(member, self.0[word] | bit, self.0[word] & !bit);
+    }
+
+    /// Adds members among sixteen ports of a word, a bit each.
+    #[inline]
+    pub(super) fn add_sixteen(&mut self, (word, sixteen): (usize, usize), members: u16) {
+        self.0[word] |= u64::from(members) << (sixteen * SIXTEEN);
+    }
+
+    /// True when `port` is the only member, if it is one.
+    #[inline]
+    pub fn only_has(&self, port: usize) -> bool {
+        let mut rest = *self;
+        rest.set(port, false);
+        rest.is_empty()
     }
 
     /// True when it has no member.
