@@ -154,7 +154,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             self.places.list[last as usize].next = number;
             return;
         }
-        *line = Line { since: at, first: number, last: number };
+        *line = Line { first: number, last: number };
         output.wanted_by.set(input, true);
         let mut due = output.free_from.max(at);
         if !shares {
@@ -220,9 +220,8 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         }
         for output in outputs {
             for input in output.wanted_by.iter() {
-                let Line { since, first, .. } = output.lines[input];
-                let shares = places.list[first as usize].shares;
-                output.entered.set(input, times.near(since), shares);
+                let Place { at, shares, .. } = places.list[output.lines[input].first as usize];
+                output.entered.set(input, times.near(at), shares);
             }
         }
     }
@@ -281,7 +280,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         self.held -= 1;
         self.stats.packets += 1;
         self.stats.flits += flits;
-        self.stats.contention += now - line.since;
+        self.stats.contention += now - place.at;
         let arrives = (now + flits + self.latency).later(output.last_arrival);
         output.last_arrival = arrives;
         let is_first = !self.landing.contains(port);
@@ -297,10 +296,12 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         // The next one of the line; this one again, which never enters, where there is none.
         let is_last = number == line.last;
         let next = select_unpredictable(is_last, number, next);
-        let Place { at, shares, .. } = places.list[next as usize];
-        let since = at.later(now + 1);
-        output.lines[chosen] = Line { since, first: next, last: line.last };
-        output.wanted_by.set(chosen, !is_last);
+        let Place { at: since, shares, .. } = &mut places.list[next as usize];
+        let shares = *shares;
+        *since = since.later(now + 1);
+        let since = *since;
+        output.lines[chosen].first = next;
+        output.wanted_by.remove(chosen, is_last);
         output.entered.set(chosen, select_unpredictable(is_last, FAR, times.near(since)), shares);
         let next_from = if shares { since } else { since.later(input.free_at) };
         let next_from = select_unpredictable(is_last, later, next_from.sooner(later));

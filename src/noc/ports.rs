@@ -1,7 +1,5 @@
 //! Sets of ports.
 
-use std::hint::select_unpredictable;
-
 /// Bits of a word.
 const WORD: usize = u64::BITS as usize;
 /// Ports of which more can be said at once, and how often a word has so many.
@@ -46,7 +44,14 @@ impl<const WORDS: usize> Ports<WORDS> {
     #[inline]
     pub fn set(&mut self, port: usize, member: bool) {
         let (word, bit) = Self::place(port);
-        self.0[word] = select_unpredictable(member, self.0[word] | bit, self.0[word] & !bit);
+        if member { self.0[word] |= bit } else { self.0[word] &= !bit }
+    }
+
+    /// Takes `port` out, if `is_gone`.
+    #[inline]
+    pub fn remove(&mut self, port: usize, is_gone: bool) {
+        let (word, _) = Self::place(port);
+        self.0[word] &= !(u64::from(is_gone) << (port % WORD));
     }
 
     /// Adds members among sixteen ports of a word, a bit each.
