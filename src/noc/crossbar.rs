@@ -15,7 +15,7 @@
 use std::hint::select_unpredictable;
 
 use super::calendar::Calendar;
-use super::input::{Input, Line, Place, Places, Size};
+use super::input::{Input, Line, Places, Size};
 use super::output::{Groups, Output};
 use super::packet::{Entering, Landing, Packet, Sent};
 use super::ports::{MOST_WORDS, Ports};
@@ -157,10 +157,12 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         *line = Line { first: number, last: number };
         output.wanted_by.set(input, true);
         let mut due = output.free_from.max(at);
-        if !shares {
+        if shares {
+            output.shared_by.set(input, true);
+        } else {
             due = due.max(*free_at);
         }
-        output.entered.set(input, self.times.near(at), shares);
+        output.entered.set(input, self.times.near(at));
         if due < output.due {
             output.due = due;
             self.dues.note(due, port);
@@ -216,12 +218,12 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         let Crossbar { inputs, outputs, places, times, .. } = self;
         times.begin_epoch(now);
         for (number, input) in inputs.iter().enumerate() {
-            times.set_free(number, input.free_at);
+            times.set_free(number, times.near(input.free_at));
         }
         for output in outputs {
             for input in output.wanted_by.iter() {
-                let Place { at, shares, .. } = places.list[output.lines[input].first as usize];
-                output.entered.set(input, times.near(at), shares);
+                let at = places.list[output.lines[input].first as usize].at;
+                output.entered.set(input, times.near(at));
             }
         }
     }
@@ -252,7 +254,10 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
                 return;
             }
         }
-        let (able, later) = times.who_can_send(now, &output.entered);
+        let (mut able, mut later) = times.who_can_send(now, &output.entered);
+        if !output.shared_by.is_empty() {
+            (able, later) = output.who_can_share(now, (able, later), &places.list);
+        }
         // The next one in turn.
         let Some(chosen) = able.round(output.turn).next() else {
             // All who want it are sending, or still to come.
@@ -268,10 +273,12 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         let next = std::mem::replace(&mut place.next, std::mem::replace(&mut places.free, number));
         input.room += 1;
         let mut flits = size.output;
-        if !place.shares {
+        if place.shares {
+            output.shared_by.set(chosen, false);
+        } else {
             flits = flits.max(size.input);
             input.free_at = now + u64::from(size.input);
-            times.set_free(chosen, input.free_at);
+            times.set_free(chosen, times.near_later(input.free_at));
             if let Some(groups) = &mut self.groups {
                 groups.take(now, port, size.input);
             }
@@ -281,7 +288,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         self.stats.packets += 1;
         self.stats.flits += flits;
         self.stats.contention += now - place.at;
-        let arrives = (now + flits + self.latency).later(output.last_arrival);
+        let arrives = (now + flits + self.latency).max(output.last_arrival);
         output.last_arrival = arrives;
         let is_first = !self.landing.contains(port);
         let packet = &place.packet;
@@ -296,15 +303,16 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         // The next one of the line; this one again, which never enters, where there is none.
         let is_last = number == line.last;
         let next = select_unpredictable(is_last, number, next);
-        let Place { at: since, shares, .. } = &mut places.list[next as usize];
-        let shares = *shares;
-        *since = since.later(now + 1);
-        let since = *since;
+        let place = &mut places.list[next as usize];
+        let (since, shares) = (place.at.later(now + 1), place.shares);
+        place.at = since;
         output.lines[chosen].first = next;
         output.wanted_by.remove(chosen, is_last);
-        output.entered.set(chosen, select_unpredictable(is_last, FAR, times.near(since)), shares);
-        let next_from = if shares { since } else { since.later(input.free_at) };
-        let next_from = select_unpredictable(is_last, later, next_from.sooner(later));
+        let entered = select_unpredictable(is_last, FAR, times.near_later(since));
+        output.entered.set(chosen, entered);
+        if shares {
+            output.shared_by.set(chosen, !is_last);
+        }
         let ready_from = now + u64::from(size.output);
         output.free_from = ready_from;
         if !self.is_never_full || self.landing.contains(port) {
@@ -314,6 +322,8 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         output.due = Cycle::NEVER;
         if !output.wanted_by.is_empty() && output.free_from != Cycle::NEVER {
             // It is not looked at before another input can send: one to which a packet comes anew says so.
+            let next_from = if shares { since } else { since.later(input.free_at) };
+            let next_from = select_unpredictable(is_last, later, next_from.sooner(later));
             let next_from = select_unpredictable(able.only_has(chosen), next_from, now);
             output.due = output.free_from.later(next_from);
             dues.note_later(output.due, port);

@@ -1,6 +1,6 @@
 //! An output of a crossbar, and the port that several may share.
 
-use super::input::Line;
+use super::input::{Line, Place};
 use super::ports::Ports;
 use super::times::Entered;
 use crate::ring::Ring;
@@ -8,12 +8,12 @@ use crate::units::Cycle;
 
 /// What one output knows. What is needed most comes first, in two lines of the processor's caches where the inputs are few.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Output<L, const WORDS: usize> {
-    /// When the oldest packet for this output has entered each input.
-    pub entered: Entered<WORDS>,
     /// Inputs that hold a packet for this output, or will.
     pub wanted_by: Ports<WORDS>,
+    /// Of these, inputs whose oldest such packet leaves together with another one.
+    pub shared_by: Ports<WORDS>,
     /// The input to ask first.
     pub turn: usize,
     /// It can take a packet then; never, when nobody wants it or packets that wait have all places.
@@ -24,6 +24,8 @@ pub(super) struct Output<L, const WORDS: usize> {
     pub last_arrival: Cycle,
     /// By input: the packets for this output.
     pub lines: Box<[Line]>,
+    /// When the oldest packet for this output has entered each input.
+    pub entered: Entered<WORDS>,
     /// It takes no other packet before, whether or not there is a place.
     pub ready_from: Cycle,
     /// Those that wait until they are taken.
@@ -41,6 +43,7 @@ impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
             lines: vec![Line::default(); inputs].into(),
             entered: Entered::default(),
             wanted_by: Ports::default(),
+            shared_by: Ports::default(),
             turn: 0,
             due: Cycle::NEVER,
             free_from: Cycle(0),
@@ -50,6 +53,22 @@ impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
             freed: vec![Cycle(0); places].into(),
             next_freed: 0,
         }
+    }
+
+    /// Who can send at `now`, and from when on one of the others can, where some need not wait for their input.
+    #[inline(never)]
+    pub fn who_can_share<P>(
+        &self,
+        now: Cycle,
+        (mut able, mut later): (Ports<WORDS>, Cycle),
+        places: &[Place<P>],
+    ) -> (Ports<WORDS>, Cycle) {
+        for input in self.shared_by.iter() {
+            let from = places[self.lines[input].first as usize].at;
+            able.add(input, from <= now);
+            later = if from > now { later.min(from) } else { later };
+        }
+        (able, later)
     }
 
     /// When a place is free for another packet; never, as long as packets that wait have all of them.

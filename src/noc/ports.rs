@@ -47,6 +47,13 @@ impl<const WORDS: usize> Ports<WORDS> {
         if member { self.0[word] |= bit } else { self.0[word] &= !bit }
     }
 
+    /// Makes `port` a member, if `is_member`.
+    #[inline]
+    pub fn add(&mut self, port: usize, is_member: bool) {
+        let (word, _) = Self::place(port);
+        self.0[word] |= u64::from(is_member) << (port % WORD);
+    }
+
     /// Takes `port` out, if `is_gone`.
     #[inline]
     pub fn remove(&mut self, port: usize, is_gone: bool) {

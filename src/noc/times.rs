@@ -18,35 +18,23 @@ const EPOCH: u64 = 1 << 14;
 /// Of sixteen inputs.
 type Row = [Near; SIXTEEN];
 
-/// When the oldest packet of each of sixteen inputs for one output has entered, by what it needs: a line of the processor's caches.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Sixteen {
-    /// A packet that takes the time of its input.
-    alone: Row,
-    /// One that leaves together with another one, and needs nothing else.
-    together: Row,
-}
-
 /// When the oldest packet of each input for one output has entered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entered<const WORDS: usize>([[Sixteen; SIXTEENS]; WORDS]);
+pub(super) struct Entered<const WORDS: usize>([[Row; SIXTEENS]; WORDS]);
 
 impl<const WORDS: usize> Default for Entered<WORDS> {
     /// There is none.
     fn default() -> Self {
-        let none = Sixteen { alone: [FAR; SIXTEEN], together: [FAR; SIXTEEN] };
-        Entered([[none; SIXTEENS]; WORDS])
+        Entered([[[FAR; SIXTEEN]; SIXTEENS]; WORDS])
     }
 }
 
 impl<const WORDS: usize> Entered<WORDS> {
-    /// When the oldest packet of an input has entered, or will; `FAR` when there is none. It may share the time of its input.
+    /// When the oldest packet of an input has entered, or will; `FAR` when there is none.
     #[inline(always)]
-    pub fn set(&mut self, input: usize, at: Near, shares: bool) {
+    pub fn set(&mut self, input: usize, at: Near) {
         let (word, sixteen, lane) = place::<WORDS>(input);
-        let Sixteen { alone, together } = &mut self.0[word][sixteen];
-        (alone[lane], together[lane]) = if shares { (FAR, at) } else { (at, FAR) };
+        self.0[word][sixteen][lane] = at;
     }
 }
 
@@ -97,14 +85,21 @@ impl<const WORDS: usize> Times<WORDS> {
         self.epoch = now;
     }
 
-    /// An input can send again from this cycle on.
+    /// A time behind the beginning of the epoch, as near as can be said.
     #[inline(always)]
-    pub fn set_free(&mut self, input: usize, at: Cycle) {
-        let (word, sixteen, lane) = place::<WORDS>(input);
-        self.free[word][sixteen][lane] = self.near(at);
+    pub fn near_later(&self, at: Cycle) -> Near {
+        (at - self.epoch).min(FAR as u64) as Near
     }
 
-    /// The inputs that can send a packet to an output at `now`, and a cycle behind that before which none of the others can.
+    /// An input can send again from this cycle on, as near as can be said.
+    #[inline(always)]
+    pub fn set_free(&mut self, input: usize, at: Near) {
+        let (word, sixteen, lane) = place::<WORDS>(input);
+        self.free[word][sixteen][lane] = at;
+    }
+
+    /// The inputs that can send a packet of their own to an output at `now`, and a cycle behind that before which none of the others
+    /// can.
     #[inline(always)]
     pub fn who_can_send(&self, now: Cycle, entered: &Entered<WORDS>) -> (Ports<WORDS>, Cycle) {
         let near = (now.0 - self.epoch.0) as Near;
@@ -139,13 +134,12 @@ impl<const WORDS: usize> Times<WORDS> {
         (word, sixteen): (usize, usize),
         entered: &Entered<WORDS>,
     ) -> (u16, u16) {
-        let Sixteen { alone, together } = &entered.0[word][sixteen];
-        let free = &self.free[word][sixteen];
+        let (entered, free) = (&entered.0[word][sixteen], &self.free[word][sixteen]);
         // Seen from the next cycle, and with the other sign: what is later comes before what is not.
         let next = (now + 1).wrapping_add(Near::MIN);
         let (mut not_able, mut later) = (0, Near::MAX);
         for input in 0..SIXTEEN {
-            let from = alone[input].max(free[input]).min(together[input]).wrapping_sub(next);
+            let from = entered[input].max(free[input]).wrapping_sub(next);
             not_able |= (from >> (Near::BITS - 1)) & self.bits[input];
             later = later.min(from);
         }
@@ -163,24 +157,24 @@ mod tests {
     proptest! {
         #[test]
         fn all_inputs_at_once_are_what_each_of_them_is(
-            inputs in prop::collection::vec((0u64..60_000, 0u64..60_000, 0usize..3), 1..=200),
+            inputs in prop::collection::vec((0u64..60_000, 0u64..60_000, any::<bool>()), 1..=200),
             epoch in 0u64..20_000,
             passed in 0..EPOCH,
         ) {
             let mut times = Times::<MOST_WORDS>::new(inputs.len());
             let mut entered = Entered::default();
             times.begin_epoch(Cycle(epoch));
-            for (input, &(at, free_at, kind)) in inputs.iter().enumerate() {
-                times.set_free(input, Cycle(free_at));
-                if kind > 0 {
-                    entered.set(input, times.near(Cycle(at)), kind > 1);
+            for (input, &(at, free_at, is_there)) in inputs.iter().enumerate() {
+                times.set_free(input, times.near(Cycle(free_at)));
+                if is_there {
+                    entered.set(input, times.near(Cycle(at)));
                 }
             }
             let now = Cycle(epoch + passed);
             let (able, later) = times.who_can_send(now, &entered);
             let mut next = Cycle::NEVER;
-            for (input, &(at, free_at, kind)) in inputs.iter().enumerate() {
-                let from = [Cycle::NEVER, Cycle(at.max(free_at)), Cycle(at)][kind];
+            for (input, &(at, free_at, is_there)) in inputs.iter().enumerate() {
+                let from = if is_there { Cycle(at.max(free_at)) } else { Cycle::NEVER };
                 prop_assert_eq!(able.contains(input), from <= now);
                 if from > now {
                     next = next.min(from);
