@@ -10,7 +10,8 @@
 //! of places there: the oldest one leaves next.
 //!
 //! Nobody looks at a packet that enters its input: when it does is known as soon as it has room there. It has it from then on, and
-//! stands in its line with that cycle, before which it does not leave.
+//! stands in its line with that cycle, before which it does not leave. An output asks all inputs at once who of them can send, as
+//! `times` says.
 
 use std::hint::select_unpredictable;
 
