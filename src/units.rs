@@ -13,6 +13,20 @@ impl Cycle {
     /// A point in time that is never reached.
     pub const NEVER: Cycle = Cycle(u64::MAX);
 
+    /// The later of two that are reached, where nobody can foretell which that is: the processor computes it, and does not guess.
+    #[inline]
+    pub fn later(self, other: Cycle) -> Cycle {
+        let ahead = self.0.wrapping_sub(other.0) as i64;
+        Cycle(self.0.wrapping_sub(ahead.min(0) as u64))
+    }
+
+    /// The sooner of two that are reached, likewise.
+    #[inline]
+    pub fn sooner(self, other: Cycle) -> Cycle {
+        let behind = other.0.wrapping_sub(self.0) as i64;
+        Cycle(self.0.wrapping_add(behind.min(0) as u64))
+    }
+
     /// Cycles from `earlier` to `self`; zero when `earlier` lies later.
     #[inline]
     pub fn since(self, earlier: Cycle) -> u64 {

@@ -10,7 +10,10 @@
 //! of places there: the oldest one leaves next.
 //!
 //! Nobody looks at a packet that enters its input: when it does is known as soon as it has room there. It has it from then on, and
-//! stands in its line with that cycle, before which it does not leave.
+//! stands in its line with that cycle, before which it does not leave. An output asks all inputs at once who of them can send, as
+//! `times` says.
+
+use std::hint::select_unpredictable;
 
 use super::calendar::Calendar;
 use super::input::{Input, Line, Places, Size};
@@ -18,8 +21,8 @@ use super::output::{Groups, Output};
 use super::packet::{Entering, Landing, Packet, Sent};
 use super::ports::{MOST_WORDS, Ports};
 use super::stats::NocStats;
+use super::times::{FAR, Times};
 use crate::config::machine::{GpcPort, NocConfig};
-use crate::stats::Stats;
 use crate::units::{Cycle, Divisor};
 
 /// Bytes of data that a packet carries, at most: a line.
@@ -35,6 +38,8 @@ pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
     latency: u64,
     pub(super) inputs: Box<[Input]>,
     outputs: Box<[Output<P::Landed, WORDS>]>,
+    /// When inputs can send.
+    times: Times<WORDS>,
     /// Of the packets at inputs and before them.
     pub(super) places: Places<P>,
     output_count: Divisor,
@@ -47,6 +52,8 @@ pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
     is_never_full: bool,
     /// Packets at inputs and before them.
     pub(super) held: u64,
+    /// Of packets that have left their inputs.
+    stats: NocStats,
 }
 
 impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
@@ -86,6 +93,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             latency,
             inputs: vec![Input::new(room); inputs].into(),
             outputs: vec![output; outputs].into(),
+            times: Times::new(inputs),
             places: Places::new(inputs * room),
             output_count: Divisor::new(outputs as u64),
             dues: Calendar::default(),
@@ -93,14 +101,13 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             groups: None,
             is_never_full: false,
             held: 0,
+            stats: NocStats::default(),
         }
     }
 
     /// Counters since construction; contention of packets that have left their input.
     pub fn stats(&self) -> NocStats {
-        let mut stats = NocStats::default();
-        self.outputs.iter().for_each(|output| stats.merge(&output.stats));
-        stats
+        self.stats.clone()
     }
 
     /// True when `input` takes another packet.
@@ -148,7 +155,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             self.places.list[last as usize].next = number;
             return;
         }
-        *line = Line { since: at, first: number, last: number };
+        *line = Line { first: number, last: number };
         output.wanted_by.set(input, true);
         let mut due = output.free_from.max(at);
         if shares {
@@ -156,6 +163,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         } else {
             due = due.max(*free_at);
         }
+        output.entered.set(input, self.times.near(at));
         if due < output.due {
             output.due = due;
             self.dues.note(due, port);
@@ -194,10 +202,30 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         if self.dues.next() > now {
             return;
         }
+        if self.times.begins_epoch(now) {
+            self.begin_epoch(now);
+        }
         // The first choice rotates, so that no output is always matched last.
         let turn = self.output_count.divide(now.0).1 as usize;
         for output in self.dues.take(now).round(turn) {
             self.serve(now, output, enters, sent);
+        }
+    }
+
+    /// Tells all times again.
+    #[cold]
+    #[inline(never)]
+    fn begin_epoch(&mut self, now: Cycle) {
+        let Crossbar { inputs, outputs, places, times, .. } = self;
+        times.begin_epoch(now);
+        for (number, input) in inputs.iter().enumerate() {
+            times.set_free(number, times.near(input.free_at));
+        }
+        for output in outputs {
+            for input in output.wanted_by.iter() {
+                let at = places.list[output.lines[input].first as usize].at;
+                output.entered.set(input, times.near(at));
+            }
         }
     }
 
@@ -210,7 +238,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         enters: &mut impl FnMut(Entering<'_, P>) -> Cycle,
         sent: &mut impl FnMut(Sent<'_, P>) -> Landing,
     ) {
-        let Crossbar { inputs, outputs, dues, places, .. } = self;
+        let Crossbar { inputs, outputs, dues, places, times, .. } = self;
         let output = &mut outputs[port];
         if output.due > now {
             if output.due != Cycle::NEVER {
@@ -227,26 +255,15 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
                 return;
             }
         }
-        // The next input in turn that is free, and whose packet has entered.
-        let (mut chosen, mut first_free) = (None, Cycle::NEVER);
-        let lines = &output.lines[..];
-        for input in output.wanted_by.round(output.turn) {
-            let since = lines[input].since;
-            if since > now {
-                first_free = first_free.min(since);
-                continue;
-            }
-            let free_at = inputs[input].free_at;
-            if free_at <= now || output.shared_by.contains(input) {
-                chosen = Some(input);
-                break;
-            }
-            first_free = first_free.min(free_at);
+        let (mut able, mut later) = times.who_can_send(now, &output.entered);
+        if !output.shared_by.is_empty() {
+            (able, later) = output.who_can_share(now, (able, later), &places.list);
         }
-        let Some(chosen) = chosen else {
+        // The next one in turn.
+        let Some(chosen) = able.round(output.turn).next() else {
             // All who want it are sending, or still to come.
-            output.due = first_free;
-            dues.note_later(first_free, port);
+            output.due = later;
+            dues.note_later(later, port);
             return;
         };
         output.turn = chosen + 1;
@@ -262,18 +279,19 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         } else {
             flits = flits.max(size.input);
             input.free_at = now + u64::from(size.input);
+            times.set_free(chosen, times.near_later(input.free_at));
             if let Some(groups) = &mut self.groups {
                 groups.take(now, port, size.input);
             }
         }
         let flits = u64::from(flits);
         self.held -= 1;
-        output.stats.packets += 1;
-        output.stats.flits += flits;
-        output.stats.contention += now - line.since;
+        self.stats.packets += 1;
+        self.stats.flits += flits;
+        self.stats.contention += now - place.at;
         let arrives = (now + flits + self.latency).max(output.last_arrival);
         output.last_arrival = arrives;
-        let is_first = output.pipe.is_empty();
+        let is_first = !self.landing.contains(port);
         let packet = &place.packet;
         match sent(Sent { input: chosen, output: port, arrives, is_first, packet }) {
             Landing::Taken => debug_assert!(self.is_never_full),
@@ -283,26 +301,32 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
                 output.pipe.push(arrives, packet.landed());
             }
         }
-        if number == line.last {
-            output.wanted_by.set(chosen, false);
-        } else {
-            let next_place = &places.list[next as usize];
-            let since = next_place.at.max(now + 1);
-            output.lines[chosen] = Line { since, first: next, last: line.last };
-            if next_place.shares {
-                output.shared_by.set(chosen, true);
-            }
+        // The next one of the line; this one again, which never enters, where there is none.
+        let is_last = number == line.last;
+        let next = select_unpredictable(is_last, number, next);
+        let place = &mut places.list[next as usize];
+        let (since, shares) = (place.at.later(now + 1), place.shares);
+        place.at = since;
+        output.lines[chosen].first = next;
+        output.wanted_by.remove(chosen, is_last);
+        let entered = select_unpredictable(is_last, FAR, times.near_later(since));
+        output.entered.set(chosen, entered);
+        if shares {
+            output.shared_by.set(chosen, !is_last);
         }
         let ready_from = now + u64::from(size.output);
         output.free_from = ready_from;
-        if !self.is_never_full || !output.pipe.is_empty() {
+        if !self.is_never_full || self.landing.contains(port) {
             output.ready_from = ready_from;
             output.free_from = ready_from.max(output.place_free_from());
         }
         output.due = Cycle::NEVER;
         if !output.wanted_by.is_empty() && output.free_from != Cycle::NEVER {
-            // It is not looked at before a packet has entered: one that comes anew says so.
-            output.due = output.free_from.max(output.entered_from());
+            // It is not looked at before another input can send: one to which a packet comes anew says so.
+            let next_from = if shares { since } else { since.later(input.free_at) };
+            let next_from = select_unpredictable(is_last, later, next_from.sooner(later));
+            let next_from = select_unpredictable(able.only_has(chosen), next_from, now);
+            output.due = output.free_from.later(next_from);
             dues.note_later(output.due, port);
         }
         if input.queued > 0 {

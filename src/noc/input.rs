@@ -20,7 +20,8 @@ pub(super) struct Size {
 #[repr(C, align(64))]
 pub(super) struct Place<P> {
     pub packet: P,
-    /// The cycle in which it enters its input; as long as it waits for room there, what its sender gave for that.
+    /// The cycle in which it enters its input; as long as it waits for room there, what its sender gave for that. When it is the
+    /// oldest one for its output, since when it has been that.
     pub at: Cycle,
     /// The place of the one behind it, or the next free place.
     pub next: u32,
@@ -72,8 +73,6 @@ impl<P: Packet> Places<P> {
 /// Packets that wait at one input for one output, the oldest first; of no meaning when there is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Line {
-    /// Since when the oldest one has been that, or when it will have entered its input.
-    pub since: Cycle,
     pub first: u32,
     pub last: u32,
 }

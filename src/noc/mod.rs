@@ -10,6 +10,7 @@ mod queues;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod times;
 
 pub use calendar::Calendar;
 pub use crossbar::Crossbar;

@@ -1,17 +1,18 @@
 //! An output of a crossbar, and the port that several may share.
 
-use super::input::Line;
+use super::input::{Line, Place};
 use super::ports::Ports;
-use super::stats::NocStats;
+use super::times::Entered;
 use crate::ring::Ring;
 use crate::units::Cycle;
 
-/// What one output knows.
+/// What one output knows. What is needed most comes first, in two lines of the processor's caches where the inputs are few.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Output<L, const WORDS: usize> {
     /// Inputs that hold a packet for this output, or will.
     pub wanted_by: Ports<WORDS>,
-    /// Of these, inputs whose oldest such packet has left together with another one.
+    /// Of these, inputs whose oldest such packet leaves together with another one.
     pub shared_by: Ports<WORDS>,
     /// The input to ask first.
     pub turn: usize,
@@ -19,14 +20,14 @@ pub(super) struct Output<L, const WORDS: usize> {
     pub due: Cycle,
     /// It takes no other packet before; never, as long as packets that wait have all places.
     pub free_from: Cycle,
-    /// It takes no other packet before, whether or not there is a place.
-    pub ready_from: Cycle,
     /// When the last packet that was sent arrives: none overtakes another.
     pub last_arrival: Cycle,
     /// By input: the packets for this output.
     pub lines: Box<[Line]>,
-    /// Of what came here.
-    pub stats: NocStats,
+    /// When the oldest packet for this output has entered each input.
+    pub entered: Entered<WORDS>,
+    /// It takes no other packet before, whether or not there is a place.
+    pub ready_from: Cycle,
     /// Those that wait until they are taken.
     pub pipe: Ring<L>,
     /// From which cycle on the place of each of the last packets is free that were expected, as many as there are
@@ -40,6 +41,7 @@ impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
     pub fn new(inputs: usize, places: usize) -> Self {
         Output {
             lines: vec![Line::default(); inputs].into(),
+            entered: Entered::default(),
             wanted_by: Ports::default(),
             shared_by: Ports::default(),
             turn: 0,
@@ -47,26 +49,26 @@ impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
             free_from: Cycle(0),
             ready_from: Cycle(0),
             last_arrival: Cycle(0),
-            stats: NocStats::default(),
             pipe: Ring::new(places),
             freed: vec![Cycle(0); places].into(),
             next_freed: 0,
         }
     }
 
-    /// When the first packet has entered its input that waits for it, or will; any cycle in which it is not free yet, when one has
-    /// entered by then. Never, when there is none.
-    #[inline(always)]
-    pub fn entered_from(&self) -> Cycle {
-        let lines = &self.lines[..];
-        let mut first = Cycle::NEVER;
-        for input in self.wanted_by.iter() {
-            first = first.min(lines[input].since);
-            if first <= self.free_from {
-                break;
-            }
+    /// Who can send at `now`, and from when on one of the others can, where some need not wait for their input.
+    #[inline(never)]
+    pub fn who_can_share<P>(
+        &self,
+        now: Cycle,
+        (mut able, mut later): (Ports<WORDS>, Cycle),
+        places: &[Place<P>],
+    ) -> (Ports<WORDS>, Cycle) {
+        for input in self.shared_by.iter() {
+            let from = places[self.lines[input].first as usize].at;
+            able.add(input, from <= now);
+            later = if from > now { later.min(from) } else { later };
         }
-        first
+        (able, later)
     }
 
     /// When a place is free for another packet; never, as long as packets that wait have all of them.

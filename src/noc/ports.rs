@@ -2,6 +2,9 @@
 
 /// Bits of a word.
 const WORD: usize = u64::BITS as usize;
+/// Ports of which more can be said at once, and how often a word has so many.
+pub(super) const SIXTEEN: usize = 16;
+pub(super) const SIXTEENS: usize = WORD / SIXTEEN;
 /// Words of the largest set.
 pub const MOST_WORDS: usize = 4;
 
@@ -13,6 +16,7 @@ pub struct Ports<const WORDS: usize = MOST_WORDS>([u64; WORDS]);
 
 impl<const WORDS: usize> Default for Ports<WORDS> {
     /// Empty.
+    #[inline]
     fn default() -> Self {
         Ports([0; WORDS])
     }
@@ -41,6 +45,34 @@ impl<const WORDS: usize> Ports<WORDS> {
     pub fn set(&mut self, port: usize, member: bool) {
         let (word, bit) = Self::place(port);
         if member { self.0[word] |= bit } else { self.0[word] &= !bit }
+    }
+
+    /// Makes `port` a member, if `is_member`.
+    #[inline]
+    pub fn add(&mut self, port: usize, is_member: bool) {
+        let (word, _) = Self::place(port);
+        self.0[word] |= u64::from(is_member) << (port % WORD);
+    }
+
+    /// Takes `port` out, if `is_gone`.
+    #[inline]
+    pub fn remove(&mut self, port: usize, is_gone: bool) {
+        let (word, _) = Self::place(port);
+        self.0[word] &= !(u64::from(is_gone) << (port % WORD));
+    }
+
+    /// Adds members among sixteen ports of a word, a bit each.
+    #[inline]
+    pub(super) fn add_sixteen(&mut self, (word, sixteen): (usize, usize), members: u16) {
+        self.0[word] |= u64::from(members) << (sixteen * SIXTEEN);
+    }
+
+    /// True when `port` is the only member, if it is one.
+    #[inline]
+    pub fn only_has(&self, port: usize) -> bool {
+        let mut rest = *self;
+        rest.set(port, false);
+        rest.is_empty()
     }
 
     /// True when it has no member.

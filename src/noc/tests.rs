@@ -65,6 +65,24 @@ fn two_inputs_share_an_output_in_turn() {
 }
 
 #[test]
+fn a_packet_may_enter_long_after_it_is_pushed() {
+    for skips in [false, true] {
+        let mut noc = crossbar(2, 1);
+        noc.push(Cycle(50_000), (0, 0), 0, false, &1);
+        noc.push(Cycle(90_000), (1, 0), 0, false, &2);
+        let (mut now, mut seen) = (0, Vec::new());
+        while now < 100_000 {
+            noc.tick(Cycle(now));
+            seen.extend(noc.pop(Cycle(now), 0).map(|packet| (now, packet)));
+            let next = noc.next_event().min(noc.next_arrival(0));
+            now = if skips { next.0.max(now + 1) } else { now + 1 };
+        }
+        assert_eq!(seen, [(50_006, 1), (90_006, 2)]);
+        assert_eq!(noc.stats().contention, 0);
+    }
+}
+
+#[test]
 fn a_packet_passes_one_that_waits_for_another_output() {
     let mut noc = crossbar(2, 2);
     noc.push(Cycle(0), (1, 0), 128, false, &1);

@@ -301,7 +301,7 @@ impl<const WORDS: usize> Requests<WORDS> {
             door.take(tick);
             let slice = sent.output as u16;
             push_copy(sent.packet, arrived, |request| Arrived { request, cycle, slice });
-            *arrived_to = (*arrived_to).max(cycle + 1);
+            *arrived_to = arrived_to.later(cycle + 1);
             if is_never_full { Landing::Taken } else { Landing::Expected(door.free_from) }
         });
         if self.arrivals.next() <= tick {

@@ -1,0 +1,187 @@
+//! When the inputs of a crossbar can send, sixteen of them at a time.
+//!
+//! An output that is looked at asks all inputs at once: a loop over those that hold a packet for it would be short, and of a length
+//! that nobody can foretell. A processor compares sixteen times with a few instructions instead, and never has to guess.
+
+use super::ports::{Ports, SIXTEEN, SIXTEENS};
+use crate::units::Cycle;
+
+/// A time in cycles from the beginning of an epoch on. What is gone by then counts as that, what lies further away as `FAR`.
+pub(super) type Near = i16;
+
+/// Not yet, as far as can be said, or never.
+pub(super) const FAR: Near = Near::MAX;
+
+/// An epoch ends after so many cycles: what is later can be told from what is now.
+const EPOCH: u64 = 1 << 14;
+
+/// Of sixteen inputs.
+type Row = [Near; SIXTEEN];
+
+/// When the oldest packet of each input for one output has entered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entered<const WORDS: usize>([[Row; SIXTEENS]; WORDS]);
+
+impl<const WORDS: usize> Default for Entered<WORDS> {
+    /// There is none.
+    fn default() -> Self {
+        Entered([[[FAR; SIXTEEN]; SIXTEENS]; WORDS])
+    }
+}
+
+impl<const WORDS: usize> Entered<WORDS> {
+    /// When the oldest packet of an input has entered, or will; `FAR` when there is none.
+    #[inline(always)]
+    pub fn set(&mut self, input: usize, at: Near) {
+        let (word, sixteen, lane) = place::<WORDS>(input);
+        self.0[word][sixteen][lane] = at;
+    }
+}
+
+/// When the inputs of a crossbar can send.
+#[derive(Clone, Debug)]
+pub(super) struct Times<const WORDS: usize> {
+    /// Not before they have sent the last packet.
+    free: [[Row; SIXTEENS]; WORDS],
+    /// The bit of each of sixteen inputs. Were they constants, the compiler would shift each of sixteen words by itself.
+    bits: Row,
+    /// When the epoch began.
+    epoch: Cycle,
+    /// Sixteens of inputs that there are.
+    sixteens: usize,
+}
+
+/// The word, the sixteen and the place there of an input.
+#[inline(always)]
+fn place<const WORDS: usize>(input: usize) -> (usize, usize, usize) {
+    (input / SIXTEEN / SIXTEENS % WORDS, input / SIXTEEN % SIXTEENS, input % SIXTEEN)
+}
+
+impl<const WORDS: usize> Times<WORDS> {
+    /// Of so many inputs that are free.
+    pub fn new(inputs: usize) -> Self {
+        Times {
+            free: [[[0; SIXTEEN]; SIXTEENS]; WORDS],
+            bits: std::array::from_fn(|input| 1 << input),
+            epoch: Cycle(0),
+            sixteens: inputs.div_ceil(SIXTEEN),
+        }
+    }
+
+    /// A time, as near as can be said.
+    #[inline(always)]
+    pub fn near(&self, at: Cycle) -> Near {
+        at.since(self.epoch).min(FAR as u64) as Near
+    }
+
+    /// True when `now` begins another epoch.
+    #[inline(always)]
+    pub fn begins_epoch(&self, now: Cycle) -> bool {
+        now.0 - self.epoch.0 >= EPOCH
+    }
+
+    /// An epoch begins, and all times have to be told again.
+    pub fn begin_epoch(&mut self, now: Cycle) {
+        self.epoch = now;
+    }
+
+    /// A time behind the beginning of the epoch, as near as can be said.
+    #[inline(always)]
+    pub fn near_later(&self, at: Cycle) -> Near {
+        (at - self.epoch).min(FAR as u64) as Near
+    }
+
+    /// An input can send again from this cycle on, as near as can be said.
+    #[inline(always)]
+    pub fn set_free(&mut self, input: usize, at: Near) {
+        let (word, sixteen, lane) = place::<WORDS>(input);
+        self.free[word][sixteen][lane] = at;
+    }
+
+    /// The inputs that can send a packet of their own to an output at `now`, and a cycle behind that before which none of the others
+    /// can.
+    #[inline(always)]
+    pub fn who_can_send(&self, now: Cycle, entered: &Entered<WORDS>) -> (Ports<WORDS>, Cycle) {
+        let near = (now.0 - self.epoch.0) as Near;
+        let (of_first, mut wait) = self.who_of_sixteen(near, (0, 0), entered);
+        let mut able = Ports::default();
+        able.add_sixteen((0, 0), of_first);
+        if self.sixteens > 1 {
+            wait = wait.min(self.who_of_others(near, entered, &mut able));
+        }
+        (able, now + 1 + u64::from(wait))
+    }
+
+    /// The same of the inputs behind the first sixteen: adds those that can send, and gives how long the others have to wait.
+    #[inline(never)]
+    fn who_of_others(&self, now: Near, entered: &Entered<WORDS>, able: &mut Ports<WORDS>) -> u16 {
+        let mut least = u16::MAX;
+        for sixteen in 1..self.sixteens {
+            let place = (sixteen / SIXTEENS % WORDS, sixteen % SIXTEENS);
+            let (of_sixteen, wait) = self.who_of_sixteen(now, place, entered);
+            able.add_sixteen(place, of_sixteen);
+            least = least.min(wait);
+        }
+        least
+    }
+
+    /// Of sixteen inputs, those that can send at `now`, a bit each, and for how many cycles behind the next one none of the
+    /// others can.
+    #[inline(always)]
+    fn who_of_sixteen(
+        &self,
+        now: Near,
+        (word, sixteen): (usize, usize),
+        entered: &Entered<WORDS>,
+    ) -> (u16, u16) {
+        let (entered, free) = (&entered.0[word][sixteen], &self.free[word][sixteen]);
+        // Seen from the next cycle, and with the other sign: what is later comes before what is not.
+        let next = (now + 1).wrapping_add(Near::MIN);
+        let (mut not_able, mut later) = (0, Near::MAX);
+        for input in 0..SIXTEEN {
+            let from = entered[input].max(free[input]).wrapping_sub(next);
+            not_able |= (from >> (Near::BITS - 1)) & self.bits[input];
+            later = later.min(from);
+        }
+        (!not_able as u16, later.wrapping_add(Near::MIN) as u16)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::noc::MOST_WORDS;
+
+    proptest! {
+        #[test]
+        fn all_inputs_at_once_are_what_each_of_them_is(
+            inputs in prop::collection::vec((0u64..60_000, 0u64..60_000, any::<bool>()), 1..=200),
+            epoch in 0u64..20_000,
+            passed in 0..EPOCH,
+        ) {
+            let mut times = Times::<MOST_WORDS>::new(inputs.len());
+            let mut entered = Entered::default();
+            times.begin_epoch(Cycle(epoch));
+            for (input, &(at, free_at, is_there)) in inputs.iter().enumerate() {
+                times.set_free(input, times.near(Cycle(free_at)));
+                if is_there {
+                    entered.set(input, times.near(Cycle(at)));
+                }
+            }
+            let now = Cycle(epoch + passed);
+            let (able, later) = times.who_can_send(now, &entered);
+            let mut next = Cycle::NEVER;
+            for (input, &(at, free_at, is_there)) in inputs.iter().enumerate() {
+                let from = if is_there { Cycle(at.max(free_at)) } else { Cycle::NEVER };
+                prop_assert_eq!(able.contains(input), from <= now);
+                if from > now {
+                    next = next.min(from);
+                }
+            }
+            prop_assert!(later > now);
+            prop_assert!(later == next || later < next && later.0 >= epoch + FAR as u64);
+        }
+    }
+}
