@@ -151,7 +151,7 @@ mod tests {
                 let mut units = Units::new(count, 0);
                 let until = Cycle(3);
                 for (unit, free) in units.free[..count].iter_mut().enumerate() {
-                    *free = Cycle((number * 7919 >> unit) % 8);
+                    *free = Cycle(((number * 7919) >> unit) % 8);
                 }
                 let takes = |unit: &usize| units.free[*unit] <= until;
                 let Some(first) = (0..count).find(takes) else { continue };
