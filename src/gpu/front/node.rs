@@ -91,13 +91,8 @@ impl Node {
     /// The cycle at whose end the node waits for a CTA; it goes no further without one.
     #[inline]
     pub fn waits_for_cta(&self) -> Option<Cycle> {
-        let at = self.cta_due();
+        let at = self.room_since;
         (self.has_room && self.clock > at).then_some(at)
-    }
-
-    /// The first cycle at whose end a CTA can start.
-    fn cta_due(&self) -> Cycle {
-        self.room_since.max(self.sm.next_cta_launch())
     }
 
     /// Promises the next CTA for the end of cycle `at`; the node goes on meanwhile.
@@ -146,7 +141,7 @@ impl Node {
     #[inline]
     fn end(&self, bounds: &Bounds) -> Cycle {
         if bounds.more_ctas && self.has_room {
-            return bounds.replies.min(Cycle(self.cta_due().0.saturating_add(1)));
+            return bounds.replies.min(Cycle(self.room_since.0.saturating_add(1)));
         }
         bounds.replies
     }
@@ -247,7 +242,7 @@ impl Node {
     fn note_residency(&mut self, now: Cycle) {
         let had_room = std::mem::replace(&mut self.has_room, self.sm.has_room());
         if self.has_room && !had_room {
-            self.room_since = now;
+            self.room_since = self.sm.next_cta_launch().max(now);
         }
         let was_busy = std::mem::replace(&mut self.is_busy, !self.sm.is_idle());
         if was_busy && !self.is_busy {
@@ -292,9 +287,9 @@ impl Node {
         fill: impl FnOnce(&mut Cta) -> Result<bool>,
     ) -> Result<bool> {
         self.finish_idling(at + 1);
-        (self.room_since, self.busy_to) = (at + 1, at + 1);
-        self.is_promised = false;
+        (self.busy_to, self.is_promised) = (at + 1, false);
         let has_started = self.sm.start_cta(at, &mut self.l1, fill)?;
+        self.room_since = self.sm.next_cta_launch().max(at + 1);
         self.sm.take_residency_changed();
         (self.has_room, self.is_busy) = (self.sm.has_room(), !self.sm.is_idle());
         Ok(has_started)
