@@ -258,7 +258,7 @@ impl Slice {
         let place = self.replies.free_from(now);
         let lookup = self.input.next_visible().max(self.port.free_from());
         let lookup = select_unpredictable(self.stalled.is_none(), lookup, Cycle::NEVER);
-        // One that was refused for want of a place goes on as soon as there is one.
+        // One that was refused for want of a place goes on as soon as there is one; until then there is none.
         let wants_place = self.stalled == Some(Refusal::ReplyQueue);
         let lookup = select_unpredictable(wants_place, place, lookup);
         let release = self.releasing.next_visible().max(place);
