@@ -1,5 +1,7 @@
 //! The way out of a slice: replies whose data is on its way, or that wait for the network.
 
+use std::hint::select_unpredictable;
+
 use crate::parts::Reply;
 use crate::ring::Ring;
 use crate::units::Cycle;
@@ -90,11 +92,9 @@ impl Exit {
     /// The first cycle from `now` on in which a place is free, as far as known.
     #[inline]
     pub(super) fn free_from(&self, now: Cycle) -> Cycle {
-        match self.leaving.next_visible() {
-            _ if !self.is_full() => now,
-            Cycle::NEVER => Cycle::NEVER,
-            leaves => now.max(leaves + 1),
-        }
+        let leaves = self.leaving.next_visible();
+        let freed = Cycle(leaves.0.saturating_add(1)).max(now);
+        select_unpredictable(self.is_full(), freed, now)
     }
 
     /// Gives the places free of what left before `now`; true when there was any.

@@ -17,9 +17,11 @@ impl Slice {
     pub(super) fn look_up(&mut self, now: Cycle, request: &Request) -> Result<(), Refusal> {
         let line = self.asked_for(request);
         if self.is_plain && self.mode == L2Mode::Cache {
+            // Loads and stores take turns as nobody can tell beforehand: what both begin with comes before the choice.
+            let place = self.tags.find(line);
             match request.kind {
-                RequestKind::Store => self.write(now, line, request),
-                _ => self.read_at_once(now, line, request, false),
+                RequestKind::Store => self.write_at(now, line, place, request),
+                _ => self.read_at(now, line, place, request, false),
             }?;
             self.port.take(now, Side::Near, request, false);
         } else {
@@ -62,19 +64,20 @@ impl Slice {
         line: LineAddr,
         request: &Request,
     ) -> Result<(), Refusal> {
-        self.read_at_once(now, line, request, is_copy(line))
+        self.read_at(now, line, self.tags.find(line), request, is_copy(line))
     }
 
-    /// The same, of a line that may be a copy.
+    /// The same, of a line that stands there and may be a copy.
     #[inline(always)]
-    fn read_at_once(
+    fn read_at(
         &mut self,
         now: Cycle,
         line: LineAddr,
+        place: Place,
         request: &Request,
         is_copy: bool,
     ) -> Result<(), Refusal> {
-        let way = match self.tags.find(line) {
+        let way = match place {
             Place::Absent(way) => way,
             Place::Present(way) => return self.read_here(now, line, way, request, false),
             Place::Reserved(way) => return self.read_here(now, line, way, request, true),
@@ -305,10 +308,21 @@ impl Slice {
         line: LineAddr,
         request: &Request,
     ) -> Result<(), Refusal> {
+        self.write_at(now, line, self.tags.find(line), request)
+    }
+
+    /// The same, of a line that stands there.
+    fn write_at(
+        &mut self,
+        now: Cycle,
+        line: LineAddr,
+        place: Place,
+        request: &Request,
+    ) -> Result<(), Refusal> {
         if self.replies.is_full() {
             return Err(Refusal::ReplyQueue);
         }
-        let (way, is_there) = match self.tags.find(line) {
+        let (way, is_there) = match place {
             Place::Present(way) | Place::Reserved(way) => (way, true),
             Place::Absent(way) => (way, false),
             Place::NoRoom => return Err(Refusal::NoCacheLine),

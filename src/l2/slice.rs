@@ -1,5 +1,7 @@
 //! One slice: its queues and its time. What it does with a request is in `lookup.rs`, how it answers in `answer.rs`.
 
+use std::hint::select_unpredictable;
+
 use super::coalescer::Coalescer;
 use super::distance::Distances;
 use super::exit::Exit;
@@ -252,18 +254,14 @@ impl Slice {
     /// The same of one with neither coalescer nor neighbour.
     #[inline]
     pub fn next_plain_event(&self, now: Cycle) -> Cycle {
-        let mut lookup = match self.stalled {
-            None => self.input.next_visible().max(self.port.free_from()),
-            Some(_) => Cycle::NEVER,
-        };
-        let mut release = self.releasing.next_visible();
-        if self.replies.is_full() {
-            let place = self.replies.free_from(now);
-            release = release.max(place);
-            if self.stalled == Some(Refusal::ReplyQueue) {
-                lookup = place;
-            }
-        }
+        // Nobody can tell beforehand how it stands.
+        let place = self.replies.free_from(now);
+        let lookup = self.input.next_visible().max(self.port.free_from());
+        let lookup = select_unpredictable(self.stalled.is_none(), lookup, Cycle::NEVER);
+        // One that was refused for want of a place goes on as soon as there is one; until then there is none.
+        let wants_place = self.stalled == Some(Refusal::ReplyQueue);
+        let lookup = select_unpredictable(wants_place, place, lookup);
+        let release = self.releasing.next_visible().max(place);
         lookup.min(release).max(now)
     }
 
