@@ -56,8 +56,10 @@ pub enum ReplyKind {
     Ack,
 }
 
-/// From an L2 slice to an SM.
+/// From an L2 slice to an SM. It is copied often: aligned so, it takes whole pieces of 16 bytes, and a copy that was just made can be
+/// read as it was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(8))]
 pub struct Reply {
     /// What it brings.
     pub kind: ReplyKind,
