@@ -1,5 +1,7 @@
 //! What travels between an SM and the L2, and the times it collects on the way.
 
+use std::hint::select_unpredictable;
+
 use super::sectors::{SectorSet, Sectors, bytes_of};
 use crate::units::{Cycle, LineAddr};
 
@@ -106,11 +108,16 @@ impl Request {
     pub fn data_bytes(&self, store_piece: u32, mask_bytes: u32) -> u32 {
         /// Of an atomic's operand, at most.
         const OPERAND: u32 = 8;
+        if store_piece == 1 {
+            // Which it is nobody can foretell.
+            let carries = matches!(self.kind, RequestKind::Store | RequestKind::Atomic);
+            return select_unpredictable(carries, bytes_of(self.bytes), 0);
+        }
         let whole = match self.kind {
             RequestKind::Fetch | RequestKind::Load => return 0,
-            RequestKind::Store if store_piece > 1 => self.bytes,
-            RequestKind::Atomic if store_piece > 1 && bytes_of(self.bytes) > OPERAND => 0,
-            RequestKind::Store | RequestKind::Atomic => return bytes_of(self.bytes),
+            RequestKind::Store => self.bytes,
+            RequestKind::Atomic if bytes_of(self.bytes) > OPERAND => 0,
+            RequestKind::Atomic => return bytes_of(self.bytes),
         };
         let pieces = Sectors::new(u128::BITS, store_piece).around(self.bytes);
         bytes_of(pieces) + if pieces == whole { 0 } else { mask_bytes }
