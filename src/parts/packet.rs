@@ -218,3 +218,25 @@ pub struct DramRequest {
     /// The place of the bytes in their line, in fetches; comes back with the data of a read.
     pub piece: u8,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_writes_carries_data() {
+        use RequestKind::{Atomic, Fetch, Load, Store};
+
+        let carried = |kind, bytes, store_piece| {
+            Request { kind, bytes, ..Request::default() }.data_bytes(store_piece, 16)
+        };
+        for store_piece in [1, 32] {
+            assert_eq!([Fetch, Load].map(|kind| carried(kind, 0xff, store_piece)), [0, 0]);
+            assert_eq!([Fetch, Load].map(|kind| carried(kind, u128::MAX, store_piece)), [0, 0]);
+            assert_eq!(carried(Store, u128::MAX, store_piece), 128);
+            assert_eq!(carried(Atomic, 0xff, store_piece), 8);
+        }
+        assert_eq!([Store, Atomic].map(|kind| carried(kind, 0xfff, 1)), [12, 12]);
+        assert_eq!([Store, Atomic].map(|kind| carried(kind, 0xfff, 32)), [48, 48]);
+    }
+}
