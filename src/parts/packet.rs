@@ -1,5 +1,7 @@
 //! What travels between an SM and the L2, and the times it collects on the way.
 
+use std::hint::select_unpredictable;
+
 use super::sectors::{SectorSet, Sectors, bytes_of};
 use crate::units::{Cycle, LineAddr};
 
@@ -56,8 +58,10 @@ pub enum ReplyKind {
     Ack,
 }
 
-/// From an L2 slice to an SM.
+/// From an L2 slice to an SM. It is copied often: aligned so, it takes whole pieces of 16 bytes, and a copy that was just made can be
+/// read as it was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(8))]
 pub struct Reply {
     /// What it brings.
     pub kind: ReplyKind,
@@ -104,11 +108,16 @@ impl Request {
     pub fn data_bytes(&self, store_piece: u32, mask_bytes: u32) -> u32 {
         /// Of an atomic's operand, at most.
         const OPERAND: u32 = 8;
+        if store_piece == 1 {
+            // Which it is nobody can foretell.
+            let carries = matches!(self.kind, RequestKind::Store | RequestKind::Atomic);
+            return select_unpredictable(carries, bytes_of(self.bytes), 0);
+        }
         let whole = match self.kind {
             RequestKind::Fetch | RequestKind::Load => return 0,
-            RequestKind::Store if store_piece > 1 => self.bytes,
-            RequestKind::Atomic if store_piece > 1 && bytes_of(self.bytes) > OPERAND => 0,
-            RequestKind::Store | RequestKind::Atomic => return bytes_of(self.bytes),
+            RequestKind::Store => self.bytes,
+            RequestKind::Atomic if bytes_of(self.bytes) > OPERAND => 0,
+            RequestKind::Atomic => return bytes_of(self.bytes),
         };
         let pieces = Sectors::new(u128::BITS, store_piece).around(self.bytes);
         bytes_of(pieces) + if pieces == whole { 0 } else { mask_bytes }
@@ -208,4 +217,26 @@ pub struct DramRequest {
     pub slot: u16,
     /// The place of the bytes in their line, in fetches; comes back with the data of a read.
     pub piece: u8,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_writes_carries_data() {
+        use RequestKind::{Atomic, Fetch, Load, Store};
+
+        let carried = |kind, bytes, store_piece| {
+            Request { kind, bytes, ..Request::default() }.data_bytes(store_piece, 16)
+        };
+        for store_piece in [1, 32] {
+            assert_eq!([Fetch, Load].map(|kind| carried(kind, 0xff, store_piece)), [0, 0]);
+            assert_eq!([Fetch, Load].map(|kind| carried(kind, u128::MAX, store_piece)), [0, 0]);
+            assert_eq!(carried(Store, u128::MAX, store_piece), 128);
+            assert_eq!(carried(Atomic, 0xff, store_piece), 8);
+        }
+        assert_eq!([Store, Atomic].map(|kind| carried(kind, 0xfff, 1)), [12, 12]);
+        assert_eq!([Store, Atomic].map(|kind| carried(kind, 0xfff, 32)), [48, 48]);
+    }
 }
