@@ -318,18 +318,13 @@ impl Warps {
     #[inline]
     pub fn wake(&mut self, now: Cycle) {
         let slot = now.0 as usize % WHEEL;
-        if self.slots >> slot & 1 == 0 {
-            return;
-        }
+        // Nobody can tell beforehand whether there are any.
         self.slots &= !(1 << slot);
         let mut due = std::mem::take(&mut self.wheel[slot]);
         if due & self.far != 0 {
             due = self.come_round(slot, due, now);
-            if due == 0 {
-                return;
-            }
         }
-        self.stirred = true;
+        self.stirred |= due != 0;
         self.ready |= due;
         self.on_arithmetic &= !due;
         self.starting &= !due;
