@@ -18,7 +18,7 @@ pub use inst::{
 };
 pub use pattern::Rows;
 pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch};
-pub use stream::{LaneAddresses, Run, Shape, WarpCursor, WarpStream};
+pub use stream::{LaneAddresses, Run, Shape, WarpCursor, WarpReader, WarpStream};
 
 /// Lanes of a warp.
 pub const WARP: usize = 32;

@@ -6,6 +6,10 @@
 //! are, and 12 + 4 bytes a lane when they are scattered. Streams of many warps are read in turn, a few bytes at a time,
 //! and what is read next has mostly left the processor's caches: the less there is the better.
 
+mod reader;
+
+pub use reader::WarpReader;
+
 use super::pattern::{BASE_BITS, Rows, affine};
 use super::{BarrierKind, BarrierUse, LaneMask, WARP, lanes};
 
@@ -32,7 +36,7 @@ pub struct WarpStream {
 }
 
 /// A run as it is kept, of all lanes. With length 0 it is no run, and says which lanes execute the next one in place of `pc`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Packed {
     pc: u32,
     len: u32,
@@ -376,19 +380,25 @@ impl WarpCursor {
     pub fn addresses(&mut self, stream: &WarpStream) -> LaneAddresses {
         let words = &stream.words[self.word as usize..];
         let [low, high] = *words.first_chunk().expect("a memory instruction has addresses");
-        let packed = u64::from(low) | u64::from(high) << 32;
+        self.addresses_from(u64::from(low) | u64::from(high) << 32, stream)
+    }
+
+    /// The same, which begin with `packed`.
+    #[inline(always)]
+    fn addresses_from(&mut self, packed: u64, stream: &WarpStream) -> LaneAddresses {
         if packed as u32 & ((1 << KIND_BITS) - 1) == DENSE {
             self.word += 2;
             let base = packed << (u64::BITS - DENSE_BITS) >> (u64::BITS - DENSE_BITS + KIND_BITS);
             let stride = i32::from((packed >> DENSE_BITS) as i16);
             return LaneAddresses { mask: LaneMask::MAX, shape: Shape::Affine { base, stride } };
         }
-        self.other_addresses(words, packed)
+        self.other_addresses(packed, stream)
     }
 
-    /// The same, which begin in `words` with `packed` and are of another kind.
+    /// The same, of another kind.
     #[inline(never)]
-    fn other_addresses(&mut self, words: &[u32], packed: u64) -> LaneAddresses {
+    fn other_addresses(&mut self, packed: u64, stream: &WarpStream) -> LaneAddresses {
+        let words = &stream.words[self.word as usize..];
         let (kind, base) = (packed as u32 & ((1 << KIND_BITS) - 1), packed >> KIND_BITS);
         let mut mask = words[2];
         if kind == AFFINE {

@@ -15,7 +15,7 @@ fn cache(sets: u32, ways: u32, entries: u32, mergers: u32, miss_queue: u32) -> L
 
 /// Whether the next access waited for another one's fetch, and who is told, if one is released.
 fn release(l1: &mut L1, now: u64) -> Option<(bool, Waiter)> {
-    l1.release(Cycle(now)).map(|released| (released.merged, released.waiter))
+    l1.release(Cycle(now)).map(|released| (released.merged, *released.waiter))
 }
 
 /// As `cache`, with the size of a sector and what stores do.

@@ -22,7 +22,7 @@ impl Slice {
         if requests == 1 {
             self.releasing.pop(now);
         }
-        let (waiting, last) = self.mshrs.release(entry);
+        let (&waiting, last) = self.mshrs.release(entry);
         if last {
             self.go_on_with_entry(now);
         }

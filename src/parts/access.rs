@@ -78,7 +78,7 @@ impl Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Released<'a> {
     /// Whom to tell.
-    pub waiter: Waiter,
+    pub waiter: &'a Waiter,
     /// True when it waited for another access's fetch.
     pub merged: bool,
     /// When the line arrived.

@@ -219,20 +219,21 @@ impl<W: Copy, K> MshrFile<W, K> {
     /// Releases the oldest access of an entry, whose data has arrived. The second value is true when it
     /// was the last one: the entry is then free.
     #[inline(always)]
-    pub fn release(&mut self, id: MshrId) -> (W, bool) {
-        let entry = &mut self.entries[id.index()];
+    pub fn release(&mut self, id: MshrId) -> (&W, bool) {
+        let MshrFile { entries, pool, unused, free, .. } = self;
+        let entry = &mut entries[id.index()];
         let place = entry.first;
         debug_assert_ne!(place, entry.waiting, "an access is released before its data has arrived");
-        let Node { waiter, next } = *entry.node(&self.pool, place);
+        let next = entry.node(pool, place).next;
         entry.first = next;
         if place != OWN {
-            self.pool[place as usize].next = std::mem::replace(&mut self.unused, place);
+            pool[place as usize].next = std::mem::replace(unused, place);
         }
         let last = next == NONE;
         if last {
-            self.free.push(id);
+            free.push(id);
         }
-        (waiter, last)
+        (&entry.node(pool, place).waiter, last)
     }
 }
 
@@ -289,9 +290,9 @@ mod tests {
         assert_eq!(file.allocate('x', ()), None);
         assert_eq!(file.arrive(id, |_| true), (2, true));
         assert_eq!(file.outstanding(), 0);
-        assert_eq!(file.release(id), ('a', false));
+        assert_eq!(file.release(id), (&'a', false));
         assert_eq!(file.allocate('x', ()), None);
-        assert_eq!(file.release(id), ('b', true));
+        assert_eq!(file.release(id), (&'b', true));
         assert_eq!(file.in_use(), 0);
         assert_eq!(file.allocate('x', ()), Some(id));
     }
@@ -318,9 +319,9 @@ mod tests {
         assert_eq!((file.outstanding(), file.in_use()), (2, 1));
         // Of the other one, both have their data; then it has one left that is no longer outstanding.
         assert_eq!(file.arrive(double, |_| true), (2, true));
-        assert_eq!(file.release(double), ('b', false));
+        assert_eq!(file.release(double), (&'b', false));
         assert_eq!(file.single(double), None);
-        assert_eq!(file.release(double), ('c', true));
+        assert_eq!(file.release(double), (&'c', true));
         assert_eq!(file.allocate('d', ()), Some(double));
     }
 
@@ -331,11 +332,12 @@ mod tests {
         file.merge(id, 2).unwrap();
         assert_eq!(file.arrive(id, |&waiter| waiter != 1), (0, false));
         assert_eq!(file.arrive(id, |&waiter| waiter != 2), (1, false));
-        assert_eq!(file.release(id), (1, false));
+        assert_eq!(file.release(id), (&1, false));
         file.merge(id, 3).unwrap();
         assert_eq!(file.outstanding(), 2);
         assert_eq!(file.arrive(id, |_| true), (2, true));
-        assert_eq!((file.release(id), file.release(id)), ((2, false), (3, true)));
+        assert_eq!(file.release(id), (&2, false));
+        assert_eq!(file.release(id), (&3, true));
         assert_eq!((file.in_use(), file.outstanding()), (0, 0));
     }
 }

@@ -198,7 +198,7 @@ impl Sm {
     fn issue_other(&mut self, now: Cycle, warp: usize, next_issue: Cycle) {
         let Decoded { port, action, .. } = self.program.insts[self.warps.pc(warp)];
         let barrier = match action {
-            Action::Barrier => Some(self.warps.cursor_mut(warp).barrier(self.ctas.stream(warp))),
+            Action::Barrier => Some(self.warps.reader_mut(warp).barrier(self.ctas.stream(warp))),
             _ => None,
         };
         let more = self.warps.advance(warp, port, &self.ctas, &self.program).is_some();

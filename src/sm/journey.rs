@@ -175,15 +175,19 @@ mod tests {
         }
     }
 
-    fn released(merged: bool, stamps: &Stamps) -> Released<'_> {
-        let waiter = Waiter { tracker: 0, issued: Cycle(10).into(), accepted: Cycle(12).into() };
+    fn waiter() -> Waiter {
+        Waiter { tracker: 0, issued: Cycle(10).into(), accepted: Cycle(12).into() }
+    }
+
+    fn released<'a>(merged: bool, waiter: &'a Waiter, stamps: &'a Stamps) -> Released<'a> {
         Released { waiter, merged, arrived: Cycle(100), stamps }
     }
 
     #[test]
     fn the_stages_of_a_miss_sum_to_its_latency() {
         let mut ledger = LatencyLedger::default();
-        Journey::filled(&released(false, &stamps()), Cycle(101)).charge_latency(&mut ledger);
+        Journey::filled(&released(false, &waiter(), &stamps()), Cycle(101))
+            .charge_latency(&mut ledger);
         assert_eq!(ledger.check(), Ok(()));
         assert_eq!(ledger.total(), 91);
         assert_eq!(ledger.part(LatencyStage::L1), 3 + 1);
@@ -193,7 +197,8 @@ mod tests {
     #[test]
     fn a_merged_access_waits_for_the_line_and_not_for_the_dram() {
         let mut ledger = LatencyLedger::default();
-        Journey::filled(&released(true, &stamps()), Cycle(103)).charge_latency(&mut ledger);
+        Journey::filled(&released(true, &waiter(), &stamps()), Cycle(103))
+            .charge_latency(&mut ledger);
         assert_eq!(ledger.check(), Ok(()));
         assert_eq!(ledger.part(LatencyStage::L1Merged), 88);
         assert_eq!(ledger.part(LatencyStage::L1), 3);
@@ -202,8 +207,8 @@ mod tests {
     #[test]
     fn a_wait_is_split_by_where_the_access_was() {
         let mut issue = IssueLedger::default();
-        let stamps = stamps();
-        let released = released(false, &stamps);
+        let (waiter, stamps) = (waiter(), stamps());
+        let released = released(false, &waiter, &stamps);
         let journey = Journey::filled(&released, Cycle(101));
         journey.explain(Cycle(11), Cycle(60), &mut issue);
         issue.add_total(49);

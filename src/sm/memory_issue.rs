@@ -41,7 +41,7 @@ impl Sm {
         op: MemoryOp,
         dsts: Operands,
     ) {
-        let addresses = self.warps.cursor_mut(warp).addresses(self.ctas.stream(warp));
+        let addresses = self.warps.reader_mut(warp).addresses(self.ctas.stream(warp));
         let bytes = u32::from(op.bytes);
         if is_shared(op, &addresses) {
             return self.push_shared(now, scheduler, warp, op, dsts, &addresses);

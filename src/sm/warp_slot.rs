@@ -1,13 +1,13 @@
 //! A warp slot: where its warp is in its stream, and what it has under way.
 
-use crate::isa::{LaneMask, Run, WarpCursor, WarpStream};
+use crate::isa::{LaneMask, Run, WarpReader, WarpStream};
 use crate::parts::Stamp;
 
-/// A warp slot, and how its warp stands. Two fit into a line of the processor's caches.
+/// A warp slot, and how its warp stands, in one line of the processor's caches.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(align(32))]
+#[repr(align(64))]
 pub struct WarpSlot {
-    pub(super) cursor: WarpCursor,
+    pub(super) reader: WarpReader,
     /// Place of the next instruction.
     pub(super) pc: u32,
     /// Instructions from there on that follow each other and that the same lanes execute.
@@ -26,7 +26,7 @@ impl WarpSlot {
     /// Begins with the next run of the warp's instructions, and gives the place of the first one; none at the end of its stream.
     #[inline]
     pub fn take_run(&mut self, stream: &WarpStream) -> Option<u32> {
-        let Run { pc, len, mask } = self.cursor.take_run(stream)?;
+        let Run { pc, len, mask } = self.reader.take_run(stream)?;
         (self.pc, self.left) = (pc, len);
         // Most often all, or one.
         self.lanes = match mask {

@@ -10,7 +10,7 @@ use super::ctas::Ctas;
 use super::program::{Decoded, Delays, FROM_MEMORY, MAKERS, Maker, Port, Program};
 use super::scheduler::{Ages, SLOTS};
 use super::warp_slot::WarpSlot;
-use crate::isa::{WarpCursor, WarpStream};
+use crate::isa::{WarpReader, WarpStream};
 use crate::units::{Bits, Cycle};
 
 /// Slots of the wheel that wakes warps. Most latencies are shorter, and a small wheel stays in the processor's caches.
@@ -188,7 +188,7 @@ impl Warps {
         now: Cycle,
         first: Cycle,
     ) {
-        self[warp].cursor = WarpCursor::default();
+        self[warp].reader = WarpReader::new(stream);
         self.ages.come(warp);
         self.ready_at[warp * self.regs..][..self.regs].fill(Ready::AT_FIRST);
         if let Some(pc) = self[warp].take_run(stream) {
@@ -229,8 +229,8 @@ impl Warps {
 
     /// The warp's place in its stream.
     #[inline]
-    pub fn cursor_mut(&mut self, warp: usize) -> &mut WarpCursor {
-        &mut self[warp].cursor
+    pub fn reader_mut(&mut self, warp: usize) -> &mut WarpReader {
+        &mut self[warp].reader
     }
 
     /// Steps past the next instruction, which is at `port`, and gives the one after it; none when it was the last. The warp
@@ -318,18 +318,13 @@ impl Warps {
     #[inline]
     pub fn wake(&mut self, now: Cycle) {
         let slot = now.0 as usize % WHEEL;
-        if self.slots >> slot & 1 == 0 {
-            return;
-        }
+        // Nobody can tell beforehand whether there are any.
         self.slots &= !(1 << slot);
         let mut due = std::mem::take(&mut self.wheel[slot]);
         if due & self.far != 0 {
             due = self.come_round(slot, due, now);
-            if due == 0 {
-                return;
-            }
         }
-        self.stirred = true;
+        self.stirred |= due != 0;
         self.ready |= due;
         self.on_arithmetic &= !due;
         self.starting &= !due;

@@ -128,3 +128,33 @@ fn barriers_lie_between_addresses() {
         assert_eq!(cursor.barrier(&stream), barrier);
     }
 }
+
+#[test]
+fn a_reader_that_is_one_record_ahead_reads_the_same() {
+    let mut stream = WarpStream::default();
+    for round in 0..6u32 {
+        // All lanes or some, and a record of each kind with a barrier behind it, or none.
+        let mask = if round % 2 == 0 { LaneMask::MAX } else { 3 << round };
+        stream.push(10 * round, mask);
+        stream.push(10 * round + 1, mask);
+        let base = 1 << (8 * round);
+        match round % 3 {
+            0 => stream.push_affine(mask, base, 4),
+            1 => stream.push_rows(mask, base, Rows { width: 16, across: 4, down: 256 }),
+            _ => stream.push_addresses(mask, &std::array::from_fn(|lane| (lane * lane) as u64)),
+        }
+        if round > 2 {
+            stream.push_barrier(BarrierUse { id: round as u8, ..BarrierUse::ALL });
+        }
+    }
+    let (mut cursor, mut reader) = (WarpCursor::default(), WarpReader::new(&stream));
+    for round in 0..6 {
+        assert_eq!(reader.take_run(&stream), cursor.take_run(&stream));
+        assert_eq!(reader.addresses(&stream), cursor.addresses(&stream));
+        if round > 2 {
+            assert_eq!(reader.barrier(&stream), cursor.barrier(&stream));
+        }
+    }
+    assert_eq!(cursor.word as usize, stream.words.len());
+    assert_eq!((reader.take_run(&stream), cursor.take_run(&stream)), (None, None));
+}
