@@ -225,8 +225,9 @@ impl Queue {
         let (bank, direction) = (bank as usize % MOST_BANKS, usize::from(request.write));
         let OfBank { bursts: wanted, counts } = &mut self.banks[bank];
         let bursts = bits_of_bursts(&request, row, burst_bytes);
-        // A write for all that is older, a read for writes, and only for what wants the same. Mostly nothing does.
-        let may_wait = (*counts >> (16 * (1 - direction)) != 0) & (*wanted & bursts != 0);
+        // A write for all that is older, a read for writes, and only for what wants the same: mostly nothing does.
+        let older = u64::from(*counts >> (16 * (1 - direction)));
+        let may_wait = older.min(*wanted & bursts) != 0;
         *wanted = *wanted & u64::from(*counts != 0).wrapping_neg() | bursts;
         *counts += 1 << (16 * direction);
         *entry = Entry {
