@@ -1,6 +1,6 @@
 //! The requests waiting in one controller: slots, linked by age in every bank and every direction.
 
-use crate::units::Cycle;
+use crate::units::{Cycle, fibonacci};
 
 use super::bank::MOST_BANKS;
 use super::lists::Lists;
@@ -74,8 +74,17 @@ pub struct Queue {
     occupied: u64,
     waiting: [usize; 2],
     arrivals: u64,
-    /// Reads and, in the upper half, writes for each bank: they change and are looked at as one number.
-    counts: [u32; MOST_BANKS],
+    /// What waits for each bank.
+    banks: [OfBank; MOST_BANKS],
+}
+
+/// What waits for a bank.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfBank {
+    /// The bits of all bursts that were wanted since it last had no requests: bursts of requests that overlap have a bit in common.
+    bursts: u64,
+    /// Reads and, in the upper half, writes: they change and are looked at as one number.
+    counts: u32,
 }
 
 impl Queue {
@@ -112,7 +121,7 @@ impl Queue {
             occupied: 0,
             waiting: [0; 2],
             arrivals: 0,
-            counts: [0; MOST_BANKS],
+            banks: [OfBank::default(); MOST_BANKS],
         }
     }
 
@@ -154,7 +163,7 @@ impl Queue {
     /// Reads and writes waiting for `bank`.
     #[inline]
     pub fn of_bank(&self, bank: usize) -> [u16; 2] {
-        let counts = self.counts[bank % MOST_BANKS];
+        let counts = self.banks[bank % MOST_BANKS].counts;
         [counts as u16, (counts >> 16) as u16]
     }
 
@@ -214,9 +223,12 @@ impl Queue {
         self.free = self.by_bank.of(slot).younger;
         self.len += 1;
         let (bank, direction) = (bank as usize % MOST_BANKS, usize::from(request.write));
-        let counts = &mut self.counts[bank];
-        // A write for all that is older, a read for writes.
-        let may_wait = *counts >> (16 * (1 - direction)) != 0;
+        let OfBank { bursts: wanted, counts } = &mut self.banks[bank];
+        let bursts = bits_of_bursts(&request, row, burst_bytes);
+        // A write for all that is older, a read for writes, and only for what wants the same: mostly nothing does.
+        let older = u64::from(*counts >> (16 * (1 - direction)));
+        let may_wait = older.min(*wanted & bursts) != 0;
+        *wanted = *wanted & u64::from(*counts != 0).wrapping_neg() | bursts;
         *counts += 1 << (16 * direction);
         *entry = Entry {
             address: request.address,
@@ -267,7 +279,7 @@ impl Queue {
             self.free_dependents(slot);
         }
         let (bank, direction) = (usize::from(bank) % MOST_BANKS, usize::from(write));
-        let counts = &mut self.counts[bank];
+        let counts = &mut self.banks[bank].counts;
         *counts -= 1 << (16 * direction);
         self.occupied &= !(u64::from(*counts == 0) << bank);
         self.waiting[direction] -= 1;
@@ -288,6 +300,15 @@ impl Queue {
             other = self.by_bank.of(other).younger;
         }
     }
+}
+
+/// A bit for each of the bursts that a request of a row wants, which follow each other.
+#[inline]
+fn bits_of_bursts(request: &Request, row: u64, burst_bytes: u32) -> u64 {
+    let first = (request.address >> burst_bytes.trailing_zeros()) as u32;
+    let bursts = u64::MAX >> u64::from(request.bursts).clamp(1, 64).wrapping_neg() % 64;
+    // Requests for several rows often want the same columns.
+    bursts.rotate_left(first.wrapping_add(fibonacci(row) as u32) % 64)
 }
 
 #[cfg(test)]
@@ -341,6 +362,24 @@ mod tests {
                     (other_address..other_address + u64::from(other_bytes)).contains(&byte)
                 });
                 assert_eq!(Entry { address, bytes, ..any }.overlaps(&other), share);
+            }
+        }
+    }
+
+    #[test]
+    fn requests_that_overlap_want_a_burst_of_the_same_bit() {
+        let bits = |first: u64, bursts| {
+            let request = Request { address: first * 32, bursts, write: false, tag: 0 };
+            bits_of_bursts(&request, 5, 32)
+        };
+        let ranges =
+            || (90..100u64).flat_map(|first| [1, 2, 5, 63, 64, 65, 200].map(|n| (first, n)));
+        for (first, bursts) in ranges() {
+            assert_eq!(bits(first, bursts).count_ones(), u32::from(bursts.min(64)));
+            for (other, others) in ranges() {
+                let overlap =
+                    first < other + u64::from(others) && other < first + u64::from(bursts);
+                assert!(!overlap || bits(first, bursts) & bits(other, others) != 0);
             }
         }
     }
