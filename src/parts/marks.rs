@@ -1,13 +1,15 @@
-//! What is looked at first in each set of a tag array: a byte of each tag, compared eight at a time, and the order of the ways.
+//! What is looked at first in each set of a tag array: a byte of each tag, compared eight at a time, the order of the ways, and which of
+//! them make no room at once. A miss needs to look no further.
 
 use super::order::Orders;
 use crate::units::{LineAddr, fibonacci};
 
 /// For each way of a tag array a byte that tells its line from most others: a line is only sought where its byte is found. And
-/// the order of the ways of each set, where it is kept.
+/// the order of the ways of each set, where it is kept, with what keeps a way from making room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Marks {
-    /// By set, words of eight bytes, of which that of an empty way may be any. Then the order.
+    /// By set, words of eight bytes, of which that of an empty way may be any. Then the order, and a word with a bit for each way
+    /// that is held, and [`DIRTY`] above it one where it is dirty.
     words: Box<[u64]>,
     of_marks: usize,
     of_set: usize,
@@ -17,6 +19,9 @@ pub(super) struct Marks {
 /// One in each byte of a word, and its highest bit.
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHEST: u64 = ONES << 7;
+
+/// Bits from that of a way that is held to that of one that is dirty.
+const DIRTY: usize = 16;
 
 /// The byte of a line eight times. Lines far apart have other ones than neighbours, whatever lies between them.
 #[inline(always)]
@@ -28,7 +33,7 @@ impl Marks {
     /// Of `sets` sets with `ways` ways, whose order is kept if `is_ordered`.
     pub fn new(sets: usize, ways: usize, is_ordered: bool) -> Self {
         let of_marks = ways.div_ceil(8);
-        let of_set = of_marks + usize::from(is_ordered);
+        let of_set = of_marks + 2 * usize::from(is_ordered);
         let orders = is_ordered.then(|| Orders::new(ways));
         let mut marks = Marks { words: vec![0; sets * of_set].into(), of_marks, of_set, orders };
         marks.reset_orders();
@@ -41,13 +46,35 @@ impl Marks {
         self.orders.is_some()
     }
 
-    /// All orders are those of the ways' numbers.
+    /// All orders are those of the ways' numbers, and no way is held or dirty.
     pub fn reset_orders(&mut self) {
         if let Some(orders) = self.orders {
             for set in self.words.chunks_exact_mut(self.of_set) {
-                set[self.of_marks] = orders.first();
+                (set[self.of_marks], set[self.of_marks + 1]) = (orders.first(), 0);
             }
         }
+    }
+
+    /// Notes whether the way of number `place` is held, and whether it is dirty, where orders are kept.
+    #[inline(always)]
+    pub fn note(&mut self, set: usize, place: usize, is_held: bool, is_dirty: bool) {
+        if self.is_ordered() {
+            let noted = &mut self.words[set * self.of_set + self.of_marks + 1];
+            let bits = u64::from(is_held) | u64::from(is_dirty) << DIRTY;
+            *noted = *noted & !((1 | 1 << DIRTY) << place) | bits << place;
+        }
+    }
+
+    /// Whether the way of number `place` is held. Orders are kept.
+    #[inline(always)]
+    pub fn is_held(&self, set: usize, place: usize) -> bool {
+        self.words[set * self.of_set + self.of_marks + 1] >> place & 1 == 1
+    }
+
+    /// Whether the way of number `place` is dirty. Orders are kept.
+    #[inline(always)]
+    pub fn is_dirty(&self, set: usize, place: usize) -> bool {
+        self.is_held(set, place + DIRTY)
     }
 
     /// The order of the ways of set `set`, if it is kept: the first one has the lowest four bits.

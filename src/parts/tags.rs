@@ -229,7 +229,19 @@ impl<K: Copy + Default> TagArray<K> {
     /// True when `way` holds bytes that memory lacks.
     #[inline(always)]
     pub fn is_dirty(&self, way: Way) -> bool {
+        if self.marks.is_ordered() {
+            // The way's own line has often left the processor's caches.
+            let (set, place) = self.place_of(way);
+            return self.marks.is_dirty(set, place);
+        }
         self.slots[way.index()].rank & self.dirty != 0
+    }
+
+    /// Notes beside its set's order what keeps a way from making room, whose rank has changed.
+    #[inline(always)]
+    fn note(&mut self, way: Way, (set, place): (usize, usize)) {
+        let rank = self.slots[way.index()].rank;
+        self.marks.note(set, place, rank >= SPARED, rank & self.dirty != 0);
     }
 
     /// Notes whether `way` holds bytes that memory lacks.
@@ -241,6 +253,7 @@ impl<K: Copy + Default> TagArray<K> {
         if *rank < RESERVED {
             self.spare(way);
         }
+        self.note(way, self.place_of(way));
     }
 
     /// Ranks a way anew that is present, where those are spared that are dirty.
@@ -285,15 +298,16 @@ impl<K: Copy + Default> TagArray<K> {
     #[inline]
     fn move_to_end(&mut self, way: Way) {
         if self.marks.is_ordered() {
-            let set = self.set_of_way(way);
-            self.marks.move_to_end(set, way.index() - set * self.ways);
+            let (set, place) = self.place_of(way);
+            self.marks.move_to_end(set, place);
         }
     }
 
-    /// The set of a way.
-    #[inline]
-    fn set_of_way(&self, way: Way) -> usize {
-        self.by_ways.quotient(way.index() as u64) as usize
+    /// The set of a way, and its number there.
+    #[inline(always)]
+    fn place_of(&self, way: Way) -> (usize, usize) {
+        let set = self.by_ways.quotient(way.index() as u64) as usize;
+        (set, way.index() - set * self.ways)
     }
 
     /// Gives `way` to `line`, whose fill is on its way. A line already there keeps its dirty mark.
@@ -307,32 +321,32 @@ impl<K: Copy + Default> TagArray<K> {
         let dirty = if is_present { self.slots[index].rank & self.dirty } else { 0 };
         self.slots[index].rank = RESERVED | self.next_age(way) | dirty;
         self.move_to_end(way);
+        self.note(way, self.place_of(way));
     }
 
     /// The same of a line that is not there.
     #[inline(always)]
     pub fn replace(&mut self, way: Way, line: LineAddr) {
-        let age = self.put(way, line);
-        self.slots[way.index()].rank = RESERVED | age;
+        self.put(way, line, RESERVED);
     }
 
     /// Gives `way` to `line`, which is not there, present at once.
     #[inline(always)]
     pub fn insert(&mut self, way: Way, line: LineAddr) {
-        let age = self.put(way, line);
-        self.slots[way.index()].rank = age;
+        self.put(way, line, 0);
     }
 
-    /// Another line goes to `way`; gives its age.
+    /// Another line goes to `way`, with these bits beside its age.
     #[inline(always)]
-    fn put(&mut self, way: Way, line: LineAddr) -> u64 {
+    fn put(&mut self, way: Way, line: LineAddr, bits: u64) {
         let index = way.index();
         debug_assert_ne!(self.slots[index].line, line, "the line is there");
         self.slots[index].line = line;
         let set = self.set_of(line);
         let place = index - set * self.ways;
         self.marks.put(set, place, line);
-        self.next_age(way)
+        self.marks.note(set, place, bits >= SPARED, false);
+        self.slots[index].rank = bits | self.next_age(way);
     }
 
     /// The reserved line has arrived.
@@ -342,6 +356,7 @@ impl<K: Copy + Default> TagArray<K> {
         debug_assert!(self.slots[index].rank >= RESERVED, "a fill for no reservation");
         self.slots[index].rank &= AGE;
         self.spare(way);
+        self.note(way, self.place_of(way));
     }
 
     /// Notes a use of a line that is present or on its way.
@@ -368,10 +383,11 @@ impl<K: Copy + Default> TagArray<K> {
         (slot.line, slot.rank) = (NO_LINE, EMPTY);
         if self.marks.is_ordered() {
             // Those that are empty come first, by their number.
-            let set = self.set_of_way(way);
-            let (first, place) = (set * self.ways, index - set * self.ways);
+            let (set, place) = self.place_of(way);
+            let first = set * self.ways;
             let before = self.slots[first..index].iter().filter(|slot| slot.rank == EMPTY).count();
             self.marks.move_behind(set, place, before);
+            self.note(way, (set, place));
         }
     }
 

@@ -23,12 +23,11 @@ impl<K: Copy + Default> TagArray<K> {
     #[inline(always)]
     pub(super) fn victim_in(&self, set: usize) -> Option<Way> {
         let Some(order) = self.marks.order(set) else { return self.least_in(set) };
-        let way = set * self.ways + (order & 0xf) as usize;
-        if self.slots[way].rank < SPARED {
-            Some(Way(way as u32))
-        } else {
-            self.first_in(set, order)
+        let place = (order & 0xf) as usize;
+        if self.marks.is_held(set, place) {
+            return self.first_in(set, order);
         }
+        Some(Way((set * self.ways + place) as u32))
     }
 
     /// The same, where the order is this.

@@ -108,6 +108,9 @@ fn the_order_that_is_kept_is_that_of_the_ranks() {
             for set in 0..2 {
                 assert_eq!(tags.victim_in(set), tags.least_in(set), "{replacement:?}");
             }
+            for (way, slot) in tags.slots.iter().enumerate() {
+                assert_eq!(tags.is_dirty(Way(way as u32)), slot.rank & tags.dirty != 0);
+            }
         }
     }
 }
