@@ -306,7 +306,8 @@ impl Queue {
 #[inline]
 fn bits_of_bursts(request: &Request, row: u64, burst_bytes: u32) -> u64 {
     let first = (request.address >> burst_bytes.trailing_zeros()) as u32;
-    let bursts = u64::MAX >> u64::from(request.bursts).clamp(1, 64).wrapping_neg() % 64;
+    let others = u64::from(request.bursts).clamp(1, 64).wrapping_neg() % 64;
+    let bursts = u64::MAX >> others;
     // Requests for several rows often want the same columns.
     bursts.rotate_left(first.wrapping_add(fibonacci(row) as u32) % 64)
 }
