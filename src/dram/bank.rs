@@ -94,13 +94,6 @@ pub struct Banks {
     count: usize,
 }
 
-/// The later of two clocks less than 2^63 apart. In a search it cannot be foretold which one it is: of a plain maximum the
-/// compiler makes a branch there.
-#[inline]
-fn later(a: Cycle, b: Cycle) -> Cycle {
-    select_unpredictable((b.0.wrapping_sub(a.0) as i64) < 0, a, b)
-}
-
 /// Which of a read and a write.
 #[inline]
 fn direction(command: Command) -> usize {
@@ -232,7 +225,7 @@ impl Banks {
     #[inline]
     pub fn column_from(&self, from: Cycle, direction: usize, bank: usize) -> Cycle {
         let of_group = self.groups[direction][self.group(bank)];
-        later(later(of_group, self.bank(bank).column), from)
+        of_group.later(self.bank(bank).column).later(from)
     }
 
     /// The first clock in which `bank` may be opened, if it is closed, or be closed, where any bank may be opened and closed from
@@ -241,10 +234,8 @@ impl Banks {
     pub fn row_command_from(&self, [opens, closes]: [Cycle; 2], bank: usize) -> Cycle {
         let &Bank { row, precharge, activate, .. } = self.bank(bank);
         let is_closed = row == CLOSED;
-        later(
-            select_unpredictable(is_closed, activate, precharge),
-            select_unpredictable(is_closed, opens, closes),
-        )
+        let of_bank = select_unpredictable(is_closed, activate, precharge);
+        of_bank.later(select_unpredictable(is_closed, opens, closes))
     }
 
     #[inline]
