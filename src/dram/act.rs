@@ -12,20 +12,29 @@ use super::scheduler::column_command;
 use super::timing::Command;
 
 impl Controller {
-    /// Passes clock `now`, in which a command may go.
+    /// Passes clock `now`, in which a command may go, and those after it until anything but a command may happen; gives the last
+    /// in which one may have gone.
     #[inline(always)]
-    pub(super) fn act(&mut self, now: Cycle, owner: &mut impl Listener) {
+    pub(super) fn act(&mut self, mut now: Cycle, owner: &mut impl Listener) -> Cycle {
         if self.attend <= now && self.intervene(now, owner) {
-            return;
+            return now;
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
-        #[cfg(test)]
-        self.scheduler.check(now, &self.queue, &self.banks, self.drain.turn());
-        match self.scheduler.known_column(now) {
-            NONE => self.act_otherwise(now, owner),
-            slot => self.send_column(slot, now, owner),
+        loop {
+            #[cfg(test)]
+            self.scheduler.check(now, &self.queue, &self.banks, self.drain.turn());
+            match self.scheduler.known_column(now) {
+                NONE => self.act_otherwise(now, owner),
+                slot => self.send_column(slot, now, owner),
+            }
+            let next = self.scheduler.next_event().max(now + 1);
+            if next >= self.arrives.min(self.attend).min(owner.bound()) {
+                break;
+            }
+            now = next;
         }
         self.find_wake(now);
+        now
     }
 
     /// The same where no column command is known.
@@ -128,9 +137,19 @@ impl Controller {
         self.scheduler.column_sent(bank, slot, &mut self.queue, self.drain.turn());
         if bursts == 0 {
             self.finish(slot, now, owner);
+            self.fill_place(now + 1);
         }
         self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
         self.scheduler.look_for_column(now + 1, direction, &self.banks);
+    }
+
+    /// Who waits for the place of a request that has left enters in clock `next`, the one after that. Nothing comes before it
+    /// then, so this is done at once, unless something is due that might, or the queue is empty and has to be begun anew.
+    #[inline(always)]
+    fn fill_place(&mut self, next: Cycle) {
+        if self.arrives <= next && self.attend > next && !self.queue.is_empty() {
+            self.enter(next);
+        }
     }
 
     /// All of the request in `slot` was sent.

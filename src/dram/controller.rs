@@ -171,7 +171,7 @@ impl Controller {
                 }
             }
             if self.wake <= now {
-                self.act(now, owner);
+                now = self.act(now, owner);
             }
             self.passed_to = now + 1;
             now = self.next_event(now + 1);
@@ -305,6 +305,16 @@ impl Controller {
     #[inline(always)]
     fn admit(&mut self, now: Cycle, owner: &mut impl Listener) {
         self.refresh_banks(now, owner);
+        self.enter(now);
+        self.wake = match self.scheduler.is_stale() {
+            true => Cycle(0),
+            false => self.wake.min(self.scheduler.next_event()).min(self.interrupt),
+        };
+    }
+
+    /// What arrived by `now` and has room enters the queue.
+    #[inline(never)]
+    pub(super) fn enter(&mut self, now: Cycle) {
         while self.arrives <= now {
             let request = self.arriving.take();
             let (row, bank) = self.mapping.row_and_bank(request.address);
@@ -317,10 +327,6 @@ impl Controller {
             self.drain.stir(now, self.queue.reads());
             self.pass_turn(now);
         }
-        self.wake = match self.scheduler.is_stale() {
-            true => Cycle(0),
-            false => self.wake.min(self.scheduler.next_event()).min(self.interrupt),
-        };
     }
 
     /// Passes the turn to the other direction if it is time.
