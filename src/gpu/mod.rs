@@ -12,7 +12,6 @@ mod floor;
 mod front;
 mod memory;
 mod news;
-mod occupancy;
 mod statistics;
 mod threads;
 mod watch;

@@ -9,7 +9,7 @@ impl Slice {
     /// Releases the oldest request whose data has arrived, if there is room for its reply.
     #[inline]
     pub(super) fn release(&mut self, now: Cycle) {
-        if self.releasing.next_visible() <= now && !self.replies.is_full() {
+        if self.releasing.next_visible() <= now && !self.replies.is_full(now) {
             self.release_oldest(now);
         }
     }
@@ -50,8 +50,8 @@ impl Slice {
         }
     }
 
-    /// As [`Slice::fill`] of one with neither coalescer nor neighbour, after [`Slice::free_needed_places`], where no other request
-    /// was released in this cycle. If a request is released for it that alone waits for its line, it is so at once: true.
+    /// As [`Slice::fill`] of one with neither coalescer nor neighbour, after [`Slice::go_on_with_place`], where no other
+    /// request was released in this cycle. If a request is released for it that alone waits for its line, it is so at once: true.
     #[inline]
     pub fn fill_and_release(
         &mut self,
@@ -65,7 +65,7 @@ impl Slice {
         let Some(data) = self.take_in(now, core, entry, piece, dram_started) else { return false };
         // As the tick would do that follows. Nothing else looks at this before.
         if self.releasing.is_empty()
-            && !self.replies.is_full()
+            && !self.replies.is_full(now)
             && let Some(waiting) = self.mshrs.single(entry)
             && !waiting.sectors.meets(self.mshrs[entry].missing)
         {

@@ -1,9 +1,6 @@
 //! The way out of a slice: replies whose data is on its way, or that wait for the network.
 
-use std::hint::select_unpredictable;
-
-use crate::parts::Reply;
-use crate::ring::Ring;
+use crate::parts::{Occupancy, Reply};
 use crate::units::Cycle;
 
 /// A reply that leaves a slice for the reply network. The reply comes first, so that it is copied as it is aligned.
@@ -30,18 +27,16 @@ pub const DEPARTURES: usize = 64;
 pub struct Exit {
     /// When the next one is ready; never when there is none.
     ready: Cycle,
-    /// Places taken.
-    held: usize,
-    places: usize,
+    /// From when on there is a place for another one; never, as far as that is not known.
+    room_from: Cycle,
+    /// The cycle after the last one in which one leaves that was told.
+    free_from: Cycle,
     /// Those that were told ahead and leave nobody knows when.
     ahead: usize,
-    /// When those leave of which it is known.
-    leaving: Ring<()>,
-    /// The cycle after the last of these.
-    free_from: Cycle,
     /// Those before `next` were taken or told.
     departures: Vec<Departure>,
     next: usize,
+    places: Occupancy,
 }
 
 impl Exit {
@@ -51,73 +46,59 @@ impl Exit {
             departures: Vec::with_capacity(DEPARTURES.max(2 * places)),
             next: 0,
             ready: Cycle::NEVER,
-            held: 0,
+            room_from: Cycle(0),
             ahead: 0,
-            leaving: Ring::new(places),
             free_from: Cycle(0),
-            places,
+            places: Occupancy::new(places),
         }
     }
 
-    /// Replies in it.
+    /// Replies in it that were not told.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.held
+        self.departures.len() - self.next
     }
 
-    /// True when no reply is in it.
+    /// True when no place is free at `now`.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.held == 0
-    }
-
-    /// True when no place is free.
-    #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.held == self.places
-    }
-
-    /// True when so many more may find no place, or take the last one, before what has left gives its places free.
-    #[inline]
-    pub(super) fn may_be_full_after(&self, count: usize) -> bool {
-        self.held + count >= self.places
+    pub(super) fn is_full(&self, now: Cycle) -> bool {
+        self.room_from > now
     }
 
     /// Whether so many more may find no place, or may find one, for all that is known.
     #[inline]
     pub(super) fn is_in_doubt(&self, count: usize) -> bool {
-        self.ahead > 0 && self.len() + count > self.places
+        self.ahead > 0 && self.places.may_lack_room_for(count)
     }
 
-    /// The first cycle from `now` on in which a place is free, as far as known.
+    /// The first cycle in which a place is free; never, as far as that is not known.
     #[inline]
-    pub(super) fn free_from(&self, now: Cycle) -> Cycle {
-        let leaves = self.leaving.next_visible();
-        let freed = Cycle(leaves.0.saturating_add(1)).max(now);
-        select_unpredictable(self.is_full(), freed, now)
+    pub(super) fn room_from(&self) -> Cycle {
+        self.room_from
     }
 
-    /// Gives the places free of what left before `now`; true when there was any.
-    #[inline]
-    pub(super) fn free_places(&mut self, now: Cycle) -> bool {
-        let is_any = self.leaving.next_visible() < now;
-        while self.leaving.next_visible() < now {
-            self.leaving.take();
-            self.held -= 1;
-        }
-        is_any
-    }
-
-    /// Takes a reply in whose data is there from cycle `ready` on.
+    /// Takes a reply in whose data is there from cycle `ready` on. There is a place for it.
     #[inline(always)]
     pub(super) fn push(&mut self, ready: Cycle, reply: &Reply) {
-        assert!(!self.is_full(), "a reply was pushed without a place for it");
-        self.held += 1;
+        assert!(self.room_from != Cycle::NEVER, "a reply was pushed without a place for it");
+        self.places.take(1);
+        self.room_from = self.places.room_from(1);
         if self.next == self.departures.len() {
             self.ready = ready;
         }
         let departure = Departure { reply: *reply, ready, is_uncertain: false, shares_port: false };
         self.departures.push(departure);
+    }
+
+    /// The place of the oldest reply that has one is free from cycle `from` on; true when none was known to be free before.
+    #[inline]
+    fn give_place(&mut self, from: Cycle) -> bool {
+        self.places.note_free(from);
+        let lacked = self.room_from == Cycle::NEVER;
+        if lacked {
+            self.room_from = self.places.room_from(1);
+        }
+        lacked
     }
 
     /// The oldest reply, if its data is there at `now`.
@@ -139,7 +120,7 @@ impl Exit {
     #[inline]
     pub(super) fn pop(&mut self, now: Cycle) -> Option<Reply> {
         let reply = *self.front(now)?;
-        self.held -= 1;
+        self.give_place(Cycle(0));
         self.pass();
         if self.next >= DEPARTURES / 2 {
             self.departures.drain(..std::mem::take(&mut self.next));
@@ -189,8 +170,8 @@ impl Exit {
             Some(from) => {
                 let at = departure.ready.max(self.free_from).max(from);
                 departure.ready = at;
-                self.leaving.push(at, ());
                 self.free_from = at + 1;
+                self.give_place(at + 1);
             }
             None => {
                 departure.is_uncertain = true;
@@ -207,14 +188,13 @@ impl Exit {
         &mut self.departures
     }
 
-    /// Hears that the oldest of those of which it was not known leaves in cycle `at`; true when no place was free before.
+    /// Hears that the oldest of those of which it was not known leaves in cycle `at`; true when it was not known when there is a
+    /// place for another one.
     #[inline]
     pub fn note_leave(&mut self, at: Cycle) -> bool {
-        let was_full = self.is_full();
         self.ahead -= 1;
-        self.leaving.push(at, ());
         self.free_from = at + 1;
-        was_full
+        self.give_place(at + 1)
     }
 }
 
@@ -223,28 +203,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_taken_ahead_keeps_its_place_until_it_has_left() {
+    fn a_reply_told_ahead_keeps_its_place_until_it_has_left() {
         let mut exit = Exit::new(2);
         exit.push(Cycle(5), &Reply::default());
         assert_eq!((exit.tell(|| Some(Cycle(0))), exit.departures[0].ready), (1, Cycle(5)));
+        assert!(!exit.is_full(Cycle(0)));
         exit.push(Cycle(5), &Reply::default());
         assert!(!exit.is_in_doubt(1));
-        assert!(!exit.free_places(Cycle(5)));
-        assert!(exit.is_full() && !exit.is_in_doubt(1));
-        assert_eq!(exit.free_from(Cycle(4)), Cycle(6));
-        assert!(exit.free_places(Cycle(6)));
-        assert_eq!(exit.free_from(Cycle(6)), Cycle(6));
+        assert!(exit.is_full(Cycle(5)) && !exit.is_full(Cycle(6)));
+        assert_eq!(exit.room_from(), Cycle(6));
+        assert_eq!((exit.tell(|| Some(Cycle(0))), exit.departures[1].ready), (1, Cycle(6)));
+        exit.push(Cycle(7), &Reply::default());
+        assert_eq!(exit.room_from(), Cycle(7));
     }
 
     #[test]
-    fn an_exit_may_be_full_with_so_many_more_as_long_as_none_was_given_free() {
-        let mut exit = Exit::new(3);
-        assert!(!exit.may_be_full_after(2) && exit.may_be_full_after(3));
+    fn a_reply_that_is_taken_gives_its_place_free_at_once() {
+        let mut exit = Exit::new(1);
+        assert!(exit.len() == 0 && !exit.is_full(Cycle(0)));
         exit.push(Cycle(5), &Reply::default());
-        exit.tell(|| Some(Cycle(0)));
-        assert!(exit.may_be_full_after(2));
-        assert!(exit.free_places(Cycle(6)));
-        assert!(!exit.may_be_full_after(2));
+        assert!(exit.len() == 1 && exit.is_full(Cycle(9)));
+        assert!(exit.pop(Cycle(4)).is_none());
+        assert!(exit.pop(Cycle(5)).is_some());
+        assert!(exit.len() == 0 && !exit.is_full(Cycle(5)));
     }
 
     #[test]
@@ -255,15 +236,16 @@ mod tests {
             assert_eq!(exit.tell(|| None), 1);
         }
         assert!(!exit.is_certain() && exit.is_in_doubt(1) && !exit.is_in_doubt(0));
-        assert_eq!(exit.free_from(Cycle(4)), Cycle::NEVER);
+        assert_eq!(exit.room_from(), Cycle::NEVER);
         assert!(exit.note_leave(Cycle(7)));
-        assert_eq!(exit.free_from(Cycle(4)), Cycle(8));
-        assert!(exit.free_places(Cycle(8)));
+        assert!(exit.is_full(Cycle(7)) && !exit.is_full(Cycle(8)));
         assert!(exit.is_in_doubt(2) && !exit.is_in_doubt(1));
         assert!(!exit.note_leave(Cycle(9)));
-        assert!(exit.is_certain());
+        assert!(exit.is_certain() && !exit.is_in_doubt(3));
         exit.push(Cycle(8), &Reply::default());
         // One a cycle.
         assert_eq!((exit.tell(|| Some(Cycle(0))), exit.departures[2].ready), (1, Cycle(10)));
+        exit.push(Cycle(8), &Reply::default());
+        assert_eq!(exit.room_from(), Cycle(11));
     }
 }

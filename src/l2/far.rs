@@ -204,7 +204,7 @@ impl Slice {
 
     /// The oldest result that is back goes on to its SM.
     pub(super) fn pass_back(&mut self, now: Cycle) {
-        if self.far.next_return() > now || self.replies.is_full() {
+        if self.far.next_return() > now || self.replies.is_full(now) {
             return;
         }
         let reply = self.far.returning.take();

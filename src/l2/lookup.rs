@@ -121,7 +121,7 @@ impl Slice {
         }
         let wanted = SectorSet::of(request.bytes);
         if lacking == 0 {
-            if self.replies.is_full() {
+            if self.replies.is_full(now) {
                 return Err(Refusal::ReplyQueue);
             }
             self.tags.touch(way);
@@ -319,7 +319,7 @@ impl Slice {
         place: Place,
         request: &Request,
     ) -> Result<(), Refusal> {
-        if self.replies.is_full() {
+        if self.replies.is_full(now) {
             return Err(Refusal::ReplyQueue);
         }
         let (way, is_there) = match place {
@@ -401,7 +401,7 @@ impl Slice {
 
     /// A write that goes straight to DRAM.
     fn pass_write(&mut self, now: Cycle, line: LineAddr, request: &Request) -> Result<(), Refusal> {
-        if self.replies.is_full() {
+        if self.replies.is_full(now) {
             return Err(Refusal::ReplyQueue);
         }
         self.room_for_dram(1)?;

@@ -202,7 +202,7 @@ impl Slice {
     /// One cycle: releases one request whose line has arrived, and looks one up; gives how many left their queue.
     /// Cycles without an event may be left out.
     pub fn tick(&mut self, now: Cycle, core: Cycle) -> u32 {
-        self.free_places(now);
+        self.go_on_with_place(now);
         if self.is_plain {
             return u32::from(self.tick_plain(now, core, false));
         }
@@ -216,7 +216,7 @@ impl Slice {
         taken + u32::from(is_taken)
     }
 
-    /// The same, after [`Slice::free_needed_places`], of one with neither coalescer nor neighbour, which may have released a request
+    /// The same, after [`Slice::go_on_with_place`], of one with neither coalescer nor neighbour, which may have released a request
     /// in this cycle; true when a request left its queue.
     #[inline(always)]
     pub fn tick_plain(&mut self, now: Cycle, core: Cycle, has_released: bool) -> bool {
@@ -228,19 +228,11 @@ impl Slice {
             && self.look_up_oldest(now, core)
     }
 
-    /// What has left gives its places free, where a tick may need them.
+    /// A request that was refused for want of a place for its reply looks again where there is one.
     #[inline]
-    pub fn free_needed_places(&mut self, now: Cycle) {
-        if self.replies.may_be_full_after(A_TICK) {
-            self.free_places(now);
-        }
-    }
-
-    /// What has left gives its places free.
-    #[inline]
-    pub fn free_places(&mut self, now: Cycle) {
-        if self.replies.free_places(now) {
-            self.go_on_after(now, Refusal::ReplyQueue);
+    pub fn go_on_with_place(&mut self, now: Cycle) {
+        if self.stalled == Some(Refusal::ReplyQueue) && !self.replies.is_full(now) {
+            self.go_on(now);
         }
     }
 
@@ -255,7 +247,7 @@ impl Slice {
     #[inline]
     pub fn next_plain_event(&self, now: Cycle) -> Cycle {
         // Nobody can tell beforehand how it stands.
-        let place = self.replies.free_from(now);
+        let place = self.replies.room_from();
         let lookup = self.input.next_visible().max(self.port.free_from());
         let lookup = select_unpredictable(self.stalled.is_none(), lookup, Cycle::NEVER);
         // One that was refused for want of a place goes on as soon as there is one; until then there is none.
@@ -273,7 +265,7 @@ impl Slice {
         }
         if self.far.is_paired() {
             event = event.min(self.far.next_lookup().max(self.port.next_free(now)));
-            event = event.min(self.far.next_return().max(self.replies.free_from(now)));
+            event = event.min(self.far.next_return().max(self.replies.room_from()).max(now));
         }
         event
     }
@@ -366,7 +358,7 @@ impl Slice {
         self.input.is_empty()
             && self.coalescer.as_ref().is_none_or(Coalescer::is_idle)
             && self.mshrs.in_use() == 0
-            && self.replies.is_empty()
+            && self.replies.len() == 0
             && self.to_dram.is_empty()
             && self.far.is_idle()
     }

@@ -282,7 +282,7 @@ fn drain(
         let cycle = Cycle(now);
         assert!(now < 100_000, "no end: {slice:?}");
         let mut has_released = false;
-        slice.free_places(cycle);
+        slice.go_on_with_place(cycle);
         if dram.front().is_some_and(|&(due, ..)| due <= now) {
             let (_, slot, piece) = dram.pop_front().unwrap();
             match driven {

@@ -1,10 +1,12 @@
-//! What the components of the memory system share: accesses, packets, address maps, tag arrays, sets of bytes, MSHR files.
+//! What the components of the memory system share: accesses, packets, address maps, tag arrays, sets of bytes, MSHR files, places of
+//! queues.
 
 mod access;
 mod address;
 mod byte_sets;
 mod marks;
 mod mshr;
+mod occupancy;
 mod order;
 mod packet;
 mod sectors;
@@ -14,6 +16,7 @@ pub use access::{Access, AccessKind, DataCache, Outcome, Refusal, Released, Wait
 pub use address::AddressMap;
 pub use byte_sets::{BytePool, ByteSet, ByteSets};
 pub use mshr::{MshrFile, MshrId};
+pub use occupancy::Occupancy;
 pub use packet::{
     DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, RequestStamps, Stamp, Stamps,
     THROUGH_COPY,

@@ -5,10 +5,9 @@ use std::ops::Range;
 use crate::config::Machine;
 use crate::gpu::clocks::{Clocks, Domain};
 use crate::gpu::news::{ALL_EVENTS, Arrived, push_copy};
-use crate::gpu::occupancy::Occupancy;
 use crate::l2::Slice;
 use crate::noc::{Calendar, Crossbar, Entering, Landing, NocStats, Packet, Ports, Sent};
-use crate::parts::{AddressMap, Request};
+use crate::parts::{AddressMap, Occupancy, Request};
 use crate::units::Cycle;
 
 impl Packet for Request {

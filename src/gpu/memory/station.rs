@@ -2,8 +2,8 @@
 
 use crate::config::Machine;
 use crate::gpu::clocks::Domain;
-use crate::gpu::occupancy::Occupancy;
 use crate::l2::{DEPARTURES, Departure, Slice};
+use crate::parts::Occupancy;
 use crate::ring::Ring;
 use crate::units::Cycle;
 

@@ -43,7 +43,7 @@ impl Partition {
     #[inline(always)]
     pub(super) fn tick_slice_ahead(&mut self, part: usize, now: Cycle, core: Cycle) {
         let station = &mut self.stations[part];
-        station.slice.free_needed_places(now);
+        station.slice.go_on_with_place(now);
         let has_released = station.bring_and_release(now);
         if station.slice.tick_plain(now, core, has_released) {
             self.left.push((part, core));
@@ -53,7 +53,6 @@ impl Partition {
             self.departed |= 1 << part;
             // As long as all is certain, nothing is in doubt.
             if !station.slice.exit().is_certain() || self.blocked >> part & 1 == 1 {
-                self.stations[part].slice.free_places(now);
                 self.note_blocked(part);
             }
         }

@@ -32,8 +32,14 @@ impl Occupancy {
     /// What has a place leaves it in `cycle`, after all that were noted before.
     #[inline]
     pub fn note_leave(&mut self, cycle: Cycle) {
+        self.note_free(cycle + 1);
+    }
+
+    /// The place of what came first of those of which it was not known is free from `cycle` on.
+    #[inline]
+    pub fn note_free(&mut self, cycle: Cycle) {
         let mask = self.free_from.len() - 1;
-        self.free_from[self.known & mask] = cycle + 1;
+        self.free_from[self.known & mask] = cycle;
         self.known += 1;
     }
 
