@@ -1,7 +1,7 @@
 //! How a slice answers: data that arrives, the requests that waited for it, and their replies.
 
 use super::slice::Slice;
-use super::waiting::{Arrival, Data, Waiting};
+use super::waiting::{Arrival, Data, Fetch, Waiting};
 use crate::parts::{MshrId, Reply, Request, SectorSet, Stamp};
 use crate::units::Cycle;
 
@@ -100,9 +100,11 @@ impl Slice {
         let fetch = &mut self.mshrs[entry];
         let sectors = self.sectors.parts_of(number);
         fetch.missing = fetch.missing.without(sectors);
-        let (missing, way) = (fetch.missing, fetch.way);
+        let Fetch { missing, way, is_promised } = *fetch;
         if let Some(way) = way {
-            self.bytes.add_sectors(&mut self.tags[way].valid, sectors);
+            if !is_promised {
+                self.bytes.add_sectors(&mut self.tags[way].valid, sectors);
+            }
             if missing.is_empty() {
                 self.tags.fill(way);
             }

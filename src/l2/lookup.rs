@@ -95,9 +95,10 @@ impl Slice {
         }
         self.tags.replace(way, line);
         let waiting = Waiting::new(request, wanted, fetched);
-        let entry = self.mshrs.add(waiting, Fetch { way: Some(way), missing: fetched });
+        let fetch = Fetch { way: Some(way), missing: fetched, is_promised: true };
+        let entry = self.mshrs.add(waiting, fetch);
         let kept = &mut self.tags[way];
-        self.bytes.clear(&mut kept.valid);
+        self.bytes.make(&mut kept.valid, fetched);
         kept.entry = entry;
         self.modify(way, request);
         self.fetch(now, line, entry, fetched, is_copy);
@@ -115,7 +116,12 @@ impl Slice {
         request: &Request,
         is_reserved: bool,
     ) -> Result<(), Refusal> {
-        let lacking = request.bytes & !self.bytes.of(self.tags[way].valid);
+        let mut valid = self.bytes.of(self.tags[way].valid);
+        if is_reserved {
+            let Fetch { missing, is_promised, .. } = self.mshrs[self.tags[way].entry];
+            valid &= !if is_promised { missing.bytes() } else { 0 };
+        }
+        let lacking = request.bytes & !valid;
         if lacking != 0 && is_reserved {
             return self.join(now, line, way, request, lacking);
         }
@@ -137,7 +143,8 @@ impl Slice {
         self.room_for_fetch(is_copy(line), fetched, 0)?;
         self.tags.reserve(way, line);
         let waiting = Waiting::new(request, wanted, fetched);
-        let entry = self.mshrs.add(waiting, Fetch { way: Some(way), missing: fetched });
+        let fetch = Fetch { way: Some(way), missing: fetched, is_promised: false };
+        let entry = self.mshrs.add(waiting, fetch);
         self.tags[way].entry = entry;
         self.modify(way, request);
         self.fetch(now, line, entry, fetched, is_copy(line));
@@ -169,7 +176,11 @@ impl Slice {
         if fetched.is_empty() {
             self.count_read(request, wanted, fetched, |stats| &mut stats.read_merged);
         } else {
-            self.mshrs[entry].missing = on_their_way.with(fetched);
+            let fetch = &mut self.mshrs[entry];
+            fetch.missing = on_their_way.with(fetched);
+            if fetch.is_promised {
+                self.bytes.add_sectors(&mut self.tags[way].valid, fetched);
+            }
             self.fetch(now, line, entry, fetched, is_copy(line));
             self.count_read(request, wanted, fetched, |stats| &mut stats.read_misses);
         }
@@ -349,12 +360,25 @@ impl Slice {
             self.write_back(now, cleaned);
             self.tags.set_dirty(cleaned, false);
         }
+        if matches!(place, Place::Reserved(_)) {
+            self.break_promise(way);
+        }
         let kept = &mut self.tags[way];
         self.bytes.add(&mut kept.valid, request.bytes);
         self.bytes.add(&mut kept.dirty, request.bytes);
         self.tags.set_dirty(way, true);
         self.reply(now, request);
         Ok(())
+    }
+
+    /// Bytes of a line that is outstanding are written: from now on, those that are on their way are valid when they come.
+    #[inline(never)]
+    fn break_promise(&mut self, way: Way) {
+        let kept = &mut self.tags[way];
+        let fetch = &mut self.mshrs[kept.entry];
+        if std::mem::take(&mut fetch.is_promised) {
+            self.bytes.remove(&mut kept.valid, fetch.missing);
+        }
     }
 
     /// Sends the dirty bytes of `way`, which is dirty, to DRAM.
@@ -389,7 +413,7 @@ impl Slice {
         let is_atomic = request.kind == RequestKind::Atomic;
         self.room_for_fetch(false, sectors, usize::from(is_atomic))?;
         let waiting = Waiting::new(request, wanted, sectors);
-        let fetch = Fetch { way: None, missing: sectors };
+        let fetch = Fetch { way: None, missing: sectors, is_promised: false };
         let entry = self.mshrs.add(waiting, fetch);
         self.fetch(now, line, entry, sectors, false);
         if is_atomic {

@@ -53,7 +53,7 @@ impl Waiting {
 /// What a slice keeps of the line in a way of its cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// The bytes that hold data.
+    /// The bytes that hold data, or will once the line's entry has it, as [`Fetch::is_promised`] says.
     pub valid: ByteSet,
     /// The bytes that memory lacks.
     pub dirty: ByteSet,
@@ -68,6 +68,8 @@ pub(super) struct Fetch {
     pub way: Option<Way>,
     /// Which they are.
     pub missing: SectorSet,
+    /// What is kept of the line counts them as valid already: when they come, nobody needs to look at it.
+    pub is_promised: bool,
 }
 
 /// How far the sectors of an entry have come, where each comes in several pieces.

@@ -86,7 +86,13 @@ impl BytePool {
     /// Empties a set.
     #[inline(always)]
     pub fn clear(&mut self, set: &mut ByteSet) {
-        let place = std::mem::take(set).0;
+        self.make(set, SectorSet::default());
+    }
+
+    /// Makes a set that of all bytes of these sectors.
+    #[inline(always)]
+    pub fn make(&mut self, set: &mut ByteSet, sectors: SectorSet) {
+        let place = std::mem::replace(&mut set.0, u32::from(sectors.bits()));
         if place >= POOLED {
             self.free.push(place);
         }

@@ -9,7 +9,7 @@ use crate::units::{LineAddr, fibonacci};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Marks {
     /// By set, words of eight bytes, of which that of an empty way may be any. Then the order, and a word with a bit for each way
-    /// that is held, and [`DIRTY`] above it one where it is dirty.
+    /// that is held, [`DIRTY`] above it one where it is dirty, and [`RESERVED`] above it one where it is reserved.
     words: Box<[u64]>,
     of_marks: usize,
     of_set: usize,
@@ -20,8 +20,9 @@ pub(super) struct Marks {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHEST: u64 = ONES << 7;
 
-/// Bits from that of a way that is held to that of one that is dirty.
+/// Bits from that of a way that is held to that of one that is dirty, and of one that is reserved.
 const DIRTY: usize = 16;
+const RESERVED: usize = 32;
 
 /// The byte of a line eight times. Lines far apart have other ones than neighbours, whatever lies between them.
 #[inline(always)]
@@ -46,7 +47,7 @@ impl Marks {
         self.orders.is_some()
     }
 
-    /// All orders are those of the ways' numbers, and no way is held or dirty.
+    /// All orders are those of the ways' numbers, and no way is held, dirty or reserved.
     pub fn reset_orders(&mut self) {
         if let Some(orders) = self.orders {
             for set in self.words.chunks_exact_mut(self.of_set) {
@@ -55,14 +56,30 @@ impl Marks {
         }
     }
 
-    /// Notes whether the way of number `place` is held, and whether it is dirty, where orders are kept.
+    /// Notes whether the way of number `place` is reserved, and so held, whether it is held if it is not, and whether it is dirty.
+    /// Orders are kept.
     #[inline(always)]
-    pub fn note(&mut self, set: usize, place: usize, is_held: bool, is_dirty: bool) {
-        if self.is_ordered() {
-            let noted = &mut self.words[set * self.of_set + self.of_marks + 1];
-            let bits = u64::from(is_held) | u64::from(is_dirty) << DIRTY;
-            *noted = *noted & !((1 | 1 << DIRTY) << place) | bits << place;
-        }
+    pub fn note(
+        &mut self,
+        set: usize,
+        place: usize,
+        is_reserved: bool,
+        is_spared: bool,
+        is_dirty: bool,
+    ) {
+        let noted = &mut self.words[set * self.of_set + self.of_marks + 1];
+        let bits = u64::from(is_reserved | is_spared)
+            | u64::from(is_dirty) << DIRTY
+            | u64::from(is_reserved) << RESERVED;
+        *noted = *noted & !((1 | 1 << DIRTY | 1 << RESERVED) << place) | bits << place;
+    }
+
+    /// The way of number `place` is reserved no more, and held only if it is dirty and those are spared. Orders are kept.
+    #[inline(always)]
+    pub fn fill(&mut self, set: usize, place: usize, spares_dirty: bool) {
+        let noted = &mut self.words[set * self.of_set + self.of_marks + 1];
+        let is_held = *noted >> DIRTY & u64::from(spares_dirty) << place;
+        *noted = *noted & !((1 | 1 << RESERVED) << place) | is_held;
     }
 
     /// Whether the way of number `place` is held. Orders are kept.
@@ -75,6 +92,18 @@ impl Marks {
     #[inline(always)]
     pub fn is_dirty(&self, set: usize, place: usize) -> bool {
         self.is_held(set, place + DIRTY)
+    }
+
+    /// Whether the way of number `place` is reserved. Orders are kept.
+    #[inline(always)]
+    pub fn is_reserved(&self, set: usize, place: usize) -> bool {
+        self.is_held(set, place + RESERVED)
+    }
+
+    /// How many ways of a set are reserved, where orders are kept.
+    pub fn reserved(&self, set: usize) -> Option<usize> {
+        let noted = |of_set| self.words[set * of_set + self.of_marks + 1] >> RESERVED;
+        self.is_ordered().then(|| noted(self.of_set).count_ones() as usize)
     }
 
     /// The order of the ways of set `set`, if it is kept: the first one has the lowest four bits.

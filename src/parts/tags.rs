@@ -78,7 +78,8 @@ struct Slot<K> {
     /// [`NO_LINE`] where it is empty.
     line: LineAddr,
     /// The way with the least rank of its set makes room. [`EMPTY`], or an age, with [`SPARED`] or [`RESERVED`] added, and
-    /// with `dirty` where it holds bytes that memory lacks.
+    /// with `dirty` where it holds bytes that memory lacks. Where the order of the ways is kept, these three lie beside it instead:
+    /// the way's own line has often left the processor's caches when its data comes, or when it makes room.
     ///
     /// The age is the order of use (LRU) or of arrival (FIFO): a larger number is younger. With NRU, it is the
     /// round of the set in which the line was last used, above [`ROUND`] bits in no order. Below an age are the bit of
@@ -199,11 +200,13 @@ impl<K: Copy + Default> TagArray<K> {
     }
 
     /// The same, in set `set`.
-    #[inline]
+    #[inline(always)]
     fn lookup_in(&self, set: usize, line: LineAddr) -> Lookup {
         match self.position(set, line) {
             None => Lookup::Absent,
-            Some(way) if self.slots[way.index()].rank >= RESERVED => Lookup::Reserved(way),
+            Some(way) if self.is_reserved_at(way, (set, way.index() - set * self.ways)) => {
+                Lookup::Reserved(way)
+            }
             Some(way) => Lookup::Present(way),
         }
     }
@@ -230,39 +233,45 @@ impl<K: Copy + Default> TagArray<K> {
     #[inline(always)]
     pub fn is_dirty(&self, way: Way) -> bool {
         if self.marks.is_ordered() {
-            // The way's own line has often left the processor's caches.
             let (set, place) = self.place_of(way);
             return self.marks.is_dirty(set, place);
         }
         self.slots[way.index()].rank & self.dirty != 0
     }
 
-    /// Notes beside its set's order what keeps a way from making room, whose rank has changed.
+    /// True when the fill of `way` is on its way; its place is this.
     #[inline(always)]
-    fn note(&mut self, way: Way, (set, place): (usize, usize)) {
-        let rank = self.slots[way.index()].rank;
-        self.marks.note(set, place, rank >= SPARED, rank & self.dirty != 0);
+    fn is_reserved_at(&self, way: Way, (set, place): (usize, usize)) -> bool {
+        if self.marks.is_ordered() {
+            return self.marks.is_reserved(set, place);
+        }
+        self.slots[way.index()].rank >= RESERVED
+    }
+
+    /// Notes what keeps `way` from making room, beside its age.
+    #[inline(always)]
+    fn note(&mut self, way: Way, (set, place): (usize, usize), is_reserved: bool, is_dirty: bool) {
+        let is_spared = is_dirty && self.replacement == Replacement::LruCleanFirst;
+        if self.marks.is_ordered() {
+            self.marks.note(set, place, is_reserved, is_spared, is_dirty);
+            return;
+        }
+        let dirty = if is_dirty { self.dirty } else { 0 };
+        let state = match (is_reserved, is_spared) {
+            (true, _) => RESERVED,
+            (false, true) => SPARED,
+            (false, false) => 0,
+        };
+        let rank = &mut self.slots[way.index()].rank;
+        *rank = *rank & AGE & !self.dirty | dirty | state;
     }
 
     /// Notes whether `way` holds bytes that memory lacks.
     #[inline]
     pub fn set_dirty(&mut self, way: Way, dirty: bool) {
-        let rank = &mut self.slots[way.index()].rank;
-        debug_assert!(*rank != EMPTY, "an empty way holds nothing");
-        *rank = *rank & !self.dirty | if dirty { self.dirty } else { 0 };
-        if *rank < RESERVED {
-            self.spare(way);
-        }
-        self.note(way, self.place_of(way));
-    }
-
-    /// Ranks a way anew that is present, where those are spared that are dirty.
-    #[inline]
-    fn spare(&mut self, way: Way) {
-        if self.replacement == Replacement::LruCleanFirst {
-            let rank = &mut self.slots[way.index()].rank;
-            *rank = *rank & !SPARED | if *rank & self.dirty != 0 { SPARED } else { 0 };
-        }
+        debug_assert!(self.slots[way.index()].rank != EMPTY, "an empty way holds nothing");
+        let place = self.place_of(way);
+        self.note(way, place, self.is_reserved_at(way, place), dirty);
     }
 
     /// The age of a line; 0 in an empty way.
@@ -317,46 +326,53 @@ impl<K: Copy + Default> TagArray<K> {
         if self.slots[index].line != line {
             return self.replace(way, line);
         }
-        let is_present = self.slots[index].rank < RESERVED;
-        let dirty = if is_present { self.slots[index].rank & self.dirty } else { 0 };
-        self.slots[index].rank = RESERVED | self.next_age(way) | dirty;
+        let place = self.place_of(way);
+        let is_dirty = self.is_dirty(way) && !self.is_reserved_at(way, place);
+        self.slots[index].rank = self.next_age(way);
         self.move_to_end(way);
-        self.note(way, self.place_of(way));
+        self.note(way, place, true, is_dirty);
     }
 
     /// The same of a line that is not there.
     #[inline(always)]
     pub fn replace(&mut self, way: Way, line: LineAddr) {
-        self.put(way, line, RESERVED);
+        self.put(way, line, true);
     }
 
     /// Gives `way` to `line`, which is not there, present at once.
     #[inline(always)]
     pub fn insert(&mut self, way: Way, line: LineAddr) {
-        self.put(way, line, 0);
+        self.put(way, line, false);
     }
 
-    /// Another line goes to `way`, with these bits beside its age.
+    /// Another line goes to `way`.
     #[inline(always)]
-    fn put(&mut self, way: Way, line: LineAddr, bits: u64) {
+    fn put(&mut self, way: Way, line: LineAddr, is_reserved: bool) {
         let index = way.index();
         debug_assert_ne!(self.slots[index].line, line, "the line is there");
         self.slots[index].line = line;
         let set = self.set_of(line);
         let place = index - set * self.ways;
         self.marks.put(set, place, line);
-        self.marks.note(set, place, bits >= SPARED, false);
-        self.slots[index].rank = bits | self.next_age(way);
+        self.slots[index].rank = self.next_age(way);
+        self.note(way, (set, place), is_reserved, false);
     }
 
     /// The reserved line has arrived.
     #[inline]
     pub fn fill(&mut self, way: Way) {
-        let index = way.index();
-        debug_assert!(self.slots[index].rank >= RESERVED, "a fill for no reservation");
-        self.slots[index].rank &= AGE;
-        self.spare(way);
-        self.note(way, self.place_of(way));
+        debug_assert!(self.is_reserved_at(way, self.place_of(way)), "a fill for no reservation");
+        let spares_dirty = self.replacement == Replacement::LruCleanFirst;
+        if self.marks.is_ordered() {
+            let (set, place) = self.place_of(way);
+            self.marks.fill(set, place, spares_dirty);
+            return;
+        }
+        let rank = &mut self.slots[way.index()].rank;
+        *rank &= AGE;
+        if spares_dirty && *rank & self.dirty != 0 {
+            *rank |= SPARED;
+        }
     }
 
     /// Notes a use of a line that is present or on its way.
@@ -373,7 +389,8 @@ impl<K: Copy + Default> TagArray<K> {
     /// Drops a present line.
     pub fn invalidate(&mut self, way: Way) {
         let index = way.index();
-        debug_assert!(self.slots[index].rank != EMPTY && self.slots[index].rank < RESERVED);
+        debug_assert!(self.slots[index].rank != EMPTY);
+        debug_assert!(!self.is_reserved_at(way, self.place_of(way)));
         if self.replacement == Replacement::Nru {
             let age = self.age_of(way);
             let round = &mut self.rounds[index / self.ways];
@@ -387,14 +404,17 @@ impl<K: Copy + Default> TagArray<K> {
             let first = set * self.ways;
             let before = self.slots[first..index].iter().filter(|slot| slot.rank == EMPTY).count();
             self.marks.move_behind(set, place, before);
-            self.note(way, (set, place));
+            self.note(way, (set, place), false, false);
         }
     }
 
     /// Drops every line. No fill may be on its way.
     pub fn invalidate_all(&mut self) {
-        for slot in &mut self.slots {
-            assert!(slot.rank < RESERVED, "invalidation with a fill on its way");
+        for number in 0..self.slots.len() {
+            let way = Way(number as u32);
+            let is_reserved = self.is_reserved_at(way, self.place_of(way));
+            assert!(!is_reserved, "invalidation with a fill on its way");
+            let slot = &mut self.slots[number];
             (slot.line, slot.rank) = (NO_LINE, EMPTY);
         }
         self.marks.reset_orders();

@@ -2,7 +2,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::{RESERVED, SPARED, TagArray, Way};
+use super::{RESERVED, TagArray, Way};
 use crate::units::LineAddr;
 
 /// The less of two, of which nobody can tell beforehand which it is.
@@ -33,10 +33,10 @@ impl<K: Copy + Default> TagArray<K> {
     /// The same, where the order is this.
     #[inline(never)]
     fn first_in(&self, set: usize, order: u64) -> Option<Way> {
-        let ways =
-            || (0..self.ways).map(|place| set * self.ways + (order >> (4 * place) & 0xf) as usize);
-        let below = |limit| ways().find(|&way| self.slots[way].rank < limit);
-        below(SPARED).or_else(|| below(RESERVED)).map(|way| Way(way as u32))
+        let mut places = (0..self.ways).map(|place| (order >> (4 * place) & 0xf) as usize);
+        let free = places.clone().find(|&place| !self.marks.is_held(set, place));
+        let spared = || places.find(|&place| !self.marks.is_reserved(set, place));
+        free.or_else(spared).map(|place| Way((set * self.ways + place) as u32))
     }
 
     /// The same, by the ranks.
@@ -70,13 +70,21 @@ impl<K: Copy + Default> TagArray<K> {
     /// True when a way of the set of `line` is not reserved.
     #[inline]
     pub fn has_room(&self, line: LineAddr) -> bool {
-        let first = self.set_of(line) * self.ways;
+        let set = self.set_of(line);
+        if let Some(reserved) = self.marks.reserved(set) {
+            return reserved < self.ways;
+        }
+        let first = set * self.ways;
         self.slots[first..first + self.ways].iter().any(|slot| slot.rank < RESERVED)
     }
 
     /// True when more than one way of the set of `line` is not reserved.
     pub fn can_spare(&self, line: LineAddr) -> bool {
-        let first = self.set_of(line) * self.ways;
+        let set = self.set_of(line);
+        if let Some(reserved) = self.marks.reserved(set) {
+            return reserved + 1 < self.ways;
+        }
+        let first = set * self.ways;
         let slots = &self.slots[first..first + self.ways];
         slots.iter().filter(|slot| slot.rank < RESERVED).nth(1).is_some()
     }

@@ -84,32 +84,44 @@ fn the_order_that_is_kept_is_that_of_the_ranks() {
         [Replacement::Lru, Replacement::Fifo, Replacement::LruCleanFirst]
             .map(|replacement| (ways, replacement))
     }) {
-        let mut tags = TagArray::<()>::new(2, ways, SetIndex::Linear, replacement).ordered();
-        assert_eq!(tags.marks.is_ordered(), ways <= Orders::MOST_WAYS);
+        // What the one keeps in the ranks of its ways, the other keeps beside their order.
+        let plain = TagArray::<()>::new(2, ways, SetIndex::Linear, replacement);
+        let mut both = [plain.clone(), plain.ordered()];
+        assert_eq!(both[1].marks.is_ordered(), ways <= Orders::MOST_WAYS);
         for _ in 0..3000 {
             let line = LineAddr(rng.random_range(0..3 * ways as u64));
             let sorts = rng.random_range(0..20);
-            match tags.find(line) {
-                Place::Present(way) => match sorts {
-                    0..6 => tags.touch(way),
-                    6..9 => tags.invalidate(way),
-                    9..12 => tags.reserve(way, line),
-                    _ => tags.set_dirty(way, sorts % 2 == 0),
-                },
-                Place::Reserved(way) => match sorts {
-                    0..4 => tags.touch(way),
-                    4 => tags.set_dirty(way, true),
-                    _ => tags.fill(way),
-                },
-                Place::Absent(way) if sorts < 10 => tags.replace(way, line),
-                Place::Absent(way) => tags.insert(way, line),
-                Place::NoRoom => {}
+            let place = both[0].find(line);
+            for tags in &mut both {
+                assert_eq!(tags.find(line), place, "{replacement:?}");
+                match place {
+                    Place::Present(way) => match sorts {
+                        0..6 => tags.touch(way),
+                        6..9 => tags.invalidate(way),
+                        9..12 => tags.reserve(way, line),
+                        _ => tags.set_dirty(way, sorts % 2 == 0),
+                    },
+                    Place::Reserved(way) => match sorts {
+                        0..4 => tags.touch(way),
+                        4 => tags.set_dirty(way, true),
+                        5 => tags.reserve(way, line),
+                        _ => tags.fill(way),
+                    },
+                    Place::Absent(way) if sorts < 10 => tags.replace(way, line),
+                    Place::Absent(way) => tags.insert(way, line),
+                    Place::NoRoom => {}
+                }
             }
-            for set in 0..2 {
-                assert_eq!(tags.victim_in(set), tags.least_in(set), "{replacement:?}");
+            let [plain, ordered] = &both;
+            for line in (0..2).map(LineAddr) {
+                assert_eq!(ordered.victim(line), plain.victim(line), "{replacement:?}");
+                assert_eq!(ordered.has_room(line), plain.has_room(line));
+                assert_eq!(ordered.can_spare(line), plain.can_spare(line));
+                assert_eq!(ordered.to_clean(line, 1), plain.to_clean(line, 1));
             }
-            for (way, slot) in tags.slots.iter().enumerate() {
-                assert_eq!(tags.is_dirty(Way(way as u32)), slot.rank & tags.dirty != 0);
+            for way in (0..2 * ways as u32).map(Way) {
+                assert_eq!(ordered.is_dirty(way), plain.is_dirty(way));
+                assert_eq!(ordered.occupant(way), plain.occupant(way));
             }
         }
     }
