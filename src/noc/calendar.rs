@@ -68,28 +68,50 @@ impl<const WORDS: usize> Calendar<WORDS> {
         self.next
     }
 
-    /// Takes the ports that stand in `now` or before.
+    /// What is noted for cycles before `from` comes in that one.
     #[inline]
-    pub fn take(&mut self, now: Cycle) -> Ports<WORDS> {
-        let mut taken = Ports::default();
-        if self.far_from <= now {
-            taken = self.far;
+    pub fn begin(&mut self, from: Cycle) {
+        if self.next < from {
+            self.put_off(from);
+        }
+        self.from = self.from.max(from.0);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_off(&mut self, from: Cycle) {
+        for port in self.take(from).iter() {
+            self.note_later(from, port);
+        }
+    }
+
+    /// Takes the ports that stand in the next cycle for which something is noted; there is one.
+    #[inline(always)]
+    pub fn take_next(&mut self) -> Ports<WORDS> {
+        let now = self.next.0;
+        let day = now % DAYS;
+        let mut taken = std::mem::take(&mut self.days[day as usize]);
+        self.marked &= !(1 << day);
+        if self.far_from.0 <= now {
+            taken = taken.with(&self.far);
             (self.far, self.far_from) = (Ports::default(), Cycle::NEVER);
         }
-        // Days before the next cycle are empty.
-        let mut cycle = self.next.0.max(self.from);
-        while cycle <= now.0 {
-            let day = cycle % DAYS;
-            taken = taken.with(&std::mem::take(&mut self.days[day as usize]));
-            self.marked &= !(1 << day);
-            if self.marked == 0 {
-                break;
-            }
-            let ahead = self.marked.rotate_right((cycle % DAYS) as u32).trailing_zeros();
-            cycle += u64::from(ahead);
+        self.from = now;
+        self.next = self.far_from;
+        if self.marked != 0 {
+            let ahead = self.marked.rotate_right(day as u32).trailing_zeros();
+            self.next = self.next.min(Cycle(now + u64::from(ahead)));
+        }
+        taken
+    }
+
+    /// Takes the ports that stand in `now` or before.
+    pub fn take(&mut self, now: Cycle) -> Ports<WORDS> {
+        let mut taken = Ports::default();
+        while self.next <= now {
+            taken = taken.with(&self.take_next());
         }
         self.from = self.from.max(now.0);
-        self.next = if self.marked == 0 { self.far_from } else { self.far_from.min(Cycle(cycle)) };
         taken
     }
 }

@@ -13,6 +13,7 @@
 //! stands in its line with that cycle, before which it does not leave. An output asks all inputs at once who of them can send, as
 //! `times` says.
 
+use std::cell::Cell;
 use std::hint::select_unpredictable;
 
 use super::calendar::Calendar;
@@ -199,17 +200,34 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         enters: &mut impl FnMut(Entering<'_, P>) -> Cycle,
         sent: &mut impl FnMut(Sent<'_, P>) -> Landing,
     ) {
-        if self.dues.next() > now {
-            return;
+        self.run(now, &Cell::new(now + 1), enters, sent);
+    }
+
+    /// All ticks from `from` on and before `until`, which `enters` and `sent` may lessen, though not to the tick that they hear of.
+    /// Gives the last one in which it did anything.
+    #[inline]
+    pub fn run(
+        &mut self,
+        from: Cycle,
+        until: &Cell<Cycle>,
+        enters: &mut impl FnMut(Entering<'_, P>) -> Cycle,
+        sent: &mut impl FnMut(Sent<'_, P>) -> Landing,
+    ) -> Option<Cycle> {
+        let mut last = None;
+        self.dues.begin(from);
+        while self.dues.next() < until.get() {
+            let now = self.dues.next();
+            if self.times.begins_epoch(now) {
+                self.begin_epoch(now);
+            }
+            // The first choice rotates, so that no output is always matched last.
+            let turn = self.output_count.divide(now.0).1 as usize;
+            for output in self.dues.take_next().round(turn) {
+                self.serve(now, output, enters, sent);
+            }
+            last = Some(now);
         }
-        if self.times.begins_epoch(now) {
-            self.begin_epoch(now);
-        }
-        // The first choice rotates, so that no output is always matched last.
-        let turn = self.output_count.divide(now.0).1 as usize;
-        for output in self.dues.take(now).round(turn) {
-            self.serve(now, output, enters, sent);
-        }
+        last
     }
 
     /// Tells all times again.
@@ -293,7 +311,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         output.last_arrival = arrives;
         let is_first = !self.landing.contains(port);
         let packet = &place.packet;
-        match sent(Sent { input: chosen, output: port, arrives, is_first, packet }) {
+        match sent(Sent { tick: now, input: chosen, output: port, arrives, is_first, packet }) {
             Landing::Taken => debug_assert!(self.is_never_full),
             Landing::Expected(free_from) => output.expect(free_from),
             Landing::Waits => {
@@ -330,7 +348,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             dues.note_later(output.due, port);
         }
         if input.queued > 0 {
-            self.let_in(chosen, enters);
+            self.let_in(now, chosen, enters);
         }
     }
 

@@ -34,6 +34,8 @@ pub enum Landing {
 /// A packet that leaves its input.
 #[derive(Debug)]
 pub struct Sent<'a, P> {
+    /// In this tick.
+    pub tick: Cycle,
     /// Where it waited.
     pub input: usize,
     /// Where it goes.
@@ -49,6 +51,8 @@ pub struct Sent<'a, P> {
 /// A packet for which there is room at its input from the next cycle on.
 #[derive(Debug)]
 pub struct Entering<'a, P> {
+    /// The tick in which another one left.
+    pub tick: Cycle,
     /// Its input.
     pub input: usize,
     /// What was said when it was queued.

@@ -44,6 +44,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
     #[inline(always)]
     pub(super) fn let_in(
         &mut self,
+        tick: Cycle,
         input: usize,
         enters: &mut impl FnMut(Entering<'_, P>) -> Cycle,
     ) {
@@ -54,7 +55,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         from.queued -= 1;
         let (output, shares) = (usize::from(place.output), place.shares);
         let (queued, packet) = (from.queued as usize, &mut place.packet);
-        let at = enters(Entering { input, at: place.at, queued, packet });
+        let at = enters(Entering { tick, input, at: place.at, queued, packet });
         place.at = at;
         self.enter(at, (input, output), number, shares);
     }

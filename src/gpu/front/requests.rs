@@ -1,5 +1,6 @@
 //! The way from the L1s' miss queues to the L2 slices.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use crate::config::Machine;
@@ -101,6 +102,8 @@ pub struct Requests<const WORDS: usize> {
     clock: Cycle,
     /// Every arrival at a slice so far comes before this cycle.
     arrived_to: Cycle,
+    /// A request that leaves its input comes to its slice in a later core cycle.
+    is_slow: bool,
     /// Tick in every cycle, whether or not anything can happen.
     every_cycle: bool,
 }
@@ -116,6 +119,7 @@ impl<const WORDS: usize> Requests<WORDS> {
         Requests {
             clocks,
             map: AddressMap::new(machine),
+            is_slow: crossbar.least_delay() >= clocks.noc.most_ticks(),
             crossbar,
             is_never_full,
             sources: vec![Source { known_to: Cycle(0), free_from: Cycle(0) }; sms].into(),
@@ -242,10 +246,20 @@ impl<const WORDS: usize> Requests<WORDS> {
                 self.clock = now;
                 return;
             }
-            for tick in ticks {
-                self.tick(Cycle(tick), now);
-            }
-            self.clock = now + 1;
+            let last = if self.goes_alone() {
+                let until = self.clocks.noc.ticks_before(self.known_to.min(end));
+                let last = self.send(Cycle(ticks.start), until);
+                last.map(|tick| self.clocks.noc.core_cycle_of(tick))
+            } else {
+                for tick in ticks.map(Cycle) {
+                    self.send(tick, tick + 1);
+                    if self.arrivals.next() <= tick {
+                        self.hand_out(tick, now);
+                    }
+                }
+                None
+            };
+            self.clock = last.unwrap_or(now) + 1;
         }
     }
 
@@ -269,13 +283,27 @@ impl<const WORDS: usize> Requests<WORDS> {
         sent_in_time && (0..self.doors.len()).any(may_be_full)
     }
 
-    fn tick(&mut self, tick: Cycle, now: Cycle) {
+    /// Whether nobody but the crossbar has anything to do as long as each request that leaves it finds a place.
+    #[inline]
+    fn goes_alone(&self) -> bool {
+        let nobody_waits = self.arrivals.next() == Cycle::NEVER && self.full.is_empty();
+        nobody_waits && self.is_slow && self.crossbar.landing().is_empty() && !self.every_cycle
+    }
+
+    /// The ticks of the crossbar from `from` on and before `until`: none of later core cycles than that in which a request leaves that
+    /// waits at its slice, or from which on another one may have to be known. Gives the last one in which it did anything.
+    fn send(&mut self, from: Cycle, until: Cycle) -> Option<Cycle> {
         let Requests { clocks, crossbar, sources, arrivals, doors, arrived, left, .. } = self;
         let noc = &clocks.noc;
         let (arrived_to, every_cycle) = (&mut self.arrived_to, self.every_cycle);
         let is_never_full = self.is_never_full;
         let (enough, known_to) = (self.enough, &mut self.known_to);
-        let enters = &mut |Entering { input: sm, at, queued, packet }: Entering<'_, Request>| {
+        let until = Cell::new(until);
+        // A core cycle that has begun is done as a whole.
+        let stop = |now: Cycle, end: Cycle| {
+            until.set(until.get().min(noc.ticks_before(end.max(now + 1))));
+        };
+        let enters = &mut |Entering { tick, input: sm, at, queued, packet }: Entering<'_, Request>| {
             let source = &mut sources[sm];
             let leaves = source.leaves(at.max(tick + 1));
             let cycle = noc.core_cycle_of(leaves);
@@ -283,15 +311,18 @@ impl<const WORDS: usize> Requests<WORDS> {
             left.push((sm as u16, cycle));
             if queued < enough {
                 *known_to = source.known_to(noc).min(*known_to);
+                stop(noc.core_cycle_of(tick), *known_to);
             }
             leaves
         };
-        crossbar.tick_with_queues(tick, enters, &mut |sent: Sent<'_, Request>| {
+        let sent = &mut |sent: Sent<'_, Request>| {
+            let now = noc.core_cycle_of(sent.tick);
             let door = &mut doors[sent.output];
             if !sent.is_first || door.places.room_from(1) > now + 1 || every_cycle {
                 if sent.is_first {
                     arrivals.note(sent.arrives, sent.output);
                 }
+                stop(now, now + 1);
                 return Landing::Waits;
             }
             // It will find a place there: nothing keeps it on its way.
@@ -302,10 +333,8 @@ impl<const WORDS: usize> Requests<WORDS> {
             push_copy(sent.packet, arrived, |request| Arrived { request, cycle, slice });
             *arrived_to = arrived_to.later(cycle + 1);
             if is_never_full { Landing::Taken } else { Landing::Expected(door.free_from) }
-        });
-        if self.arrivals.next() <= tick {
-            self.hand_out(tick, now);
-        }
+        };
+        crossbar.run(from, &until, enters, sent)
     }
 
     /// Gives the slices the requests that have come to them, as far as they have places.

@@ -1,5 +1,7 @@
 //! The way from the L2 slices to the SMs.
 
+use std::cell::Cell;
+
 use super::partition::Partition;
 use crate::config::Machine;
 use crate::gpu::clocks::Clocks;
@@ -182,8 +184,8 @@ impl<const WORDS: usize> Replies<WORDS> {
                 self.clock = self.clock.max(end);
                 return;
             }
-            self.send(now);
-            self.clock = now + 1;
+            let last = self.send(now, if self.every_cycle { now + 1 } else { end });
+            self.clock = last.unwrap_or(now) + 1;
         }
     }
 
@@ -193,33 +195,35 @@ impl<const WORDS: usize> Replies<WORDS> {
         self.clocks.noc.core_cycle_of(self.crossbar.next_event()).max(self.clock)
     }
 
-    /// The ticks of the crossbar in core cycle `now`.
+    /// The ticks of the crossbar from core cycle `now` on and before `end`; gives the last cycle in which it did anything.
     #[inline]
-    fn send(&mut self, now: Cycle) {
+    fn send(&mut self, now: Cycle, end: Cycle) -> Option<Cycle> {
         let Replies { clocks: Clocks { noc, l2, .. }, crossbar, coming, left, taken, .. } = self;
         let (free_from, departed) = (&mut self.free_from, &mut self.departed);
-        let enters = &mut |Entering { input, at: ready, packet, .. }: Entering<'_, Reply>| {
+        let enters = &mut |Entering { tick, input, at: ready, packet, .. }: Entering<'_, Reply>| {
             // There is room from the next core cycle on.
-            let at = ready.max(free_from[input]).max(l2.ticks_before(now + 1));
+            let next = l2.ticks_before(noc.core_cycle_of(tick) + 1);
+            let at = ready.max(free_from[input]).max(next);
             free_from[input] = at + 1;
             departed.push((input as u16, at));
             let cycle = l2.core_cycle_of(at);
             packet.stamps.replied = cycle.into();
             noc.ticks_before(cycle)
         };
-        for tick in noc.ticks_before(now).0..noc.ticks_before(now + 1).0 {
-            crossbar.tick_with_queues(Cycle(tick), enters, &mut |sent: Sent<'_, Reply>| {
-                let at = noc.core_cycle_of(sent.arrives);
-                push_copy(sent.packet, coming, |reply| Coming { reply, at });
-                left.push((sent.input as u16, now));
-                if self.is_never_full {
-                    return Landing::Taken;
-                }
-                // Its SM takes one a cycle, which makes room in the next.
-                let taken = &mut taken[sent.output];
-                *taken = at.max(*taken + 1);
-                Landing::Expected(noc.ticks_before(*taken + 1))
-            });
-        }
+        let sent = &mut |sent: Sent<'_, Reply>| {
+            let at = noc.core_cycle_of(sent.arrives);
+            push_copy(sent.packet, coming, |reply| Coming { reply, at });
+            left.push((sent.input as u16, noc.core_cycle_of(sent.tick)));
+            if self.is_never_full {
+                return Landing::Taken;
+            }
+            // Its SM takes one a cycle, which makes room in the next.
+            let taken = &mut taken[sent.output];
+            *taken = at.max(*taken + 1);
+            Landing::Expected(noc.ticks_before(*taken + 1))
+        };
+        let until = Cell::new(noc.ticks_before(end));
+        let last = crossbar.run(noc.ticks_before(now), &until, enters, sent);
+        last.map(|tick| noc.core_cycle_of(tick))
     }
 }
