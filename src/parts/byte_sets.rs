@@ -92,10 +92,11 @@ impl BytePool {
     /// Makes a set that of all bytes of these sectors.
     #[inline(always)]
     pub fn make(&mut self, set: &mut ByteSet, sectors: SectorSet) {
-        let place = std::mem::replace(&mut set.0, u32::from(sectors.bits()));
-        if place >= POOLED {
-            self.free.push(place);
+        // As long as the pool holds nothing, the set need not be looked at: it has often left the processor's caches.
+        if self.free.len() < self.places.len() && set.0 >= POOLED {
+            self.free.push(set.0);
         }
+        set.0 = u32::from(sectors.bits());
     }
 }
 
