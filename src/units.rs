@@ -1,6 +1,7 @@
 //! The quantities of the model as types, so that a line address is never taken for a byte address.
 
 use std::fmt;
+use std::hint::select_unpredictable;
 use std::ops::{Add, AddAssign, Sub};
 
 use serde::Serialize;
@@ -17,14 +18,14 @@ impl Cycle {
     #[inline]
     pub fn later(self, other: Cycle) -> Cycle {
         let ahead = self.0.wrapping_sub(other.0) as i64;
-        Cycle(self.0.wrapping_sub(ahead.min(0) as u64))
+        select_unpredictable(ahead < 0, other, self)
     }
 
     /// The sooner of two that are reached, likewise.
     #[inline]
     pub fn sooner(self, other: Cycle) -> Cycle {
         let behind = other.0.wrapping_sub(self.0) as i64;
-        Cycle(self.0.wrapping_add(behind.min(0) as u64))
+        select_unpredictable(behind < 0, other, self)
     }
 
     /// Cycles from `earlier` to `self`; zero when `earlier` lies later.
