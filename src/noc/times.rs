@@ -107,22 +107,24 @@ impl<const WORDS: usize> Times<WORDS> {
         let mut able = Ports::default();
         able.add_sixteen((0, 0), of_first);
         if self.sixteens > 1 {
-            wait = wait.min(self.who_of_others(near, entered, &mut able));
+            let (others, wait_of_others) = self.who_of_others(near, entered);
+            able = able.with(&others);
+            wait = wait.min(wait_of_others);
         }
         (able, now + 1 + u64::from(wait))
     }
 
-    /// The same of the inputs behind the first sixteen: adds those that can send, and gives how long the others have to wait.
+    /// The same of the inputs behind the first sixteen: those that can send, and how long the others have to wait.
     #[inline(never)]
-    fn who_of_others(&self, now: Near, entered: &Entered<WORDS>, able: &mut Ports<WORDS>) -> u16 {
-        let mut least = u16::MAX;
+    fn who_of_others(&self, now: Near, entered: &Entered<WORDS>) -> (Ports<WORDS>, u16) {
+        let (mut able, mut least) = (Ports::default(), u16::MAX);
         for sixteen in 1..self.sixteens {
             let place = (sixteen / SIXTEENS % WORDS, sixteen % SIXTEENS);
             let (of_sixteen, wait) = self.who_of_sixteen(now, place, entered);
             able.add_sixteen(place, of_sixteen);
             least = least.min(wait);
         }
-        least
+        (able, least)
     }
 
     /// Of sixteen inputs, those that can send at `now`, a bit each, and for how many cycles behind the next one none of the

@@ -231,6 +231,7 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
     }
 
     /// From the SMs to the request network.
+    #[inline(never)]
     pub fn tell_requests(&mut self, more_ctas: bool) {
         for sm in self.roster.awake.iter() {
             let node = &mut self.nodes[sm];

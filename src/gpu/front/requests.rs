@@ -186,7 +186,7 @@ impl<const WORDS: usize> Requests<WORDS> {
 
     /// Hears of a request in the miss queue of `sm`; gives the cycle in which it leaves that, where it is known. Else it is told
     /// in [`Requests::left`], which holds nothing of the SM now.
-    #[inline]
+    #[inline(always)]
     pub fn note_request(&mut self, sm: usize, request: &Request) -> Option<Cycle> {
         let may_leave = request.stamps.accepted.near(self.clock) + 1;
         let slice = self.map.slice(request.line, request.sm);
