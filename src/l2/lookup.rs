@@ -86,7 +86,7 @@ impl Slice {
         if is_copy {
             self.can_spare(line)?;
         }
-        let is_dirty = self.tags.is_dirty(way);
+        let is_dirty = self.tags.is_dirty_for(line, way);
         let wanted = SectorSet::of(request.bytes);
         let fetched = self.sectors.around_parts(wanted);
         self.room_for_fetch(is_copy, fetched, usize::from(is_dirty))?;
@@ -339,7 +339,7 @@ impl Slice {
             Place::NoRoom => return Err(Refusal::NoCacheLine),
         };
         // One more dirty way in the set, and perhaps one too many.
-        let is_dirty = self.tags.is_dirty(way);
+        let is_dirty = self.tags.is_dirty_for(line, way);
         let cleaned = if is_dirty { None } else { self.tags.to_clean(line, self.dirty_ways) };
         self.room_for_dram(usize::from(is_dirty && !is_there || cleaned.is_some()))?;
         match is_there {

@@ -7,10 +7,10 @@ use crate::parts::{Request, RequestKind, Way};
 use crate::units::{Cycle, LineAddr};
 
 impl Slice {
-    /// Serves the oldest request, or refuses it; true when it left its queue.
+    /// Serves the oldest request, of which there is one, or refuses it; true when it left its queue.
     #[inline(never)]
     pub(super) fn look_up_oldest(&mut self, now: Cycle, core: Cycle) -> bool {
-        let Some(&(mut request)) = self.input.front(now) else { return false };
+        let mut request = *self.input.look(false);
         request.stamps.looked_up = core.into();
         match self.look_up(now, &request) {
             Ok(()) => {

@@ -8,11 +8,13 @@ use crate::units::{LineAddr, fibonacci};
 /// the order of the ways of each set, where it is kept, with what keeps a way from making room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Marks {
-    /// By set, words of eight bytes, of which that of an empty way may be any. Then the order, and a word with a bit for each way
-    /// that is held, [`DIRTY`] above it one where it is dirty, and [`RESERVED`] above it one where it is reserved.
+    /// By set, where it is kept, the order, and a word with a bit for each way that is held, [`DIRTY`] above it one where it is
+    /// dirty, and [`RESERVED`] above it one where it is reserved. Then words of eight bytes, of which that of an empty way may be
+    /// any.
     words: Box<[u64]>,
-    of_marks: usize,
+    /// Words of a set, and those before the bytes.
     of_set: usize,
+    of_order: usize,
     orders: Option<Orders>,
 }
 
@@ -23,6 +25,8 @@ const HIGHEST: u64 = ONES << 7;
 /// Bits from that of a way that is held to that of one that is dirty, and of one that is reserved.
 const DIRTY: usize = 16;
 const RESERVED: usize = 32;
+/// All bits of the first way.
+const STATES: u64 = 1 | 1 << DIRTY | 1 << RESERVED;
 
 /// The byte of a line eight times. Lines far apart have other ones than neighbours, whatever lies between them.
 #[inline(always)]
@@ -33,10 +37,10 @@ fn marks_of(line: LineAddr) -> u64 {
 impl Marks {
     /// Of `sets` sets with `ways` ways, whose order is kept if `is_ordered`.
     pub fn new(sets: usize, ways: usize, is_ordered: bool) -> Self {
-        let of_marks = ways.div_ceil(8);
-        let of_set = of_marks + 2 * usize::from(is_ordered);
+        let of_order = 2 * usize::from(is_ordered);
+        let of_set = of_order + ways.div_ceil(8);
         let orders = is_ordered.then(|| Orders::new(ways));
-        let mut marks = Marks { words: vec![0; sets * of_set].into(), of_marks, of_set, orders };
+        let mut marks = Marks { words: vec![0; sets * of_set].into(), of_set, of_order, orders };
         marks.reset_orders();
         marks
     }
@@ -51,7 +55,7 @@ impl Marks {
     pub fn reset_orders(&mut self) {
         if let Some(orders) = self.orders {
             for set in self.words.chunks_exact_mut(self.of_set) {
-                (set[self.of_marks], set[self.of_marks + 1]) = (orders.first(), 0);
+                (set[0], set[1]) = (orders.first(), 0);
             }
         }
     }
@@ -67,17 +71,17 @@ impl Marks {
         is_spared: bool,
         is_dirty: bool,
     ) {
-        let noted = &mut self.words[set * self.of_set + self.of_marks + 1];
+        let noted = &mut self.words[set * self.of_set + 1];
         let bits = u64::from(is_reserved | is_spared)
             | u64::from(is_dirty) << DIRTY
             | u64::from(is_reserved) << RESERVED;
-        *noted = *noted & !((1 | 1 << DIRTY | 1 << RESERVED) << place) | bits << place;
+        *noted = *noted & !(STATES << place) | bits << place;
     }
 
     /// The way of number `place` is reserved no more, and held only if it is dirty and those are spared. Orders are kept.
     #[inline(always)]
     pub fn fill(&mut self, set: usize, place: usize, spares_dirty: bool) {
-        let noted = &mut self.words[set * self.of_set + self.of_marks + 1];
+        let noted = &mut self.words[set * self.of_set + 1];
         let is_held = *noted >> DIRTY & u64::from(spares_dirty) << place;
         *noted = *noted & !((1 | 1 << RESERVED) << place) | is_held;
     }
@@ -85,7 +89,7 @@ impl Marks {
     /// Whether the way of number `place` is held. Orders are kept.
     #[inline(always)]
     pub fn is_held(&self, set: usize, place: usize) -> bool {
-        self.words[set * self.of_set + self.of_marks + 1] >> place & 1 == 1
+        self.words[set * self.of_set + 1] >> place & 1 == 1
     }
 
     /// Whether the way of number `place` is dirty. Orders are kept.
@@ -102,37 +106,41 @@ impl Marks {
 
     /// How many ways of a set are reserved, where orders are kept.
     pub fn reserved(&self, set: usize) -> Option<usize> {
-        let noted = |of_set| self.words[set * of_set + self.of_marks + 1] >> RESERVED;
-        self.is_ordered().then(|| noted(self.of_set).count_ones() as usize)
+        let reserved = || self.words[set * self.of_set + 1] >> RESERVED;
+        self.is_ordered().then(|| reserved().count_ones() as usize)
     }
 
     /// The order of the ways of set `set`, if it is kept: the first one has the lowest four bits.
     #[inline(always)]
     pub fn order(&self, set: usize) -> Option<u64> {
-        self.is_ordered().then(|| self.words[set * self.of_set + self.of_marks])
+        self.is_ordered().then(|| self.words[set * self.of_set])
     }
 
-    /// `line` goes to the way of number `place` in set `set`, which is the last one of its order.
+    /// `line` goes to the way of number `place` in set `set`. Where the order is kept, that is the last one of it, held only if it
+    /// is reserved.
     #[inline(always)]
-    pub fn put(&mut self, set: usize, place: usize, line: LineAddr) {
-        let word = &mut self.words[set * self.of_set + place / 8];
+    pub fn put(&mut self, set: usize, place: usize, line: LineAddr, is_reserved: bool) {
+        let word = &mut self.words[set * self.of_set + self.of_order + place / 8];
         let byte = 0xff << (place % 8 * 8);
         *word = *word & !byte | marks_of(line) & byte;
-        self.move_to_end(set, place);
+        if self.is_ordered() {
+            self.move_to_end(set, place);
+            self.note(set, place, is_reserved, false, false);
+        }
     }
 
     /// The way of number `place` becomes the last one of its order, where that is kept.
     #[inline(always)]
     pub fn move_to_end(&mut self, set: usize, place: usize) {
         if let Some(orders) = self.orders {
-            orders.move_to_end(&mut self.words[set * self.of_set + self.of_marks], place);
+            orders.move_to_end(&mut self.words[set * self.of_set], place);
         }
     }
 
     /// It goes behind the first `before` others of its order, where that is kept.
     pub fn move_behind(&mut self, set: usize, place: usize, before: usize) {
         if let Some(orders) = self.orders {
-            orders.move_behind(&mut self.words[set * self.of_set + self.of_marks], place, before);
+            orders.move_behind(&mut self.words[set * self.of_set], place, before);
         }
     }
 
@@ -141,7 +149,8 @@ impl Marks {
     #[inline(always)]
     pub fn find(&self, set: usize, line: LineAddr, holds: impl Fn(usize) -> bool) -> Option<usize> {
         let (marks, mut word, mut first) = (marks_of(line), set * self.of_set, 0);
-        let end = word + self.of_marks;
+        let end = word + self.of_set;
+        word += self.of_order;
         loop {
             // The lowest of these bits is that of a byte that is equal; those above it may be any.
             let other = self.words[word] ^ marks;

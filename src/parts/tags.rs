@@ -232,8 +232,19 @@ impl<K: Copy + Default> TagArray<K> {
     /// True when `way` holds bytes that memory lacks.
     #[inline(always)]
     pub fn is_dirty(&self, way: Way) -> bool {
+        self.is_dirty_at(way, self.place_of(way))
+    }
+
+    /// The same of a way of the set of `line`, which is found sooner.
+    #[inline(always)]
+    pub fn is_dirty_for(&self, line: LineAddr, way: Way) -> bool {
+        let set = self.set_of(line);
+        self.is_dirty_at(way, (set, way.index() - set * self.ways))
+    }
+
+    #[inline(always)]
+    fn is_dirty_at(&self, way: Way, (set, place): (usize, usize)) -> bool {
         if self.marks.is_ordered() {
-            let (set, place) = self.place_of(way);
             return self.marks.is_dirty(set, place);
         }
         self.slots[way.index()].rank & self.dirty != 0
@@ -352,10 +363,9 @@ impl<K: Copy + Default> TagArray<K> {
         debug_assert_ne!(self.slots[index].line, line, "the line is there");
         self.slots[index].line = line;
         let set = self.set_of(line);
-        let place = index - set * self.ways;
-        self.marks.put(set, place, line);
-        self.slots[index].rank = self.next_age(way);
-        self.note(way, (set, place), is_reserved, false);
+        self.marks.put(set, index - set * self.ways, line, is_reserved);
+        let reserved = if is_reserved && !self.marks.is_ordered() { RESERVED } else { 0 };
+        self.slots[index].rank = self.next_age(way) | reserved;
     }
 
     /// The reserved line has arrived.

@@ -97,7 +97,8 @@ impl Station {
     #[inline]
     pub fn bring_and_release(&mut self, tick: Cycle) -> bool {
         let mut has_released = false;
-        while let Some(Brought { slot, piece, started, comes }) = self.data.pop(tick) {
+        while self.data.next_visible() <= tick {
+            let Brought { slot, piece, started, comes } = self.data.take();
             if has_released {
                 self.slice.fill(tick, comes, slot, piece, started);
             } else {
