@@ -3,9 +3,9 @@
 use super::stats::L1Stats;
 use crate::config::machine::{L1Config, StorePolicy};
 use crate::parts::{
-    Access, AccessKind, ByteSets, DataCache, Lookup, MshrFile, MshrId, Outcome, Place, Refusal,
-    Released, Reply, Request, RequestKind, RequestStamps, SectorSet, Sectors, Stamps, TagArray,
-    Waiter, Way,
+    Access, AccessKind, BytePool, ByteSet, DataCache, Lookup, MshrFile, MshrId, Outcome, Place,
+    Refusal, Released, Reply, Request, RequestKind, RequestStamps, SectorSet, Sectors, Stamps,
+    TagArray, Waiter, Way,
 };
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
@@ -37,21 +37,28 @@ pub struct L1 {
     line_sectors: Option<SectorSet>,
     pub(super) sectors: Sectors,
     pub(super) stats: L1Stats,
-    pub(super) tags: TagArray,
-    /// By way: the MSHR entry of a reserved one.
-    entry_of_way: Box<[MshrId]>,
-    /// By way: the bytes that are present. A line that is not sectored has all of them or none, except where stores validate.
-    pub(super) valid: ByteSets,
+    pub(super) tags: TagArray<Kept>,
+    /// Bytes that are present of lines of which parts of sectors are.
+    pub(super) bytes: BytePool,
     /// Ways that have doomed sectors: most often none, and nobody looks.
     pub(super) doomed_ways: usize,
-    /// By way: sectors that are dropped when the line has arrived.
-    pub(super) doomed: Box<[SectorSet]>,
     /// What a load past the tags is answered in.
     pub(super) reply_sectors: Sectors,
     /// Loads and atomics that went past the tags, by slot.
     pub(super) bypasses: Vec<Waiter>,
     pub(super) free_bypasses: Vec<u16>,
     pub(super) config: L1Config,
+}
+
+/// What is kept of the line in a way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// The bytes that are present. A line that is not sectored has all of them or none, except where stores validate.
+    pub valid: ByteSet,
+    /// The MSHR entry of a reserved one.
+    entry: MshrId,
+    /// Sectors that are dropped when the line has arrived.
+    pub doomed: SectorSet,
 }
 
 /// An access that waits for sectors of a line.
@@ -93,10 +100,8 @@ impl L1 {
             line_sectors: (sectors.count() == 1).then(|| SectorSet::of(sectors.whole())),
             reply_sectors: Sectors::new(config.line.get(), REPLY_SECTOR),
             tags: TagArray::new(1, 1, config.index, config.replacement),
-            valid: ByteSets::new(0, false),
-            doomed: Box::default(),
+            bytes: BytePool::new(0),
             doomed_ways: 0,
-            entry_of_way: Box::default(),
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
             releasing: Ring::new(entries * sectors.count()),
             miss_places: config.miss_queue.size(),
@@ -117,11 +122,10 @@ impl L1 {
         assert!(self.is_idle(), "a cache changes its size while lines are outstanding");
         let L1Config { sets, index, replacement, .. } = self.config;
         let lines = sets.size() * ways;
-        if lines != self.doomed.len() {
+        if lines != self.tags.len() {
             self.tags = TagArray::new(sets.size(), ways, index, replacement);
-            self.valid = ByteSets::new(lines, self.config.stores == StorePolicy::Validate);
-            self.doomed = vec![SectorSet::default(); lines].into();
-            self.entry_of_way = vec![MshrId::default(); lines].into();
+            let has_parts = self.config.stores == StorePolicy::Validate;
+            self.bytes = BytePool::new(if has_parts { lines } else { 0 });
         }
         self.tags.invalidate_all();
     }
@@ -129,6 +133,12 @@ impl L1 {
     /// Counters since construction.
     pub fn stats(&self) -> &L1Stats {
         &self.stats
+    }
+
+    /// The bytes that are present of the line in a way.
+    #[inline]
+    pub(super) fn valid(&self, way: Way) -> u128 {
+        self.bytes.of(self.tags[way].valid)
     }
 
     #[inline(always)]
@@ -147,7 +157,7 @@ impl L1 {
             _ => self.tags.find(line),
         };
         let (way, is_here) = match place {
-            Place::Present(way) | Place::Reserved(way) if self.valid.of(way) & wanted == wanted => {
+            Place::Present(way) | Place::Reserved(way) if self.valid(way) & wanted == wanted => {
                 self.tags.touch(way);
                 self.count_sectors(SectorSet::of(wanted), SectorSet::default());
                 self.stats.load_hits += 1;
@@ -167,9 +177,9 @@ impl L1 {
         }
         let here = if is_here {
             self.stats.sector_misses += 1;
-            self.valid.of(way)
+            self.valid(way)
         } else {
-            self.valid.clear(way);
+            self.bytes.clear(&mut self.tags[way].valid);
             0
         };
         let (fetched, missing) = match self.line_sectors {
@@ -191,7 +201,7 @@ impl L1 {
         let waiting = Waiting { waiter, wanted: sectors, fetched: missing };
         let outstanding = Outstanding { way, missing };
         let entry = self.mshrs.add(waiting, outstanding);
-        self.entry_of_way[way.index()] = entry;
+        self.tags[way].entry = entry;
         self.absent = None;
         match is_here {
             true => self.tags.reserve(way, line),
@@ -213,8 +223,8 @@ impl L1 {
         way: Way,
         wanted: u128,
     ) -> Result<Outcome, Refusal> {
-        let entry = self.entry_of_way[way.index()];
-        let there = self.valid.of(way) | self.mshrs[entry].missing.bytes();
+        let entry = self.tags[way].entry;
+        let there = self.valid(way) | self.mshrs[entry].missing.bytes();
         let fetched = self.sectors.around(wanted & !there);
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
@@ -341,7 +351,7 @@ impl DataCache for L1 {
                 let has_room = self.tags.has_room(line);
                 Some(if has_room { Refusal::NoMshrLine } else { Refusal::NoCacheLine })
             }
-            Lookup::Present(way) if wanted & !self.valid.of(way) != 0 => Some(Refusal::NoMshrLine),
+            Lookup::Present(way) if wanted & !self.valid(way) != 0 => Some(Refusal::NoMshrLine),
             Lookup::Present(_) | Lookup::Reserved(_) => None,
         }
     }
@@ -368,7 +378,7 @@ impl DataCache for L1 {
         let sectors = reply.sectors;
         outstanding.missing = outstanding.missing.without(sectors);
         let Outstanding { way, missing } = *outstanding;
-        self.valid.add_sectors(way, sectors);
+        self.bytes.add_sectors(&mut self.tags[way].valid, sectors);
         if missing.is_empty() {
             self.tags.fill(way);
             if self.doomed_ways > 0 {
@@ -413,7 +423,7 @@ impl DataCache for L1 {
 #[cfg(test)]
 impl L1 {
     /// All that decides how later accesses are served, to show that a refusal changed nothing.
-    pub(super) fn state(&self) -> (TagArray, MshrFile<Waiting, Outstanding>, usize) {
+    pub(super) fn state(&self) -> (TagArray<Kept>, MshrFile<Waiting, Outstanding>, usize) {
         (self.tags.clone(), self.mshrs.clone(), self.room)
     }
 }

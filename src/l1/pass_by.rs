@@ -80,11 +80,11 @@ impl L1 {
                 let Some(way) = self.tags.victim(line) else { return };
                 self.absent = None;
                 self.tags.insert(way, line);
-                self.valid.clear(way);
+                self.bytes.clear(&mut self.tags[way].valid);
                 way
             }
         };
-        self.valid.add(way, bytes);
+        self.bytes.add(&mut self.tags[way].valid, bytes);
     }
 
     /// A line that the L2 is about to change does not stay here.
@@ -97,14 +97,14 @@ impl L1 {
 
     /// Sectors that the L2 is about to change do not stay here when they arrive.
     fn doom_sectors(&mut self, way: Way, sectors: SectorSet) {
-        let doomed = &mut self.doomed[way.index()];
+        let doomed = &mut self.tags[way].doomed;
         self.doomed_ways += usize::from(doomed.is_empty() && !sectors.is_empty());
         *doomed = doomed.with(sectors);
     }
 
     /// Drops the doomed sectors of a way whose line has arrived.
     pub(super) fn drop_doomed(&mut self, way: Way) {
-        let doomed = std::mem::take(&mut self.doomed[way.index()]);
+        let doomed = std::mem::take(&mut self.tags[way].doomed);
         if !doomed.is_empty() {
             self.doomed_ways -= 1;
             self.drop_sectors(way, doomed);
@@ -113,10 +113,10 @@ impl L1 {
 
     /// Sectors that the L2 is about to change do not stay here.
     fn drop_sectors(&mut self, way: Way, sectors: SectorSet) {
-        if self.valid.remove(way, sectors) {
+        if self.bytes.remove(&mut self.tags[way].valid, sectors) {
             self.stats.store_evictions += 1;
         }
-        if self.valid.of(way) == 0 {
+        if self.valid(way) == 0 {
             self.tags.invalidate(way);
         }
     }

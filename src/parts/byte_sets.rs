@@ -1,7 +1,6 @@
 //! Which bytes of each line a cache holds.
 
 use super::sectors::SectorSet;
-use super::tags::Way;
 
 /// The bytes of one line. Most sets are whole sectors, or nothing, and those are small numbers; the others lie in a [`BytePool`],
 /// always in the same one.
@@ -100,52 +99,6 @@ impl BytePool {
     }
 }
 
-/// A set of bytes for each way of a cache.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ByteSets {
-    sets: Box<[ByteSet]>,
-    pool: BytePool,
-}
-
-impl ByteSets {
-    /// Empty ones of so many ways. Storage for sets with parts of sectors is there from the start if `has_parts`.
-    pub fn new(ways: usize, has_parts: bool) -> Self {
-        ByteSets {
-            sets: vec![ByteSet::default(); ways].into(),
-            pool: BytePool::new(if has_parts { ways } else { 0 }),
-        }
-    }
-
-    /// The bytes of a way.
-    #[inline]
-    pub fn of(&self, way: Way) -> u128 {
-        self.pool.of(self.sets[way.index()])
-    }
-
-    /// Adds bytes to those of a way.
-    #[inline]
-    pub fn add(&mut self, way: Way, bytes: u128) {
-        self.pool.add(&mut self.sets[way.index()], bytes);
-    }
-
-    /// Adds whole sectors.
-    #[inline]
-    pub fn add_sectors(&mut self, way: Way, sectors: SectorSet) {
-        self.pool.add_sectors(&mut self.sets[way.index()], sectors);
-    }
-
-    /// Takes sectors away; true when any of their bytes were there.
-    pub fn remove(&mut self, way: Way, sectors: SectorSet) -> bool {
-        self.pool.remove(&mut self.sets[way.index()], sectors)
-    }
-
-    /// Empties the set of a way.
-    #[inline(always)]
-    pub fn clear(&mut self, way: Way) {
-        self.pool.clear(&mut self.sets[way.index()]);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,44 +108,44 @@ mod tests {
     #[test]
     fn sets_are_what_was_put_into_them() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let ways: Vec<Way> = (0..4).map(Way::new).collect();
-        let mut sets = ByteSets::new(ways.len(), true);
+        let mut pool = BytePool::new(4);
+        let mut sets = [ByteSet::default(); 4];
         let mut plain = [0u128; 4];
         for _ in 0..10_000 {
             let number = rng.random_range(0..4);
-            let (way, plain) = (ways[number], &mut plain[number]);
+            let (set, plain) = (&mut sets[number], &mut plain[number]);
             let sectors = SectorSet::from_bits(rng.random_range(0..16));
             let part = u128::from(rng.random::<u64>()) << rng.random_range(0..64);
             match rng.random_range(0..8) {
                 0..3 => {
-                    sets.add_sectors(way, sectors);
+                    pool.add_sectors(set, sectors);
                     *plain |= sectors.bytes();
                 }
                 3 => {
-                    sets.add(way, part);
+                    pool.add(set, part);
                     *plain |= part;
                 }
                 4 => {
-                    sets.add(way, sectors.bytes());
+                    pool.add(set, sectors.bytes());
                     *plain |= sectors.bytes();
                 }
                 5 => {
-                    assert_eq!(sets.remove(way, sectors), *plain & sectors.bytes() != 0);
+                    assert_eq!(pool.remove(set, sectors), *plain & sectors.bytes() != 0);
                     *plain &= !sectors.bytes();
                 }
                 _ => {
                     *plain = 0;
-                    sets.clear(way);
+                    pool.clear(set);
                 }
             }
-            assert_eq!(sets.of(way), *plain);
+            assert_eq!(pool.of(*set), *plain);
         }
-        for (way, plain) in ways.iter().zip(plain) {
-            assert_eq!(sets.of(*way), plain);
+        for (set, plain) in sets.iter().zip(plain) {
+            assert_eq!(pool.of(*set), plain);
         }
         // No place is lost.
-        ways.iter().for_each(|way| sets.clear(*way));
-        assert_eq!(sets.pool.places.len(), sets.pool.free.len());
-        assert!((1..=4).contains(&sets.pool.places.len()));
+        sets.iter_mut().for_each(|set| pool.clear(set));
+        assert_eq!(pool.places.len(), pool.free.len());
+        assert!((1..=4).contains(&pool.places.len()));
     }
 }

@@ -14,7 +14,7 @@ mod tags;
 
 pub use access::{Access, AccessKind, DataCache, Outcome, Refusal, Released, Waiter};
 pub use address::AddressMap;
-pub use byte_sets::{BytePool, ByteSet, ByteSets};
+pub use byte_sets::{BytePool, ByteSet};
 pub use mshr::{MshrFile, MshrId};
 pub use occupancy::Occupancy;
 pub use packet::{
