@@ -144,4 +144,23 @@ mod tests {
         assert!(calendar.take(Cycle(1063)).contains(5));
         assert_eq!(calendar.next(), Cycle::NEVER);
     }
+
+    #[test]
+    fn what_is_noted_for_a_cycle_that_is_left_out_comes_in_the_first_one_that_is_not() {
+        let mut calendar = Calendar::<MOST_WORDS>::default();
+        for (cycle, port) in [(70, 7), (10, 1), (12, 2), (30, 3), (100, 8)] {
+            calendar.note(Cycle(cycle), port);
+        }
+        calendar.begin(Cycle(20));
+        assert_eq!(calendar.next(), Cycle(20));
+        assert_eq!(calendar.take_next().iter().collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(calendar.next(), Cycle(30));
+        assert_eq!(calendar.take_next().iter().collect::<Vec<_>>(), [3]);
+        calendar.note(Cycle(25), 4);
+        assert_eq!(calendar.take_next().iter().collect::<Vec<_>>(), [4]);
+        calendar.begin(Cycle(50));
+        assert_eq!(calendar.next(), Cycle(70));
+        assert_eq!(calendar.take_next().iter().collect::<Vec<_>>(), [7, 8]);
+        assert_eq!(calendar.next(), Cycle::NEVER);
+    }
 }

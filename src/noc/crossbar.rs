@@ -186,25 +186,13 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
 
     /// As [`Crossbar::tick`], where no packet waits for room; tells `sent` of each packet that left its input, which says
     /// whether it is expected.
-    #[inline]
     pub fn tick_observed(&mut self, now: Cycle, sent: &mut impl FnMut(Sent<'_, P>) -> Landing) {
-        self.tick_with_queues(now, &mut |entering| entering.at, sent);
-    }
-
-    /// As [`Crossbar::tick_observed`]. Asks `enters` when a packet enters its input that waited for room; it does not do so before
-    /// the next cycle.
-    #[inline]
-    pub fn tick_with_queues(
-        &mut self,
-        now: Cycle,
-        enters: &mut impl FnMut(Entering<'_, P>) -> Cycle,
-        sent: &mut impl FnMut(Sent<'_, P>) -> Landing,
-    ) {
-        self.run(now, &Cell::new(now + 1), enters, sent);
+        self.run(now, &Cell::new(now + 1), &mut |entering| entering.at, sent);
     }
 
     /// All ticks from `from` on and before `until`, which `enters` and `sent` may lessen, though not to the tick that they hear of.
-    /// Gives the last one in which it did anything.
+    /// Tells `sent` of each packet that left its input, and asks `enters` when one enters its input that waited for room: not
+    /// before the next tick. Gives the last one in which it did anything.
     #[inline]
     pub fn run(
         &mut self,

@@ -1,5 +1,7 @@
 //! The crossbar by exact cycles, and by what holds of any traffic.
 
+use std::cell::Cell;
+
 use proptest::prelude::*;
 
 use super::crossbar::*;
@@ -160,7 +162,7 @@ fn a_packet_that_waits_for_room_enters_when_another_has_left() {
             entered.push((*packet, at.0, queued));
             at
         };
-        noc.tick_with_queues(Cycle(now), enters, &mut |_| Landing::Waits);
+        noc.run(Cycle(now), &Cell::new(Cycle(now + 1)), enters, &mut |_| Landing::Waits);
         seen.extend(noc.pop(Cycle(now), 0).map(|packet| (now, packet)));
     }
     assert_eq!(entered, [(4, 1, 1), (5, 7, 0)]);
@@ -196,6 +198,48 @@ proptest! {
             }
             prop_assert!(seen.iter().all(|&id| packets[id as usize].1 == output));
         }
+    }
+
+    #[test]
+    fn ticks_in_one_go_are_the_same_as_one_after_the_other(
+        packets in prop::collection::vec((0usize..5, 0usize..3, 0u32..129, 0u64..9), 1..200),
+        steps in prop::collection::vec(1u64..150, 1..40),
+    ) {
+        let run = |at_once: bool| {
+            let mut noc = crossbar(5, 3);
+            let (mut to_send, mut left) = (packets.iter().enumerate().peekable(), Vec::new());
+            let (mut now, mut entered) = (0, [0; 5]);
+            for step in &steps {
+                let end = now + step;
+                while let Some(&(id, &(input, output, bytes, after))) = to_send.peek() {
+                    entered[input] = entered[input].max(now + after);
+                    let (at, packet) = (Cycle(entered[input]), id as u32);
+                    if noc.has_room(input) {
+                        noc.push(at, (input, output), bytes, false, &packet);
+                    } else if noc.queued(input) < 2 {
+                        noc.queue(at, (input, output), bytes, &packet);
+                    } else {
+                        break;
+                    }
+                    to_send.next();
+                }
+                while now < end {
+                    let until = Cell::new(Cycle(if at_once { end } else { now + 1 }));
+                    let enters = &mut |Entering { tick, at, .. }: Entering<'_, u32>| at.max(tick + 1);
+                    let last = noc.run(Cycle(now), &until, enters, &mut |sent| {
+                        left.push((sent.tick, sent.output, *sent.packet));
+                        if sent.packet % 8 == 0 {
+                            until.set(until.get().min(sent.tick + 1));
+                        }
+                        Landing::Expected(sent.arrives + 1)
+                    });
+                    prop_assert!(last.is_none_or(|last| last < until.get() && last.0 >= now));
+                    now = until.get().0;
+                }
+            }
+            Ok((left, noc.stats()))
+        };
+        prop_assert_eq!(run(true)?, run(false)?);
     }
 
     #[test]

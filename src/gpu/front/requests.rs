@@ -303,18 +303,19 @@ impl<const WORDS: usize> Requests<WORDS> {
         let stop = |now: Cycle, end: Cycle| {
             until.set(until.get().min(noc.ticks_before(end.max(now + 1))));
         };
-        let enters = &mut |Entering { tick, input: sm, at, queued, packet }: Entering<'_, Request>| {
-            let source = &mut sources[sm];
-            let leaves = source.leaves(at.max(tick + 1));
-            let cycle = noc.core_cycle_of(leaves);
-            packet.stamps.injected = cycle.into();
-            left.push((sm as u16, cycle));
-            if queued < enough {
-                *known_to = source.known_to(noc).min(*known_to);
-                stop(noc.core_cycle_of(tick), *known_to);
-            }
-            leaves
-        };
+        let enters =
+            &mut |Entering { tick, input: sm, at, queued, packet }: Entering<'_, Request>| {
+                let source = &mut sources[sm];
+                let leaves = source.leaves(at.max(tick + 1));
+                let cycle = noc.core_cycle_of(leaves);
+                packet.stamps.injected = cycle.into();
+                left.push((sm as u16, cycle));
+                if queued < enough {
+                    *known_to = source.known_to(noc).min(*known_to);
+                    stop(noc.core_cycle_of(tick), *known_to);
+                }
+                leaves
+            };
         let sent = &mut |sent: Sent<'_, Request>| {
             let now = noc.core_cycle_of(sent.tick);
             let door = &mut doors[sent.output];
