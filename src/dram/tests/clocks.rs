@@ -91,6 +91,33 @@ fn a_request_at_the_end_of_its_way_waits_for_a_place_in_the_queue() {
 }
 
 #[test]
+fn a_place_that_becomes_free_is_taken_in_the_next_clock() {
+    let mut config = bare();
+    config.queue = bounded(2);
+    config.interface_latency = bounded(8);
+    let mut bench = Bench::new(&config);
+    for tag in 0..4 {
+        bench.push(line(0, false, tag));
+    }
+    let mut queued = Vec::new();
+    while !bench.controller.is_idle() {
+        let before = bench.controller.stats().queued;
+        bench.tick();
+        queued.push(bench.controller.stats().queued - before);
+    }
+    // Of two reads each, and one request after the other.
+    let reads = commands(&bench).into_iter().filter(|&(_, command, _)| command == Read);
+    let reads: Vec<_> = reads.map(|(clock, ..)| clock).collect();
+    let (third_leaves, last_leaves) = (reads[5], reads[7]);
+    let expected = (0..=last_leaves).map(|clock| match clock {
+        0..4 => 0,
+        _ if clock <= third_leaves => 2,
+        _ => 1,
+    });
+    assert_eq!(queued, expected.collect::<Vec<_>>());
+}
+
+#[test]
 fn a_second_row_of_a_bank_waits_for_tras_and_trp() {
     let bench = served(&bare(), &[line(at(0, 0), false, 0), line(at(1, 0), false, 1)]);
     let expected = [
