@@ -58,7 +58,7 @@
 //! [`frontend::synthetic`] generates patterns of accesses; `workload` also writes them as PTX, for a GPU.
 //! Imports `isa` and `workload`; knows no machine.
 //!
-//! **[`parts`]** holds what the components share: accesses, packets, address maps, tag arrays, sectors, MSHR files.
+//! **[`parts`]** holds what the components share: accesses, packets, address maps, tag arrays, sectors, MSHR files, places of queues.
 //! A component meets its neighbour only as a type of this module. Imports `config` and the foundations, as
 //! all that follows does.
 //!

@@ -235,6 +235,38 @@ fn a_sectored_slice_fetches_the_sectors_that_are_wanted_and_missing() {
 }
 
 #[test]
+fn of_a_line_that_is_outstanding_only_what_was_written_can_be_read() {
+    let (half, word) = ((SECTOR | SECTOR << 32) << 64, 0xf << 64);
+    for is_written in [false, true] {
+        let mut slice = slice_of("Cache", 64, 64);
+        slice.accept(Cycle(0), Cycle(0), request(RequestKind::Fetch, 0, half));
+        if is_written {
+            slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, word));
+        }
+        slice.accept(Cycle(0), Cycle(0), request(RequestKind::Load, 0, word));
+        run(&mut slice, 0, 6);
+        let expected = if is_written { (1, 0) } else { (0, 1) };
+        assert_eq!((slice.stats().read_hits, slice.stats().read_merged), expected);
+        if is_written {
+            slice.accept(Cycle(6), Cycle(6), request(RequestKind::Load, 0, word << 4));
+            run(&mut slice, 6, 10);
+            assert_eq!((slice.stats().read_hits, slice.stats().read_merged), (1, 1));
+        }
+        // The other half comes later, and is no more valid before than this one.
+        slice.accept(Cycle(10), Cycle(10), request(RequestKind::Load, 0, 0xf));
+        run(&mut slice, 10, 14);
+        let stats = slice.stats();
+        assert_eq!((stats.read_misses, stats.stall_nomerger), (1, 1));
+        assert_eq!(serve(&mut slice, 14), [(64, 64, false)]);
+        run(&mut slice, 14, 30);
+        assert_eq!(serve(&mut slice, 30), [(0, 64, false)]);
+        slice.accept(Cycle(30), Cycle(30), fetch(0));
+        run(&mut slice, 30, 40);
+        assert_eq!((slice.stats().read_hits, slice.has_dram_request()), (expected.0 + 1, false));
+    }
+}
+
+#[test]
 fn a_slice_that_passes_through_keeps_nothing() {
     let mut slice = slice_of("PassThrough", 64, 64);
     for start in [0, 20] {

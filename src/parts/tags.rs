@@ -1,6 +1,7 @@
-//! The tag array of a set-associative cache. Which way makes room is in `tags/room.rs`.
+//! The tag array of a set-associative cache. Which way makes room is in `tags/room.rs`, what keeps one from it in `tags/state.rs`.
 
 mod room;
+mod state;
 
 use std::ops::{Index, IndexMut};
 
@@ -227,62 +228,6 @@ impl<K: Copy + Default> TagArray<K> {
     pub fn occupant(&self, way: Way) -> Option<LineAddr> {
         let slot = &self.slots[way.index()];
         (slot.rank != EMPTY).then_some(slot.line)
-    }
-
-    /// True when `way` holds bytes that memory lacks.
-    #[inline(always)]
-    pub fn is_dirty(&self, way: Way) -> bool {
-        self.is_dirty_at(way, self.place_of(way))
-    }
-
-    /// The same of a way of the set of `line`, which is found sooner.
-    #[inline(always)]
-    pub fn is_dirty_for(&self, line: LineAddr, way: Way) -> bool {
-        let set = self.set_of(line);
-        self.is_dirty_at(way, (set, way.index() - set * self.ways))
-    }
-
-    #[inline(always)]
-    fn is_dirty_at(&self, way: Way, (set, place): (usize, usize)) -> bool {
-        if self.marks.is_ordered() {
-            return self.marks.is_dirty(set, place);
-        }
-        self.slots[way.index()].rank & self.dirty != 0
-    }
-
-    /// True when the fill of `way` is on its way; its place is this.
-    #[inline(always)]
-    fn is_reserved_at(&self, way: Way, (set, place): (usize, usize)) -> bool {
-        if self.marks.is_ordered() {
-            return self.marks.is_reserved(set, place);
-        }
-        self.slots[way.index()].rank >= RESERVED
-    }
-
-    /// Notes what keeps `way` from making room, beside its age.
-    #[inline(always)]
-    fn note(&mut self, way: Way, (set, place): (usize, usize), is_reserved: bool, is_dirty: bool) {
-        let is_spared = is_dirty && self.replacement == Replacement::LruCleanFirst;
-        if self.marks.is_ordered() {
-            self.marks.note(set, place, is_reserved, is_spared, is_dirty);
-            return;
-        }
-        let dirty = if is_dirty { self.dirty } else { 0 };
-        let state = match (is_reserved, is_spared) {
-            (true, _) => RESERVED,
-            (false, true) => SPARED,
-            (false, false) => 0,
-        };
-        let rank = &mut self.slots[way.index()].rank;
-        *rank = *rank & AGE & !self.dirty | dirty | state;
-    }
-
-    /// Notes whether `way` holds bytes that memory lacks.
-    #[inline]
-    pub fn set_dirty(&mut self, way: Way, dirty: bool) {
-        debug_assert!(self.slots[way.index()].rank != EMPTY, "an empty way holds nothing");
-        let place = self.place_of(way);
-        self.note(way, place, self.is_reserved_at(way, place), dirty);
     }
 
     /// The age of a line; 0 in an empty way.

@@ -1,0 +1,69 @@
+//! What keeps a way from making room: beside the order of its set where that is kept, and else in its rank.
+
+use super::{AGE, EMPTY, RESERVED, SPARED, TagArray, Way};
+use crate::config::machine::Replacement;
+use crate::units::LineAddr;
+
+impl<K: Copy + Default> TagArray<K> {
+    /// True when `way` holds bytes that memory lacks.
+    #[inline(always)]
+    pub fn is_dirty(&self, way: Way) -> bool {
+        self.is_dirty_at(way, self.place_of(way))
+    }
+
+    /// The same of a way of the set of `line`, which is found sooner.
+    #[inline(always)]
+    pub fn is_dirty_for(&self, line: LineAddr, way: Way) -> bool {
+        let set = self.set_of(line);
+        self.is_dirty_at(way, (set, way.index() - set * self.ways))
+    }
+
+    #[inline(always)]
+    fn is_dirty_at(&self, way: Way, (set, place): (usize, usize)) -> bool {
+        if self.marks.is_ordered() {
+            return self.marks.is_dirty(set, place);
+        }
+        self.slots[way.index()].rank & self.dirty != 0
+    }
+
+    /// True when the fill of `way` is on its way; its place is this.
+    #[inline(always)]
+    pub(super) fn is_reserved_at(&self, way: Way, (set, place): (usize, usize)) -> bool {
+        if self.marks.is_ordered() {
+            return self.marks.is_reserved(set, place);
+        }
+        self.slots[way.index()].rank >= RESERVED
+    }
+
+    /// Notes what keeps `way` from making room, beside its age.
+    #[inline(always)]
+    pub(super) fn note(
+        &mut self,
+        way: Way,
+        (set, place): (usize, usize),
+        is_reserved: bool,
+        is_dirty: bool,
+    ) {
+        let is_spared = is_dirty && self.replacement == Replacement::LruCleanFirst;
+        if self.marks.is_ordered() {
+            self.marks.note(set, place, is_reserved, is_spared, is_dirty);
+            return;
+        }
+        let dirty = if is_dirty { self.dirty } else { 0 };
+        let state = match (is_reserved, is_spared) {
+            (true, _) => RESERVED,
+            (false, true) => SPARED,
+            (false, false) => 0,
+        };
+        let rank = &mut self.slots[way.index()].rank;
+        *rank = *rank & AGE & !self.dirty | dirty | state;
+    }
+
+    /// Notes whether `way` holds bytes that memory lacks.
+    #[inline]
+    pub fn set_dirty(&mut self, way: Way, dirty: bool) {
+        debug_assert!(self.slots[way.index()].rank != EMPTY, "an empty way holds nothing");
+        let place = self.place_of(way);
+        self.note(way, place, self.is_reserved_at(way, place), dirty);
+    }
+}
