@@ -189,7 +189,7 @@ impl Scheduler {
         let Candidates { hits, oldest } = &mut self.candidates[bank % MOST_BANKS];
         let is_first = *oldest == NOBODY;
         let hit = entry.row == banks.row(bank);
-        let matters = is_first || entry.blockers > 0 || (hit && hits[direction] == NOBODY);
+        let matters = is_first | (entry.blockers > 0) | (hit & (hits[direction] == NOBODY));
         if !matters || self.stale >> bank & 1 == 1 {
             return;
         }
