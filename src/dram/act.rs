@@ -117,25 +117,23 @@ impl Controller {
     #[inline]
     fn send_row(&mut self, action: Action, now: Cycle, owner: &mut impl Listener) {
         let Action { command, bank, slot } = action;
-        let (mut row, mut tag) = (CLOSED, None);
+        let (mut row, mut tag, mut is_first) = (CLOSED, None, 0);
         if slot != NONE {
             let entry = self.queue.entry_mut(slot);
             (row, tag) = (entry.row, Some(entry.tag));
-            if entry.first_command == Cycle::NEVER {
-                entry.first_command = now;
-                match command {
-                    Command::Activate => self.stats.row_misses += 1,
-                    _ => self.stats.row_conflicts += 1,
-                }
-            }
+            // A row that closes for a request opens for it: of two commands one is the first.
+            is_first = u64::from(entry.first_command == Cycle::NEVER);
+            entry.first_command = entry.first_command.min(now);
         }
         owner.sent(Sent::Command { command, bank: bank as u32, row, tag });
         if command == Command::Activate {
             self.stats.activates += 1;
+            self.stats.row_misses += is_first;
             self.banks.activate(bank, row, now);
             self.scheduler.row_opened(bank, slot, &self.queue, &self.banks, self.drain.turn());
         } else {
             self.stats.precharges += 1;
+            self.stats.row_conflicts += is_first;
             self.banks.precharge(bank, now);
             self.scheduler.row_closed(bank, slot);
         }
