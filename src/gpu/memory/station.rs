@@ -41,8 +41,8 @@ impl Look {
     }
 }
 
-/// One slice of a partition. What each visit looks at lies together.
-#[repr(C)]
+/// One slice of a partition. What each visit looks at lies together, from the beginning of a line of the cache on.
+#[repr(C, align(64))]
 pub struct Station {
     /// Its input of the reply network.
     pub port: Occupancy,
