@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds gsim with profile-guided optimisation: the compiler sees which way the branches of small runs go.
-# The program takes 6 to 15 % less time than that of `cargo build --release` on most runs; building it takes twice as
-# long.
+# The program takes up to 5 % less time than that of `cargo build --release`; building it takes twice as long.
 #
 #   benches/pgo.sh            writes target/pgo/release/gsim
 #
