@@ -12,15 +12,10 @@ use crate::parts::{
 use crate::units::{Cycle, LineAddr};
 
 impl Slice {
-    /// Serves a request, which bears this line, or refuses it and changes nothing.
+    /// Serves a request, or refuses it and changes nothing.
     #[inline]
-    pub(super) fn look_up(
-        &mut self,
-        now: Cycle,
-        line: LineAddr,
-        request: &Request,
-    ) -> Result<(), Refusal> {
-        let line = self.asked_for(line);
+    pub(super) fn look_up(&mut self, now: Cycle, request: &Request) -> Result<(), Refusal> {
+        let line = self.asked_for(request);
         if self.is_plain && self.mode == L2Mode::Cache {
             // Loads and stores take turns as nobody can tell beforehand: what both begin with comes before the choice.
             let place = self.tags.find(line);

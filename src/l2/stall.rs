@@ -10,12 +10,9 @@ impl Slice {
     /// Serves the oldest request, of which there is one, or refuses it; true when it left its queue.
     #[inline(never)]
     pub(super) fn look_up_oldest(&mut self, now: Cycle, core: Cycle) -> bool {
-        let oldest = self.input.look(false);
-        // Of the copy it would be known later.
-        let line = oldest.line;
-        let mut request = *oldest;
+        let mut request = *self.input.look(false);
         request.stamps.looked_up = core.into();
-        match self.look_up(now, line, &request) {
+        match self.look_up(now, &request) {
             Ok(()) => {
                 self.input.take();
                 true
@@ -28,10 +25,10 @@ impl Slice {
         }
     }
 
-    /// The number within this slice of the line that a request bears: a slice that is plain finds it when the request comes.
+    /// The number of a request's line within this slice: a slice that is plain finds it when the request comes.
     #[inline(always)]
-    pub(super) fn asked_for(&self, line: LineAddr) -> LineAddr {
-        if self.is_plain { line } else { self.local(line) }
+    pub(super) fn asked_for(&self, request: &Request) -> LineAddr {
+        if self.is_plain { request.line } else { self.local(request.line) }
     }
 
     /// The set in which a read looks; none of one that is not a cache's, or whose ways other slices empty, or of a store,
@@ -39,7 +36,7 @@ impl Slice {
     fn set_of_read(&self, request: &Request) -> Option<Way> {
         let is_read = self.mode == L2Mode::Cache && request.kind != RequestKind::Store;
         let is_alone = is_read && !self.far.is_paired();
-        is_alone.then(|| self.tags.first_of_set(self.asked_for(request.line)))
+        is_alone.then(|| self.tags.first_of_set(self.asked_for(request)))
     }
 
     /// Counts a standing refusal for the cycles before `now`.

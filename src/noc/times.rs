@@ -103,28 +103,28 @@ impl<const WORDS: usize> Times<WORDS> {
     #[inline(always)]
     pub fn who_can_send(&self, now: Cycle, entered: &Entered<WORDS>) -> (Ports<WORDS>, Cycle) {
         let near = (now.0 - self.epoch.0) as Near;
-        if self.sixteens > 1 {
+        let (able, wait) = if self.sixteens > 1 {
+            self.who_of_all(near, entered)
+        } else {
+            let (of_first, wait) = self.who_of_sixteen(near, (0, 0), entered);
             let mut able = Ports::default();
-            let wait = self.who_of_all(near, entered, &mut able);
-            return (able, now + 1 + u64::from(wait));
-        }
-        let mut able = Ports::default();
-        let (of_first, wait) = self.who_of_sixteen(near, (0, 0), entered);
-        able.add_sixteen((0, 0), of_first);
+            able.add_sixteen((0, 0), of_first);
+            (able, wait)
+        };
         (able, now + 1 + u64::from(wait))
     }
 
-    /// The same where there are more than sixteen: adds those that can send, and gives how long the others have to wait.
+    /// The same where there are more than sixteen, with how many cycles behind the next one the others have to wait.
     #[inline(never)]
-    fn who_of_all(&self, now: Near, entered: &Entered<WORDS>, able: &mut Ports<WORDS>) -> u16 {
-        let mut least = u16::MAX;
+    fn who_of_all(&self, now: Near, entered: &Entered<WORDS>) -> (Ports<WORDS>, u16) {
+        let (mut able, mut least) = (Ports::default(), u16::MAX);
         for sixteen in 0..self.sixteens {
             let place = (sixteen / SIXTEENS % WORDS, sixteen % SIXTEENS);
             let (of_sixteen, wait) = self.who_of_sixteen(now, place, entered);
             able.add_sixteen(place, of_sixteen);
             least = least.min(wait);
         }
-        least
+        (able, least)
     }
 
     /// Of sixteen inputs, those that can send at `now`, a bit each, and for how many cycles behind the next one none of the

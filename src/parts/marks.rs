@@ -78,14 +78,6 @@ impl Marks {
         *noted = *noted & !(STATES << place) | bits << place;
     }
 
-    /// The way of number `place` is reserved no more, and held only if it is dirty and those are spared. Orders are kept.
-    #[inline(always)]
-    pub fn fill(&mut self, set: usize, place: usize, spares_dirty: bool) {
-        let noted = &mut self.words[set * self.of_set + 1];
-        let is_held = *noted >> DIRTY & u64::from(spares_dirty) << place;
-        *noted = *noted & !((1 | 1 << RESERVED) << place) | is_held;
-    }
-
     /// Whether the way of number `place` is held. Orders are kept.
     #[inline(always)]
     pub fn is_held(&self, set: usize, place: usize) -> bool {

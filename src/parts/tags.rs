@@ -308,7 +308,8 @@ impl<K: Copy + Default> TagArray<K> {
         debug_assert_ne!(self.slots[index].line, line, "the line is there");
         self.slots[index].line = line;
         let set = self.set_of(line);
-        self.marks.put(set, index - set * self.ways, line, is_reserved);
+        let place = index - set * self.ways;
+        self.marks.put(set, place, line, is_reserved);
         let reserved = if is_reserved && !self.marks.is_ordered() { RESERVED } else { 0 };
         self.slots[index].rank = self.next_age(way) | reserved;
     }
@@ -316,18 +317,9 @@ impl<K: Copy + Default> TagArray<K> {
     /// The reserved line has arrived.
     #[inline]
     pub fn fill(&mut self, way: Way) {
-        debug_assert!(self.is_reserved_at(way, self.place_of(way)), "a fill for no reservation");
-        let spares_dirty = self.replacement == Replacement::LruCleanFirst;
-        if self.marks.is_ordered() {
-            let (set, place) = self.place_of(way);
-            self.marks.fill(set, place, spares_dirty);
-            return;
-        }
-        let rank = &mut self.slots[way.index()].rank;
-        *rank &= AGE;
-        if spares_dirty && *rank & self.dirty != 0 {
-            *rank |= SPARED;
-        }
+        let place = self.place_of(way);
+        debug_assert!(self.is_reserved_at(way, place), "a fill for no reservation");
+        self.note(way, place, false, self.is_dirty_at(way, place));
     }
 
     /// Notes a use of a line that is present or on its way.

@@ -159,12 +159,6 @@ impl Channel {
         self.room > 0
     }
 
-    /// The same as far as the last [`Channel::can_accept`] looked.
-    #[inline]
-    pub fn has_room(&self) -> bool {
-        self.room > 0
-    }
-
     /// Where it takes none: the L2 cycle in which it does, as far as that is known.
     #[inline]
     pub fn next_room(&self) -> Cycle {

@@ -132,7 +132,7 @@ impl Partition {
         let (station, channel) = (&mut self.stations[part], &mut self.channels[number]);
         let request = station.slice.take_dram_request(now).expect("there is one");
         let sooner = channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
-        let (has_more, has_room) = (station.slice.has_dram_request(), channel.has_room());
+        let (has_more, has_room) = (station.slice.has_dram_request(), channel.can_accept(now));
         // Nothing makes room before the slice's next cycle but what wakes those that wait.
         let asks = has_more & (self.every_cycle | has_room);
         self.wait_for_dram |= u64::from(has_more & !asks) << part;

@@ -19,7 +19,7 @@ impl<K: Copy + Default> TagArray<K> {
     }
 
     #[inline(always)]
-    fn is_dirty_at(&self, way: Way, (set, place): (usize, usize)) -> bool {
+    pub(super) fn is_dirty_at(&self, way: Way, (set, place): (usize, usize)) -> bool {
         if self.marks.is_ordered() {
             return self.marks.is_dirty(set, place);
         }
