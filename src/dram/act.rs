@@ -8,7 +8,7 @@ use super::controller::Controller;
 use super::queue::{Entry, NONE, Slot};
 use super::refresh::Step;
 use super::request::{Completion, Listener, Sent};
-use super::scheduler::{Scheduler, column_command};
+use super::scheduler::column_command;
 use super::timing::Command;
 
 impl Controller {
@@ -25,7 +25,7 @@ impl Controller {
             self.scheduler.check(now, &self.queue, &self.banks, self.drain.turn());
             match self.scheduler.known_column(now) {
                 NONE => self.act_otherwise(now, owner),
-                slot => now = self.send_columns(slot, now, owner),
+                slot => self.send_column(slot, now, owner),
             }
             let next = self.scheduler.next_event().max(now + 1);
             if next >= self.commands_only_to(owner) {
@@ -41,24 +41,6 @@ impl Controller {
     #[inline]
     fn commands_only_to(&self, owner: &impl Listener) -> Cycle {
         self.arrives.min(self.attend).min(owner.bound())
-    }
-
-    /// Reads or writes a burst for the request in `slot`, and those after it as long as the next command is known to be one; gives
-    /// the clock of the last.
-    #[inline(always)]
-    fn send_columns(&mut self, mut slot: Slot, mut now: Cycle, owner: &mut impl Listener) -> Cycle {
-        loop {
-            self.send_column(slot, now, owner);
-            let Scheduler { next_column, next_row, column, .. } = self.scheduler;
-            let to = self.commands_only_to(owner);
-            // Of a column and a row command that can go at once, the column command does.
-            if (next_column >= to) | (next_column > next_row) | (column == NONE) {
-                return now;
-            }
-            (slot, now) = (column, next_column);
-            #[cfg(test)]
-            self.scheduler.check(now, &self.queue, &self.banks, self.drain.turn());
-        }
     }
 
     /// The same where no column command is known.
