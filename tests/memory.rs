@@ -9,9 +9,8 @@ mod peak;
 
 const MIB: u64 = 1 << 20;
 
-/// The peak resident memory of `gsim run` for the char stencil, one iteration [bytes]; none where the
-/// system does not tell.
-fn peak_of_run(elements: u64) -> Option<u64> {
+/// The peak resident memory of `gsim run` for a stencil, one iteration [bytes]; none where the system does not tell.
+fn peak_of_run(elements: u64, changes: [&str; 2]) -> Option<u64> {
     if !cfg!(target_os = "linux") {
         println!("skipped: the peak of a process is read from /proc, which only Linux has");
         return None;
@@ -21,6 +20,7 @@ fn peak_of_run(elements: u64) -> Option<u64> {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["run", "configs/runs/stencil-char.ron", "--quiet", "--no-plots"])
         .args(["--set", &format!("workload.elements={elements}")])
+        .args(changes.iter().flat_map(|change| ["--set", change]))
         .args(["--set", "workload.iterations=1", "--out"])
         .arg(out.path())
         .stdout(Stdio::null())
@@ -32,23 +32,40 @@ fn peak_of_run(elements: u64) -> Option<u64> {
 }
 
 #[test]
-fn a_grid_four_times_as_large_takes_no_more_than_its_data() {
+fn a_grid_four_times_as_large_takes_no_more_than_its_buffers() {
     let (small, large) = (4 * MIB, 16 * MIB);
-    let (Some(few), Some(many)) = (peak_of_run(small), peak_of_run(large)) else { return };
-    // Two device buffers, and the host's reference while it is compared: a byte an element each.
-    let data = 3 * (large - small);
-    let beyond = (many - few) as i64 - data as i64;
-    println!("peak {} and {} MiB, {beyond} bytes beyond the data", few / MIB, many / MIB);
-    assert!(beyond < 4 * MIB as i64, "{beyond}");
+    for (changes, element) in [
+        (["workload.element=Char", "machine=gtx480"], 1),
+        (["workload.element=Int", "machine=gtx480"], 4),
+        (["workload.element=Char", "machine=h200"], 1),
+    ] {
+        let few = peak_of_run(small, changes);
+        let (Some(few), Some(many)) = (few, peak_of_run(large, changes)) else { return };
+        let beyond = (many - few) as i64 - (2 * element * (large - small)) as i64;
+        println!(
+            "{changes:?}: {} and {} MiB, {beyond} bytes more than the buffers",
+            few / MIB,
+            many / MIB
+        );
+        assert!(beyond < 4 * MIB as i64, "{changes:?}: {beyond}");
+    }
 }
 
-/// Takes half a minute, so it runs on demand:
+/// Takes a minute, so it runs on demand:
 /// `cargo test --release --test memory -- --ignored --nocapture`.
 #[test]
-#[ignore = "takes half a minute"]
-fn sixty_four_mebi_elements_take_less_than_200_mb_beside_their_buffers() {
-    let Some(peak) = peak_of_run(64 * MIB) else { return };
-    let beside = peak - 2 * 64 * MIB;
-    println!("peak {peak} bytes, {beside} beside the two buffers");
-    assert!(beside < 200_000_000, "{beside}");
+#[ignore = "takes a minute"]
+fn a_stencil_of_any_size_takes_less_than_100_mb_beside_its_buffers() {
+    for machine in ["machine=gtx480", "machine=h200"] {
+        for elements in [64 * MIB, 256 * MIB] {
+            let peak = peak_of_run(elements, ["workload.element=Char", machine]);
+            let Some(peak) = peak else { return };
+            let beside = peak - 2 * elements;
+            println!(
+                "{machine}, {} Mi elements: peak {peak} bytes, {beside} beside the two buffers",
+                elements / MIB
+            );
+            assert!(beside < 100_000_000, "{beside}");
+        }
+    }
 }

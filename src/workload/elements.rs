@@ -74,18 +74,20 @@ pub(super) fn compare(
     buffer: Buffer,
     name: &str,
     element: ElementType,
-    reference: impl ExactSizeIterator<Item = i32>,
+    mut reference: impl Iterator<Item = i32>,
 ) -> Result<u64> {
-    let elements = reference.len();
-    assert_eq!(buffer.bytes, (elements * element.bytes()) as u64, "the size of {name}");
-    for (index, (have, want)) in read(memory, buffer, element).zip(reference).enumerate() {
+    let mut elements = 0;
+    for (have, want) in read(memory, buffer, element).zip(&mut reference) {
         if have != want {
             return Err(Error::run(format!(
-                "wrong result: element {index} of {name} is {have}, the host reference has {want}"
+                "wrong result: element {elements} of {name} is {have}, the host reference has {want}"
             )));
         }
+        elements += 1;
     }
-    Ok(elements as u64)
+    let is_all = elements * element.bytes() as u64 == buffer.bytes && reference.next().is_none();
+    assert!(is_all, "the size of {name}");
+    Ok(elements)
 }
 
 #[cfg(test)]
