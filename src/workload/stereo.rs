@@ -27,8 +27,10 @@ const SLOPE: i32 = 14;
 /// The most that neighbours cost.
 const TRUNCATION: i32 = 25;
 
-/// What a pixel has heard: `[box][label]`.
-type Pixel = [[i32; LABELS]; BOXES];
+/// What a pixel has heard.
+type Pixel = Boxes<i8>;
+/// Numbers of a pixel: `[box][label]`.
+type Boxes<T> = [[T; LABELS]; BOXES];
 
 /// Fills the buffers and lists the launches.
 pub(super) fn build(spec: &StereoSpec, seed: u64) -> Workload {
@@ -41,7 +43,8 @@ pub(super) fn build(spec: &StereoSpec, seed: u64) -> Workload {
     let bytes = element.bytes() as u64;
     let values = memory.allocate("values", (pixels * BOXES * LABELS) as u64 * bytes);
     let labels = memory.allocate("labels", pixels as u64 * bytes);
-    elements::fill(memory.of_mut(values), element, strides.scatter(&scene.pixels).into_iter());
+    let costs = strides.scatter(&scene.pixels).into_iter().map(i32::from);
+    elements::fill(memory.of_mut(values), element, costs);
     let launches = launches(&spec, &strides, values, labels);
     Workload {
         name: format!("stereo_{}", element.name()),
@@ -89,7 +92,7 @@ fn check(
     strides: &Strides,
     scene: &Scene,
 ) -> Result<Verdict> {
-    let messages = strides.scatter(&scene.pixels).into_iter();
+    let messages = strides.scatter(&scene.pixels).into_iter().map(i32::from);
     let compared = elements::compare(memory, values, "the messages", element, messages)?;
     let best = scene.pixels.iter().map(best);
     let elements = compared + elements::compare(memory, labels, "the labels", element, best)?;
@@ -120,10 +123,10 @@ impl Strides {
     }
 
     /// The values in their places.
-    fn scatter(&self, pixels: &[Pixel]) -> Vec<i32> {
+    fn scatter<T: Copy + Default>(&self, pixels: &[Boxes<T>]) -> Vec<T> {
         /// Pixels whose values of one box and label are written one after the other, as they may lie so.
         const BLOCK: usize = 64;
-        let mut values = vec![0; pixels.len() * BOXES * LABELS];
+        let mut values = vec![T::default(); pixels.len() * BOXES * LABELS];
         for (block, pixels) in pixels.chunks(BLOCK).enumerate() {
             let first = block * BLOCK * self.per_pixel;
             for (number, label) in (0..BOXES * LABELS).map(|at| (at / LABELS, at % LABELS)) {
@@ -158,8 +161,8 @@ impl Scene {
                 let noise = numbers.next().expect("there is no end") % 5;
                 let left = row[x.saturating_sub(disparity(x, y, width, height))] + noise;
                 let data = std::array::from_fn(|label| match x.checked_sub(label) {
-                    Some(matching) => (left - row[matching]).abs().min(DATA_MOST),
-                    None => DATA_MOST,
+                    Some(matching) => (left - row[matching]).abs().min(DATA_MOST) as i8,
+                    None => DATA_MOST as i8,
                 });
                 let mut pixel = [[0; LABELS]; BOXES];
                 pixel[DATA] = data;
@@ -206,7 +209,7 @@ fn disparity(x: usize, y: usize, width: usize, height: usize) -> usize {
 
 /// What a pixel tells a neighbour, by the definition: for each label of the neighbour, the least cost over
 /// all labels of the pixel. From all of them their least is taken away.
-fn message(pixel: &Pixel, but: usize) -> [i32; LABELS] {
+fn message(pixel: &Pixel, but: usize) -> [i8; LABELS] {
     let costs = belief(pixel, but);
     let least = |costs: &[i32]| costs.iter().copied().min().expect("there are labels");
     // From most labels the smoothness cost is the truncation.
@@ -223,14 +226,14 @@ fn message(pixel: &Pixel, but: usize) -> [i32; LABELS] {
         }
     }
     let least = least(&message);
-    message.map(|cost| cost - least)
+    message.map(|cost| (cost - least) as i8)
 }
 
 /// Costs of each label summed over the boxes, without one of them.
 fn belief(pixel: &Pixel, but: usize) -> [i32; LABELS] {
     let mut sums = [0; LABELS];
     for (_, costs) in pixel.iter().enumerate().filter(|&(number, _)| number != but) {
-        sums.iter_mut().zip(costs).for_each(|(sum, cost)| *sum += cost);
+        sums.iter_mut().zip(costs).for_each(|(sum, &cost)| *sum += i32::from(cost));
     }
     sums
 }
@@ -276,14 +279,14 @@ mod tests {
         let mut scene = Scene::new(&spec, 3);
         scene.propagate(3);
         for pixel in &scene.pixels {
-            assert!(pixel[DATA].iter().all(|cost| (0..=DATA_MOST).contains(cost)));
+            assert!(pixel[DATA].iter().all(|&cost| (0..=DATA_MOST).contains(&cost.into())));
             for message in &pixel[FROM_LEFT..] {
-                assert!(message.iter().all(|cost| (0..=TRUNCATION).contains(cost)));
+                assert!(message.iter().all(|&cost| (0..=TRUNCATION).contains(&cost.into())));
                 assert!(message.contains(&0));
             }
         }
         let largest = scene.pixels.iter().flatten().flatten().max();
-        assert_eq!(largest, Some(&TRUNCATION));
+        assert_eq!(largest, Some(&(TRUNCATION as i8)));
     }
 
     #[test]
@@ -307,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_layout_puts_every_value_in_a_place_of_its_own() {
-        let pixels: Vec<Pixel> = (0..6)
+        let pixels: Vec<Boxes<i32>> = (0..6)
             .map(|at| {
                 std::array::from_fn(|b| {
                     std::array::from_fn(|l| at * 100 + 20 * b as i32 + l as i32)
@@ -357,7 +360,7 @@ mod tests {
         let buffers = workload.memory.buffers().to_vec();
         let [(_, values), (_, labels)] = buffers[..] else { panic!("two buffers") };
         let strides = Strides::new(spec.layout, 35);
-        let right = strides.scatter(&scene.pixels).into_iter();
+        let right = strides.scatter(&scene.pixels).into_iter().map(i32::from);
         elements::fill(workload.memory.of_mut(values), ElementType::Char, right);
         let right = scene.pixels.iter().map(best);
         elements::fill(workload.memory.of_mut(labels), ElementType::Char, right);
