@@ -49,6 +49,8 @@ pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
     landing: Ports<WORDS>,
     /// What outputs share, where they do.
     groups: Option<Groups>,
+    /// Packets may leave together with the one before them at their input, and need not wait for its port.
+    may_share: bool,
     /// No packet finds all places of an output taken, where none waits there.
     is_never_full: bool,
     /// Packets at inputs and before them.
@@ -86,11 +88,16 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             let (input, output) = (flits(data, port_bytes.0), flits(data, port_bytes.1));
             Size { input, output }
         };
-        // One packet can enter an output's pipe each cycle and stays for the latency.
-        let output = Output::new(inputs, latency as usize + 2);
+        let sizes: Box<[Size; SIZES]> = Box::new(std::array::from_fn(|data| size(data as u32)));
+        // One packet can enter an output's pipe each cycle and stays for the latency, and for the flits that leave its input
+        // when the output takes the next one already.
+        let most_data = (MOST_DATA + config.mask_bytes.get()) as usize;
+        let behind = sizes[..=most_data].iter().map(|size| size.input.saturating_sub(size.output));
+        let places = latency as usize + usize::from(behind.max().unwrap_or(0)) + 2;
+        let output = Output::new(inputs, places);
         let room = config.input_queue.size();
         Crossbar {
-            sizes: Box::new(std::array::from_fn(|data| size(data as u32))),
+            sizes,
             latency,
             inputs: vec![Input::new(room); inputs].into(),
             outputs: vec![output; outputs].into(),
@@ -100,6 +107,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             dues: Calendar::default(),
             landing: Ports::default(),
             groups: None,
+            may_share: false,
             is_never_full: false,
             held: 0,
             stats: NocStats::default(),
@@ -132,6 +140,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         packet: &P,
     ) -> &mut P {
         debug_assert!(self.has_room(input), "a packet is pushed into a full input");
+        debug_assert!(self.may_share || !shares, "a packet shares a port that is not to be shared");
         let number = self.places.put(at, output, data_bytes as u8, shares, packet);
         self.held += 1;
         self.enter(at, (input, output), number, shares);
@@ -362,10 +371,17 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         &self.landing
     }
 
+    /// The same, in which packets may leave together, as [`Crossbar::push`] says.
+    pub fn with_shared_ports(mut self) -> Self {
+        self.may_share = true;
+        self
+    }
+
     /// Cycles from the tick that sends a packet until it can be taken, at least.
     pub fn least_delay(&self) -> u64 {
         let Size { input, output } = self.sizes[0];
-        u64::from(input.max(output)) + self.latency
+        let flits = if self.may_share { output } else { input.max(output) };
+        u64::from(flits) + self.latency
     }
 
     /// From now on receivers take a packet in the tick of its arrival, unless it waits at its output. If this gives true, they need

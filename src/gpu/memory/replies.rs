@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use super::partition::Partition;
 use crate::config::Machine;
+use crate::config::machine::L2Coalescer;
 use crate::gpu::clocks::Clocks;
 use crate::gpu::news::{ALL_EVENTS, Coming, push_copy};
 use crate::l2::{Departure, Slice};
@@ -62,6 +63,9 @@ impl<const WORDS: usize> Replies<WORDS> {
         let gpcs: Vec<u16> = (0..sms).map(|sm| machine.sm.gpc_of(sm) as u16).collect();
         let mut crossbar =
             Crossbar::to_sms(&machine.noc, slices, &gpcs).with_queues(Slice::exits(&machine.l2));
+        if machine.l2.coalescer != L2Coalescer::None {
+            crossbar = crossbar.with_shared_ports();
+        }
         // An SM takes one in a core cycle.
         let is_never_full = clocks.noc.most_ticks() <= 1 && crossbar.assume_swift_receivers();
         Replies {
