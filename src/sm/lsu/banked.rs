@@ -106,6 +106,10 @@ impl Lsu {
 
     /// As [`Lsu::next_event`].
     pub(super) fn next_stage_event(&self, now: Cycle) -> Cycle {
+        // What was refused lets others pass, so the next cycle may be idle.
+        if self.refused.is_some() && self.refusal_blocks == RefusalBlocks::Instruction {
+            return now + 1;
+        }
         let mut next = Cycle::NEVER;
         let mut is_first = true;
         for &entry in &self.order[..self.queued] {
@@ -118,9 +122,7 @@ impl Lsu {
                 }
                 Stage::Tags if is_first => {
                     is_first = false;
-                    let is_stuck =
-                        self.refused.is_some() && self.refusal_blocks == RefusalBlocks::Unit;
-                    next = next.min(if is_stuck { Cycle::NEVER } else { entry.due });
+                    next = next.min(if self.refused.is_some() { Cycle::NEVER } else { entry.due });
                 }
                 Stage::Tags => {}
             }
