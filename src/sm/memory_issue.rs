@@ -96,7 +96,7 @@ impl Sm {
         *instructions += 1;
         *sum += accesses as u64;
         if is_store {
-            self.warps[warp].pending_stores += accesses as u16;
+            self.warps[warp].pending_stores += accesses as u32;
             self.stores_in_flight += accesses as u64;
         } else {
             self.track(now, scheduler, warp, dsts, accesses);

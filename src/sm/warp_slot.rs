@@ -17,10 +17,12 @@ pub struct WarpSlot {
     /// Memory instructions whose data has not all arrived.
     pub pending_loads: u16,
     /// Stores that the L2 has not acknowledged.
-    pub pending_stores: u16,
+    pub pending_stores: u32,
     /// How many lanes execute the next instructions.
     pub(super) lanes: u8,
 }
+
+const _: () = assert!(size_of::<WarpSlot>() == 64);
 
 impl WarpSlot {
     /// Begins with the next run of the warp's instructions, and gives the place of the first one; none at the end of its stream.
