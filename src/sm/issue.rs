@@ -87,15 +87,21 @@ impl Sm {
             blocked |= warps.wants_reads;
         }
         let eligible = ready & !blocked;
+        let blocked_slot = |ready: u64| match memory_blocked && ready & warps.wants_memory() != 0 {
+            true => Slot::LSU,
+            false => Slot::idle(IssueReason::UnitBusy),
+        };
         if eligible == 0 {
-            let blocked = memory_blocked && ready & warps.wants_memory() != 0;
-            return if blocked { Slot::LSU } else { Slot::idle(IssueReason::UnitBusy) };
+            return blocked_slot(ready);
         }
         let waiting = mask & !(warps.ready | warps.on_arithmetic);
         let candidates = Candidates { eligible, waiting, ages: &warps.ages };
         let Some(warp) = sub_core.scheduler.pick(candidates) else {
-            // Two-level: the active set waits for arithmetic.
-            return Slot::idle(IssueReason::Arithmetic);
+            // Two-level: of the active set those who are ready are blocked, or all of it waits for arithmetic.
+            return match ready & sub_core.scheduler.active() {
+                0 => Slot::idle(IssueReason::Arithmetic),
+                active => blocked_slot(active),
+            };
         };
         let pairs = self.issue_width > 1;
         self.take_memory(number, warp, memory_taken);
@@ -131,7 +137,11 @@ impl Sm {
         if self.warps.ready >> warp & 1 == 0 {
             return false;
         }
-        match self.program.insts[self.warps.pc(warp)].port {
+        let inst = &self.program.insts[self.warps.pc(warp)];
+        if inst.reads > 0 && self.sub_cores[scheduler].reads_until > now {
+            return false;
+        }
+        match inst.port {
             Port::Memory => !memory_taken && self.lsu.has_room(),
             Port::None => true,
             port => self.pipelines.is_free(scheduler, port, now),
@@ -163,7 +173,7 @@ impl Sm {
         let inst = &program.insts[pc];
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += lanes;
-        if inst.reads > 1 {
+        if inst.reads > 0 {
             self.sub_cores[scheduler].reads_until = now + u64::from(inst.reads);
         }
         let at_once = now + u64::from(!pairs);
@@ -184,9 +194,9 @@ impl Sm {
             return self.end_warp(now, warp);
         };
         let next_issue = match hold {
-            _ if hold == Hold::No => at_once,
+            Hold::No => at_once,
             Hold::Branch if warps.pc(warp) == pc + 1 => now + self.holds.fall_through,
-            Hold::No | Hold::Latency | Hold::Branch => done,
+            Hold::Latency | Hold::Branch => done,
             Hold::Converge => now + self.holds.converge,
             Hold::BlockEnd => now + self.holds.block_end,
         };

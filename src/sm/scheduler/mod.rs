@@ -42,6 +42,11 @@ impl Scheduler {
         Scheduler { policy, last: SLOTS - 1, active: 0 }
     }
 
+    /// The active set of the two-level policy, as it was after the last choice; others have none.
+    pub fn active(&self) -> u64 {
+        self.active
+    }
+
     /// Chooses one of the eligible warps; none only when there is none, or when the two-level policy
     /// has none of them in its active set.
     #[inline(always)]
