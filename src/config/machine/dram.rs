@@ -243,12 +243,10 @@ impl Check for DramConfig {
                 self.timing.ras.get()
             ));
         }
-        if self.timing.refi.get() > 0 && self.timing.rfc.get() >= self.timing.refi.get() {
-            return Err(format!(
-                "timing: rfc ({}) is not below refi ({})",
-                self.timing.rfc.get(),
-                self.timing.refi.get()
-            ));
+        // Between two refreshes a row has to be opened, read and closed.
+        let (refi, rfc, rc) = (self.timing.refi.get(), self.timing.rfc.get(), self.timing.rc.get());
+        if refi > 0 && rfc + rc >= refi {
+            return Err(format!("timing: rfc ({rfc}) and rc ({rc}) are not below refi ({refi})"));
         }
         Ok(())
     }

@@ -83,6 +83,34 @@ pub struct Clocks {
     pub dram_khz: Bounded<1, 10_000_000>,
 }
 
+/// Slices that a DRAM channel may have.
+const MOST_SLICES_OF_CHANNEL: u32 = 64;
+/// How many times as fast as the slowest clock the fastest may be: two thousand of its cycles are to fit into 32 bits of the
+/// fastest one's.
+const MOST_RATIO: u32 = 2_000_000;
+
+impl Clocks {
+    fn check_ratio(&self) -> Result<(), String> {
+        let clocks = [
+            ("core_khz", self.core_khz.get()),
+            ("noc_khz", self.noc_khz.get()),
+            ("l2_khz", self.l2_khz.get()),
+            ("dram_khz", self.dram_khz.get()),
+        ];
+        let [(slow, least), .., (fast, most)] = {
+            let mut clocks = clocks;
+            clocks.sort_by_key(|&(_, khz)| khz);
+            clocks
+        };
+        if most / least > MOST_RATIO {
+            return Err(format!(
+                "clocks.{fast} ({most}) is more than {MOST_RATIO} times clocks.{slow} ({least})"
+            ));
+        }
+        Ok(())
+    }
+}
+
 impl MachineFields {
     /// What a carve-out leaves for the L1 must be whole ways of its sets.
     fn check_carve_out(&self) -> Result<(), String> {
@@ -176,6 +204,12 @@ impl Check for MachineFields {
                 "l2.slices ({slices}) is not a multiple of dram.channels ({channels})"
             ));
         }
+        if slices / channels > MOST_SLICES_OF_CHANNEL {
+            return Err(format!(
+                "l2.slices ({slices}) are more than {MOST_SLICES_OF_CHANNEL} for each of dram.channels ({channels})"
+            ));
+        }
+        self.clocks.check_ratio()?;
         if matches!(self.l2.slice_hash, SliceHash::Pairs { .. }) && slices % 2 != 0 {
             return Err(format!("l2.slice_hash: Pairs, but l2.slices ({slices}) is odd"));
         }
