@@ -7,7 +7,7 @@ crate::counters! {
         packets,
         /// Flits moved [flits].
         flits,
-        /// Port cycles in which a packet waited for its output [NoC cycles].
+        /// Cycles that packets waited at the head of their line for a port [NoC cycles].
         contention,
     }
 }
