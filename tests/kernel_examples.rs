@@ -248,19 +248,13 @@ fn the_run_file_that_a_workload_shows_runs() {
 }
 
 #[test]
-fn skipping_cycles_changes_nothing_and_a_stored_report_is_read_back() {
-    let set = |path: &str, value: &str| (path.to_owned(), gsim::config::Setting::new(value));
-    let hot = set("workload.launches.0.args.2", "F32(\"inf\")");
-    for (name, sets) in [("spmv", vec![]), ("heat", vec![set("workload.parameters.n", "48"), hot])]
-    {
-        let run = gsim::config::load_run(&runs().join(format!("{name}.ron")), &sets).unwrap();
-        let report = |stepping| gsim::simulate::simulate(&run, stepping, &mut |_| ()).unwrap();
-        let skipped = report(gsim::gpu::Stepping::SkipAhead);
-        for stepping in [gsim::gpu::Stepping::EveryCycle, gsim::gpu::Stepping::threads(3)] {
-            assert!(skipped == report(stepping), "{name} {stepping:?}");
-        }
+fn a_stored_report_is_read_back() {
+    for name in ["spmv", "heat"] {
+        let run = gsim::config::load_run(&runs().join(format!("{name}.ron")), &[]).unwrap();
+        let report =
+            gsim::simulate::simulate(&run, gsim::gpu::Stepping::SkipAhead, &mut |_| ()).unwrap();
         let out = TempDir::new().unwrap();
-        let folder = skipped.save(out.path(), gsim::report::Pictures::None).unwrap();
-        assert!(gsim::report::Report::read(&folder).unwrap() == skipped, "{name}");
+        let folder = report.save(out.path(), gsim::report::Pictures::None).unwrap();
+        assert!(gsim::report::Report::read(&folder).unwrap() == report, "{name}");
     }
 }

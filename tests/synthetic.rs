@@ -263,34 +263,6 @@ fn atomics_on_one_line_are_slower_than_on_a_line_for_each_warp() {
 }
 
 #[test]
-fn skipping_changes_no_byte_of_the_runs_of_the_repository() {
-    for (name, sets) in [
-        ("stream", &["workload.ctas=40"][..]),
-        ("chase", &["workload.phases.0.accesses=500"]),
-        // A single reply is owed mostly, of loads and of stores.
-        ("chase", &["machine=gtx280", "workload.phases.0.accesses=100"]),
-        ("chase", &["machine=v100", "workload.phases.0.accesses=60", "workload.launches=2"]),
-        ("chase", &["machine=h200", "workload.phases.0.accesses=40"]),
-        ("chase", &["workload.ctas=2", "workload.phases.0.accesses=100"]),
-        ("stream", &["workload.ctas=1", "workload.warps=1", "workload.launches=3"]),
-        ("gather", &["workload.ctas=30"]),
-        ("mixture", &["workload.ctas=30", "workload.repeats=2", "workload.launches=2"]),
-    ] {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("configs/runs/{name}.ron"));
-        let sets: Vec<_> = sets.iter().map(|set| assignment(set).expect("path=value")).collect();
-        let run = load_run(&file, &sets).unwrap_or_else(|why| panic!("{why}"));
-        let report = |stepping| {
-            simulate(&run, stepping, &mut |_| ()).unwrap_or_else(|why| panic!("{name}: {why}"))
-        };
-        let skipped = report(Stepping::SkipAhead);
-        assert_eq!(skipped.verdict_line(), "no result to check");
-        for stepping in [Stepping::EveryCycle, Stepping::threads(3)] {
-            assert!(skipped.to_json() == report(stepping).to_json(), "{name} {stepping:?}");
-        }
-    }
-}
-
-#[test]
 fn a_kernel_has_the_traffic_of_its_pattern_and_one_store_a_warp_more() {
     for name in ["stream", "gather"] {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("configs/runs/{name}.ron"));

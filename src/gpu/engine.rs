@@ -9,7 +9,7 @@ use super::floor::Floor;
 use super::front::{Front, Node, Requests, Roster};
 use super::memory::{Hub, Memory, Partition};
 use super::statistics::KernelStatistics;
-use super::threads::{Ahead, Crew, NO_PANIC, PARTS, Pace};
+use super::threads::{Ahead, Crew, Enough, NO_PANIC, PARTS, Pace};
 use super::watch::{Progress, Watch};
 use crate::config::Machine;
 use crate::error::Result;
@@ -21,9 +21,12 @@ pub enum Stepping {
     /// Cycles in which nothing can happen are skipped.
     #[default]
     SkipAhead,
-    /// As [`Stepping::SkipAhead`], by so many threads.
+    /// As [`Stepping::SkipAhead`], by so many threads, where sharing is found to pay.
     Threads(NonZeroU32),
-    /// Every component is ticked in every cycle.
+    /// As [`Stepping::Threads`], with all shared that can be, whatever it costs: for tests, in which it must not depend on the
+    /// time whether threads meet.
+    AllShared(NonZeroU32),
+    /// Every component is ticked in every cycle, and finds out anew what it knew before.
     EveryCycle,
 }
 
@@ -63,7 +66,11 @@ impl<const WORDS: usize> Engine<WORDS> {
         let mut parts = Parts::new(machine, stepping);
         let mut roster = Roster::new(0, parts.nodes.len());
         let books = Books::new(machine, &parts.lend().floor(&mut roster));
-        Engine { stepping, parts, turn: 0, pace: Pace::new(), books }
+        let pace = match stepping {
+            Stepping::AllShared(_) => Pace::unasked(),
+            _ => Pace::new(),
+        };
+        Engine { stepping, parts, turn: 0, pace, books }
     }
 
     /// Runs kernels, each from its first CTA to its last acknowledged store. The L1s start empty.
@@ -79,8 +86,10 @@ impl<const WORDS: usize> Engine<WORDS> {
         observe: &mut dyn FnMut(Progress),
     ) -> Result<Vec<KernelStatistics>> {
         match self.stepping {
-            Stepping::Threads(threads) => self.run_team(launches, threads, observe),
-            _ => self.run_alone(launches, observe),
+            Stepping::Threads(threads) | Stepping::AllShared(threads) => {
+                self.run_team(launches, threads, observe)
+            }
+            Stepping::SkipAhead | Stepping::EveryCycle => self.run_alone(launches, observe),
         }
     }
 
@@ -118,11 +127,15 @@ impl<const WORDS: usize> Engine<WORDS> {
         threads: NonZeroU32,
         observe: &mut dyn FnMut(Progress),
     ) -> Result<Vec<KernelStatistics>> {
-        let Engine { parts, turn, pace, books, .. } = self;
+        let Engine { stepping, parts, turn, pace, books } = self;
+        let enough = match stepping {
+            Stepping::AllShared(_) => Enough::ANYTHING,
+            _ => Enough::TO_PAY,
+        };
         let memory = (&parts.partitions[..], &parts.hub);
         let threads = threads.get() as usize;
         let ahead = Ahead::new(launches, parts.nodes.len());
-        let crew = Crew::new(&parts.nodes, &parts.requests, memory, ahead, threads);
+        let crew = Crew::new(&parts.nodes, &parts.requests, memory, ahead, (threads, enough));
         std::thread::scope(|scope| {
             let _dismissal = crew.team.dismissal();
             for thread in 1..threads {
@@ -176,7 +189,7 @@ impl<const WORDS: usize> Parts<WORDS> {
         let partition = |number| Mutex::new(Partition::new(machine, clocks, number, every_cycle));
         let partitions = || (0..Partition::count(machine)).map(partition).collect();
         let (nodes, partitions) = match stepping {
-            Stepping::Threads(_) => std::thread::scope(|scope| {
+            Stepping::Threads(_) | Stepping::AllShared(_) => std::thread::scope(|scope| {
                 let partitions = scope.spawn(partitions);
                 (nodes(), partitions.join().expect(NO_PANIC))
             }),

@@ -67,6 +67,11 @@ impl Slice {
         self.far.is_stalled = false;
     }
 
+    /// A request that was refused is looked at again in cycle `now`, even if nothing has happened.
+    pub fn look_anew(&mut self, now: Cycle) {
+        self.go_on(now);
+    }
+
     /// Data has come for the line in `way`, which is all that changes where other lines stand.
     #[inline]
     pub(super) fn go_on_with(&mut self, now: Cycle, way: Option<Way>) {

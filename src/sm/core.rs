@@ -235,6 +235,13 @@ impl Sm {
         (self.next_data, self.next_work) = (now, now);
     }
 
+    /// As [`Sm::make_all_due`], and all is found out anew: why an access was refused, and that no scheduler can issue.
+    pub fn look_anew(&mut self, now: Cycle) {
+        self.make_all_due(now);
+        self.lsu.forget_refusal();
+        self.stands_still = false;
+    }
+
     /// What has to be done in cycle `now`; most data lets no warp go on.
     #[inline(always)]
     pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) {

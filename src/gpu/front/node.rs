@@ -161,7 +161,7 @@ impl Node {
         let mut acts = 0;
         loop {
             if bounds.every_cycle {
-                self.sm.make_all_due(self.clock);
+                self.sm.look_anew(self.clock);
             }
             let event = self.next_event_within(bounds);
             if event >= end {

@@ -341,6 +341,7 @@ impl Partition {
             }
             self.give_room(Cycle(tick));
             for part in 0..self.stations.len() {
+                self.stations[part].slice.look_anew(Cycle(tick));
                 self.tick_slice(part, Cycle(tick), core);
             }
         }

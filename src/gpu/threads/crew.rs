@@ -17,9 +17,21 @@ use crate::gpu::news::{Delays, Known};
 use crate::noc::Ports;
 use crate::units::Cycle;
 
-/// Cycles in which nodes do anything from which on a round of them is shared between threads: to hand out fewer takes as long
-/// as they do.
-const ENOUGH_ACTS: usize = 64;
+/// How much there has to be to do before it is shared between threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Enough {
+    /// Cycles in which the nodes of a round do anything.
+    acts: usize,
+    /// Partitions with something to do in a step.
+    partitions: usize,
+}
+
+impl Enough {
+    /// To hand out less takes as long as to do it.
+    pub const TO_PAY: Enough = Enough { acts: 64, partitions: 2 };
+    /// All is shared.
+    pub const ANYTHING: Enough = Enough { acts: 0, partitions: 0 };
+}
 
 /// What the threads share.
 pub struct Crew<'a, const WORDS: usize> {
@@ -32,6 +44,8 @@ pub struct Crew<'a, const WORDS: usize> {
     /// Who does what.
     pub team: Team,
     round: Round,
+    /// Cycles in which nodes do anything from which on a round of them is shared.
+    enough_acts: usize,
 }
 
 /// A round of the nodes, which the leader writes before it and all read in it.
@@ -72,21 +86,22 @@ impl Round {
 }
 
 impl<'a, const WORDS: usize> Crew<'a, WORDS> {
-    /// For launches whose CTAs come from `ahead`, by so many `threads`.
+    /// For launches whose CTAs come from `ahead`, by so many `threads`, that share what is `enough`.
     pub fn new(
         nodes: &'a [Mutex<Node>],
         requests: &'a Mutex<Requests<WORDS>>,
         (partitions, hub): (&'a [Mutex<Partition>], &'a Mutex<Hub<WORDS>>),
         ahead: Ahead<'a>,
-        threads: usize,
+        (threads, enough): (usize, Enough),
     ) -> Self {
         let near = (0..threads).map(|thread| node_order((thread, threads), nodes.len()));
         let far = (0..threads).map(|thread| partition_order((thread, threads), partitions.len()));
         let team = Team::new(Tasks::new(near), Tasks::new(far));
         let delays = hub.lock().expect(NO_PANIC).delays;
-        let memory = MemorySide::new(partitions, hub);
+        let memory = MemorySide::new(partitions, hub, enough.partitions);
         let round = Round::new(nodes.len());
-        Crew { nodes, requests, memory, delays, ahead, team, round }
+        let enough_acts = enough.acts;
+        Crew { nodes, requests, memory, delays, ahead, team, round, enough_acts }
     }
 
     /// The life of helper `thread`; what is left of its time goes into CTAs to come.
@@ -211,7 +226,7 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         front.begin();
         while let Some(bounds) = next {
             // There will be about as much to do as in the last round of its kind.
-            acts[round] = if acts[round] >= ENOUGH_ACTS {
+            acts[round] = if acts[round] >= self.enough_acts {
                 all.nodes.clear();
                 let acts = self.advance_nodes(&bounds, &roster.behind);
                 self.lock_nodes(&mut all.nodes);

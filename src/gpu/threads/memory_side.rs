@@ -13,8 +13,6 @@ use crate::units::Cycle;
 /// Both sides go on, a step at a time, by the least part of this that both together may: while one is at a step, the other one
 /// can end one and begin the next.
 pub const PARTS: u64 = 3;
-/// Partitions with something to do from which on a step is shared between threads.
-const ENOUGH_PARTITIONS: usize = 2;
 /// A side is behind when it may go on so many times as far as the other one.
 const BEHIND: (u64, u64) = (5, 4);
 /// The cycles of a step of one side, which may go on by so many and the other one by so many.
@@ -44,6 +42,8 @@ pub struct MemorySide<'a, const WORDS: usize> {
     is_busy: AtomicBool,
     /// There is more to do with what the front told last.
     has_more: AtomicBool,
+    /// Partitions with something to do from which on a step is shared between threads.
+    enough: usize,
 }
 
 /// What the front told last.
@@ -74,8 +74,12 @@ pub enum Begun {
 }
 
 impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
-    /// Closed.
-    pub fn new(partitions: &'a [Mutex<Partition>], hub: &'a Mutex<Hub<WORDS>>) -> Self {
+    /// Closed. A step with something to do for `enough` partitions is shared.
+    pub fn new(
+        partitions: &'a [Mutex<Partition>],
+        hub: &'a Mutex<Hub<WORDS>>,
+        enough: usize,
+    ) -> Self {
         MemorySide {
             partitions,
             hub,
@@ -86,6 +90,7 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
             is_open: AtomicBool::new(false),
             is_busy: AtomicBool::new(false),
             has_more: AtomicBool::new(false),
+            enough,
         }
     }
 
@@ -163,7 +168,7 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
             });
         }
         let reach = self.reach_of_step(memory, told);
-        if memory.at_work(&reach) < ENOUGH_PARTITIONS {
+        if memory.at_work(&reach) < self.enough {
             memory.advance(&reach);
             self.tell(memory, told);
             return Begun::Done;

@@ -11,7 +11,7 @@ mod pace;
 mod team;
 
 pub use ahead::Ahead;
-pub use crew::Crew;
+pub use crew::{Crew, Enough};
 pub use memory_side::PARTS;
 pub use pace::Pace;
 

@@ -21,6 +21,8 @@ const GAIN: f64 = 0.95;
 /// Which way blocks go, and what work costs.
 #[derive(Debug)]
 pub struct Pace {
+    /// All phases are shared, and nothing is asked.
+    is_unasked: bool,
     /// Most blocks are shared.
     is_shared: bool,
     /// This block tries the other way.
@@ -42,6 +44,7 @@ impl Pace {
     /// Of a GPU that runs nothing.
     pub fn new() -> Self {
         Pace {
+            is_unasked: false,
             is_shared: true,
             is_trial: false,
             rest: 0,
@@ -52,6 +55,11 @@ impl Pace {
             from: 0,
             costs: [f64::INFINITY; KNOWN],
         }
+    }
+
+    /// The same, of which all phases are shared.
+    pub fn unasked() -> Self {
+        Pace { is_unasked: true, ..Pace::new() }
     }
 
     /// A kernel begins, before which so much work was done. What was found out before holds.
@@ -71,6 +79,9 @@ impl Pace {
     /// some are not asked.
     #[inline]
     pub fn ask(&mut self, is_worthy: impl FnOnce() -> bool) -> bool {
+        if self.is_unasked {
+            return true;
+        }
         if !self.is_shared() || self.rest > 0 {
             return false;
         }

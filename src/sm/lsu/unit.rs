@@ -227,6 +227,11 @@ impl Lsu {
         self.tag_latency > 0 && self.pipe.is_full()
     }
 
+    /// An access that was refused is offered again, even if nothing has changed.
+    pub fn forget_refusal(&mut self) {
+        self.standing = None;
+    }
+
     /// A cycle without anything to do, in place of a tick.
     #[inline]
     pub fn rest(&mut self) {
