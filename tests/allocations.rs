@@ -65,7 +65,12 @@ fn nothing_is_allocated_once_a_launch_is_under_way() {
         ("stencil-char", &[large, "workload.element=Int"][..]),
         ("stencil-char", &[large]),
         ("matmul", &["workload.size=400"]),
+        ("stencil-char", &[large, "machine=gtx280"]),
+        ("stencil-char", &[large, "machine=v100"]),
+        ("stencil-char", &[large, "machine=h200"]),
         ("stream", &["workload.ctas=4000"]),
+        ("gather", &["workload.ctas=4000"]),
+        ("mixture", &["workload.ctas=2000", "workload.repeats=1"]),
     ] {
         let count = allocations(run, changes);
         assert_eq!(count, 0, "{run} {changes:?}");
