@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Counts, by part of gsim, what a request to memory costs: processor instructions, wrong branches, misses of the caches.
+"""Counts, by component of gsim, what a request to memory costs: processor instructions, wrong branches, misses of the caches.
 
     benches/parts.py                                             the run stream with 60 CTAs
     benches/parts.py configs/runs/chase.ron                      another run
     benches/parts.py configs/runs/gather.ron --set workload.ctas=20
 
-One process under callgrind, with caches of 32 KiB, 48 KiB and 1 MiB and its simple predictor of branches. A line counts
-for the part that its file in `src` belongs to, wherever the compiler put it. Lines that all parts share, those of the standard library
-among them, count for the part whose function they became part of; as functions of their own they are "shared". Reading the run file,
-the start and the report are in the count. Needs valgrind, and the release binary.
+One process under callgrind, with caches of 32 KiB, 48 KiB and 1 MiB and its simple predictor of branches. A line
+counts for the component that its file in `src` belongs to, wherever the compiler put it; the slices' doors count for the
+L2. Lines of the standard library, and of what all components share, count for the function that they became part of. The
+rest is the engine, the front end, shared functions, and all that comes before and after the run. Needs valgrind, and the
+release binary.
 """
 
 import collections
@@ -21,10 +22,11 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-GSIM = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")), "release", "gsim")
+GSIM = os.path.abspath(os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")), "release", "gsim"))
 STREAM = ["configs/runs/stream.ron", "--set", "workload.ctas=60"]
 VALGRIND = ["valgrind", "--tool=callgrind", "--branch-sim=yes", "--cache-sim=yes", "--I1=32768,8,64", "--D1=49152,12,64",
             "--LL=1048576,16,64"]
+REST, TOGETHER = LAST = "the rest", "together"
 # Title, and the events that are summed.
 COLUMNS = {
     "instructions": ["Ir"],
@@ -34,13 +36,10 @@ COLUMNS = {
 }
 # How paths in `src` begin, and what they are in the table; the first one counts.
 PARTS = {
-    "gpu/memory/replies": "networks", "gpu/memory/channel": "DRAM", "gpu/memory/ahead": "DRAM", "gpu/memory": "partition",
-    "gpu/front/requests": "networks", "gpu/front": "SM", "gpu": "engine", "simulate": "engine",
-    "sm": "SM", "l1": "L1", "noc": "networks", "l2": "L2 slice", "dram": "DRAM",
-    "frontend": "front end", "workload": "front end", "isa": "front end",
-    "config": "files", "report": "files", "cli": "files",
+    "gpu/memory/replies": "networks", "gpu/memory/channel": "DRAM", "gpu/memory/ahead": "DRAM", "gpu/memory": "L2",
+    "gpu/front/requests": "networks", "gpu/front": "SM", "sm": "SM", "l1": "L1", "noc": "networks", "l2": "L2", "dram": "DRAM",
+    "gpu": REST, "simulate": REST, "frontend": REST, "workload": REST, "isa": REST, "config": REST, "report": REST, "cli": REST,
 }
-SHARED = "shared"
 
 
 def main():
@@ -61,17 +60,17 @@ def main():
 
     print(f"| a request of {os.path.basename(run[0]).removesuffix('.ron')} | {' | '.join(COLUMNS)} |")
     print("| --- |" + " --- |" * len(COLUMNS))
-    costs["together"] = sum(costs.values(), collections.Counter())
-    for part, cost in sorted(costs.items(), key=lambda item: (item[0] == "together", -item[1]["Ir"])):
+    costs[TOGETHER] = sum(costs.values(), collections.Counter())
+    for name, cost in sorted(costs.items(), key=lambda item: (LAST.index(item[0]) if item[0] in LAST else -1, -item[1]["Ir"])):
         numbers = (sum(cost[event] for event in events) / requests for events in COLUMNS.values())
-        print(f"| {part} | {' | '.join(f'{number:.0f}' if number >= 100 else f'{number:.1f}' for number in numbers)} |")
+        print(f"| {name} | {' | '.join(f'{number:.0f}' if number >= 100 else f'{number:.1f}' for number in numbers)} |")
 
 
 def by_part(profile):
-    """Sums of callgrind's events for each part."""
+    """Sums of callgrind's events for each component."""
     costs = collections.defaultdict(collections.Counter)
     files, events = {}, []
-    function = part = SHARED
+    function = part = REST
     skip = False
     for line in profile:
         match = re.match(r"(fl|fi|fe)=(\(\d+\)) ?(.*)", line)
@@ -80,8 +79,8 @@ def by_part(profile):
             if name:
                 files[number] = part_of(name)
             if kind == "fl":
-                function = files[number]
-            part = function if files[number] == SHARED else files[number]
+                function = files[number] or REST
+            part = files[number] or function
         elif line.startswith("events:"):
             events = line.split()[1:]
         elif line.startswith("calls="):
@@ -98,11 +97,11 @@ def by_part(profile):
 
 
 def part_of(file):
-    """The part that a source file belongs to."""
+    """The component that a source file belongs to; none where all share it."""
     _, found, path = file.rpartition("/src/")
     if not found or "/rustc/" in file or "/registry/" in file:
-        return SHARED
-    return next((part for prefix, part in PARTS.items() if path.startswith(prefix)), SHARED)
+        return None
+    return next((part for prefix, part in PARTS.items() if path.startswith(prefix)), None)
 
 
 if __name__ == "__main__":
