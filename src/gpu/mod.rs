@@ -4,6 +4,24 @@
 //! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs kernels, `books.rs` counts them and `watch.rs`
 //! sees to it that they come on. `floor.rs` says how far the two halves of the GPU may go, `front` and `memory`, and carries the
 //! `news` from one to the other; `threads` does that with several threads. `widths.rs` chooses how large sets of ports are.
+//!
+//! | here | in the field's words |
+//! | --- | --- |
+//! | node | an SM with its L1, and the replies on their way there |
+//! | front | all nodes, and the request network |
+//! | partition | a memory partition: a DRAM channel with its L2 slices, or two such channels whose slices are each other's neighbours in the two halves of an L2 (`l2.partitions`) |
+//! | station | an L2 slice with the queues around it |
+//! | door | an L2 slice as the request network sees it |
+//! | hub | the reply network, and what the memory tells |
+//! | memory | all partitions, and the hub |
+//! | floor | front and memory, lent to one thread |
+//! | roster | which nodes have something to do, and which one is asked first |
+//! | crew, team | the threads of a run, and the tasks that they share |
+//! | letter | what one thread leaves for another |
+//!
+//! Who goes ahead keeps to bounds, each a cycle before which all is known: no node takes a reply from `Bounds::replies` on, nor
+//! does what depends on a place in its miss queue from `Bounds::places` on; no slice looks a request up from `Reach::owing`
+//! on; `Known` has the clocks of the memory that these follow from, and `Delays` the latencies between.
 
 mod books;
 mod clocks;

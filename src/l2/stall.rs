@@ -67,9 +67,12 @@ impl Slice {
         self.far.is_stalled = false;
     }
 
-    /// A request that was refused is looked at again in cycle `now`, even if nothing has happened.
+    /// A request that was refused is looked at again in cycle `now`, even if nothing has happened. Not where it shares the port
+    /// with a neighbour: one that stands refused does not ask for that.
     pub fn look_anew(&mut self, now: Cycle) {
-        self.go_on(now);
+        if !self.far.is_paired() {
+            self.go_on(now);
+        }
     }
 
     /// Data has come for the line in `way`, which is all that changes where other lines stand.
