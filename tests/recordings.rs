@@ -13,7 +13,7 @@ const RECORDINGS: &str = "results/h200/native";
 /// The runs of the study that were recorded, by the names of their folders.
 fn recorded_runs() -> Vec<ResolvedRun> {
     let study = StudyFile::read(Path::new("configs/studies/h200.ron")).unwrap();
-    study.runs(&[]).unwrap()
+    study.runs().unwrap()
 }
 
 #[test]

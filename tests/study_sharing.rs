@@ -62,7 +62,7 @@ impl Study {
             fs::write(path(name), text).unwrap();
         }
         let file = StudyFile::read(&path("study.ron")).unwrap();
-        let points = file.points(&[]).unwrap();
+        let points = file.points().unwrap();
         Study { file, points, _folder: folder }
     }
 

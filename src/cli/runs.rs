@@ -76,8 +76,8 @@ pub(super) fn expand(
     let mut runs = Vec::new();
     for file in files {
         if is_study(file)? {
-            let study = StudyFile::read(file)?;
-            runs.extend(study.runs(sets)?.into_iter().map(|run| (file.clone(), run)));
+            let study = StudyFile::read(file)?.with(sets)?;
+            runs.extend(study.runs()?.into_iter().map(|run| (file.clone(), run)));
         } else {
             runs.push((file.clone(), load_run(file, sets)?));
         }

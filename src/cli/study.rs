@@ -33,8 +33,8 @@ pub struct StudyArgs {
 
 /// Loads and validates the study, simulates every point, writes figures, tables and the page.
 pub(super) fn run(args: StudyArgs) -> Result<()> {
-    let study = StudyFile::read(&args.file)?;
-    let mut points = study.points(&args.set.pairs()?)?;
+    let study = StudyFile::read(&args.file)?.with(&args.set.pairs()?)?;
+    let mut points = study.points()?;
     for point in &mut points {
         point.run.nvrtc.clone_from(&args.nvrtc);
     }

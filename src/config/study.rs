@@ -177,6 +177,12 @@ pub struct StudyFile {
     pub config: StudyConfig,
     /// The run that is varied.
     pub run: RunFile,
+    /// What its result folder is called: as the file says, or as the command line does.
+    pub name: String,
+    /// The overrides of the command line but for the name, in its order.
+    pub sets: Vec<(String, Setting)>,
+    /// Its text, for positions in messages.
+    text: String,
 }
 
 /// One run of a study.
@@ -191,28 +197,58 @@ pub struct StudyPoint {
 impl StudyFile {
     /// Reads a study file and its run file.
     pub fn read(path: &Path) -> Result<Self> {
-        let config: StudyConfig = parse::read(path)?;
-        let run = path.parent().unwrap_or(Path::new("")).join(&config.run);
-        let run = RunFile::read(&run)?;
-        Ok(StudyFile { path: path.to_owned(), config, run })
+        StudyFile::new(path, parse::read_text(path)?, RunFile::read)
+    }
+
+    /// Takes a study from the text of the file at `path`; `read` gets the path of its run file.
+    fn new(path: &Path, text: String, read: impl FnOnce(&Path) -> Result<RunFile>) -> Result<Self> {
+        let config: StudyConfig = parse::from_text(path, &text)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let run = read(&folder.join(&config.run))?;
+        let name = config.name.clone();
+        Ok(StudyFile { path: path.to_owned(), config, run, name, sets: Vec::new(), text })
+    }
+
+    /// The study with overrides of the command line, which win over its `set`.
+    ///
+    /// They cannot change what an axis varies. `name` is what the result folder is called.
+    pub fn with(mut self, sets: &[(String, Setting)]) -> Result<Self> {
+        for (path, value) in sets {
+            let refuse = |message: String| Error::input(format!("--set {path}={value}: {message}"));
+            if path == "name" {
+                self.name = value.text();
+                check_name(&self.name).map_err(refuse)?;
+                continue;
+            }
+            let varies = |axis: &&Axis| axis.fields().contains(path);
+            if let Some(axis) = self.config.axes.iter().find(varies) {
+                let message = format!("the axis {:?} varies this field", axis.name());
+                return Err(refuse(message).hint("change the axis in the study file"));
+            }
+            self.sets.push((path.clone(), value.clone()));
+        }
+        Ok(self)
+    }
+
+    /// The command that simulates this study, for a shell.
+    pub fn command(&self) -> String {
+        let mut command = format!("gsim study {}", quoted(&self.path.display().to_string()));
+        let name = (self.name != self.config.name).then(|| format!("name={}", self.name));
+        let sets = self.sets.iter().map(|(path, value)| format!("{path}={value}"));
+        for set in name.into_iter().chain(sets) {
+            command.push_str(" --set ");
+            command.push_str(&quoted(&set));
+        }
+        command
     }
 
     /// Every run, in the order of the axes, all of them checked.
     ///
-    /// `sets` of the command line win over the study's `set`. They cannot change what an axis varies.
     /// The path of a machine file is relative to the study file.
-    pub fn points(&self, sets: &[(String, Setting)]) -> Result<Vec<StudyPoint>> {
+    pub fn points(&self) -> Result<Vec<StudyPoint>> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        for (path, value) in sets {
-            let varies = |axis: &&Axis| axis.fields().contains(path);
-            if let Some(axis) = self.config.axes.iter().find(varies) {
-                let name = axis.name();
-                let message = format!("--set {path}={value}: the axis {name:?} varies this field");
-                return Err(Error::input(message).hint("change the axis in the study file"));
-            }
-        }
         let fixed: Vec<(String, Setting)> =
-            self.config.set.clone().into_iter().chain(sets.iter().cloned()).collect();
+            self.config.set.clone().into_iter().chain(self.sets.iter().cloned()).collect();
         combinations(&self.config.axes, fixed)
             .into_iter()
             .map(|(labels, set)| {
@@ -226,12 +262,21 @@ impl StudyFile {
     }
 
     /// The same as runs of their own, called by the study's name and the labels of their points.
-    pub fn runs(&self, sets: &[(String, Setting)]) -> Result<Vec<ResolvedRun>> {
+    pub fn runs(&self) -> Result<Vec<ResolvedRun>> {
         let named = |StudyPoint { labels, mut run }: StudyPoint| {
-            run.config.name = name_of(&self.config.name, &labels);
+            run.config.name = name_of(&self.name, &labels);
             run
         };
-        Ok(self.points(sets)?.into_iter().map(named).collect())
+        Ok(self.points()?.into_iter().map(named).collect())
+    }
+}
+
+/// A word of a command line, in quotes where a shell would make something else of it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 
@@ -251,11 +296,9 @@ mod tests {
 
     fn study(text: &str) -> Result<StudyFile> {
         let run = r#"Run(name: "r", machine: "gtx480", workload: Stencil1d(element: Char))"#;
-        Ok(StudyFile {
-            path: "study.ron".into(),
-            config: parse::from_text(Path::new("study.ron"), text)?,
-            run: RunFile::from_text(Path::new("run.ron"), run.to_owned())?,
-        })
+        let path = Path::new("study.ron");
+        let run = RunFile::from_text(Path::new("run.ron"), run.to_owned())?;
+        StudyFile::new(path, text.to_owned(), |_| Ok(run))
     }
 
     #[test]
@@ -270,12 +313,30 @@ mod tests {
             ])"#,
         )
         .unwrap();
-        let points = study.points(&[]).unwrap();
+        let points = study.points().unwrap();
         let labels: Vec<String> = points.iter().map(|point| point.labels.join(" ")).collect();
         assert_eq!(labels, ["Int 16 KiB", "Int 32 KiB", "Char 16 KiB", "Char 32 KiB"]);
         let sizes: Vec<u32> = points.iter().map(|point| point.run.machine.l1.size.get()).collect();
         assert_eq!(sizes, [16384, 32768, 16384, 32768]);
         assert!(points.iter().all(|point| point.run.config.seed == 3));
+    }
+
+    #[test]
+    fn the_command_of_a_study_has_what_was_set() {
+        let text = r#"(name: "s", run: "r", axes: [Field(path: "seed", values: [1])])"#;
+        let sets = [("l1.sets", "64"), ("name", "\"t\""), ("sm.policy", "TwoLevel(active: 8)")]
+            .map(|(path, value)| (path.to_owned(), Setting::new(value)));
+        let study = study(text).unwrap().with(&sets).unwrap();
+        assert_eq!(
+            study.command(),
+            "gsim study study.ron --set name=t --set l1.sets=64 --set 'sm.policy=TwoLevel(active: 8)'"
+        );
+        assert_eq!((study.name.as_str(), study.config.name.as_str()), ("t", "s"));
+        assert_eq!(quoted("a'b"), r"'a'\''b'");
+        assert_eq!(
+            study.with(&[("name".to_owned(), Setting::new("../t"))]).unwrap_err().to_string(),
+            "--set name=../t: the name \"../t\" starts with a dot"
+        );
     }
 
     #[test]
@@ -300,12 +361,12 @@ mod tests {
         let text = r#"(name: "s", run: "r", axes: [Field(path: "seed", values: [1])])"#;
         let set = [("seed".to_owned(), Setting::new("2"))];
         assert_eq!(
-            study(text).unwrap().points(&set).unwrap_err().to_string(),
+            study(text).unwrap().with(&set).unwrap_err().to_string(),
             "--set seed=2: the axis \"seed\" varies this field (hint: change the axis in the study file)"
         );
         let text = r#"(name: "s", run: "r", axes: [Field(path: "l1.sets", values: [32, 64])])"#;
         assert_eq!(
-            study(text).unwrap().points(&[]).unwrap_err().to_string(),
+            study(text).unwrap().points().unwrap_err().to_string(),
             "study.ron: l1.sets=64: sets (64) x ways (4) x line (128) = 32768, but size is 16384 \
              (hint: set l1.ways, l1.line or l1.size too)"
         );
@@ -322,9 +383,7 @@ mod tests {
                     folders.push(path);
                 } else if path.extension().is_some_and(|extension| extension == "ron") {
                     let study = StudyFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
-                    assert!(
-                        !study.points(&[]).unwrap_or_else(|error| panic!("{error}")).is_empty()
-                    );
+                    assert!(!study.points().unwrap_or_else(|error| panic!("{error}")).is_empty());
                     studies += 1;
                 }
             }
@@ -345,7 +404,7 @@ mod tests {
             ])"#,
         )
         .unwrap();
-        let points = study.points(&[]).unwrap();
+        let points = study.points().unwrap();
         let specs: Vec<WorkloadSpec> =
             points.into_iter().map(|point| point.run.config.workload).collect();
         let wanted = [

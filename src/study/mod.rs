@@ -121,7 +121,7 @@ pub fn save(study: &StudyFile, table: &Table, root: &Path) -> Result<PathBuf> {
     };
     let page = page::markdown(study, table, &findings).map_err(in_study)?;
     let csv = table.csv(&config.columns).map_err(in_study)?;
-    write_folder(root, &config.name, TABLE_FILE, |folder| {
+    write_folder(root, &study.name, TABLE_FILE, |folder| {
         for (name, picture) in &pictures {
             picture.write(&folder.join(name))?;
         }

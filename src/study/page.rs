@@ -12,14 +12,14 @@ use crate::report::number;
 /// The page. `findings` goes in as it is.
 pub fn markdown(study: &StudyFile, table: &Table, findings: &str) -> Result<String> {
     let config = &study.config;
-    let mut page = format!("# {}\n\n", config.name);
+    let mut page = format!("# {}\n\n", study.name);
     if !config.about.is_empty() {
         let _ = writeln!(page, "{}\n", config.about.trim());
     }
     let _ = writeln!(
         page,
-        "Made by `gsim study {}` with gsim {}. Every run can be repeated from that file.\n",
-        study.path.display(),
+        "Made by `{}` with gsim {}. Every run can be repeated from that file.\n",
+        study.command(),
         env!("CARGO_PKG_VERSION"),
     );
     if !findings.is_empty() {
