@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::run::name;
+
 /// Labels of points, by the names of their axes.
 pub type Place = BTreeMap<String, String>;
 
@@ -19,7 +21,8 @@ pub type Place = BTreeMap<String, String>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// Name of the files, without extension.
+    /// Name of the files in the result folder, without extension; letters as in the study's name.
+    #[serde(deserialize_with = "name")]
     pub file: String,
     /// Above the picture.
     pub title: String,

@@ -164,6 +164,15 @@ impl Check for StudyFields {
         if runs > MOST_RUNS {
             return Err(format!("axes: {runs} combinations, more than {MOST_RUNS}"));
         }
+        for (number, figure) in self.figures.iter().enumerate() {
+            let same = |other: &Figure| other.file.eq_ignore_ascii_case(&figure.file);
+            if let Some(other) = self.figures[..number].iter().position(same) {
+                return Err(format!(
+                    "figures.{number}.file: {:?} is that of figures.{other} already",
+                    figure.file
+                ));
+            }
+        }
         Ok(())
     }
 }
@@ -353,6 +362,23 @@ mod tests {
             (
                 r#"[Field(path: "seed", value: [1])]"#,
                 "study.ron:1:61: axes.0: no field value (hint: did you mean values?)",
+            ),
+            (
+                r#"[], figures: [(file: "../x", title: "", panels: [])]"#,
+                "study.ron:1:61: figures.0.file: the name \"../x\" starts with a dot",
+            ),
+            (
+                r#"[], figures: [(file: "/x", title: "", panels: [])]"#,
+                "study.ron:1:61: figures.0.file: the name \"/x\" has '/'; it may hold letters, digits, \
+                 '-', '_' and '.'",
+            ),
+            (
+                r#"[], figures: [(file: "", title: "", panels: [])]"#,
+                "study.ron:1:61: figures.0.file: the name is empty",
+            ),
+            (
+                r#"[], figures: [(file: "a", title: "", panels: []), (file: "A", title: "", panels: [])]"#,
+                "study.ron:1:97: figures.1.file: \"A\" is that of figures.0 already",
             ),
         ] {
             let text = format!("Study(name: \"s\", run: \"run.ron\", axes: {axes})");
