@@ -44,3 +44,83 @@ fn the_page_has_the_whole_command_and_the_folder_the_given_name() {
         "Made by `gsim study s.ron --set name=two-level --set 'sm.policy=TwoLevel(active: 8)'`";
     assert!(page.contains(command), "{page}");
 }
+
+/// Runs a study with `more`, whose simulations would end in a deadlock; checks the error that comes before them.
+#[track_caller]
+fn check(more: &str, args: &[&str], want: &str) {
+    let folder = folder(&study(more));
+    fs::write(folder.path().join("file"), "").unwrap();
+    fs::create_dir_all(folder.path().join("full/s")).unwrap();
+    fs::write(folder.path().join("full/s/thesis.tex"), "years").unwrap();
+    let slow = ["study", "s.ron", "--set", "workload.elements=1048576", "--set"];
+    let slow = [&slow[..], &["dram.timing.rfc=3600"], args].concat();
+    let (code, error) = gsim(folder.path(), &slow);
+    assert_eq!(error, format!("error: {want}\n"));
+    assert_eq!(code, 2);
+    assert!(!folder.path().join("results").exists());
+}
+
+#[test]
+fn what_a_study_shows_is_checked_before_it_simulates() {
+    check(
+        r#"columns: ["totals.ipc", "totals.ipcs"],"#,
+        &[],
+        "s.ron:5:29: columns.1: no report has a number \"totals.ipcs\" \
+         (hint: a metric is a path into report.json, such as totals.cycles)",
+    );
+    let panel = |panel: &str| {
+        format!("figures: [(file: \"a\", title: \"a\", panels: [(y: \"y\", {panel})])],")
+    };
+    check(
+        &panel(r#"across: "element", bars: One("totals.cycles")"#),
+        &[],
+        "s.ron:5:65: figures.0.panels.0.across: there is no axis \"element\" \
+         (hint: the axes are: workload.element)",
+    );
+    check(
+        &panel(r#"across: "workload.element", bars: Axis(name: "x", metric: "totals.cycles")"#),
+        &[],
+        "s.ron:5:102: figures.0.panels.0.bars.name: there is no axis \"x\" \
+         (hint: the axes are: workload.element)",
+    );
+    check(
+        &panel(
+            r#"across: "workload.element", bars: One("totals.cycles"), at: {"workload.element": "Long"}"#,
+        ),
+        &[],
+        "s.ron:5:117: figures.0.panels.0.at: axis \"workload.element\" has no point \"Long\" \
+         (hint: its points are: Int, Char)",
+    );
+    check(
+        r#"comparisons: [(title: "t", rows: [(what: "w", metric: "totals.time", at: {})])],"#,
+        &[],
+        "s.ron:5:59: comparisons.0.rows.0.metric: no report has a number \"totals.time\" \
+         (hint: a metric is a path into report.json, such as totals.cycles)",
+    );
+}
+
+#[test]
+fn where_the_results_go_is_checked_before_anything_is_simulated() {
+    let is_file = "file: cannot hold results: it is no folder (hint: --out names a folder)";
+    check("", &["--out", "file"], is_file);
+    check("", &["--out", "file/inner"], is_file);
+    check(
+        "",
+        &["--out", "full"],
+        "full/s: holds no runs.csv, so it is not replaced \
+         (hint: move it away, or give the run another name)",
+    );
+    let folder = folder("");
+    fs::write(folder.path().join("file"), "").unwrap();
+    let (code, error) = gsim(folder.path(), &["run", "run.ron", "--out", "file"]);
+    assert_eq!((code, error), (2, format!("error: {is_file}\n")));
+}
+
+#[test]
+fn a_file_that_a_study_names_and_is_not_there_is_pointed_at() {
+    check("findings: \"found.md\",", &[], "s.ron:5:15: findings: found.md: no such file");
+    let folder = folder(&study("").replace("run.ron", "rum.ron"));
+    let (code, error) = gsim(folder.path(), &["study", "s.ron"]);
+    let want = "error: s.ron:3:10: run: rum.ron: no such file (hint: did you mean run.ron?)\n";
+    assert_eq!((code, error.as_str()), (2, want));
+}

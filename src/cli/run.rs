@@ -47,6 +47,7 @@ pub struct RunArgs {
 pub(super) fn run(args: RunArgs) -> Result<()> {
     let mut run = load_run(&args.file, &args.set.pairs()?)?;
     run.nvrtc = args.nvrtc;
+    report::check_folder(&args.out, &run.config.name, report::REPORT_FILE)?;
     let started = Instant::now();
     let Outcome { report, executed } =
         simulate_with_progress(&run, Stepping::threads(args.threads), args.quiet)?;

@@ -38,6 +38,7 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
     for point in &mut points {
         point.run.nvrtc.clone_from(&args.nvrtc);
     }
+    study::check(&study, &points, &args.out)?;
     let started = Instant::now();
     let table = args.jobs.simulate(points.len(), args.quiet, |options, observe| {
         study::run(&study, &points, options, observe)

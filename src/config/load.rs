@@ -261,7 +261,7 @@ fn plain(path: &str) -> &str {
 }
 
 /// An error's message with its file in front, where it has one but no position.
-fn describe(error: &Error) -> String {
+pub(super) fn describe(error: &Error) -> String {
     match &error.location {
         Some(place) => match place.position {
             Some((line, column)) => {

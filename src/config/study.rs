@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::bounded::{Check, Checked};
+use super::document::{Node, line_column};
 use super::figure::{Comparison, Figure};
-use super::load::{ResolvedRun, RunFile};
+use super::load::{ResolvedRun, RunFile, describe};
 use super::overrides::{Setting, Settings};
 use super::parse;
 use super::run::{check_name, name};
@@ -186,6 +187,8 @@ pub struct StudyFile {
     pub config: StudyConfig,
     /// The run that is varied.
     pub run: RunFile,
+    /// What was found, for its page.
+    pub findings: String,
     /// What its result folder is called: as the file says, or as the command line does.
     pub name: String,
     /// The overrides of the command line but for the name, in its order.
@@ -213,9 +216,25 @@ impl StudyFile {
     fn new(path: &Path, text: String, read: impl FnOnce(&Path) -> Result<RunFile>) -> Result<Self> {
         let config: StudyConfig = parse::from_text(path, &text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let run = read(&folder.join(&config.run))?;
-        let name = config.name.clone();
-        Ok(StudyFile { path: path.to_owned(), config, run, name, sets: Vec::new(), text })
+        // A mistake in the other file has its own place; that there is none has one here.
+        let place = |field: &str, error: Error| match &error.location {
+            Some(place) if place.position.is_some() => error,
+            _ => point(path, &text, &[field], error),
+        };
+        let run = read(&folder.join(&config.run)).map_err(|error| place("run", error))?;
+        let findings = match &config.findings {
+            Some(file) => {
+                parse::read_text(&folder.join(file)).map_err(|error| place("findings", error))?
+            }
+            None => String::new(),
+        };
+        let (path, name) = (path.to_owned(), config.name.clone());
+        Ok(StudyFile { path, config, run, findings, name, sets: Vec::new(), text })
+    }
+
+    /// Points an error at a field of this file.
+    pub fn point(&self, field: &[String], error: Error) -> Error {
+        point(&self.path, &self.text, field, error)
     }
 
     /// The study with overrides of the command line, which win over its `set`.
@@ -278,6 +297,17 @@ impl StudyFile {
         };
         Ok(self.points()?.into_iter().map(named).collect())
     }
+}
+
+/// Points an error at a field of a study file, or at what holds it where the text does not have it.
+fn point(path: &Path, text: &str, field: &[impl AsRef<str>], error: Error) -> Error {
+    let root = Node::parse(text);
+    let lengths = (0..=field.len()).rev();
+    let start = lengths.filter_map(|length| root.find(&field[..length])).next();
+    let (line, column) = line_column(text, start.map_or(0, |node| node.start));
+    let field: Vec<&str> = field.iter().map(AsRef::as_ref).collect();
+    let message = format!("{}: {}", field.join("."), describe(&error));
+    Error { message, ..error }.at(path, line, column)
 }
 
 /// A word of a command line, in quotes where a shell would make something else of it.

@@ -8,8 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::{Machine, WorkloadSpec};
+use crate::dram::DramStats;
 use crate::error::{Error, Result};
 use crate::gpu::{Components, KernelStatistics, Ledgers};
+use crate::l1::L1Stats;
+use crate::l2::L2Stats;
+use crate::sm::SmStats;
 use crate::workload::Verdict;
 
 use super::glossary::{Glossary, glossary};
@@ -120,6 +124,29 @@ impl Report {
             inputs,
             glossary: glossary(),
         })
+    }
+
+    /// A report of nothing: it has every field that a report on these inputs has, and one entry in every list.
+    pub fn shape(name: &str, inputs: Inputs) -> Self {
+        let components = Components {
+            sm: vec![SmStats::default()],
+            l1: vec![L1Stats::default()],
+            l2: vec![L2Stats::default()],
+            dram: vec![DramStats::default()],
+            ..Components::default()
+        };
+        let kernel = KernelStatistics {
+            name: name.to_owned(),
+            ctas: 0,
+            cta_threads: 0,
+            resident_warps: 0,
+            cycles: 0,
+            ledgers: Ledgers::default(),
+            latency_accesses: 0,
+            components,
+        };
+        Report::new(name, inputs, vec![kernel], Verdict::NOTHING_TO_CHECK)
+            .expect("empty ledgers sum")
     }
 
     /// Reads a stored report: the file itself, or the result folder that holds a `report.json`.

@@ -92,6 +92,28 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     written.map_err(|why| Error::run(format!("cannot be written: {why}")).in_file(path))
 }
 
+/// Says beforehand what would keep [`write_folder`] from writing `ROOT/NAME`: nothing is left there.
+pub fn check_folder(root: &Path, name: &str, marker: &str) -> Result<()> {
+    check_replaceable(&root.join(name), marker)?;
+    // A relative path ends in the current folder.
+    let here = |folder: &Path| match folder.as_os_str().is_empty() {
+        true => Path::new(".").to_owned(),
+        false => folder.to_owned(),
+    };
+    let above = root.ancestors().map(here).find(|folder| fs::symlink_metadata(folder).is_ok());
+    let Some(above) = above else { return Ok(()) };
+    let cannot = |why: &dyn std::fmt::Display| {
+        Error::input(format!("cannot hold results: {why}"))
+            .in_file(&above)
+            .hint("--out names a folder")
+    };
+    if !above.is_dir() {
+        return Err(cannot(&"it is no folder"));
+    }
+    let trial = above.join(format!("{name}.trial-{}", std::process::id()));
+    fs::create_dir(&trial).and_then(|()| fs::remove_dir(&trial)).map_err(|why| cannot(&why))
+}
+
 /// Lets `fill` write a folder that then appears as `ROOT/NAME` at once.
 ///
 /// `fill` gets `ROOT/NAME.partial-PID`, which is renamed when all went well and removed otherwise. A
@@ -125,14 +147,14 @@ pub fn write_folder(
 fn check_replaceable(folder: &Path, marker: &str) -> Result<()> {
     let Ok(mut entries) = fs::read_dir(folder) else {
         return match fs::symlink_metadata(folder) {
-            Ok(_) => Err(Error::run("stands where the result folder goes").in_file(folder)),
+            Ok(_) => Err(Error::input("stands where the result folder goes").in_file(folder)),
             Err(_) => Ok(()),
         };
     };
     if entries.next().is_none() || folder.join(marker).is_file() {
         return Ok(());
     }
-    Err(Error::run(format!("holds no {marker}, so it is not replaced"))
+    Err(Error::input(format!("holds no {marker}, so it is not replaced"))
         .in_file(folder)
         .hint("move it away, or give the run another name"))
 }

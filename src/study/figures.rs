@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use super::misplaced::{At, Result};
 use super::table::Table;
 use crate::config::figure::{Bars, Figure, NumberFormat, Panel, Place, Reference};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::report::plot::{Axis, BarSeries, Body, Chart, Format, GroupedBars, StackedBars};
 
 /// The chart of a figure.
 pub fn chart(figure: &Figure, table: &Table) -> Result<Chart> {
-    let mut panels =
-        figure.panels.iter().map(|panel| panel_chart(panel, table)).collect::<Result<Vec<_>>>()?;
+    let mut panels = Vec::new();
+    for (number, panel) in figure.panels.iter().enumerate() {
+        panels.push(panel_chart(panel, table).at(number).at("panels")?);
+    }
     let body = match panels.len() {
         1 => panels.remove(0).body,
         _ => Body::Panels(panels),
@@ -20,10 +23,14 @@ pub fn chart(figure: &Figure, table: &Table) -> Result<Chart> {
 }
 
 fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
-    let mut categories = table.labels(&panel.across)?.to_vec();
+    let mut categories = table.labels(&panel.across).at("across")?.to_vec();
+    table.check_place(&panel.at).at("at")?;
+    if let Some(place) = &panel.relative_to {
+        table.check_place(place).at("relative_to")?;
+    }
     if !panel.only.is_empty() {
         for label in &panel.only {
-            check_label("only", &panel.across, &categories, label)?;
+            check_label(&panel.across, &categories, label).at("only")?;
         }
         categories = panel.only.clone();
     }
@@ -33,7 +40,7 @@ fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
             .map(|label| {
                 let mut place = at.clone();
                 place.insert(panel.across.clone(), label.clone());
-                value(panel, table, &place, metric)
+                value(panel, table, &place, metric).at("bars")
             })
             .collect::<Result<Vec<f64>>>()?;
         Ok(BarSeries::new(name, values))
@@ -59,23 +66,26 @@ fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
     let body = match &panel.bars {
         Bars::One(metric) => {
             let bars = series("gsim", metric, &panel.at)?;
-            let marks = marks(&panel.across, &categories, &known.values)?;
+            let marks =
+                marks(&panel.across, &categories, &known.values).at("values").at("reference")?;
             refuse_marks("bars", known.bars.is_empty())?;
             grouped(vec![bars.with_reference(marks)])
         }
         Bars::Axis { name, metric } => {
             let mut all = Vec::new();
-            let labels = table.labels(name)?;
+            let labels = table.labels(name).at("name").at("bars")?;
             refuse_marks("values", known.values.is_empty())?;
-            known
-                .bars
-                .keys()
-                .try_for_each(|label| check_label("reference", name, labels, label))?;
+            for label in known.bars.keys() {
+                check_label(name, labels, label).at("bars").at("reference")?;
+            }
             for label in labels {
                 let mut at = panel.at.clone();
                 at.insert(name.clone(), label.clone());
                 let marks = match known.bars.get(label) {
-                    Some(values) => marks(&panel.across, &categories, values)?,
+                    Some(values) => marks(&panel.across, &categories, values)
+                        .at(label)
+                        .at("bars")
+                        .at("reference")?,
                     None => Vec::new(),
                 };
                 all.push(series(label, metric, &at)?.with_reference(marks));
@@ -106,14 +116,16 @@ fn marks(
     categories: &[String],
     values: &BTreeMap<String, f64>,
 ) -> Result<Vec<Option<f64>>> {
-    values.keys().try_for_each(|label| check_label("reference", axis, categories, label))?;
+    for label in values.keys() {
+        check_label(axis, categories, label).at(label)?;
+    }
     Ok(categories.iter().map(|label| values.get(label).copied()).collect())
 }
 
-fn check_label(what: &str, axis: &str, labels: &[String], label: &String) -> Result<()> {
+fn check_label(axis: &str, labels: &[String], label: &String) -> crate::error::Result<()> {
     match labels.contains(label) {
         true => Ok(()),
-        false => Err(Error::input(format!("{what}: axis {axis:?} has no point {label:?}"))
+        false => Err(Error::input(format!("axis {axis:?} has no point {label:?}"))
             .hint(format!("its points are: {}", labels.join(", ")))),
     }
 }
@@ -122,13 +134,15 @@ fn check_label(what: &str, axis: &str, labels: &[String], label: &String) -> Res
 fn refuse_marks(field: &str, empty: bool) -> Result<()> {
     match empty {
         true => Ok(()),
-        false => Err(Error::input(format!("reference: {field} cannot be shown at these bars"))
-            .hint("values belong to One, bars to Axis")),
+        false => Err(Error::input("cannot be shown at these bars")
+            .hint("values belong to One, bars to Axis"))
+        .at(field)
+        .at("reference"),
     }
 }
 
 /// A metric at a place, divided and inverted as the panel asks.
-fn value(panel: &Panel, table: &Table, place: &Place, metric: &str) -> Result<f64> {
+fn value(panel: &Panel, table: &Table, place: &Place, metric: &str) -> crate::error::Result<f64> {
     let mut value = table.value(place, metric)?;
     if let Some(to) = &panel.relative_to {
         let mut other = place.clone();
@@ -190,30 +204,31 @@ mod tests {
             (
                 AXIS,
                 r#"bars: {"z": {"a": 1.0}}"#,
-                "reference: axis \"type\" has no point \"z\" (hint: its points are: x, y)",
+                "panels.0.reference.bars: axis \"type\" has no point \"z\" (hint: its points are: x, y)",
             ),
             (
                 AXIS,
                 r#"bars: {"y": {"c": 1.0}}"#,
-                "reference: axis \"app\" has no point \"c\" (hint: its points are: a, b)",
+                "panels.0.reference.bars.y.c: axis \"app\" has no point \"c\" (hint: its points are: a, b)",
             ),
             (
                 ONE,
                 r#"values: {"c": 1.0}"#,
-                "reference: axis \"app\" has no point \"c\" (hint: its points are: a, b)",
+                "panels.0.reference.values.c: axis \"app\" has no point \"c\" (hint: its points are: a, b)",
             ),
             (
                 AXIS,
                 r#"values: {"a": 1.0}"#,
-                "reference: values cannot be shown at these bars (hint: values belong to One, bars to Axis)",
+                "panels.0.reference.values: cannot be shown at these bars (hint: values belong to One, bars to Axis)",
             ),
             (
                 ONE,
                 r#"bars: {"y": {"a": 1.0}}"#,
-                "reference: bars cannot be shown at these bars (hint: values belong to One, bars to Axis)",
+                "panels.0.reference.bars: cannot be shown at these bars (hint: values belong to One, bars to Axis)",
             ),
         ] {
-            assert_eq!(draw(bars, reference).map(|_| ()).unwrap_err().to_string(), want);
+            let error = draw(bars, reference).map(|_| ()).unwrap_err();
+            assert_eq!(format!("{}: {}", error.field.join("."), error.error), want);
         }
     }
 }

@@ -10,6 +10,7 @@
 
 mod figures;
 mod groups;
+mod misplaced;
 mod page;
 mod permits;
 mod table;
@@ -17,13 +18,15 @@ mod window;
 
 use std::path::{Path, PathBuf};
 
+use misplaced::{At, Misplaced};
 use serde_json::Value;
 pub use table::{Table, metric};
 
+use crate::config::StudyFile;
 use crate::config::study::StudyPoint;
-use crate::config::{StudyFile, parse};
 use crate::error::{Error, Result};
-use crate::report::{write_file, write_folder};
+use crate::report::plot::Chart;
+use crate::report::{check_folder, write_file, write_folder};
 
 /// The file that marks a study's result folder.
 pub const TABLE_FILE: &str = "runs.csv";
@@ -97,35 +100,51 @@ pub fn simulate(
     Ok(reports)
 }
 
+/// Everything about a study that can be wrong after its simulations, before them: what it shows, and its result
+/// folder in `root`.
+///
+/// # Errors
+/// A figure or table that names an axis, a label or a metric that does not exist; a folder that cannot be made, or
+/// would replace what is no study.
+pub fn check(study: &StudyFile, points: &[StudyPoint], root: &Path) -> Result<()> {
+    if let Some(point) = points.first() {
+        shown(study, &Table::shape(&study.config.axes, &point.run))?;
+    }
+    check_folder(root, &study.name, TABLE_FILE)
+}
+
+/// What a study shows.
+struct Shown<'s> {
+    /// By the names of their files.
+    charts: Vec<(&'s str, Chart)>,
+    page: String,
+    csv: String,
+}
+
+fn shown<'s>(study: &'s StudyFile, table: &Table) -> Result<Shown<'s>> {
+    let config = &study.config;
+    let in_study = |Misplaced { field, error }: Misplaced| study.point(&field, error);
+    let mut charts = Vec::new();
+    for (number, figure) in config.figures.iter().enumerate() {
+        let chart = figures::chart(figure, table).at(number).at("figures").map_err(in_study)?;
+        charts.push((figure.file.as_str(), chart));
+    }
+    let page = page::markdown(study, table).map_err(in_study)?;
+    let csv = table.csv(&config.columns)?;
+    Ok(Shown { charts, page, csv })
+}
+
 /// Writes the result folder `ROOT/NAME`: `README.md`, `runs.csv`, and the figures.
 ///
 /// # Errors
-/// A figure or table that names an axis, a label or a metric that does not exist.
+/// As [`check`].
 pub fn save(study: &StudyFile, table: &Table, root: &Path) -> Result<PathBuf> {
-    let config = &study.config;
-    let in_study = |error: Error| {
-        if error.location.is_some() { error } else { error.in_file(&study.path) }
-    };
-    let pictures = config
-        .figures
-        .iter()
-        .map(|figure| Ok((&figure.file, figures::chart(figure, table)?.picture())))
-        .collect::<Result<Vec<_>>>()
-        .map_err(in_study)?;
-    let findings = match &config.findings {
-        Some(file) => {
-            let folder = study.path.parent().unwrap_or(Path::new(""));
-            parse::read_text(&folder.join(file))?
-        }
-        None => String::new(),
-    };
-    let page = page::markdown(study, table, &findings).map_err(in_study)?;
-    let csv = table.csv(&config.columns).map_err(in_study)?;
+    let shown = shown(study, table)?;
     write_folder(root, &study.name, TABLE_FILE, |folder| {
-        for (name, picture) in &pictures {
-            picture.write(&folder.join(name))?;
+        for (name, chart) in shown.charts {
+            chart.picture().write(&folder.join(name))?;
         }
-        write_file(&folder.join(TABLE_FILE), csv.as_bytes())?;
-        write_file(&folder.join("README.md"), page.as_bytes())
+        write_file(&folder.join(TABLE_FILE), shown.csv.as_bytes())?;
+        write_file(&folder.join("README.md"), shown.page.as_bytes())
     })
 }

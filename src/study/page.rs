@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use super::misplaced::{At, Result};
 use super::table::Table;
 use crate::config::StudyFile;
 use crate::config::figure::{Comparison, Place, Row, Show};
-use crate::error::Result;
 use crate::report::number;
 
-/// The page. `findings` goes in as it is.
-pub fn markdown(study: &StudyFile, table: &Table, findings: &str) -> Result<String> {
+/// The page. The study's findings go in as they are.
+pub fn markdown(study: &StudyFile, table: &Table) -> Result<String> {
     let config = &study.config;
     let mut page = format!("# {}\n\n", study.name);
     if !config.about.is_empty() {
@@ -22,14 +22,14 @@ pub fn markdown(study: &StudyFile, table: &Table, findings: &str) -> Result<Stri
         study.command(),
         env!("CARGO_PKG_VERSION"),
     );
-    if !findings.is_empty() {
-        let _ = writeln!(page, "{}\n", findings.trim());
+    if !study.findings.is_empty() {
+        let _ = writeln!(page, "{}\n", study.findings.trim());
     }
     for figure in &config.figures {
         let _ = writeln!(page, "![{}]({}.png)\n", figure.title, figure.file);
     }
-    for comparison in &config.comparisons {
-        push_comparison(&mut page, comparison, table)?;
+    for (number, comparison) in config.comparisons.iter().enumerate() {
+        push_comparison(&mut page, comparison, table).at(number).at("comparisons")?;
     }
     push_runs(&mut page, &config.columns, table)?;
     Ok(page)
@@ -55,10 +55,10 @@ fn push_comparison(page: &mut String, comparison: &Comparison, table: &Table) ->
         .chain(["gsim".to_owned()])
         .collect();
     let mut rows = Vec::new();
-    for row in &comparison.rows {
+    for (number, row) in comparison.rows.iter().enumerate() {
         let mut cells = vec![row.what.clone()];
         cells.extend(others.iter().map(|name| row.others.get(*name).cloned().unwrap_or_default()));
-        cells.push(shown(row, table)?);
+        cells.push(shown(row, table).at(number).at("rows")?);
         rows.push(cells);
     }
     push_table(page, &comparison.title, &head, &rows);
@@ -67,8 +67,9 @@ fn push_comparison(page: &mut String, comparison: &Comparison, table: &Table) ->
 
 /// A row's value as text.
 fn shown(row: &Row, table: &Table) -> Result<String> {
-    let value = table.value(&row.at, &row.metric)?;
-    let other = |place: &Place| table.value(place, &row.metric);
+    table.check_place(&row.at).at("at")?;
+    let value = table.value(&row.at, &row.metric).at("metric")?;
+    let other = |place: &Place| table.value(place, &row.metric).at("against").at("show");
     let change = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
     Ok(match &row.show {
         Show::Value => plain(value),
@@ -87,6 +88,10 @@ fn plain(value: f64) -> String {
 }
 
 fn push_runs(page: &mut String, columns: &[String], table: &Table) -> Result<()> {
+    // A column that no report has is one of the file's; what only some have shows in the table.
+    for (number, column) in columns.iter().enumerate() {
+        table.value(&Place::new(), column).at(number).at("columns")?;
+    }
     let metrics = || std::iter::once("totals.cycles").chain(columns.iter().map(String::as_str));
     let names = metrics().map(|metric| metric.strip_prefix("totals.").unwrap_or(metric));
     let head: Vec<String> = table.axes().chain(names).map(str::to_owned).collect();

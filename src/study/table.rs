@@ -1,10 +1,14 @@
 //! The reports of a study, by the labels of their points.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
+use crate::config::ResolvedRun;
 use crate::config::figure::Place;
 use crate::config::study::Axis;
 use crate::error::{Error, Result};
+use crate::report::{Inputs, Report};
 
 /// Every report of a study.
 #[derive(Clone, Debug)]
@@ -13,13 +17,31 @@ pub struct Table {
     axes: Vec<(String, Vec<String>)>,
     /// As JSON, the last axis varying fastest.
     reports: Vec<Value>,
+    /// Whether there is only one report, which stands for all of them: it has their fields, and one entry in each list.
+    only_shape: bool,
 }
 
 impl Table {
     /// `reports` in the order of the points of `axes`.
     pub fn new(axes: &[Axis], reports: Vec<Value>) -> Self {
         let axes = axes.iter().map(|axis| (axis.name().to_owned(), axis.labels())).collect();
-        Table { axes, reports }
+        Table { axes, reports, only_shape: false }
+    }
+
+    /// What is known of the table before anything was simulated. Its metrics have values without a meaning, and those
+    /// of `inputs`, which not all reports have, are taken for right.
+    /// `run` is any of its runs.
+    pub fn shape(axes: &[Axis], run: &ResolvedRun) -> Self {
+        let inputs = Inputs {
+            machine: run.machine.clone(),
+            workload: run.config.workload.clone(),
+            seed: run.config.seed,
+            set: BTreeMap::new(),
+            versions: BTreeMap::new(),
+        };
+        let shape = Report::shape(&run.config.name, inputs);
+        let shape = serde_json::to_value(shape).expect("a report is plain data");
+        Table { only_shape: true, ..Table::new(axes, vec![shape]) }
     }
 
     /// Every report as JSON, in the order of the points.
@@ -41,6 +63,17 @@ impl Table {
 
     /// The report at a place.
     fn report(&self, place: &Place) -> Result<&Value> {
+        let index = self.index(place)?;
+        Ok(if self.only_shape { &self.reports[0] } else { &self.reports[index] })
+    }
+
+    /// Whether there is such a place.
+    pub fn check_place(&self, place: &Place) -> Result<()> {
+        self.index(place).map(drop)
+    }
+
+    /// The number of the point at a place.
+    fn index(&self, place: &Place) -> Result<usize> {
         for axis in place.keys() {
             self.labels(axis)?;
         }
@@ -55,12 +88,22 @@ impl Table {
             };
             index = index * labels.len() + point;
         }
-        Ok(&self.reports[index])
+        Ok(index)
     }
 
     /// A metric at a place.
     pub fn value(&self, place: &Place, metric: &str) -> Result<f64> {
-        self::metric(self.report(place)?, metric)
+        let report = self.report(place)?;
+        if !self.only_shape {
+            return self::metric(report, metric);
+        }
+        let paths = metric.split(" + ").filter(|path| !path.starts_with("inputs."));
+        for path in paths {
+            let entry = |part| if str::parse::<usize>(part).is_ok() { "*" } else { part };
+            let any: Vec<&str> = path.split('.').map(entry).collect();
+            lookup(report, &any.join(".")).ok_or_else(|| no_metric(metric))?;
+        }
+        Ok(1.0)
     }
 
     /// Every point with its place, in order.
@@ -110,10 +153,12 @@ impl Table {
 /// # Errors
 /// A path that leads to no number.
 pub fn metric(report: &Value, metric: &str) -> Result<f64> {
-    lookup(report, metric).ok_or_else(|| {
-        Error::input(format!("no report has a number {metric:?}"))
-            .hint("a metric is a path into report.json, such as totals.cycles")
-    })
+    lookup(report, metric).ok_or_else(|| no_metric(metric))
+}
+
+fn no_metric(metric: &str) -> Error {
+    Error::input(format!("no report has a number {metric:?}"))
+        .hint("a metric is a path into report.json, such as totals.cycles")
 }
 
 /// The sum of the numbers at paths with ` + ` between them.
@@ -146,10 +191,12 @@ fn number(value: &Value, path: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use serde_json::json;
 
     use super::*;
-    use crate::config::Setting;
+    use crate::config::{Setting, load_run};
 
     fn table() -> Table {
         let axis = |path: &str, values: [&str; 2]| Axis::Field {
@@ -194,6 +241,29 @@ mod tests {
         assert!(error(&[("c", "1")], "totals.cycles").contains("no axis \"c\""));
         assert!(error(&[("a", "3")], "totals.cycles").contains("no point \"3\""));
         assert!(error(&[], "totals.ipc").contains("\"totals.ipc\""));
+    }
+
+    #[test]
+    fn the_metrics_are_known_before_there_is_a_report() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs/stencil-char.ron");
+        let shape = Table::shape(&[], &load_run(&file, &[]).unwrap());
+        let known = |metric| shape.value(&Place::new(), metric).is_ok();
+        for metric in [
+            "totals.cycles",
+            "kernels.3.totals.ipc",
+            "kernels.*.ledgers.issue.parts.lsu_*",
+            "components.sm.14.store_accesses + components.l2.*.atomics",
+            "components.request_network.flits",
+            "ledgers.lsu.total",
+            "check.elements",
+            "inputs.machine.l1.size",
+        ] {
+            assert!(known(metric), "{metric}");
+        }
+        for metric in ["totals.cycle", "components.l1.*.hits", "ledgers.issue.parts.sm_*", "totals"]
+        {
+            assert!(!known(metric), "{metric}");
+        }
     }
 
     #[test]
