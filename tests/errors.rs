@@ -49,6 +49,18 @@ fn a_missing_file_is_named() {
     assert_eq!((code, error.as_str()), (2, "error: .: is a folder, not a file\n"));
 }
 
+/// It would be read without an end.
+#[cfg(unix)]
+#[test]
+fn what_is_no_plain_file_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let (code, error) = gsim(folder.path(), &["run", "/dev/zero"]);
+    assert_eq!((code, error.as_str()), (2, "error: /dev/zero: is not a plain file\n"));
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join("k.ptx")).unwrap();
+    let (code, error) = gsim(folder.path(), &["workload", "show", "k.ptx"]);
+    assert_eq!((code, error.as_str()), (2, "error: k.ptx: is not a plain file\n"));
+}
+
 #[test]
 fn an_unknown_field_is_pointed_at() {
     check_with("machine:", "machin:", "run.ron:4:5: no field machin (hint: did you mean machine?)");

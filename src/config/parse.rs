@@ -29,7 +29,13 @@ pub fn read<T: DeserializeOwned>(file: &Path) -> Result<T> {
 
 /// The text of a file; an error names the file and why it cannot be read.
 pub fn read_text(file: &Path) -> Result<String> {
-    std::fs::read_to_string(file).map_err(|cause| cannot_read(file, &cause))
+    let cannot = |cause: std::io::Error| cannot_read(file, &cause);
+    let is = std::fs::metadata(file).map_err(cannot)?;
+    // Asked first: a device may have no end, and a pipe would keep `open` waiting.
+    if !is.is_file() && !is.is_dir() {
+        return Err(Error::input("is not a plain file").in_file(file));
+    }
+    std::fs::read_to_string(file).map_err(cannot)
 }
 
 /// Reads a machine, run or study from the text of `file`. Errors are as for [`read`].
