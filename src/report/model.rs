@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::config::machine::Calibration;
 use crate::config::{Machine, WorkloadSpec};
 use crate::dram::DramStats;
 use crate::error::{Error, Result};
@@ -194,6 +195,20 @@ impl Report {
         format!("{name} with {}", changes.collect::<Vec<_>>().join(", "))
     }
 
+    /// Whether the machine, as it was simulated, was held against hardware.
+    pub fn calibration_line(&self) -> &'static str {
+        let is_machine =
+            |path: &&String| !matches!(path.split('.').next(), Some("workload" | "seed" | "name"));
+        match &self.inputs.machine.calibration {
+            Calibration::Uncalibrated(_) => "machine not calibrated",
+            // What was measured is the machine without the changes.
+            Calibration::Calibrated(_) if self.inputs.set.keys().any(|path| is_machine(&path)) => {
+                "calibrated machine, but changed"
+            }
+            Calibration::Calibrated(_) => "calibrated machine",
+        }
+    }
+
     /// What the comparison with the host reference found, as a clause.
     pub fn verdict_line(&self) -> String {
         let elements = super::number::thousands(self.check.elements);
@@ -273,6 +288,7 @@ impl KernelReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::presets;
     use crate::report::sample;
     use crate::stats::LsuReason;
 
@@ -380,6 +396,18 @@ mod tests {
         report.inputs.set.insert("l1.index".to_owned(), "Xor".into());
         let line = "GeForce GTX 480 with l1.index = Xor, l1.mshr_mergers = 16";
         assert_eq!(report.machine_line(), line);
+    }
+
+    #[test]
+    fn a_changed_machine_is_not_called_calibrated() {
+        let mut report = sample::report();
+        assert_eq!(report.calibration_line(), "machine not calibrated");
+        report.inputs.machine = presets::find("h200").unwrap().machine().unwrap();
+        report.inputs.set.insert("workload.element".to_owned(), "Int".into());
+        assert_eq!(report.calibration_line(), "calibrated machine");
+        report.inputs.set.insert("l1.mshr_mergers".to_owned(), 16.into());
+        let line = "calibrated machine, but changed";
+        assert_eq!(report.calibration_line(), line);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The stall breakdown: where every cycle and every access's time of one run went.
 
-use crate::config::machine::Calibration;
 use crate::report::colour::{Colour, look};
 use crate::report::number::{percent, short, si, thousands};
 use crate::report::{KernelReport, Report};
@@ -244,10 +243,7 @@ fn draw_kernels(canvas: &Canvas, kernels: &[KernelReport], top: f64) {
 }
 
 fn footer(canvas: &Canvas, report: &Report, height: f64) {
-    let machine = match &report.inputs.machine.calibration {
-        Calibration::Calibrated(_) => "calibrated machine",
-        Calibration::Uncalibrated(_) => "machine not calibrated",
-    };
+    let machine = report.calibration_line();
     let line = format!(
         "gsim {} · seed {} · {machine} · {}",
         report.gsim,
