@@ -7,14 +7,15 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::config::machine::Calibration;
+use crate::config::machine::{Calibration, L2Mode};
 use crate::config::{Machine, WorkloadSpec};
 use crate::dram::DramStats;
 use crate::error::{Error, Result};
-use crate::gpu::{Components, KernelStatistics, Ledgers};
+use crate::gpu::{Components, KernelStatistics, Ledgers, total};
 use crate::l1::L1Stats;
 use crate::l2::L2Stats;
 use crate::sm::SmStats;
+use crate::stats::ratio;
 use crate::workload::Verdict;
 
 use super::glossary::{Glossary, glossary};
@@ -193,6 +194,36 @@ impl Report {
         let changes =
             self.inputs.set.iter().map(|(path, value)| format!("{path} = {}", in_words(value)));
         format!("{name} with {}", changes.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The loads looked up in the L1 that merged into an outstanding miss, as a share: what neither hit nor missed.
+    pub fn l1_merged_rate(&self) -> f64 {
+        let l1 = total(&self.components.l1);
+        ratio(l1.load_merged, l1.loads())
+    }
+
+    /// The totals that say nothing in some reports.
+    pub const MAY_LACK: [&'static str; 4] =
+        ["l1_hit_rate", "l1_miss_rate", "l2_read_miss_rate", "mean_latency"];
+
+    /// Whether a total of this name says anything: the rate of a cache that looked nothing up does not, nor does a mean
+    /// of no loads.
+    pub fn has(&self, name: &str) -> bool {
+        let looked_up = || match self.inputs.machine.l2.mode {
+            L2Mode::Cache => total(&self.components.l2).reads() > 0,
+            L2Mode::PassThrough => false,
+        };
+        match name {
+            "l1_hit_rate" | "l1_miss_rate" => total(&self.components.l1).loads() > 0,
+            "l2_read_miss_rate" => looked_up(),
+            "mean_latency" => self.totals.load_accesses > 0,
+            _ => true,
+        }
+    }
+
+    /// A total of this name as `show` writes it; `none` where it says nothing.
+    pub(super) fn shown(&self, name: &str, show: impl FnOnce() -> String) -> String {
+        if self.has(name) { show() } else { "none".to_owned() }
     }
 
     /// Whether the machine, as it was simulated, was held against hardware.
@@ -396,6 +427,23 @@ mod tests {
         report.inputs.set.insert("l1.index".to_owned(), "Xor".into());
         let line = "GeForce GTX 480 with l1.index = Xor, l1.mshr_mergers = 16";
         assert_eq!(report.machine_line(), line);
+    }
+
+    #[test]
+    fn a_rate_of_nothing_is_none() {
+        let mut report = sample::report();
+        let shown = |report: &Report| {
+            ["l1_hit_rate", "l1_miss_rate", "l2_read_miss_rate", "mean_latency", "ipc"]
+                .map(|name| report.shown(name, || "some".to_owned()))
+        };
+        assert_eq!(shown(&report), ["some"; 5]);
+        let rates = report.totals.l1_hit_rate + report.totals.l1_miss_rate;
+        assert!((rates + report.l1_merged_rate() - 1.0).abs() < 1e-12);
+        // Its L1 serves constants only, and its L2 keeps nothing.
+        report.inputs.machine = presets::find("gtx280").unwrap().machine().unwrap();
+        report.components.l1.fill(L1Stats::default());
+        report.totals.load_accesses = 0;
+        assert_eq!(shown(&report), ["none", "none", "none", "none", "some"]);
     }
 
     #[test]

@@ -74,13 +74,13 @@ impl Report {
         page.push_str("<h2>Totals</h2>\n<table>\n");
         let totals = serde_json::to_value(&self.totals).expect("plain data");
         for (name, value) in totals.as_object().into_iter().flatten() {
-            let shown = match (value.as_u64(), value.as_f64()) {
+            let shown = self.shown(name, || match (value.as_u64(), value.as_f64()) {
                 (Some(whole), _) => thousands(whole),
                 // Seconds are small; a few digits of everything else are enough.
                 (None, Some(value)) if value.abs() < 0.001 => format!("{value:.3e}"),
                 (None, Some(value)) => short(value),
                 (None, None) => value.to_string(),
-            };
+            });
             let _ = writeln!(
                 page,
                 "<tr><td>{name}</td><td class=\"n\">{shown}</td><td class=\"m\">{}</td></tr>",

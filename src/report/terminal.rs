@@ -87,21 +87,25 @@ fn write_table(out: &mut impl Write, table: &Table, style: Style) -> io::Result<
 fn totals(report: &Report, style: Style) -> Table {
     let totals = &report.totals;
     let bytes = |bytes: u64| si(bytes as f64, "B");
+    let rate = |name: &str, share: f64| report.shown(name, || percent(share));
+    let latency = || format!("{} cycles", short(totals.mean_latency));
     let rows = [
         ("core cycles", thousands(totals.cycles)),
         ("simulated time", si(totals.seconds_simulated, "s")),
         ("warp instructions", thousands(totals.warp_instructions)),
         ("instructions per cycle", short(totals.ipc)),
         ("load accesses", thousands(totals.load_accesses)),
-        ("mean load latency", format!("{} cycles", short(totals.mean_latency))),
-        ("L1 hit rate", percent(totals.l1_hit_rate)),
-        ("L1 miss rate", percent(totals.l1_miss_rate)),
+        ("mean load latency", report.shown("mean_latency", latency)),
+        ("L1 hit rate", rate("l1_hit_rate", totals.l1_hit_rate)),
+        ("L1 miss rate", rate("l1_miss_rate", totals.l1_miss_rate)),
+        // The three add up.
+        ("L1 merged", rate("l1_miss_rate", report.l1_merged_rate())),
         ("L1 to L2 packets", thousands(totals.memory_requests)),
-        ("L2 read miss rate", percent(totals.l2_read_miss_rate)),
+        ("L2 read miss rate", rate("l2_read_miss_rate", totals.l2_read_miss_rate)),
+        ("DRAM utilisation", percent(totals.dram_utilisation)),
         ("DRAM read", bytes(totals.dram_bytes_read)),
         ("DRAM written", bytes(totals.dram_bytes_written)),
         ("DRAM bandwidth", si(totals.dram_bandwidth(), "B/s")),
-        ("DRAM utilisation", percent(totals.dram_utilisation)),
     ];
     let mut table = table(style);
     for pair in rows.chunks(2) {

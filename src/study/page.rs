@@ -36,7 +36,12 @@ pub fn markdown(study: &StudyFile, table: &Table) -> Result<String> {
 }
 
 fn push_table(page: &mut String, title: &str, head: &[String], rows: &[Vec<String>]) {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | ").replace('\n', " "));
+    let line = |cells: &[String]| {
+        // What would end a cell or its row.
+        let cells: Vec<String> =
+            cells.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
     let _ = write!(page, "## {title}\n\n{}", line(head));
     let rule: Vec<String> = head.iter().map(|_| "---".to_owned()).collect();
     page.push_str(&line(&rule));
@@ -78,12 +83,18 @@ fn shown(row: &Row, table: &Table) -> Result<String> {
     })
 }
 
-/// Whole numbers whole, others with three digits.
+/// Whole numbers whole, others with three digits, however small.
 fn plain(value: f64) -> String {
     if value.fract() == 0.0 && value >= 0.0 {
-        number::thousands(value as u64)
-    } else {
-        number::short(value)
+        return number::thousands(value as u64);
+    }
+    match value.abs() {
+        size if size < 1e-6 => format!("{value:.2e}"),
+        size if size < 0.001 => {
+            let decimals = 2 - size.log10().floor() as i32;
+            format!("{value:.0$}", decimals as usize)
+        }
+        _ => number::short(value),
     }
 }
 
@@ -99,10 +110,31 @@ fn push_runs(page: &mut String, columns: &[String], table: &Table) -> Result<()>
     for place in table.places() {
         let mut cells: Vec<String> = table.axes().map(|axis| place[axis].clone()).collect();
         for metric in metrics() {
-            cells.push(plain(table.value(&place, metric)?));
+            cells.push(match table.has(&place, metric)? {
+                true => plain(table.value(&place, metric)?),
+                false => "none".to_owned(),
+            });
         }
         rows.push(cells);
     }
     push_table(page, "All runs", &head, &rows);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_numbers_keep_three_digits() {
+        let shown = [0.0, 3.0, 0.0241, 0.00044001, 0.0000091157, -0.00012, 1.5e-7].map(plain);
+        assert_eq!(shown, ["0", "3", "0.0241", "0.000440", "0.00000912", "-0.000120", "1.50e-7"]);
+    }
+
+    #[test]
+    fn what_would_end_a_cell_or_a_row_does_not() {
+        let mut page = String::new();
+        push_table(&mut page, "t", &["a|b".to_owned()], &[vec!["c\nd".to_owned()]]);
+        assert_eq!(page, "## t\n\n| a\\|b |\n| --- |\n| c d |\n\n");
+    }
 }

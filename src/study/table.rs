@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::config::ResolvedRun;
@@ -104,6 +105,15 @@ impl Table {
             lookup(report, &any.join(".")).ok_or_else(|| no_metric(metric))?;
         }
         Ok(1.0)
+    }
+
+    /// Whether a metric says anything at a place; see [`Report::has`].
+    pub fn has(&self, place: &Place, metric: &str) -> Result<bool> {
+        let total = metric.strip_prefix("totals.").filter(|name| Report::MAY_LACK.contains(name));
+        let Some(total) = total else { return Ok(true) };
+        // What is no whole report was made up by a test.
+        let report = Report::deserialize(self.report(place)?);
+        Ok(report.map_or(true, |report| report.has(total)))
     }
 
     /// Every point with its place, in order.

@@ -99,12 +99,13 @@ fn header(canvas: &Canvas, report: &Report) {
 fn tiles(canvas: &Canvas, report: &Report, top: f64) -> f64 {
     const GAP: f64 = 10.0;
     let totals = &report.totals;
+    let rate = |name: &str, share: f64| report.shown(name, || percent(share));
     let tiles = [
         (thousands(totals.cycles), "core cycles"),
         (si(totals.seconds_simulated, "s"), "simulated time"),
         (short(totals.ipc), "warp instr. / cycle"),
-        (percent(totals.l1_hit_rate), "L1 hits"),
-        (percent(totals.l2_read_miss_rate), "L2 read misses"),
+        (rate("l1_hit_rate", totals.l1_hit_rate), "L1 hits"),
+        (rate("l2_read_miss_rate", totals.l2_read_miss_rate), "L2 read misses"),
         (percent(totals.dram_utilisation), "DRAM utilisation"),
         (si(totals.dram_bandwidth(), "B/s"), "DRAM traffic"),
     ];
