@@ -245,6 +245,43 @@ fn a_machine_file_has_its_own_place() {
 }
 
 #[test]
+fn every_machine_is_checked_and_a_preset_is_one() {
+    let folder = TempDir::new().unwrap();
+    let text = include_str!("../configs/gpus/gtx480.ron");
+    let nameless = text.replace("name: \"GeForce GTX 480\"", "name: \"\"");
+    let line = 1 + text.lines().position(|line| line.contains("name: \"")).unwrap();
+    std::fs::write(folder.path().join("a.ron"), nameless).unwrap();
+    let output = Command::cargo_bin("gsim")
+        .unwrap()
+        .current_dir(folder.path())
+        .args(["machine", "check", "a.ron", "bad.ron", "gtx480"])
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    let wrong = format!(
+        "error: a.ron:{line}:11: name is empty: reports call the machine by it\n\
+         error: bad.ron: no such file\n"
+    );
+    assert_eq!((output.status.code(), error), (Some(2), wrong));
+    assert_eq!(output.stdout, b"gtx480: ok: GeForce GTX 480, 15 SMs\n");
+}
+
+#[test]
+fn a_mark_in_front_of_utf_8_is_no_part_of_the_text() {
+    check(&format!("\u{feff}{}", GOOD.replace("1024", "0")), &[], {
+        "run.ron:5:50: workload.elements: 0 is outside 1..=1073741824"
+    });
+}
+
+#[test]
+fn what_is_nested_too_deeply_is_said_to_be() {
+    let deep = format!("{}1{}", "(".repeat(200), ")".repeat(200));
+    let value = format!("l1.sets={deep}");
+    let want = format!("--set {value}: the value is not RON: Nested too deeply");
+    check(GOOD, &["--set", &value], &want);
+}
+
+#[test]
 fn a_shown_machine_can_be_used_again() {
     let folder = TempDir::new().unwrap();
     for set in [&[][..], &["--set", "l1.mshr_mergers=16"]] {

@@ -95,7 +95,7 @@ pub(super) fn expand(
 
 /// Whether a file holds a study, which begins with that word.
 fn is_study(file: &Path) -> Result<bool> {
-    let text = parse::read_text(file)?;
+    let text = parse::read_ron(file)?;
     let code = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("//"));
     Ok(code.is_some_and(|line| line.starts_with("Study")))
 }

@@ -115,7 +115,7 @@ pub fn load_run(path: &Path, sets: &[(String, Setting)]) -> Result<ResolvedRun> 
 impl RunFile {
     /// Reads a run file.
     pub fn read(path: &Path) -> Result<Self> {
-        RunFile::from_text(path, parse::read_text(path)?)
+        RunFile::from_text(path, parse::read_ron(path)?)
     }
 
     /// Takes a run from the text of the file at `path`.

@@ -225,12 +225,20 @@ fn put(text: &str, path: &[String], setting: &Setting) -> Result<String> {
                     parent => format!(" in {}", parent.join(".")),
                 };
                 let message = format!("no field {key}{place}");
+                let value = &text[node.start..node.end];
                 return Err(match fields.is_empty() {
-                    false => Error::input(message).hint(suggest(key, &fields)),
-                    true => {
-                        let value = &text[node.start..node.end];
-                        Error::input(format!("{message}, which is {value}"))
+                    _ if value.starts_with('[') => Error::input(format!(
+                        "no entry {key}{place}, which has {}, counted from 0",
+                        node.entries.len()
+                    )),
+                    // What is called like one of the run's fields may be meant.
+                    false if parent.is_empty() && !path[..depth].is_empty() => {
+                        let others = root.field_names();
+                        let names: Vec<&str> = fields.into_iter().chain(others).collect();
+                        Error::input(message).hint(suggest(key, &names))
                     }
+                    false => Error::input(message).hint(suggest(key, &fields)),
+                    true => Error::input(format!("{message}, which is {value}")),
                 });
             }
         };
@@ -240,8 +248,9 @@ fn put(text: &str, path: &[String], setting: &Setting) -> Result<String> {
     let new = if is_quoted(old) && !is_quoted(setting.ron()) {
         ron::to_string(setting.ron()).expect("a text can be written as RON")
     } else {
-        RawValue::from_ron(setting.ron())
-            .map_err(|error| Error::input(format!("the value is not RON: {}", error.code)))?;
+        RawValue::from_ron(setting.ron()).map_err(|error| {
+            Error::input(format!("the value is not RON: {}", parse::said(&error.code)))
+        })?;
         setting.ron().to_owned()
     };
     Ok(format!("{}{new}{}", &text[..node.start], &text[node.end..]))
@@ -417,9 +426,32 @@ mod tests {
             ),
             (
                 &[("l3.size", "1")],
-                "l3.size=1: no field l3 (hint: one of name, compute_capability, calibration, clocks, launch, sm, lsu, shared_memory, l1, noc, l2, dram)",
+                "l3.size=1: no field l3 (hint: one of name, compute_capability, calibration, clocks, launch, sm, lsu, shared_memory, l1, noc, l2, dram, machine, workload, seed)",
             ),
             (&[("l1.sets.x", "1")], "l1.sets.x=1: no field x in l1.sets, which is 32"),
+            (
+                &[("sm.gpcs.99", "1")],
+                "sm.gpcs.99=1: no entry 99 in sm.gpcs, which has 4, counted from 0",
+            ),
+            (
+                &[("sm.policy", "TwoLevel")],
+                "sm.policy=TwoLevel: expected opening `(` (hint: for example TwoLevel(active: 8))",
+            ),
+            (
+                &[("compute_capability", "9")],
+                "compute_capability=9: expected opening `(` (hint: for example (9, 0))",
+            ),
+            (
+                &[("sm.arithmetic.sfu", "4")],
+                "sm.arithmetic.sfu=4: expected opening `(` for struct `OpTiming` \
+                 (hint: fields stand in parentheses: (name: value, ..))",
+            ),
+            (
+                &[("dram.timing.refi", "1")],
+                "dram.timing.refi=1: timing.rfc (61) is not below timing.refi (1) \
+                 (hint: set dram.timing.rfc too)",
+            ),
+            (&[("workload.element", "3")], "workload.element=3: expected a name, found 3"),
             (&[("l1.mshr_mergers", "65")], "l1.mshr_mergers=65: 65 is outside 1..=64"),
             (&[("l1.mshr_mergers", "-1")], "l1.mshr_mergers=-1: -1 is outside 1..=64"),
             (

@@ -24,7 +24,13 @@ fn options() -> ron::Options {
 ///
 /// An error is one line: `file:line:column: field.path: what is wrong (hint: ..)`.
 pub fn read<T: DeserializeOwned>(file: &Path) -> Result<T> {
-    from_text(file, &read_text(file)?)
+    from_text(file, &read_ron(file)?)
+}
+
+/// The text of a RON file, as [`read_text`], without the mark that some editors put in front of UTF-8.
+pub fn read_ron(file: &Path) -> Result<String> {
+    let text = read_text(file)?;
+    Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
 }
 
 /// The text of a file; an error names the file and why it cannot be read.
@@ -163,6 +169,15 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
                 });
             (named.or(node).map(|node| node.start), message.clone(), None)
         }
+        Code::SuggestRawIdentifier(found) | Code::InvalidIdentifier(found) => {
+            (start_of(&path), format!("expected a name, found {found}"), None)
+        }
+        code @ (Code::ExpectedStructLike | Code::ExpectedNamedStructLike(_)) => {
+            let node = root.find(&path);
+            let written = node.map_or("", |node| &text[node.start..node.end]);
+            let hint = example(path.last().map_or("", String::as_str), written);
+            (node.map(|node| node.start), in_lower_case(&code.to_string()), Some(hint))
+        }
         // The value has the wrong type.
         code @ (Code::ExpectedArray
         | Code::ExpectedBoolean
@@ -170,8 +185,6 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
         | Code::ExpectedInteger
         | Code::ExpectedMap
         | Code::ExpectedString
-        | Code::ExpectedStructLike
-        | Code::ExpectedNamedStructLike(_)
         | Code::ExpectedUnit
         | Code::ExpectedDifferentLength { .. }
         | Code::IntegerOutOfBounds) => (start_of(&path), in_lower_case(&code.to_string()), None),
@@ -182,13 +195,39 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
             Some("a field reads `name: value,`".to_owned()),
         ),
         // The text is not RON; only the parser knows where.
-        code => (None, in_lower_case(&code.to_string()), None),
+        code => (None, in_lower_case(&said(code)), None),
     };
     let position = match offset {
         Some(offset) => line_column(text, offset),
         None => (error.span.end.line, error.span.end.col),
     };
     Problem { path, position, message: message.replace('\n', " "), hint }
+}
+
+/// What the parser says, without its advice to programmers.
+pub(super) fn said(code: &ron::Error) -> String {
+    match code {
+        ron::Error::ExceededRecursionLimit => "Nested too deeply".to_owned(),
+        code => code.to_string(),
+    }
+}
+
+/// An example for `field`, of which only `written` stands where a `(` belongs.
+fn example(field: &str, written: &str) -> String {
+    let example = match (field, written) {
+        (_, "TwoLevel") => "TwoLevel(active: 8)",
+        (_, "FrFcfs") => "FrFcfs(cap: 64)",
+        ("compute_capability", _) => "(9, 0)",
+        ("calibration", _) => "Uncalibrated(\"where the values come from\")",
+        ("workload", "Stencil1d" | "Matmul" | "Stereo") => {
+            return format!("for example {written}(element: Char)");
+        }
+        (_, name) if name.starts_with(char::is_uppercase) => {
+            return format!("its fields stand in parentheses: {name}(name: value, ..)");
+        }
+        _ => return "fields stand in parentheses: (name: value, ..)".to_owned(),
+    };
+    format!("for example {example}")
 }
 
 /// Whether a RON value may be a struct: `Name(..)` or `(..)`.

@@ -209,7 +209,7 @@ pub struct StudyPoint {
 impl StudyFile {
     /// Reads a study file and its run file.
     pub fn read(path: &Path) -> Result<Self> {
-        StudyFile::new(path, parse::read_text(path)?, RunFile::read)
+        StudyFile::new(path, parse::read_ron(path)?, RunFile::read)
     }
 
     /// Takes a study from the text of the file at `path`; `read` gets the path of its run file.

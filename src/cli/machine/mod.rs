@@ -3,7 +3,7 @@
 mod diff;
 mod list;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Subcommand;
 
@@ -46,11 +46,13 @@ pub(super) enum MachineCommand {
         second: String,
     },
     /// Check machine files: every field, every range, every rule between fields.
-    #[command(after_help = "Example:\n  gsim machine check my.ron")]
+    ///
+    /// All of them are checked; one that is wrong makes the exit code 2.
+    #[command(after_help = "Example:\n  gsim machine check my.ron other.ron")]
     Check {
-        /// The machine files.
-        #[arg(value_name = "FILE", required = true)]
-        files: Vec<PathBuf>,
+        /// The machine files; a preset's name is one, too.
+        #[arg(value_name = "FILE|NAME", required = true)]
+        files: Vec<String>,
     },
 }
 
@@ -63,13 +65,31 @@ pub(super) fn run(command: MachineCommand) -> Result<()> {
             print(&diff::diff([&first, &second], [&of(&first)?, &of(&second)?]))
         }
         MachineCommand::Check { files } => {
+            let mut wrong = None;
             for file in &files {
-                let machine: Machine = parse::read(file)?;
-                let sms = machine.sm.count.get();
-                print(&format!("{}: ok: {}, {sms} SMs\n", file.display(), machine.name))?;
+                match check(file) {
+                    Ok(machine) => {
+                        let sms = machine.sm.count.get();
+                        print(&format!("{file}: ok: {}, {sms} SMs\n", machine.name))?;
+                    }
+                    // The last one is told where every error is.
+                    Err(error) => {
+                        if let Some(earlier) = wrong.replace(error) {
+                            eprintln!("error: {earlier}");
+                        }
+                    }
+                }
             }
-            Ok(())
+            wrong.map_or(Ok(()), Err)
         }
+    }
+}
+
+/// Reads a file, or a preset where there is no file of that name.
+fn check(reference: &str) -> Result<Machine> {
+    match Path::new(reference).exists() {
+        true => parse::read(Path::new(reference)),
+        false => presets::machine(reference, Path::new("")),
     }
 }
 

@@ -238,7 +238,7 @@ impl Check for DramConfig {
         }
         if self.timing.rc.get() < self.timing.ras.get() {
             return Err(format!(
-                "timing: rc ({}) is below ras ({})",
+                "timing.rc ({}) is below timing.ras ({})",
                 self.timing.rc.get(),
                 self.timing.ras.get()
             ));
@@ -246,7 +246,9 @@ impl Check for DramConfig {
         // Between two refreshes a row has to be opened, read and closed.
         let (refi, rfc, rc) = (self.timing.refi.get(), self.timing.rfc.get(), self.timing.rc.get());
         if refi > 0 && rfc + rc >= refi {
-            return Err(format!("timing: rfc ({rfc}) and rc ({rc}) are not below refi ({refi})"));
+            return Err(format!(
+                "timing.rfc ({rfc}) and timing.rc ({rc}) together are not below timing.refi ({refi})"
+            ));
         }
         Ok(())
     }

@@ -195,6 +195,9 @@ impl MachineFields {
 
 impl Check for MachineFields {
     fn check(&self) -> Result<(), String> {
+        if self.name.trim().is_empty() {
+            return Err("name is empty: reports call the machine by it".to_owned());
+        }
         if self.sm.gpcs.is_empty() {
             return Err("sm.gpcs is empty: it names the GPC of each TPC".to_owned());
         }
