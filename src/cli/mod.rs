@@ -87,10 +87,11 @@ fn print(text: &str) -> Result<()> {
 struct SetArgs {
     /// Change a field, by its path, to a RON value; several times, and the last one counts.
     ///
-    /// Paths are those of the machine file (`l1.mshr_mergers`, `sm.policy`, `dram.timing.rcd`), of the
-    /// workload (`workload.element`), or `seed`. Values are as in the file: 16, Gto,
-    /// 'TwoLevel(active: 8)'. Wins over `set` in the run file. All are in place before the checks, so
-    /// that fields which depend on each other can change together.
+    /// Paths are those of the machine file (`l1.mshr_mergers`, `sm.policy`, `dram.timing.rcd`). Where runs are meant,
+    /// also those of the workload (`workload.element`), `seed`, `machine` (another preset or file), and `name`
+    /// (of the result folder). Values are as in the file: 16, Gto, 'TwoLevel(active: 8)'. Wins over `set` in
+    /// the run file. All are in place before the checks, so that fields which depend on each other can
+    /// change together.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     set: Vec<String>,
 }
