@@ -280,13 +280,53 @@ impl StudyFile {
         combinations(&self.config.axes, fixed)
             .into_iter()
             .map(|(labels, set)| {
-                let run = self.run.resolve_for("", folder, &set).map_err(|error: Error| {
-                    // A mistake in the run or machine file has its own place.
-                    if error.location.is_some() { error } else { error.in_file(&self.path) }
-                })?;
+                let run = self
+                    .run
+                    .resolve_for("", folder, &set)
+                    .map_err(|error| self.place(&set, error))?;
                 Ok(StudyPoint { labels, run })
             })
             .collect()
+    }
+
+    /// Points an error of a run at the override in this file or on the command line that it is about.
+    fn place(&self, set: &[(String, Setting)], error: Error) -> Error {
+        // A mistake in the run or machine file has its own place.
+        if error.location.is_some() {
+            return error;
+        }
+        // The message begins with the override, without `machine.` in front.
+        let is_meant = |(path, value): &&(String, Setting)| {
+            let plain = path.strip_prefix("machine.").unwrap_or(path);
+            [path.as_str(), plain]
+                .iter()
+                .any(|path| error.message.starts_with(&format!("{path}={value}: ")))
+        };
+        let Some((path, value)) = set.iter().rfind(is_meant) else {
+            return error.in_file(&self.path);
+        };
+        if self.sets.iter().any(|(other, _)| other == path) {
+            let message = format!("--set {}", error.message);
+            return Error { message, ..error };
+        }
+        let field = self.config.axes.iter().enumerate().find_map(|(axis, one)| {
+            let (list, point) = match one {
+                Axis::Field { path: varied, values } => {
+                    ("values", values.iter().position(|other| varied == path && other == value))
+                }
+                Axis::Together { points, .. } => {
+                    ("points", points.iter().position(|point| point.set.get(path) == Some(value)))
+                }
+            };
+            let mut field = vec!["axes".to_owned(), axis.to_string(), list.to_owned()];
+            field.push(point?.to_string());
+            if list == "points" {
+                field.extend(["set".to_owned(), path.clone()]);
+            }
+            Some(field)
+        });
+        let field = field.unwrap_or_else(|| vec!["set".to_owned(), path.clone()]);
+        self.point(&field, error)
     }
 
     /// The same as runs of their own, called by the study's name and the labels of their points.
@@ -423,8 +463,19 @@ mod tests {
         let text = r#"(name: "s", run: "r", axes: [Field(path: "l1.sets", values: [32, 64])])"#;
         assert_eq!(
             study(text).unwrap().points().unwrap_err().to_string(),
-            "study.ron: l1.sets=64: sets (64) x ways (4) x line (128) = 32768, but size is 16384 \
+            "study.ron:1:66: axes.0.values.1: l1.sets=64: sets (64) x ways (4) x line (128) = 32768, but size is 16384 \
              (hint: set l1.ways, l1.line or l1.size too)"
+        );
+        let text = r#"(name: "s", run: "r", axes: [Together(name: "a", points: [(label: "b", set: {"l1.sets": 0})])])"#;
+        assert_eq!(
+            study(text).unwrap().points().unwrap_err().to_string(),
+            "study.ron:1:89: axes.0.points.0.set.l1.sets: l1.sets=0: 0 is outside 1..=4096"
+        );
+        let text = r#"(name: "s", run: "r", axes: [])"#;
+        let set = [("l1.mshr_mergers".to_owned(), Setting::new("65"))];
+        assert_eq!(
+            study(text).unwrap().with(&set).unwrap().points().unwrap_err().to_string(),
+            "--set l1.mshr_mergers=65: 65 is outside 1..=64"
         );
     }
 
