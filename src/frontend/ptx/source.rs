@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use super::ast::Ast;
-use super::exec::{Checks, CtaState, Fault, Place};
+use super::exec::{Checks, CtaState, Fault, LIMIT_REACHED, Place};
 use super::lower::{lower, read_value};
 use super::parser::parse;
 use super::program::{Constant, ConstantRow, Global, Program, Special};
@@ -327,16 +327,23 @@ impl<M: BorrowMut<DeviceMemory>> PtxLaunch<M> {
         let thread = fault.warp * WARP as u32 + fault.lane;
         let [x, y, _] = self.block;
         let [cx, cy, cz] = place.at;
+        let (what, hint) = match fault.message.strip_prefix(LIMIT_REACHED) {
+            Some(rest) => (
+                format!("{LIMIT_REACHED} of {}{rest}", self.limit),
+                Some("raise instruction_limit of the workload if it is to run so long".to_owned()),
+            ),
+            None => (fault.message.clone(), None),
+        };
         let message = format!(
             "kernel `{}`, CTA ({cx},{cy},{cz}), thread ({},{},{}): {}",
             self.program.name,
             thread % x,
             thread / x % y,
             thread / x / y,
-            fault.message
+            what
         );
         let line = self.program.insts[fault.pc as usize].line;
-        Error::input(message).at(&self.path, line as usize, 1)
+        Error::input(message).hinted(hint).at(&self.path, line as usize, 1)
     }
 }
 

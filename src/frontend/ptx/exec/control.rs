@@ -144,6 +144,9 @@ fn where_it_loops(issued: &Issued, stream: &WarpStream, warp: usize) -> String {
     }
 }
 
+/// What has happened when a launch has executed all that it may; how much that is, only the launch knows.
+pub const LIMIT_REACHED: &str = "the launch executed more warp instructions than its limit";
+
 /// The launch has executed all that it may.
 #[cold]
 pub fn limit_reached(
@@ -154,7 +157,7 @@ pub fn limit_reached(
     lane: usize,
 ) -> Fault {
     let place = where_it_loops(issued, stream, warp);
-    let message = format!("the launch executed more warp instructions than its limit; {place}");
+    let message = format!("{LIMIT_REACHED}; {place}");
     Fault { pc, warp: warp as u32, lane: lane as u32, message }
 }
 

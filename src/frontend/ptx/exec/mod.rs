@@ -21,6 +21,7 @@ mod stack;
 mod storage;
 mod transfers;
 
+pub use control::LIMIT_REACHED;
 pub use cta::{CtaState, Place};
 pub use registers::{Bits, Flushed, Kind, Lane, Registers, flush, pack, write};
 

@@ -75,7 +75,13 @@ fn a_misaligned_access_names_the_alignment() {
 
 #[test]
 fn a_kernel_that_never_ends_meets_its_limit() {
-    says(&message("LOOP: bra LOOP; ret;"), &["more warp instructions than its limit"]);
+    says(
+        &message("LOOP: bra LOOP; ret;"),
+        &[
+            "more warp instructions than its limit of 1",
+            "(hint: raise instruction_limit of the workload",
+        ],
+    );
     says(&message("trap; ret;"), &["executed `trap`"]);
 }
 
