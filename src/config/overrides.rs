@@ -232,8 +232,10 @@ fn put(text: &str, path: &[String], setting: &Setting) -> Result<String> {
                         node.entries.len()
                     )),
                     // What is called like one of the run's fields may be meant.
-                    false if parent.is_empty() && !path[..depth].is_empty() => {
+                    false if parent.is_empty() && depth > 0 => {
                         let others = root.field_names();
+                        // A machine alone has no fields of a run.
+                        let others = if others.len() > 1 { others } else { Vec::new() };
                         let names: Vec<&str> = fields.into_iter().chain(others).collect();
                         Error::input(message).hint(suggest(key, &names))
                     }
@@ -432,6 +434,10 @@ mod tests {
             (
                 &[("sm.gpcs.99", "1")],
                 "sm.gpcs.99=1: no entry 99 in sm.gpcs, which has 4, counted from 0",
+            ),
+            (
+                &[("sm.gpcs", "3")],
+                "sm.gpcs=3: expected opening `[` (hint: a list stands in brackets: [3])",
             ),
             (
                 &[("sm.policy", "TwoLevel")],

@@ -178,9 +178,14 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
             let hint = example(path.last().map_or("", String::as_str), written);
             (node.map(|node| node.start), in_lower_case(&code.to_string()), Some(hint))
         }
+        Code::ExpectedArray => {
+            let node = root.find(&path);
+            let list = node.map_or("..", |node| &text[node.start..node.end]);
+            let hint = Some(format!("a list stands in brackets: [{list}]"));
+            (node.map(|node| node.start), in_lower_case(&error.code.to_string()), hint)
+        }
         // The value has the wrong type.
-        code @ (Code::ExpectedArray
-        | Code::ExpectedBoolean
+        code @ (Code::ExpectedBoolean
         | Code::ExpectedFloat
         | Code::ExpectedInteger
         | Code::ExpectedMap
