@@ -496,6 +496,52 @@ fn an_instruction_takes_the_register_file_for_what_it_reads() {
 }
 
 #[test]
+fn of_two_instructions_issued_together_one_reads_registers_where_the_file_is_limited() {
+    let pairs = |limit: u32, reads: [u8; 2]| {
+        let machine = preset("gtx640", &[("sm.arithmetic.register_reads", json!(limit))]);
+        let seen = run(&machine, || {
+            Script::new(1, 32, move |_, _| {
+                let inst = |at: u16| Inst {
+                    reads: reads[usize::from(at % 2)],
+                    ..arith(ArithClass::IntAdd, 10 + at, 1)
+                };
+                (0..16).map(|at| Step::Arith(inst(at))).collect()
+            })
+        });
+        total(&seen.components.sm).pairs
+    };
+    let most = pairs(0, [1, 1]);
+    assert!(most >= 8, "{most}");
+    assert_eq!(pairs(1, [1, 0]), most);
+    assert_eq!(pairs(1, [1, 1]), 0);
+}
+
+/// Loads of many lines each, and nothing else: a scheduler waits for the load/store unit, whichever warps are in its active set.
+#[test]
+fn an_active_set_that_finds_the_load_store_unit_full_waits_for_that() {
+    for policy in [json!("Lrr"), json!({"TwoLevel": {"active": 1}})] {
+        let machine = gtx480(&[("sm.policy", policy.clone())]);
+        let seen = run(&machine, || {
+            Script::new(1, 256, |_, warp| {
+                let line = |at: u64| BASE + at * 128;
+                let load = |dst: u16| Step::Load {
+                    dst,
+                    src: 200,
+                    addresses: (0..32).map(|lane| line(lane + 32 * warp as u64)).collect(),
+                    bytes: 4,
+                };
+                (10..14).map(load).collect()
+            })
+        });
+        let issue = &seen.ledgers.issue;
+        let of_lsu =
+            issue.part(IssueReason::LsuCoalescing) + issue.part(IssueReason::LsuNoMshrLine);
+        let arithmetic = issue.part(IssueReason::Arithmetic);
+        assert!(of_lsu > 20 * arithmetic, "{policy}: {of_lsu} and {arithmetic} of arithmetic");
+    }
+}
+
+#[test]
 fn one_special_function_waits_in_front_of_its_pipeline() {
     let sfu = |dst| arith(ArithClass::Sfu, dst, 20);
     let add = |dst| arith(ArithClass::IntAdd, dst, 20);

@@ -483,6 +483,15 @@ mod tests {
                 "dram.channels=5: l2.slices (12) is not a multiple of dram.channels (5) \
                  (hint: set l2.slices too)",
             ),
+            (
+                &[("dram.channels", "1"), ("l2.slices", "65")],
+                "dram.channels=1: l2.slices (65) are more than 64 for each of dram.channels (1)",
+            ),
+            (
+                &[("clocks.core_khz", "3000000"), ("clocks.dram_khz", "1")],
+                "clocks.core_khz=3000000: clocks.core_khz (3000000) is more than 2000000 times \
+                 clocks.dram_khz (1)",
+            ),
             (&[("l1.sets", "(")], "l1.sets=(: the value is not RON: Unexpected end of RON"),
             (
                 &[("l1.sets", "64, ways: 2")],

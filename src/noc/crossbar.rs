@@ -88,16 +88,12 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             let (input, output) = (flits(data, port_bytes.0), flits(data, port_bytes.1));
             Size { input, output }
         };
-        let sizes: Box<[Size; SIZES]> = Box::new(std::array::from_fn(|data| size(data as u32)));
-        // One packet can enter an output's pipe each cycle and stays for the latency, and for the flits that leave its input
-        // when the output takes the next one already.
-        let most_data = (MOST_DATA + config.mask_bytes.get()) as usize;
-        let behind = sizes[..=most_data].iter().map(|size| size.input.saturating_sub(size.output));
-        let places = latency as usize + usize::from(behind.max().unwrap_or(0)) + 2;
-        let output = Output::new(inputs, places);
+        // One packet can enter an output's pipe each cycle and stays for the latency; longer where it leaves its input more slowly
+        // than it goes in, so that such packets can fill all places.
+        let output = Output::new(inputs, latency as usize + 2);
         let room = config.input_queue.size();
         Crossbar {
-            sizes,
+            sizes: Box::new(std::array::from_fn(|data| size(data as u32))),
             latency,
             inputs: vec![Input::new(room); inputs].into(),
             outputs: vec![output; outputs].into(),

@@ -1,6 +1,6 @@
 //! Elements in device memory: seeded numbers, written and read in the size of their type, and compared.
 
-use std::ops::RangeInclusive;
+use std::ops::{ControlFlow, RangeInclusive};
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
@@ -76,16 +76,20 @@ pub(super) fn compare(
     element: ElementType,
     mut reference: impl Iterator<Item = i32>,
 ) -> Result<u64> {
-    let mut elements = 0;
-    for (have, want) in read(memory, buffer, element).zip(&mut reference) {
-        if have != want {
-            return Err(Error::run(format!(
-                "wrong result: element {elements} of {name} is {have}, the host reference has {want}"
-            )));
+    let (mut elements, mut read) = (0, read(memory, buffer, element));
+    let compared = reference.try_for_each(|want| match read.next() {
+        Some(have) if have == want => {
+            elements += 1;
+            ControlFlow::Continue(())
         }
-        elements += 1;
+        have => ControlFlow::Break((have, want)),
+    });
+    if let ControlFlow::Break((Some(have), want)) = compared {
+        return Err(Error::run(format!(
+            "wrong result: element {elements} of {name} is {have}, the host reference has {want}"
+        )));
     }
-    let is_all = elements * element.bytes() as u64 == buffer.bytes && reference.next().is_none();
+    let is_all = compared.is_continue() && read.next().is_none();
     assert!(is_all, "the size of {name}");
     Ok(elements)
 }
