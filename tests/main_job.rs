@@ -219,25 +219,25 @@ fn bad_input_ends_with_2_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_folder_that_is_no_result_is_left_alone_and_the_run_ends_with_1() {
+fn a_folder_that_is_no_result_is_left_alone_and_nothing_is_simulated() {
     let out = TempDir::new().unwrap();
     let taken = out.path().join("stencil-char");
     fs::create_dir(&taken).unwrap();
     fs::write(taken.join("notes.txt"), "mine").unwrap();
-    let (code, _, error) = gsim(out.path(), &["--set", SMALL]);
-    assert_eq!(code, 1);
+    let (code, text, error) = gsim(out.path(), &["--set", SMALL]);
+    assert_eq!((code, text.as_str()), (2, ""));
     assert!(error.contains("holds no report.json, so it is not replaced"), "{error}");
     assert_eq!(names_in(out.path()), ["stencil-char"]);
     assert_eq!(names_in(&taken), ["notes.txt"]);
 }
 
 #[test]
-fn a_place_that_cannot_be_written_ends_with_1() {
+fn a_place_where_no_folder_can_be_is_refused_before_the_run() {
     let out = TempDir::new().unwrap();
     let file = out.path().join("file");
     fs::write(&file, "").unwrap();
-    let (code, _, error) = gsim(&file, &["--no-plots", "--set", SMALL]);
-    assert_eq!(code, 1);
+    let (code, text, error) = gsim(&file, &["--no-plots", "--set", SMALL]);
+    assert_eq!((code, text.as_str()), (2, ""));
     assert_eq!(error.lines().count(), 1, "{error}");
     assert_eq!(names_in(out.path()), ["file"]);
 }
