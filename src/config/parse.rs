@@ -29,8 +29,11 @@ pub fn read<T: DeserializeOwned>(file: &Path) -> Result<T> {
 
 /// The text of a RON file, as [`read_text`], without the mark that some editors put in front of UTF-8.
 pub fn read_ron(file: &Path) -> Result<String> {
-    let text = read_text(file)?;
-    Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
+    let mut text = read_text(file)?;
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
+    Ok(text)
 }
 
 /// The text of a file; an error names the file and why it cannot be read.
