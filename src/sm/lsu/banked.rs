@@ -106,10 +106,6 @@ impl Lsu {
 
     /// As [`Lsu::next_event`].
     pub(super) fn next_stage_event(&self, now: Cycle) -> Cycle {
-        // What was refused lets others pass, so the next cycle may be idle.
-        if self.refused.is_some() && self.refusal_blocks == RefusalBlocks::Instruction {
-            return now + 1;
-        }
         let mut next = Cycle::NEVER;
         let mut is_first = true;
         for &entry in &self.order[..self.queued] {

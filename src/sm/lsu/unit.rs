@@ -440,11 +440,12 @@ impl Lsu {
     /// The next cycle in which a tick can do more than the last one did, if nothing else changes.
     #[inline(never)]
     pub fn next_event(&self, now: Cycle) -> Cycle {
-        if self.rates.is_some() {
-            return self.next_stage_event(now);
-        }
+        // What was refused lets others pass, so the next cycle may be idle.
         if self.refused.is_some() && self.refusal_blocks == RefusalBlocks::Instruction {
             return now + 1;
+        }
+        if self.rates.is_some() {
+            return self.next_stage_event(now);
         }
         // An access that found no room in the pipe behind it makes the unit idle: another state.
         if self.refused.is_none() && self.state == LsuReason::Coalescing {
