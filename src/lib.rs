@@ -180,8 +180,8 @@
 //! # Clocks of their own, and threads
 //!
 //! The order above is what happens, not the order in which it is computed. Four kinds of parts have a clock of
-//! their own: an SM with its L1, the request network, a DRAM channel with its L2 slices, and the reply network. Latencies say how far each can
-//! go without news of the others: a reply is known a network latency before it arrives, a request is known the
+//! their own: an SM with its L1, the request network, a DRAM channel with its L2 slices, and the reply network.
+//! Latencies say how far each can go without news of the others: a reply is known a network latency before it arrives, a request is known the
 //! slice's tag latency before it is looked up. `gpu/floor.rs` computes these bounds. So an SM runs for a hundred
 //! cycles at a time, with its state near the processor, and all parts can run at the same time on threads
 //! ([`gpu::Stepping::Threads`]). Where a part depends on a place in a queue that may or may not have become free,

@@ -7,12 +7,10 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use gsim::config::ElementType::{self, Char};
-use gsim::config::load_run;
-use gsim::config::overrides::assignment;
 use gsim::gpu::{Stepping, total};
 use gsim::report::Report;
 use gsim::simulate::simulate;
-use stencil::simulate_run;
+use stencil::{load, simulate_run};
 
 /// A size at which every SM has several CTAs and every kind of stall still happens.
 const SMALL: &str = "workload.elements=32768";
@@ -106,10 +104,7 @@ fn check_equal(report: &Report, other: &Report, what: &str) {
 /// Compares a run with itself, stepped otherwise.
 #[track_caller]
 fn check(run: &str, changes: &[&str], shows: &[Shows], steppings: &[Stepping]) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("configs/runs/{run}.ron"));
-    let changes: Vec<_> =
-        changes.iter().map(|change| assignment(change).expect("path=value")).collect();
-    let resolved = load_run(&file, &changes).unwrap_or_else(|why| panic!("{why}"));
+    let resolved = load(run, changes);
     let report = |stepping| {
         simulate(&resolved, stepping, &mut |_| ()).unwrap_or_else(|why| panic!("{run}: {why}"))
     };

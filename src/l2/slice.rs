@@ -371,11 +371,6 @@ impl Slice {
         !self.input.is_full()
     }
 
-    /// A refused request looks again, whether or not anything has happened that may let it go on.
-    pub(super) fn look_again(&mut self, now: Cycle) {
-        self.go_on(now);
-    }
-
     /// All that decides how later requests are served, to show that a refusal changed nothing; the
     /// refusals counted so far; and the replies queued.
     pub(super) fn state(&self) -> (impl PartialEq + use<>, u64, usize) {

@@ -325,7 +325,7 @@ fn drain(
             }
         }
         if driven == Driven::Again {
-            slice.look_again(cycle);
+            slice.look_anew(cycle);
         }
         let (before, refusals_before, replies_before) = slice.state();
         slice.tick_plain(cycle, cycle, has_released);

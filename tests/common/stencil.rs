@@ -3,10 +3,18 @@
 use std::path::Path;
 
 use gsim::config::overrides::assignment;
-use gsim::config::{ElementType, load_run};
+use gsim::config::{ElementType, ResolvedRun, load_run};
 use gsim::gpu::Stepping;
 use gsim::report::Report;
 use gsim::simulate::simulate;
+
+/// Loads `configs/runs/NAME.ron` with `path=value` changes.
+pub fn load(name: &str, changes: &[&str]) -> ResolvedRun {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("configs/runs/{name}.ron"));
+    let pairs: Vec<_> =
+        changes.iter().map(|change| assignment(change).expect("path=value")).collect();
+    load_run(&file, &pairs).unwrap_or_else(|why| panic!("{why}"))
+}
 
 /// Simulates `configs/runs/NAME.ron` with another element type and `path=value` changes.
 pub fn simulate_run(
@@ -15,14 +23,8 @@ pub fn simulate_run(
     changes: &[&str],
     stepping: Stepping,
 ) -> Report {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("configs/runs/{name}.ron"));
     let element = format!("workload.element={element:?}");
-    let pairs = [element.as_str()]
-        .iter()
-        .chain(changes)
-        .map(|change| assignment(change).expect("path=value"))
-        .collect::<Vec<_>>();
-    let run = load_run(&file, &pairs).unwrap_or_else(|why| panic!("{why}"));
+    let run = load(name, &[&[element.as_str()], changes].concat());
     simulate(&run, stepping, &mut |_| ()).unwrap_or_else(|why| panic!("{why}"))
 }
 

@@ -91,17 +91,14 @@ const MOST_RATIO: u32 = 2_000_000;
 
 impl Clocks {
     fn check_ratio(&self) -> Result<(), String> {
-        let clocks = [
+        let mut clocks = [
             ("core_khz", self.core_khz.get()),
             ("noc_khz", self.noc_khz.get()),
             ("l2_khz", self.l2_khz.get()),
             ("dram_khz", self.dram_khz.get()),
         ];
-        let [(slow, least), .., (fast, most)] = {
-            let mut clocks = clocks;
-            clocks.sort_by_key(|&(_, khz)| khz);
-            clocks
-        };
+        clocks.sort_by_key(|&(_, khz)| khz);
+        let [(slow, least), .., (fast, most)] = clocks;
         if most / least > MOST_RATIO {
             return Err(format!(
                 "clocks.{fast} ({most}) is more than {MOST_RATIO} times clocks.{slow} ({least})"
