@@ -2,11 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use gsim::cli::Cli;
 
 fn main() -> ExitCode {
-    match Cli::parse().run() {
+    match Cli::from_arguments().and_then(Cli::run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

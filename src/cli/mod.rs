@@ -7,6 +7,7 @@ mod run;
 mod runs;
 mod simulating;
 mod study;
+mod usage;
 mod workload;
 
 use std::io::{ErrorKind, Write};
@@ -57,6 +58,14 @@ enum Command {
 }
 
 impl Cli {
+    /// What the arguments of this process ask for. Prints the help or the version where they ask for that, and ends the process.
+    pub fn from_arguments() -> Result<Self> {
+        Cli::try_parse().map_err(|found| match found.use_stderr() {
+            true => usage::mistake(&found),
+            false => found.exit(),
+        })
+    }
+
     /// Runs the subcommand; without one, prints the help.
     pub fn run(self) -> Result<()> {
         match self.command {

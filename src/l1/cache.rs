@@ -398,6 +398,9 @@ impl DataCache for L1 {
     }
 
     fn bypass_arrived(&mut self, reply: &Reply) -> Waiter {
+        // Who was refused for want of a slot is tried again.
+        let had_none = self.free_bypasses.is_empty() & (self.bypasses.len() > u16::MAX.into());
+        self.changes[Refusal::MissQueue as usize] += u64::from(had_none);
         self.free_bypasses.push(reply.slot);
         self.bypasses[usize::from(reply.slot)]
     }

@@ -18,9 +18,7 @@ impl L1 {
     }
 
     fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
-        if self.is_miss_queue_full() {
-            return Err(Refusal::MissQueue);
-        }
+        let slot = self.bypass_slot().ok_or(Refusal::MissQueue)?;
         let (kind, bytes) = if access.kind == AccessKind::Atomic {
             self.drop_line(access.line);
             self.stats.atomics += 1;
@@ -31,13 +29,23 @@ impl L1 {
             (RequestKind::Load, self.reply_sectors.around(access.bytes))
         };
         let waiter = Waiter { accepted: now.into(), ..access.waiter };
-        let slot = self.free_bypasses.pop().unwrap_or_else(|| {
-            self.bypasses.push(Waiter::default());
-            u16::try_from(self.bypasses.len() - 1).expect("fewer than 2^16 loads past the L1")
-        });
         self.bypasses[usize::from(slot)] = waiter;
         self.send(now, access.line, bytes, kind, slot, access.atomic_work);
         Ok(Outcome::Sent)
+    }
+
+    /// Where to note who waits for a load past the tags; none when the miss queue is full, or as many are outstanding as requests
+    /// have slots.
+    #[inline]
+    fn bypass_slot(&mut self) -> Option<u16> {
+        if self.is_miss_queue_full() {
+            return None;
+        }
+        self.free_bypasses.pop().or_else(|| {
+            let slot = u16::try_from(self.bypasses.len()).ok()?;
+            self.bypasses.push(Waiter::default());
+            Some(slot)
+        })
     }
 
     #[inline]
@@ -65,7 +73,7 @@ impl L1 {
         self.stats.stores += 1;
         self.stats.store_sectors += u64::from(sectors_of(access.bytes));
         let Access { line, bytes, waiter, .. } = *access;
-        self.send(now, line, bytes, RequestKind::Store, waiter.tracker, 0);
+        self.send(now, line, bytes, RequestKind::Store, waiter.tracker as u16, 0);
         Ok(Outcome::Sent)
     }
 

@@ -44,7 +44,7 @@ fn load(line: u64) -> Access {
         bytes: !0,
         kind: AccessKind::Load,
         atomic_work: 0,
-        waiter: Waiter { tracker: line as u16, ..Waiter::default() },
+        waiter: Waiter { tracker: line as u32, ..Waiter::default() },
     }
 }
 
@@ -140,6 +140,25 @@ fn a_load_past_the_tags_comes_back_to_its_waiter() {
     assert_eq!((reply.kind, reply.data_bytes), (ReplyKind::Data, 32));
     assert_eq!(l1.bypass_arrived(&reply).tracker, 3);
     assert!(l1.is_idle());
+}
+
+#[test]
+fn a_load_past_the_tags_that_finds_no_slot_waits_for_one() {
+    let mut l1 = cache(4, 1, 1, 2, 8);
+    let access = Access { kind: AccessKind::BypassLoad, bytes: 0xf, ..load(3) };
+    let mut first = None;
+    for now in 0..1 << 16 {
+        assert_eq!(l1.access(Cycle(now), access), Ok(Outcome::Sent));
+        first = first.or(l1.take_request());
+        l1.take_request();
+    }
+    let standing = l1.changes(Refusal::MissQueue);
+    assert_eq!(l1.access(Cycle(1 << 16), access), Err(Refusal::MissQueue));
+    assert_eq!(l1.changes(Refusal::MissQueue), standing);
+    l1.bypass_arrived(&first.unwrap().reply());
+    assert!(l1.changes(Refusal::MissQueue) > standing);
+    assert_eq!(l1.access(Cycle(1 << 16), access), Ok(Outcome::Sent));
+    assert_eq!(l1.take_request().unwrap().slot, first.unwrap().slot);
 }
 
 /// Loads the same lines again and again; returns the most accesses that were outstanding at once.

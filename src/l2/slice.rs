@@ -292,7 +292,7 @@ impl Slice {
     }
 
     /// The oldest reply whose data is ready.
-    #[inline]
+    #[cfg(test)]
     pub fn next_reply(&self, now: Cycle) -> Option<&Reply> {
         self.replies.front(now)
     }

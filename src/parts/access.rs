@@ -7,7 +7,7 @@ use crate::units::{Cycle, LineAddr};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiter {
     /// The owner's name for the warp instruction.
-    pub tracker: u16,
+    pub tracker: u32,
     /// When the warp instruction was issued.
     pub issued: Stamp,
     /// When the access was accepted; set by the L1.

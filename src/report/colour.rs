@@ -19,6 +19,14 @@ impl Colour {
         format!("#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
     }
 
+    /// With so much of another one [percent].
+    fn mixed(self, other: Colour, part: u32) -> Colour {
+        let mix = |this: u8, other: u8| {
+            ((u32::from(this) * (100 - part) + u32::from(other) * part) / 100) as u8
+        };
+        Colour(mix(self.0, other.0), mix(self.1, other.1), mix(self.2, other.2))
+    }
+
     /// Ink or white, whichever is easier to read on this colour.
     pub fn text_on(self) -> Colour {
         // Luma as of Rec. 601; the threshold is where both contrast alike.
@@ -27,10 +35,10 @@ impl Colour {
     }
 }
 
-/// Colours for series that have none of their own, in order, then again from the start.
+/// Colours for series that have none of their own, in order.
 ///
 /// Okabe and Ito, "Color universal design", 2008: told apart with every kind of colour vision.
-pub const SERIES: [Colour; 7] = [
+const SERIES: [Colour; 7] = [
     Colour(0, 114, 178),
     Colour(230, 159, 0),
     Colour(0, 158, 115),
@@ -39,6 +47,16 @@ pub const SERIES: [Colour; 7] = [
     Colour(204, 121, 167),
     Colour(110, 110, 110),
 ];
+
+/// The colour of a series that has none of its own. Behind the last one they begin again, first darker, then lighter.
+pub fn series(index: usize) -> Colour {
+    let colour = SERIES[index % SERIES.len()];
+    match index / SERIES.len() % 3 {
+        0 => colour,
+        1 => colour.mixed(Colour(0, 0, 0), 45),
+        _ => colour.mixed(Colour::WHITE, 55),
+    }
+}
 
 /// How a ledger's reason is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +198,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn twenty_one_series_have_colours_of_their_own() {
+        const NORMAL: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        for first in 0..21 {
+            for second in 0..first {
+                let (a, b) = (seen(series(first), NORMAL), seen(series(second), NORMAL));
+                let squares = a.iter().zip(b).map(|(a, b)| (a - b).powi(2));
+                assert!(squares.sum::<f64>().sqrt() > 10.0, "{first} and {second}");
+            }
+        }
+        assert_eq!(series(21), series(0));
     }
 
     #[test]

@@ -342,14 +342,14 @@ impl Sm {
 
     /// An access of the latency ledger has its data, from the L2 or from here.
     #[inline(always)]
-    fn access_done(&mut self, now: Cycle, place: u16, journey: &Journey, from_l2: bool) {
+    fn access_done(&mut self, now: Cycle, place: u32, journey: &Journey, from_l2: bool) {
         journey.charge_latency(&mut self.latency_ledger);
         self.latency_accesses += 1;
         self.finish_access(now, place, journey, from_l2);
     }
 
     #[inline(always)]
-    fn finish_access(&mut self, now: Cycle, place: u16, journey: &Journey, from_l2: bool) {
+    fn finish_access(&mut self, now: Cycle, place: u32, journey: &Journey, from_l2: bool) {
         let load = self.outstanding.at_mut(place);
         load.remaining -= 1;
         let is_done = load.remaining == 0;
@@ -361,7 +361,7 @@ impl Sm {
 
     /// A load has all of its data, the last with `journey`; it is in the registers at `ready`.
     #[inline(never)]
-    fn finish_load(&mut self, now: Cycle, place: u16, journey: &Journey, ready: Cycle) {
+    fn finish_load(&mut self, now: Cycle, place: u32, journey: &Journey, ready: Cycle) {
         let Sm { outstanding, sub_cores, issue_ledger, .. } = self;
         let done = outstanding.remove(now, place, journey, sub_cores, issue_ledger);
         let warp = usize::from(done.warp);

@@ -63,7 +63,7 @@ impl Sm {
             (_, _, _) => line_bits,
         };
         let is_store = kind == AccessKind::Store;
-        let waits = if is_store { warp as u16 } else { self.outstanding.next_place() };
+        let waits = if is_store { warp as u32 } else { self.outstanding.next_place() };
         let waiter = waiter(waits, now);
         let hits_by_banks = kind == AccessKind::Load && self.lsu.has_banks();
         let passes = if hits_by_banks { self.passes(op, &addresses) } else { 0 };
@@ -185,7 +185,7 @@ impl Sm {
 
 /// Who waits for an access of an instruction that is issued at `now`.
 #[inline]
-fn waiter(tracker: u16, now: Cycle) -> Waiter {
+fn waiter(tracker: u32, now: Cycle) -> Waiter {
     Waiter { tracker, issued: now.into(), accepted: now.into() }
 }
 

@@ -14,7 +14,7 @@ use crate::units::Cycle;
 /// Places to begin with: as many as most kernels need.
 const AT_FIRST: usize = 512;
 /// No place.
-const NONE: u16 = u16::MAX;
+const NONE: u32 = u32::MAX;
 
 /// One outstanding load instruction.
 #[derive(Clone, Copy, Debug)]
@@ -29,15 +29,15 @@ pub struct Tracker {
     /// Accesses whose data has not arrived.
     pub remaining: u16,
     /// The outstanding instructions of the scheduler that were issued last before it and next after it.
-    before: u16,
-    behind: u16,
+    before: u32,
+    behind: u32,
 }
 
 /// The outstanding instructions of one scheduler, and the cycles waited for the oldest one.
 #[derive(Clone, Debug)]
 struct Waits {
-    oldest: u16,
-    youngest: u16,
+    oldest: u32,
+    youngest: u32,
     /// Cycles waited for the oldest one, in waits that have ended.
     spans: Vec<(Cycle, Cycle)>,
 }
@@ -46,7 +46,7 @@ struct Waits {
 #[derive(Clone, Debug)]
 pub struct Outstanding {
     trackers: Vec<Tracker>,
-    free: Vec<u16>,
+    free: Vec<u32>,
     /// By scheduler.
     waits: Box<[Waits]>,
 }
@@ -69,35 +69,34 @@ impl Outstanding {
 
     /// Notes an instruction of `accesses` accesses, issued by `scheduler`; gives its place.
     #[inline(always)]
-    pub fn add(&mut self, warp: usize, dsts: Operands, accesses: u16, scheduler: usize) -> u16 {
+    pub fn add(&mut self, warp: usize, dsts: Operands, accesses: u16, scheduler: usize) -> u32 {
         let waits = &mut self.waits[scheduler];
         let (warp, scheduler, remaining) = (warp as u8, scheduler as u8, accesses);
         let before = waits.youngest;
         let tracker = Tracker { warp, scheduler, dsts, remaining, before, behind: NONE };
         let place = match self.free.pop() {
             Some(place) => {
-                self.trackers[usize::from(place)] = tracker;
+                self.trackers[place as usize] = tracker;
                 place
             }
             None => {
                 self.trackers.push(tracker);
-                let count = u16::try_from(self.trackers.len());
-                count.expect("fewer than 2^16 loads in flight") - 1
+                self.trackers.len() as u32 - 1
             }
         };
         waits.youngest = place;
         if before == NONE {
             waits.oldest = place;
         } else {
-            self.trackers[usize::from(before)].behind = place;
+            self.trackers[before as usize].behind = place;
         }
         place
     }
 
     /// The place that the next [`Outstanding::add`] will give.
     #[inline]
-    pub fn next_place(&self) -> u16 {
-        self.free.last().copied().unwrap_or(self.trackers.len() as u16)
+    pub fn next_place(&self) -> u32 {
+        self.free.last().copied().unwrap_or(self.trackers.len() as u32)
     }
 
     /// True when an instruction of `scheduler` is outstanding.
@@ -115,8 +114,8 @@ impl Outstanding {
 
     /// The instruction at `place`, which has been added, and not again since it was done.
     #[inline]
-    pub fn at_mut(&mut self, place: u16) -> &mut Tracker {
-        &mut self.trackers[usize::from(place)]
+    pub fn at_mut(&mut self, place: u32) -> &mut Tracker {
+        &mut self.trackers[place as usize]
     }
 
     /// The instruction at `place` has all of its data at `now`: its waits are explained by the journey of the last access.
@@ -124,12 +123,12 @@ impl Outstanding {
     pub fn remove(
         &mut self,
         now: Cycle,
-        place: u16,
+        place: u32,
         journey: &Journey,
         sub_cores: &mut [SubCore],
         ledger: &mut IssueLedger,
     ) -> &Tracker {
-        let Tracker { scheduler, before, behind, .. } = self.trackers[usize::from(place)];
+        let Tracker { scheduler, before, behind, .. } = self.trackers[place as usize];
         let waits = &mut self.waits[usize::from(scheduler)];
         if before == NONE {
             waits.oldest = behind;
@@ -143,15 +142,15 @@ impl Outstanding {
                 *since = now;
             }
         } else {
-            self.trackers[usize::from(before)].behind = behind;
+            self.trackers[before as usize].behind = behind;
         }
         if behind == NONE {
             waits.youngest = before;
         } else {
-            self.trackers[usize::from(behind)].before = before;
+            self.trackers[behind as usize].before = before;
         }
         self.free.push(place);
-        &self.trackers[usize::from(place)]
+        &self.trackers[place as usize]
     }
 }
 

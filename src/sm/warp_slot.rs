@@ -15,7 +15,7 @@ pub struct WarpSlot {
     /// When the warp wakes, if it is in [`on_arithmetic`](super::warps::Warps::on_arithmetic).
     pub(super) wakes_at: Stamp,
     /// Memory instructions whose data has not all arrived.
-    pub pending_loads: u16,
+    pub pending_loads: u32,
     /// Stores that the L2 has not acknowledged.
     pub pending_stores: u32,
     /// How many lanes execute the next instructions.

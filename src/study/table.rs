@@ -139,7 +139,7 @@ impl Table {
         self.axes.iter().map(|(name, _)| name.as_str())
     }
 
-    /// All runs as a table: the axes, the cycles, and `columns`.
+    /// All runs as a table: the axes, the cycles, and `columns`; nothing where a metric says nothing.
     pub fn csv(&self, columns: &[String]) -> Result<String> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let metrics = || std::iter::once("totals.cycles").chain(columns.iter().map(String::as_str));
@@ -149,7 +149,10 @@ impl Table {
         for place in self.places() {
             let mut record: Vec<String> = self.axes().map(|axis| place[axis].clone()).collect();
             for metric in metrics() {
-                record.push(self.value(&place, metric)?.to_string());
+                record.push(match self.has(&place, metric)? {
+                    true => self.value(&place, metric)?.to_string(),
+                    false => String::new(),
+                });
             }
             writer.write_record(record).map_err(write_error)?;
         }

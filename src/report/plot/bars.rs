@@ -5,7 +5,7 @@ use plotters::element::Rectangle;
 use plotters::series::DashedLineSeries;
 use plotters::style::Color;
 
-use crate::report::colour::{Colour, SERIES, known_look};
+use crate::report::colour::{self, Colour, known_look};
 
 use super::axis::{HEADROOM, Ruler};
 use super::canvas::{Anchor, Area, Canvas, ink, text, units};
@@ -17,12 +17,14 @@ use super::marks::{self, Sign};
 
 /// Size of the values written at bars `[pixels]`.
 const VALUE: f64 = 14.0;
+/// Height of their digits `[pixels]`.
+const DIGIT: f64 = 0.8 * VALUE;
 /// The widest that a bar gets `[pixels]`.
 const WIDEST: f64 = 96.0;
 
 fn colour(series: &BarSeries, index: usize) -> Colour {
     let own = series.colour.or_else(|| known_look(&series.name).map(|look| look.colour));
-    own.unwrap_or(SERIES[index % SERIES.len()])
+    own.unwrap_or(colour::series(index))
 }
 
 fn entries(series: &[BarSeries]) -> impl Iterator<Item = Entry> {
@@ -68,13 +70,15 @@ impl GroupedBars {
             values(&self.series).map(|value| text(VALUE).width(&labels(value))).fold(0.0, f64::max);
         // Values that are wider than their bars stand upright.
         let upright = widest > bar - 2.0;
-        let top = match (self.value_labels, upright) {
+        // They are left out where one would stand on the next.
+        let value_labels = self.value_labels && (!upright || bar >= DIGIT);
+        let top = match (value_labels, upright) {
             (false, _) => HEADROOM,
             (true, false) => HEADROOM + VALUE,
             (true, true) => HEADROOM + widest,
         };
         // Bars that hang from zero have their values below.
-        let hanging = self.value_labels && values(&self.series).any(|value| value < 0.0);
+        let hanging = value_labels && values(&self.series).any(|value| value < 0.0);
         let below = if hanging { top } else { 0.0 };
         let categories = Categories::new(&self.categories, width);
         let high = ruler.range().end;
@@ -106,7 +110,7 @@ impl GroupedBars {
                     marks::reference(canvas, place, 0.46 * bar);
                 }
                 if let Some(value) = value
-                    && self.value_labels
+                    && value_labels
                 {
                     let more = if value > high { "↑" } else { "" };
                     let label = ValueLabel {
@@ -144,7 +148,7 @@ impl ValueLabel {
     fn draw(&self, canvas: &Canvas, (x, end): (f64, f64), mark: Option<f64>) {
         let style = text(VALUE);
         let length = style.width(&self.text);
-        let (across, along) = if self.upright { (VALUE, length) } else { (length, 0.8 * VALUE) };
+        let (across, along) = if self.upright { (VALUE, length) } else { (length, DIGIT) };
         // Away from the bar is up, or down for a bar that hangs from zero.
         let away = if self.below { 1.0 } else { -1.0 };
         let mut near = end + 5.0 * away;
@@ -228,7 +232,7 @@ impl StackedBars {
                 let style = text(VALUE).bold().anchor(Anchor::Middle);
                 let label = axis.format.value(sum);
                 let (x, top) = frame.at((middle, sum));
-                plate(canvas, (x, top - 6.0), (style.width(&label), 0.8 * VALUE));
+                plate(canvas, (x, top - 6.0), (style.width(&label), DIGIT));
                 canvas.text(&label, (x, top - 6.0), style);
             }
         }

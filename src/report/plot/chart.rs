@@ -44,7 +44,7 @@ pub struct GroupedBars {
     pub series: Vec<BarSeries>,
     /// The values' axis; zero is always on it.
     pub y: Axis,
-    /// Whether each bar's value is written above it.
+    /// Whether each bar's value is written above it, where there is room for all.
     pub value_labels: bool,
     /// What [`field@BarSeries::reference`] is called in the legend: `paper`, `GTX 480`.
     pub reference_name: String,

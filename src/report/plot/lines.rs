@@ -4,7 +4,7 @@ use plotters::element::{Circle, EmptyElement};
 use plotters::series::DashedLineSeries;
 use plotters::style::Color;
 
-use crate::report::colour::{Colour, SERIES};
+use crate::report::colour::{self, Colour};
 
 use super::axis::{HEADROOM, Ruler};
 use super::canvas::{Area, Canvas, DOT, ink, units};
@@ -17,7 +17,7 @@ use super::marks::Sign;
 const MOST_DOTS: usize = 40;
 
 fn colour(series: &LineSeries, index: usize) -> Colour {
-    series.colour.unwrap_or(SERIES[index % SERIES.len()])
+    series.colour.unwrap_or(colour::series(index))
 }
 
 fn has_dots(series: &LineSeries) -> bool {

@@ -142,12 +142,15 @@ impl<'a> Parser<'a, '_> {
                 "func" => {
                     self.bump();
                     if let Some(function) = self.function()? {
+                        self.refuse_second("function", &function, &ast.functions)?;
                         ast.functions.push(function);
                     }
                 }
                 "entry" => {
                     self.bump();
-                    ast.entries.push(self.entry()?);
+                    let entry = self.entry()?;
+                    self.refuse_second("entry", &entry, &ast.entries)?;
+                    ast.entries.push(entry);
                 }
                 _ => match self.space() {
                     Some(space) => ast.variables.extend(self.variables(space, external)?),
@@ -200,6 +203,18 @@ impl<'a> Parser<'a, '_> {
         self.expect('{')?;
         self.body(&mut function.body)?;
         Ok(Some(function))
+    }
+
+    /// Which of two bodies with one name is meant, nobody can tell.
+    fn refuse_second(&self, what: &str, second: &Entry, others: &[Entry]) -> Result<()> {
+        let Some(first) = others.iter().find(|other| other.name == second.name) else {
+            return Ok(());
+        };
+        let message = format!("a second {what} is named `{}`", second.name);
+        Err(second
+            .at
+            .error(self.path, message)
+            .hint(format!("the first is in line {}", first.at.line)))
     }
 
     fn header(&mut self, what: &str, returns: Vec<Variable>) -> Result<Entry> {

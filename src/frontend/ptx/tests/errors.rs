@@ -86,6 +86,20 @@ fn a_kernel_that_never_ends_meets_its_limit() {
 }
 
 #[test]
+fn two_bodies_with_one_name_are_refused() {
+    let function = ".version 8.0\n.target sm_52\n.address_size 64\n.func f\n{ ret; }\n".to_owned();
+    for (one, column, what) in
+        [(kernel("ret;"), 17, "entry is named `k`"), (function, 7, "function is named `f`")]
+    {
+        let second = one.lines().count() + 4;
+        let error = Module::parse(&source(one.repeat(2))).unwrap_err().to_string();
+        let place =
+            format!("t.ptx:{second}:{column}: a second {what} (hint: the first is in line 4)");
+        assert_eq!(error, place);
+    }
+}
+
+#[test]
 fn a_launch_must_fit_the_entry() {
     let mut memory = DeviceMemory::default();
     let buffer = memory.allocate("b", 256);

@@ -1,0 +1,181 @@
+//! A study file: one run, and the axes along which it is varied.
+
+mod file;
+mod mistakes;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::bounded::{Check, Checked};
+use super::figure::{Comparison, Figure};
+use super::overrides::{Setting, Settings};
+use super::run::{check_name, name};
+
+pub use file::{StudyFile, StudyPoint};
+
+/// Many simulations: every combination of the points of the axes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename = "Study")]
+pub struct StudyFields {
+    /// What the result folder is called: letters, digits, `-`, `_` and `.`, which does not come first.
+    #[serde(deserialize_with = "name")]
+    pub name: String,
+    /// The run file that is varied, relative to this file.
+    pub run: String,
+    /// Fields that every run of the study changes, by path; they win over those of the run file.
+    #[serde(default)]
+    pub set: Settings,
+    /// What is varied. The last axis varies fastest.
+    pub axes: Vec<Axis>,
+    /// What the study asks, in a sentence or two, for the head of its page.
+    #[serde(default)]
+    pub about: String,
+    /// A Markdown file, relative to this one, with what was found; goes into the page as it is.
+    #[serde(default)]
+    pub findings: Option<String>,
+    /// Pictures.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
+    /// Tables of the study's values beside others.
+    #[serde(default)]
+    pub comparisons: Vec<Comparison>,
+    /// Metrics that the table of all runs shows besides the cycles.
+    #[serde(default)]
+    pub columns: Vec<String>,
+}
+
+/// A study whose axes do not contradict each other.
+pub type StudyConfig = Checked<StudyFields>;
+
+/// One thing that is varied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Axis {
+    /// One field takes each of some values. Without overrides, `machine` is the run's machine.
+    Field {
+        /// The field's path, as in a run file's `set`.
+        path: String,
+        /// The values.
+        values: Vec<Setting>,
+    },
+    /// Several fields change together.
+    Together {
+        /// What plots call the axis.
+        name: String,
+        /// Its points.
+        points: Vec<AxisPoint>,
+    },
+}
+
+/// A point of an axis along which several fields change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AxisPoint {
+    /// What plots call it.
+    pub label: String,
+    /// The fields and their values.
+    pub set: Settings,
+}
+
+impl Axis {
+    /// What plots call the axis.
+    pub fn name(&self) -> &str {
+        match self {
+            Axis::Field { path, .. } => path,
+            Axis::Together { name, .. } => name,
+        }
+    }
+
+    /// The fields that the axis changes, each once.
+    fn fields(&self) -> BTreeSet<String> {
+        self.points()
+            .into_iter()
+            .flat_map(|(_, set)| set.into_iter().map(|(path, _)| path))
+            .collect()
+    }
+
+    /// The labels of its points.
+    pub fn labels(&self) -> Vec<String> {
+        self.points().into_iter().map(|(label, _)| label).collect()
+    }
+
+    /// Label and overrides of each point.
+    fn points(&self) -> Vec<(String, Vec<(String, Setting)>)> {
+        match self {
+            Axis::Field { path, values } => values
+                .iter()
+                .map(|value| (value.text(), vec![(path.clone(), value.clone())]))
+                .collect(),
+            Axis::Together { points, .. } => points
+                .iter()
+                .map(|point| (point.label.clone(), point.set.clone().into_iter().collect()))
+                .collect(),
+        }
+    }
+}
+
+/// Labels and overrides of every combination of the axes' points, which come after `fixed`; the last axis varies
+/// fastest.
+pub(super) fn combinations(axes: &[Axis], fixed: Vec<(String, Setting)>) -> Vec<Combination> {
+    let mut combinations = vec![(Vec::new(), fixed)];
+    for axis in axes {
+        let points = axis.points();
+        combinations = combinations
+            .into_iter()
+            .flat_map(|(labels, set)| {
+                points.iter().map(move |(label, more)| {
+                    let labels: Vec<String> = labels.iter().chain([label]).cloned().collect();
+                    let set: Vec<(String, Setting)> = set.iter().chain(more).cloned().collect();
+                    (labels, set)
+                })
+            })
+            .collect();
+    }
+    combinations
+}
+
+/// The label of a point on each axis, and the overrides that make it.
+pub(super) type Combination = (Vec<String>, Vec<(String, Setting)>);
+
+/// The most runs of a study.
+const MOST_RUNS: usize = 100_000;
+
+impl Check for StudyFields {
+    fn check(&self) -> std::result::Result<(), String> {
+        check_name(&self.name)?;
+        let mut runs = 1usize;
+        let mut seen: Vec<(&str, String)> = Vec::new();
+        for axis in &self.axes {
+            let points = axis.points().len();
+            if points == 0 {
+                return Err(format!("axes: the axis {:?} has no points", axis.name()));
+            }
+            runs = runs.saturating_mul(points);
+            for field in axis.fields() {
+                if let Some((other, _)) = seen.iter().find(|(_, known)| *known == field) {
+                    return Err(format!(
+                        "axes: both {other:?} and {:?} change {field}",
+                        axis.name()
+                    ));
+                }
+                seen.push((axis.name(), field));
+            }
+        }
+        if runs > MOST_RUNS {
+            return Err(format!("axes: {runs} combinations, more than {MOST_RUNS}"));
+        }
+        for (number, figure) in self.figures.iter().enumerate() {
+            let same = |other: &Figure| other.file.eq_ignore_ascii_case(&figure.file);
+            if let Some(other) = self.figures[..number].iter().position(same) {
+                return Err(format!(
+                    "figures.{number}.file: {:?} is that of figures.{other} already",
+                    figure.file
+                ));
+            }
+        }
+        Ok(())
+    }
+}
