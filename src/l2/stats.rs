@@ -9,7 +9,7 @@ crate::counters! {
         read_hits,
         /// Reads merged into an outstanding miss [requests].
         read_merged,
-        /// Reads that fetched their line, or sectors of it, from DRAM [requests].
+        /// Reads that fetched their line, or sectors of it, from DRAM or the other partition; one that asks there counts in both [requests].
         read_misses,
         /// Reads that waited for the reply to one of the same bytes, before the tags [requests].
         coalesced,
@@ -23,7 +23,7 @@ crate::counters! {
         far_read_sectors,
         /// Sectors of 32 bytes that the other partition's slice passed on [sectors].
         far_write_sectors,
-        /// Requests of these fetches to the DRAM [requests].
+        /// Requests of these fetches to the DRAM or the other partition [requests].
         fetches,
         /// Writes to a line that was present or outstanding [requests].
         write_hits,
@@ -39,7 +39,7 @@ crate::counters! {
         stall_nomshrline,
         /// Cycles in which a request was refused because every way of its set was reserved [L2 cycles].
         stall_nocacheline,
-        /// Cycles in which a request was refused because the DRAM queue was full [L2 cycles].
+        /// Cycles in which a request was refused because the queue to the DRAM or the other partition was full [L2 cycles].
         stall_dramqueue,
         /// Cycles in which a request was refused because the reply queue was full [L2 cycles].
         stall_replyqueue,
@@ -52,7 +52,7 @@ impl L2Stats {
         self.read_hits + self.read_merged + self.read_misses
     }
 
-    /// Share of reads that fetched from DRAM.
+    /// Share of reads that fetched from DRAM or the other partition.
     pub fn read_miss_rate(&self) -> f64 {
         ratio(self.read_misses, self.reads())
     }

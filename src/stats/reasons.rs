@@ -83,9 +83,9 @@ crate::reasons! {
         L2 = "l2",
         /// Merged into another request's outstanding L2 miss, until that line arrived.
         L2Merged = "l2_merged",
-        /// From the L2's miss until the first DRAM command for it.
+        /// From the L2's miss until the first DRAM command for it, or until the other partition's slice has found it.
         DramQueue = "dram_queue",
-        /// From the first DRAM command until the last byte arrived at the L2.
+        /// From then until the last byte arrived at the L2, from the DRAM or the other partition.
         DramService = "dram_service",
         /// Reply network.
         ReplyNetwork = "reply_network",
