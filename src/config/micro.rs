@@ -9,7 +9,7 @@ use super::load::{ResolvedRun, RunFile};
 use super::overrides::{Setting, Settings};
 use super::parse;
 use super::run::check_name;
-use super::study::{Axis, combinations};
+use super::study::{Axis, check_axes, combinations};
 use super::workload::WorkloadSpec;
 use super::{Check, Checked};
 use crate::error::{Error, Result};
@@ -105,6 +105,7 @@ impl Check for MicroFields {
                 ));
             }
             names.push(&benchmark.name);
+            check_axes(&benchmark.axes).map_err(|why| format!("benchmarks.{place}.{why}"))?;
             if benchmark.over.1 == benchmark.over.2 {
                 return Err(format!("benchmarks.{place}.over: both values are the same"));
             }

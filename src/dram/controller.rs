@@ -127,6 +127,16 @@ impl Controller {
     /// [`DramConfig::block_bytes`].
     #[inline]
     pub fn try_push(&mut self, now: Cycle, request: Request) -> Result<(), Request> {
+        if !self.can_accept() {
+            return Err(request);
+        }
+        self.push(now, request);
+        Ok(())
+    }
+
+    /// The same, where it can be accepted.
+    #[inline]
+    pub fn push(&mut self, now: Cycle, request: Request) {
         debug_assert!(request.bursts > 0 && request.address.is_multiple_of(self.burst_bytes));
         debug_assert!(
             request.address % self.block_bytes + u64::from(request.bursts) * self.burst_bytes
@@ -134,13 +144,10 @@ impl Controller {
             "{request:?} crosses a border of {} bytes",
             self.block_bytes
         );
-        if !self.can_accept() {
-            return Err(request);
-        }
+        debug_assert!(self.can_accept());
         self.room -= 1;
         self.arriving.push(now + self.latency_in, request);
         self.find_arrival();
-        Ok(())
     }
 
     /// Passes command clock `now`: sends at most one command, and tells of it. As [`Controller::run`].

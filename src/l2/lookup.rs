@@ -18,10 +18,11 @@ impl Slice {
         let line = self.asked_for(request);
         if self.is_plain && self.mode == L2Mode::Cache {
             // Loads and stores take turns as nobody can tell beforehand: what both begin with comes before the choice.
-            let place = self.tags.find(line);
+            let set = self.tags.set_of(line);
+            let place = self.tags.find_in(set, line);
             match request.kind {
-                RequestKind::Store => self.write_at(now, line, place, request),
-                _ => self.read_at(now, line, place, request, false),
+                RequestKind::Store => self.write_at(now, (set, line), place, request),
+                _ => self.read_at(now, (set, line), place, request, false),
             }?;
             self.port.take(now, Side::Near, request, false);
         } else {
@@ -64,15 +65,16 @@ impl Slice {
         line: LineAddr,
         request: &Request,
     ) -> Result<(), Refusal> {
-        self.read_at(now, line, self.tags.find(line), request, is_copy(line))
+        let set = self.tags.set_of(line);
+        self.read_at(now, (set, line), self.tags.find_in(set, line), request, is_copy(line))
     }
 
-    /// The same, of a line that stands there and may be a copy.
+    /// The same, of a line with its set, that stands there and may be a copy.
     #[inline(always)]
     fn read_at(
         &mut self,
         now: Cycle,
-        line: LineAddr,
+        (set, line): (usize, LineAddr),
         place: Place,
         request: &Request,
         is_copy: bool,
@@ -86,14 +88,14 @@ impl Slice {
         if is_copy {
             self.can_spare(line)?;
         }
-        let is_dirty = self.tags.is_dirty_for(line, way);
+        let is_dirty = self.tags.is_dirty_in(set, way);
         let wanted = SectorSet::of(request.bytes);
         let fetched = self.sectors.around_parts(wanted);
         self.room_for_fetch(is_copy, fetched, usize::from(is_dirty))?;
         if is_dirty {
             self.write_back(now, way);
         }
-        self.tags.replace(way, line);
+        self.tags.replace_in(set, way, line);
         let waiting = Waiting::new(request, wanted, fetched);
         let fetch = Fetch { way: Some(way), missing: fetched, is_promised: true };
         let entry = self.mshrs.add(waiting, fetch);
@@ -319,14 +321,15 @@ impl Slice {
         line: LineAddr,
         request: &Request,
     ) -> Result<(), Refusal> {
-        self.write_at(now, line, self.tags.find(line), request)
+        let set = self.tags.set_of(line);
+        self.write_at(now, (set, line), self.tags.find_in(set, line), request)
     }
 
-    /// The same, of a line that stands there.
+    /// The same, of a line with its set, that stands there.
     fn write_at(
         &mut self,
         now: Cycle,
-        line: LineAddr,
+        (set, line): (usize, LineAddr),
         place: Place,
         request: &Request,
     ) -> Result<(), Refusal> {
@@ -339,19 +342,20 @@ impl Slice {
             Place::NoRoom => return Err(Refusal::NoCacheLine),
         };
         // One more dirty way in the set, and perhaps one too many.
-        let is_dirty = self.tags.is_dirty_for(line, way);
+        let is_dirty = self.tags.is_dirty_in(set, way);
         let cleaned = if is_dirty { None } else { self.tags.to_clean(line, self.dirty_ways) };
         self.room_for_dram(usize::from(is_dirty && !is_there || cleaned.is_some()))?;
         match is_there {
             true => {
                 self.stats.write_hits += 1;
                 self.tags.touch(way);
+                self.tags.set_dirty(way, true);
             }
             false => {
                 if is_dirty {
                     self.write_back(now, way);
                 }
-                self.tags.insert(way, line);
+                self.tags.insert_dirty(set, way, line);
                 self.bytes.clear(&mut self.tags[way].valid);
                 self.stats.write_misses += 1;
             }
@@ -366,7 +370,6 @@ impl Slice {
         let kept = &mut self.tags[way];
         self.bytes.add(&mut kept.valid, request.bytes);
         self.bytes.add(&mut kept.dirty, request.bytes);
-        self.tags.set_dirty(way, true);
         self.reply(now, request);
         Ok(())
     }

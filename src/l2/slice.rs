@@ -279,16 +279,19 @@ impl Slice {
     /// Takes the oldest request for DRAM, after the tick of `now`.
     #[inline]
     pub fn take_dram_request(&mut self, now: Cycle) -> Option<DramRequest> {
-        if self.to_dram.is_empty() {
-            return None;
-        }
+        self.has_dram_request().then(|| self.take_next_dram_request(now))
+    }
+
+    /// The same, of which there is one.
+    #[inline]
+    pub fn take_next_dram_request(&mut self, now: Cycle) -> DramRequest {
         let request = self.to_dram.take();
         if self.may_go_on_with_dram()
             && (self.to_dram.free() >= self.dram_places || self.far.is_paired())
         {
             self.go_on(now + 1);
         }
-        Some(request)
+        request
     }
 
     /// The oldest reply whose data is ready.

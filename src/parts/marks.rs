@@ -18,6 +18,17 @@ pub(super) struct Marks {
     orders: Option<Orders>,
 }
 
+/// What keeps a way from making room: it is held where it is reserved or spared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct State {
+    /// It waits for its line.
+    pub is_reserved: bool,
+    /// It makes room where no other one does.
+    pub is_spared: bool,
+    /// It holds bytes that memory lacks.
+    pub is_dirty: bool,
+}
+
 /// One in each byte of a word, and its highest bit.
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHEST: u64 = ONES << 7;
@@ -60,17 +71,10 @@ impl Marks {
         }
     }
 
-    /// Notes whether the way of number `place` is reserved, and so held, whether it is held if it is not, and whether it is dirty.
-    /// Orders are kept.
+    /// Notes what keeps the way of number `place` from making room. Orders are kept.
     #[inline(always)]
-    pub fn note(
-        &mut self,
-        set: usize,
-        place: usize,
-        is_reserved: bool,
-        is_spared: bool,
-        is_dirty: bool,
-    ) {
+    pub fn note(&mut self, set: usize, place: usize, state: State) {
+        let State { is_reserved, is_spared, is_dirty } = state;
         let noted = &mut self.words[set * self.of_set + 1];
         let bits = u64::from(is_reserved | is_spared)
             | u64::from(is_dirty) << DIRTY
@@ -108,16 +112,15 @@ impl Marks {
         self.is_ordered().then(|| self.words[set * self.of_set])
     }
 
-    /// `line` goes to the way of number `place` in set `set`. Where the order is kept, that is the last one of it, held only if it
-    /// is reserved.
+    /// `line` goes to the way of number `place` in set `set`. Where the order is kept, that is the last one of it, and its state this.
     #[inline(always)]
-    pub fn put(&mut self, set: usize, place: usize, line: LineAddr, is_reserved: bool) {
+    pub fn put(&mut self, set: usize, place: usize, line: LineAddr, state: State) {
         let word = &mut self.words[set * self.of_set + self.of_order + place / 8];
         let byte = 0xff << (place % 8 * 8);
         *word = *word & !byte | marks_of(line) & byte;
         if self.is_ordered() {
             self.move_to_end(set, place);
-            self.note(set, place, is_reserved, false, false);
+            self.note(set, place, state);
         }
     }
 

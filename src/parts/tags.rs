@@ -5,7 +5,7 @@ mod state;
 
 use std::ops::{Index, IndexMut};
 
-use super::marks::Marks;
+use super::marks::{Marks, State};
 use super::order::Orders;
 use crate::config::machine::{Replacement, SetIndex};
 use crate::units::{Divisor, LineAddr, fibonacci};
@@ -152,8 +152,9 @@ impl<K: Copy + Default> TagArray<K> {
         self.slots.is_empty()
     }
 
+    /// The set of a line.
     #[inline(always)]
-    fn set_of(&self, line: LineAddr) -> usize {
+    pub fn set_of(&self, line: LineAddr) -> usize {
         let folded = match self.index {
             SetIndex::Linear => line.0,
             SetIndex::Xor => self.fold(line),
@@ -215,7 +216,12 @@ impl<K: Copy + Default> TagArray<K> {
     /// What [`TagArray::lookup`] and [`TagArray::victim`] tell, in one.
     #[inline(always)]
     pub fn find(&self, line: LineAddr) -> Place {
-        let set = self.set_of(line);
+        self.find_in(self.set_of(line), line)
+    }
+
+    /// The same, in the set of the line.
+    #[inline(always)]
+    pub fn find_in(&self, set: usize, line: LineAddr) -> Place {
         match self.lookup_in(set, line) {
             Lookup::Present(way) => Place::Present(way),
             Lookup::Reserved(way) => Place::Reserved(way),
@@ -292,31 +298,48 @@ impl<K: Copy + Default> TagArray<K> {
     /// The same of a line that is not there.
     #[inline(always)]
     pub fn replace(&mut self, way: Way, line: LineAddr) {
-        self.put(way, line, true);
+        self.put(self.set_of(line), way, line, self.state(true, false));
     }
 
     /// Gives `way` to `line`, which is not there, present at once.
     #[inline(always)]
     pub fn insert(&mut self, way: Way, line: LineAddr) {
-        self.put(way, line, false);
+        self.put(self.set_of(line), way, line, self.state(false, false));
     }
 
-    /// Another line goes to `way`.
+    /// As [`TagArray::insert`], of a line of set `set` that holds bytes that memory lacks.
     #[inline(always)]
-    fn put(&mut self, way: Way, line: LineAddr, is_reserved: bool) {
+    pub fn insert_dirty(&mut self, set: usize, way: Way, line: LineAddr) {
+        self.put(set, way, line, self.state(false, true));
+    }
+
+    /// As [`TagArray::replace`], of a line of set `set`.
+    #[inline(always)]
+    pub fn replace_in(&mut self, set: usize, way: Way, line: LineAddr) {
+        self.put(set, way, line, self.state(true, false));
+    }
+
+    /// Another line, of set `set`, goes to `way`.
+    #[inline(always)]
+    fn put(&mut self, set: usize, way: Way, line: LineAddr, state: State) {
         let index = way.index();
         debug_assert_ne!(self.slots[index].line, line, "the line is there");
+        debug_assert_eq!(set, self.set_of(line));
         self.slots[index].line = line;
-        let set = self.set_of(line);
-        let place = index - set * self.ways;
-        self.marks.put(set, place, line, is_reserved);
-        let reserved = if is_reserved && !self.marks.is_ordered() { RESERVED } else { 0 };
-        self.slots[index].rank = self.next_age(way) | reserved;
+        self.marks.put(set, index - set * self.ways, line, state);
+        self.slots[index].rank = self.next_age(way) | self.in_rank(state);
     }
 
     /// The reserved line has arrived.
     #[inline]
     pub fn fill(&mut self, way: Way) {
+        // Where nothing is spared, what else stands in the rank stays.
+        if !self.marks.is_ordered() && self.replacement != Replacement::LruCleanFirst {
+            let rank = &mut self.slots[way.index()].rank;
+            debug_assert!(*rank >= RESERVED, "a fill for no reservation");
+            *rank &= !RESERVED;
+            return;
+        }
         let place = self.place_of(way);
         debug_assert!(self.is_reserved_at(way, place), "a fill for no reservation");
         self.note(way, place, false, self.is_dirty_at(way, place));

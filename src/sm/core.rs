@@ -44,6 +44,8 @@ pub(super) struct Holds {
 pub struct Sm {
     /// When the load/store unit or a scheduler does something next.
     next_work: Cycle,
+    /// When a scheduler does.
+    next_issue: Cycle,
     /// When data comes to warps next.
     next_data: Cycle,
     /// Cycles before this one are charged, but for those of the schedulers and for the warps there.
@@ -130,6 +132,7 @@ impl Sm {
             there_from: Cycle(0),
             residency_changed: false,
             next_work: Cycle::NEVER,
+            next_issue: Cycle::NEVER,
             next_data: Cycle::NEVER,
             issue_ledger: IssueLedger::default(),
             lsu_ledger: LsuLedger::default(),
@@ -147,7 +150,7 @@ impl Sm {
         self.program = program;
         (self.charged_to, self.there_from) = (now, now);
         self.next_cta_launch = now;
-        self.next_work = Cycle::NEVER;
+        (self.next_work, self.next_issue) = (Cycle::NEVER, Cycle::NEVER);
         self.sub_cores.iter_mut().for_each(|sub_core| sub_core.prepare(now));
         (self.stands_still, self.waiting_for_lsu) = (false, 0);
         self.residency_changed = false;
@@ -186,6 +189,7 @@ impl Sm {
         self.end_cta_if_done(self.ctas.of_warp(first), now + 1);
         self.note_residency(now + 1);
         self.next_work = self.next_work.min(now + 1);
+        self.next_issue = self.next_issue.min(now + 1);
         Ok(true)
     }
 
@@ -232,7 +236,7 @@ impl Sm {
 
     /// All parts have something to do in cycle `now`, whether or not anything can happen.
     pub fn make_all_due(&mut self, now: Cycle) {
-        (self.next_data, self.next_work) = (now, now);
+        (self.next_data, self.next_work, self.next_issue) = (now, now, now);
     }
 
     /// As [`Sm::make_all_due`], and all is found out anew: why an access was refused, and that no scheduler can issue.
@@ -249,9 +253,9 @@ impl Sm {
             self.take_data(now, cache);
             self.next_data = cache.next_release().min(self.returns.next());
         }
-        let is_due = (self.next_work <= now) | self.warps.stirred;
-        if is_due || self.lsu.may_go_on(cache) {
-            self.work(now, is_due, cache);
+        let are_due = (self.next_issue <= now) | self.warps.stirred;
+        if are_due | (self.next_work <= now) || self.lsu.may_go_on(cache) {
+            self.work(now, are_due, cache);
         }
     }
 
@@ -287,7 +291,7 @@ impl Sm {
         }
     }
 
-    /// The load/store unit and the schedulers. If they are not due, the unit goes on, and the schedulers stand still unless it
+    /// The load/store unit and the schedulers. If these are not due, the unit goes on, and the schedulers stand still unless it
     /// makes room for an instruction.
     #[inline(always)]
     fn work(&mut self, now: Cycle, are_due: bool, cache: &mut impl DataCache) {
@@ -309,11 +313,11 @@ impl Sm {
         self.charge_lsu(self.lsu.state, 1);
         self.charged_to = now + 1;
         let served = self.lsu.look_ahead(now, cache);
-        self.next_work = match may_issue {
-            true => self.find_next_work(now, issued, served),
-            // Until the next warp wakes.
-            false => self.next_work.min(served),
-        };
+        if may_issue {
+            self.next_issue = self.find_next_issue(now, issued);
+        }
+        // Until the next warp wakes.
+        self.next_work = self.next_issue.min(served);
     }
 
     /// A reply arrives, before the rest of cycle `now`.
@@ -431,17 +435,16 @@ impl Sm {
         if self.lsu.has_room() { ready } else { ready & !self.warps.wants_memory() }
     }
 
-    /// When the load/store unit, which does something in cycle `served`, or a scheduler does something next, after cycle
-    /// `now`.
+    /// When a scheduler does something next, after cycle `now`.
     #[inline(always)]
-    fn find_next_work(&mut self, now: Cycle, issued: bool, served: Cycle) -> Cycle {
+    fn find_next_issue(&mut self, now: Cycle, issued: bool) -> Cycle {
         if self.offers() != 0 {
             return now + 1;
         }
-        let next = served.min(self.warps.next_wake(now));
+        let next = self.warps.next_wake(now);
         if issued && next > now + 1 {
-            // All that the next cycle would find is that no scheduler can issue. If data stirs a warp by then, the
-            // schedulers are looked at again, and have done this for no cycle.
+            // All that the next cycle would find is that no scheduler can issue. If data stirs a warp by then, or the load/store
+            // unit makes room, the schedulers are looked at again, and have done this for no cycle.
             self.stand_still(now + 1);
         }
         next

@@ -75,7 +75,11 @@ fn shown(row: &Row, table: &Table) -> Result<String> {
     table.check_place(&row.at).at("at")?;
     let value = table.value(&row.at, &row.metric).at("metric")?;
     let other = |place: &Place| table.value(place, &row.metric).at("against").at("show");
-    let change = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
+    // Of nothing there is no change in percent.
+    let change = |ratio: f64| match ratio.is_finite() {
+        true => format!("{:+.1} %", 100.0 * (ratio - 1.0)),
+        false => "none".to_owned(),
+    };
     Ok(match &row.show {
         Show::Value => plain(value),
         Show::Change { against } => change(value / other(against)?),

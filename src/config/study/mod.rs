@@ -140,34 +140,59 @@ pub(super) fn combinations(axes: &[Axis], fixed: Vec<(String, Setting)>) -> Vec<
 /// The label of a point on each axis, and the overrides that make it.
 pub(super) type Combination = (Vec<String>, Vec<(String, Setting)>);
 
+/// Whether points can be told apart by axis and label, and no two axes change the same field.
+pub(super) fn check_axes(axes: &[Axis]) -> std::result::Result<(), String> {
+    let mut seen: Vec<(&str, String)> = Vec::new();
+    for (number, axis) in axes.iter().enumerate() {
+        let name = axis.name();
+        let labels = axis.labels();
+        if labels.is_empty() {
+            return Err(format!("axes: the axis {name:?} has no points"));
+        }
+        for (place, label) in labels.iter().enumerate() {
+            if labels[..place].contains(label) {
+                let point = match axis {
+                    Axis::Field { .. } => format!("values.{place}"),
+                    Axis::Together { .. } => format!("points.{place}.label"),
+                };
+                return Err(format!("axes.{number}.{point}: {label:?} is there twice"));
+            }
+        }
+        for field in axis.fields() {
+            if let Some((other, _)) = seen.iter().find(|(_, known)| *known == field) {
+                return Err(format!("axes: both {other:?} and {name:?} change {field}"));
+            }
+            seen.push((name, field));
+        }
+        if axes[..number].iter().any(|other| other.name() == name) {
+            return Err(format!("axes.{number}: another axis is called {name:?} too"));
+        }
+    }
+    Ok(())
+}
+
 /// The most runs of a study.
 const MOST_RUNS: usize = 100_000;
 
 impl Check for StudyFields {
     fn check(&self) -> std::result::Result<(), String> {
         check_name(&self.name)?;
-        let mut runs = 1usize;
-        let mut seen: Vec<(&str, String)> = Vec::new();
-        for axis in &self.axes {
-            let points = axis.points().len();
-            if points == 0 {
-                return Err(format!("axes: the axis {:?} has no points", axis.name()));
-            }
-            runs = runs.saturating_mul(points);
-            for field in axis.fields() {
-                if let Some((other, _)) = seen.iter().find(|(_, known)| *known == field) {
-                    return Err(format!(
-                        "axes: both {other:?} and {:?} change {field}",
-                        axis.name()
-                    ));
-                }
-                seen.push((axis.name(), field));
-            }
-        }
+        check_axes(&self.axes)?;
+        let points = |axis: &Axis| axis.points().len();
+        let runs = self.axes.iter().map(points).fold(1, usize::saturating_mul);
         if runs > MOST_RUNS {
             return Err(format!("axes: {runs} combinations, more than {MOST_RUNS}"));
         }
+        for axis in &self.axes {
+            if let Some(field) = axis.fields().iter().find(|&field| self.set.get(field).is_some()) {
+                let name = axis.name();
+                return Err(format!("set.{field}: the axis {name:?} varies this field"));
+            }
+        }
         for (number, figure) in self.figures.iter().enumerate() {
+            if figure.panels.is_empty() {
+                return Err(format!("figures.{number}.panels: there is none"));
+            }
             let same = |other: &Figure| other.file.eq_ignore_ascii_case(&figure.file);
             if let Some(other) = self.figures[..number].iter().position(same) {
                 return Err(format!(

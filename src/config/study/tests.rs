@@ -65,6 +65,26 @@ fn a_study_that_contradicts_itself_is_refused() {
             "study.ron:1:40: axes: both \"seed\" and \"seed\" change seed",
         ),
         (
+            r#"[Field(path: "seed", values: [1, 2, 1])]"#,
+            "study.ron:1:76: axes.0.values.2: \"1\" is there twice",
+        ),
+        (
+            r#"[Together(name: "a", points: [(label: "x", set: {}), (label: "x", set: {"seed": 2})])]"#,
+            "study.ron:1:101: axes.0.points.1.label: \"x\" is there twice",
+        ),
+        (
+            r#"[Together(name: "seed", points: [(label: "x", set: {})]), Field(path: "seed", values: [2])]"#,
+            "study.ron:1:98: axes.1: another axis is called \"seed\" too",
+        ),
+        (
+            r#"[Field(path: "seed", values: [1, 2])], set: {"seed": 3}"#,
+            "study.ron:1:93: set.seed: the axis \"seed\" varies this field",
+        ),
+        (
+            r#"[], figures: [(file: "x", title: "", panels: [])]"#,
+            "study.ron:1:85: figures.0.panels: there is none",
+        ),
+        (
             r#"[Field(path: "seed", value: [1])]"#,
             "study.ron:1:61: axes.0: no field value (hint: did you mean values?)",
         ),
@@ -82,10 +102,12 @@ fn a_study_that_contradicts_itself_is_refused() {
             "study.ron:1:61: figures.0.file: the name is empty",
         ),
         (
-            r#"[], figures: [(file: "a", title: "", panels: []), (file: "A", title: "", panels: [])]"#,
-            "study.ron:1:97: figures.1.file: \"A\" is that of figures.0 already",
+            r#"[], figures: [(file: "a", title: "", panels: [PANEL]), (file: "A", title: "", panels: [PANEL])]"#,
+            "study.ron:1:149: figures.1.file: \"A\" is that of figures.0 already",
         ),
     ] {
+        let panel = r#"(y: "t", across: "seed", bars: One("totals.cycles"))"#;
+        let axes = axes.replace("PANEL", panel);
         let text = format!("Study(name: \"s\", run: \"run.ron\", axes: {axes})");
         assert_eq!(study(&text).unwrap_err().to_string(), want);
     }

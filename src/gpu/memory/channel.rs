@@ -159,6 +159,12 @@ impl Channel {
         self.room > 0
     }
 
+    /// True when it takes another request in the L2 cycle for which that was asked last.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.room > 0
+    }
+
     /// Where it takes none: the L2 cycle in which it does, as far as that is known.
     #[inline]
     pub fn next_room(&self) -> Cycle {
@@ -178,7 +184,7 @@ impl Channel {
         };
         debug_assert!(self.controller.passed_to() <= now + self.controller.latency_in());
         self.room -= 1;
-        self.controller.try_push(now, request).expect("it has room");
+        self.controller.push(now, request);
         let before = self.due_clock;
         // One that has come already waits at the end of its way until the next clock.
         let from = self.controller.passed_to().max(now);

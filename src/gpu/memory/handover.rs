@@ -12,7 +12,7 @@ use crate::units::{Bits, Cycle};
 
 impl Partition {
     /// Tells `note` of the slices with replies of which the network has not been told, and of these.
-    #[inline]
+    #[inline(always)]
     pub fn take_departures(&mut self, mut note: impl FnMut(usize, &mut Vec<Departure>)) {
         for part in Bits(std::mem::take(&mut self.departed)) {
             let Station { slice, departures, .. } = &mut self.stations[part];
@@ -130,9 +130,9 @@ impl Partition {
     fn push_to_channel(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let number = self.channel_of(part);
         let (station, channel) = (&mut self.stations[part], &mut self.channels[number]);
-        let request = station.slice.take_dram_request(now).expect("there is one");
+        let request = station.slice.take_next_dram_request(now);
         let sooner = channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
-        let (has_more, has_room) = (station.slice.has_dram_request(), channel.can_accept(now));
+        let (has_more, has_room) = (station.slice.has_dram_request(), channel.has_room());
         // Nothing makes room before the slice's next cycle but what wakes those that wait.
         let asks = has_more & (self.every_cycle | has_room);
         self.wait_for_dram |= u64::from(has_more & !asks) << part;

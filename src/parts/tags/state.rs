@@ -2,7 +2,7 @@
 
 use super::{AGE, EMPTY, RESERVED, SPARED, TagArray, Way};
 use crate::config::machine::Replacement;
-use crate::units::LineAddr;
+use crate::parts::marks::State;
 
 impl<K: Copy + Default> TagArray<K> {
     /// True when `way` holds bytes that memory lacks.
@@ -11,10 +11,9 @@ impl<K: Copy + Default> TagArray<K> {
         self.is_dirty_at(way, self.place_of(way))
     }
 
-    /// The same of a way of the set of `line`, which is found sooner.
+    /// The same of a way of set `set`, which is found sooner.
     #[inline(always)]
-    pub fn is_dirty_for(&self, line: LineAddr, way: Way) -> bool {
-        let set = self.set_of(line);
+    pub fn is_dirty_in(&self, set: usize, way: Way) -> bool {
         self.is_dirty_at(way, (set, way.index() - set * self.ways))
     }
 
@@ -35,6 +34,27 @@ impl<K: Copy + Default> TagArray<K> {
         self.slots[way.index()].rank >= RESERVED
     }
 
+    /// What keeps a way from making room that waits for its line, or holds bytes that memory lacks.
+    #[inline(always)]
+    pub(super) fn state(&self, is_reserved: bool, is_dirty: bool) -> State {
+        let is_spared = is_dirty && self.replacement == Replacement::LruCleanFirst;
+        State { is_reserved, is_spared, is_dirty }
+    }
+
+    /// As much of it as stands in the rank of a way: all, or nothing where orders are kept.
+    #[inline(always)]
+    pub(super) fn in_rank(&self, state: State) -> u64 {
+        if self.marks.is_ordered() {
+            return 0;
+        }
+        let dirty = if state.is_dirty { self.dirty } else { 0 };
+        match (state.is_reserved, state.is_spared) {
+            (true, _) => RESERVED | dirty,
+            (false, true) => SPARED | dirty,
+            (false, false) => dirty,
+        }
+    }
+
     /// Notes what keeps `way` from making room, beside its age.
     #[inline(always)]
     pub(super) fn note(
@@ -44,19 +64,14 @@ impl<K: Copy + Default> TagArray<K> {
         is_reserved: bool,
         is_dirty: bool,
     ) {
-        let is_spared = is_dirty && self.replacement == Replacement::LruCleanFirst;
+        let state = self.state(is_reserved, is_dirty);
         if self.marks.is_ordered() {
-            self.marks.note(set, place, is_reserved, is_spared, is_dirty);
+            self.marks.note(set, place, state);
             return;
         }
-        let dirty = if is_dirty { self.dirty } else { 0 };
-        let state = match (is_reserved, is_spared) {
-            (true, _) => RESERVED,
-            (false, true) => SPARED,
-            (false, false) => 0,
-        };
+        let noted = self.in_rank(state);
         let rank = &mut self.slots[way.index()].rank;
-        *rank = *rank & AGE & !self.dirty | dirty | state;
+        *rank = *rank & AGE & !self.dirty | noted;
     }
 
     /// Notes whether `way` holds bytes that memory lacks.
