@@ -247,7 +247,8 @@ fn put(text: &str, path: &[String], setting: &Setting) -> Result<String> {
     }
     let old = &text[node.start..node.end];
     let is_quoted = |value: &str| value.trim_end().ends_with(['"', '#']);
-    let new = if is_quoted(old) && !is_quoted(setting.ron()) {
+    let is_text = is_quoted(old) && !is_quoted(setting.ron()) && !is_list(setting.ron());
+    let new = if is_text {
         ron::to_string(setting.ron()).expect("a text can be written as RON")
     } else {
         RawValue::from_ron(setting.ron()).map_err(|error| {
@@ -256,6 +257,12 @@ fn put(text: &str, path: &[String], setting: &Setting) -> Result<String> {
         setting.ron().to_owned()
     };
     Ok(format!("{}{new}{}", &text[..node.start], &text[node.end..]))
+}
+
+/// Whether a value is a list such as `(4, 2)`, which no text without its quotes is.
+fn is_list(value: &str) -> bool {
+    let list = ron::from_str::<ron::Value>(value);
+    value.starts_with('(') && matches!(list, Ok(ron::Value::Seq(sides)) if sides.len() > 1)
 }
 
 /// Finds the override that made the text wrong.
@@ -349,6 +356,21 @@ mod tests {
         assert_eq!(machine.compute_capability, (2, 1));
         assert_eq!(workload, spec("Stencil1d((element: Short, elements: 1000))"));
         assert_eq!(seed, 7);
+    }
+
+    #[test]
+    fn a_list_may_stand_where_an_expression_stood() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs/spmv.ron");
+        let set = |path: &str, value| {
+            let run = crate::config::load_run(&file, &[(path.to_owned(), Setting::new(value))]);
+            parse::to_text(&run.unwrap().config.workload).split_whitespace().collect::<String>()
+        };
+        let grid = "workload.launches.0.grid";
+        assert!(set(grid, "(4, 2)").contains("grid:(4,2"), "{}", set(grid, "(4, 2)"));
+        assert!(set(grid, "(rows + 1) * 2").contains("grid:\"(rows+1)*2\""));
+        assert!(
+            set("workload.buffers.y.elements", "(\"rows\", 1)").contains("elements:(\"rows\",1")
+        );
     }
 
     #[test]

@@ -43,7 +43,7 @@ totals! {
         dram_utilisation: f64,
         /// Read from DRAM, in whole bursts [bytes].
         dram_bytes_read: u64,
-        /// Written to DRAM, in whole bursts [bytes].
+        /// Written to DRAM by the end, in whole bursts: what waits in the L2 or a DRAM controller then is not counted [bytes].
         dram_bytes_written: u64,
         /// Load accesses that the latency ledger explains [accesses].
         load_accesses: u64,

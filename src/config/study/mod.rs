@@ -184,7 +184,7 @@ impl Check for StudyFields {
             return Err(format!("axes: {runs} combinations, more than {MOST_RUNS}"));
         }
         for axis in &self.axes {
-            if let Some(field) = axis.fields().iter().find(|&field| self.set.get(field).is_some()) {
+            if let Some(field) = axis.fields().iter().find(|&field| self.set.contains_key(field)) {
                 let name = axis.name();
                 return Err(format!("set.{field}: the axis {name:?} varies this field"));
             }
