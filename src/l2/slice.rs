@@ -276,13 +276,13 @@ impl Slice {
         !self.to_dram.is_empty()
     }
 
-    /// Takes the oldest request for DRAM, after the tick of `now`.
-    #[inline]
+    /// Takes the oldest request for DRAM, if there is one, after the tick of `now`.
+    #[cfg(test)]
     pub fn take_dram_request(&mut self, now: Cycle) -> Option<DramRequest> {
         self.has_dram_request().then(|| self.take_next_dram_request(now))
     }
 
-    /// The same, of which there is one.
+    /// Takes the oldest request for DRAM, of which there is one, after the tick of `now`.
     #[inline]
     pub fn take_next_dram_request(&mut self, now: Cycle) -> DramRequest {
         let request = self.to_dram.take();

@@ -154,12 +154,20 @@ mod tests {
         [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
     }
 
+    const NORMAL: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
+    /// How far two colours are from each other as seen with the given kind of vision.
+    fn difference(first: Colour, second: Colour, vision: [[f64; 3]; 3]) -> f64 {
+        let (a, b) = (seen(first, vision), seen(second, vision));
+        a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
     #[test]
     fn the_reasons_of_a_ledger_stay_apart_with_every_kind_of_colour_vision() {
         // Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color
         // Vision Deficiency", 2009, severity 1. A difference of 2.3 is just noticeable.
         let visions = [
-            ("normal", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+            ("normal", NORMAL),
             (
                 "protanopia",
                 [
@@ -188,12 +196,11 @@ mod tests {
         for glossary in [IssueReason::GLOSSARY, LsuReason::GLOSSARY, LatencyStage::GLOSSARY] {
             for (place, (first, _)) in glossary.iter().enumerate() {
                 for (second, _) in &glossary[place + 1..] {
+                    let names = format!("{first} and {second}");
                     for (kind, vision) in visions {
-                        let (a, b) =
-                            (seen(look(first).colour, vision), seen(look(second).colour, vision));
-                        let squares = a.iter().zip(b).map(|(a, b)| (a - b).powi(2));
-                        let difference = squares.sum::<f64>().sqrt();
-                        assert!(difference > 10.0, "{first} and {second}, {kind}: {difference:.1}");
+                        let (first, second) = (look(first).colour, look(second).colour);
+                        let difference = difference(first, second, vision);
+                        assert!(difference > 10.0, "{names}, {kind}: {difference:.1}");
                     }
                 }
             }
@@ -202,12 +209,10 @@ mod tests {
 
     #[test]
     fn twenty_one_series_have_colours_of_their_own() {
-        const NORMAL: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         for first in 0..21 {
             for second in 0..first {
-                let (a, b) = (seen(series(first), NORMAL), seen(series(second), NORMAL));
-                let squares = a.iter().zip(b).map(|(a, b)| (a - b).powi(2));
-                assert!(squares.sum::<f64>().sqrt() > 10.0, "{first} and {second}");
+                let difference = difference(series(first), series(second), NORMAL);
+                assert!(difference > 10.0, "{first} and {second}");
             }
         }
         assert_eq!(series(21), series(0));

@@ -114,10 +114,8 @@ fn push_runs(page: &mut String, columns: &[String], table: &Table) -> Result<()>
     for place in table.places() {
         let mut cells: Vec<String> = table.axes().map(|axis| place[axis].clone()).collect();
         for metric in metrics() {
-            cells.push(match table.has(&place, metric)? {
-                true => plain(table.value(&place, metric)?),
-                false => "none".to_owned(),
-            });
+            let value = table.value_if_any(&place, metric)?;
+            cells.push(value.map_or_else(|| "none".to_owned(), plain));
         }
         rows.push(cells);
     }

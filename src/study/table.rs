@@ -107,8 +107,13 @@ impl Table {
         Ok(1.0)
     }
 
+    /// A metric at a place; none where it says nothing.
+    pub fn value_if_any(&self, place: &Place, metric: &str) -> Result<Option<f64>> {
+        Ok(if self.has(place, metric)? { Some(self.value(place, metric)?) } else { None })
+    }
+
     /// Whether a metric says anything at a place; see [`Report::has`].
-    pub fn has(&self, place: &Place, metric: &str) -> Result<bool> {
+    fn has(&self, place: &Place, metric: &str) -> Result<bool> {
         let total = metric.strip_prefix("totals.").filter(|name| Report::MAY_LACK.contains(name));
         let Some(total) = total else { return Ok(true) };
         // What is no whole report was made up by a test.
@@ -149,10 +154,8 @@ impl Table {
         for place in self.places() {
             let mut record: Vec<String> = self.axes().map(|axis| place[axis].clone()).collect();
             for metric in metrics() {
-                record.push(match self.has(&place, metric)? {
-                    true => self.value(&place, metric)?.to_string(),
-                    false => String::new(),
-                });
+                let value = self.value_if_any(&place, metric)?;
+                record.push(value.map_or_else(String::new, |value| value.to_string()));
             }
             writer.write_record(record).map_err(write_error)?;
         }

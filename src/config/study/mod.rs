@@ -149,8 +149,9 @@ pub(super) fn check_axes(axes: &[Axis]) -> std::result::Result<(), String> {
         if labels.is_empty() {
             return Err(format!("axes: the axis {name:?} has no points"));
         }
+        let mut known = BTreeSet::new();
         for (place, label) in labels.iter().enumerate() {
-            if labels[..place].contains(label) {
+            if !known.insert(label) {
                 let point = match axis {
                     Axis::Field { .. } => format!("values.{place}"),
                     Axis::Together { .. } => format!("points.{place}.label"),
