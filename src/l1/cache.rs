@@ -29,7 +29,7 @@ pub struct L1 {
     /// Replies whose accesses are still to be released, oldest first.
     releasing: Ring<Arrival>,
     fill_latency: u64,
-    mshrs: MshrFile<Waiting, Outstanding>,
+    pub(super) mshrs: MshrFile<Waiting, Outstanding>,
     /// Requests that have joined the miss queue since the interconnect was told.
     requests: Vec<Request>,
     sm: u16,
@@ -56,8 +56,8 @@ pub(super) struct Kept {
     /// The bytes that are present. A line that is not sectored has all of them or none, except where stores validate.
     pub valid: ByteSet,
     /// The MSHR entry of a reserved one.
-    entry: MshrId,
-    /// Sectors that are dropped when the line has arrived.
+    pub(super) entry: MshrId,
+    /// Sectors that are dropped as they arrive.
     pub doomed: SectorSet,
 }
 
@@ -65,7 +65,8 @@ pub(super) struct Kept {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waiting {
     waiter: Waiter,
-    wanted: SectorSet,
+    /// What it wants of what was on its way when it came, or was fetched for it.
+    lacking: SectorSet,
     /// What was fetched for it; nothing when it merely joined.
     fetched: SectorSet,
 }
@@ -74,7 +75,7 @@ pub(super) struct Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Outstanding {
     way: Way,
-    missing: SectorSet,
+    pub(super) missing: SectorSet,
 }
 
 /// A reply, and how many accesses it gave their data.
@@ -198,7 +199,7 @@ impl L1 {
         };
         let waiter = Waiter { accepted: now.into(), ..waiter };
         let sectors = SectorSet::of(wanted);
-        let waiting = Waiting { waiter, wanted: sectors, fetched: missing };
+        let waiting = Waiting { waiter, lacking: sectors.within(missing), fetched: missing };
         let outstanding = Outstanding { way, missing };
         let entry = self.mshrs.add(waiting, outstanding);
         self.tags[way].entry = entry;
@@ -224,7 +225,8 @@ impl L1 {
         wanted: u128,
     ) -> Result<Outcome, Refusal> {
         let entry = self.tags[way].entry;
-        let there = self.valid(way) | self.mshrs[entry].missing.bytes();
+        let missing = self.mshrs[entry].missing;
+        let there = self.valid(way) | missing.bytes();
         let fetched = self.sectors.around(wanted & !there);
         if self.mshrs.is_entry_full(entry) {
             return Err(Refusal::NoMerger);
@@ -234,7 +236,8 @@ impl L1 {
         }
         let waiter = Waiter { accepted: now.into(), ..waiter };
         let (sectors, more) = (SectorSet::of(wanted), SectorSet::of(fetched));
-        let waiting = Waiting { waiter, wanted: sectors, fetched: more };
+        let missing = missing.with(more);
+        let waiting = Waiting { waiter, lacking: sectors.within(missing), fetched: more };
         let merged = self.mshrs.merge(entry, waiting);
         debug_assert!(merged.is_ok(), "the entry has a free merger field");
         self.count_sectors(sectors, more);
@@ -244,8 +247,7 @@ impl L1 {
         }
         self.stats.load_misses += 1;
         self.stats.sector_misses += 1;
-        let missing = &mut self.mshrs[entry].missing;
-        *missing = missing.with(more);
+        self.mshrs[entry].missing = missing;
         self.send(now, line, fetched, RequestKind::Fetch, entry.0, 0);
         Ok(Outcome::Miss)
     }
@@ -381,11 +383,11 @@ impl DataCache for L1 {
         self.bytes.add_sectors(&mut self.tags[way].valid, sectors);
         if missing.is_empty() {
             self.tags.fill(way);
-            if self.doomed_ways > 0 {
-                self.drop_doomed(way);
-            }
         }
-        let (accesses, _) = self.mshrs.arrive(entry, |waiting| !waiting.wanted.meets(missing));
+        if self.doomed_ways > 0 {
+            self.drop_doomed(way, sectors, missing.is_empty());
+        }
+        let (accesses, _) = self.mshrs.arrive(entry, |waiting| !waiting.lacking.meets(missing));
         if accesses > 0 {
             let arrival = Arrival { entry, accesses, sectors, arrived: now, stamps: reply.stamps };
             self.releasing.push(now + self.fill_latency, arrival);

@@ -58,8 +58,15 @@ impl L1 {
             StorePolicy::Drop => {
                 let sectors = SectorSet::of(self.sectors.around(access.bytes));
                 match self.tags.lookup(access.line) {
-                    Lookup::Reserved(way) => self.doom_sectors(way, sectors),
-                    Lookup::Present(way) => self.drop_sectors(way, sectors),
+                    Lookup::Reserved(way) => {
+                        let missing = self.mshrs[self.tags[way].entry].missing;
+                        self.doom_sectors(way, sectors.within(missing));
+                        self.drop_sectors(way, sectors.without(missing));
+                    }
+                    Lookup::Present(way) => {
+                        self.drop_sectors(way, sectors);
+                        self.drop_if_empty(way);
+                    }
                     Lookup::Absent => {}
                 }
             }
@@ -110,12 +117,19 @@ impl L1 {
         *doomed = doomed.with(sectors);
     }
 
-    /// Drops the doomed sectors of a way whose line has arrived.
-    pub(super) fn drop_doomed(&mut self, way: Way) {
-        let doomed = std::mem::take(&mut self.tags[way].doomed);
-        if !doomed.is_empty() {
-            self.doomed_ways -= 1;
-            self.drop_sectors(way, doomed);
+    /// Drops those of the sectors that have arrived for `way` that are doomed; no other is on its way if the line `is_present`.
+    #[inline(never)]
+    pub(super) fn drop_doomed(&mut self, way: Way, arrived: SectorSet, is_present: bool) {
+        let doomed = &mut self.tags[way].doomed;
+        let dropped = doomed.within(arrived);
+        if dropped.is_empty() {
+            return;
+        }
+        *doomed = doomed.without(dropped);
+        self.doomed_ways -= usize::from(doomed.is_empty());
+        self.drop_sectors(way, dropped);
+        if is_present {
+            self.drop_if_empty(way);
         }
     }
 
@@ -124,6 +138,10 @@ impl L1 {
         if self.bytes.remove(&mut self.tags[way].valid, sectors) {
             self.stats.store_evictions += 1;
         }
+    }
+
+    /// A present line without any sector does not stay.
+    fn drop_if_empty(&mut self, way: Way) {
         if self.valid(way) == 0 {
             self.tags.invalidate(way);
         }

@@ -132,6 +132,41 @@ fn a_store_drops_a_present_line_and_goes_on() {
 }
 
 #[test]
+fn a_store_drops_sectors_that_are_here_at_once_and_others_as_they_arrive() {
+    let mut l1 = sectored(4, 1, 4, 8, 8, (32, "Drop"));
+    let sector = |number: u32| SECTOR << (32 * number);
+    let offer = |l1: &mut L1, number, kind| l1.access(Cycle(0), access(0, sector(number), kind));
+    let (load, store) = (AccessKind::Load, AccessKind::Store);
+    offer(&mut l1, 0, load).unwrap();
+    assert_eq!(answer_oldest(&mut l1, 0), sector(0));
+    // The first sector is here, and two others are on their way.
+    offer(&mut l1, 1, load).unwrap();
+    offer(&mut l1, 2, load).unwrap();
+    assert_eq!(offer(&mut l1, 0, load), Ok(Outcome::Hit));
+    offer(&mut l1, 0, store).unwrap();
+    offer(&mut l1, 1, store).unwrap();
+    assert_eq!(l1.stats().store_evictions, 1);
+    assert_eq!(offer(&mut l1, 1, load), Ok(Outcome::Merged));
+    assert_eq!(answer_oldest(&mut l1, 0), sector(1));
+    assert_eq!(l1.stats().store_evictions, 2);
+    assert_eq!(offer(&mut l1, 1, load), Ok(Outcome::Miss));
+    assert_eq!(answer_oldest(&mut l1, 0), sector(2));
+    assert_eq!(offer(&mut l1, 2, load), Ok(Outcome::Hit));
+    assert_eq!(offer(&mut l1, 0, load), Ok(Outcome::Miss));
+}
+
+#[test]
+fn a_line_whose_only_sector_is_stored_to_on_its_way_does_not_stay() {
+    let mut l1 = sectored(4, 1, 4, 4, 8, (32, "Drop"));
+    for kind in [AccessKind::Load, AccessKind::Store] {
+        l1.access(Cycle(0), access(0, 1, kind)).unwrap();
+    }
+    answer_oldest(&mut l1, 0);
+    assert_eq!(l1.access(Cycle(0), access(0, 1, AccessKind::Load)), Ok(Outcome::Miss));
+    assert_eq!((l1.stats().store_evictions, l1.stats().sector_misses), (1, 0));
+}
+
+#[test]
 fn a_load_past_the_tags_comes_back_to_its_waiter() {
     let mut l1 = cache(4, 1, 1, 2, 8);
     let access = Access { kind: AccessKind::BypassLoad, bytes: 0xf, ..load(3) };
@@ -196,9 +231,10 @@ fn access(line: u64, bytes: u128, kind: AccessKind) -> Access {
     Access { bytes, kind, ..load(line) }
 }
 
-/// Takes the oldest request and answers it.
+/// Takes the oldest fetch, and the stores before it, and answers it.
 fn answer_oldest(l1: &mut L1, now: u64) -> u128 {
-    let request = l1.take_request().unwrap();
+    let mut requests = std::iter::from_fn(|| l1.take_request());
+    let request = requests.find(|request| request.kind != RequestKind::Store).unwrap();
     l1.fill(Cycle(now), &request.reply());
     request.bytes
 }

@@ -88,12 +88,14 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             let (input, output) = (flits(data, port_bytes.0), flits(data, port_bytes.1));
             Size { input, output }
         };
-        // One packet can enter an output's pipe each cycle and stays for the latency; longer where it leaves its input more slowly
-        // than it goes in, so that such packets can fill all places.
-        let output = Output::new(inputs, latency as usize + 2);
+        let sizes: [Size; SIZES] = std::array::from_fn(|data| size(data as u32));
+        // One packet can enter an output's pipe each cycle and stays for the latency, and longer where it leaves its input more
+        // slowly than it goes in.
+        let slower = sizes.iter().map(|size| size.input.saturating_sub(size.output)).max();
+        let output = Output::new(inputs, latency as usize + usize::from(slower.unwrap_or(0)) + 2);
         let room = config.input_queue.size();
         Crossbar {
-            sizes: Box::new(std::array::from_fn(|data| size(data as u32))),
+            sizes: Box::new(sizes),
             latency,
             inputs: vec![Input::new(room); inputs].into(),
             outputs: vec![output; outputs].into(),
@@ -380,15 +382,15 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         u64::from(flits) + self.latency
     }
 
-    /// From now on receivers take a packet in the tick of its arrival, unless it waits at its output. If this gives true, they need
-    /// not say when its place is free: no output lacks one as long as fewer packets wait there than it has places.
+    /// From now on receivers take a packet in the tick of its arrival, or in the one after that in which they took the one before,
+    /// unless it waits at its output. They need not say when its place is free: no output lacks one as long as fewer packets wait
+    /// there than it has places.
     ///
-    /// Where no packet leaves its input more slowly than it goes in at its output, those for one output arrive in different
-    /// ticks, each when its flits and the latency allow. So as many as the latency has ticks, and one, are on their way when the
-    /// next is sent, at most; and those that wait are the last that were sent, while the others are taken in turn before them.
-    pub fn assume_swift_receivers(&mut self) -> bool {
-        self.is_never_full = self.sizes.iter().all(|size| size.input <= size.output);
-        self.is_never_full
+    /// The last flits of packets for one output would go in there in different ticks. A packet is taken at most so many ticks after
+    /// that as the latency has, and the most by which a packet leaves its input more slowly. So as many, and one, are on their way
+    /// when the next is sent, at most; and those that wait are the last that were sent, while the others are taken before them.
+    pub fn assume_swift_receivers(&mut self) {
+        self.is_never_full = true;
     }
 
     /// When the next packet arrives at `output`.

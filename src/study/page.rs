@@ -105,7 +105,7 @@ fn plain(value: f64) -> String {
 fn push_runs(page: &mut String, columns: &[String], table: &Table) -> Result<()> {
     // A column that no report has is one of the file's; what only some have shows in the table.
     for (number, column) in columns.iter().enumerate() {
-        table.value(&Place::new(), column).at(number).at("columns")?;
+        table.value_if_any(&Place::new(), column).at(number).at("columns")?;
     }
     let metrics = || std::iter::once("totals.cycles").chain(columns.iter().map(String::as_str));
     let names = metrics().map(|metric| metric.strip_prefix("totals.").unwrap_or(metric));

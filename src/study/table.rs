@@ -96,7 +96,8 @@ impl Table {
     pub fn value(&self, place: &Place, metric: &str) -> Result<f64> {
         let report = self.report(place)?;
         if !self.only_shape {
-            return self::metric(report, metric);
+            let lacks = || self.lacks(place, metric);
+            return lookup(report, metric).ok_or_else(lacks);
         }
         let paths = metric.split(" + ").filter(|path| !path.starts_with("inputs."));
         for path in paths {
@@ -107,9 +108,31 @@ impl Table {
         Ok(1.0)
     }
 
-    /// A metric at a place; none where it says nothing.
+    /// There is no such number at a place.
+    fn lacks(&self, place: &Place, metric: &str) -> Error {
+        if !self.is_anywhere(metric) {
+            return no_metric(metric);
+        }
+        let label = |(axis, labels): &(String, Vec<String>)| {
+            format!("{axis} {:?}", place.get(axis).unwrap_or(&labels[0]))
+        };
+        let labels: Vec<String> = self.axes.iter().map(label).collect();
+        Error::input(format!("the report of {} has no number {metric:?}", labels.join(", ")))
+            .hint("others have it; among the columns, such a cell stays empty")
+    }
+
+    /// Whether any report has such a number.
+    fn is_anywhere(&self, metric: &str) -> bool {
+        self.reports.iter().any(|report| lookup(report, metric).is_some())
+    }
+
+    /// A metric at a place; none where it says nothing, or where others have it alone.
     pub fn value_if_any(&self, place: &Place, metric: &str) -> Result<Option<f64>> {
-        Ok(if self.has(place, metric)? { Some(self.value(place, metric)?) } else { None })
+        let is_here = self.only_shape || lookup(self.report(place)?, metric).is_some();
+        if !self.has(place, metric)? || !is_here && self.is_anywhere(metric) {
+            return Ok(None);
+        }
+        self.value(place, metric).map(Some)
     }
 
     /// Whether a metric says anything at a place; see [`Report::has`].
@@ -257,6 +280,23 @@ mod tests {
         assert!(error(&[("c", "1")], "totals.cycles").contains("no axis \"c\""));
         assert!(error(&[("a", "3")], "totals.cycles").contains("no point \"3\""));
         assert!(error(&[], "totals.ipc").contains("\"totals.ipc\""));
+    }
+
+    #[test]
+    fn a_metric_that_only_some_reports_have_is_none_in_a_cell_and_an_error_elsewhere() {
+        let mut table = table();
+        table.reports[2]["inputs"] = json!({"elements": 7});
+        let elements = |labels| table.value_if_any(&place(labels), "inputs.elements").unwrap();
+        assert_eq!(elements(&[("a", "2")]), Some(7.0));
+        assert_eq!(elements(&[("a", "2"), ("b", "y")]), None);
+        let error = table.value(&place(&[("b", "y")]), "inputs.elements").unwrap_err().to_string();
+        assert!(
+            error.starts_with("the report of a \"1\", b \"y\" has no number \"inputs.elements\"")
+        );
+        assert!(table.value_if_any(&place(&[]), "inputs.lines").is_err());
+        let csv = table.csv(&["inputs.elements".into()]).unwrap();
+        assert_eq!(csv.lines().nth(3), Some("2,x,20,7"));
+        assert_eq!(csv.lines().nth(4), Some("2,y,21,"));
     }
 
     #[test]

@@ -88,8 +88,6 @@ pub struct Requests<const WORDS: usize> {
     doors: Box<[Door]>,
     /// For the slices: requests that arrived.
     pub arrived: Vec<Arrived>,
-    /// No request finds all places of a slice's output taken, where none waits there.
-    is_never_full: bool,
     /// Slices to which a request has come, and of which it is not known when they have a place for it.
     full: Ports<WORDS>,
     /// Slices by the network cycle in which a request comes to them, or finds a place there.
@@ -115,13 +113,12 @@ impl<const WORDS: usize> Requests<WORDS> {
         let mut crossbar = Crossbar::to_slices(&machine.noc, sms, slices)
             .with_queues(machine.l1.miss_queue.size());
         // A slice takes one a tick.
-        let is_never_full = crossbar.assume_swift_receivers();
+        crossbar.assume_swift_receivers();
         Requests {
             clocks,
             map: AddressMap::new(machine),
             is_slow: crossbar.least_delay() >= clocks.noc.most_ticks(),
             crossbar,
-            is_never_full,
             sources: vec![Source { known_to: Cycle(0), free_from: Cycle(0) }; sms].into(),
             followed: Ports::default(),
             enough: (clocks.noc.most_ticks() as usize).saturating_sub(1).max(1),
@@ -296,7 +293,6 @@ impl<const WORDS: usize> Requests<WORDS> {
         let Requests { clocks, crossbar, sources, arrivals, doors, arrived, left, .. } = self;
         let noc = &clocks.noc;
         let (arrived_to, every_cycle) = (&mut self.arrived_to, self.every_cycle);
-        let is_never_full = self.is_never_full;
         let (enough, known_to) = (self.enough, &mut self.known_to);
         let until = Cell::new(until);
         // A core cycle that has begun is done as a whole.
@@ -333,7 +329,7 @@ impl<const WORDS: usize> Requests<WORDS> {
             let slice = sent.output as u16;
             push_copy(sent.packet, arrived, |request| Arrived { request, cycle, slice });
             *arrived_to = arrived_to.later(cycle + 1);
-            if is_never_full { Landing::Taken } else { Landing::Expected(door.free_from) }
+            Landing::Taken
         };
         crossbar.run(from, &until, enters, sent)
     }

@@ -67,7 +67,10 @@ impl<const WORDS: usize> Replies<WORDS> {
             crossbar = crossbar.with_shared_ports();
         }
         // An SM takes one in a core cycle.
-        let is_never_full = clocks.noc.most_ticks() <= 1 && crossbar.assume_swift_receivers();
+        let is_never_full = clocks.noc.most_ticks() <= 1;
+        if is_never_full {
+            crossbar.assume_swift_receivers();
+        }
         Replies {
             clocks,
             is_never_full,
