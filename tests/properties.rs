@@ -227,7 +227,7 @@ fn l2() -> impl Strategy<Value = Changes> {
             ("l2.data_latency", json!(data_latency)),
             ("l2.sector_latency", json!(tag_latency % 3)),
             ("l2.reply_queue", json!(reply)),
-            ("l2.miss_queue", json!(5)),
+            ("l2.miss_queue", json!(6)),
         ]
     })
 }

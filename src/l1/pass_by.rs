@@ -21,6 +21,9 @@ impl L1 {
         let slot = self.bypass_slot().ok_or(Refusal::MissQueue)?;
         let (kind, bytes) = if access.kind == AccessKind::Atomic {
             self.drop_line(access.line);
+            if self.config.stores == StorePolicy::Drop {
+                self.drop_stored(access);
+            }
             self.stats.atomics += 1;
             (RequestKind::Atomic, access.bytes)
         } else {
@@ -55,21 +58,7 @@ impl L1 {
         }
         match self.config.stores {
             StorePolicy::Evict => self.drop_line(access.line),
-            StorePolicy::Drop => {
-                let sectors = SectorSet::of(self.sectors.around(access.bytes));
-                match self.tags.lookup(access.line) {
-                    Lookup::Reserved(way) => {
-                        let missing = self.mshrs[self.tags[way].entry].missing;
-                        self.doom_sectors(way, sectors.within(missing));
-                        self.drop_sectors(way, sectors.without(missing));
-                    }
-                    Lookup::Present(way) => {
-                        self.drop_sectors(way, sectors);
-                        self.drop_if_empty(way);
-                    }
-                    Lookup::Absent => {}
-                }
-            }
+            StorePolicy::Drop => self.drop_stored(access),
             StorePolicy::Update => {
                 if let Lookup::Present(way) = self.tags.lookup(access.line) {
                     self.tags.touch(way);
@@ -107,6 +96,23 @@ impl L1 {
         if let Lookup::Present(way) = self.tags.lookup(line) {
             self.tags.invalidate(way);
             self.stats.store_evictions += 1;
+        }
+    }
+
+    /// Sectors that the L2 is about to change do not stay here, nor do those that are on their way.
+    fn drop_stored(&mut self, access: &Access) {
+        let sectors = SectorSet::of(self.sectors.around(access.bytes));
+        match self.tags.lookup(access.line) {
+            Lookup::Reserved(way) => {
+                let missing = self.mshrs[self.tags[way].entry].missing;
+                self.doom_sectors(way, sectors.within(missing));
+                self.drop_sectors(way, sectors.without(missing));
+            }
+            Lookup::Present(way) => {
+                self.drop_sectors(way, sectors);
+                self.drop_if_empty(way);
+            }
+            Lookup::Absent => {}
         }
     }
 

@@ -23,7 +23,7 @@ crate::counters! {
         load_bypasses,
         /// Stores sent on to the L2 [accesses].
         stores,
-        /// Stores whose line, or sectors of it, were present and were dropped [accesses].
+        /// Stores and atomics whose line, or sectors of it, were present and were dropped [accesses].
         store_evictions,
         /// Atomics sent on to the L2 [accesses].
         atomics,

@@ -26,7 +26,23 @@ impl Slice {
         if last {
             self.go_on_with_entry(now);
         }
+        let data = self.from_first(entry, &waiting, data);
         self.send(now, &waiting.reply(data));
+    }
+
+    /// The last data of a request, which counts from the beginning of the first.
+    #[inline(always)]
+    fn from_first(&self, entry: MshrId, waiting: &Waiting, data: Data) -> Data {
+        if self.comes_whole { data } else { self.from_first_sector(entry, waiting, data) }
+    }
+
+    /// The same, of a line that comes by sectors.
+    #[inline(never)]
+    fn from_first_sector(&self, entry: MshrId, waiting: &Waiting, data: Data) -> Data {
+        let fetched = (0..self.sectors.count())
+            .filter(|number| waiting.fetched.meets(self.sectors.parts_of(*number)));
+        let dram_started = self.arriving[entry.index()].started(fetched);
+        Data { dram_started: dram_started.unwrap_or(data.dram_started), ..data }
     }
 
     /// Answers a request.
@@ -69,6 +85,7 @@ impl Slice {
             && let Some(waiting) = self.mshrs.single(entry)
             && !waiting.sectors.meets(self.mshrs[entry].missing)
         {
+            let data = self.from_first(entry, waiting, data);
             self.go_on_with_entry(now);
             let waiting = self.mshrs.release_single(entry);
             let ready = ready(now, waiting.sectors, self.data_latency, self.sector_latency);
@@ -89,28 +106,31 @@ impl Slice {
         piece: u8,
         dram_started: Cycle,
     ) -> Option<Data> {
-        let mut started = Stamp::from(dram_started);
+        let dram_started = Stamp::from(dram_started);
         let mut number = 0;
         if !self.comes_whole {
             number = self.sectors.of_offset(u32::from(piece) * self.fetch_bytes);
-            if self.pieces > 1 {
-                started = self.arriving[entry.index()].take(number, self.pieces, started)?;
+            if !self.arriving[entry.index()].take(number, self.pieces, dram_started) {
+                return None;
             }
         }
         let fetch = &mut self.mshrs[entry];
         let sectors = self.sectors.parts_of(number);
         fetch.missing = fetch.missing.without(sectors);
-        let Fetch { missing, way, is_promised } = *fetch;
+        let Fetch { missing, way, is_promised, is_stale } = *fetch;
         if let Some(way) = way {
             if !is_promised {
                 self.bytes.add_sectors(&mut self.tags[way].valid, sectors);
             }
             if missing.is_empty() {
                 self.tags.fill(way);
+                if is_stale {
+                    self.tags.invalidate(way);
+                }
             }
         }
         self.go_on_with(now, way);
-        Some(Data { sectors, dram_started: started, filled: core.into() })
+        Some(Data { sectors, dram_started, filled: core.into() })
     }
 
     /// Gives data to the requests that wait for it, which are then to be released.

@@ -11,7 +11,8 @@ use super::slice::Slice;
 use super::waiting::Refusal;
 use crate::config::machine::{L2Config, L2Partitions};
 use crate::parts::{
-    DramRequest, FROM_SLICE, Lookup, Reply, Request, RequestKind, THROUGH_COPY, sectors_of,
+    DramRequest, FROM_SLICE, Lookup, Reply, Request, RequestKind, SectorSet, THROUGH_COPY,
+    sectors_of,
 };
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
@@ -39,7 +40,9 @@ pub struct Far {
     /// What the neighbour asks and passes on.
     asked: Ring<Request>,
     /// The head of `asked` was refused and nothing has happened since that could change that.
-    pub is_stalled: bool,
+    pub(super) stalled: Option<Refusal>,
+    /// The cycles of that refusal from this one on are not counted.
+    pub(super) stalled_from: Cycle,
     /// Stores and atomics to be passed on.
     passed_on: Ring<Request>,
     /// Atomics that were passed on and have not come back.
@@ -66,7 +69,8 @@ impl Far {
             is_paired,
             latency,
             asked: Ring::new(room),
-            is_stalled: false,
+            stalled: None,
+            stalled_from: Cycle(0),
             passed_on: Ring::new(room),
             away: 0,
             returning: Ring::new(most_away),
@@ -84,7 +88,7 @@ impl Far {
     /// When the next request of the other slice can be looked up.
     #[inline]
     pub fn next_lookup(&self) -> Cycle {
-        if self.is_stalled { Cycle::NEVER } else { self.asked.next_visible() }
+        if self.stalled.is_some() { Cycle::NEVER } else { self.asked.next_visible() }
     }
 
     /// When the next result of an atomic is back.
@@ -141,7 +145,7 @@ impl Slice {
 
     /// Looks up the oldest request of the other slice.
     pub(super) fn tick_far(&mut self, now: Cycle, core: Cycle) {
-        if !self.far.is_paired || self.far.is_stalled {
+        if !self.far.is_paired || self.far.stalled.is_some() {
             return;
         }
         let Some(&request) = self.far.asked.front(now) else { return };
@@ -153,7 +157,7 @@ impl Slice {
                 self.port.take(now, Side::Far, &request, false);
                 self.far.asked.pop(now);
             }
-            Err(_) => self.far.is_stalled = true,
+            Err(refusal) => (self.far.stalled, self.far.stalled_from) = (Some(refusal), now),
         }
     }
 
@@ -216,8 +220,17 @@ impl Slice {
     /// The copy of a line that its home slice has changed goes; its number is that of the home slice, or of the copy.
     pub fn forget(&mut self, line: LineAddr) {
         let line = LineAddr(line.0 | COPY);
-        if let Lookup::Present(way) = self.tags.lookup(line) {
-            self.tags.invalidate(way);
+        match self.tags.lookup(line) {
+            Lookup::Absent => {}
+            Lookup::Present(way) => self.tags.invalidate(way),
+            // What is here goes at once; what is on its way may be older than the change, and serves those who wait for it.
+            Lookup::Reserved(way) => {
+                let kept = &mut self.tags[way];
+                let fetch = &mut self.mshrs[kept.entry];
+                let promised = if fetch.is_promised { fetch.missing } else { SectorSet::default() };
+                fetch.is_stale = true;
+                self.bytes.make(&mut kept.valid, promised);
+            }
         }
     }
 
@@ -256,10 +269,11 @@ impl Slice {
 
     /// Takes the oldest request that goes to the other slice, as long as [`Slice::has_for_home`] is true.
     pub fn take_for_home(&mut self, now: Cycle) -> Option<Request> {
-        let passed_on = self.far.passed_on.pop(now);
-        let request = match passed_on {
-            Some(_) => passed_on,
-            None => self.far.to_home.pop(Cycle::NEVER).map(|fetch| {
+        // What was looked up first goes first, so that neither keeps the other one back.
+        let is_fetch = self.far.to_home.next_visible() < self.far.passed_on.next_visible();
+        let request = match is_fetch {
+            false => self.far.passed_on.pop(now),
+            true => self.far.to_home.pop(now).map(|fetch| {
                 debug_assert!(!fetch.write, "copies are never dirty");
                 // What it lacks, and not the whole burst that the DRAM would send.
                 let mask = u128::MAX >> (128 - self.fetch_bytes);

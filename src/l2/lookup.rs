@@ -91,13 +91,13 @@ impl Slice {
         let is_dirty = self.tags.is_dirty_in(set, way);
         let wanted = SectorSet::of(request.bytes);
         let fetched = self.sectors.around_parts(wanted);
-        self.room_for_fetch(is_copy, fetched, usize::from(is_dirty))?;
+        self.room_for_fetch(is_copy, fetched, if is_dirty { self.writes_of(way) } else { 0 })?;
         if is_dirty {
             self.write_back(now, way);
         }
         self.tags.replace_in(set, way, line);
         let waiting = Waiting::new(request, wanted, fetched);
-        let fetch = Fetch { way: Some(way), missing: fetched, is_promised: true };
+        let fetch = Fetch { way: Some(way), missing: fetched, is_promised: true, is_stale: false };
         let entry = self.mshrs.add(waiting, fetch);
         let kept = &mut self.tags[way];
         self.bytes.make(&mut kept.valid, fetched);
@@ -145,7 +145,7 @@ impl Slice {
         self.room_for_fetch(is_copy(line), fetched, 0)?;
         self.tags.reserve(way, line);
         let waiting = Waiting::new(request, wanted, fetched);
-        let fetch = Fetch { way: Some(way), missing: fetched, is_promised: false };
+        let fetch = Fetch { way: Some(way), missing: fetched, is_promised: false, is_stale: false };
         let entry = self.mshrs.add(waiting, fetch);
         self.tags[way].entry = entry;
         self.modify(way, request);
@@ -344,7 +344,8 @@ impl Slice {
         // One more dirty way in the set, and perhaps one too many.
         let is_dirty = self.tags.is_dirty_in(set, way);
         let cleaned = if is_dirty { None } else { self.tags.to_clean(line, self.dirty_ways) };
-        self.room_for_dram(usize::from(is_dirty && !is_there || cleaned.is_some()))?;
+        let written = if is_dirty && !is_there { Some(way) } else { cleaned };
+        self.room_for_dram(written.map_or(0, |way| self.writes_of(way)))?;
         match is_there {
             true => {
                 self.stats.write_hits += 1;
@@ -398,15 +399,23 @@ impl Slice {
         self.stats.writebacks += 1;
     }
 
-    /// Writes bytes of a line to DRAM: every burst from the first of them to the last.
+    /// The DRAM requests that write the dirty bytes of `way`, which is dirty.
+    #[inline]
+    fn writes_of(&self, way: Way) -> usize {
+        // There is no room for a gap where a line is two bursts, or one.
+        if 2 * self.burst_bytes >= 1 << self.line_bits {
+            return 1;
+        }
+        Runs::new(self.bytes.of(self.tags[way].dirty), self.burst_bytes).count()
+    }
+
+    /// Writes bytes of a line to DRAM, with the bursts that hold them.
     fn write_bytes(&mut self, now: Cycle, line: LineAddr, bytes: u128) {
-        let within_burst = self.burst_bytes - 1;
-        let first = bytes.trailing_zeros() & !within_burst;
-        let end = (128 - bytes.leading_zeros() + within_burst) & !within_burst;
         let start = self.first_byte(line);
-        let address = start + u64::from(first);
-        let bytes = end - first;
-        self.to_dram.push(now, DramRequest { address, bytes, write: true, slot: 0, piece: 0 });
+        for (first, bytes) in Runs::new(bytes, self.burst_bytes) {
+            let address = start + u64::from(first);
+            self.to_dram.push(now, DramRequest { address, bytes, write: true, slot: 0, piece: 0 });
+        }
     }
 
     /// A read that no cache serves: its sectors come from DRAM; those of an atomic go back there.
@@ -414,9 +423,10 @@ impl Slice {
         let wanted = SectorSet::of(request.bytes);
         let sectors = self.sectors.around_parts(wanted);
         let is_atomic = request.kind == RequestKind::Atomic;
-        self.room_for_fetch(false, sectors, usize::from(is_atomic))?;
+        let writes = if is_atomic { Runs::new(request.bytes, self.burst_bytes).count() } else { 0 };
+        self.room_for_fetch(false, sectors, writes)?;
         let waiting = Waiting::new(request, wanted, sectors);
-        let fetch = Fetch { way: None, missing: sectors, is_promised: false };
+        let fetch = Fetch { way: None, missing: sectors, is_promised: false, is_stale: false };
         let entry = self.mshrs.add(waiting, fetch);
         self.fetch(now, line, entry, sectors, false);
         if is_atomic {
@@ -431,10 +441,67 @@ impl Slice {
         if self.replies.is_full(now) {
             return Err(Refusal::ReplyQueue);
         }
-        self.room_for_dram(1)?;
+        self.room_for_dram(Runs::new(request.bytes, self.burst_bytes).count())?;
         self.write_bytes(now, line, request.bytes);
         self.stats.write_misses += 1;
         self.reply(now, request);
         Ok(())
+    }
+}
+
+/// The runs of neighbouring bursts that hold bytes of a line: where each begins, and how long it is [bytes]. Between two lie 32
+/// bytes or more that need not be written, and a burst or more, so that a line has two at most.
+struct Runs {
+    bytes: u128,
+    burst: u32,
+}
+
+impl Runs {
+    fn new(bytes: u128, burst_bytes: u32) -> Self {
+        Runs { bytes, burst: burst_bytes }
+    }
+}
+
+impl Iterator for Runs {
+    type Item = (u32, u32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(u32, u32)> {
+        if self.bytes == 0 {
+            return None;
+        }
+        let part = self.burst.max(32);
+        let whole = u128::MAX >> (128 - part);
+        let mut next = self.bytes.trailing_zeros() & !(part - 1);
+        while next < 128 && self.bytes >> next & whole != 0 {
+            next += part;
+        }
+        let rest = self.bytes & u128::MAX.checked_shl(next).unwrap_or(0);
+        let run = self.bytes ^ rest;
+        self.bytes = rest;
+        let first = run.trailing_zeros() & !(self.burst - 1);
+        let end = (128 - run.leading_zeros()).next_multiple_of(self.burst);
+        Some((first, end - first))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_without_a_byte_to_be_written_part_two_runs() {
+        let runs = |bytes, burst| Runs::new(bytes, burst).collect::<Vec<_>>();
+        assert_eq!(runs(0, 32), []);
+        assert_eq!(runs(1, 32), [(0, 32)]);
+        assert_eq!(runs(!0, 32), [(0, 128)]);
+        assert_eq!(runs(1 | 1 << 127, 32), [(0, 32), (96, 32)]);
+        assert_eq!(runs(1 << 32 | 1 << 64, 32), [(32, 64)]);
+        assert_eq!(runs(1 << 31 | 1 << 64, 32), [(0, 32), (64, 32)]);
+        assert_eq!(runs(1 | 1 << 127, 64), [(0, 128)]);
+        assert_eq!(runs(1 << 100, 128), [(0, 128)]);
+        // Bursts of 16 bytes: a gap of one is none.
+        assert_eq!(runs(1 | 1 << 47, 16), [(0, 48)]);
+        assert_eq!(runs(1 | 1 << 31 | 1 << 64, 16), [(0, 32), (64, 16)]);
     }
 }

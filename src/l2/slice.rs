@@ -71,7 +71,7 @@ pub struct Slice {
     pub(super) map: AddressMap,
     distances: Distances,
     pub(super) stats: L2Stats,
-    /// By entry: how far its sectors have come, where that needs several fetch requests each.
+    /// By entry: how far its sectors have come, where a line does not come in one piece.
     pub(super) arriving: Box<[Pieces]>,
     pub(super) number: usize,
     /// What it has to do with the other partition, where there is one.
@@ -94,6 +94,7 @@ impl Slice {
         let far = Far::new(config);
         let map = AddressMap::new(machine);
         let pieces = (sectors.bytes() / config.fetch.get()) as u8;
+        let comes_whole = config.fetch.get() == line;
         Slice {
             number,
             part: map.part(number),
@@ -105,8 +106,8 @@ impl Slice {
             least_fetch: config.fetch.get().max(machine.dram.burst_bytes()),
             part_bits: config.fetch.get().trailing_zeros() - 5,
             pieces,
-            arriving: vec![Pieces::new(pieces); if pieces > 1 { entries } else { 0 }].into(),
-            comes_whole: config.fetch.get() == line,
+            arriving: vec![Pieces::new(pieces); if comes_whole { 0 } else { entries }].into(),
+            comes_whole,
             tag_latency: config.tag_latency.cycles(),
             distances: Distances::new(machine, number),
             data_latency: config.data_latency.cycles(),

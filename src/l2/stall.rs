@@ -45,6 +45,10 @@ impl Slice {
             self.count_refusals(refusal, now.since(self.stalled_from));
             self.stalled_from = self.stalled_from.max(now);
         }
+        if let Some(refusal) = self.far.stalled {
+            self.count_refusals(refusal, now.since(self.far.stalled_from));
+            self.far.stalled_from = self.far.stalled_from.max(now);
+        }
     }
 
     fn count_refusals(&mut self, refusal: Refusal, cycles: u64) {
@@ -60,11 +64,10 @@ impl Slice {
     /// Something happened that may let a refused request go on, which it was until cycle `now`.
     #[inline]
     pub(super) fn go_on(&mut self, now: Cycle) {
-        if self.stalled.is_some() {
+        if self.stalled.is_some() | self.far.stalled.is_some() {
             self.catch_up(now);
-            self.stalled = None;
+            (self.stalled, self.far.stalled) = (None, None);
         }
-        self.far.is_stalled = false;
     }
 
     /// A request that was refused is looked at again in cycle `now`, even if nothing has happened. Not where it shares the port

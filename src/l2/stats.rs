@@ -5,7 +5,7 @@ use crate::stats::ratio;
 crate::counters! {
     /// Events of one L2 slice.
     pub struct L2Stats {
-        /// Reads whose bytes were present [requests].
+        /// Reads whose bytes were present; here and below, an atomic reads [requests].
         read_hits,
         /// Reads merged into an outstanding miss [requests].
         read_merged,
@@ -27,11 +27,11 @@ crate::counters! {
         fetches,
         /// Writes to a line that was present or outstanding [requests].
         write_hits,
-        /// Writes that took a new line, without fetching it [requests].
+        /// Writes that took a new line, without fetching it; all where the L2 is no cache [requests].
         write_misses,
         /// Atomics performed [requests].
         atomics,
-        /// Dirty lines sent to DRAM to make room [lines].
+        /// Dirty lines sent to DRAM, to make room or as too many of their set were dirty [lines].
         writebacks,
         /// Cycles in which a request was refused for want of a merger field [L2 cycles].
         stall_nomerger,
@@ -52,7 +52,7 @@ impl L2Stats {
         self.read_hits + self.read_merged + self.read_misses
     }
 
-    /// Share of reads that fetched from DRAM or the other partition.
+    /// Share of the reads looked up that fetched from DRAM or the other partition.
     pub fn read_miss_rate(&self) -> f64 {
         ratio(self.read_misses, self.reads())
     }

@@ -28,7 +28,7 @@ fn slice_that_holds(mode: &str, sector: u32, fetch: u32, dirty_ways: u32) -> Sli
         "    l2: (mode: {mode}, slices: 6, interleave: 128, slice_hash: RoundRobin, partitions: One, coalescer: None, size: 512, \
                  sets: 2, ways: 2, line: 128, sector: {sector}, \
                  index: Linear, replacement: Lru, dirty_ways: {dirty_ways}, mshr_entries: 2, mshr_mergers: 2, \
-                 input_queue: 8, tag_latency: 3, distance: Alike, data_latency: 5, sector_latency: 0, data_port: Unlimited, fetch: {fetch}, miss_queue: 5, reply_queue: 4),\n"
+                 input_queue: 8, tag_latency: 3, distance: Alike, data_latency: 5, sector_latency: 0, data_port: Unlimited, fetch: {fetch}, miss_queue: 6, reply_queue: 4),\n"
     );
     let machine: Machine = ron::from_str(&format!("{before}{small}    dram: ({after}")).unwrap();
     Slice::new(&machine, 0)
@@ -232,6 +232,67 @@ fn a_sectored_slice_fetches_the_sectors_that_are_wanted_and_missing() {
     run(&mut slice, 30, 40);
     assert_eq!(slice.stats().read_hits, 1);
     assert!(!slice.has_dram_request());
+}
+
+#[test]
+fn the_dram_begins_with_a_request_when_it_begins_with_the_first_of_its_sectors() {
+    let mut slice = slice_of("Cache", 32, 32);
+    slice.accept(Cycle(0), Cycle(0), fetch(0));
+    run(&mut slice, 0, 4);
+    for (number, started) in [30, 20, 40, 50].into_iter().enumerate() {
+        let dram = slice.take_dram_request(Cycle(4)).unwrap();
+        let now = Cycle(60 + number as u64);
+        slice.fill(now, now, dram.slot, dram.piece, Cycle(started));
+    }
+    run(&mut slice, 63, 64);
+    let stamps = slice.take_reply(Cycle(70)).unwrap().stamps;
+    assert_eq!(stamps.dram_started.near(Cycle(0)), Cycle(20));
+    assert_eq!(stamps.filled.near(Cycle(0)), Cycle(63));
+}
+
+#[test]
+fn what_changes_at_home_while_a_copy_is_on_its_way_leaves_none() {
+    let machine = crate::config::presets::find("h200").unwrap().machine().unwrap();
+    let mut slice = Slice::new(&machine, 0);
+    // A line of the second slice, as the first one keeps it.
+    let line = (0..).map(LineAddr).find(|line| slice.map.home(*line) == 1).unwrap();
+    let at_home = slice.map.within_slice(line);
+    let mut now = 0;
+    let mut read = |slice: &mut Slice, sector: u32| {
+        let bytes = 0xffff_ffff << (32 * sector);
+        let kind = RequestKind::Fetch;
+        slice.accept(Cycle(now), Cycle(now), Request { line, kind, bytes, ..Request::default() });
+        run(slice, now, now + 400);
+        now += 400;
+        let fetch_bytes = slice.fetch_bytes;
+        let piece = |bytes: u128| (bytes.trailing_zeros() / fetch_bytes) as u8;
+        let request = slice.take_for_home(Cycle(now));
+        request.map(|request| (request.slot, piece(request.bytes), now))
+    };
+    let fill = |slice: &mut Slice, fetch: Option<(u16, u8, u64)>| {
+        let (slot, piece, now) = fetch.expect("it is asked of the home");
+        slice.fill(Cycle(now), Cycle(now), slot, piece, Cycle(now));
+        // Until they have left, the replies stand for all reads of the same bytes.
+        run(slice, now, now + 100);
+        while let Some(reply) = slice.take_reply(Cycle(now + 100)) {
+            assert_eq!(slice.take_others(&reply).count(), 0);
+        }
+    };
+    let first = read(&mut slice, 0);
+    fill(&mut slice, first);
+    assert_eq!(read(&mut slice, 1), None, "the copy is here");
+    let second = read(&mut slice, 2);
+    slice.forget(at_home);
+    let again = read(&mut slice, 0);
+    assert!(again.is_some(), "what was here is gone at once");
+    fill(&mut slice, second);
+    fill(&mut slice, again);
+    for sector in [0, 2] {
+        let fetch = read(&mut slice, sector);
+        assert!(fetch.is_some(), "what was on its way did not stay");
+        slice.forget(at_home);
+        fill(&mut slice, fetch);
+    }
 }
 
 #[test]

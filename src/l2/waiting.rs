@@ -26,7 +26,7 @@ pub(super) struct Waiting {
     /// The sectors that it wants.
     pub sectors: SectorSet,
     /// What was fetched for it; nothing when it merely joined.
-    fetched: SectorSet,
+    pub fetched: SectorSet,
 }
 
 impl Waiting {
@@ -70,9 +70,11 @@ pub(super) struct Fetch {
     pub missing: SectorSet,
     /// What is kept of the line counts them as valid already: when they come, nobody needs to look at it.
     pub is_promised: bool,
+    /// The line has changed at home since they were asked for: it does not stay.
+    pub is_stale: bool,
 }
 
-/// How far the sectors of an entry have come, where each comes in several pieces.
+/// How far the sectors of an entry have come, where a line does not come in one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pieces {
     /// Those of each sector that have not arrived; all while none has.
@@ -88,18 +90,21 @@ impl Pieces {
     }
 
     /// One of the `pieces` of sector `number` has arrived, with which the DRAM began at `started`. If it is the last one, gives
-    /// when it began with the first one, and waits for all of them again.
-    pub fn take(&mut self, number: usize, pieces: u8, mut started: Stamp) -> Option<Stamp> {
+    /// true, and waits for all of them again.
+    pub fn take(&mut self, number: usize, pieces: u8, started: Stamp) -> bool {
         let (left, first) = (&mut self.left[number], &mut self.started[number]);
-        if *left < pieces {
-            started = first.earlier(started);
+        *first = if *left < pieces { first.earlier(started) } else { started };
+        *left -= 1;
+        let is_last = *left == 0;
+        if is_last {
+            *left = pieces;
         }
-        (*first, *left) = (started, *left - 1);
-        if *left > 0 {
-            return None;
-        }
-        *left = pieces;
-        Some(started)
+        is_last
+    }
+
+    /// When the DRAM began with the first of these sectors, which have arrived.
+    pub fn started(&self, numbers: impl Iterator<Item = usize>) -> Option<Stamp> {
+        numbers.map(|number| self.started[number]).reduce(Stamp::earlier)
     }
 }
 
@@ -107,6 +112,7 @@ impl Pieces {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Data {
     pub sectors: SectorSet,
+    /// When the DRAM began with it.
     pub dram_started: Stamp,
     pub filled: Stamp,
 }

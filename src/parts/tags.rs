@@ -290,8 +290,10 @@ impl<K: Copy + Default> TagArray<K> {
         }
         let place = self.place_of(way);
         let is_dirty = self.is_dirty(way) && !self.is_reserved_at(way, place);
-        self.slots[index].rank = self.next_age(way);
-        self.move_to_end(way);
+        if self.replacement != Replacement::Fifo {
+            self.slots[index].rank = self.next_age(way);
+            self.move_to_end(way);
+        }
         self.note(way, place, true, is_dirty);
     }
 

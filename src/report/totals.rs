@@ -37,7 +37,7 @@ totals! {
         l1_hit_rate: f64,
         /// Share of the loads looked up in the L1 that sent a fetch; the rest merged [0..1].
         l1_miss_rate: f64,
-        /// Share of the reads at the L2 that fetched from DRAM [0..1].
+        /// Share of the reads looked up at the L2 that fetched from DRAM or the other partition, where they are looked up again [0..1].
         l2_read_miss_rate: f64,
         /// Share of the DRAM clocks in which a data bus carried data [0..1].
         dram_utilisation: f64,

@@ -180,7 +180,7 @@ pub enum L2Coalescer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum DataPort {
-    /// A request a cycle, whatever it reads or writes.
+    /// A request a cycle, whatever it reads or writes; with two partitions, one of either.
     Unlimited,
     /// As long as their bytes take. Requests of both partitions share it.
     Limited {
@@ -285,9 +285,10 @@ pub struct L2Config {
     /// Which line of a set makes room.
     pub replacement: Replacement,
     /// Ways of a set that hold bytes which memory lacks: a store that would make them more sends the oldest ones'
-    /// bytes to DRAM [ways, 1..=512].
+    /// bytes to DRAM. Atomics ask nobody [ways, 1..=512].
     pub dirty_ways: Bounded<1, 512>,
-    /// Misses outstanding at once in one slice [entries, 1..=1024].
+    /// Misses outstanding at once in one slice. With two partitions a quarter of them, and the last way of a set, is kept from
+    /// copies for what the other slice asks [entries, 1..=1024].
     pub mshr_entries: Bounded<1, 1024>,
     /// Requests one entry serves, the first one included [requests, 1..=64].
     pub mshr_mergers: Bounded<1, 64>,
@@ -307,8 +308,9 @@ pub struct L2Config {
     /// A sector is fetched from DRAM in requests of this size, each of which takes at least one burst; a
     /// power of two, at most a sector [bytes, 32..=128].
     pub fetch: Bounded<32, 128>,
-    /// Fetch requests and dirty lines waiting for the DRAM controller [requests, 5..=1024].
-    pub miss_queue: Bounded<5, 1024>,
+    /// Fetch requests and writes of dirty bytes waiting for the DRAM controller: a line has two of these where bursts between
+    /// them have nothing to write [requests, 6..=1024].
+    pub miss_queue: Bounded<6, 1024>,
     /// Replies waiting for the reply network, besides `data_latency` of them in the data pipe
     /// [packets, 1..=1024].
     pub reply_queue: Bounded<1, 1024>,

@@ -144,10 +144,11 @@ pub struct Arithmetic {
     /// Special functions of two registers: checks before a division, conversions from double precision. Only in code of
     /// `Sass` instructions.
     pub sfu_pair: OpTiming,
-    /// Branches, barriers and other control.
+    /// Branches and other control.
     pub control: OpTiming,
-    /// From issue of a branch that is not taken until the warp's next instruction can issue; of `Sass` instructions, as
-    /// those of others hold the warp for the latency of `control` [core cycles, 1..=63].
+    /// From issue of a branch that is not taken until the warp's next instruction can issue, of `Sass` instructions only, as
+    /// those of others hold the warp for the latency of `control`; and from the last warp's arrival at a barrier until the warps
+    /// there can issue again [core cycles, 1..=63].
     pub fall_through: Bounded<1, 63>,
     /// From issue of the instruction where lanes that have parted meet until the warp's next one can issue; of `Sass`
     /// instructions [core cycles, 1..=63].

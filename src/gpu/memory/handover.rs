@@ -130,11 +130,12 @@ impl Partition {
     fn push_to_channel(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let number = self.channel_of(part);
         let (station, channel) = (&mut self.stations[part], &mut self.channels[number]);
+        self.last_to_dram = part;
         let request = station.slice.take_next_dram_request(now);
         let sooner = channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
         let (has_more, has_room) = (station.slice.has_dram_request(), channel.has_room());
         // Nothing makes room before the slice's next cycle but what wakes those that wait.
-        let asks = has_more & (self.every_cycle | has_room);
+        let asks = has_more & has_room;
         self.wait_for_dram |= u64::from(has_more & !asks) << part;
         if (self.wait_for_dram != 0) & has_room {
             self.wake_waiting(number, part, now);
@@ -145,7 +146,7 @@ impl Partition {
         select_unpredictable(asks, now + 1, Cycle::NEVER)
     }
 
-    /// Wakes the first of the slices that wait for room in a channel's queue, if there is some in L2 cycle `tick`, and gives those
+    /// Wakes the next of the slices that wait for room in a channel's queue, if there is some in L2 cycle `tick`, and gives those
     /// that it woke, a bit each.
     #[inline]
     pub(super) fn give_room(&mut self, tick: Cycle) -> u64 {
@@ -154,8 +155,8 @@ impl Partition {
             for (number, channel) in self.channels.iter().enumerate() {
                 let waiting = self.wait_for_dram & self.slices_of(number);
                 // Nobody can tell beforehand whether there is any.
-                let first = waiting & waiting.wrapping_neg();
-                woken |= select_unpredictable(channel.next_room() <= tick, first, 0);
+                let next = self.next_in_turn(waiting);
+                woken |= select_unpredictable(channel.next_room() <= tick, next, 0);
             }
             self.wait_for_dram &= !woken;
         }
@@ -180,12 +181,20 @@ impl Partition {
         if self.channels.len() > 1 { 1 << number } else { !0 }
     }
 
-    /// The first of the slices that wait for room in a channel's queue goes on in L2 cycle `tick`: it wakes the next one if
+    /// Which of the slices of `waiting`, a bit each, has room first: they take turns, or those that ask for much would have it all.
+    #[inline]
+    fn next_in_turn(&self, waiting: u64) -> u64 {
+        let behind = waiting & (!1 << self.last_to_dram);
+        let from = select_unpredictable(behind != 0, behind, waiting);
+        from & from.wrapping_neg()
+    }
+
+    /// The next of the slices that wait for room in a channel's queue goes on in L2 cycle `tick`: it wakes the one after it if
     /// it leaves any. Those before slice `next` have had their turn in that cycle.
     pub(super) fn wake_waiting(&mut self, number: usize, next: usize, tick: Cycle) {
         let waiting = self.wait_for_dram & self.slices_of(number);
         if waiting != 0 {
-            let part = waiting.trailing_zeros() as usize;
+            let part = self.next_in_turn(waiting).trailing_zeros() as usize;
             self.wait_for_dram &= !(1 << part);
             let asks = tick + u64::from(part < next);
             let next = &mut self.looks[part].next;

@@ -33,6 +33,8 @@ pub struct Partition {
     pub(super) blocked: u64,
     /// Slices whose next request finds no room in the DRAM's queue, a bit each: they are woken when there is.
     pub(super) wait_for_dram: u64,
+    /// The slice that was the last to find room there, where several share a channel: the next one goes before it.
+    pub(super) last_to_dram: usize,
     /// Slices that have replies to be told to the network, a bit each.
     pub(super) departed: u64,
     /// When requests left the input queue of a slice, to be told to the request network.
@@ -98,6 +100,7 @@ impl Partition {
             l2_core: Cycle(0),
             blocked: 0,
             wait_for_dram: 0,
+            last_to_dram: 0,
             departed: 0,
             left: Vec::with_capacity(EVENTS),
             unanswered: 0,
