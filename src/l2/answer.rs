@@ -26,19 +26,19 @@ impl Slice {
         if last {
             self.go_on_with_entry(now);
         }
-        let data = self.from_first(entry, &waiting, data);
+        let data = self.since_first(entry, &waiting, data);
         self.send(now, &waiting.reply(data));
     }
 
     /// The last data of a request, which counts from the beginning of the first.
     #[inline(always)]
-    fn from_first(&self, entry: MshrId, waiting: &Waiting, data: Data) -> Data {
-        if self.comes_whole { data } else { self.from_first_sector(entry, waiting, data) }
+    fn since_first(&self, entry: MshrId, waiting: &Waiting, data: Data) -> Data {
+        if self.comes_whole { data } else { self.since_first_sector(entry, waiting, data) }
     }
 
     /// The same, of a line that comes by sectors.
     #[inline(never)]
-    fn from_first_sector(&self, entry: MshrId, waiting: &Waiting, data: Data) -> Data {
+    fn since_first_sector(&self, entry: MshrId, waiting: &Waiting, data: Data) -> Data {
         let fetched = (0..self.sectors.count())
             .filter(|number| waiting.fetched.meets(self.sectors.parts_of(*number)));
         let dram_started = self.arriving[entry.index()].started(fetched);
@@ -85,7 +85,7 @@ impl Slice {
             && let Some(waiting) = self.mshrs.single(entry)
             && !waiting.sectors.meets(self.mshrs[entry].missing)
         {
-            let data = self.from_first(entry, waiting, data);
+            let data = self.since_first(entry, waiting, data);
             self.go_on_with_entry(now);
             let waiting = self.mshrs.release_single(entry);
             let ready = ready(now, waiting.sectors, self.data_latency, self.sector_latency);
