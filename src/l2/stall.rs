@@ -39,15 +39,15 @@ impl Slice {
         is_alone.then(|| self.tags.first_of_set(self.asked_for(request)))
     }
 
-    /// Counts a standing refusal for the cycles before `now`.
+    /// Counts standing refusals for the cycles before `now`.
     pub fn catch_up(&mut self, now: Cycle) {
         if let Some(refusal) = self.stalled {
-            self.count_refusals(refusal, now.since(self.stalled_from));
-            self.stalled_from = self.stalled_from.max(now);
+            let cycles = pass(&mut self.stalled_from, now);
+            self.count_refusals(refusal, cycles);
         }
         if let Some(refusal) = self.far.stalled {
-            self.count_refusals(refusal, now.since(self.far.stalled_from));
-            self.far.stalled_from = self.far.stalled_from.max(now);
+            let cycles = pass(&mut self.far.stalled_from, now);
+            self.count_refusals(refusal, cycles);
         }
     }
 
@@ -113,4 +113,11 @@ impl Slice {
     pub fn may_go_on_with_dram(&self) -> bool {
         self.stalled == Some(Refusal::DramQueue) || self.far.is_paired()
     }
+}
+
+/// Goes on from `from` to `to`, unless that is earlier; gives the cycles on the way.
+fn pass(from: &mut Cycle, to: Cycle) -> u64 {
+    let cycles = to.since(*from);
+    *from = to.max(*from);
+    cycles
 }

@@ -82,7 +82,8 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         assert!(inputs.max(outputs) <= Ports::<WORDS>::MOST, "a crossbar has no such port");
         let latency = config.latency.cycles();
         let header_bytes = config.header_bytes.get();
-        assert!(MOST_DATA + config.mask_bytes.get() < SIZES as u32, "a packet has no such size");
+        let most_data = MOST_DATA + config.mask_bytes.get();
+        assert!(most_data < SIZES as u32, "a packet has no such size");
         let flits = |data: u32, width: u32| (header_bytes + data).div_ceil(width) as u16;
         let size = |data| {
             let (input, output) = (flits(data, port_bytes.0), flits(data, port_bytes.1));
@@ -91,7 +92,8 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         let sizes: [Size; SIZES] = std::array::from_fn(|data| size(data as u32));
         // One packet can enter an output's pipe each cycle and stays for the latency, and longer where it leaves its input more
         // slowly than it goes in.
-        let slower = sizes.iter().map(|size| size.input.saturating_sub(size.output)).max();
+        let packets = &sizes[..=most_data as usize];
+        let slower = packets.iter().map(|size| size.input.saturating_sub(size.output)).max();
         let output = Output::new(inputs, latency as usize + usize::from(slower.unwrap_or(0)) + 2);
         let room = config.input_queue.size();
         Crossbar {
