@@ -646,8 +646,8 @@ proptest! {
             }
             Ok(run) => {
                 // What a report keeps is what was run.
-                let kept = serde_json::to_string(&run.config.workload).unwrap();
-                prop_assert_eq!(serde_json::from_str(&kept).ok(), Some(run.config.workload));
+                let kept = gsim::serial::to_json(&run.config.workload);
+                prop_assert_eq!(gsim::serial::from_json(&kept).ok(), Some(run.config.workload));
             }
         }
     }

@@ -128,8 +128,9 @@ fn a_report_holds_all_that_is_needed_to_run_it_again() {
     let inputs = &report["inputs"];
     let shown = Command::cargo_bin("gsim").unwrap().args(["machine", "show", "gtx480"]).output();
     let shown = String::from_utf8(shown.unwrap().stdout).unwrap();
-    let machine: gsim::config::Machine = ron::from_str(&shown).unwrap();
-    assert_eq!(inputs["machine"], serde_json::to_value(machine).unwrap());
+    fs::write(out.path().join("shown.ron"), shown).unwrap();
+    let machine = gsim::config::presets::machine("shown.ron", out.path()).unwrap();
+    assert_eq!(inputs["machine"], machine.to_json());
     let workload = serde_json::json!({"Stencil1d":
         {"element": "Char", "elements": 16384, "block": 256, "iterations": 4}});
     assert_eq!(inputs["workload"], workload);

@@ -317,14 +317,14 @@ mod tests {
 
     fn apply_all(pairs: &[(&str, &str)]) -> Result<(Machine, WorkloadSpec, u64)> {
         let machine = presets::find("gtx480")?.machine()?;
-        let target = Target { machine, workload: spec("Stencil1d((element: Char))"), seed: 1 };
+        let target = Target { machine, workload: spec("Stencil1d(element: Char)"), seed: 1 };
         let settings = settings(pairs);
         let target = target.change(&settings).map_err(|refusal| refusal.into_error(&settings))?;
         Ok((target.machine, target.workload, target.seed))
     }
 
     fn spec(text: &str) -> WorkloadSpec {
-        ron::from_str(text).unwrap()
+        crate::config::parse::stated(text)
     }
 
     fn error(pairs: &[(&str, &str)]) -> String {
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(machine.name, "mine");
         assert_eq!(machine.sm.arithmetic.sfu.interval.get(), 2);
         assert_eq!(machine.compute_capability, (2, 1));
-        assert_eq!(workload, spec("Stencil1d((element: Short, elements: 1000))"));
+        assert_eq!(workload, spec("Stencil1d(element: Short, elements: 1000)"));
         assert_eq!(seed, 7);
     }
 
@@ -390,7 +390,7 @@ mod tests {
             [("workload.elements.x", "1"), ("seed", "-1")],
         ] {
             let machine = presets::find("gtx480").unwrap().machine().unwrap();
-            let target = Target { machine, workload: spec("Stencil1d((element: Char))"), seed: 1 };
+            let target = Target { machine, workload: spec("Stencil1d(element: Char)"), seed: 1 };
             let settings = settings(&pairs);
             let told = |refusal: Refusal| refusal.into_error(&settings).to_string();
             let alone = target.clone().change(&settings).map_err(told);
@@ -418,7 +418,7 @@ mod tests {
             ("workload.elements", "128"),
         ])
         .unwrap();
-        assert_eq!(workload, spec("Stencil1d((element: Int, elements: 128))"));
+        assert_eq!(workload, spec("Stencil1d(element: Int, elements: 128)"));
     }
 
     #[test]
@@ -426,7 +426,7 @@ mod tests {
         let whole = ("workload", "Matmul(element: Int)");
         let (_, workload, _) =
             apply_all(&[whole, ("workload.size", "64"), ("workload.element", "Char")]).unwrap();
-        assert_eq!(workload, spec("Matmul((element: Char, size: 64))"));
+        assert_eq!(workload, spec("Matmul(element: Char, size: 64)"));
         assert_eq!(
             error(&[whole, ("workload.elements", "64")]),
             "workload.elements=64: no field elements in workload (hint: did you mean element?)"

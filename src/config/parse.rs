@@ -13,6 +13,7 @@ use super::document::{Node, line_column};
 use super::names::suggest;
 use super::unreadable::cannot_read;
 use crate::error::{Error, Result};
+use crate::serial;
 
 /// How gsim writes RON: `Some(x)` may be `x`, and `Stencil1d((..))` may be `Stencil1d(..)`.
 fn options() -> ron::Options {
@@ -63,7 +64,13 @@ pub fn from_text<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T> {
 /// RON text of a value, as the files of gsim are written: one field a line, small structs on one.
 pub fn to_text<T: Serialize>(value: &T) -> String {
     let style = PrettyConfig::new().struct_names(false).depth_limit(3).new_line("\n");
-    options().to_string_pretty(value, style).expect("configuration types can be written as RON")
+    serial::to_ron(&options(), style, value).expect("configuration types can be written as RON")
+}
+
+/// A value that a test states as RON.
+#[cfg(test)]
+pub fn stated<T: DeserializeOwned>(text: &str) -> T {
+    from_text(Path::new("test.ron"), text).unwrap()
 }
 
 /// What the files of gsim begin with, and what becomes of each.
@@ -88,12 +95,7 @@ pub(super) struct Problem {
 
 /// Reads a typed value, or says what is wrong where.
 pub(super) fn diagnose<T: DeserializeOwned>(text: &str) -> std::result::Result<T, Problem> {
-    let options = options();
-    // To follow the path of what is read takes as long as to read it, and matters only where something is wrong.
-    if let Ok(value) = options.from_str(text) {
-        return Ok(value);
-    }
-    let mut parser = ron::Deserializer::from_str_with_options(text, &options)
+    let mut parser = ron::Deserializer::from_str_with_options(text, &options())
         .map_err(|error| explain(text, Vec::new(), error))?;
     let mut track = Track::new();
     match T::deserialize(serde_path_to_error::Deserializer::new(&mut parser, &mut track)) {

@@ -9,7 +9,7 @@ use super::{Completion, Controller, Listener, Request, Sent};
 /// with neighbouring banks in different groups.
 pub fn gtx480() -> DramConfig {
     let text = include_str!("../../configs/gpus/gtx480.ron");
-    let machine: Machine = ron::from_str(text).expect("the preset parses");
+    let machine: Machine = crate::config::parse::stated(text);
     let mut config = (*machine.dram).clone();
     config.queue = bounded(64);
     config.group_bits = GroupBits::Low;

@@ -105,7 +105,7 @@ mod tests {
 
     fn limited() -> DataPort {
         let text = "Limited(read: 64, sector: 4, part: 5)";
-        DataPort::new(&ron::from_str(text).unwrap())
+        DataPort::new(&crate::config::parse::stated(text))
     }
 
     /// The cycles in which requests of one side go, one behind the other.

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::Machine;
+use crate::config::parse::stated;
 use crate::parts::{ReplyKind, Request, RequestKind};
 use crate::units::{Cycle, LineAddr};
 
@@ -30,7 +31,7 @@ fn slice_that_holds(mode: &str, sector: u32, fetch: u32, dirty_ways: u32) -> Sli
                  index: Linear, replacement: Lru, dirty_ways: {dirty_ways}, mshr_entries: 2, mshr_mergers: 2, \
                  input_queue: 8, tag_latency: 3, distance: Alike, data_latency: 5, sector_latency: 0, data_port: Unlimited, fetch: {fetch}, miss_queue: 6, reply_queue: 4),\n"
     );
-    let machine: Machine = ron::from_str(&format!("{before}{small}    dram: ({after}")).unwrap();
+    let machine: Machine = stated(&format!("{before}{small}    dram: ({after}"));
     Slice::new(&machine, 0)
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::report::{write_file, write_folder};
+use crate::serial;
 
 /// Name of the file that a run's counters are in.
 pub const COUNTERS_FILE: &str = "counters.json";
@@ -274,8 +275,7 @@ impl CounterReport {
 
     /// Writes `ROOT/NAME/counters.json`, beside what is there; gives the folder.
     pub fn save(&self, root: &Path) -> Result<PathBuf> {
-        let mut text = serde_json::to_string_pretty(self).expect("it has no odd keys");
-        text.push('\n');
+        let text = serial::to_json(self);
         let folder = root.join(&self.name);
         if folder.join(super::NATIVE_FILE).is_file() {
             write_file(&folder.join(COUNTERS_FILE), text.as_bytes())?;
@@ -291,7 +291,7 @@ impl CounterReport {
         let file = if path.is_dir() { path.join(COUNTERS_FILE) } else { path.to_owned() };
         let text = std::fs::read_to_string(&file)
             .map_err(|why| Error::input(format!("cannot be read: {why}")).in_file(&file))?;
-        let report: CounterReport = serde_json::from_str(&text).map_err(|why| {
+        let report: CounterReport = serial::from_json(&text).map_err(|why| {
             Error::input(format!("no counters: {why}")).at(&file, why.line(), why.column())
         })?;
         match report.schema {

@@ -10,6 +10,7 @@ use super::run::{Options, run};
 use crate::config::micro::{MicroFile, MicroPoint};
 use crate::error::{Error, Result};
 use crate::report::write_file;
+use crate::serial;
 
 /// The answers of micro-benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,8 +49,7 @@ const SCHEMA: u32 = 1;
 impl MicroReport {
     /// Writes it to a file.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let mut text = serde_json::to_string_pretty(self).expect("it has no odd keys");
-        text.push('\n');
+        let text = serial::to_json(self);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
                 .map_err(|why| Error::run(format!("cannot be made: {why}")).in_file(folder))?;
@@ -61,7 +61,7 @@ impl MicroReport {
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .map_err(|why| Error::input(format!("cannot be read: {why}")).in_file(path))?;
-        let report: MicroReport = serde_json::from_str(&text).map_err(|why| {
+        let report: MicroReport = serial::from_json(&text).map_err(|why| {
             let message = format!("no answers of micro-benchmarks: {why}");
             Error::input(message).at(path, why.line(), why.column())
         })?;

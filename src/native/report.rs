@@ -11,6 +11,7 @@ use super::verify::Agreement;
 use crate::config::WorkloadSpec;
 use crate::error::{Error, Result};
 use crate::report::{write_file, write_folder};
+use crate::serial;
 use crate::stats::quantile;
 use crate::workload::Verdict;
 
@@ -129,8 +130,7 @@ impl NativeReport {
     /// Writes `ROOT/NAME/native.json`; gives the folder.
     pub fn save(&self, root: &Path) -> Result<PathBuf> {
         write_folder(root, &self.name, NATIVE_FILE, |folder| {
-            let mut text = serde_json::to_string_pretty(self).expect("it has no odd keys");
-            text.push('\n');
+            let text = serial::to_json(self);
             write_file(&folder.join(NATIVE_FILE), text.as_bytes())
         })
     }
@@ -140,7 +140,7 @@ impl NativeReport {
         let file = if path.is_dir() { path.join(NATIVE_FILE) } else { path.to_owned() };
         let text = std::fs::read_to_string(&file)
             .map_err(|why| Error::input(format!("cannot be read: {why}")).in_file(&file))?;
-        let report: NativeReport = serde_json::from_str(&text).map_err(|why| {
+        let report: NativeReport = serial::from_json(&text).map_err(|why| {
             Error::input(format!("no native run: {why}")).at(&file, why.line(), why.column())
         })?;
         match report.schema {

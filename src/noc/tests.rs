@@ -14,7 +14,7 @@ fn shared(inputs: usize, groups: &[u16], port: &str) -> Crossbar<u32> {
         "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, sm_out_bytes: 32, gpc_port: {port}, \
          header_bytes: 8, store_piece: 1, mask_bytes: 0, latency: 5, input_queue: 4)"
     );
-    Crossbar::to_sms(&ron::from_str(&text).unwrap(), inputs, groups)
+    Crossbar::to_sms(&crate::config::parse::stated(&text), inputs, groups)
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn crossbar_of(inputs: usize, outputs: usize, bytes: (u32, u32), latency: u64) -
          gpc_port: Unlimited, header_bytes: 8, store_piece: 1, mask_bytes: 0, latency: {latency}, \
          input_queue: 4)"
     );
-    Crossbar::to_sms(&ron::from_str(&text).unwrap(), inputs, &vec![0; outputs])
+    Crossbar::to_sms(&crate::config::parse::stated(&text), inputs, &vec![0; outputs])
 }
 
 #[test]

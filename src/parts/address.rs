@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn pairs(rounds: u64) -> SliceHash {
-        ron::from_str(&format!("Pairs(rounds: {rounds})")).unwrap()
+        crate::config::parse::stated(&format!("Pairs(rounds: {rounds})"))
     }
 
     fn check_places(hash: SliceHash, lines: u64) {

@@ -15,7 +15,6 @@
 
 mod colour;
 mod glossary;
-mod json;
 mod model;
 pub mod number;
 mod page;

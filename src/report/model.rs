@@ -14,12 +14,12 @@ use crate::error::{Error, Result};
 use crate::gpu::{Components, KernelStatistics, Ledgers, total};
 use crate::l1::L1Stats;
 use crate::l2::L2Stats;
+use crate::serial;
 use crate::sm::SmStats;
 use crate::stats::ratio;
 use crate::workload::Verdict;
 
 use super::glossary::{Glossary, glossary};
-use super::json;
 use super::totals::Totals;
 
 /// Raised whenever the meaning or the place of a field of [`Report`] changes.
@@ -167,12 +167,12 @@ impl Report {
         let bad_json = |why: serde_json::Error| {
             Error::input(format!("not a report: {why}")).at(&file, why.line(), why.column())
         };
-        let header: Header = serde_json::from_str(&text).map_err(bad_json)?;
+        let header: Header = serial::from_json(&text).map_err(bad_json)?;
         if header.schema != SCHEMA {
             let message = format!("report schema {}, this gsim reads {SCHEMA}", header.schema);
             return Err(Error::input(message).in_file(&file).hint("run the simulation again"));
         }
-        let report: Report = serde_json::from_str(&text).map_err(bad_json)?;
+        let report: Report = serial::from_json(&text).map_err(bad_json)?;
         let kernels = report.kernels.iter().map(|kernel| &kernel.ledgers);
         for ledgers in std::iter::once(&report.ledgers).chain(kernels) {
             ledgers.check().map_err(|why| Error::input(why).in_file(&file))?;
@@ -182,7 +182,7 @@ impl Report {
 
     /// The report as text: JSON, indented, with a newline at the end.
     pub fn to_json(&self) -> String {
-        json::to_text(self)
+        serial::to_json(self)
     }
 
     /// The machine's name and what the run changed, for titles.
@@ -255,7 +255,7 @@ impl Report {
     pub fn workload_line(&self) -> String {
         if let WorkloadSpec::Kernel(kernel) = &self.inputs.workload {
             // Buffers and launches have no end.
-            let parameters = serde_json::to_value(&kernel.parameters).expect("plain data");
+            let parameters = serial::to_json_value(&kernel.parameters);
             return match in_words(&parameters) {
                 parameters if parameters.is_empty() => kernel.source.clone(),
                 parameters => format!("{}: {parameters}", kernel.source),
@@ -265,7 +265,7 @@ impl Report {
         if let WorkloadSpec::Synthetic(spec) = &self.inputs.workload {
             return format!("Synthetic: {}", spec.summary());
         }
-        let json = serde_json::to_value(&self.inputs.workload).expect("plain data");
+        let json = serial::to_json_value(&self.inputs.workload);
         let Value::Object(variants) = json else { return in_words(&json) };
         let lines = variants.iter().map(|(name, spec)| match in_words(spec) {
             parameters if parameters.is_empty() => name.clone(),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::serial;
 use crate::stats::{Ledger, Reason, ratio};
 
 use super::colour::look;
@@ -47,11 +48,11 @@ impl Report {
         self.push_ledger(&mut page, "Issue ledger", "ledgers.issue", &self.ledgers.issue);
         self.push_ledger(&mut page, "LSU ledger", "ledgers.lsu", &self.ledgers.lsu);
         self.push_ledger(&mut page, "Latency ledger", "ledgers.latency", &self.ledgers.latency);
-        let components = serde_json::to_value(&self.components).expect("plain data");
+        let components = serial::to_json_value(&self.components);
         for (name, instances) in components.as_object().into_iter().flatten() {
             self.push_counters(&mut page, name, instances);
         }
-        let inputs = serde_json::to_string_pretty(&self.inputs).expect("maps have string keys");
+        let inputs = serial::to_json(&self.inputs);
         let _ = write!(
             page,
             "<h2>Inputs</h2>\n<p>gsim {}, report schema {}. {}.</p>\n\
@@ -60,7 +61,7 @@ impl Report {
             escape(&self.gsim),
             self.schema,
             capitalised(&self.verdict_line()),
-            escape(&inputs)
+            escape(inputs.trim_end())
         );
         page
     }
@@ -72,7 +73,7 @@ impl Report {
 
     fn push_totals(&self, page: &mut String) {
         page.push_str("<h2>Totals</h2>\n<table>\n");
-        let totals = serde_json::to_value(&self.totals).expect("plain data");
+        let totals = serial::to_json_value(&self.totals);
         for (name, value) in totals.as_object().into_iter().flatten() {
             let shown = self.shown(name, || match (value.as_u64(), value.as_f64()) {
                 (Some(whole), _) => thousands(whole),

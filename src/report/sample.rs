@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::Machine;
+use crate::config::parse::stated;
 use crate::dram::DramStats;
 use crate::gpu::{Components, KernelStatistics, Ledgers};
 use crate::l1::L1Stats;
@@ -105,12 +105,8 @@ fn components(scale: u64) -> Components {
 
 /// The arguments of `Report::new`, the name apart.
 pub fn parts() -> (Inputs, Vec<KernelStatistics>, Verdict) {
-    let machine: Machine = ron::Options::default()
-        .with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME)
-        .from_str(include_str!("../../configs/gpus/gtx480.ron"))
-        .expect("the preset parses");
-    let workload = serde_json::from_value(serde_json::json!({"Stencil1d": {"element": "Char"}}))
-        .expect("the workload parses");
+    let machine = stated(include_str!("../../configs/gpus/gtx480.ron"));
+    let workload = stated("Stencil1d(element: Char)");
     let inputs =
         Inputs { machine, workload, seed: 1, set: BTreeMap::new(), versions: BTreeMap::new() };
     let kernel = |scale: u64| KernelStatistics {

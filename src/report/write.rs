@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use tempfile::TempDir;
+
 use crate::error::{Error, Result};
 use crate::stats::{Ledger, Reason, ratio};
 
@@ -110,13 +112,12 @@ pub fn check_folder(root: &Path, name: &str, marker: &str) -> Result<()> {
     if !above.is_dir() {
         return Err(cannot(&"it is no folder"));
     }
-    let trial = above.join(format!("{name}.trial-{}", std::process::id()));
-    fs::create_dir(&trial).and_then(|()| fs::remove_dir(&trial)).map_err(|why| cannot(&why))
+    tempfile::tempdir_in(&above).and_then(TempDir::close).map_err(|why| cannot(&why))
 }
 
 /// Lets `fill` write a folder that then appears as `ROOT/NAME` at once.
 ///
-/// `fill` gets `ROOT/NAME.partial-PID`, which is renamed when all went well and removed otherwise. A
+/// `fill` gets a folder in `ROOT/NAME.partial-..`, which is put in its place when all went well and removed otherwise. A
 /// folder `ROOT/NAME` that holds a file called `marker`, or nothing, is replaced: moved aside, and moved
 /// back when the new one cannot take its place. Any other folder of that name is an error.
 pub fn write_folder(
@@ -130,18 +131,21 @@ pub fn write_folder(
         return Err(Error::input(format!("`{name}` cannot be the name of a result folder")));
     }
     let folder = root.join(name);
-    let partial = root.join(format!("{name}.partial-{}", std::process::id()));
     check_replaceable(&folder, marker)?;
-    // Of a killed process that had the same number.
-    remove(&partial)?;
-    fs::create_dir_all(&partial)
-        .map_err(|why| Error::run(format!("cannot be made: {why}")).in_file(&partial))?;
-    let done = fill(&partial).and_then(|()| put_in_place(&partial, &folder));
-    if done.is_err() {
-        // The first error is the one to tell; a partial folder that stays is harmless.
-        let _ = remove(&partial);
-    }
-    done.map(|()| folder)
+    // Nobody else may look into the outer one; the inner one has the rights of any new folder.
+    let partial = fs::create_dir_all(root)
+        .and_then(|()| {
+            tempfile::Builder::new().prefix(&format!("{name}.partial-")).tempdir_in(root)
+        })
+        .map_err(|why| Error::run(format!("holds no new folder: {why}")).in_file(root))?;
+    let new = partial.path().join(name);
+    fs::create_dir(&new)
+        .map_err(|why| Error::run(format!("cannot be made: {why}")).in_file(&new))?;
+    fill(&new)?;
+    put_in_place(&new, &folder, &partial.path().join("replaced"))?;
+    // The one that was replaced goes with it. What stays is harmless.
+    drop(partial);
+    Ok(folder)
 }
 
 fn check_replaceable(folder: &Path, marker: &str) -> Result<()> {
@@ -159,32 +163,18 @@ fn check_replaceable(folder: &Path, marker: &str) -> Result<()> {
         .hint("move it away, or give the run another name"))
 }
 
-fn put_in_place(partial: &Path, folder: &Path) -> Result<()> {
+/// Renames `new` to `folder`; what stood there is `aside` then.
+fn put_in_place(new: &Path, folder: &Path, aside: &Path) -> Result<()> {
     let cannot =
         |why: std::io::Error| Error::run(format!("cannot be put in place: {why}")).in_file(folder);
     if !folder.exists() {
-        return fs::rename(partial, folder).map_err(cannot);
+        return fs::rename(new, folder).map_err(cannot);
     }
-    let mut aside = partial.as_os_str().to_owned();
-    aside.push("-replaced");
-    let aside = PathBuf::from(aside);
-    remove(&aside)?;
-    fs::rename(folder, &aside).map_err(cannot)?;
-    if let Err(why) = fs::rename(partial, folder) {
-        fs::rename(&aside, folder).map_err(cannot)?;
-        return Err(cannot(why));
-    }
-    remove(&aside)
-}
-
-/// Removes a folder; one that is not there is as good as removed.
-fn remove(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::run(format!("cannot be removed: {why}")).in_file(folder))
-        }
-        _ => Ok(()),
-    }
+    fs::rename(folder, aside).map_err(cannot)?;
+    fs::rename(new, folder).map_err(|why| {
+        let back = fs::rename(aside, folder);
+        cannot(back.err().unwrap_or(why))
+    })
 }
 
 #[cfg(test)]

@@ -190,7 +190,7 @@ mod tests {
         let mut ledger = LsuLedger::default();
         ledger.add_total(3);
         ledger.charge(LsuReason::NoMshrLine, 3);
-        let json = serde_json::to_value(&ledger).unwrap();
+        let json = crate::serial::to_json_value(&ledger);
         assert_eq!(json["total"], 3);
         assert_eq!(json["parts"]["nomshrline"], 3);
         assert_eq!(json["parts"].as_object().unwrap().len(), LsuReason::COUNT);
@@ -203,10 +203,10 @@ mod tests {
         ledger.add_total(7);
         ledger.charge(LsuReason::Idle, 3);
         ledger.charge(LsuReason::MissQueue, 4);
-        let json = serde_json::to_string(&ledger).unwrap();
-        assert_eq!(serde_json::from_str::<LsuLedger>(&json).unwrap(), ledger);
+        let json = crate::serial::to_json(&ledger);
+        assert_eq!(crate::serial::from_json::<LsuLedger>(&json).unwrap(), ledger);
         let strange = json.replace("missqueue", "moonphase");
-        let error = serde_json::from_str::<LsuLedger>(&strange).unwrap_err().to_string();
+        let error = crate::serial::from_json::<LsuLedger>(&strange).unwrap_err().to_string();
         assert!(error.contains("no reason `moonphase`"), "{error}");
     }
 }

@@ -176,9 +176,9 @@ mod tests {
     fn draw(bars: &str, reference: &str) -> Result<Chart> {
         let text = format!(
             r#"(file: "f", title: "t", panels: [(y: "time", across: "app", bars: {bars},
-                relative_to: Some({{"type": "x"}}), reference: Some((name: "paper", {reference})))])"#
+                relative_to: {{"type": "x"}}, reference: (name: "paper", {reference}))])"#
         );
-        chart(&ron::from_str(&text).unwrap(), &table())
+        chart(&crate::config::parse::stated(&text), &table())
     }
 
     const AXIS: &str = r#"Axis(name: "type", metric: "totals.cycles")"#;

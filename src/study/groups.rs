@@ -15,6 +15,7 @@ use crate::config::study::StudyPoint;
 use crate::error::{Error, Result};
 use crate::gpu::Stepping;
 use crate::report::Report;
+use crate::serial;
 use crate::simulate::{Functional, Outcome, Timing, simulate_with_outputs};
 
 /// The most simulations that share one execution: each has a thread, and its machine in memory.
@@ -28,7 +29,7 @@ fn groups(points: &[StudyPoint]) -> Vec<Vec<usize>> {
     for (number, point) in points.iter().enumerate() {
         let ResolvedRun { config, origin, nvrtc, .. } = &point.run;
         // As a report has it, which holds all that decides the outcome.
-        let workload = serde_json::to_string(&config.workload).expect("a workload is plain data");
+        let workload = serial::to_json_value(&config.workload).to_string();
         let instructions = point.run.machine.sm.instructions;
         let key = (workload, config.seed, origin.folder(), nvrtc, instructions);
         let group = known.entry(key).or_insert(groups.len());
@@ -155,8 +156,7 @@ impl Study<'_> {
         if !self.is_needed(point) {
             return;
         }
-        let report =
-            simulate().map(|report| serde_json::to_value(report).expect("a report is plain data"));
+        let report = simulate().map(|report| serial::to_json_value(&report));
         if report.is_err() {
             self.failed.fetch_min(point, Ordering::Relaxed);
         }

@@ -10,6 +10,7 @@ use crate::config::figure::Place;
 use crate::config::study::Axis;
 use crate::error::{Error, Result};
 use crate::report::{Inputs, Report};
+use crate::serial;
 
 /// Every report of a study.
 #[derive(Clone, Debug)]
@@ -41,7 +42,7 @@ impl Table {
             versions: BTreeMap::new(),
         };
         let shape = Report::shape(&run.config.name, inputs);
-        let shape = serde_json::to_value(shape).expect("a report is plain data");
+        let shape = serial::to_json_value(&shape);
         Table { only_shape: true, ..Table::new(axes, vec![shape]) }
     }
 

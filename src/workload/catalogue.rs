@@ -127,7 +127,7 @@ mod tests {
         let values = fields.map(|parameter| match parameter.name {
             "element" => "element: Char",
             "source" => "source: \"a.ptx\"",
-            "launches" => "launches: [Launch((entry: \"a\", grid: 1, block: 1))]",
+            "launches" => "launches: [Launch(entry: \"a\", grid: 1, block: 1)]",
             other => panic!("{}: a value of {other} for the tests", workload.name),
         });
         values.collect::<Vec<_>>().join(", ")
@@ -135,16 +135,18 @@ mod tests {
 
     /// A workload of the list with these parameters.
     fn spec(workload: &Description, parameters: &str) -> WorkloadSpec {
-        let text = format!("{}(({parameters}))", workload.name);
-        ron::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
+        let text = format!("{}({parameters})", workload.name);
+        crate::config::parse::stated(&text)
     }
 
     #[test]
     fn the_list_has_every_workload_of_run_files() {
-        let error = ron::from_str::<WorkloadSpec>("Nothing(())").unwrap_err();
-        let ron::Error::NoSuchEnumVariant { expected, .. } = error.code else { panic!("{error}") };
-        let listed: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
-        assert_eq!(listed, expected);
+        let nothing = serde_json::json!({"Nothing": {}});
+        let error = crate::serial::from_json_value::<WorkloadSpec>(nothing).unwrap_err();
+        let listed: Vec<String> =
+            WORKLOADS.iter().map(|workload| format!("`{}`", workload.name)).collect();
+        let expected = format!("unknown variant `Nothing`, expected one of {}", listed.join(", "));
+        assert!(error.to_string().starts_with(&expected), "{error}");
     }
 
     #[test]
@@ -161,7 +163,7 @@ mod tests {
             let stated = spec(workload, &(required(workload) + &defaults));
             assert_eq!(stated, least);
             // And nothing else.
-            let fields = serde_json::to_value(&least).unwrap();
+            let fields = crate::serial::to_json_value(&least);
             let fields = fields[workload.name].as_object().unwrap();
             let listed = workload.parameters.iter().map(|parameter| parameter.name);
             assert!(fields.keys().eq(listed), "{}: {:?}", workload.name, fields.keys());
@@ -174,7 +176,7 @@ mod tests {
             let text =
                 format!("Run(name: \"a\", machine: \"gtx480\", workload: {})", workload.example);
             let run = crate::config::RunFile::from_text(Path::new("a.ron"), text).unwrap();
-            let spec = serde_json::to_value(&run.config.workload).unwrap();
+            let spec = crate::serial::to_json_value(&run.config.workload);
             assert_eq!(spec.as_object().unwrap().keys().next().unwrap(), workload.name);
         }
     }

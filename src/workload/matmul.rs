@@ -65,9 +65,10 @@ fn reference(a: &[i32], b: &[i32], n: usize, element: ElementType) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::parse::from_text;
 
     fn workload(text: &str) -> Workload {
-        build(&ron::from_str(text).unwrap(), 1)
+        build(&crate::config::parse::stated(text), 1)
     }
 
     #[test]
@@ -122,9 +123,8 @@ mod tests {
 
     #[test]
     fn a_block_of_too_many_threads_is_refused() {
-        let error = ron::from_str::<crate::config::Checked<MatmulSpec>>(
-            "(element: Int, block_x: 64, block_y: 32)",
-        );
+        let text = "(element: Int, block_x: 64, block_y: 32)";
+        let error = from_text::<crate::config::Checked<MatmulSpec>>("a.ron".as_ref(), text);
         let message = error.unwrap_err().to_string();
         assert!(message.contains("block_x (64) x block_y (32) = 2048 threads, more than 1024"));
     }

@@ -107,7 +107,7 @@ mod tests {
     use crate::config::ElementType;
 
     fn workload(text: &str) -> Workload {
-        build(&ron::from_str(text).unwrap(), 1)
+        build(&crate::config::parse::stated(text), 1)
     }
 
     #[test]

@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     fn spec(text: &str) -> StereoSpec {
-        ron::from_str(text).unwrap()
+        crate::config::parse::stated(text)
     }
 
     #[test]

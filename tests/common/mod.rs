@@ -171,12 +171,12 @@ pub fn gtx480(changes: &[(&str, serde_json::Value)]) -> Machine {
 pub fn preset(name: &str, changes: &[(&str, serde_json::Value)]) -> Machine {
     let preset = gsim::config::presets::find(name).expect("the preset exists");
     let machine = preset.machine().expect("the preset is valid");
-    let mut value = serde_json::to_value(&machine).expect("a machine is plain data");
+    let mut value = machine.to_json();
     for (path, new) in changes {
         let pointer = format!("/{}", path.replace('.', "/"));
         *value.pointer_mut(&pointer).unwrap_or_else(|| panic!("no field {path}")) = new.clone();
     }
-    serde_json::from_value(value).expect("the change is valid")
+    Machine::from_json(value).expect("the change is valid")
 }
 
 /// Runs a source on a machine, with and without skip-ahead, which must agree.

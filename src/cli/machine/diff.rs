@@ -10,8 +10,7 @@ const WIDTH: usize = 60;
 
 /// The fields that differ, as a table under the machines' `names`.
 pub(super) fn diff(names: [&str; 2], machines: [&Machine; 2]) -> String {
-    let [first, second] =
-        machines.map(|machine| serde_json::to_value(machine).expect("a machine is plain data"));
+    let [first, second] = machines.map(Machine::to_json);
     let mut rows = Vec::new();
     walk("", Some(&first), Some(&second), &mut rows);
     if rows.is_empty() {

@@ -12,6 +12,7 @@ use crate::config::{RunFile, WorkloadSpec};
 use crate::error::{Error, Result};
 use crate::frontend::ptx::{Description as Entry, Module};
 use crate::isa::{AccessKind, ArithClass, Inst, MemoryOp, Op, Space};
+use crate::serial;
 use crate::workload::bundled::KERNELS;
 use crate::workload::catalogue::{Description, WORKLOADS};
 use crate::workload::{PtxSource, compile};
@@ -68,7 +69,7 @@ fn run_file(path: &Path, nvrtc: Option<&Path>) -> Result<String> {
             source(&folder.join(&spec.source), &spec.options, nvrtc)
         }
         other => {
-            let value = serde_json::to_value(other).expect("plain data");
+            let value = serial::to_json_value(other);
             let name = value.as_object().and_then(|variant| variant.keys().next().cloned());
             show(&name.expect("a workload is a variant with fields"), nvrtc)
         }

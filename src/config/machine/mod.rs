@@ -26,6 +26,8 @@ pub use sm::{
 };
 
 use super::bounded::{Bounded, Check, Checked};
+use crate::error::{self, Error};
+use crate::serial;
 
 /// One GPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +61,21 @@ pub struct MachineFields {
 
 /// A machine whose rules between components hold.
 pub type Machine = Checked<MachineFields>;
+
+impl Machine {
+    /// The machine as reports have it.
+    pub fn to_json(&self) -> serde_json::Value {
+        serial::to_json_value(self)
+    }
+
+    /// A machine that a report has.
+    ///
+    /// # Errors
+    /// In one line, when it is none.
+    pub fn from_json(machine: serde_json::Value) -> error::Result<Machine> {
+        serial::from_json_value(machine).map_err(|why| Error::input(format!("no machine: {why}")))
+    }
+}
 
 /// Whether a machine was held against hardware.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

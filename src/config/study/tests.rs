@@ -172,12 +172,12 @@ fn an_axis_of_whole_workloads_goes_with_one_over_a_field_that_they_share() {
     let specs: Vec<WorkloadSpec> =
         points.into_iter().map(|point| point.run.config.workload).collect();
     let wanted = [
-        "Matmul((element: Int, size: 64))",
-        "Matmul((element: Char, size: 64))",
-        "Stereo((element: Int, width: 64))",
-        "Stereo((element: Char, width: 64))",
+        "Matmul(element: Int, size: 64)",
+        "Matmul(element: Char, size: 64)",
+        "Stereo(element: Int, width: 64)",
+        "Stereo(element: Char, width: 64)",
     ];
-    assert_eq!(specs, wanted.map(|text| ron::from_str(text).unwrap()));
+    assert_eq!(specs, wanted.map(crate::config::parse::stated));
 }
 
 /// The names of all fields that a value has.
@@ -201,9 +201,9 @@ fn the_page_about_studies_has_a_study_and_every_field() {
     // Without the names of fields that a study sets, and of its axes and points.
     let StudyFields { figures, comparisons, .. } = &*study.config;
     let mut all = BTreeSet::new();
-    names(&serde_json::to_value((&figures[0], &figures[0].panels[0])).unwrap(), &mut all);
-    names(&serde_json::to_value(&comparisons[0]).unwrap(), &mut all);
-    all.extend(serde_json::to_value(&*study.config).unwrap().as_object().unwrap().keys().cloned());
+    names(&crate::serial::to_json_value(&(&figures[0], &figures[0].panels[0])), &mut all);
+    names(&crate::serial::to_json_value(&comparisons[0]), &mut all);
+    all.extend(crate::serial::to_json_value(&*study.config).as_object().unwrap().keys().cloned());
     for name in
         all.iter().filter(|name| !["workload.element", "MSHR", "guess"].contains(&name.as_str()))
     {

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     fn dispatch(text: &str) -> Dispatch {
-        Dispatch::new(&ron::from_str(text).unwrap(), Cycle(100))
+        Dispatch::new(&crate::config::parse::stated(text), Cycle(100))
     }
 
     #[test]

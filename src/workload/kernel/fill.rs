@@ -113,7 +113,7 @@ mod tests {
 
     fn values(element: Scalar, count: usize, text: &str) -> Vec<Value> {
         let mut bytes = vec![0; count * element.bytes() as usize];
-        let spec: Fill = ron::from_str(text).unwrap();
+        let spec: Fill = crate::config::parse::stated(text);
         fill(&mut bytes, 0, element, &spec, &Scope::new(), 1, "x").unwrap();
         bytes.chunks_exact(element.bytes() as usize).map(|one| Value::of(element, one)).collect()
     }
@@ -192,7 +192,7 @@ mod tests {
     fn every_buffer_and_seed_has_its_own_numbers() {
         let of = |seed, name| {
             let mut bytes = vec![0; 64];
-            let spec = ron::from_str("Uniform(low: 0, high: 255)").unwrap();
+            let spec = crate::config::parse::stated("Uniform(low: 0, high: 255)");
             fill(&mut bytes, 0, Scalar::U8, &spec, &Scope::new(), seed, name).unwrap();
             bytes
         };

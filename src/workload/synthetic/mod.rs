@@ -128,7 +128,7 @@ mod tests {
     fn smallest() -> SyntheticSpec {
         let text =
             "(ctas: 1, warps: 1, phases: [(accesses: 1, mix: [(pattern: Stream, footprint: 4)])])";
-        let spec: Checked<SyntheticSpec> = ron::from_str(text).unwrap();
+        let spec: Checked<SyntheticSpec> = crate::config::parse::stated(text);
         (*spec).clone()
     }
 
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_list_states_the_fields_and_defaults_that_run_files_have() {
-        let json = serde_json::to_value(smallest()).unwrap();
+        let json = crate::serial::to_json_value(&smallest());
         let mut actual = Vec::new();
         paths("", json.as_object().unwrap(), &mut actual);
         let actual: BTreeSet<(String, String)> = actual

@@ -9,6 +9,7 @@ mod statistics;
 use std::sync::Arc;
 
 use super::SyntheticSource;
+use crate::config::parse::stated;
 use crate::config::{Checked, SyntheticSpec};
 use crate::isa::{AccessKind, BarrierUse, Cta, LaneAddresses, MemoryOp, Op, WarpCursor, lanes};
 use crate::workload::{DeviceMemory, SyntheticLaunch};
@@ -17,11 +18,7 @@ const BASE: u64 = DeviceMemory::BASE;
 
 /// A kernel of `ctas` CTAs and `warps` warps, from the text of its phases and other fields.
 fn spec(ctas: u32, warps: u32, rest: &str) -> SyntheticSpec {
-    let options =
-        ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
-    let text = format!("(ctas: {ctas}, warps: {warps}, {rest})");
-    let spec: Checked<SyntheticSpec> =
-        options.from_str(&text).unwrap_or_else(|why| panic!("{text}: {why}"));
+    let spec: Checked<SyntheticSpec> = stated(&format!("(ctas: {ctas}, warps: {warps}, {rest})"));
     (*spec).clone()
 }
 

@@ -15,7 +15,7 @@ const ROOM: usize = 1 << 17;
 
 /// A value as text, with a newline at the end. It is what [`serde_json::to_string_pretty`] gives, which writes each step of the
 /// indentation on its own and takes one and a half times as long.
-pub fn to_text<T: Serialize>(value: &T) -> String {
+pub fn to_json<T: Serialize>(value: &T) -> String {
     let mut text = Vec::with_capacity(ROOM);
     let mut serializer = Serializer::with_formatter(&mut text, Indented::default());
     value.serialize(&mut serializer).expect("maps have string keys");
@@ -98,7 +98,7 @@ impl Formatter for Indented {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -112,7 +112,7 @@ mod tests {
                 _ => json!([{}, [], deep, [[]], ""]),
             };
             let want = serde_json::to_string_pretty(&deep).unwrap() + "\n";
-            assert_eq!(to_text::<Value>(&deep), want);
+            assert_eq!(to_json(&deep), want);
         }
     }
 }
