@@ -7,7 +7,7 @@ use common::{Script, Step, gtx480, preset, row, run};
 use gsim::config::machine::{L2Mode, L2Partitions, LoadsLook, Segment};
 use gsim::config::presets::PRESETS;
 use gsim::gpu::total;
-use gsim::isa::{ArithClass, Inst, Op, Operands};
+use gsim::isa::{ArithClass, Inst, Op, Operands, Turns};
 use gsim::stats::{IssueReason, LatencyStage, LsuReason};
 use serde_json::json;
 
@@ -403,6 +403,66 @@ fn shared_memory_costs_its_latency_and_a_pass_for_each_conflict() {
     let each = machine.lsu.issue_latency.cycles() + machine.shared_memory.latency.cycles();
     assert_eq!(loads(4, 20) - loads(4, 10), 10 * each);
     assert_eq!(loads(8, 20) - loads(8, 10), 10 * (each + 1));
+}
+
+#[test]
+fn lanes_of_a_shared_atomic_take_turns_where_they_are_not_counted() {
+    let cycles =
+        |machine: &gsim::config::Machine, warps: u32, words: u64, turns: Turns, count: usize| {
+            run(machine, || {
+                Script::new(1, 32 * warps, move |_, _| {
+                    let addresses: Vec<u64> = (0..32).map(|lane| lane % words * 4).collect();
+                    vec![Step::SharedAtomic { dst: 1, addresses, turns }; count]
+                })
+                .shared_bytes(8192)
+            })
+            .cycles
+        };
+    let machine = gtx480(&[]);
+    let each = machine.lsu.issue_latency.cycles() + machine.shared_memory.latency.cycles();
+    let more = |words, turns| {
+        let [few, many] = [10, 20].map(|count| cycles(&machine, 1, words, turns, count));
+        (many - few) / 10 - each
+    };
+    assert_eq!([32, 8, 1].map(|words| more(words, Turns::Lanes)), [0, 3, 31]);
+    assert_eq!([32, 8, 1].map(|words| more(words, Turns::LanesTwice)), [1, 7, 63]);
+    assert_eq!([32, 8, 1].map(|words| more(words, Turns::Words)), [0, 0, 0]);
+
+    // Eight warps keep the banks busy. An H100 takes 8.1, 32 and 255 cycles for eight additions, 64 and 512 for compare and swap.
+    let machine = preset("h200", &[]);
+    let together = |words, turns| {
+        let [few, many] = [40, 80].map(|count| cycles(&machine, 8, words, turns, count));
+        (many - few) / 40
+    };
+    assert_eq!([8, 1].map(|words| together(words, Turns::Lanes)), [32, 256]);
+    assert_eq!([8, 1].map(|words| together(words, Turns::LanesTwice)), [64, 512]);
+}
+
+#[test]
+fn what_was_stored_to_local_memory_is_found_in_the_l1() {
+    for name in ["gtx480", "gtx640", "v100", "h200"] {
+        let machine = preset(name, &[]);
+        let (addresses, bytes) = (row(BASE, 4, 32), 4);
+        let seen = run(&machine, || {
+            Script::new(1, 32, |_, _| {
+                let load = Step::LoadLocal { dst: 1, src: 1, addresses: addresses.clone(), bytes };
+                let store = Step::StoreLocal { addresses: addresses.clone(), bytes };
+                [vec![store.clone(), load.clone(), store], vec![load; 9]].concat()
+            })
+        });
+        let l1 = total(&seen.components.l1);
+        assert_eq!((l1.load_hits, l1.load_misses, l1.stores), (10, 0, 2), "{name}");
+        assert_eq!(total(&seen.components.l2).reads(), 0, "{name}");
+    }
+    // A GTX 280 has no cache for it.
+    let machine = preset("gtx280", &[]);
+    let seen = run(&machine, || {
+        let addresses = row(BASE, 4, 32);
+        Script::new(1, 32, move |_, _| {
+            vec![Step::LoadLocal { dst: 1, src: 1, addresses: addresses.clone(), bytes: 4 }; 2]
+        })
+    });
+    assert_eq!(total(&seen.components.l1).load_hits, 0);
 }
 
 #[test]

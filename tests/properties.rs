@@ -10,6 +10,7 @@ use common::{Script, Step, gtx480};
 use gsim::config::Machine;
 use gsim::config::machine::{L2Partitions, LsuStages};
 use gsim::gpu::{Gpu, KernelStatistics, Stepping, total};
+use gsim::isa::Turns;
 use gsim::stats::{IssueReason, LsuReason};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -50,12 +51,20 @@ fn memory_step() -> impl Strategy<Value = Step> {
                 Step::LoadPastL1 { dst, src, addresses, bytes }
             }),
             2 => addresses().prop_map(move |addresses| Step::Store { addresses, bytes }),
+            1 => (register(), register(), addresses()).prop_map(move |(dst, src, addresses)| {
+                Step::LoadLocal { dst, src, addresses, bytes }
+            }),
+            1 => addresses().prop_map(move |addresses| Step::StoreLocal { addresses, bytes }),
         ]
     })
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let word = (0..u64::from(SHARED_BYTES) / 4).prop_map(|word| word * 4);
+    let words = || {
+        let word = (0..u64::from(SHARED_BYTES) / 4).prop_map(|word| word * 4);
+        prop::collection::vec(word, 1..=32)
+    };
+    let turns = prop_oneof![Just(Turns::Lanes), Just(Turns::LanesTwice), Just(Turns::Words)];
     prop_oneof![
         8 => memory_step(),
         1 => (0u16..6, 0u16..6, addresses(4))
@@ -63,8 +72,9 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0u16..6, 0u16..6).prop_map(|(dst, src)| Step::Add { dst, src }),
         1 => Just(Step::Barrier),
         1 => Just(Step::Fence),
-        1 => (0u16..6, prop::collection::vec(word, 1..=32))
-            .prop_map(|(dst, addresses)| Step::Shared { dst, addresses }),
+        1 => (0u16..6, words()).prop_map(|(dst, addresses)| Step::Shared { dst, addresses }),
+        1 => (0u16..6, words(), turns)
+            .prop_map(|(dst, addresses, turns)| Step::SharedAtomic { dst, addresses, turns }),
     ]
 }
 
@@ -132,11 +142,11 @@ fn l1() -> impl Strategy<Value = Changes> {
     let replacement = prop_oneof![Just("Lru"), Just("Fifo"), Just("Nru")];
     let loads = prop_oneof![4 => Just("Cached"), 1 => Just("Bypass")];
     let sector = prop_oneof![Just(32u32), Just(64), Just(128)];
-    let stores = prop_oneof![Just("Evict"), Just("Drop"), Just("Update"), Just("Validate")];
+    let stores = || prop_oneof![Just("Evict"), Just("Drop"), Just("Update"), Just("Validate")];
     let tag_latency = prop_oneof![Just(0u32), 1u32..=12];
     let limits = (1u32..=3, 1u32..=4, 1u32..=3, tag_latency, 1u32..=2);
-    (sets, 1u32..=3, index, replacement, loads, limits, (sector, stores)).prop_map(
-        |(sets, ways, index, replacement, loads, limits, (sector, stores))| {
+    (sets, 1u32..=3, index, replacement, loads, limits, (sector, stores(), stores())).prop_map(
+        |(sets, ways, index, replacement, loads, limits, (sector, stores, local_stores))| {
             let (miss_queue, entries, mergers, tag_latency, releases) = limits;
             vec![
                 ("l1.sets", json!(sets)),
@@ -144,6 +154,7 @@ fn l1() -> impl Strategy<Value = Changes> {
                 ("l1.size", json!(sets * ways * 128)),
                 ("l1.sector", json!(sector)),
                 ("l1.stores", json!(stores)),
+                ("l1.local_stores", json!(local_stores)),
                 ("l1.index", json!(index)),
                 ("l1.replacement", json!(replacement)),
                 ("l1.global_loads", json!(loads)),

@@ -40,7 +40,7 @@ fn execute(spec: &str) -> (Accesses, u64) {
                         match memory.kind {
                             AccessKind::Load => accesses.loads += lanes,
                             AccessKind::Store => accesses.stores += lanes,
-                            AccessKind::Atomic => panic!("{spec}: an atomic"),
+                            AccessKind::Atomic(_) => panic!("{spec}: an atomic"),
                         }
                     }
                     cursor.advance(stream);

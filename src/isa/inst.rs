@@ -200,14 +200,27 @@ pub enum Space {
 pub const SHARED_WINDOW: u64 = 1 << 48;
 
 /// Direction of a memory instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessKind {
     /// Reads into registers.
     Load,
     /// Writes from registers.
     Store,
     /// Reads, modifies and writes in one step, at the L2 for global memory.
-    Atomic,
+    Atomic(Turns),
+}
+
+/// How the lanes of an atomic take turns at a bank of shared memory. Elsewhere it says nothing.
+///
+/// Source: measured on an H100, see `results/h200/README.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Turns {
+    /// Each lane has a pass of its bank for itself, even where several want one word.
+    Lanes,
+    /// Each lane has two passes: compare and swap.
+    LanesTwice,
+    /// Lanes that want one word share a pass, as in a load: they are counted (`ATOMS.POPC.INC`).
+    Words,
 }
 
 /// Cache operator of a memory instruction.

@@ -14,7 +14,7 @@ use crate::units::Bits;
 
 pub use inst::{
     AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Inst, MAX_OPERANDS,
-    MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space,
+    MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space, Turns,
 };
 pub use pattern::Rows;
 pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch};

@@ -125,7 +125,8 @@ impl L1 {
         let lines = sets.size() * ways;
         if lines != self.tags.len() {
             self.tags = TagArray::new(sets.size(), ways, index, replacement);
-            let has_parts = self.config.stores == StorePolicy::Validate;
+            let policies = [self.config.stores, self.config.local_stores];
+            let has_parts = policies.contains(&StorePolicy::Validate);
             self.bytes = BytePool::new(if has_parts { lines } else { 0 });
         }
         self.tags.invalidate_all();

@@ -12,7 +12,8 @@ impl L1 {
     #[inline(never)]
     pub(super) fn pass_by(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         match access.kind {
-            AccessKind::Store => self.store(now, access),
+            AccessKind::Store => self.store(now, access, self.config.stores),
+            AccessKind::LocalStore => self.store(now, access, self.config.local_stores),
             _ => self.bypass(now, access),
         }
     }
@@ -52,11 +53,16 @@ impl L1 {
     }
 
     #[inline]
-    fn store(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
+    fn store(
+        &mut self,
+        now: Cycle,
+        access: &Access,
+        policy: StorePolicy,
+    ) -> Result<Outcome, Refusal> {
         if self.is_miss_queue_full() {
             return Err(Refusal::MissQueue);
         }
-        match self.config.stores {
+        match policy {
             StorePolicy::Evict => self.drop_line(access.line),
             StorePolicy::Drop => self.drop_stored(access),
             StorePolicy::Update => {

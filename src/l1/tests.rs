@@ -29,12 +29,12 @@ fn sectored(
 ) -> L1 {
     let text = format!(
         "(size: {}, sets: {sets}, ways: {ways}, line: 128, sector: {sector}, index: Linear, \
-         replacement: Lru, global_loads: Cached, local_loads: Cached, stores: {stores}, mshr_entries: {entries}, mshr_mergers: {mergers}, \
+         replacement: Lru, global_loads: Cached, local_loads: Cached, stores: {stores}, local_stores: {stores}, mshr_entries: {entries}, mshr_mergers: {mergers}, \
          miss_queue: {miss_queue}, tag_latency: 0, hit_latency: 4, fill_latency: 1, \
          releases_per_cycle: 1)",
         sets * ways * 128
     );
-    let config: L1Config = ron::from_str(&text).unwrap();
+    let config: L1Config = crate::config::parse::stated(&text);
     L1::new(&config, 0)
 }
 

@@ -24,6 +24,8 @@ pub enum AccessKind {
     BypassLoad,
     /// Bytes written through to the L2.
     Store,
+    /// The same, to local memory.
+    LocalStore,
     /// A read-modify-write at the L2.
     Atomic,
 }

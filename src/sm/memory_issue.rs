@@ -6,7 +6,7 @@ use super::program::{FROM_MEMORY, Port};
 use crate::config::machine::{LoadsLook, Segment};
 use crate::isa::{
     AccessKind as MemoryKind, CacheOp, LaneAddresses, MemoryOp, Operands, SHARED_WINDOW, Space,
-    WARP,
+    Turns, WARP,
 };
 use crate::parts::{AccessKind, Waiter};
 use crate::units::Cycle;
@@ -62,7 +62,7 @@ impl Sm {
             (_, Segment::ByElement, 2) => 6,
             (_, _, _) => line_bits,
         };
-        let is_store = kind == AccessKind::Store;
+        let is_store = matches!(kind, AccessKind::Store | AccessKind::LocalStore);
         let waits = if is_store { warp as u32 } else { self.outstanding.next_place() };
         let waiter = waiter(waits, now);
         let hits_by_banks = kind == AccessKind::Load && self.lsu.has_banks();
@@ -85,7 +85,7 @@ impl Sm {
             list.len()
         });
         let (instructions, sum) = match kind {
-            AccessKind::Store => {
+            AccessKind::Store | AccessKind::LocalStore => {
                 (&mut self.stats.store_instructions, &mut self.stats.store_accesses)
             }
             AccessKind::Atomic => {
@@ -128,7 +128,12 @@ impl Sm {
     fn passes(&self, op: MemoryOp, addresses: &LaneAddresses) -> u32 {
         const REGISTER: u32 = 4;
         let bytes = u32::from(op.bytes);
-        match self.banks.passes(addresses, bytes) {
+        let passes = match op.kind {
+            MemoryKind::Atomic(Turns::Lanes) => self.banks.lane_passes(addresses, bytes),
+            MemoryKind::Atomic(Turns::LanesTwice) => 2 * self.banks.lane_passes(addresses, bytes),
+            _ => self.banks.passes(addresses, bytes),
+        };
+        match passes {
             0 => 0,
             passes if self.lsu.has_banks() && op.kind == MemoryKind::Load => {
                 passes.max(bytes.div_ceil(REGISTER))
@@ -164,8 +169,9 @@ impl Sm {
     #[inline]
     fn cache_access(&self, op: MemoryOp) -> AccessKind {
         match op.kind {
+            MemoryKind::Store if op.space == Space::Local => AccessKind::LocalStore,
             MemoryKind::Store => AccessKind::Store,
-            MemoryKind::Atomic => AccessKind::Atomic,
+            MemoryKind::Atomic(_) => AccessKind::Atomic,
             MemoryKind::Load => {
                 let past_l1 = matches!(op.cache, CacheOp::Global | CacheOp::Volatile);
                 let look = match op.space {

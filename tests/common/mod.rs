@@ -5,7 +5,7 @@ use gsim::error::Result;
 use gsim::gpu::{Gpu, KernelStatistics, Stepping};
 use gsim::isa::{
     AccessKind, ArithClass, BarrierUse, CacheOp, Cta, CtaSource, Inst, Kernel, LaneMask, MemoryOp,
-    Op, Operands, Space, WARP,
+    Op, Operands, Space, Turns, WARP,
 };
 
 /// One executed warp instruction.
@@ -18,6 +18,10 @@ pub enum Step {
     LoadPastL1 { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
     /// A global store.
     Store { addresses: Vec<u64>, bytes: u8 },
+    /// A load of local memory.
+    LoadLocal { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
+    /// A store to local memory.
+    StoreLocal { addresses: Vec<u64>, bytes: u8 },
     /// An atomic of `bytes` a lane that returns the old value in `dst`.
     Atomic { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
     /// An integer add that reads `src` and writes `dst`.
@@ -26,6 +30,8 @@ pub enum Step {
     Barrier,
     /// A shared-memory load.
     Shared { dst: u16, addresses: Vec<u64> },
+    /// An atomic on shared memory that returns the old value in `dst`.
+    SharedAtomic { dst: u16, addresses: Vec<u64>, turns: Turns },
     /// A fence.
     Fence,
     /// An arithmetic instruction.
@@ -97,9 +103,20 @@ fn inst(step: &Step) -> Inst {
         Step::Store { bytes, .. } => {
             memory(Space::Global, AccessKind::Store, bytes, CacheOp::Default)
         }
-        Step::Atomic { dst, src, bytes, .. } => {
-            with(dst, src, memory(Space::Global, AccessKind::Atomic, bytes, CacheOp::Default))
+        Step::LoadLocal { dst, src, bytes, .. } => {
+            with(dst, src, memory(Space::Local, AccessKind::Load, bytes, CacheOp::Default))
         }
+        Step::StoreLocal { bytes, .. } => {
+            memory(Space::Local, AccessKind::Store, bytes, CacheOp::Default)
+        }
+        Step::SharedAtomic { dst, turns, .. } => {
+            with(dst, dst, memory(Space::Shared, AccessKind::Atomic(turns), 4, CacheOp::Default))
+        }
+        Step::Atomic { dst, src, bytes, .. } => with(
+            dst,
+            src,
+            memory(Space::Global, AccessKind::Atomic(Turns::Lanes), bytes, CacheOp::Default),
+        ),
         Step::Shared { dst, .. } => {
             with(dst, dst, memory(Space::Shared, AccessKind::Load, 4, CacheOp::Default))
         }
@@ -142,6 +159,9 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
                 if let Step::Load { addresses, .. }
                 | Step::LoadPastL1 { addresses, .. }
                 | Step::Store { addresses, .. }
+                | Step::LoadLocal { addresses, .. }
+                | Step::StoreLocal { addresses, .. }
+                | Step::SharedAtomic { addresses, .. }
                 | Step::Atomic { addresses, .. }
                 | Step::Shared { addresses, .. } = &step
                 {

@@ -188,7 +188,7 @@ fn class(op: Op) -> String {
             let kind = match kind {
                 AccessKind::Load => "load",
                 AccessKind::Store => "store",
-                AccessKind::Atomic => "atomic",
+                AccessKind::Atomic(_) => "atomic",
             };
             format!("{space} {kind}")
         }

@@ -28,6 +28,8 @@ pub struct L1Config {
     pub local_loads: LoadsLook,
     /// What a store does to a line that is here.
     pub stores: StorePolicy,
+    /// What a store to local memory does to a line that is here. It is written through to the L2 in any case.
+    pub local_stores: StorePolicy,
     /// Lines outstanding at once [entries, 1..=4096].
     ///
     /// A miss that finds none free stalls as `nomshrline`.

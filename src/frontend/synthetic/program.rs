@@ -110,7 +110,7 @@ impl Math {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Variant {
     entry: usize,
-    kind: u8,
+    kind: AccessKind,
     slot: u32,
     /// Chain of a chase.
     chain: u32,
@@ -192,7 +192,7 @@ fn phase_code(phase: &Phase, registers: &Registers, insts: &mut Vec<Inst>) -> Ph
             let is_chase = matches!(access.pattern, Pattern::Chase { .. });
             let variant = Variant {
                 entry,
-                kind: kind as u8,
+                kind,
                 slot,
                 chain: if is_chase { index % in_flight } else { 0 },
                 source: source.map(|source| source.slot),

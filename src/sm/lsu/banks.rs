@@ -40,6 +40,18 @@ impl Banks {
             .sum()
     }
 
+    /// Passes that a warp needs whose lanes each change `bytes` bytes in passes of their own; none without an active lane.
+    pub fn lane_passes(&self, addresses: &LaneAddresses, bytes: u32) -> u32 {
+        let mut per_bank = [0u32; 64];
+        for lane in lanes(addresses.mask) {
+            let first = addresses.of(lane);
+            for word in first >> self.word_bits..=(first + u64::from(bytes) - 1) >> self.word_bits {
+                per_bank[(word & ((1 << self.bank_bits) - 1)) as usize] += 1;
+            }
+        }
+        per_bank.into_iter().max().unwrap_or(0)
+    }
+
     /// Whether accesses of `bytes` bytes at both of these addresses, and at any between them, want each bank for one word
     /// at most.
     #[inline]
@@ -107,7 +119,7 @@ mod tests {
         let config = format!(
             "(size: 49152, carve_out: Fixed, per_cta: 0, granule: 128, banks: {count}, bank_bytes: 4, latency: 26)"
         );
-        Banks::new(&ron::from_str(&config).unwrap())
+        Banks::new(&crate::config::parse::stated(&config))
     }
 
     fn passes(stride: i32, bytes: u32, mask: LaneMask) -> u32 {
@@ -155,6 +167,21 @@ mod tests {
         assert_eq!(passes(8, 8, !0), 2);
         assert_eq!(passes(16, 16, !0), 4);
         assert_eq!(passes(8, 8, 0xffff), 1);
+    }
+
+    #[test]
+    fn lanes_that_change_one_bank_take_turns() {
+        let turns = |stride, bytes, mask| {
+            let addresses = LaneAddresses { mask, shape: Shape::Affine { base: 0x1000, stride } };
+            banks(32).lane_passes(&addresses, bytes)
+        };
+        assert_eq!(turns(4, 4, !0), 1);
+        assert_eq!(turns(8, 4, !0), 2);
+        assert_eq!(turns(0, 4, !0), 32);
+        assert_eq!(turns(0, 4, 0xff), 8);
+        assert_eq!(turns(128, 4, !0), 32);
+        assert_eq!(turns(8, 8, !0), 2);
+        assert_eq!(turns(4, 4, 0), 0);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use crate::config::Share;
 use crate::config::synthetic::{Access, Phase};
-use crate::isa::AccessKind;
+use crate::isa::{AccessKind, Turns};
 
 /// Smooth weighted round robin.
 #[derive(Clone, Debug)]
@@ -77,6 +77,10 @@ pub struct Source {
     pub kind: AccessKind,
 }
 
+/// By the number that [`kinds_of`] gives. An atomic adds what is not known beforehand.
+const KINDS: [AccessKind; 3] =
+    [AccessKind::Load, AccessKind::Store, AccessKind::Atomic(Turns::Lanes)];
+
 /// The memory instructions of one pass through a phase, in order.
 pub fn schedule(phase: &Phase) -> impl Iterator<Item = Turn> {
     let mut mix = Rotation::new(phase.mix.iter().map(|access| access.weight.get()));
@@ -86,7 +90,7 @@ pub fn schedule(phase: &Phase) -> impl Iterator<Item = Turn> {
     let mut next_slot = 0;
     (0..phase.accesses.get()).map(move |_| {
         let entry = mix.turn();
-        let kind = [AccessKind::Load, AccessKind::Store, AccessKind::Atomic][kinds[entry].turn()];
+        let kind = KINDS[kinds[entry].turn()];
         let index = counts[entry];
         counts[entry] += 1;
         let slot = next_slot;

@@ -14,7 +14,7 @@ use super::super::program::{
 };
 use super::{Decoded, Lowerer, is_wide};
 use crate::error::Result;
-use crate::isa::{self, ArithClass, CacheOp, MemoryOp, Op};
+use crate::isa::{self, ArithClass, CacheOp, MemoryOp, Op, Turns};
 
 /// What the modifiers of a memory instruction say.
 pub(super) struct Words {
@@ -182,7 +182,8 @@ impl Lowerer<'_> {
             match kind {
                 AccessKind::Load => isa::AccessKind::Load,
                 AccessKind::Store => isa::AccessKind::Store,
-                AccessKind::Atomic(_) => isa::AccessKind::Atomic,
+                AccessKind::Atomic(AtomicOp::Cas) => isa::AccessKind::Atomic(Turns::LanesTwice),
+                AccessKind::Atomic(_) => isa::AccessKind::Atomic(Turns::Lanes),
             },
         );
         if space == AccessSpace::Const && kind != AccessKind::Load {

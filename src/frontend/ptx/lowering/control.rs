@@ -160,7 +160,7 @@ fn predicate(code: &mut Code, varying: &[bool]) {
                 Fate::Into(classes) => classes.len(),
             };
             plain &= code.opcode(at) == "bra"
-                || matches!(code.insts[at].op, Op::Memory(op) if op.kind != AccessKind::Atomic)
+                || matches!(code.insts[at].op, Op::Memory(op) if !matches!(op.kind, AccessKind::Atomic(_)))
                 || matches!(code.insts[at].op, Op::Arith(class) if class != ArithClass::Control);
         }
         let end = range.end - 1;

@@ -6,7 +6,7 @@
 
 use super::super::ast::Type;
 use super::code::{Arg, Code, Fate};
-use crate::isa::{ArithClass, Op};
+use crate::isa::{AccessKind, ArithClass, MemoryOp, Op, Turns};
 
 /// Classes by letter: `m`ove, `i`nteger add, integer multiply-add `x`, the same with a `w`ide product, uniform integer `y`,
 /// `f`loat add, float compare `q`, float multiply `u`, float multiply-add `F`, `d`ouble add, double multiply `U`, double
@@ -328,6 +328,7 @@ pub fn numbers_in_registers(code: &Code, pc: usize) -> usize {
         _ => None,
     });
     match code.insts[pc].op {
+        Op::Memory(MemoryOp { kind: AccessKind::Atomic(Turns::Words), .. }) => 0,
         Op::Memory(_) => numbers.filter(|number| *number != 0).count(),
         Op::Arith(ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma) => {
             2 * numbers.filter(|number| *number as u32 != 0).count()

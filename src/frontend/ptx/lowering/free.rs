@@ -4,7 +4,7 @@
 use super::super::ast::{Type, VarSpace};
 use super::super::parts::Special;
 use super::code::{Arg, Code, Fate};
-use crate::isa::{AccessKind, ArithClass, Op, Reg};
+use crate::isa::{AccessKind, ArithClass, MemoryOp, Op, Operands, Reg, Space, Turns};
 
 /// Removes instructions whose results nobody reads.
 pub fn dead(code: &mut Code) {
@@ -19,6 +19,27 @@ pub fn dead(code: &mut Code) {
             code.kill(pc);
             let srcs = code.insts[pc].srcs;
             open.extend(srcs.as_slice().iter().filter_map(|reg| code.maker(Arg::Reg(*reg))));
+        }
+    }
+    code.index();
+}
+
+/// An atomic whose result nobody reads writes no register. If it adds 1 to a word of shared memory, the lanes of a word are
+/// counted and added at once (`ATOMS.POPC.INC`).
+pub fn atomics(code: &mut Code) {
+    for pc in 0..code.len() {
+        let Op::Memory(op) = code.insts[pc].op else { continue };
+        let is_read = code.readers(pc).any(|reader| reader != pc);
+        if !matches!(op.kind, AccessKind::Atomic(_)) || is_read {
+            continue;
+        }
+        code.insts[pc].dsts = Operands::NONE;
+        let adds =
+            code.has(pc, "add") && matches!(code.types(pc).next(), Some(Type::U32 | Type::S32));
+        if adds && op.space == Space::Shared && code.lines[pc].args.last() == Some(&Arg::Number(1))
+        {
+            let kind = AccessKind::Atomic(Turns::Words);
+            code.insts[pc].op = Op::Memory(MemoryOp { kind, ..op });
         }
     }
     code.index();

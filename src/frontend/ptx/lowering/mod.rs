@@ -89,6 +89,7 @@ pub fn machine_code(
 ) -> Issued {
     let mut code = code::Code::new(lines, insts, graph, weights);
     free::dead(&mut code);
+    free::atomics(&mut code);
     free::copies(&mut code);
     free::constants(&mut code);
     address::offsets(&mut code);

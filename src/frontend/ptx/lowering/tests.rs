@@ -7,7 +7,9 @@ use super::super::tests::{BODY_LINE, kernel, source};
 use super::measure::kind;
 use crate::config::machine::InstructionSet;
 use crate::config::{load_run, overrides};
-use crate::isa::{ArithClass, Cta, CtaSource, Inst, LaneAddresses, Op, WarpCursor};
+use crate::isa::{
+    AccessKind, ArithClass, Cta, CtaSource, Inst, LaneAddresses, MemoryOp, Op, Turns, WarpCursor,
+};
 use crate::workload::{Arg, DeviceMemory, Launch, Work, registry};
 
 /// What each line of a body becomes: a letter an instruction. `m`ove, `i`nteger, `f`loat, `d`ouble, `s`pecial, `M`emory,
@@ -42,6 +44,27 @@ fn what_nobody_reads_is_not_issued() {
     // What is gone still reads: the sum becomes part of the product's reader.
     let body = "ld.global.u64 %a3, [%a0];\ncvt.u32.u64 %r1, %a3;\nst.global.u32 [%a1], %r1;\nret;";
     assert_eq!(lowered(body), ["M", "", "M", "c"]);
+}
+
+#[test]
+fn additions_of_one_to_shared_memory_are_counted_where_nobody_reads_the_result() {
+    let turns = |line: &str| {
+        let module =
+            Module::parse(&source(kernel(&format!("{line}\nst.global.u32 [%a1], %r1;\nret;"))));
+        let program = module.unwrap().program_for("k", InstructionSet::Sass).unwrap();
+        let atomic = program.issued.insts.iter().find_map(|inst| match inst.op {
+            Op::Memory(MemoryOp { kind: AccessKind::Atomic(turns), .. }) => Some((turns, inst)),
+            _ => None,
+        });
+        let (turns, inst) = atomic.unwrap();
+        (turns, inst.dsts.as_slice().len())
+    };
+    assert_eq!(turns("red.shared.add.u32 [%a0], 1;"), (Turns::Words, 0));
+    assert_eq!(turns("atom.shared.add.s32 %r2, [%a0], 1;"), (Turns::Words, 0));
+    assert_eq!(turns("atom.shared.add.u32 %r1, [%a0], 1;"), (Turns::Lanes, 1));
+    assert_eq!(turns("red.shared.add.u32 [%a0], 2;"), (Turns::Lanes, 0));
+    assert_eq!(turns("red.shared.max.u32 [%a0], 1;"), (Turns::Lanes, 0));
+    assert_eq!(turns("atom.shared.cas.b32 %r2, [%a0], 1, 1;"), (Turns::LanesTwice, 0));
 }
 
 #[test]

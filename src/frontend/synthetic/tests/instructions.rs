@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::isa::{ArithClass, CtaSource};
+use crate::isa::{ArithClass, CtaSource, Turns};
 
 /// For each memory instruction of a warp, the latest earlier one whose data it waits for, by number.
 fn waits(source: &mut SyntheticSource) -> Vec<Option<usize>> {
@@ -136,7 +136,7 @@ fn stores_and_atomics_come_as_often_as_they_should_evenly_spread() {
     let access = "pattern: Stream, footprint: 4096, write_fraction: 0.3, atomic_fraction: 0.2";
     let kinds = kinds(&mut one(1, 1, 1000, access), 0, 0);
     let count = |kind| kinds.iter().filter(|&&k| k == kind).count();
-    assert_eq!((count(Load), count(Store), count(Atomic)), (500, 300, 200));
+    assert_eq!((count(Load), count(Store), count(Atomic(Turns::Lanes))), (500, 300, 200));
 }
 
 #[test]

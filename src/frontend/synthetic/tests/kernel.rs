@@ -23,7 +23,10 @@ fn accesses(kernel: &Kernel, stream: &WarpStream) -> Vec<Option<Access>> {
                 let at = cursor.addresses(stream);
                 let places = lanes(at.mask).map(|lane| (lane, at.of(lane))).collect();
                 // An atomic operation has no cache operator in PTX.
-                let cache = if op.kind == AccessKind::Atomic { CacheOp::Default } else { op.cache };
+                let cache = match op.kind {
+                    AccessKind::Atomic(_) => CacheOp::Default,
+                    _ => op.cache,
+                };
                 if op.space != Space::Constant {
                     found.push(Some((MemoryOp { cache, ..op }, places)));
                 }

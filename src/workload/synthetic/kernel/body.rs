@@ -156,7 +156,7 @@ impl Body<'_> {
                 link => std::iter::once(link).chain(words[1..count].iter().copied()).collect(),
             };
         }
-        if loaded.kind == AccessKind::Atomic && count == 2 {
+        if matches!(loaded.kind, AccessKind::Atomic(_)) && count == 2 {
             self.code.op(format_args!("mov.b64 {{{}, {}}}, {old}", words[0], words[1]));
         }
         words[..count].to_vec()
@@ -258,7 +258,7 @@ impl Body<'_> {
                     "{guard}st.{space}{cache}{vector}.{ty} [{address}], {values}"
                 ));
             }
-            AccessKind::Atomic => {
+            AccessKind::Atomic(_) => {
                 code.part(Part::Operand);
                 let zero = self.zero;
                 let none = result.map_or(zero, |result| {
@@ -407,13 +407,13 @@ fn keys(phase: &Phase, steps: &[Step]) -> Vec<u32> {
         Pattern::Chase { .. } => index % in_flight,
         _ => 0,
     };
-    let own = |turn: &Turn| (turn.entry, turn.kind as u8, turn.slot, chain(turn.entry, turn.index));
+    let own = |turn: &Turn| (turn.entry, turn.kind, turn.slot, chain(turn.entry, turn.index));
     let mut known = HashMap::new();
     let keys = steps.iter().enumerate().map(|(at, Step { turn, tap })| {
         let before = at.checked_sub(in_flight as usize).map(|at| own(&steps[at].turn));
         let from = phase.mix[turn.entry].address_from.map_or(0, |from| from.size());
         let source =
-            turn.source.map(|source| (source.slot, source.kind as u8, chain(from, source.index)));
+            turn.source.map(|source| (source.slot, source.kind, chain(from, source.index)));
         let number = known.len() as u32;
         *known.entry((own(turn), *tap, source, before)).or_insert(number)
     });
