@@ -11,6 +11,7 @@ mod exit;
 mod far;
 mod lookup;
 mod port;
+mod runs;
 mod slice;
 mod stall;
 mod stats;

@@ -74,6 +74,14 @@ pub(super) struct Fetch {
     pub is_stale: bool,
 }
 
+impl Fetch {
+    /// Sectors of a line that are asked for now.
+    #[inline]
+    pub fn new(way: Option<Way>, missing: SectorSet) -> Self {
+        Fetch { way, missing, is_promised: false, is_stale: false }
+    }
+}
+
 /// How far the sectors of an entry have come, where a line does not come in one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pieces {
