@@ -112,7 +112,8 @@ pub fn check_folder(root: &Path, name: &str, marker: &str) -> Result<()> {
     if !above.is_dir() {
         return Err(cannot(&"it is no folder"));
     }
-    tempfile::tempdir_in(&above).and_then(TempDir::close).map_err(|why| cannot(&why))
+    // The error itself has the folder's random name.
+    tempfile::tempdir_in(&above).and_then(TempDir::close).map_err(|why| cannot(&why.kind()))
 }
 
 /// Lets `fill` write a folder that then appears as `ROOT/NAME` at once.
@@ -137,15 +138,19 @@ pub fn write_folder(
         .and_then(|()| {
             tempfile::Builder::new().prefix(&format!("{name}.partial-")).tempdir_in(root)
         })
-        .map_err(|why| Error::run(format!("holds no new folder: {why}")).in_file(root))?;
+        .map_err(|why| Error::run(format!("cannot hold results: {}", why.kind())).in_file(root))?;
     let new = partial.path().join(name);
     fs::create_dir(&new)
         .map_err(|why| Error::run(format!("cannot be made: {why}")).in_file(&new))?;
     fill(&new)?;
-    put_in_place(&new, &folder, &partial.path().join("replaced"))?;
-    // The one that was replaced goes with it. What stays is harmless.
-    drop(partial);
-    Ok(folder)
+    let aside = partial.path().join("replaced");
+    let done = put_in_place(&new, &folder, &aside);
+    if done.is_err() && aside.exists() {
+        // The old result can neither be replaced nor go back: it stays there.
+        let _ = partial.keep();
+    }
+    // Otherwise what was replaced goes with the temporary folder.
+    done.map(|()| folder)
 }
 
 fn check_replaceable(folder: &Path, marker: &str) -> Result<()> {

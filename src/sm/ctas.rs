@@ -47,14 +47,20 @@ impl Residency {
         let threads = kernel.cta_threads;
         let warp_registers =
             (kernel.registers_per_thread * WARP as u32).next_multiple_of(sm.register_granule.get());
-        let cta_registers = u64::from(warp_registers) * cta_warps as u64;
+        // Each scheduler has its share of the register file, and its warps have theirs there.
+        let schedulers = sm.schedulers.get();
+        let register_warps = match warp_registers {
+            0 => sm.max_warps.get(),
+            registers => schedulers * (sm.registers.get() / schedulers / registers),
+        };
+        let registers = format!("warps of {warp_registers} registers");
         let shared = (u64::from(kernel.shared_bytes)
             + u64::from(machine.shared_memory.per_cta.get()))
         .next_multiple_of(u64::from(machine.shared_memory.granule.get()));
         let limits = [
             ("threads", u64::from(threads), u64::from(sm.max_cta_threads.get())),
             ("warps", cta_warps as u64, u64::from(sm.max_warps.get())),
-            ("registers", cta_registers, u64::from(sm.registers.get())),
+            (&registers, cta_warps as u64, u64::from(register_warps)),
             ("bytes of shared memory", shared, u64::from(shared_size)),
         ];
         for (what, needed, there) in limits {
@@ -252,6 +258,39 @@ impl Barrier {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::presets;
+
+    /// As `cudaOccupancyMaxActiveBlocksPerMultiprocessor` has it for an H100. The register files of the four schedulers hold
+    /// whole warps: 36 warps of 1,792 registers, but 24 of 2,560.
+    #[test]
+    fn as_many_ctas_fit_as_on_an_h100() {
+        let machine = presets::find("h200").unwrap().machine().unwrap();
+        let ctas = |registers_per_thread: u32, warps: u32| {
+            let kernel = Kernel {
+                name: "k".into(),
+                insts: Vec::new(),
+                regs: 1,
+                registers_per_thread,
+                shared_bytes: 0,
+                cta_threads: 32 * warps,
+                ctas: 1,
+            };
+            Residency::new(&kernel, &machine).map_or(0, |residency| residency.ctas)
+        };
+        let card = [
+            (16, [32, 21, 16, 12, 7, 4, 2]),
+            (56, [32, 12, 9, 7, 4, 2, 1]),
+            (76, [24, 8, 6, 4, 2, 1, 0]),
+            (105, [16, 5, 4, 3, 1, 1, 0]),
+            (150, [12, 4, 3, 2, 1, 0, 0]),
+            (201, [8, 2, 2, 1, 0, 0, 0]),
+            (255, [8, 2, 2, 1, 0, 0, 0]),
+        ];
+        for (registers, fit) in card {
+            let seen = [1, 3, 4, 5, 9, 13, 25].map(|warps| ctas(registers, warps));
+            assert_eq!(seen, fit, "{registers} registers");
+        }
+    }
 
     /// A CTA of four warps in its slot.
     fn ctas() -> Ctas {
