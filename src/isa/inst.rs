@@ -219,7 +219,8 @@ pub enum Turns {
     Lanes,
     /// Each lane has two passes: compare and swap.
     LanesTwice,
-    /// Lanes that want one word share a pass, as in a load: they are counted (`ATOMS.POPC.INC`).
+    /// Lanes that want one word share a pass, as in a load: they are counted (`ATOMS.POPC.INC`, which `ptxas` makes for
+    /// compute capability 8.0 and later).
     Words,
 }
 
