@@ -7,7 +7,7 @@ use common::{Script, Step, gtx480, preset, row, run};
 use gsim::config::machine::{L2Mode, L2Partitions, LoadsLook, Segment};
 use gsim::config::presets::PRESETS;
 use gsim::gpu::total;
-use gsim::isa::{ArithClass, Inst, Op, Operands, Turns};
+use gsim::isa::{ArithClass, Inst, LOCAL_MEMORY, Op, Operands, Turns};
 use gsim::stats::{IssueReason, LatencyStage, LsuReason};
 use serde_json::json;
 
@@ -442,12 +442,13 @@ fn lanes_of_a_shared_atomic_take_turns_where_they_are_not_counted() {
 fn what_was_stored_to_local_memory_is_found_in_the_l1() {
     for name in ["gtx480", "gtx640", "v100", "h200"] {
         let machine = preset(name, &[]);
-        let (addresses, bytes) = (row(BASE, 4, 32), 4);
+        let (addresses, bytes) = (row(LOCAL_MEMORY, 4, 32), 4);
         let seen = run(&machine, || {
             Script::new(1, 32, |_, _| {
                 let load = Step::LoadLocal { dst: 1, src: 1, addresses: addresses.clone(), bytes };
                 let store = Step::StoreLocal { addresses: addresses.clone(), bytes };
-                [vec![store.clone(), load.clone(), store], vec![load; 9]].concat()
+                let generic = Step::StoreGeneric { addresses: addresses.clone(), bytes };
+                [vec![store, load.clone(), generic], vec![load; 9]].concat()
             })
         });
         let l1 = total(&seen.components.l1);

@@ -192,12 +192,17 @@ pub enum Space {
     Local,
     /// Constant memory, at global addresses.
     Constant,
-    /// Whatever the address says: shared memory from [`SHARED_WINDOW`] on, else as global memory.
+    /// Whatever the address says: shared memory from [`SHARED_WINDOW`] on, local memory from [`LOCAL_MEMORY`] on, else as
+    /// global memory.
     Generic,
 }
 
 /// Generic address of the first byte of shared memory.
 pub const SHARED_WINDOW: u64 = 1 << 48;
+
+/// Where the threads' local memories lie, as streams have it. Words of the lanes of a warp lie side by side, as chips interleave
+/// them; every warp of the launch has its own range.
+pub const LOCAL_MEMORY: u64 = 1 << 52;
 
 /// Direction of a memory instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

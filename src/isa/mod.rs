@@ -13,8 +13,8 @@ mod stream;
 use crate::units::Bits;
 
 pub use inst::{
-    AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Inst, MAX_OPERANDS,
-    MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space, Turns,
+    AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Inst, LOCAL_MEMORY,
+    MAX_OPERANDS, MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space, Turns,
 };
 pub use pattern::Rows;
 pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch};

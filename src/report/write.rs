@@ -139,18 +139,25 @@ pub fn write_folder(
             tempfile::Builder::new().prefix(&format!("{name}.partial-")).tempdir_in(root)
         })
         .map_err(|why| Error::run(format!("cannot hold results: {}", why.kind())).in_file(root))?;
-    let new = partial.path().join(name);
+    let [new, aside] = ["new", "replaced"].map(|name| partial.path().join(name));
     fs::create_dir(&new)
         .map_err(|why| Error::run(format!("cannot be made: {why}")).in_file(&new))?;
     fill(&new)?;
-    let aside = partial.path().join("replaced");
     let done = put_in_place(&new, &folder, &aside);
-    if done.is_err() && aside.exists() {
-        // The old result can neither be replaced nor go back: it stays there.
+    if let Err(why) = done {
+        if !aside.exists() {
+            return Err(why);
+        }
+        // The old result can neither be replaced nor go back.
         let _ = partial.keep();
+        return Err(why.hint(format!("the old result is in {}", aside.display())));
     }
-    // Otherwise what was replaced goes with the temporary folder.
-    done.map(|()| folder)
+    // What was replaced goes with the temporary folder.
+    let place = partial.path().to_owned();
+    partial
+        .close()
+        .map_err(|why| Error::run(format!("cannot be removed: {}", why.kind())).in_file(&place))?;
+    Ok(folder)
 }
 
 fn check_replaceable(folder: &Path, marker: &str) -> Result<()> {

@@ -5,8 +5,8 @@ use super::lsu::Target;
 use super::program::{FROM_MEMORY, Port};
 use crate::config::machine::{LoadsLook, Segment};
 use crate::isa::{
-    AccessKind as MemoryKind, CacheOp, LaneAddresses, MemoryOp, Operands, SHARED_WINDOW, Space,
-    Turns, WARP,
+    AccessKind as MemoryKind, CacheOp, LOCAL_MEMORY, LaneAddresses, MemoryOp, Operands,
+    SHARED_WINDOW, Space, Turns, WARP,
 };
 use crate::parts::{AccessKind, Waiter};
 use crate::units::Cycle;
@@ -43,10 +43,11 @@ impl Sm {
     ) {
         let addresses = self.warps.reader_mut(warp).addresses(self.ctas.stream(warp));
         let bytes = u32::from(op.bytes);
-        if is_shared(op, &addresses) {
+        let space = space_of(op, &addresses);
+        if space == Space::Shared {
             return self.push_shared(now, scheduler, warp, op, dsts, &addresses);
         }
-        let kind = self.cache_access(op);
+        let kind = self.cache_access(op, space);
         let Coalescing { line_bits, atomic_work, .. } = self.coalescing;
         let segment = match op.space {
             // One line serves every lane, whatever the rule for global memory.
@@ -167,14 +168,14 @@ impl Sm {
 
     /// What a global, local or constant access asks of the cache.
     #[inline]
-    fn cache_access(&self, op: MemoryOp) -> AccessKind {
+    fn cache_access(&self, op: MemoryOp, space: Space) -> AccessKind {
         match op.kind {
-            MemoryKind::Store if op.space == Space::Local => AccessKind::LocalStore,
+            MemoryKind::Store if space == Space::Local => AccessKind::LocalStore,
             MemoryKind::Store => AccessKind::Store,
             MemoryKind::Atomic(_) => AccessKind::Atomic,
             MemoryKind::Load => {
                 let past_l1 = matches!(op.cache, CacheOp::Global | CacheOp::Volatile);
-                let look = match op.space {
+                let look = match space {
                     Space::Global | Space::Generic if past_l1 => LoadsLook::Bypass,
                     Space::Global | Space::Generic => self.coalescing.global_loads,
                     Space::Local => self.coalescing.local_loads,
@@ -195,15 +196,15 @@ fn waiter(tracker: u32, now: Cycle) -> Waiter {
     Waiter { tracker, issued: now.into(), accepted: now.into() }
 }
 
-/// Whether an access goes to shared memory. The lanes of a generic one go where its first lane goes.
+/// Where an access goes. The lanes of a generic one go where its first lane goes.
 #[inline]
-fn is_shared(op: MemoryOp, addresses: &LaneAddresses) -> bool {
-    match op.space {
-        Space::Shared => true,
-        Space::Generic => {
-            let first = addresses.mask.trailing_zeros() as usize % WARP;
-            addresses.of(first) & !(SHARED_WINDOW - 1) == SHARED_WINDOW
-        }
-        _ => false,
+fn space_of(op: MemoryOp, addresses: &LaneAddresses) -> Space {
+    if op.space != Space::Generic {
+        return op.space;
+    }
+    match addresses.of(addresses.mask.trailing_zeros() as usize % WARP) {
+        LOCAL_MEMORY.. => Space::Local,
+        first if first & !(SHARED_WINDOW - 1) == SHARED_WINDOW => Space::Shared,
+        _ => Space::Generic,
     }
 }

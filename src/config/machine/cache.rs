@@ -26,7 +26,7 @@ pub struct L1Config {
     pub global_loads: LoadsLook,
     /// Where local loads look first. Loads of constants always look here.
     pub local_loads: LoadsLook,
-    /// What a store does to a line that is here.
+    /// What a store, other than to local memory, does to a line that is here.
     pub stores: StorePolicy,
     /// What a store to local memory does to a line that is here. It is written through to the L2 in any case.
     pub local_stores: StorePolicy,

@@ -30,7 +30,7 @@ pub struct SmConfig {
     pub max_ctas: Bounded<1, 64>,
     /// Threads of one CTA [threads, 1..=1024].
     pub max_cta_threads: Bounded<1, 1024>,
-    /// 32-bit registers [count, 1024..=262144].
+    /// 32-bit registers; each scheduler has an equal share, which holds whole warps [count, 1024..=262144].
     pub registers: Bounded<1024, 262_144>,
     /// Registers are given to a warp in multiples of this [count, 1..=1024].
     pub register_granule: Bounded<1, 1024>,

@@ -9,8 +9,8 @@ use super::super::program::{Access, AccessKind, AccessSpace, Base};
 use super::copy::{Places, load, store};
 use super::registers::Registers;
 use super::shared::SharedMemory;
-use super::{CONST_WINDOW, LOCAL_BASE, LOCAL_WINDOW, SHARED_WINDOW};
-use crate::isa::{LaneMask, Rows, WARP, WarpStream, lanes};
+use super::{CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW};
+use crate::isa::{LOCAL_MEMORY, LaneMask, Rows, WARP, WarpStream, lanes};
 use crate::workload::DeviceMemory;
 
 /// A lane that did wrong, and what.
@@ -380,7 +380,7 @@ impl Spaces<'_> {
             let unit = bytes.max(4);
             // Kept below the largest address that a stream holds, however large the grid.
             let warp = self.warp_of_launch % (1 << 32);
-            let start = LOCAL_BASE + warp * self.local_bytes * WARP as u64;
+            let start = LOCAL_MEMORY + warp * self.local_bytes * WARP as u64;
             // Lanes outside the mask may hold anything: nothing here may overflow.
             let physical = std::array::from_fn(|lane| {
                 let (word, rest) = (addresses[lane] / unit, addresses[lane] % unit);

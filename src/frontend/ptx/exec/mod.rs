@@ -40,10 +40,6 @@ pub fn function_address(number: u32) -> u64 {
     FUNCTION_WINDOW + 16 * u64::from(number)
 }
 
-/// Where the threads' local memories lie, as the timing model sees them. Words of the lanes of a
-/// warp lie side by side, as chips interleave them; every warp of the launch has its own range.
-pub const LOCAL_BASE: u64 = 1 << 52;
-
 /// Why execution stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {

@@ -29,7 +29,8 @@ pub fn dead(code: &mut Code) {
 pub fn atomics(code: &mut Code) {
     for pc in 0..code.len() {
         let Op::Memory(op) = code.insts[pc].op else { continue };
-        let is_read = code.readers(pc).any(|reader| reader != pc);
+        // By itself as well: around a loop, the next one waits for it.
+        let is_read = code.readers(pc).next().is_some();
         if !matches!(op.kind, AccessKind::Atomic(_)) || is_read {
             continue;
         }

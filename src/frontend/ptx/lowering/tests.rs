@@ -63,6 +63,8 @@ fn additions_of_one_to_shared_memory_are_counted_where_nobody_reads_the_result()
     assert_eq!(turns("atom.shared.add.s32 %r2, [%a0], 1;"), (Turns::Words, 0));
     assert_eq!(turns("atom.shared.add.u32 %r1, [%a0], 1;"), (Turns::Lanes, 1));
     assert_eq!(turns("red.shared.add.u32 [%a0], 2;"), (Turns::Lanes, 0));
+    // Around a loop, each waits for the one before.
+    assert_eq!(turns("L: atom.shared.exch.b32 %r2, [%a0], %r2;\n@%p0 bra L;"), (Turns::Lanes, 1));
     assert_eq!(turns("red.shared.max.u32 [%a0], 1;"), (Turns::Lanes, 0));
     assert_eq!(turns("atom.shared.cas.b32 %r2, [%a0], 1, 1;"), (Turns::LanesTwice, 0));
 }
