@@ -30,19 +30,11 @@ pub fn to_json_value(value: &dyn erased_serde::Serialize) -> serde_json::Value {
     serde_json::to_value(value).expect("plain data")
 }
 
-/// A value from JSON text.
-///
-/// # Errors
-/// When the text is no JSON, or that of another type; with line and column.
-pub fn from_json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
-    serde_json::from_str(text)
-}
-
 /// A value from a JSON value.
 ///
 /// # Errors
 /// When it is that of another type.
 pub fn from_json_value<T: DeserializeOwned>(value: serde_json::Value) -> serde_json::Result<T> {
     // As text, for which every type that a report has can be read already.
-    from_json(&value.to_string())
+    serde_json::from_str(&value.to_string())
 }

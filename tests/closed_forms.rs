@@ -439,6 +439,39 @@ fn lanes_of_a_shared_atomic_take_turns_where_they_are_not_counted() {
 }
 
 #[test]
+fn different_addresses_of_a_load_of_constants_take_turns() {
+    let cycles = |machine: &gsim::config::Machine, warps: u32, words: u64, count: usize| {
+        run(machine, || {
+            Script::new(1, 32 * warps, move |_, _| {
+                let addresses: Vec<u64> = (0..32).map(|lane| BASE + lane % words * 4).collect();
+                vec![Step::Constants { dst: 1, addresses }; count]
+            })
+        })
+        .cycles
+    };
+    let each = |machine: &gsim::config::Machine, warps, words| {
+        let [few, many] = [20, 40].map(|count| cycles(machine, warps, words, count));
+        (many - few) / 20
+    };
+    // An access for each.
+    for name in ["gtx280", "gtx480", "gtx640", "v100"] {
+        let machine = preset(name, &[]);
+        let one = machine.lsu.issue_latency.cycles() + machine.l1.hit_latency.cycles();
+        let loads = [1, 2, 8, 32].map(|words| each(&machine, 1, words));
+        assert_eq!(loads, [one, one + 1, one + 7, one + 31], "{name}");
+    }
+    // A pass for each, with others' passes between them. An H100 takes 11 cycles for each in a single warp, and 2 in eight.
+    let machine = preset("h200", &[]);
+    let one = each(&machine, 1, 1);
+    assert_eq!([2, 8, 32].map(|words| each(&machine, 1, words) - one), [11, 7 * 11, 31 * 11]);
+    let together = |words| {
+        let [few, many] = [200, 400].map(|count| cycles(&machine, 8, words, count));
+        (many - few).div_ceil(200)
+    };
+    assert_eq!([8, 32].map(together), [8 * 8 * 2, 8 * 32 * 2]);
+}
+
+#[test]
 fn what_was_stored_to_local_memory_is_found_in_the_l1() {
     for name in ["gtx480", "gtx640", "v100", "h200"] {
         let machine = preset(name, &[]);

@@ -93,6 +93,21 @@ impl LaneAddresses {
             _ => std::array::from_fn(|lane| self.of(lane)),
         }
     }
+
+    /// How many different addresses the lanes of the mask have.
+    pub fn distinct(&self) -> u32 {
+        match &self.shape {
+            Shape::Affine { stride: 0, .. } => u32::from(self.mask != 0),
+            Shape::Affine { .. } => self.mask.count_ones(),
+            _ => {
+                let is_first = |lane: &usize| {
+                    let before = self.mask & ((1 << lane) - 1);
+                    lanes(before).all(|other| self.of(other) != self.of(*lane))
+                };
+                lanes(self.mask).filter(is_first).count() as u32
+            }
+        }
+    }
 }
 
 impl Default for LaneAddresses {

@@ -21,9 +21,12 @@ impl L1 {
     fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         let slot = self.bypass_slot().ok_or(Refusal::MissQueue)?;
         let (kind, bytes) = if access.kind == AccessKind::Atomic {
-            self.drop_line(access.line);
-            if self.config.stores == StorePolicy::Drop {
-                self.drop_stored(access);
+            match self.tags.lookup(access.line) {
+                Lookup::Present(way) => self.drop_way(way),
+                Lookup::Reserved(way) if self.config.stores == StorePolicy::Drop => {
+                    self.drop_reserved(way, access);
+                }
+                _ => {}
             }
             self.stats.atomics += 1;
             (RequestKind::Atomic, access.bytes)
@@ -100,26 +103,38 @@ impl L1 {
     /// A line that the L2 is about to change does not stay here.
     fn drop_line(&mut self, line: LineAddr) {
         if let Lookup::Present(way) = self.tags.lookup(line) {
-            self.tags.invalidate(way);
-            self.stats.store_evictions += 1;
+            self.drop_way(way);
         }
+    }
+
+    fn drop_way(&mut self, way: Way) {
+        self.tags.invalidate(way);
+        self.stats.store_evictions += 1;
     }
 
     /// Sectors that the L2 is about to change do not stay here, nor do those that are on their way.
     fn drop_stored(&mut self, access: &Access) {
-        let sectors = SectorSet::of(self.sectors.around(access.bytes));
         match self.tags.lookup(access.line) {
-            Lookup::Reserved(way) => {
-                let missing = self.mshrs[self.tags[way].entry].missing;
-                self.doom_sectors(way, sectors.within(missing));
-                self.drop_sectors(way, sectors.without(missing));
-            }
+            Lookup::Reserved(way) => self.drop_reserved(way, access),
             Lookup::Present(way) => {
-                self.drop_sectors(way, sectors);
+                self.drop_sectors(way, self.sectors_of(access));
                 self.drop_if_empty(way);
             }
             Lookup::Absent => {}
         }
+    }
+
+    /// The same, of a line of which some sectors are on their way.
+    fn drop_reserved(&mut self, way: Way, access: &Access) {
+        let sectors = self.sectors_of(access);
+        let missing = self.mshrs[self.tags[way].entry].missing;
+        self.doom_sectors(way, sectors.within(missing));
+        self.drop_sectors(way, sectors.without(missing));
+    }
+
+    /// Sectors that an access touches.
+    fn sectors_of(&self, access: &Access) -> SectorSet {
+        SectorSet::of(self.sectors.around(access.bytes))
     }
 
     /// Sectors that the L2 is about to change do not stay here when they arrive.

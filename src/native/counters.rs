@@ -291,7 +291,7 @@ impl CounterReport {
         let file = if path.is_dir() { path.join(COUNTERS_FILE) } else { path.to_owned() };
         let text = std::fs::read_to_string(&file)
             .map_err(|why| Error::input(format!("cannot be read: {why}")).in_file(&file))?;
-        let report: CounterReport = serial::from_json(&text).map_err(|why| {
+        let report: CounterReport = serde_json::from_str(&text).map_err(|why| {
             Error::input(format!("no counters: {why}")).at(&file, why.line(), why.column())
         })?;
         match report.schema {

@@ -61,7 +61,7 @@ impl MicroReport {
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .map_err(|why| Error::input(format!("cannot be read: {why}")).in_file(path))?;
-        let report: MicroReport = serial::from_json(&text).map_err(|why| {
+        let report: MicroReport = serde_json::from_str(&text).map_err(|why| {
             let message = format!("no answers of micro-benchmarks: {why}");
             Error::input(message).at(path, why.line(), why.column())
         })?;

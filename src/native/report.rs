@@ -140,7 +140,7 @@ impl NativeReport {
         let file = if path.is_dir() { path.join(NATIVE_FILE) } else { path.to_owned() };
         let text = std::fs::read_to_string(&file)
             .map_err(|why| Error::input(format!("cannot be read: {why}")).in_file(&file))?;
-        let report: NativeReport = serial::from_json(&text).map_err(|why| {
+        let report: NativeReport = serde_json::from_str(&text).map_err(|why| {
             Error::input(format!("no native run: {why}")).at(&file, why.line(), why.column())
         })?;
         match report.schema {

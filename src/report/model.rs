@@ -167,12 +167,12 @@ impl Report {
         let bad_json = |why: serde_json::Error| {
             Error::input(format!("not a report: {why}")).at(&file, why.line(), why.column())
         };
-        let header: Header = serial::from_json(&text).map_err(bad_json)?;
+        let header: Header = serde_json::from_str(&text).map_err(bad_json)?;
         if header.schema != SCHEMA {
             let message = format!("report schema {}, this gsim reads {SCHEMA}", header.schema);
             return Err(Error::input(message).in_file(&file).hint("run the simulation again"));
         }
-        let report: Report = serial::from_json(&text).map_err(bad_json)?;
+        let report: Report = serde_json::from_str(&text).map_err(bad_json)?;
         let kernels = report.kernels.iter().map(|kernel| &kernel.ledgers);
         for ledgers in std::iter::once(&report.ledgers).chain(kernels) {
             ledgers.check().map_err(|why| Error::input(why).in_file(&file))?;

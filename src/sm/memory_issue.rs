@@ -49,13 +49,17 @@ impl Sm {
         }
         let kind = self.cache_access(op, space);
         let Coalescing { line_bits, atomic_work, .. } = self.coalescing;
-        let segment = match op.space {
-            // One line serves every lane, whatever the rule for global memory.
-            Space::Constant => Segment::Line,
-            _ if kind == AccessKind::Atomic => Segment::Line,
+        let is_constant = op.space == Space::Constant;
+        let hits_by_banks = kind == AccessKind::Load && self.lsu.has_banks();
+        let segment = match kind {
+            _ if is_constant => Segment::Line,
+            AccessKind::Atomic => Segment::Line,
             _ => self.coalescing.segment,
         };
         let segment_bits = match (kind, segment, bytes) {
+            // Different addresses take turns. Source: CUDA C Programming Guide, "Device Memory Accesses", constant memory.
+            // Where data goes by passes, these do.
+            _ if is_constant && !hits_by_banks => bytes.trailing_zeros(),
             (AccessKind::BypassLoad, ..) => self.coalescing.bypass_bits,
             (_, Segment::Line, _) => line_bits,
             // As GPGPU-Sim 3.x and 4.x coalesce for compute capability 2.x.
@@ -66,9 +70,12 @@ impl Sm {
         let is_store = matches!(kind, AccessKind::Store | AccessKind::LocalStore);
         let waits = if is_store { warp as u32 } else { self.outstanding.next_place() };
         let waiter = waiter(waits, now);
-        let hits_by_banks = kind == AccessKind::Load && self.lsu.has_banks();
-        let passes = if hits_by_banks { self.passes(op, &addresses) } else { 0 };
-        let accesses = self.lsu.push(now, warp, Target::Cache(kind), passes, waiter, |list| {
+        let (target, passes) = match hits_by_banks {
+            true if is_constant => (Target::Constants, addresses.distinct()),
+            true => (Target::Cache(kind), self.passes(op, &addresses)),
+            false => (Target::Cache(kind), 0),
+        };
+        let accesses = self.lsu.push(now, warp, target, passes, waiter, |list| {
             match segment {
                 Segment::HalfWarp => {
                     list.group_half_warps(&addresses, bytes, line_bits, is_store);
@@ -132,7 +139,7 @@ impl Sm {
         let passes = match op.kind {
             MemoryKind::Atomic(Turns::Lanes) => self.banks.lane_passes(addresses, bytes),
             MemoryKind::Atomic(Turns::LanesTwice) => 2 * self.banks.lane_passes(addresses, bytes),
-            _ => self.banks.passes(addresses, bytes),
+            kind => self.banks.passes(addresses, bytes, kind == MemoryKind::Store),
         };
         match passes {
             0 => 0,

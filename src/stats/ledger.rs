@@ -204,9 +204,9 @@ mod tests {
         ledger.charge(LsuReason::Idle, 3);
         ledger.charge(LsuReason::MissQueue, 4);
         let json = crate::serial::to_json(&ledger);
-        assert_eq!(crate::serial::from_json::<LsuLedger>(&json).unwrap(), ledger);
+        assert_eq!(serde_json::from_str::<LsuLedger>(&json).unwrap(), ledger);
         let strange = json.replace("missqueue", "moonphase");
-        let error = crate::serial::from_json::<LsuLedger>(&strange).unwrap_err().to_string();
+        let error = serde_json::from_str::<LsuLedger>(&strange).unwrap_err().to_string();
         assert!(error.contains("no reason `moonphase`"), "{error}");
     }
 }

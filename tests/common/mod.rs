@@ -30,6 +30,8 @@ pub enum Step {
     Barrier,
     /// A shared-memory load.
     Shared { dst: u16, addresses: Vec<u64> },
+    /// A load of words of constant memory.
+    Constants { dst: u16, addresses: Vec<u64> },
     /// A store to a generic address.
     StoreGeneric { addresses: Vec<u64>, bytes: u8 },
     /// An atomic on shared memory that returns the old value in `dst`.
@@ -114,6 +116,9 @@ fn inst(step: &Step) -> Inst {
         Step::StoreGeneric { bytes, .. } => {
             memory(Space::Generic, AccessKind::Store, bytes, CacheOp::Default)
         }
+        Step::Constants { dst, .. } => {
+            with(dst, dst, memory(Space::Constant, AccessKind::Load, 4, CacheOp::Default))
+        }
         Step::SharedAtomic { dst, turns, .. } => {
             with(dst, dst, memory(Space::Shared, AccessKind::Atomic(turns), 4, CacheOp::Default))
         }
@@ -167,6 +172,7 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
                 | Step::LoadLocal { addresses, .. }
                 | Step::StoreLocal { addresses, .. }
                 | Step::StoreGeneric { addresses, .. }
+                | Step::Constants { addresses, .. }
                 | Step::SharedAtomic { addresses, .. }
                 | Step::Atomic { addresses, .. }
                 | Step::Shared { addresses, .. } = &step

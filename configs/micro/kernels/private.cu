@@ -1,4 +1,4 @@
-// Memory of one CTA or thread: atomics on shared memory, and local memory.
+// Memory of one CTA or thread: atomics on shared memory, constants by lane, and local memory.
 
 // One CTA. The lanes of a warp add to `words` words of shared memory; `times` is a multiple of 8.
 #define SHARED_ATOMIC(name, instruction) \
@@ -24,6 +24,18 @@ SHARED_ATOMIC(shared_add_chain,
     asm volatile("atom.shared.add.u32 %0, [%1], %0;" : "+r"(value) : "r"(mine) : "memory"))
 SHARED_ATOMIC(shared_swap_chain,
     asm volatile("atom.shared.cas.b32 %0, [%1], %0, %0;" : "+r"(value) : "r"(mine) : "memory"))
+
+// Zeros.
+__constant__ unsigned table[64];
+
+// One CTA. The lanes of a warp want `words` words of constants, at most 32; each load gives the place of the next one.
+extern "C" __global__ void constant_chain(int times, int words, unsigned* out) {
+    unsigned first = threadIdx.x % 32 % words;
+    unsigned place = first;
+    #pragma unroll 8
+    for (int i = 0; i < times; ++i) place = first + table[place % 64];
+    out[threadIdx.x] = place;
+}
 
 // One CTA. Every thread fills 16 words of local memory; then each load gives the place of the next one.
 extern "C" __global__ void local_chain(int times, int step, unsigned* out) {

@@ -242,7 +242,19 @@ pub enum LsuStages {
         lines: Bounded<1, 32>,
         /// From one pass of a warp to its next one [core cycles, 1..=16].
         pass_interval: Bounded<1, 16>,
+        /// How constants are read.
+        constants: ConstantPasses,
     },
+}
+
+/// How a load of constants is served: each different address of its lanes takes a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConstantPasses {
+    /// From one pass of a load to its next one [core cycles, 1..=64].
+    pub replay: Bounded<1, 64>,
+    /// From a pass to that of another load [core cycles, 1..=64].
+    pub interval: Bounded<1, 64>,
 }
 
 /// The coalescer's rule: lanes whose addresses fall into the same segment share one access.
@@ -285,8 +297,25 @@ pub struct SharedMemoryConfig {
     pub banks: Bounded<1, 64>,
     /// Width of a bank; a power of two [bytes, 4..=8].
     pub bank_bytes: Bounded<4, 8>,
+    /// How the lanes of a warp share passes over the banks.
+    pub sharing: BankSharing,
     /// From the last pass of an access until its data can be used [core cycles, 1..=256].
     pub latency: Bounded<1, 256>,
+}
+
+/// How the lanes of a warp share passes over the banks of shared memory. A pass serves each bank once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum BankSharing {
+    /// As compute capability 1.x: half-warps, one after the other, and wide elements word by word. A pass gives one
+    /// word to all lanes that read it, and every other bank serves one lane. Of lanes that write one address, one does.
+    HalfWarps,
+    /// As compute capability 2.x and later: lanes that want one word share a pass. Elements of two words go by
+    /// half-warps, those of four by quarter-warps.
+    Warps {
+        /// Passes of a quarter-warp besides those of its lanes' conflicts [passes, 0..=8].
+        quarter_extra: Bounded<0, 8>,
+    },
 }
 
 /// Whether shared memory has bytes of its own.

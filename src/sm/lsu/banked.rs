@@ -29,7 +29,7 @@ impl Lsu {
     fn look_up(&mut self, now: Cycle, rates: Rates, cache: &mut impl DataCache) {
         let Some(place) = self.first(|entry| entry.stage == Stage::Tags) else { return };
         let entry = &mut self.entries[self.order[place]];
-        let Target::Cache(kind) = entry.target else { return };
+        let Some(kind) = entry.target.kind() else { return };
         if entry.due > now {
             return;
         }
@@ -67,25 +67,32 @@ impl Lsu {
     }
 
     /// Makes a pass of the oldest instruction that is due. Gives what that is in the ledger: serving where an instruction
-    /// has ended with it, and a bank conflict where one has passes left.
+    /// has ended with it, and where one has passes left, coalescing for constants, else a bank conflict.
     fn pass(&mut self, now: Cycle, rates: Rates, returns: &mut Returns) -> LsuReason {
         let due = self.first(|entry| self.pass_due(entry).is_some_and(|due| due <= now));
         let Some(place) = due else {
             // An instruction between two of its passes, or one that is not there yet.
             let is_between = |entry: &Entry| entry.stage == Stage::Banks && entry.passed;
             let between = self.first(is_between);
-            return if between.is_some() { LsuReason::BankConflict } else { LsuReason::Idle };
+            return between.map_or(LsuReason::Idle, |place| {
+                between_passes(self.entries[self.order[place]].target)
+            });
         };
         let entry = &mut self.entries[self.order[place]];
         entry.passes -= 1;
         entry.passed = true;
-        self.warp_due[usize::from(entry.warp)] = now + rates.pass_interval;
+        if entry.target == Target::Constants {
+            entry.due = now + rates.constant_replay;
+            self.constants_due = now + rates.constant_interval;
+        } else {
+            self.warp_due[usize::from(entry.warp)] = now + rates.pass_interval;
+        }
         if entry.passes > 0 {
-            return LsuReason::BankConflict;
+            return between_passes(entry.target);
         }
         match entry.target {
             Target::Shared => returns.pass(now, &entry.waiter),
-            Target::Cache(_) => returns.hit(now, &entry.waiter, entry.hits),
+            _ => returns.hit(now, &entry.waiter, entry.hits),
         }
         self.retire(place);
         LsuReason::Serving
@@ -94,8 +101,17 @@ impl Lsu {
     /// When an instruction may make its next pass; none where lines are to be looked up first.
     #[inline]
     fn pass_due(&self, entry: &Entry) -> Option<Cycle> {
-        let due = || entry.due.max(self.warp_due[usize::from(entry.warp)]);
-        (entry.stage == Stage::Banks).then(due)
+        (entry.stage == Stage::Banks).then(|| self.next_pass(entry))
+    }
+
+    /// When an instruction that has its lines may make its next pass.
+    #[inline]
+    fn next_pass(&self, entry: &Entry) -> Cycle {
+        let free = match entry.target {
+            Target::Constants => self.constants_due,
+            _ => self.warp_due[usize::from(entry.warp)],
+        };
+        entry.due.max(free)
     }
 
     /// The place of the oldest instruction of which this is true.
@@ -113,9 +129,7 @@ impl Lsu {
             match entry.stage {
                 // Between two passes is a state of its own.
                 Stage::Banks if entry.passed => return now + 1,
-                Stage::Banks => {
-                    next = next.min(entry.due.max(self.warp_due[usize::from(entry.warp)]))
-                }
+                Stage::Banks => next = next.min(self.next_pass(entry)),
                 Stage::Tags if is_first => {
                     is_first = false;
                     next = next.min(if self.refused.is_some() { Cycle::NEVER } else { entry.due });
@@ -125,4 +139,9 @@ impl Lsu {
         }
         next.max(now + 1)
     }
+}
+
+/// The ledger's name for an instruction that has passes left.
+fn between_passes(target: Target) -> LsuReason {
+    if target == Target::Constants { LsuReason::Coalescing } else { LsuReason::BankConflict }
 }

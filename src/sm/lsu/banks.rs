@@ -1,10 +1,8 @@
 //! Shared-memory banks: how many passes an instruction takes.
 //!
-//! Lanes that want the same word of a bank share a pass; different words of one bank take turns. 8-byte
-//! accesses go a half-warp at a time and 16-byte ones a quarter-warp, each pass serving every bank once.
-//! Source: CUDA C Programming Guide, "Compute Capability 2.x", shared memory.
+//! Source: CUDA C Programming Guide 4.2, appendix F, "Shared Memory", F.3.3 for compute capability 1.x and F.4.3 for 2.x.
 
-use crate::config::machine::SharedMemoryConfig;
+use crate::config::machine::{BankSharing, SharedMemoryConfig};
 use crate::isa::{LaneAddresses, LaneMask, Shape, WARP, lanes};
 
 /// The banks of one SM.
@@ -12,7 +10,13 @@ use crate::isa::{LaneAddresses, LaneMask, Shape, WARP, lanes};
 pub struct Banks {
     bank_bits: u32,
     word_bits: u32,
+    sharing: BankSharing,
 }
+
+/// The most banks.
+const MOST: usize = 64;
+/// Lanes of a quarter-warp.
+const QUARTER: u32 = WARP as u32 / 4;
 
 impl Banks {
     /// As configured.
@@ -20,11 +24,66 @@ impl Banks {
         Banks {
             bank_bits: config.banks.get().trailing_zeros(),
             word_bits: config.bank_bytes.get().trailing_zeros(),
+            sharing: config.sharing,
         }
     }
 
-    /// Passes that a warp needs whose lanes each access `bytes` bytes; none without an active lane.
-    pub fn passes(&self, addresses: &LaneAddresses, bytes: u32) -> u32 {
+    /// Passes that a warp needs whose lanes each load or store `bytes` bytes; none without an active lane.
+    pub fn passes(&self, addresses: &LaneAddresses, bytes: u32, is_store: bool) -> u32 {
+        match self.sharing {
+            BankSharing::HalfWarps => self.passes_of_halves(addresses, bytes, is_store),
+            BankSharing::Warps { quarter_extra } => {
+                self.passes_of_warp(addresses, bytes, quarter_extra.get())
+            }
+        }
+    }
+
+    /// Where half-warps go one after the other.
+    #[inline(never)]
+    fn passes_of_halves(&self, addresses: &LaneAddresses, bytes: u32, is_store: bool) -> u32 {
+        let word = 1 << self.word_bits;
+        let all = addresses.all();
+        let halves = [addresses.mask & 0xffff, addresses.mask >> 16 << 16];
+        halves
+            .into_iter()
+            .flat_map(|half| (0..bytes).step_by(word).map(move |offset| (half, u64::from(offset))))
+            .map(|(half, offset)| self.passes_of_half(&all, half, offset, is_store))
+            .sum()
+    }
+
+    /// Passes for the lanes `left`, each of which wants part of the word `offset` bytes behind its address.
+    fn passes_of_half(
+        &self,
+        addresses: &[u64; WARP],
+        mut left: LaneMask,
+        offset: u64,
+        is_store: bool,
+    ) -> u32 {
+        let mut passes = 0;
+        while left != 0 {
+            // The guide leaves open which word all lanes get: it is that of the lowest lane.
+            let broadcast = (addresses[left.trailing_zeros() as usize] + offset) >> self.word_bits;
+            let mut taken = [None; MOST];
+            for lane in lanes(left) {
+                let word = (addresses[lane] + offset) >> self.word_bits;
+                let bank = &mut taken[(word & ((1 << self.bank_bits) - 1)) as usize];
+                let shares = match *bank {
+                    None => true,
+                    Some(address) if is_store => address == addresses[lane],
+                    Some(_) => word == broadcast,
+                };
+                if shares {
+                    *bank = Some(addresses[lane]);
+                    left &= !(1 << lane);
+                }
+            }
+            passes += 1;
+        }
+        passes
+    }
+
+    /// Where the lanes of a warp go together. `quarter_extra` passes more for each quarter-warp that goes by itself.
+    fn passes_of_warp(&self, addresses: &LaneAddresses, bytes: u32, quarter_extra: u32) -> u32 {
         let word = 1 << self.word_bits;
         if bytes <= word
             && let Some(passes) = self.passes_of_stride(addresses, bytes, word)
@@ -34,15 +93,19 @@ impl Banks {
         let all = addresses.all();
         let lanes_at_once = (WARP as u32 * word / bytes.max(word)).max(1);
         let group: LaneMask = if lanes_at_once >= 32 { !0 } else { (1 << lanes_at_once) - 1 };
+        let extra = if lanes_at_once == QUARTER { quarter_extra } else { 0 };
         (0..WARP as u32)
             .step_by(lanes_at_once as usize)
-            .map(|first| self.degree(&all, addresses.mask & (group << first), bytes))
+            .map(|first| match self.degree(&all, addresses.mask & (group << first), bytes) {
+                0 => 0,
+                conflicts => conflicts + extra,
+            })
             .sum()
     }
 
     /// Passes that a warp needs whose lanes each change `bytes` bytes in passes of their own; none without an active lane.
     pub fn lane_passes(&self, addresses: &LaneAddresses, bytes: u32) -> u32 {
-        let mut per_bank = [0u32; 64];
+        let mut per_bank = [0u32; MOST];
         for lane in lanes(addresses.mask) {
             let first = addresses.of(lane);
             for word in first >> self.word_bits..=(first + u64::from(bytes) - 1) >> self.word_bits {
@@ -97,7 +160,7 @@ impl Banks {
         }
         let words = &mut words[..count];
         words.sort_unstable();
-        let mut per_bank = [0u32; 64];
+        let mut per_bank = [0u32; MOST];
         let mut previous = None;
         for &word in words.iter() {
             if previous != Some(word) {
@@ -115,16 +178,30 @@ mod tests {
 
     use super::*;
 
-    fn banks(count: u32) -> Banks {
+    fn banks_of(count: u32, sharing: &str) -> Banks {
         let config = format!(
-            "(size: 49152, carve_out: Fixed, per_cta: 0, granule: 128, banks: {count}, bank_bytes: 4, latency: 26)"
+            "(size: 49152, carve_out: Fixed, per_cta: 0, granule: 128, banks: {count}, bank_bytes: 4, \
+              sharing: {sharing}, latency: 26)"
         );
         Banks::new(&crate::config::parse::stated(&config))
     }
 
+    fn banks(count: u32) -> Banks {
+        banks_of(count, "Warps(quarter_extra: 0)")
+    }
+
+    fn affine(stride: i32, mask: LaneMask) -> LaneAddresses {
+        LaneAddresses { mask, shape: Shape::Affine { base: 0x1000, stride } }
+    }
+
     fn passes(stride: i32, bytes: u32, mask: LaneMask) -> u32 {
-        let addresses = LaneAddresses { mask, shape: Shape::Affine { base: 0x1000, stride } };
-        banks(32).passes(&addresses, bytes)
+        banks(32).passes(&affine(stride, mask), bytes, false)
+    }
+
+    /// Of a load and a store of compute capability 1.x.
+    fn passes_of_halves(stride: i32, bytes: u32, mask: LaneMask) -> [u32; 2] {
+        let banks = banks_of(16, "HalfWarps");
+        [false, true].map(|is_store| banks.passes(&affine(stride, mask), bytes, is_store))
     }
 
     proptest! {
@@ -141,7 +218,10 @@ mod tests {
                 let shape = Shape::Scattered(std::array::from_fn(|lane| even.of(lane)));
                 let one_by_one = LaneAddresses { mask, shape };
                 let banks = banks(1 << count);
-                prop_assert_eq!(banks.passes(&even, bytes), banks.passes(&one_by_one, bytes));
+                prop_assert_eq!(
+                    banks.passes(&even, bytes, false),
+                    banks.passes(&one_by_one, bytes, true)
+                );
             }
         }
     }
@@ -170,11 +250,57 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_change_one_bank_take_turns() {
-        let turns = |stride, bytes, mask| {
-            let addresses = LaneAddresses { mask, shape: Shape::Affine { base: 0x1000, stride } };
-            banks(32).lane_passes(&addresses, bytes)
+    fn quarter_warps_may_take_a_pass_more() {
+        let banks = banks_of(32, "Warps(quarter_extra: 1)");
+        let passes = |stride, bytes, mask| banks.passes(&affine(stride, mask), bytes, false);
+        assert_eq!(passes(16, 16, !0), 8);
+        assert_eq!(passes(16, 16, 0xff), 2);
+        assert_eq!(passes(128, 16, 0x3), 3);
+        assert_eq!(passes(8, 8, !0), 2);
+        assert_eq!(passes(4, 4, !0), 1);
+        assert_eq!(passes(16, 16, 0), 0);
+    }
+
+    #[test]
+    fn half_warps_go_one_after_the_other() {
+        assert_eq!(passes_of_halves(4, 4, !0), [2, 2]);
+        assert_eq!(passes_of_halves(4, 4, 0xffff), [1, 1]);
+        // Lane 0 and lane 16 want one bank, and do not conflict.
+        assert_eq!(passes_of_halves(64, 4, 0x1_0001), [2, 2]);
+        // An odd stride of words, an even one, and one of all banks.
+        assert_eq!(passes_of_halves(12, 4, !0), [2, 2]);
+        assert_eq!(passes_of_halves(8, 4, !0), [4, 4]);
+        assert_eq!(passes_of_halves(64, 4, !0), [32, 32]);
+        assert_eq!(passes_of_halves(4, 4, 0), [0, 0]);
+    }
+
+    #[test]
+    fn a_pass_of_a_half_warp_gives_one_word_to_many_lanes() {
+        assert_eq!(passes_of_halves(0, 4, !0), [2, 2]);
+        // Four bytes lie in each word of four: of the first pass, four lanes have one word and three words a lane.
+        assert_eq!(passes_of_halves(1, 1, 0xffff), [4, 4]);
+        assert_eq!(passes_of_halves(2, 2, 0xffff), [2, 2]);
+        let two_words = LaneAddresses {
+            mask: 0xffff,
+            shape: Shape::Scattered(std::array::from_fn(|lane| 4 * (lane as u64 / 8))),
         };
+        let banks = banks_of(16, "HalfWarps");
+        // The second word gives one lane its data in the pass of the first.
+        assert_eq!(banks.passes(&two_words, 4, false), 2);
+        assert_eq!(banks.passes(&two_words, 4, true), 1);
+        assert_eq!(banks_of(16, "Warps(quarter_extra: 0)").passes(&two_words, 4, false), 1);
+    }
+
+    #[test]
+    fn wide_elements_of_half_warps_go_word_by_word() {
+        // Two words a lane: two requests of a half-warp, each with conflicts of two lanes.
+        assert_eq!(passes_of_halves(8, 8, 0xffff), [4, 4]);
+        assert_eq!(passes_of_halves(16, 16, 0xffff), [16, 16]);
+    }
+
+    #[test]
+    fn lanes_that_change_one_bank_take_turns() {
+        let turns = |stride, bytes, mask| banks(32).lane_passes(&affine(stride, mask), bytes);
         assert_eq!(turns(4, 4, !0), 1);
         assert_eq!(turns(8, 4, !0), 2);
         assert_eq!(turns(0, 4, !0), 32);

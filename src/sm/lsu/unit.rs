@@ -15,8 +15,22 @@ use crate::units::Cycle;
 pub enum Target {
     /// Accesses of a cache.
     Cache(AccessKind),
+    /// Loads of constants from a cache, in a unit of two stages.
+    Constants,
     /// Passes over the banks of shared memory.
     Shared,
+}
+
+impl Target {
+    /// What a cache is asked for.
+    #[inline]
+    pub(super) fn kind(self) -> Option<AccessKind> {
+        match self {
+            Target::Cache(kind) => Some(kind),
+            Target::Constants => Some(AccessKind::Load),
+            Target::Shared => None,
+        }
+    }
 }
 
 /// Rates of both stages of a unit that has two.
@@ -26,6 +40,10 @@ pub struct Rates {
     pub lines: u32,
     /// From one pass of a warp to its next one.
     pub pass_interval: u64,
+    /// From a pass of a load of constants to its next one.
+    pub constant_replay: u64,
+    /// From there to that of another such load.
+    pub constant_interval: u64,
 }
 
 /// What is to be done next for an instruction, in a unit of two stages.
@@ -107,6 +125,8 @@ pub struct Lsu {
     rates: Option<Rates>,
     /// By warp: when it may make another pass there.
     pub(super) warp_due: Box<[Cycle]>,
+    /// When a load of constants may.
+    pub(super) constants_due: Cycle,
     /// Accesses on their way to the tags; used when that takes time.
     pipe: Ring<Access>,
 }
@@ -129,9 +149,12 @@ impl Lsu {
         };
         let rates = match lsu.stages {
             LsuStages::One => None,
-            LsuStages::TagsThenBanks { lines, pass_interval } => {
-                Some(Rates { lines: lines.get(), pass_interval: pass_interval.cycles() })
-            }
+            LsuStages::TagsThenBanks { lines, pass_interval, constants } => Some(Rates {
+                lines: lines.get(),
+                pass_interval: pass_interval.cycles(),
+                constant_replay: constants.replay.cycles(),
+                constant_interval: constants.interval.cycles(),
+            }),
         };
         let tag_latency = l1.tag_latency.cycles();
         Lsu {
@@ -144,6 +167,7 @@ impl Lsu {
             accesses_per_cycle: rates.map_or(1, |rates: Rates| rates.lines as usize),
             rates,
             warp_due: vec![Cycle(0); SLOTS].into(),
+            constants_due: Cycle(0),
             entries: vec![entry; queue],
             order: (0..queue).collect(),
             queued: 0,
@@ -393,16 +417,16 @@ impl Lsu {
         if entry.due > now {
             return;
         }
-        let total = match entry.target {
+        let total = match entry.target.kind() {
             // Shared memory waits for the accesses before it, so that one result leaves a cycle.
-            Target::Shared if self.refused.is_some() => return,
-            Target::Shared => {
+            None if self.refused.is_some() => return,
+            None => {
                 if entry.served + 1 == entry.passes {
                     returns.pass(now, &entry.waiter);
                 }
                 entry.passes
             }
-            Target::Cache(kind) => {
+            Some(kind) => {
                 if tag_latency > 0 {
                     let access = entry.next_access(kind);
                     if self.pipe.try_push(now + tag_latency, access).is_err() {
@@ -427,10 +451,10 @@ impl Lsu {
         };
         entry.served += 1;
         let more = entry.served < total;
-        self.state = match entry.target {
+        self.state = match entry.target.kind() {
             _ if !more => LsuReason::Serving,
-            Target::Cache(_) => LsuReason::Coalescing,
-            Target::Shared => LsuReason::BankConflict,
+            Some(_) => LsuReason::Coalescing,
+            None => LsuReason::BankConflict,
         };
         if !more {
             self.retire(0);
@@ -461,7 +485,7 @@ impl Lsu {
             Cycle::NEVER
         } else {
             let head = &self.entries[self.order[0]];
-            let waits_for_pipe = matches!(head.target, Target::Cache(_)) && self.is_pipe_full();
+            let waits_for_pipe = head.target.kind().is_some() && self.is_pipe_full();
             if waits_for_pipe { Cycle::NEVER } else { head.due }
         };
         pipe.min(queue).max(now + 1)

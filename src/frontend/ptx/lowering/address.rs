@@ -2,9 +2,11 @@
 //!
 //! A pointer is a base and an index times a size. Signed indices are one `IMAD.WIDE` (R = A * B + C of 64 bits) for
 //! each base they are added to; shifts and unsigned indices are `LEA` and `LEA.HI.X`; indices of bytes `IADD3` and
-//! `LEA.HI.X.SX32`. Constant offsets are part of the memory instruction. Addresses of shared memory have 32 bits on the
-//! machine whatever the text says.
+//! `LEA.HI.X.SX32`. Constant offsets are part of the memory instruction, and so is the place of a variable of constant memory
+//! (`LDC R, c[bank][R+place]`). Addresses of shared and of constant memory have 32 bits on the machine whatever the text
+//! says.
 
+use super::super::ast::VarSpace;
 use super::code::{Arg, Code, Fate};
 use super::expand;
 use crate::isa::{ArithClass, Op, Reg, Space};
@@ -17,11 +19,16 @@ const MOST_OFFSET: i64 = 1 << 23;
 /// Constants that are added to an address become its offset.
 pub fn offsets(code: &mut Code) {
     for pc in 0..code.len() {
-        let Op::Memory(_) = code.insts[pc].op else { continue };
+        let Op::Memory(op) = code.insts[pc].op else { continue };
         for place in 0..code.lines[pc].args.len() {
             while let Arg::Address(base, offset) = code.lines[pc].args[place] {
                 let Some(maker) = code.maker(Arg::Reg(base)) else { break };
-                let Some((new, more)) = constant_offset(code, maker) else { break };
+                let offset_of = match op.space {
+                    Space::Constant => variable_offset(code, maker),
+                    _ => None,
+                };
+                let found = offset_of.or_else(|| constant_offset(code, maker));
+                let Some((new, more)) = found else { break };
                 let sum = offset.saturating_add(more);
                 if !code.is_single(new) || sum.abs() >= MOST_OFFSET {
                     break;
@@ -46,7 +53,23 @@ fn constant_offset(code: &Code, pc: usize) -> Option<(Reg, i64)> {
     }
 }
 
-/// Arithmetic of 64 bits of which only the low half is read is that of 32 bits: addresses of shared memory.
+/// The register to which `pc` adds the address of a variable of constant memory; its place in the bank says nothing here.
+fn variable_offset(code: &Code, pc: usize) -> Option<(Reg, i64)> {
+    if code.opcode(pc) != "add" || !code.is_sum(pc) {
+        return None;
+    }
+    let is_variable = |arg| {
+        let symbol = code.maker(arg).filter(|&maker| code.opcode(maker) == "mov");
+        symbol.is_some_and(|maker| matches!(code.arg(maker, 1), Arg::Symbol(VarSpace::Const, _)))
+    };
+    match (code.arg(pc, 1), code.arg(pc, 2)) {
+        (Arg::Reg(to), variable) if is_variable(variable) => Some((to, 0)),
+        (variable, Arg::Reg(to)) if is_variable(variable) => Some((to, 0)),
+        _ => None,
+    }
+}
+
+/// Arithmetic of 64 bits of which only the low half is read is that of 32 bits: addresses of shared and of constant memory.
 pub fn narrow(code: &mut Code) {
     // Backwards, so that readers come first; what a loop carries stays wide.
     for pc in (0..code.len()).rev() {
@@ -79,7 +102,8 @@ fn reads_low_half(code: &Code, pc: usize, reader: usize) -> bool {
     let of = code.insts[pc].dsts.as_slice()[0];
     match code.insts[reader].op {
         Op::Memory(op) => {
-            op.space == Space::Shared && !code.lines[reader].args.contains(&Arg::Reg(of))
+            matches!(op.space, Space::Shared | Space::Constant)
+                && !code.lines[reader].args.contains(&Arg::Reg(of))
         }
         _ => match code.opcode(reader) {
             // A sum of itself, which a loop carries, says nothing new.

@@ -15,7 +15,13 @@ use crate::workload::{Arg, DeviceMemory, Launch, Work, registry};
 /// What each line of a body becomes: a letter an instruction. `m`ove, `i`nteger, `f`loat, `d`ouble, `s`pecial, `M`emory,
 /// `c`ontrol.
 fn lowered(body: &str) -> Vec<String> {
-    let module = Module::parse(&source(kernel(body))).unwrap();
+    lowered_with("", body)
+}
+
+/// The same, of a module with a variable.
+fn lowered_with(variable: &str, body: &str) -> Vec<String> {
+    let text = kernel(body).replace(".visible", &format!("{variable} .visible"));
+    let module = Module::parse(&source(text)).unwrap();
     let program = module.program_for("k", InstructionSet::Sass).unwrap();
     let mut lines = vec![String::new(); body.lines().count()];
     for inst in program.issued.insts.iter().filter(|inst| inst.line >= BODY_LINE) {
@@ -91,6 +97,18 @@ fn shared_addresses_have_32_bits() {
     let body = ".shared .align 4 .b8 tile[4096];\nmul.wide.s32 %a3, %r0, 4;\nmov.u64 %a4, tile;\n\
                 add.s64 %a5, %a4, %a3;\nst.shared.u32 [%a5], %r0;\nret;";
     assert_eq!(lowered(body), ["", "", "", "i", "M", "c"]);
+}
+
+#[test]
+fn the_place_of_a_variable_of_constant_memory_is_part_of_its_load() {
+    let table = ".const .align 4 .b8 table[256];";
+    let body = "cvt.u64.u32 %a3, %r0;\nand.b64 %a4, %a3, 252;\nmov.u64 %a5, table;\nadd.s64 %a6, %a5, %a4;\n\
+                ld.const.u32 %r1, [%a6];\nst.global.u32 [%a1], %r1;\nret;";
+    assert_eq!(lowered_with(table, body), ["", "i", "", "", "M", "M", "c"]);
+    // Whoever wants its address has it in registers.
+    let body = body.replace("%r1;\nret", "%r1;\nst.global.u64 [%a1], %a6;\nret");
+    let lines = lowered_with(table, &body);
+    assert_eq!([&lines[1], &lines[3]], ["ii", "ii"]);
 }
 
 #[test]
