@@ -73,6 +73,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Barrier),
         1 => Just(Step::Fence),
         1 => (0u16..6, words()).prop_map(|(dst, addresses)| Step::Shared { dst, addresses }),
+        1 => (0u16..6, addresses(4))
+            .prop_map(|(dst, addresses)| Step::Constants { dst, addresses }),
         1 => (0u16..6, words(), turns)
             .prop_map(|(dst, addresses, turns)| Step::SharedAtomic { dst, addresses, turns }),
     ]
@@ -112,7 +114,12 @@ fn sm() -> impl Strategy<Value = Changes> {
         |(count, schedulers, policy, ctas, release, lsu, units)| {
             let (queue, segment, bypass, blocks) = lsu;
             let (pipelines, sp, int, dp, width, latency) = units;
+            let sharing = match segment {
+                "HalfWarp" => json!("HalfWarps"),
+                _ => json!({"Warps": {"quarter_extra": width - 1}}),
+            };
             vec![
+                ("shared_memory.sharing", sharing),
                 ("sm.issue_width", json!(width)),
                 ("sm.arithmetic.pipelines", json!(pipelines)),
                 ("sm.arithmetic.sp_units", json!(sp)),
@@ -308,8 +315,14 @@ fn launch() -> impl Strategy<Value = Changes> {
 fn small_machine() -> impl Strategy<Value = Changes> {
     let stages = prop_oneof![
         2 => Just(json!("One")),
-        1 => (1u32..=4, 1u32..=3).prop_map(|(lines, interval)| {
-            json!({"TagsThenBanks": {"lines": lines, "pass_interval": interval}})
+        1 => (1u32..=4, 1u32..=3, 1u32..=5, 1u32..=12).prop_map(|(lines, interval, every, replay)| {
+            let constants = json!({"replay": replay, "interval": interval});
+            json!({"TagsThenBanks": {
+                "scheduler_interval": every,
+                "lines": lines,
+                "pass_interval": interval,
+                "constants": constants,
+            }})
         }),
     ];
     let parts = (sm(), l1(), l2(), memory(), launch(), stages);

@@ -74,8 +74,6 @@ pub struct Sm {
     pub(super) warps: Warps,
     pub(super) coalescing: Coalescing,
     pub(super) holds: Holds,
-    /// The scheduler that has the load/store unit first, where they take turns.
-    pub(super) memory_turn: usize,
     pub(super) ctas: Ctas,
     pub(super) banks: Banks,
     cta_launch_interval: u64,
@@ -92,14 +90,14 @@ impl Sm {
         let config = &machine.sm;
         let schedulers = config.schedulers.size();
         let warps = config.max_warps.size();
+        let sub_cores: Box<[SubCore]> = (0..schedulers)
+            .map(|number| SubCore::new(config.policy, number, schedulers, warps))
+            .collect();
+        let warps_of = sub_cores.iter().map(|sub_core| sub_core.warps);
         Sm {
             program: Arc::default(),
             ctas: Ctas::new(config.cta_release, config.cta_turnaround.cycles()),
             warps: Warps::new(),
-            sub_cores: (0..schedulers)
-                .map(|number| SubCore::new(config.policy, number, schedulers, warps))
-                .collect(),
-            memory_turn: 0,
             stands_still: false,
             waiting_for_lsu: 0,
             lsu_waits: LsuLedger::default(),
@@ -110,7 +108,8 @@ impl Sm {
                 converge: u64::from(config.arithmetic.converge.get()),
                 block_end: u64::from(config.arithmetic.block_end.get()),
             },
-            lsu: Lsu::new(&machine.lsu, &machine.l1),
+            lsu: Lsu::new(&machine.lsu, &machine.l1, warps_of),
+            sub_cores,
             banks: Banks::new(&machine.shared_memory),
             coalescing: Coalescing {
                 line_bits: line_bits(machine.l1.line.get()),
@@ -296,14 +295,14 @@ impl Sm {
     #[inline(always)]
     fn work(&mut self, now: Cycle, are_due: bool, cache: &mut impl DataCache) {
         self.charge_until(now, cache);
-        let had_room = self.lsu.has_room();
+        let full_for = self.lsu.full_for;
         if self.lsu.is_empty() {
             self.lsu.rest();
         } else {
             self.lsu.tick(now, cache, &mut self.returns);
             self.next_data = self.next_data.min(self.returns.next());
         }
-        let may_issue = are_due | (self.lsu.has_room() != had_room);
+        let may_issue = are_due | (self.lsu.full_for != full_for);
         let mut issued = false;
         if may_issue {
             self.warps.come_to(now);
@@ -431,8 +430,7 @@ impl Sm {
     /// Warps that may issue, as far as the load/store unit decides that.
     #[inline(always)]
     pub(super) fn offers(&self) -> u64 {
-        let ready = self.warps.ready;
-        if self.lsu.has_room() { ready } else { ready & !self.warps.wants_memory() }
+        self.warps.ready & !(self.warps.wants_memory() & self.lsu.full_for)
     }
 
     /// When a scheduler does something next, after cycle `now`.

@@ -28,19 +28,19 @@ impl Sm {
     #[inline(always)]
     fn issue_in_turn(&mut self, now: Cycle) -> bool {
         let count = self.sub_cores.len();
-        // The first choice alternates, so that no scheduler always has the load/store unit first. In a unit of two
-        // stages it is the one behind the last that had it: a unit that takes an instruction every fourth cycle
-        // would else take all of them from the same.
+        // The first choice alternates, so that no scheduler always has the load/store unit first.
         let mut number = match count {
             1 => 0,
-            _ if self.lsu.has_banks() => self.memory_turn,
             2 => now.0 as usize % 2,
             4 => now.0 as usize % 4,
             _ => now.0 as usize % count,
         };
         let mut memory_taken = false;
         let mut issued = false;
+        let is_shared = !self.lsu.has_banks();
         for _ in 0..count {
+            // A unit takes one memory instruction a cycle, of the SM or of each scheduler.
+            memory_taken &= is_shared;
             let slot = self.issue_one(now, number, &mut memory_taken);
             if slot == Slot::ISSUED {
                 issued = true;
@@ -79,15 +79,15 @@ impl Sm {
             return self.idle_slot(mask);
         }
         let mut blocked = self.pipelines.blocked(number, &warps.wants, now);
-        // A unit takes one memory instruction a cycle.
-        let memory_blocked = *memory_taken | !self.lsu.has_room();
         // Without a branch, as nobody can tell beforehand.
-        blocked |= warps.wants_memory() & u64::from(memory_blocked).wrapping_neg();
+        let memory_taken_for = u64::from(*memory_taken).wrapping_neg();
+        let memory_blocked = warps.wants_memory() & (memory_taken_for | self.lsu.full_for);
+        blocked |= memory_blocked;
         if sub_core.reads_until > now {
             blocked |= warps.wants_reads;
         }
         let eligible = ready & !blocked;
-        let blocked_slot = |ready: u64| match memory_blocked && ready & warps.wants_memory() != 0 {
+        let blocked_slot = |ready: u64| match ready & memory_blocked != 0 {
             true => Slot::LSU,
             false => Slot::idle(IssueReason::UnitBusy),
         };
@@ -104,7 +104,7 @@ impl Sm {
             };
         };
         let pairs = self.issue_width > 1;
-        self.take_memory(number, warp, memory_taken);
+        *memory_taken |= self.wants_memory(warp);
         self.issue_warp(now, number, warp, pairs);
         if pairs && self.can_pair(now, number, warp, *memory_taken) {
             self.issue_second(now, number, warp, memory_taken);
@@ -115,21 +115,14 @@ impl Sm {
     /// Issues the next instruction of a warp that has issued one in this cycle.
     #[inline(never)]
     fn issue_second(&mut self, now: Cycle, number: usize, warp: usize, memory_taken: &mut bool) {
-        self.take_memory(number, warp, memory_taken);
+        *memory_taken |= self.wants_memory(warp);
         self.issue_warp(now, number, warp, false);
         self.stats.pairs += 1;
     }
 
-    /// A scheduler takes the load/store unit, if the warp that it has chosen needs it: the next scheduler has it first.
     #[inline(always)]
-    fn take_memory(&mut self, scheduler: usize, warp: usize, memory_taken: &mut bool) {
-        let takes = self.warps.wants_memory() >> warp & 1 == 1;
-        *memory_taken |= takes;
-        // Others do not look at whose turn it is.
-        if self.lsu.has_banks() && takes {
-            self.memory_turn =
-                if scheduler + 1 == self.sub_cores.len() { 0 } else { scheduler + 1 };
-        }
+    fn wants_memory(&self, warp: usize) -> bool {
+        self.warps.wants_memory() >> warp & 1 == 1
     }
 
     /// Whether the next instruction of a warp that has just issued can issue in the same cycle.
@@ -142,7 +135,7 @@ impl Sm {
             return false;
         }
         match inst.port {
-            Port::Memory => !memory_taken && self.lsu.has_room(),
+            Port::Memory => !memory_taken && self.lsu.full_for >> warp & 1 == 0,
             Port::None => true,
             port => self.pipelines.is_free(scheduler, port, now),
         }

@@ -210,7 +210,8 @@ pub struct OpTiming {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LsuConfig {
-    /// Memory instructions issued and not yet fully accepted [instructions, 1..=64].
+    /// Memory instructions issued and not yet fully accepted, of the SM, or in a unit of two stages of each scheduler
+    /// [instructions, 1..=64].
     pub queue: Bounded<1, 64>,
     /// From issue until the first access is offered to the L1 or to shared memory [core cycles, 1..=64].
     pub issue_latency: Bounded<1, 64>,
@@ -234,10 +235,12 @@ pub enum LsuStages {
     One,
     /// The L1 and shared memory are the same banks. Lines are looked up in order; then the data of lines that hit and
     /// of shared memory goes by passes over the banks, one a cycle. The oldest instruction goes first that is due.
-    /// Schedulers take turns at the unit.
+    /// Each scheduler has a queue of its own before it.
     ///
     /// Needs `l1.tag_latency` 0.
     TagsThenBanks {
+        /// From an instruction of a scheduler to its next one [core cycles, 1..=32].
+        scheduler_interval: Bounded<1, 32>,
         /// Lines of one instruction that are looked up in a cycle [lines, 1..=32].
         lines: Bounded<1, 32>,
         /// From one pass of a warp to its next one [core cycles, 1..=16].

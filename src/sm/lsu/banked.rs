@@ -25,14 +25,12 @@ impl Lsu {
         }
     }
 
-    /// Looks up lines of the oldest instruction that has any left.
+    /// Looks up lines of the oldest instruction that is due and has any left.
     fn look_up(&mut self, now: Cycle, rates: Rates, cache: &mut impl DataCache) {
-        let Some(place) = self.first(|entry| entry.stage == Stage::Tags) else { return };
+        let is_due = |entry: &Entry| entry.stage == Stage::Tags && entry.due <= now;
+        let Some(place) = self.first(is_due) else { return };
         let entry = &mut self.entries[self.order[place]];
         let Some(kind) = entry.target.kind() else { return };
-        if entry.due > now {
-            return;
-        }
         if let Some(refusal) = Self::stands(&self.standing, cache) {
             (self.refused, self.state) = (Some(refusal), stall(refusal));
             return;
@@ -63,12 +61,16 @@ impl Lsu {
             // The lanes of lines that missed take no part; which of them conflict is not known here.
             entry.passes = (entry.passes * u32::from(entry.hits)).div_ceil(total);
             entry.stage = Stage::Banks;
+            self.in_banks += 1;
         }
     }
 
     /// Makes a pass of the oldest instruction that is due. Gives what that is in the ledger: serving where an instruction
     /// has ended with it, and where one has passes left, coalescing for constants, else a bank conflict.
     fn pass(&mut self, now: Cycle, rates: Rates, returns: &mut Returns) -> LsuReason {
+        if self.in_banks == 0 {
+            return LsuReason::Idle;
+        }
         let due = self.first(|entry| self.pass_due(entry).is_some_and(|due| due <= now));
         let Some(place) = due else {
             // An instruction between two of its passes, or one that is not there yet.
@@ -123,15 +125,23 @@ impl Lsu {
     /// As [`Lsu::next_event`].
     pub(super) fn next_stage_event(&self, now: Cycle) -> Cycle {
         let mut next = Cycle::NEVER;
-        let mut is_first = true;
+        let (mut in_banks, mut in_tags) = (self.in_banks, self.queued - self.in_banks);
         for &entry in &self.order[..self.queued] {
+            if in_banks == 0 && in_tags == 0 {
+                break;
+            }
             let entry = &self.entries[entry];
             match entry.stage {
                 // Between two passes is a state of its own.
                 Stage::Banks if entry.passed => return now + 1,
-                Stage::Banks => next = next.min(self.next_pass(entry)),
-                Stage::Tags if is_first => {
-                    is_first = false;
+                Stage::Banks => {
+                    in_banks -= 1;
+                    next = next.min(self.next_pass(entry));
+                }
+                Stage::Tags if in_tags > 0 => {
+                    // The first one is due first, unless others were let past one that was refused.
+                    let is_ordered = self.refusal_blocks == RefusalBlocks::Unit;
+                    in_tags = if is_ordered { 0 } else { in_tags - 1 };
                     next = next.min(if self.refused.is_some() { Cycle::NEVER } else { entry.due });
                 }
                 Stage::Tags => {}

@@ -38,6 +38,8 @@ impl Target {
 pub struct Rates {
     /// Lines of one instruction that are looked up in a cycle.
     pub lines: u32,
+    /// From an instruction of a scheduler to its next one.
+    pub scheduler_interval: u64,
     /// From one pass of a warp to its next one.
     pub pass_interval: u64,
     /// From a pass of a load of constants to its next one.
@@ -88,6 +90,17 @@ impl Entry {
     }
 }
 
+/// A scheduler's instructions in a unit of two stages.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    /// Its warps.
+    warps: u64,
+    /// Instructions in the unit.
+    queued: usize,
+    /// When the next one may be due.
+    due: Cycle,
+}
+
 /// A refusal in the ledger.
 #[inline]
 pub(super) fn stall(refusal: Refusal) -> LsuReason {
@@ -105,6 +118,8 @@ pub(super) fn stall(refusal: Refusal) -> LsuReason {
 pub struct Lsu {
     /// Instructions in the unit.
     pub(super) queued: usize,
+    /// Warps whose instructions find no room.
+    pub(in crate::sm) full_for: u64,
     /// The last refusal, and what must change in the cache before the same access is worth another try.
     pub(super) standing: Option<(Refusal, u64)>,
     /// The refusal that stands, when the last tick ended with one.
@@ -123,6 +138,10 @@ pub struct Lsu {
     tag_latency: u64,
     /// In a unit of two stages.
     rates: Option<Rates>,
+    /// Of each scheduler there.
+    queues: Box<[Queue]>,
+    /// Instructions there that have passes to make, and no line to look up.
+    pub(super) in_banks: usize,
     /// By warp: when it may make another pass there.
     pub(super) warp_due: Box<[Cycle]>,
     /// When a load of constants may.
@@ -132,9 +151,8 @@ pub struct Lsu {
 }
 
 impl Lsu {
-    /// An empty unit.
-    pub fn new(lsu: &LsuConfig, l1: &L1Config) -> Self {
-        let queue = lsu.queue.size();
+    /// An empty unit, of schedulers with these warps.
+    pub fn new(lsu: &LsuConfig, l1: &L1Config, schedulers: impl Iterator<Item = u64>) -> Self {
         let entry = Entry {
             due: Cycle(0),
             warp: 0,
@@ -149,15 +167,26 @@ impl Lsu {
         };
         let rates = match lsu.stages {
             LsuStages::One => None,
-            LsuStages::TagsThenBanks { lines, pass_interval, constants } => Some(Rates {
-                lines: lines.get(),
-                pass_interval: pass_interval.cycles(),
-                constant_replay: constants.replay.cycles(),
-                constant_interval: constants.interval.cycles(),
-            }),
+            LsuStages::TagsThenBanks { scheduler_interval, lines, pass_interval, constants } => {
+                Some(Rates {
+                    scheduler_interval: scheduler_interval.cycles(),
+                    lines: lines.get(),
+                    pass_interval: pass_interval.cycles(),
+                    constant_replay: constants.replay.cycles(),
+                    constant_interval: constants.interval.cycles(),
+                })
+            }
         };
         let tag_latency = l1.tag_latency.cycles();
+        let queues: Box<[Queue]> = match rates {
+            None => Box::default(),
+            Some(_) => schedulers.map(|warps| Queue { warps, queued: 0, due: Cycle(0) }).collect(),
+        };
+        let places = lsu.queue.size() * queues.len().max(1);
         Lsu {
+            full_for: 0,
+            queues,
+            in_banks: 0,
             issue_latency: lsu.issue_latency.cycles(),
             tag_latency,
             refusal_blocks: lsu.refusal_blocks,
@@ -168,20 +197,14 @@ impl Lsu {
             rates,
             warp_due: vec![Cycle(0); SLOTS].into(),
             constants_due: Cycle(0),
-            entries: vec![entry; queue],
-            order: (0..queue).collect(),
+            entries: vec![entry; places],
+            order: (0..places).collect(),
             queued: 0,
             pipe: Ring::new(tag_latency.max(1) as usize),
             state: LsuReason::Idle,
             refused: None,
             standing: None,
         }
-    }
-
-    /// True when another instruction can be issued to the unit.
-    #[inline]
-    pub fn has_room(&self) -> bool {
-        self.queued < self.entries.len()
     }
 
     /// True when nothing is queued or on its way to the tags.
@@ -234,6 +257,10 @@ impl Lsu {
             (entry.served, entry.passes, entry.passed, entry.hits) = (0, passes, false, 0);
             entry.stage = if target == Target::Shared { Stage::Banks } else { Stage::Tags };
             self.queued += 1;
+            match self.rates {
+                None => self.note_room(),
+                Some(rates) => self.queue_up(warp, rates),
+            }
         }
         count
     }
@@ -241,10 +268,46 @@ impl Lsu {
     /// Takes an instruction out of the queue.
     #[inline]
     pub(super) fn retire(&mut self, place: usize) {
+        let Entry { warp, stage, .. } = self.entries[self.order[place]];
         for place in place + 1..self.queued {
             self.order.swap(place - 1, place);
         }
         self.queued -= 1;
+        if self.rates.is_none() {
+            return self.note_room();
+        }
+        self.in_banks -= usize::from(stage == Stage::Banks);
+        let queue = queue_of(&mut self.queues, warp.into());
+        queue.queued -= 1;
+        self.full_for &= !queue.warps;
+    }
+
+    /// Whether instructions find room, where all schedulers share it.
+    #[inline]
+    fn note_room(&mut self) {
+        self.full_for = u64::from(self.queued == self.entries.len()).wrapping_neg();
+    }
+
+    /// The youngest instruction, of `warp`, waits for those of its scheduler before it. The unit takes instructions in the order
+    /// in which they are due.
+    #[inline(never)]
+    fn queue_up(&mut self, warp: usize, rates: Rates) {
+        let room = self.entries.len() / self.queues.len();
+        let queue = queue_of(&mut self.queues, warp);
+        let mut place = self.queued - 1;
+        let entry = &mut self.entries[self.order[place]];
+        let due = entry.due.max(queue.due);
+        entry.due = due;
+        queue.due = due + rates.scheduler_interval;
+        queue.queued += 1;
+        self.in_banks += usize::from(entry.stage == Stage::Banks);
+        if queue.queued == room {
+            self.full_for |= queue.warps;
+        }
+        while place > 0 && self.entries[self.order[place - 1]].due > due {
+            self.order.swap(place - 1, place);
+            place -= 1;
+        }
     }
 
     fn is_pipe_full(&self) -> bool {
@@ -490,4 +553,10 @@ impl Lsu {
         };
         pipe.min(queue).max(now + 1)
     }
+}
+
+/// The queue of the scheduler of `warp`.
+fn queue_of(queues: &mut [Queue], warp: usize) -> &mut Queue {
+    let queue = queues.iter_mut().find(|queue| queue.warps >> warp & 1 == 1);
+    queue.expect("every warp has a scheduler")
 }
