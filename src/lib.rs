@@ -132,7 +132,7 @@
 //!    reply to the network and one request to its channel;
 //! 3. every interconnect cycle: the L1s' miss queues, both crossbars, arrivals at the slices;
 //! 4. each SM in turn: a reply arrives; waiting accesses of arrived lines are released; data of hits and
-//!    of shared memory reaches the registers; the load/store unit serves one access; each scheduler
+//!    of shared memory reaches the registers; the load/store unit serves accesses, most often one; each scheduler
 //!    issues one instruction at most, or two of one warp where the machine can;
 //! 5. CTAs start, at most one an SM, on the SMs in turn. They issue from the next cycle on.
 //!
@@ -140,7 +140,7 @@
 //!
 //! # Refusals
 //!
-//! The load/store unit offers the L1 one access a cycle. Checks come in a fixed order, each with its
+//! The load/store unit offers the L1 one access a cycle, or several of one instruction. Checks come in a fixed order, each with its
 //! [`parts::Refusal`]: no free merger field in the entry of an outstanding line (`nomerger`), every way of
 //! the set reserved (`nocacheline`), no free MSHR entry (`nomshrline`), a full miss queue (`missqueue`). A
 //! refused access stays where it is and holds up what the machine says it holds up; it is tried again
@@ -151,8 +151,9 @@
 //! One model serves them; what differs is data. The coalescer goes by warps and lines, or by half-warps and
 //! segments (compute capability 1.x). A line has one sector or several; an MSHR entry belongs to a line, and
 //! an access waits in it until the sectors that it wants are there. Stores drop a line of the L1, update it,
-//! or validate bytes of a new one. Loads look in the L1 or past it, by address space. Pipelines
-//! belong to the SM or to a sub-core. L1 and shared memory are two arrays, or one that is divided anew for
+//! or validate bytes of a new one. Loads look in the L1 or past it, by address space. Pipelines, and
+//! queues before the load/store unit, belong to the SM or to a sub-core. Banks of shared memory serve half-warps
+//! or warps. L1 and shared memory are two arrays, or one that is divided anew for
 //! each kernel. Slices take addresses in turn or by a hash. See [`config::machine`].
 //!
 //! # The three ledgers

@@ -418,7 +418,7 @@ fn a_scheduler_of_the_h200_hands_on_a_memory_instruction_every_fourth_cycle() {
         })
         .cycles
     };
-    // As stores to shared memory on an H100: one, four and eight warps take 4, 4 and 8 cycles for one of each.
+    // As on an H100: one, four and eight warps take 4, 4 and 8 cycles for an instruction of every warp.
     let each = [1, 4, 8].map(|warps| (loads(warps, 200) - loads(warps, 100)) / 100);
     assert_eq!(each, [4, 4, 8]);
     // The queue takes more than is handed on, as long as it has room: what follows need not wait.
@@ -490,6 +490,13 @@ fn different_addresses_of_a_load_of_constants_take_turns() {
         let loads = [1, 2, 8, 32].map(|words| each(&machine, 1, words));
         assert_eq!(loads, [one, one + 1, one + 7, one + 31], "{name}");
     }
+    // While their line is on its way, each takes a merger field; the others wait and hit.
+    let machine = gtx480(&[]);
+    let seen = run(&machine, || {
+        Script::new(1, 32, |_, _| vec![Step::Constants { dst: 1, addresses: row(BASE, 4, 32) }])
+    });
+    let l1 = total(&seen.components.l1);
+    assert_eq!((l1.load_misses, l1.load_merged, l1.load_hits), (1, 7, 24));
     // A pass for each, with others' passes between them. An H100 takes 11 cycles for each in a single warp, and 2 in eight.
     let machine = preset("h200", &[]);
     let one = each(&machine, 1, 1);

@@ -75,6 +75,11 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0u16..6, words()).prop_map(|(dst, addresses)| Step::Shared { dst, addresses }),
         1 => (0u16..6, addresses(4))
             .prop_map(|(dst, addresses)| Step::Constants { dst, addresses }),
+        1 => (words(), 0u32..5).prop_map(|(mut addresses, log)| {
+            let bytes = 1u8 << log;
+            addresses.iter_mut().for_each(|address| *address -= *address % u64::from(bytes));
+            Step::StoreShared { addresses, bytes }
+        }),
         1 => (0u16..6, words(), turns)
             .prop_map(|(dst, addresses, turns)| Step::SharedAtomic { dst, addresses, turns }),
     ]

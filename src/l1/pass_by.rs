@@ -117,7 +117,7 @@ impl L1 {
         match self.tags.lookup(access.line) {
             Lookup::Reserved(way) => self.drop_reserved(way, access),
             Lookup::Present(way) => {
-                self.drop_sectors(way, self.sectors_of(access));
+                self.drop_sectors(way, self.touched(access));
                 self.drop_if_empty(way);
             }
             Lookup::Absent => {}
@@ -126,14 +126,14 @@ impl L1 {
 
     /// The same, of a line of which some sectors are on their way.
     fn drop_reserved(&mut self, way: Way, access: &Access) {
-        let sectors = self.sectors_of(access);
+        let sectors = self.touched(access);
         let missing = self.mshrs[self.tags[way].entry].missing;
         self.doom_sectors(way, sectors.within(missing));
         self.drop_sectors(way, sectors.without(missing));
     }
 
     /// Sectors that an access touches.
-    fn sectors_of(&self, access: &Access) -> SectorSet {
+    fn touched(&self, access: &Access) -> SectorSet {
         SectorSet::of(self.sectors.around(access.bytes))
     }
 

@@ -51,15 +51,22 @@ impl Sm {
         let Coalescing { line_bits, atomic_work, .. } = self.coalescing;
         let is_constant = op.space == Space::Constant;
         let hits_by_banks = kind == AccessKind::Load && self.lsu.has_banks();
+        let (target, passes) = if !hits_by_banks {
+            (Target::Cache(kind), 0)
+        } else if is_constant {
+            (Target::Constants, addresses.distinct())
+        } else {
+            (Target::Cache(kind), self.passes(op, &addresses))
+        };
         let segment = match kind {
             _ if is_constant => Segment::Line,
             AccessKind::Atomic => Segment::Line,
             _ => self.coalescing.segment,
         };
         let segment_bits = match (kind, segment, bytes) {
-            // Different addresses take turns. Source: CUDA C Programming Guide, "Device Memory Accesses", constant memory.
-            // Where data goes by passes, these do.
-            _ if is_constant && !hits_by_banks => bytes.trailing_zeros(),
+            // Different addresses take turns, whatever the rule for global memory: as accesses, where they do not as passes.
+            // Source: CUDA C Programming Guide, "Device Memory Accesses", constant memory.
+            _ if is_constant && target != Target::Constants => bytes.trailing_zeros(),
             (AccessKind::BypassLoad, ..) => self.coalescing.bypass_bits,
             (_, Segment::Line, _) => line_bits,
             // As GPGPU-Sim 3.x and 4.x coalesce for compute capability 2.x.
@@ -70,11 +77,6 @@ impl Sm {
         let is_store = matches!(kind, AccessKind::Store | AccessKind::LocalStore);
         let waits = if is_store { warp as u32 } else { self.outstanding.next_place() };
         let waiter = waiter(waits, now);
-        let (target, passes) = match hits_by_banks {
-            true if is_constant => (Target::Constants, addresses.distinct()),
-            true => (Target::Cache(kind), self.passes(op, &addresses)),
-            false => (Target::Cache(kind), 0),
-        };
         let accesses = self.lsu.push(now, warp, target, passes, waiter, |list| {
             match segment {
                 Segment::HalfWarp => {
@@ -139,7 +141,7 @@ impl Sm {
         let passes = match op.kind {
             MemoryKind::Atomic(Turns::Lanes) => self.banks.lane_passes(addresses, bytes),
             MemoryKind::Atomic(Turns::LanesTwice) => 2 * self.banks.lane_passes(addresses, bytes),
-            kind => self.banks.passes(addresses, bytes, kind == MemoryKind::Store),
+            kind => self.banks.passes(addresses, bytes, kind),
         };
         match passes {
             0 => 0,

@@ -11,13 +11,13 @@ crate::reasons! {
         LsuNoMshrLine = "lsu_nomshrline",
         /// A ready memory instruction found the LSU stalled because every way of the set was reserved.
         LsuNoCacheLine = "lsu_nocacheline",
-        /// A ready memory instruction found the LSU serialising the accesses of another one.
+        /// A ready memory instruction found the LSU serialising the accesses, or different constants, of another one.
         LsuCoalescing = "lsu_coalescing",
         /// A ready memory instruction found the LSU stalled because the way to the interconnect was full.
         LsuMissQueue = "lsu_missqueue",
         /// A ready memory instruction found the LSU serialising shared-memory bank conflicts.
         LsuBankConflict = "lsu_bankconflict",
-        /// A ready memory instruction found the LSU serving other instructions at its full rate, or taken by another scheduler in this cycle.
+        /// A ready memory instruction found the LSU, or its scheduler's queue, taken by others that were served at the full rate.
         LsuServing = "lsu_serving",
         /// A ready instruction found its arithmetic unit taken.
         UnitBusy = "unit_busy",
@@ -57,7 +57,7 @@ crate::reasons! {
         NoMshrLine = "nomshrline",
         /// Stalled: the line is not outstanding and every way of its set is reserved.
         NoCacheLine = "nocacheline",
-        /// An access was served while further accesses of the same warp instruction waited for their turn.
+        /// Further accesses of the warp instruction that was served, or different constants, waited for their turn.
         Coalescing = "coalescing",
         /// Stalled: the queue to the interconnect is full.
         MissQueue = "missqueue",

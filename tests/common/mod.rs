@@ -30,6 +30,8 @@ pub enum Step {
     Barrier,
     /// A shared-memory load.
     Shared { dst: u16, addresses: Vec<u64> },
+    /// A shared-memory store of `bytes` a lane.
+    StoreShared { addresses: Vec<u64>, bytes: u8 },
     /// A load of words of constant memory.
     Constants { dst: u16, addresses: Vec<u64> },
     /// A store to a generic address.
@@ -116,6 +118,9 @@ fn inst(step: &Step) -> Inst {
         Step::StoreGeneric { bytes, .. } => {
             memory(Space::Generic, AccessKind::Store, bytes, CacheOp::Default)
         }
+        Step::StoreShared { bytes, .. } => {
+            memory(Space::Shared, AccessKind::Store, bytes, CacheOp::Default)
+        }
         Step::Constants { dst, .. } => {
             with(dst, dst, memory(Space::Constant, AccessKind::Load, 4, CacheOp::Default))
         }
@@ -173,6 +178,7 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
                 | Step::StoreLocal { addresses, .. }
                 | Step::StoreGeneric { addresses, .. }
                 | Step::Constants { addresses, .. }
+                | Step::StoreShared { addresses, .. }
                 | Step::SharedAtomic { addresses, .. }
                 | Step::Atomic { addresses, .. }
                 | Step::Shared { addresses, .. } = &step

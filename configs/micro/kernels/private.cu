@@ -19,6 +19,23 @@
 
 SHARED_ATOMIC(shared_add, asm volatile("red.shared.add.u32 [%0], %1;" : : "r"(mine), "r"(value) : "memory"))
 SHARED_ATOMIC(shared_count, asm volatile("red.shared.add.u32 [%0], 1;" : : "r"(mine) : "memory"))
+// One CTA. The warps of `schedulers` of an SM's four schedulers store to shared memory, each to its own words.
+extern "C" __global__ void shared_store(int times, int schedulers, unsigned* out) {
+    __shared__ unsigned words[8 * 1024];
+    for (int j = 0; j < 8; ++j) words[1024 * j + threadIdx.x] = 0;
+    unsigned mine = (unsigned)__cvta_generic_to_shared(words + threadIdx.x);
+    if (threadIdx.x / 32 % 4 < schedulers) {
+        #pragma unroll 1
+        for (int i = 0; i < times; i += 8) {
+            #pragma unroll
+            for (int j = 0; j < 8; ++j)
+                asm volatile("st.shared.u32 [%0], %1;" : : "r"(mine + 4096 * j), "r"(i) : "memory");
+        }
+    }
+    __syncthreads();
+    out[threadIdx.x] = words[threadIdx.x];
+}
+
 // Each adds what the one before gave.
 SHARED_ATOMIC(shared_add_chain,
     asm volatile("atom.shared.add.u32 %0, [%1], %0;" : "+r"(value) : "r"(mine) : "memory"))

@@ -210,10 +210,9 @@ pub struct OpTiming {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LsuConfig {
-    /// Memory instructions issued and not yet fully accepted, of the SM, or in a unit of two stages of each scheduler
-    /// [instructions, 1..=64].
+    /// Memory instructions in the unit: of the SM, or with `TagsThenBanks` of each scheduler [instructions, 1..=64].
     pub queue: Bounded<1, 64>,
-    /// From issue until the first access is offered to the L1 or to shared memory [core cycles, 1..=64].
+    /// From issue until the first access is offered to the L1 or to shared memory, at least [core cycles, 1..=64].
     pub issue_latency: Bounded<1, 64>,
     /// How lines and banks are served.
     pub stages: LsuStages,
@@ -239,7 +238,7 @@ pub enum LsuStages {
     ///
     /// Needs `l1.tag_latency` 0.
     TagsThenBanks {
-        /// From an instruction of a scheduler to its next one [core cycles, 1..=32].
+        /// Between two instructions that the unit takes from one scheduler, at least [core cycles, 1..=32].
         scheduler_interval: Bounded<1, 32>,
         /// Lines of one instruction that are looked up in a cycle [lines, 1..=32].
         lines: Bounded<1, 32>,
@@ -250,13 +249,13 @@ pub enum LsuStages {
     },
 }
 
-/// How a load of constants is served: each different address of its lanes takes a pass.
+/// How a load of constants is served whose lines are in the L1: each different address of its lanes takes a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConstantPasses {
-    /// From one pass of a load to its next one [core cycles, 1..=64].
+    /// Between two passes of one load, at least [core cycles, 1..=64].
     pub replay: Bounded<1, 64>,
-    /// From a pass to that of another load [core cycles, 1..=64].
+    /// Between passes of any two loads, at least [core cycles, 1..=64].
     pub interval: Bounded<1, 64>,
 }
 

@@ -158,3 +158,16 @@ fn a_reader_that_is_one_record_ahead_reads_the_same() {
     assert_eq!(cursor.word as usize, stream.words.len());
     assert_eq!((reader.take_run(&stream), cursor.take_run(&stream)), (None, None));
 }
+
+#[test]
+fn different_addresses_of_lanes_are_counted() {
+    let count = |mask, shape| LaneAddresses { mask, shape }.distinct();
+    let affine = |mask, stride| count(mask, Shape::Affine { base: 64, stride });
+    assert_eq!([affine(!0, 0), affine(0b1010, 0), affine(0, 0)], [1, 1, 0]);
+    assert_eq!([affine(!0, 4), affine(0b1010, 4), affine(0, 4)], [32, 2, 0]);
+    let rows = Rows { width: 8, across: 4, down: 0 };
+    assert_eq!(count(!0, Shape::Rows { base: 64, rows }), 8);
+    let scattered = || Shape::Scattered(std::array::from_fn(|lane| 4 * (lane as u64 % 3)));
+    assert_eq!([count(!0, scattered()), count(0b1001, scattered())], [3, 1]);
+    assert_eq!([count(0b11, scattered()), count(0, scattered())], [2, 0]);
+}

@@ -84,7 +84,7 @@ impl Lsu {
         entry.passes -= 1;
         entry.passed = true;
         if entry.target == Target::Constants {
-            entry.due = now + rates.constant_replay;
+            entry.replay = now + rates.constant_replay;
             self.constants_due = now + rates.constant_interval;
         } else {
             self.warp_due[usize::from(entry.warp)] = now + rates.pass_interval;
@@ -110,7 +110,7 @@ impl Lsu {
     #[inline]
     fn next_pass(&self, entry: &Entry) -> Cycle {
         let free = match entry.target {
-            Target::Constants => self.constants_due,
+            Target::Constants => entry.replay.max(self.constants_due),
             _ => self.warp_due[usize::from(entry.warp)],
         };
         entry.due.max(free)

@@ -3,7 +3,7 @@
 //! Source: CUDA C Programming Guide 4.2, appendix F, "Shared Memory", F.3.3 for compute capability 1.x and F.4.3 for 2.x.
 
 use crate::config::machine::{BankSharing, SharedMemoryConfig};
-use crate::isa::{LaneAddresses, LaneMask, Shape, WARP, lanes};
+use crate::isa::{AccessKind, LaneAddresses, LaneMask, Shape, WARP, lanes};
 
 /// The banks of one SM.
 #[derive(Clone, Debug)]
@@ -29,9 +29,11 @@ impl Banks {
     }
 
     /// Passes that a warp needs whose lanes each load or store `bytes` bytes; none without an active lane.
-    pub fn passes(&self, addresses: &LaneAddresses, bytes: u32, is_store: bool) -> u32 {
+    pub fn passes(&self, addresses: &LaneAddresses, bytes: u32, kind: AccessKind) -> u32 {
         match self.sharing {
-            BankSharing::HalfWarps => self.passes_of_halves(addresses, bytes, is_store),
+            BankSharing::HalfWarps => {
+                self.passes_of_halves(addresses, bytes, kind == AccessKind::Store)
+            }
             BankSharing::Warps { quarter_extra } => {
                 self.passes_of_warp(addresses, bytes, quarter_extra.get())
             }
@@ -43,9 +45,7 @@ impl Banks {
     fn passes_of_halves(&self, addresses: &LaneAddresses, bytes: u32, is_store: bool) -> u32 {
         let word = 1 << self.word_bits;
         let all = addresses.all();
-        let halves = [addresses.mask & 0xffff, addresses.mask >> 16 << 16];
-        halves
-            .into_iter()
+        halves(addresses.mask)
             .flat_map(|half| (0..bytes).step_by(word).map(move |offset| (half, u64::from(offset))))
             .map(|(half, offset)| self.passes_of_half(&all, half, offset, is_store))
             .sum()
@@ -105,8 +105,18 @@ impl Banks {
 
     /// Passes that a warp needs whose lanes each change `bytes` bytes in passes of their own; none without an active lane.
     pub fn lane_passes(&self, addresses: &LaneAddresses, bytes: u32) -> u32 {
+        match self.sharing {
+            BankSharing::HalfWarps => {
+                halves(addresses.mask).map(|half| self.lane_passes_of(addresses, half, bytes)).sum()
+            }
+            BankSharing::Warps { .. } => self.lane_passes_of(addresses, addresses.mask, bytes),
+        }
+    }
+
+    /// The same, of the lanes of `group`.
+    fn lane_passes_of(&self, addresses: &LaneAddresses, group: LaneMask, bytes: u32) -> u32 {
         let mut per_bank = [0u32; MOST];
-        for lane in lanes(addresses.mask) {
+        for lane in lanes(group) {
             let first = addresses.of(lane);
             for word in first >> self.word_bits..=(first + u64::from(bytes) - 1) >> self.word_bits {
                 per_bank[(word & ((1 << self.bank_bits) - 1)) as usize] += 1;
@@ -172,9 +182,15 @@ impl Banks {
     }
 }
 
+fn halves(mask: LaneMask) -> impl Iterator<Item = LaneMask> {
+    [mask & 0xffff, mask & 0xffff_0000].into_iter()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use AccessKind::{Load, Store};
 
     use super::*;
 
@@ -195,13 +211,13 @@ mod tests {
     }
 
     fn passes(stride: i32, bytes: u32, mask: LaneMask) -> u32 {
-        banks(32).passes(&affine(stride, mask), bytes, false)
+        banks(32).passes(&affine(stride, mask), bytes, Load)
     }
 
     /// Of a load and a store of compute capability 1.x.
     fn passes_of_halves(stride: i32, bytes: u32, mask: LaneMask) -> [u32; 2] {
         let banks = banks_of(16, "HalfWarps");
-        [false, true].map(|is_store| banks.passes(&affine(stride, mask), bytes, is_store))
+        [Load, Store].map(|kind| banks.passes(&affine(stride, mask), bytes, kind))
     }
 
     proptest! {
@@ -219,8 +235,8 @@ mod tests {
                 let one_by_one = LaneAddresses { mask, shape };
                 let banks = banks(1 << count);
                 prop_assert_eq!(
-                    banks.passes(&even, bytes, false),
-                    banks.passes(&one_by_one, bytes, true)
+                    banks.passes(&even, bytes, Load),
+                    banks.passes(&one_by_one, bytes, Store)
                 );
             }
         }
@@ -252,7 +268,7 @@ mod tests {
     #[test]
     fn quarter_warps_may_take_a_pass_more() {
         let banks = banks_of(32, "Warps(quarter_extra: 1)");
-        let passes = |stride, bytes, mask| banks.passes(&affine(stride, mask), bytes, false);
+        let passes = |stride, bytes, mask| banks.passes(&affine(stride, mask), bytes, Load);
         assert_eq!(passes(16, 16, !0), 8);
         assert_eq!(passes(16, 16, 0xff), 2);
         assert_eq!(passes(128, 16, 0x3), 3);
@@ -277,7 +293,7 @@ mod tests {
     #[test]
     fn a_pass_of_a_half_warp_gives_one_word_to_many_lanes() {
         assert_eq!(passes_of_halves(0, 4, !0), [2, 2]);
-        // Four bytes lie in each word of four: of the first pass, four lanes have one word and three words a lane.
+        // Of four words with four lanes each, the first pass serves all lanes of one word and a lane of each other.
         assert_eq!(passes_of_halves(1, 1, 0xffff), [4, 4]);
         assert_eq!(passes_of_halves(2, 2, 0xffff), [2, 2]);
         let two_words = LaneAddresses {
@@ -286,9 +302,9 @@ mod tests {
         };
         let banks = banks_of(16, "HalfWarps");
         // The second word gives one lane its data in the pass of the first.
-        assert_eq!(banks.passes(&two_words, 4, false), 2);
-        assert_eq!(banks.passes(&two_words, 4, true), 1);
-        assert_eq!(banks_of(16, "Warps(quarter_extra: 0)").passes(&two_words, 4, false), 1);
+        assert_eq!(banks.passes(&two_words, 4, Load), 2);
+        assert_eq!(banks.passes(&two_words, 4, Store), 1);
+        assert_eq!(banks_of(16, "Warps(quarter_extra: 0)").passes(&two_words, 4, Load), 1);
     }
 
     #[test]
@@ -308,6 +324,19 @@ mod tests {
         assert_eq!(turns(128, 4, !0), 32);
         assert_eq!(turns(8, 8, !0), 2);
         assert_eq!(turns(4, 4, 0), 0);
+        // Half-warps one after the other: one lane each, and 16 beside one.
+        let halves = banks_of(16, "HalfWarps");
+        let turns = |stride, mask| halves.lane_passes(&affine(stride, mask), 4);
+        assert_eq!([turns(4, 0x2_0001), turns(4, !0), turns(0, 0x1_ffff)], [2, 2, 17]);
+    }
+
+    #[test]
+    fn wide_banks_of_half_warps_take_wide_pieces() {
+        let config = "(size: 49152, carve_out: Fixed, per_cta: 0, granule: 128, banks: 64, bank_bytes: 8, \
+                      sharing: HalfWarps, latency: 26)";
+        let banks = Banks::new(&crate::config::parse::stated(config));
+        let passes = |stride, bytes| banks.passes(&affine(stride, !0), bytes, Load);
+        assert_eq!([passes(8, 8), passes(16, 16), passes(512, 8)], [2, 4, 32]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod banked;
 mod banks;
 mod coalescer;
 mod half_warp;
+mod queues;
 mod returns;
 mod unit;
 

@@ -2,6 +2,7 @@
 //! `banked.rs`.
 
 use super::coalescer::AccessList;
+use super::queues::Queues;
 use super::returns::Returns;
 use crate::config::machine::{L1Config, LsuConfig, LsuStages, RefusalBlocks};
 use crate::parts::{Access, AccessKind, DataCache, Outcome, Refusal, Waiter};
@@ -38,13 +39,13 @@ impl Target {
 pub struct Rates {
     /// Lines of one instruction that are looked up in a cycle.
     pub lines: u32,
-    /// From an instruction of a scheduler to its next one.
+    /// Between two instructions of a scheduler, at least.
     pub scheduler_interval: u64,
     /// From one pass of a warp to its next one.
     pub pass_interval: u64,
-    /// From a pass of a load of constants to its next one.
+    /// Between two passes of a load of constants, at least.
     pub constant_replay: u64,
-    /// From there to that of another such load.
+    /// Between passes of any two loads of constants, at least.
     pub constant_interval: u64,
 }
 
@@ -62,7 +63,7 @@ pub(super) enum Stage {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Entry {
-    /// When the next thing may be done for it.
+    /// When the next thing may be done for it; of a load of constants that makes passes, see `replay`.
     pub due: Cycle,
     pub waiter: Waiter,
     /// Accesses already served; passes, in a unit of one stage.
@@ -76,8 +77,13 @@ pub(super) struct Entry {
     pub stage: Stage,
     /// A pass was made.
     pub passed: bool,
+    /// When a load of constants may make its next pass.
+    pub replay: Cycle,
     pub accesses: AccessList,
 }
+
+/// The list's length is in the first line.
+const _: () = assert!(std::mem::offset_of!(Entry, accesses) == 48);
 
 impl Entry {
     /// The first access that is not served.
@@ -88,17 +94,6 @@ impl Entry {
         let atomic_work = self.accesses.atomic_work(number);
         Access { line, bytes, kind, atomic_work, waiter: self.waiter }
     }
-}
-
-/// A scheduler's instructions in a unit of two stages.
-#[derive(Clone, Copy, Debug)]
-struct Queue {
-    /// Its warps.
-    warps: u64,
-    /// Instructions in the unit.
-    queued: usize,
-    /// When the next one may be due.
-    due: Cycle,
 }
 
 /// A refusal in the ledger.
@@ -132,14 +127,15 @@ pub struct Lsu {
     accesses_per_cycle: usize,
     /// Instructions in order; storage is reused.
     pub(super) entries: Vec<Entry>,
-    /// Places in `entries`: the queue, oldest first, then the free ones.
+    /// Places in `entries`: the queue, oldest first, in a unit of two stages in the order in which they are due; then the free
+    /// ones. What was refused and lets others pass is behind these.
     pub(super) order: Vec<usize>,
     issue_latency: u64,
     tag_latency: u64,
     /// In a unit of two stages.
     rates: Option<Rates>,
-    /// Of each scheduler there.
-    queues: Box<[Queue]>,
+    /// Before the unit, there.
+    queues: Queues,
     /// Instructions there that have passes to make, and no line to look up.
     pub(super) in_banks: usize,
     /// By warp: when it may make another pass there.
@@ -164,6 +160,7 @@ impl Lsu {
             passed: false,
             hits: 0,
             stage: Stage::Tags,
+            replay: Cycle(0),
         };
         let rates = match lsu.stages {
             LsuStages::One => None,
@@ -178,11 +175,8 @@ impl Lsu {
             }
         };
         let tag_latency = l1.tag_latency.cycles();
-        let queues: Box<[Queue]> = match rates {
-            None => Box::default(),
-            Some(_) => schedulers.map(|warps| Queue { warps, queued: 0, due: Cycle(0) }).collect(),
-        };
-        let places = lsu.queue.size() * queues.len().max(1);
+        let queues = Queues::new(schedulers, lsu.queue.size());
+        let places = if rates.is_some() { queues.places() } else { lsu.queue.size() };
         Lsu {
             full_for: 0,
             queues,
@@ -255,11 +249,12 @@ impl Lsu {
             entry.target = target;
             entry.waiter = waiter;
             (entry.served, entry.passes, entry.passed, entry.hits) = (0, passes, false, 0);
+            entry.replay = Cycle(0);
             entry.stage = if target == Target::Shared { Stage::Banks } else { Stage::Tags };
             self.queued += 1;
             match self.rates {
                 None => self.note_room(),
-                Some(rates) => self.queue_up(warp, rates),
+                Some(rates) => self.queue_up(warp, rates.scheduler_interval),
             }
         }
         count
@@ -277,9 +272,7 @@ impl Lsu {
             return self.note_room();
         }
         self.in_banks -= usize::from(stage == Stage::Banks);
-        let queue = queue_of(&mut self.queues, warp.into());
-        queue.queued -= 1;
-        self.full_for &= !queue.warps;
+        self.full_for &= !self.queues.leave(warp.into());
     }
 
     /// Whether instructions find room, where all schedulers share it.
@@ -291,19 +284,13 @@ impl Lsu {
     /// The youngest instruction, of `warp`, waits for those of its scheduler before it. The unit takes instructions in the order
     /// in which they are due.
     #[inline(never)]
-    fn queue_up(&mut self, warp: usize, rates: Rates) {
-        let room = self.entries.len() / self.queues.len();
-        let queue = queue_of(&mut self.queues, warp);
+    fn queue_up(&mut self, warp: usize, interval: u64) {
         let mut place = self.queued - 1;
         let entry = &mut self.entries[self.order[place]];
-        let due = entry.due.max(queue.due);
+        let (due, full_for) = self.queues.join(warp, entry.due, interval);
         entry.due = due;
-        queue.due = due + rates.scheduler_interval;
-        queue.queued += 1;
+        self.full_for |= full_for;
         self.in_banks += usize::from(entry.stage == Stage::Banks);
-        if queue.queued == room {
-            self.full_for |= queue.warps;
-        }
         while place > 0 && self.entries[self.order[place - 1]].due > due {
             self.order.swap(place - 1, place);
             place -= 1;
@@ -553,10 +540,4 @@ impl Lsu {
         };
         pipe.min(queue).max(now + 1)
     }
-}
-
-/// The queue of the scheduler of `warp`.
-fn queue_of(queues: &mut [Queue], warp: usize) -> &mut Queue {
-    let queue = queues.iter_mut().find(|queue| queue.warps >> warp & 1 == 1);
-    queue.expect("every warp has a scheduler")
 }

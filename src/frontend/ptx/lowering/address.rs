@@ -23,11 +23,12 @@ pub fn offsets(code: &mut Code) {
         for place in 0..code.lines[pc].args.len() {
             while let Arg::Address(base, offset) = code.lines[pc].args[place] {
                 let Some(maker) = code.maker(Arg::Reg(base)) else { break };
-                let offset_of = match op.space {
-                    Space::Constant => variable_offset(code, maker),
-                    _ => None,
-                };
-                let found = offset_of.or_else(|| constant_offset(code, maker));
+                // The place of the variable says nothing here.
+                let of_variable = (op.space == Space::Constant)
+                    .then(|| index_of_variable(code, maker))
+                    .flatten()
+                    .map(|index| (index, 0));
+                let found = of_variable.or_else(|| constant_offset(code, maker));
                 let Some((new, more)) = found else { break };
                 let sum = offset.saturating_add(more);
                 if !code.is_single(new) || sum.abs() >= MOST_OFFSET {
@@ -53,8 +54,8 @@ fn constant_offset(code: &Code, pc: usize) -> Option<(Reg, i64)> {
     }
 }
 
-/// The register to which `pc` adds the address of a variable of constant memory; its place in the bank says nothing here.
-fn variable_offset(code: &Code, pc: usize) -> Option<(Reg, i64)> {
+/// The register that `pc` adds to the address of a variable of constant memory.
+fn index_of_variable(code: &Code, pc: usize) -> Option<Reg> {
     if code.opcode(pc) != "add" || !code.is_sum(pc) {
         return None;
     }
@@ -63,8 +64,8 @@ fn variable_offset(code: &Code, pc: usize) -> Option<(Reg, i64)> {
         symbol.is_some_and(|maker| matches!(code.arg(maker, 1), Arg::Symbol(VarSpace::Const, _)))
     };
     match (code.arg(pc, 1), code.arg(pc, 2)) {
-        (Arg::Reg(to), variable) if is_variable(variable) => Some((to, 0)),
-        (variable, Arg::Reg(to)) if is_variable(variable) => Some((to, 0)),
+        (Arg::Reg(index), variable) if is_variable(variable) => Some(index),
+        (variable, Arg::Reg(index)) if is_variable(variable) => Some(index),
         _ => None,
     }
 }

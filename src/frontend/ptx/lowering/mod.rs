@@ -9,7 +9,7 @@
 //! | Rules | File |
 //! |---|---|
 //! | dead code, moves, conversions of addresses, constants, signs: nothing is issued | `free` |
-//! | offsets of addresses; products and shifts that are added to a base | `address` |
+//! | offsets of addresses, places of constant variables; products and shifts that are added to a base | `address` |
 //! | pairs that one instruction computes: `IADD3`, `IMAD`, `LEA`, `LOP3`, `FFMA`, `ISETP.AND` | `fuse` |
 //! | sequences: 64-bit integers, division, square roots, .. | `expand` |
 //! | loads of parameters, copies of pointers in loops | `loops` |
