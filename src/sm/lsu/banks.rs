@@ -2,6 +2,7 @@
 //!
 //! Source: CUDA C Programming Guide 4.2, appendix F, "Shared Memory", F.3.3 for compute capability 1.x and F.4.3 for 2.x.
 
+use super::half_warp::halves;
 use crate::config::machine::{BankSharing, SharedMemoryConfig};
 use crate::isa::{AccessKind, LaneAddresses, LaneMask, Shape, WARP, lanes};
 
@@ -180,10 +181,6 @@ impl Banks {
         }
         per_bank.into_iter().max().unwrap_or(0)
     }
-}
-
-fn halves(mask: LaneMask) -> impl Iterator<Item = LaneMask> {
-    [mask & 0xffff, mask & 0xffff_0000].into_iter()
 }
 
 #[cfg(test)]

@@ -118,7 +118,8 @@ impl AccessList {
     }
 }
 
-fn halves(mask: LaneMask) -> impl Iterator<Item = LaneMask> {
+/// The lanes of each half of a warp.
+pub(super) fn halves(mask: LaneMask) -> impl Iterator<Item = LaneMask> {
     [mask & 0xffff, mask & 0xffff_0000].into_iter()
 }
 
