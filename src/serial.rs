@@ -1,10 +1,12 @@
-//! Values to RON and JSON, and from JSON.
+//! Values to RON and JSON, and from JSON, and where they differ.
 //!
 //! Serde makes a copy of a whole serializer for every type and format. Where it is not often, a type is written through a trait
 //! object here: one copy for each type and one for each format, so that gsim builds faster.
 
+mod differences;
 mod json;
 
+pub use differences::{Difference, differences};
 pub use json::to_json;
 
 use ron::ser::PrettyConfig;

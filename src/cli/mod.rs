@@ -1,8 +1,10 @@
 //! The command line: one file a subcommand.
 
 mod calibrate;
+mod compare;
 mod machine;
 mod native;
+mod report;
 mod run;
 mod runs;
 mod simulating;
@@ -10,14 +12,17 @@ mod study;
 mod usage;
 mod workload;
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::config::overrides::assignment;
 use crate::config::{Setting, Settings};
 use crate::error::{Error, Result};
+use crate::report::terminal::Style;
 
+pub use compare::CompareArgs;
+pub use report::ReportArgs;
 pub use run::RunArgs;
 pub use study::StudyArgs;
 
@@ -43,6 +48,14 @@ enum Command {
     Run(RunArgs),
     /// Simulate every combination of a study's axes.
     Study(StudyArgs),
+    /// Show stored reports again.
+    Report(ReportArgs),
+    /// Hold stored reports against the first of them.
+    ///
+    /// Ledgers are compared in core cycles: those of a scheduler and of a load/store unit, on average, add up to the run's
+    /// cycles, those of an access to the mean latency. A reason's change is in percent of that whole, so that the changes
+    /// add up as well. A rate's change is in percentage points, any other number's in percent of the first report's.
+    Compare(CompareArgs),
     /// Run workloads on a GPU: verify, measure.
     #[command(subcommand)]
     Native(native::NativeCommand),
@@ -72,6 +85,8 @@ impl Cli {
             None => print(&Cli::command().render_help().to_string()),
             Some(Command::Run(args)) => run::run(args),
             Some(Command::Study(args)) => study::run(args),
+            Some(Command::Report(args)) => report::run(&args),
+            Some(Command::Compare(args)) => compare::run(&args),
             Some(Command::Native(command)) => native::run(command),
             Some(Command::Calibrate(command)) => calibrate::run(command),
             Some(Command::Machine(command)) => machine::run(command),
@@ -89,6 +104,12 @@ fn print(text: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Coloured on a terminal, unless the environment says no.
+fn text_style() -> Style {
+    let coloured = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    if coloured { Style::Coloured } else { Style::Plain }
 }
 
 /// `--set path=value`, any number of times.

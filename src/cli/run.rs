@@ -1,17 +1,15 @@
 //! `gsim run`: one simulation.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{SetArgs, print};
+use super::{SetArgs, print, text_style};
 use crate::config::{ResolvedRun, load_run};
 use crate::error::Result;
 use crate::gpu::Stepping;
-use crate::report::terminal::{self, Style};
-use crate::report::{self, Pictures, number};
+use crate::report::{self, Pictures, number, terminal};
 use crate::simulate::{Outcome, Step, simulate_with_outputs};
 
 /// Arguments of `gsim run`.
@@ -60,8 +58,7 @@ pub(super) fn run(args: RunArgs) -> Result<()> {
         return Ok(());
     }
     let mut text = Vec::new();
-    let style = if use_colour() { Style::Coloured } else { Style::Plain };
-    terminal::summary(&report, style, &mut text).expect("writing to memory does not fail");
+    terminal::summary(&report, text_style(), &mut text).expect("writing to memory does not fail");
     print(&String::from_utf8(text).expect("the summary is text"))?;
     if executed.prints > 0 {
         print(&format!(
@@ -76,10 +73,6 @@ pub(super) fn run(args: RunArgs) -> Result<()> {
         number::si(instructions as f64 / seconds, "warp instructions/s"),
         folder.display(),
     ))
-}
-
-fn use_colour() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
 /// Simulates behind a progress bar, which goes to the standard error and only to a terminal.

@@ -11,6 +11,7 @@ pub mod overrides;
 pub mod parse;
 pub mod presets;
 pub mod run;
+pub mod stored;
 pub mod study;
 pub mod unreadable;
 mod workload;

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::stored;
 use crate::error::{Error, Result};
 use crate::report::{write_file, write_folder};
 use crate::serial;
@@ -289,16 +290,7 @@ impl CounterReport {
     /// Reads a stored one: the file itself, or the folder that holds it.
     pub fn read(path: &Path) -> Result<Self> {
         let file = if path.is_dir() { path.join(COUNTERS_FILE) } else { path.to_owned() };
-        let text = std::fs::read_to_string(&file)
-            .map_err(|why| Error::input(format!("cannot be read: {why}")).in_file(&file))?;
-        let report: CounterReport = serde_json::from_str(&text).map_err(|why| {
-            Error::input(format!("no counters: {why}")).at(&file, why.line(), why.column())
-        })?;
-        match report.schema {
-            SCHEMA => Ok(report),
-            other => Err(Error::input(format!("schema {other}, but this gsim reads {SCHEMA}"))
-                .in_file(&file)),
-        }
+        stored::read(&file, "counters", SCHEMA)
     }
 }
 

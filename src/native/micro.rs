@@ -8,6 +8,7 @@ use super::device::{Device, DeviceFacts};
 use super::report::NativeReport;
 use super::run::{Options, run};
 use crate::config::micro::{MicroFile, MicroPoint};
+use crate::config::stored;
 use crate::error::{Error, Result};
 use crate::report::write_file;
 use crate::serial;
@@ -59,19 +60,7 @@ impl MicroReport {
 
     /// Reads a stored one.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|why| Error::input(format!("cannot be read: {why}")).in_file(path))?;
-        let report: MicroReport = serde_json::from_str(&text).map_err(|why| {
-            let message = format!("no answers of micro-benchmarks: {why}");
-            Error::input(message).at(path, why.line(), why.column())
-        })?;
-        match report.schema {
-            SCHEMA => Ok(report),
-            other => {
-                Err(Error::input(format!("schema {other}, but this gsim reads {SCHEMA}"))
-                    .in_file(path))
-            }
-        }
+        stored::read(path, "answers of micro-benchmarks", SCHEMA)
     }
 
     /// The answer of a benchmark at a point of its axes.

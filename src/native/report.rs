@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::device::DeviceFacts;
 use super::verify::Agreement;
-use crate::config::WorkloadSpec;
-use crate::error::{Error, Result};
+use crate::config::{WorkloadSpec, stored};
+use crate::error::Result;
 use crate::report::{write_file, write_folder};
 use crate::serial;
 use crate::stats::quantile;
@@ -138,16 +138,7 @@ impl NativeReport {
     /// Reads a stored report: the file itself, or the folder that holds it.
     pub fn read(path: &Path) -> Result<Self> {
         let file = if path.is_dir() { path.join(NATIVE_FILE) } else { path.to_owned() };
-        let text = std::fs::read_to_string(&file)
-            .map_err(|why| Error::input(format!("cannot be read: {why}")).in_file(&file))?;
-        let report: NativeReport = serde_json::from_str(&text).map_err(|why| {
-            Error::input(format!("no native run: {why}")).at(&file, why.line(), why.column())
-        })?;
-        match report.schema {
-            SCHEMA => Ok(report),
-            other => Err(Error::input(format!("schema {other}, but this gsim reads {SCHEMA}"))
-                .in_file(&file)),
-        }
+        stored::read(&file, "a native run", SCHEMA)
     }
 
     /// Microseconds of all launches, the median of each, caches cold, without what an empty launch costs.

@@ -6,6 +6,7 @@
 //! - [`Report::save`] writes a result folder, whole or not at all: `report.json`, the stall
 //!   breakdown as `stalls.svg` and `stalls.png`, `ledgers.csv`, and all of it as `report.html`;
 //! - [`terminal::summary`] prints the totals and the ledgers;
+//! - [`compare::Comparison`] holds reports against the first of them, as text, table and picture;
 //! - [`plot`] draws: the stall breakdown of one report, and any [`plot::Chart`] that a study describes.
 //!
 //! Invariants: a report whose ledgers do not sum is neither made nor read. The same inputs give the same
@@ -14,7 +15,9 @@
 //! colour vision.
 
 mod colour;
+pub mod compare;
 mod glossary;
+mod headline;
 mod model;
 pub mod number;
 mod page;

@@ -1,14 +1,13 @@
 //! What a result file holds.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::machine::{Calibration, L2Mode};
-use crate::config::{Machine, WorkloadSpec};
+use crate::config::{Machine, WorkloadSpec, stored};
 use crate::dram::DramStats;
 use crate::error::{Error, Result};
 use crate::gpu::{Components, KernelStatistics, Ledgers, total};
@@ -155,24 +154,8 @@ impl Report {
     ///
     /// Fails on another schema version and on a ledger that does not sum.
     pub fn read(path: &Path) -> Result<Self> {
-        /// What every schema version has.
-        #[derive(Deserialize)]
-        struct Header {
-            schema: u32,
-        }
-
         let file = if path.is_dir() { path.join(super::REPORT_FILE) } else { path.to_owned() };
-        let text = fs::read_to_string(&file)
-            .map_err(|why| Error::input(format!("cannot be read: {why}")).in_file(&file))?;
-        let bad_json = |why: serde_json::Error| {
-            Error::input(format!("not a report: {why}")).at(&file, why.line(), why.column())
-        };
-        let header: Header = serde_json::from_str(&text).map_err(bad_json)?;
-        if header.schema != SCHEMA {
-            let message = format!("report schema {}, this gsim reads {SCHEMA}", header.schema);
-            return Err(Error::input(message).in_file(&file).hint("run the simulation again"));
-        }
-        let report: Report = serde_json::from_str(&text).map_err(bad_json)?;
+        let report: Report = stored::read(&file, "a report", SCHEMA)?;
         let kernels = report.kernels.iter().map(|kernel| &kernel.ledgers);
         for ledgers in std::iter::once(&report.ledgers).chain(kernels) {
             ledgers.check().map_err(|why| Error::input(why).in_file(&file))?;
@@ -318,6 +301,8 @@ impl KernelReport {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::config::presets;
     use crate::report::sample;
@@ -398,16 +383,15 @@ mod tests {
     }
 
     #[test]
-    fn another_schema_and_broken_json_are_refused_with_the_place() {
+    fn what_is_no_report_is_refused() {
         let folder = tempfile::tempdir().unwrap();
+        let mut report = sample::report();
+        report.ledgers.lsu.charge(LsuReason::Idle, 1);
         let file = folder.path().join("report.json");
-        fs::write(&file, "{\"schema\": 99}").unwrap();
-        let error = Report::read(&file).unwrap_err();
-        assert!(error.message.contains("report schema 99"), "{error}");
-        fs::write(&file, "{\"schema\": 1,\n oops").unwrap();
-        let error = Report::read(&file).unwrap_err();
-        assert_eq!(error.location.unwrap().position, Some((2, 2)));
-        assert_eq!(error.kind, crate::error::ErrorKind::Input);
+        fs::write(&file, report.to_json()).unwrap();
+        let error = Report::read(folder.path()).unwrap_err();
+        assert!(error.message.contains("the lsu ledger does not sum"), "{error}");
+        assert_eq!((error.exit_code(), error.location.unwrap().file), (2, file));
     }
 
     #[test]

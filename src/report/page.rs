@@ -114,11 +114,8 @@ impl Report {
     }
 
     /// A component's counters: the sum over its instances, and the least and the most of one.
-    fn push_counters(&self, page: &mut String, name: &str, instances: &Value) {
-        let instances = match instances {
-            Value::Array(instances) => instances.as_slice(),
-            one => std::slice::from_ref(one),
-        };
+    fn push_counters(&self, page: &mut String, name: &str, component: &Value) {
+        let instances = instances(component);
         let Some(Value::Object(first)) = instances.first() else { return };
         let _ = write!(
             page,
@@ -139,6 +136,14 @@ impl Report {
             );
         }
         page.push_str("</table>\n");
+    }
+}
+
+/// A component's instances, of which there may be one only.
+pub fn instances(component: &Value) -> &[Value] {
+    match component {
+        Value::Array(instances) => instances,
+        one => std::slice::from_ref(one),
     }
 }
 

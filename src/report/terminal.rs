@@ -8,7 +8,8 @@ use crate::stats::{Ledger, Reason, ratio};
 
 use super::Report;
 use super::colour::{Colour, look};
-use super::number::{percent, short, si, thousands};
+use super::headline::headlines;
+use super::number::{percent, thousands};
 
 /// Cells of a bar that stands for everything.
 const BAR: usize = 32;
@@ -44,14 +45,14 @@ pub fn summary(report: &Report, style: Style, out: &mut impl Write) -> io::Resul
     writeln!(out, "\n{}", report.verdict_line())
 }
 
-fn bold(text: &str, style: Style) -> String {
+pub(super) fn bold(text: &str, style: Style) -> String {
     match style {
         Style::Plain => text.to_owned(),
         Style::Coloured => format!("\u{1b}[1m{text}\u{1b}[0m"),
     }
 }
 
-fn table(style: Style) -> Table {
+pub(super) fn table(style: Style) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     match style {
@@ -61,7 +62,7 @@ fn table(style: Style) -> Table {
     table
 }
 
-fn right(text: impl Into<String>) -> Cell {
+pub(super) fn right(text: impl Into<String>) -> Cell {
     Cell::new(text.into()).set_alignment(CellAlignment::Right)
 }
 
@@ -73,7 +74,7 @@ fn emphasised(cell: Cell, style: Style) -> Cell {
 }
 
 /// Prints a table with its borderless rows indented and free of trailing spaces.
-fn write_table(out: &mut impl Write, table: &Table, style: Style) -> io::Result<()> {
+pub(super) fn write_table(out: &mut impl Write, table: &Table, style: Style) -> io::Result<()> {
     for line in table.lines() {
         match style {
             Style::Plain => writeln!(out, " {}", line.trim_end())?,
@@ -85,34 +86,12 @@ fn write_table(out: &mut impl Write, table: &Table, style: Style) -> io::Result<
 
 /// Two columns of names and values.
 fn totals(report: &Report, style: Style) -> Table {
-    let totals = &report.totals;
-    let bytes = |bytes: u64| si(bytes as f64, "B");
-    let rate = |name: &str, share: f64| report.shown(name, || percent(share));
-    let latency = || format!("{} cycles", short(totals.mean_latency));
-    let rows = [
-        ("core cycles", thousands(totals.cycles)),
-        ("simulated time", si(totals.seconds_simulated, "s")),
-        ("warp instructions", thousands(totals.warp_instructions)),
-        ("instructions per cycle", short(totals.ipc)),
-        ("load accesses", thousands(totals.load_accesses)),
-        ("mean load latency", report.shown("mean_latency", latency)),
-        ("L1 hit rate", rate("l1_hit_rate", totals.l1_hit_rate)),
-        ("L1 miss rate", rate("l1_miss_rate", totals.l1_miss_rate)),
-        // The three add up.
-        ("L1 merged", rate("l1_miss_rate", report.l1_merged_rate())),
-        ("L1 to L2 packets", thousands(totals.memory_requests)),
-        ("L2 read miss rate", rate("l2_read_miss_rate", totals.l2_read_miss_rate)),
-        ("DRAM utilisation", percent(totals.dram_utilisation)),
-        ("DRAM read", bytes(totals.dram_bytes_read)),
-        ("DRAM written", bytes(totals.dram_bytes_written)),
-        ("DRAM bandwidth", si(totals.dram_bandwidth(), "B/s")),
-    ];
     let mut table = table(style);
-    for pair in rows.chunks(2) {
+    for pair in headlines(report).chunks(2) {
         let mut cells = Vec::new();
-        for (name, value) in pair {
-            cells.push(Cell::new(name));
-            cells.push(emphasised(right(value), style));
+        for headline in pair {
+            cells.push(Cell::new(headline.label));
+            cells.push(emphasised(right(headline.shown()), style));
         }
         // A gap between the two columns.
         cells.insert(2, Cell::new("  "));

@@ -91,8 +91,9 @@ impl<R: Reason, const N: usize> Ledger<R, N> {
 
     /// Says by how much the parts miss the total.
     pub fn check(&self) -> Result<(), String> {
-        let sum: u64 = self.parts.iter().sum();
-        if sum == self.total {
+        // A stored ledger may say anything.
+        let sum: u128 = self.parts.iter().copied().map(u128::from).sum();
+        if sum == u128::from(self.total) {
             return Ok(());
         }
         Err(format!("the parts sum to {sum}, the total is {}", self.total))

@@ -1,0 +1,160 @@
+//! The numbers that are compared.
+
+use serde_json::{Map, Value};
+
+use crate::report::Report;
+use crate::report::headline::{Headline, Measure, headlines};
+use crate::report::page::instances;
+use crate::serial::{Difference, differences, to_json_value};
+use crate::stats::{Ledger, Reason, ratio};
+
+use super::{Against, Row, Table};
+
+/// Letters of an input's value that are shown.
+const LETTERS: usize = 24;
+
+/// What decides the outcome, where it differs: the machine's fields by their own paths, behind all else.
+pub fn inputs(reports: &[&Report]) -> Vec<Difference> {
+    let of = |report: &&Report| {
+        let inputs = to_json_value(&report.inputs);
+        let others = ["workload", "seed", "versions"];
+        let mut named: Map<_, _> =
+            others.iter().map(|&name| (name.to_owned(), inputs[name].clone())).collect();
+        named.insert("gsim".to_owned(), report.gsim.clone().into());
+        named.extend(inputs["machine"].as_object().cloned().unwrap_or_default());
+        Value::Object(named)
+    };
+    let inputs: Vec<_> = reports.iter().map(of).collect();
+    differences(&inputs.iter().collect::<Vec<_>>(), LETTERS)
+}
+
+/// The first numbers to look at.
+pub fn totals(reports: &[&Report]) -> Table {
+    let each: Vec<_> = reports.iter().map(|report| headlines(report)).collect();
+    let row = |(place, &Headline { label, measure, .. }): (usize, &Headline)| Row {
+        name: label.to_owned(),
+        values: each.iter().map(|headlines| headlines[place].value).collect(),
+        measure,
+        against: if measure == Measure::Share { Against::One } else { Against::Value },
+    };
+    Table {
+        title: "Totals".to_owned(),
+        meaning: "",
+        rows: each[0].iter().enumerate().map(row).collect(),
+        adds_up: false,
+    }
+}
+
+/// The cycles of each kernel, all of its launches together; none where there is but one, or where no two reports share one.
+pub fn kernels(reports: &[&Report]) -> Option<Table> {
+    let mut names: Vec<&str> = Vec::new();
+    for kernel in reports.iter().flat_map(|report| &report.kernels) {
+        if !names.contains(&kernel.name.as_str()) {
+            names.push(&kernel.name);
+        }
+    }
+    let cycles = |report: &Report, name: &str| {
+        let launches = report.kernels.iter().filter(|kernel| kernel.name == name);
+        launches.map(|kernel| kernel.totals.cycles as f64).reduce(|sum, more| sum + more)
+    };
+    let row = |name: &str| Row {
+        name: name.to_owned(),
+        values: reports.iter().map(|report| cycles(report, name)).collect(),
+        measure: Measure::Count,
+        against: Against::Value,
+    };
+    let rows: Vec<_> = names.into_iter().map(row).collect();
+    let is_shared = |row: &Row| row.values.iter().flatten().count() > 1;
+    (rows.len() > 1 && rows.iter().any(is_shared)).then(|| Table {
+        title: "Kernels".to_owned(),
+        meaning: "core cycles of all launches together",
+        rows,
+        adds_up: false,
+    })
+}
+
+/// The three ledgers, in core cycles.
+pub fn ledgers(reports: &[&Report]) -> [Table; 3] {
+    let (units, access) = ("core cycles of one, on average", "core cycles of an access");
+    // A ledger's total is the cycles of all units, so this is a whole number.
+    let units_in = |total: u64, one: &Report| ratio(total, one.totals.cycles);
+    let schedulers = |one: &Report| {
+        let ledger = &one.ledgers.issue;
+        Parts::new(ledger, units_in(ledger.total(), one))
+    };
+    let lsus = |one: &Report| {
+        let ledger = &one.ledgers.lsu;
+        Parts::new(ledger, units_in(ledger.total(), one))
+    };
+    let accesses = |one: &Report| Parts::new(&one.ledgers.latency, one.totals.load_accesses as f64);
+    [
+        ledger("Schedulers", units, reports, schedulers),
+        ledger("Load/store units", units, reports, lsus),
+        ledger("Load latency", access, reports, accesses),
+    ]
+}
+
+/// What a ledger explains, of one of those for which it does, and the parts of that.
+struct Parts {
+    whole: f64,
+    parts: Vec<(&'static str, f64)>,
+}
+
+impl Parts {
+    /// Those of `ledger`, which explains `count` of them.
+    fn new<R: Reason, const N: usize>(ledger: &Ledger<R, N>, count: f64) -> Self {
+        let of_one = |amount: u64| amount as f64 / count.max(1.0);
+        let parts = ledger.parts().map(|(name, _, amount)| (name, of_one(amount)));
+        Parts { whole: of_one(ledger.total()), parts: parts.collect() }
+    }
+}
+
+/// The reasons that any of the reports has, the largest first.
+fn ledger(
+    title: &str,
+    meaning: &'static str,
+    reports: &[&Report],
+    of: impl Fn(&Report) -> Parts,
+) -> Table {
+    let each: Vec<_> = reports.iter().map(|report| of(report)).collect();
+    let row = |(place, &(name, _)): (usize, &(&str, f64))| Row {
+        name: name.to_owned(),
+        values: each.iter().map(|one| Some(one.parts[place].1)).collect(),
+        measure: Measure::Number,
+        against: Against::Whole(each[0].whole),
+    };
+    let largest = |row: &Row| row.values.iter().flatten().fold(0.0_f64, |most, one| most.max(*one));
+    let mut rows: Vec<_> = each[0].parts.iter().enumerate().map(row).collect();
+    rows.retain(|row| largest(row) > 0.0);
+    rows.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
+    Table { title: title.to_owned(), meaning, rows, adds_up: true }
+}
+
+/// The counters that differ, each the sum over a component's instances.
+pub fn components(reports: &[&Report]) -> Vec<Table> {
+    let each: Vec<_> = reports.iter().map(|report| to_json_value(&report.components)).collect();
+    let names = each[0].as_object().into_iter().flatten().map(|(name, _)| name);
+    let tables = names.map(|name| {
+        let instances: Vec<_> = each.iter().map(|one| instances(&one[name])).collect();
+        let counters = instances.iter().find_map(|one| one.first()?.as_object());
+        let sum = |instances: &[Value], counter: &str| {
+            let values = instances.iter().filter_map(|one| one[counter].as_u64());
+            values.reduce(|sum, more| sum + more).map(|sum| sum as f64)
+        };
+        let row = |counter: &String| Row {
+            name: counter.clone(),
+            values: instances.iter().map(|one| sum(one, counter)).collect(),
+            measure: Measure::Count,
+            against: Against::Value,
+        };
+        let rows = counters.into_iter().flatten().map(|(counter, _)| row(counter));
+        let differs = |row: &Row| row.values.iter().any(|value| *value != row.values[0]);
+        Table {
+            title: name.clone(),
+            meaning: "counters that differ, all instances together",
+            rows: rows.filter(differs).collect(),
+            adds_up: false,
+        }
+    });
+    tables.filter(|table| !table.rows.is_empty()).collect()
+}

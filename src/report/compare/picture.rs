@@ -1,0 +1,100 @@
+//! A comparison as a picture.
+
+use crate::report::colour::Colour;
+use crate::report::plot::{Axis, BarSeries, Body, Chart, StackedBars};
+
+use super::{Against, Comparison, Row, Table};
+
+/// Part of the first report's bar below which reasons share a colour.
+const SMALL: f64 = 0.005;
+/// Inputs that are named.
+const MOST_INPUTS: usize = 4;
+
+impl Comparison {
+    /// The ledgers, a bar for each report: as high as the run's cycles, or as the mean latency.
+    pub fn chart(&self) -> Chart {
+        let ledgers = self.tables.iter().filter(|table| table.adds_up);
+        let [machine, workload] = &self.subjects[0];
+        Chart {
+            title: format!("{} against {}", self.names[1..].join(", "), self.names[0]),
+            subtitle: format!("{}: {machine} · {workload}", self.names[0]),
+            note: self.note(),
+            body: Body::Panels(ledgers.map(|table| self.panel(table)).collect()),
+        }
+    }
+
+    /// What was put in differently.
+    fn note(&self) -> String {
+        match self.inputs.len() {
+            0 => "the inputs are the same".to_owned(),
+            1..=MOST_INPUTS => {
+                let inputs = self.inputs.iter();
+                let inputs = inputs.map(|one| format!("{}: {}", one.path, one.values.join(" | ")));
+                inputs.collect::<Vec<_>>().join(", ")
+            }
+            many => format!("{many} inputs differ"),
+        }
+    }
+
+    fn panel(&self, table: &Table) -> Chart {
+        let values = |row: &Row| row.values.clone();
+        let (large, small): (Vec<_>, Vec<_>) = table.rows.iter().partition(|row| is_large(row));
+        let mut parts: Vec<_> = large
+            .into_iter()
+            .map(|row| BarSeries {
+                name: row.name.clone(),
+                values: values(row),
+                ..BarSeries::default()
+            })
+            .collect();
+        if !small.is_empty() {
+            let sum = |report| small.iter().filter_map(|row| row.values[report]).sum();
+            let rest = BarSeries::new("the rest", (0..self.names.len()).map(sum));
+            parts.push(rest.with_colour(Colour::GREY));
+        }
+        let bars = StackedBars {
+            categories: self.names.clone(),
+            parts,
+            y: Axis::new("core cycles"),
+            normalise: false,
+            sum_labels: true,
+        };
+        Chart {
+            title: table.title.clone(),
+            subtitle: table.meaning.to_owned(),
+            body: Body::StackedBars(bars),
+            ..Chart::default()
+        }
+    }
+}
+
+/// Whether a reason is to be seen in any of the bars.
+fn is_large(row: &Row) -> bool {
+    let Against::Whole(whole) = row.against else { return true };
+    row.values.iter().flatten().any(|value| *value >= SMALL * whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::compare::tests::{base, changed};
+
+    #[test]
+    fn every_ledger_has_a_bar_for_each_report_whose_parts_are_the_whole() {
+        let comparison = Comparison::new(&[base(), changed()], false);
+        let chart = comparison.chart();
+        assert_eq!(chart.title, "changed against base");
+        assert_eq!(chart.note, "l1.mshr_mergers: 8 | 16");
+        let Body::Panels(panels) = chart.body else { panic!() };
+        let ledgers = comparison.tables.iter().filter(|table| table.adds_up);
+        for (panel, table) in panels.iter().zip(ledgers) {
+            let Body::StackedBars(bars) = &panel.body else { panic!() };
+            for report in 0..2 {
+                let drawn: f64 = bars.parts.iter().filter_map(|part| part.values[report]).sum();
+                let all: f64 = table.rows.iter().filter_map(|row| row.values[report]).sum();
+                assert!((drawn / all - 1.0).abs() < 1e-12, "{drawn} of {all}");
+            }
+        }
+        assert_eq!(panels.len(), 3);
+    }
+}

@@ -1,0 +1,102 @@
+//! A comparison for the terminal.
+
+use std::io::{self, Write};
+
+use comfy_table::Cell;
+
+use crate::report::terminal::{Style, bold, right, table, write_table};
+
+use super::{Comparison, Table};
+
+/// Inputs that are listed: two chips differ in a hundred.
+const MOST_INPUTS: usize = 12;
+
+/// Prints what was compared, what was put in differently, and the tables.
+pub fn write(comparison: &Comparison, style: Style, out: &mut impl Write) -> io::Result<()> {
+    for (name, [machine, workload]) in comparison.names.iter().zip(&comparison.subjects) {
+        writeln!(out, "{} on {machine}\n  {workload}", bold(name, style))?;
+    }
+    write_inputs(comparison, style, out)?;
+    for numbers in &comparison.tables {
+        let title = bold(&numbers.title, style);
+        match numbers.meaning {
+            "" => writeln!(out, "\n{title}")?,
+            meaning => writeln!(out, "\n{title}: {meaning}")?,
+        }
+        write_numbers(&comparison.names, numbers, style, out)?;
+    }
+    Ok(())
+}
+
+fn write_inputs(comparison: &Comparison, style: Style, out: &mut impl Write) -> io::Result<()> {
+    let found = &comparison.inputs;
+    if found.is_empty() {
+        return writeln!(out, "\nThe inputs are the same.");
+    }
+    writeln!(out, "\n{}", bold("Inputs that differ", style))?;
+    let mut table = table(style);
+    for one in found.iter().take(MOST_INPUTS) {
+        table.add_row([Cell::new(&one.path)].into_iter().chain(one.values.iter().map(right)));
+    }
+    write_table(out, &table, style)?;
+    match found.len().saturating_sub(MOST_INPUTS) {
+        0 => Ok(()),
+        more => writeln!(out, "  and {more} more"),
+    }
+}
+
+/// One number a line: the first report's, and each other one's with its change.
+fn write_numbers(
+    names: &[String],
+    numbers: &Table,
+    style: Style,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut table = table(style);
+    let heads = names[1..].iter().flat_map(|name| [right(name), right("change")]);
+    table.set_header([Cell::new(""), right(&names[0])].into_iter().chain(heads));
+    for row in &numbers.rows {
+        let others =
+            (1..names.len()).flat_map(|report| [row.shown(report), row.shown_change(report)]);
+        let cells = [Cell::new(&row.name), right(row.shown(0))];
+        table.add_row(cells.into_iter().chain(others.map(right)));
+    }
+    write_table(out, &table, style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::compare::tests::{base, changed};
+
+    fn printed(comparison: &Comparison) -> String {
+        let mut out = Vec::new();
+        write(comparison, Style::Plain, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_comparison_looks_like_this() {
+        let text = printed(&Comparison::new(&[base(), changed()], true));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn inputs_beyond_a_dozen_are_counted() {
+        let (name, mut other) = base();
+        other.inputs.machine = crate::config::presets::find("h200").unwrap().machine().unwrap();
+        let text = printed(&Comparison::new(&[base(), (name, other)], false));
+        assert!(text.contains("\n  and "), "{text}");
+    }
+
+    #[test]
+    fn a_report_equals_itself() {
+        let comparison = Comparison::new(&[base(), base()], true);
+        let text = printed(&comparison);
+        assert!(text.contains("\nThe inputs are the same.\n"), "{text}");
+        let equal = text.lines().filter(|line| line.starts_with("  ") && line.ends_with(" ="));
+        let rows = comparison.tables.iter().map(|table| table.rows.len());
+        assert_eq!(equal.count(), rows.sum::<usize>(), "{text}");
+    }
+}
