@@ -118,7 +118,7 @@ pub enum NumberFormat {
     Plain,
     /// A share of one as a percentage.
     Percent,
-    /// With a decimal prefix.
+    /// With a decimal prefix from a thousand on.
     Prefixed,
 }
 

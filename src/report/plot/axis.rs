@@ -35,18 +35,22 @@ impl Ruler {
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         // Without a single value the axis still has to be drawn.
         let (least, most) = if values.is_empty() { (0.0, 1.0) } else { (least, most) };
+        // Between counts there is nothing to mark.
+        let counts = axis.format != Format::Percent
+            && !values.is_empty()
+            && values.iter().all(|value| value.fract() == 0.0);
         match axis.scale {
-            Scale::Linear => Ruler::linear(axis, least, most, wanted),
+            Scale::Linear => Ruler::linear(axis, least, most, wanted, counts),
             Scale::Log2 => Ruler::log2(axis, least, most),
         }
     }
 
-    fn linear(axis: &Axis, least: f64, most: f64, wanted: usize) -> Self {
+    fn linear(axis: &Axis, least: f64, most: f64, wanted: usize, whole: bool) -> Self {
         let close_to_zero = least >= 0.0 && least < 0.35 * most;
         let low = if (axis.from_zero && least > 0.0) || close_to_zero { 0.0 } else { least };
         let high = axis.max.unwrap_or(most.max(if axis.from_zero { 0.0 } else { most }));
         let span = if high > low { high - low } else { high.abs().max(1.0) };
-        let step = nice_step(span / wanted.max(1) as f64);
+        let step = nice_step(span / wanted.max(1) as f64, whole);
         let first = (low / step + 1e-9).floor();
         let last = match axis.max {
             Some(max) => (max / step + 1e-9).floor(),
@@ -118,18 +122,20 @@ impl ValueFormatter<f64> for Ruler {
     }
 }
 
-/// The least of 1, 2, 2.5, 5 times a power of ten that is not below `least`.
-fn nice_step(least: f64) -> f64 {
+/// The least of 1, 2, 2.5, 5 times a power of ten that is not below `least`; the least whole one of these with `whole`.
+fn nice_step(least: f64, whole: bool) -> f64 {
+    let least = if whole { least.max(1.0) } else { least };
     let power = 10f64.powf(least.log10().floor());
-    let nice = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|&step| step * power >= least * 0.999);
-    nice.unwrap_or(10.0) * power
+    let mut steps = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().map(|step| step * power);
+    let nice = steps.find(|step| *step >= least * 0.999 && !(whole && step.fract() > 0.0));
+    nice.unwrap_or(10.0 * power)
 }
 
 /// `value` with as many decimals as `step` needs.
 fn tick_text(format: Format, value: f64, step: f64) -> String {
     let (shown, step, unit) = match format {
         Format::Percent => (100.0 * value, 100.0 * step, " %"),
-        Format::Prefixed => {
+        Format::Prefixed if value.abs() >= 1000.0 => {
             let text = number::si(value, "");
             let (digits, prefix) = text.split_once(' ').expect("a space before the prefix");
             let digits = match digits.split_once('.') {
@@ -138,7 +144,8 @@ fn tick_text(format: Format, value: f64, step: f64) -> String {
             };
             return format!("{digits} {prefix}").trim_end().to_owned();
         }
-        Format::Plain => (value, step, ""),
+        // A thousandth of a count is no milli-count.
+        Format::Plain | Format::Prefixed => (value, step, ""),
     };
     let decimals = (0..6).find(|&d| {
         let scaled = step * 10f64.powi(d);
@@ -179,7 +186,16 @@ mod tests {
             labels(&prefixed, &[0.0, 1.2e6]),
             ["0", "250 k", "500 k", "750 k", "1 M", "1.25 M"]
         );
+        assert_eq!(labels(&prefixed, &[0.0, 2.1]), ["0.0", "0.5", "1.0", "1.5", "2.0", "2.5"]);
         assert_eq!(labels(&Axis::log2(""), &[4.0, 32.0]), ["4", "8", "16", "32"]);
+    }
+
+    #[test]
+    fn between_counts_there_are_no_ticks() {
+        let prefixed = Axis { format: Format::Prefixed, ..Axis::new("") };
+        assert_eq!(labels(&prefixed, &[1.0, 2.0, 4.0]), ["0", "1", "2", "3", "4"]);
+        assert_eq!(labels(&Axis::new(""), &[1.0, 12.0]), ["0", "5", "10", "15"]);
+        assert_eq!(labels(&Axis::percent(""), &[0.0, 1.0])[1], "20 %");
     }
 
     #[test]

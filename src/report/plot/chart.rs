@@ -197,7 +197,7 @@ pub enum Format {
     Plain,
     /// A share of one as a percentage.
     Percent,
-    /// With a decimal prefix: `1.2 M`.
+    /// With a decimal prefix from a thousand on: `1.2 M`.
     Prefixed,
 }
 
@@ -207,7 +207,8 @@ impl Format {
         match self {
             Format::Plain => number::short(value),
             Format::Percent => format!("{:.1} %", 100.0 * value),
-            Format::Prefixed => number::si(value, "").trim_end().to_owned(),
+            Format::Prefixed if value.abs() >= 999.5 => number::si(value, ""),
+            Format::Prefixed => number::short(value),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A load/store unit in two stages: lines are looked up, then data goes by passes over the banks.
 
+use super::entry::{Entry, Stage, Target};
 use super::returns::Returns;
-use super::unit::{Entry, Lsu, Rates, Stage, Target, stall};
+use super::unit::{Lsu, Rates, stall};
 use crate::config::machine::RefusalBlocks;
 use crate::parts::{DataCache, Outcome};
 use crate::stats::LsuReason;
@@ -71,8 +72,8 @@ impl Lsu {
         if self.in_banks == 0 {
             return LsuReason::Idle;
         }
-        let due = self.first(|entry| self.pass_due(entry).is_some_and(|due| due <= now));
-        let Some(place) = due else {
+        let may_pass = |entry: &Entry| entry.stage == Stage::Banks && self.next_pass(entry) <= now;
+        let Some(place) = self.first(may_pass) else {
             // An instruction between two of its passes, or one that is not there yet.
             let is_between = |entry: &Entry| entry.stage == Stage::Banks && entry.passed;
             let between = self.first(is_between);
@@ -98,12 +99,6 @@ impl Lsu {
         }
         self.retire(place);
         LsuReason::Serving
-    }
-
-    /// When an instruction may make its next pass; none where lines are to be looked up first.
-    #[inline]
-    fn pass_due(&self, entry: &Entry) -> Option<Cycle> {
-        (entry.stage == Stage::Banks).then(|| self.next_pass(entry))
     }
 
     /// When an instruction that has its lines may make its next pass.

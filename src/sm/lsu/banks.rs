@@ -192,8 +192,12 @@ mod tests {
     use super::*;
 
     fn banks_of(count: u32, sharing: &str) -> Banks {
+        banks_with(count, 4, sharing)
+    }
+
+    fn banks_with(count: u32, bytes: u32, sharing: &str) -> Banks {
         let config = format!(
-            "(size: 49152, carve_out: Fixed, per_cta: 0, granule: 128, banks: {count}, bank_bytes: 4, \
+            "(size: 49152, carve_out: Fixed, per_cta: 0, granule: 128, banks: {count}, bank_bytes: {bytes}, \
               sharing: {sharing}, latency: 26)"
         );
         Banks::new(&crate::config::parse::stated(&config))
@@ -329,9 +333,7 @@ mod tests {
 
     #[test]
     fn wide_banks_of_half_warps_take_wide_pieces() {
-        let config = "(size: 49152, carve_out: Fixed, per_cta: 0, granule: 128, banks: 64, bank_bytes: 8, \
-                      sharing: HalfWarps, latency: 26)";
-        let banks = Banks::new(&crate::config::parse::stated(config));
+        let banks = banks_with(64, 8, "HalfWarps");
         let passes = |stride, bytes| banks.passes(&affine(stride, !0), bytes, Load);
         assert_eq!([passes(8, 8), passes(16, 16), passes(512, 8)], [2, 4, 32]);
     }

@@ -3,6 +3,7 @@
 mod banked;
 mod banks;
 mod coalescer;
+mod entry;
 mod half_warp;
 mod queues;
 mod returns;
@@ -10,5 +11,6 @@ mod unit;
 
 pub use banks::Banks;
 pub use coalescer::AccessList;
+pub use entry::Target;
 pub use returns::Returns;
-pub use unit::{Lsu, Target};
+pub use unit::Lsu;

@@ -2,6 +2,7 @@
 //! `banked.rs`.
 
 use super::coalescer::AccessList;
+use super::entry::{Entry, Stage, Target};
 use super::queues::Queues;
 use super::returns::Returns;
 use crate::config::machine::{L1Config, LsuConfig, LsuStages, RefusalBlocks};
@@ -10,29 +11,6 @@ use crate::ring::Ring;
 use crate::sm::SLOTS;
 use crate::stats::LsuReason;
 use crate::units::Cycle;
-
-/// What a queued instruction wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Accesses of a cache.
-    Cache(AccessKind),
-    /// Loads of constants from a cache, in a unit of two stages.
-    Constants,
-    /// Passes over the banks of shared memory.
-    Shared,
-}
-
-impl Target {
-    /// What a cache is asked for.
-    #[inline]
-    pub(super) fn kind(self) -> Option<AccessKind> {
-        match self {
-            Target::Cache(kind) => Some(kind),
-            Target::Constants => Some(AccessKind::Load),
-            Target::Shared => None,
-        }
-    }
-}
 
 /// Rates of both stages of a unit that has two.
 #[derive(Clone, Copy, Debug)]
@@ -47,53 +25,6 @@ pub struct Rates {
     pub constant_replay: u64,
     /// Between passes of any two loads of constants, at least.
     pub constant_interval: u64,
-}
-
-/// What is to be done next for an instruction, in a unit of two stages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Lines are to be looked up.
-    Tags,
-    /// Passes over the banks are to be made.
-    Banks,
-}
-
-/// An instruction in the unit. All but the accesses is in one line of the processor's caches, and the first two of these in
-/// the next one.
-#[derive(Clone, Debug)]
-#[repr(C, align(64))]
-pub(super) struct Entry {
-    /// When the next thing may be done for it; of a load of constants that makes passes, see `replay`.
-    pub due: Cycle,
-    pub waiter: Waiter,
-    /// Accesses already served; passes, in a unit of one stage.
-    pub served: u32,
-    /// Passes over the banks that it takes, or that are left of them.
-    pub passes: u32,
-    /// Accesses that hit.
-    pub hits: u16,
-    pub warp: u8,
-    pub target: Target,
-    pub stage: Stage,
-    /// A pass was made.
-    pub passed: bool,
-    /// When a load of constants may make its next pass.
-    pub replay: Cycle,
-    pub accesses: AccessList,
-}
-
-/// The list's length is in the first line.
-const _: () = assert!(std::mem::offset_of!(Entry, accesses) == 48);
-
-impl Entry {
-    /// The first access that is not served.
-    #[inline]
-    pub fn next_access(&self, kind: AccessKind) -> Access {
-        let number = self.served as usize;
-        let (line, bytes) = self.accesses.get(number);
-        let atomic_work = self.accesses.atomic_work(number);
-        Access { line, bytes, kind, atomic_work, waiter: self.waiter }
-    }
 }
 
 /// A refusal in the ledger.
@@ -149,19 +80,6 @@ pub struct Lsu {
 impl Lsu {
     /// An empty unit, of schedulers with these warps.
     pub fn new(lsu: &LsuConfig, l1: &L1Config, schedulers: impl Iterator<Item = u64>) -> Self {
-        let entry = Entry {
-            due: Cycle(0),
-            warp: 0,
-            target: Target::Shared,
-            waiter: Waiter::default(),
-            accesses: AccessList::default(),
-            served: 0,
-            passes: 0,
-            passed: false,
-            hits: 0,
-            stage: Stage::Tags,
-            replay: Cycle(0),
-        };
         let rates = match lsu.stages {
             LsuStages::One => None,
             LsuStages::TagsThenBanks { scheduler_interval, lines, pass_interval, constants } => {
@@ -191,7 +109,7 @@ impl Lsu {
             rates,
             warp_due: vec![Cycle(0); SLOTS].into(),
             constants_due: Cycle(0),
-            entries: vec![entry; places],
+            entries: vec![Entry::default(); places],
             order: (0..places).collect(),
             queued: 0,
             pipe: Ring::new(tag_latency.max(1) as usize),
@@ -244,13 +162,7 @@ impl Lsu {
         let entry = &mut self.entries[self.order[self.queued]];
         let count = fill(&mut entry.accesses);
         if count > 0 {
-            entry.due = now + self.issue_latency;
-            entry.warp = warp as u8;
-            entry.target = target;
-            entry.waiter = waiter;
-            (entry.served, entry.passes, entry.passed, entry.hits) = (0, passes, false, 0);
-            entry.replay = Cycle(0);
-            entry.stage = if target == Target::Shared { Stage::Banks } else { Stage::Tags };
+            entry.begin(now + self.issue_latency, warp as u8, target, passes, waiter);
             self.queued += 1;
             match self.rates {
                 None => self.note_room(),
