@@ -52,14 +52,33 @@ fn a_stored_report_is_shown_as_the_run_showed_it() {
 fn a_result_folder_gets_its_pictures_and_keeps_all_that_it_had() {
     let folder = TempDir::new().unwrap();
     run(folder.path(), "spmv", &[]);
-    let result = folder.path().join("results/spmv");
-    let kept = ["report.json", "ledgers.csv", "outputs/y.npy"];
+    // A folder has another name than the run, and more in it than the run's files.
+    let result = folder.path().join("before");
+    fs::rename(folder.path().join("results/spmv"), &result).unwrap();
+    fs::write(result.join("NOTES.md"), "mine").unwrap();
+    let kept = ["report.json", "ledgers.csv", "outputs/y.npy", "NOTES.md"];
     let bytes = || kept.map(|file| fs::read(result.join(file)).unwrap());
     let before = bytes();
-    succeed(folder.path(), &["report", "results/spmv", "--out", "results", "--quiet"]);
-    assert!(bytes() == before);
-    for picture in ["stalls.svg", "stalls.png", "report.html"] {
-        assert!(result.join(picture).is_file(), "{picture}");
+    for quiet in [&[][..], &["--quiet"]] {
+        let printed = succeed(folder.path(), &[&["report", "before", "--draw"], quiet].concat());
+        assert!(bytes() == before);
+        assert_eq!(printed.ends_with("\nPictures in before\n"), quiet.is_empty(), "{printed}");
+    }
+    let mut names: Vec<_> = fs::read_dir(&result)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let pictures = ["report.html", "stalls.png", "stalls.svg"];
+    let mut want = [&["NOTES.md", "ledgers.csv", "outputs", "report.json"][..], &pictures].concat();
+    want.sort_unstable();
+    assert_eq!(names, want);
+    // They are what the run would have written.
+    let file = format!("{}/configs/runs/spmv.ron", env!("CARGO_MANIFEST_DIR"));
+    succeed(folder.path(), &["run", &file]);
+    for picture in pictures {
+        let drawn = fs::read(result.join(picture)).unwrap();
+        assert!(drawn == fs::read(folder.path().join("results/spmv").join(picture)).unwrap());
     }
 }
 
@@ -73,21 +92,20 @@ fn reports_are_compared_number_by_number() {
 
     let (code, text, error) = compare(&[base, other]);
     assert_eq!((code, error.as_str()), (0, ""));
-    assert!(text.contains("\n  l1.mshr_mergers  8  16\n"), "{text}");
-    assert!(text.contains("\nLoad/store units: core cycles of one, on average\n"), "{text}");
+    assert!(text.contains("\n  l1.mshr_mergers             8          16\n"), "{text}");
+    assert!(text.contains("\nLoad/store units: mean core cycles per load/store unit\n"), "{text}");
 
     let (code, _, error) = compare(&[base, other, "--tolerance", "5", "-q"]);
     assert_eq!(code, 1);
-    let says = "error: more than 5 % off stencil-char: ";
-    assert!(error.starts_with(says) && error.contains(" of mergers-16 -"), "{error}");
+    let says = "error: not within 5 % of stencil-char: mergers-16: ";
+    assert!(error.starts_with(says) && error.contains(" -> 0 (-"), "{error}");
     assert_eq!(error.lines().count(), 1);
     assert_eq!(compare(&[base, other, "--tolerance", "1000"]).0, 0);
 
-    // Two of one name are called by where they are; the same is the same in every counter.
-    let (code, text, _) =
-        compare(&[base, "./results/stencil-char", "--tolerance", "0", "--counters"]);
+    // The same is the same in every counter.
+    let (code, text, _) = compare(&[base, base, "--tolerance", "0", "--counters"]);
     assert_eq!(code, 0);
-    assert!(text.contains("./results/stencil-char") && !text.contains("counters"), "{text}");
+    assert!(text.contains("stencil-char (2)") && !text.contains("counters"), "{text}");
 
     let (code, text, _) = compare(&[base, other, "--out", "results", "--name", "both"]);
     assert_eq!(code, 0);
@@ -107,16 +125,20 @@ fn what_is_no_report_is_an_error_and_nothing_is_written() {
         (vec!["report", "none"], "none: no such file"),
         (vec!["compare", good, "results"], "results/report.json: no such file"),
         (
-            vec!["report", good, "broken.json", "--out", "again"],
-            "broken.json:2:0: not a report: EOF while parsing a value",
+            vec!["report", good, "broken.json", "--draw"],
+            "broken.json:2:1: not a report: EOF while parsing a value",
         ),
         (
             vec!["compare", good, good, "--tolerance", "1 %"],
-            "invalid value '1 %' for '--tolerance <PERCENT>': a number of percent, at least 0",
+            "invalid value '1 %' for '--tolerance <PERCENT>': a number of percent [0..=1000000]",
         ),
         (
             vec!["compare", good, good, "--out", "results", "--name", "stencil-char"],
             "holds no comparison.csv",
+        ),
+        (
+            vec!["compare", good, good, "--out", "results", "--name", "../x"],
+            "the name \"../x\" starts with a dot",
         ),
     ] {
         let (code, out, error) = gsim(folder.path(), &args);
@@ -124,5 +146,5 @@ fn what_is_no_report_is_an_error_and_nothing_is_written() {
         assert!(error.contains(want) && error.lines().count() == 1, "{error}");
         assert_eq!(out, "");
     }
-    assert!(!folder.path().join("again").exists());
+    assert_eq!(fs::read_dir(folder.path().join(good)).unwrap().count(), 2);
 }

@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 
 use super::{print, text_style};
+use crate::config::run::check_name;
 use crate::error::{Error, Result};
-use crate::report::compare::{self, Comparison};
+use crate::report::compare::{self, Comparison, Exceeding};
 use crate::report::{Report, check_folder, write_file, write_folder};
 
 /// The table's file in a result folder.
 const TABLE: &str = "comparison.csv";
+/// The largest tolerance [percent].
+const MOST_PERCENT: f64 = 1e6;
 /// Numbers that an error names.
 const NAMED: usize = 3;
 
@@ -16,52 +19,57 @@ const NAMED: usize = 3;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     gsim compare results/stencil-char results/mergers-16\n  \
-    gsim compare before/stream after/stream --counters --tolerance 0\n  \
+    gsim compare before/stream after/stream --tolerance 1\n  \
     gsim compare results/a results/b results/c --out results --name mergers")]
 pub struct CompareArgs {
-    /// The result folder of `gsim run`, or its `report.json`, that the others are held against.
+    /// The result folder of `gsim run`, or its `report.json`, that the others are compared with.
     #[arg(value_name = "BASE")]
     base: PathBuf,
-    /// Those to hold against it.
+    /// Result folders to compare with BASE.
     #[arg(value_name = "DIR", required = true)]
     others: Vec<PathBuf>,
-    /// Exit with 1 when a number that is shown changes by more than so many percent of what it is held against.
+    /// Exit with 1 when a number that is shown changes by more.
+    ///
+    /// A rate may change by so many percentage points, a reason by so many percent of its ledger's whole, any other number by
+    /// so many percent of BASE's. Where BASE has zero, or one of the two has no number, any change is more. What is not shown
+    /// is not compared.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     tolerance: Option<f64>,
     /// Also show the counters that differ, component by component.
     #[arg(long)]
     counters: bool,
-    /// Also write the comparison, as a table and as a picture, to the folder of its name in this one.
+    /// Also write `comparison.csv`, `comparison.svg` and `comparison.png` to the folder NAME in this one.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Name of the comparison's folder.
-    #[arg(long, value_name = "NAME", default_value = "comparison", requires = "out")]
+    /// Name of that folder.
+    #[arg(long, value_name = "NAME", default_value = "comparison", requires = "out", value_parser = folder_name)]
     name: String,
     /// Print nothing but errors.
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// A percentage as a share.
 fn percent(text: &str) -> std::result::Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(percent) if percent >= 0.0 && percent.is_finite() => Ok(percent / 100.0),
-        _ => Err("a number of percent, at least 0".to_owned()),
+        Ok(percent) if (0.0..=MOST_PERCENT).contains(&percent) => Ok(percent),
+        _ => Err(format!("a number of percent [0..={MOST_PERCENT}]")),
     }
+}
+
+fn folder_name(text: &str) -> std::result::Result<String, String> {
+    check_name(text).map(|()| text.to_owned())
 }
 
 /// Compares, prints, writes, and fails where a change is not tolerated.
 pub(super) fn run(args: &CompareArgs) -> Result<()> {
-    let paths = || std::iter::once(&args.base).chain(&args.others);
-    let reports = paths().map(|path| Report::read(path)).collect::<Result<Vec<_>>>()?;
+    let paths: Vec<_> =
+        std::iter::once(&args.base).chain(&args.others).map(PathBuf::as_path).collect();
+    let reports = paths.iter().map(|path| Report::read(path)).collect::<Result<Vec<_>>>()?;
     if let Some(out) = &args.out {
         check_folder(out, &args.name, TABLE)?;
     }
-    let mut names: Vec<_> = reports.iter().map(|report| report.name.clone()).collect();
-    let is_clear = (1..names.len()).all(|index| !names[..index].contains(&names[index]));
-    if !is_clear {
-        names = paths().map(|path| path.display().to_string()).collect();
-    }
+    let own: Vec<_> = reports.iter().map(|report| report.name.as_str()).collect();
+    let names = compare::names(&own, &paths);
     let named: Vec<_> = names.into_iter().zip(reports).collect();
     let comparison = Comparison::new(&named, args.counters);
     if !args.quiet {
@@ -79,29 +87,28 @@ pub(super) fn run(args: &CompareArgs) -> Result<()> {
             print(&format!("\nResults in {}\n", folder.display()))?;
         }
     }
-    args.tolerance.map_or(Ok(()), |tolerance| check(&comparison, tolerance))
+    args.tolerance.map_or(Ok(()), |percent| check(&comparison, percent))
 }
 
-/// Fails where a number changed by more than `tolerance`, a share.
-fn check(comparison: &Comparison, tolerance: f64) -> Result<()> {
-    let found = comparison.exceeding(tolerance);
+/// Fails where a number changed by more than is tolerated.
+fn check(comparison: &Comparison, percent: f64) -> Result<()> {
+    let found = comparison.exceeding(percent);
     if found.is_empty() {
         return Ok(());
     }
-    let named = found.iter().take(NAMED).map(|one| {
-        let report = &comparison.names[one.report];
-        format!("{} of {report} {}", one.row.name, one.row.shown_change(one.report))
+    let named = found.iter().take(NAMED).map(|&Exceeding { table, row, report }| {
+        let (before, after, change) = (row.shown(0), row.shown(report), row.shown_change(report));
+        format!(
+            "{}: {}: {} {before} -> {after} ({change})",
+            comparison.names[report], table.title, row.name
+        )
     });
     let more = match found.len().saturating_sub(NAMED) {
         0 => String::new(),
-        more => format!(", and {more} more"),
+        more => format!("; and {more} more"),
     };
-    let named = named.collect::<Vec<_>>().join(", ");
-    Err(Error::run(format!(
-        "more than {} % off {}: {named}{more}",
-        100.0 * tolerance,
-        comparison.names[0]
-    )))
+    let named = named.collect::<Vec<_>>().join("; ");
+    Err(Error::run(format!("not within {percent} % of {}: {named}{more}", comparison.names[0])))
 }
 
 #[cfg(test)]
@@ -110,9 +117,9 @@ mod tests {
 
     #[test]
     fn a_tolerance_is_a_percentage() {
-        assert_eq!(percent("2.5"), Ok(0.025));
+        assert_eq!(percent("2.5"), Ok(2.5));
         assert_eq!(percent("0"), Ok(0.0));
-        for wrong in ["-1", "inf", "NaN", "1 %", ""] {
+        for wrong in ["-1", "inf", "NaN", "1 %", "1e300", ""] {
             assert!(percent(wrong).is_err(), "{wrong}");
         }
     }

@@ -48,13 +48,13 @@ enum Command {
     Run(RunArgs),
     /// Simulate every combination of a study's axes.
     Study(StudyArgs),
-    /// Show stored reports again.
+    /// Print stored reports again, and draw their pictures.
     Report(ReportArgs),
-    /// Hold stored reports against the first of them.
+    /// Compare stored reports with the first of them.
     ///
-    /// Ledgers are compared in core cycles: those of a scheduler and of a load/store unit, on average, add up to the run's
-    /// cycles, those of an access to the mean latency. A reason's change is in percent of that whole, so that the changes
-    /// add up as well. A rate's change is in percentage points, any other number's in percent of the first report's.
+    /// Ledgers are compared in mean core cycles per scheduler and per load/store unit, which add up to the run's cycles, and
+    /// per load access, which add up to the mean latency. A reason's change is in percent of that whole, so that the
+    /// changes add up as well. A rate's change is in percentage points, any other number's in percent of BASE's.
     Compare(CompareArgs),
     /// Run workloads on a GPU: verify, measure.
     #[command(subcommand)]

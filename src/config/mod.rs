@@ -11,7 +11,6 @@ pub mod overrides;
 pub mod parse;
 pub mod presets;
 pub mod run;
-pub mod stored;
 pub mod study;
 pub mod unreadable;
 mod workload;

@@ -6,9 +6,8 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::stored;
 use crate::error::{Error, Result};
-use crate::report::{write_file, write_folder};
+use crate::report::{stored, write_file, write_folder};
 use crate::serial;
 
 /// Name of the file that a run's counters are in.
@@ -289,8 +288,7 @@ impl CounterReport {
 
     /// Reads a stored one: the file itself, or the folder that holds it.
     pub fn read(path: &Path) -> Result<Self> {
-        let file = if path.is_dir() { path.join(COUNTERS_FILE) } else { path.to_owned() };
-        stored::read(&file, "counters", SCHEMA)
+        stored::read(&stored::file_in(path, COUNTERS_FILE), "counters", SCHEMA)
     }
 }
 

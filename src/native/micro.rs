@@ -8,9 +8,8 @@ use super::device::{Device, DeviceFacts};
 use super::report::NativeReport;
 use super::run::{Options, run};
 use crate::config::micro::{MicroFile, MicroPoint};
-use crate::config::stored;
 use crate::error::{Error, Result};
-use crate::report::write_file;
+use crate::report::{stored, write_file};
 use crate::serial;
 
 /// The answers of micro-benchmarks.

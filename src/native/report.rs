@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::device::DeviceFacts;
 use super::verify::Agreement;
-use crate::config::{WorkloadSpec, stored};
+use crate::config::WorkloadSpec;
 use crate::error::Result;
-use crate::report::{write_file, write_folder};
+use crate::report::{stored, write_file, write_folder};
 use crate::serial;
 use crate::stats::quantile;
 use crate::workload::Verdict;
@@ -137,8 +137,7 @@ impl NativeReport {
 
     /// Reads a stored report: the file itself, or the folder that holds it.
     pub fn read(path: &Path) -> Result<Self> {
-        let file = if path.is_dir() { path.join(NATIVE_FILE) } else { path.to_owned() };
-        stored::read(&file, "a native run", SCHEMA)
+        stored::read(&stored::file_in(path, NATIVE_FILE), "a native run", SCHEMA)
     }
 
     /// Microseconds of all launches, the median of each, caches cold, without what an empty launch costs.

@@ -30,6 +30,11 @@ pub enum Measure {
 }
 
 impl Measure {
+    /// `value` in words; `none` where there is none.
+    pub fn show_if_any(self, value: Option<f64>) -> String {
+        value.map_or_else(|| "none".to_owned(), |value| self.show(value))
+    }
+
     /// `value` in words.
     pub fn show(self, value: f64) -> String {
         match self {
@@ -45,7 +50,7 @@ impl Measure {
 impl Headline {
     /// The number in words; `none` where there is none.
     pub fn shown(&self) -> String {
-        self.value.map_or_else(|| "none".to_owned(), |value| self.measure.show(value))
+        self.measure.show_if_any(self.value)
     }
 }
 

@@ -24,6 +24,7 @@ mod page;
 pub mod plot;
 #[cfg(test)]
 mod sample;
+pub mod stored;
 pub mod terminal;
 mod totals;
 mod write;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::machine::{Calibration, L2Mode};
-use crate::config::{Machine, WorkloadSpec, stored};
+use crate::config::run::check_name;
+use crate::config::{Machine, WorkloadSpec};
 use crate::dram::DramStats;
 use crate::error::{Error, Result};
 use crate::gpu::{Components, KernelStatistics, Ledgers, total};
@@ -19,6 +20,7 @@ use crate::stats::ratio;
 use crate::workload::Verdict;
 
 use super::glossary::{Glossary, glossary};
+use super::stored;
 use super::totals::Totals;
 
 /// Raised whenever the meaning or the place of a field of [`Report`] changes.
@@ -152,10 +154,11 @@ impl Report {
 
     /// Reads a stored report: the file itself, or the result folder that holds a `report.json`.
     ///
-    /// Fails on another schema version and on a ledger that does not sum.
+    /// Fails on another schema version, on a name that is none and on a ledger that does not sum.
     pub fn read(path: &Path) -> Result<Self> {
-        let file = if path.is_dir() { path.join(super::REPORT_FILE) } else { path.to_owned() };
+        let file = stored::file_in(path, super::REPORT_FILE);
         let report: Report = stored::read(&file, "a report", SCHEMA)?;
+        check_name(&report.name).map_err(|why| Error::input(why).in_file(&file))?;
         let kernels = report.kernels.iter().map(|kernel| &kernel.ledgers);
         for ledgers in std::iter::once(&report.ledgers).chain(kernels) {
             ledgers.check().map_err(|why| Error::input(why).in_file(&file))?;

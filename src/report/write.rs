@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -42,13 +42,36 @@ impl Report {
         write_folder(root, &self.name, REPORT_FILE, |folder| {
             also(folder)?;
             write_file(&folder.join(REPORT_FILE), self.to_json().as_bytes())?;
-            write_file(&folder.join("ledgers.csv"), self.ledgers_csv().as_bytes())?;
-            if pictures == Pictures::None {
-                return Ok(());
-            }
-            write_file(&folder.join("report.html"), self.to_html().as_bytes())?;
-            plot::stalls(self).write(&folder.join("stalls"))
+            self.write_beside(folder, pictures)
         })
+    }
+
+    /// Writes into `folder`, which holds this report, all that is made of it. Each file appears whole, and others stay.
+    pub fn draw(&self, folder: &Path) -> Result<()> {
+        let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let cannot = |why: io::Error| {
+            Error::run(format!("cannot hold pictures: {}", why.kind())).in_file(here)
+        };
+        let new =
+            tempfile::Builder::new().prefix("new.partial-").tempdir_in(here).map_err(cannot)?;
+        self.write_beside(new.path(), Pictures::All)?;
+        for entry in fs::read_dir(new.path()).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            let place = here.join(entry.file_name());
+            fs::rename(entry.path(), &place)
+                .map_err(|why| Error::run(format!("cannot be replaced: {why}")).in_file(&place))?;
+        }
+        Ok(())
+    }
+
+    /// All that a result folder has beside the report.
+    fn write_beside(&self, folder: &Path, pictures: Pictures) -> Result<()> {
+        write_file(&folder.join("ledgers.csv"), self.ledgers_csv().as_bytes())?;
+        if pictures == Pictures::None {
+            return Ok(());
+        }
+        write_file(&folder.join("report.html"), self.to_html().as_bytes())?;
+        plot::stalls(self).write(&folder.join("stalls"))
     }
 
     /// The ledgers as a table: all kernels together first, then each by its place in the launch order.

@@ -11,6 +11,9 @@ pub struct Difference {
     pub values: Vec<String>,
 }
 
+/// Fields that hold maps, whose keys a user has chosen: none is a variant.
+const MAPS: [&str; 3] = ["parameters", "buffers", "versions"];
+
 /// Every place at which not all of `values` are the same, in the order of their fields. What they have there is cut behind
 /// `letters`.
 pub fn differences(values: &[&Value], letters: usize) -> Vec<Difference> {
@@ -37,7 +40,9 @@ fn walk(path: &str, values: &[Option<&Value>], found: &mut Vec<Difference>) {
         found.push(whole());
         return;
     };
-    let variants: Vec<_> = objects.iter().filter_map(|object| variant(object)).collect();
+    let is_map = path.rsplit('.').next().is_some_and(|field| MAPS.contains(&field));
+    let variants: Vec<_> =
+        objects.iter().filter(|_| !is_map).filter_map(|object| variant(object)).collect();
     if variants.is_empty() {
         let mut keys: Vec<&String> = Vec::new();
         for key in objects.iter().flat_map(|object| object.keys()) {
@@ -143,6 +148,12 @@ mod tests {
         check(&[two_level.clone(), other], &[("policy.active", &["8", "4"])]);
         let bounded = json!({"policy": {"Bounded": 3}});
         check(&[two_level, bounded], &[("policy", &["TwoLevel(active: 8)", "Bounded(3)"])]);
+    }
+
+    #[test]
+    fn what_a_user_has_named_is_no_variant() {
+        let value = |n: u32| json!({"workload": {"Kernel": {"parameters": {"N": n}}}});
+        check(&[value(64), value(96)], &[("workload.parameters.N", &["64", "96"])]);
     }
 
     #[test]

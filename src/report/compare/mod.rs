@@ -1,9 +1,10 @@
 //! Reports held against the first of them.
 //!
-//! Ledgers are compared in core cycles: those of a scheduler and of a load/store unit on average, which add up to the run's
-//! cycles, and those of a load access, which add up to the mean latency. So the changes of the reasons add up to the change of
-//! the whole, whatever the number of SMs and of accesses, and each is written in percent of the first report's whole.
+//! Ledgers are compared in core cycles: the mean over all schedulers and over all load/store units, which adds up to the run's
+//! cycles, and the mean over all load accesses, which adds up to their mean latency. So the changes of the reasons add up to the
+//! change of the whole, whatever the number of SMs and of accesses, and each is written in percent of the first report's whole.
 
+mod names;
 mod numbers;
 mod picture;
 mod table;
@@ -14,6 +15,7 @@ use crate::serial::Difference;
 use super::Report;
 use super::headline::Measure;
 
+pub use names::names;
 pub use text::write;
 
 /// Reports held against the first of them.
@@ -35,7 +37,7 @@ pub struct Table {
     /// What they are numbers of.
     pub title: String,
     /// What each of them is; empty where each says it itself.
-    pub meaning: &'static str,
+    pub meaning: String,
     /// The numbers.
     pub rows: Vec<Row>,
     /// Whether they are the parts of a ledger.
@@ -69,22 +71,61 @@ pub enum Against {
 /// A number that changed by more than is tolerated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exceeding<'a> {
+    /// Whose it is.
+    pub table: &'a Table,
     /// Which.
     pub row: &'a Row,
     /// In which report, by its place.
     pub report: usize,
-    /// By how much: as [`Row::change`] has it.
-    pub change: f64,
+}
+
+/// How a number differs from the first report's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// Not at all.
+    None,
+    /// By so much.
+    By {
+        /// The difference.
+        difference: f64,
+        /// What that is held against; more than zero.
+        against: f64,
+    },
+    /// There was no number, or zero to hold the difference against.
+    New,
+    /// There is no number any more.
+    Gone,
+}
+
+impl Change {
+    /// As a share; infinite where there is nothing to hold it against.
+    pub fn share(self) -> f64 {
+        match self {
+            Change::None => 0.0,
+            Change::By { difference, against } => difference / against,
+            Change::New | Change::Gone => f64::INFINITY,
+        }
+    }
+
+    /// Whether it is more than so many percent, up or down.
+    pub fn exceeds(self, percent: f64) -> bool {
+        match self {
+            Change::None => false,
+            // Without a division, so that what is just tolerated is not rounded up.
+            Change::By { difference, against } => 100.0 * difference.abs() > percent * against,
+            Change::New | Change::Gone => true,
+        }
+    }
 }
 
 impl Row {
-    /// How a report's number differs from the first one's: as a share of what it is held against. Infinite where that is zero,
-    /// or where only one of the two has a number.
-    pub fn change(&self, report: usize) -> f64 {
+    /// How a report's number differs from the first one's.
+    pub fn change(&self, report: usize) -> Change {
         let (base, value) = match (self.values[0], self.values[report]) {
             (Some(base), Some(value)) => (base, value),
-            (None, None) => return 0.0,
-            _ => return f64::INFINITY,
+            (None, None) => return Change::None,
+            (None, _) => return Change::New,
+            (_, None) => return Change::Gone,
         };
         let against = match self.against {
             Against::Value => base.abs(),
@@ -92,25 +133,31 @@ impl Row {
             Against::Whole(whole) => whole,
         };
         match value - base {
-            0.0 => 0.0,
-            _ if against == 0.0 => f64::INFINITY,
-            difference => difference / against,
+            0.0 => Change::None,
+            _ if against == 0.0 => Change::New,
+            difference => Change::By { difference, against },
         }
     }
 
     /// A report's number in words.
     pub fn shown(&self, report: usize) -> String {
-        self.values[report].map_or_else(|| "none".to_owned(), |value| self.measure.show(value))
+        self.measure.show_if_any(self.values[report])
     }
 
     /// How a report's number differs from the first one's, in words: `=` where it does not.
     pub fn shown_change(&self, report: usize) -> String {
         let unit = if self.against == Against::One { "pp" } else { "%" };
-        match self.change(report) {
-            0.0 => "=".to_owned(),
-            change if change.is_finite() => format!("{:+.1} {unit}", 100.0 * change),
-            _ if self.values[report].is_none() => "gone".to_owned(),
-            _ => "new".to_owned(),
+        let change = self.change(report);
+        match change {
+            Change::None => "=".to_owned(),
+            Change::New => "new".to_owned(),
+            Change::Gone => "gone".to_owned(),
+            Change::By { difference, .. } => match 100.0 * change.share() {
+                small if small.abs() < 0.05 => {
+                    format!("{}<0.1 {unit}", if difference < 0.0 { '-' } else { '+' })
+                }
+                percent => format!("{percent:+.1} {unit}"),
+            },
         }
     }
 }
@@ -138,18 +185,16 @@ impl Comparison {
         }
     }
 
-    /// The numbers that changed by more than `tolerance`, a share; the largest change first.
-    pub fn exceeding(&self, tolerance: f64) -> Vec<Exceeding<'_>> {
-        let rows = self.tables.iter().flat_map(|table| &table.rows);
-        let all = rows.flat_map(|row| {
-            (1..row.values.len()).map(move |report| Exceeding {
-                row,
-                report,
-                change: row.change(report),
-            })
+    /// The numbers that changed by more than `percent` of what they are held against; the largest change first.
+    pub fn exceeding(&self, percent: f64) -> Vec<Exceeding<'_>> {
+        let rows =
+            self.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
+        let all = rows.flat_map(|(table, row)| {
+            (1..row.values.len()).map(move |report| Exceeding { table, row, report })
         });
-        let mut found: Vec<_> = all.filter(|one| one.change.abs() > tolerance).collect();
-        found.sort_by(|a, b| b.change.abs().total_cmp(&a.change.abs()));
+        let change = |one: &Exceeding| one.row.change(one.report);
+        let mut found: Vec<_> = all.filter(|one| change(one).exceeds(percent)).collect();
+        found.sort_by(|a, b| change(b).share().abs().total_cmp(&change(a).share().abs()));
         found
     }
 }
@@ -183,16 +228,42 @@ mod tests {
     }
 
     #[test]
-    fn the_changes_of_the_reasons_add_up_to_the_change_of_the_cycles() {
-        let comparison = Comparison::new(&[base(), changed()], false);
-        let cycles = find(&comparison, "Totals", "core cycles").change(1);
-        let latency = find(&comparison, "Totals", "mean load latency").change(1);
+    fn the_changes_of_the_reasons_add_up_to_the_change_of_the_whole() {
+        let (name, mut other) = changed();
+        // Of fewer accesses, each takes longer.
+        other.totals.load_accesses -= 1000;
+        let latency = other.ledgers.latency.total() as f64 / other.totals.load_accesses as f64;
+        other.totals.mean_latency = latency;
+        let comparison = Comparison::new(&[base(), (name, other)], false);
+        let of_all = |row| find(&comparison, "Totals", row).change(1).share();
+        let (cycles, latency) = (of_all("core cycles"), of_all("mean load latency"));
         let ledgers: Vec<_> = comparison.tables.iter().filter(|table| table.adds_up).collect();
+        assert_eq!(ledgers.len(), 3);
         for (ledger, whole) in ledgers.iter().zip([cycles, cycles, latency]) {
-            let sum: f64 = ledger.rows.iter().map(|row| row.change(1)).sum();
+            let sum: f64 = ledger.rows.iter().map(|row| row.change(1).share()).sum();
             assert!((sum - whole).abs() < 1e-12, "{}: {sum} and {whole}", ledger.title);
         }
-        assert!((-0.26..-0.24).contains(&cycles));
+        assert!((-0.26..-0.24).contains(&cycles) && latency > 0.001);
+    }
+
+    #[test]
+    fn reasons_are_those_of_one_scheduler_whatever_their_number() {
+        let (name, mut other) = base();
+        // Twice the SMs, of which each does the same.
+        other.ledgers.issue.merge(&other.ledgers.issue.clone());
+        let comparison = Comparison::new(&[base(), (name, other)], false);
+        let issue = comparison.tables.iter().find(|table| table.title == "Schedulers").unwrap();
+        assert!(issue.rows.iter().all(|row| row.change(1) == Change::None), "{issue:?}");
+    }
+
+    #[test]
+    fn a_run_of_nothing_is_compared_as_well() {
+        let (inputs, _, check) = sample::parts();
+        let nothing = Report::new("nothing", inputs, Vec::new(), check).unwrap();
+        let comparison = Comparison::new(&[base(), ("nothing".to_owned(), nothing)], true);
+        assert_eq!(find(&comparison, "Totals", "core cycles").shown_change(1), "-100.0 %");
+        assert_eq!(find(&comparison, "Totals", "L1 hit rate").change(1), Change::Gone);
+        assert_eq!(find(&comparison, "Schedulers", "issued").values[1], Some(0.0));
     }
 
     #[test]
@@ -214,31 +285,38 @@ mod tests {
             against,
         };
         let change = |against, values| row(against, values).change(1);
-        assert_eq!(change(Against::Value, [Some(4.0), Some(5.0)]), 0.25);
-        assert_eq!(change(Against::One, [Some(0.5), Some(0.25)]), -0.25);
-        assert_eq!(change(Against::Whole(100.0), [Some(4.0), Some(5.0)]), 0.01);
-        assert_eq!(change(Against::Value, [Some(0.0), Some(0.0)]), 0.0);
-        assert_eq!(change(Against::Value, [None, None]), 0.0);
-        for (values, shown) in [
-            ([Some(0.0), Some(1.0)], "new"),
-            ([None, Some(0.0)], "new"),
-            ([Some(0.0), None], "gone"),
-        ] {
-            assert_eq!(change(Against::Value, values), f64::INFINITY);
-            assert_eq!(row(Against::Value, values).shown_change(1), shown);
-        }
-        assert_eq!(row(Against::One, [Some(0.5), Some(0.25)]).shown_change(1), "-25.0 pp");
-        assert_eq!(row(Against::Value, [Some(1.0), Some(1.0001)]).shown_change(1), "+0.0 %");
-        assert_eq!(row(Against::Value, [Some(1.0), Some(1.0)]).shown_change(1), "=");
+        let by = |difference, against| Change::By { difference, against };
+        assert_eq!(change(Against::Value, [Some(4.0), Some(5.0)]), by(1.0, 4.0));
+        assert_eq!(change(Against::One, [Some(0.5), Some(0.25)]), by(-0.25, 1.0));
+        assert_eq!(change(Against::Whole(100.0), [Some(4.0), Some(5.0)]), by(1.0, 100.0));
+        assert_eq!(change(Against::Value, [Some(0.0), Some(0.0)]), Change::None);
+        assert_eq!(change(Against::Value, [None, None]), Change::None);
+        assert_eq!(change(Against::Value, [Some(0.0), Some(1.0)]), Change::New);
+        assert_eq!(change(Against::Value, [None, Some(0.0)]), Change::New);
+        assert_eq!(change(Against::Value, [Some(0.0), None]), Change::Gone);
+        let shown = |against, base, value| row(against, [base, value]).shown_change(1);
+        assert_eq!(shown(Against::One, Some(0.5), Some(0.25)), "-25.0 pp");
+        assert_eq!(shown(Against::Value, Some(1.0), Some(1.0001)), "+<0.1 %");
+        assert_eq!(shown(Against::Value, Some(1.0), Some(0.9999)), "-<0.1 %");
+        assert_eq!(shown(Against::Value, Some(1.0), Some(1.0)), "=");
+        assert_eq!(shown(Against::Value, Some(1.0), None), "gone");
+        assert_eq!(shown(Against::Value, None, Some(1.0)), "new");
     }
 
     #[test]
     fn a_change_within_the_tolerance_does_not_count() {
+        let just = Change::By { difference: 7.0, against: 1000.0 };
+        assert!(!just.exceeds(0.7) && just.exceeds(0.69));
+        assert!(
+            Change::New.exceeds(1e6) && Change::Gone.exceeds(1e6) && !Change::None.exceeds(0.0)
+        );
         let comparison = Comparison::new(&[base(), changed()], true);
-        assert!(comparison.exceeding(f64::MAX).is_empty());
-        let found = comparison.exceeding(0.2);
+        assert!(comparison.exceeding(1e6).is_empty());
+        let found = comparison.exceeding(20.0);
         assert!(found.iter().any(|one| one.row.name == "core cycles"));
-        assert!(found.windows(2).all(|two| two[0].change.abs() >= two[1].change.abs()));
+        let sizes: Vec<_> =
+            found.iter().map(|one| one.row.change(one.report).share().abs()).collect();
+        assert!(sizes.is_sorted_by(|a, b| a >= b), "{sizes:?}");
         assert!(comparison.exceeding(0.0).len() > found.len());
         assert!(Comparison::new(&[base(), base()], true).exceeding(0.0).is_empty());
     }
@@ -252,7 +330,7 @@ mod tests {
         let comparison = Comparison::new(&[base(), ("other".to_owned(), other)], false);
         let row = find(&comparison, "Load/store units", "bankconflict");
         assert_eq!(row.values[0], Some(0.0));
-        assert!(row.change(1) > 0.0 && row.change(1).is_finite());
+        assert!(matches!(row.change(1), Change::By { difference, .. } if difference > 0.0));
     }
 
     #[test]

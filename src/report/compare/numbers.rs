@@ -13,15 +13,25 @@ use super::{Against, Row, Table};
 /// Letters of an input's value that are shown.
 const LETTERS: usize = 24;
 
-/// What decides the outcome, where it differs: the machine's fields by their own paths, behind all else.
+/// What decides the outcome, where it differs: by the paths of `--set`, the machine's fields behind all else.
 pub fn inputs(reports: &[&Report]) -> Vec<Difference> {
+    let workload = &reports[0].inputs.workload;
+    let is_one_workload = reports.iter().all(|report| report.inputs.workload == *workload);
     let of = |report: &&Report| {
         let inputs = to_json_value(&report.inputs);
-        let others = ["workload", "seed", "versions"];
-        let mut named: Map<_, _> =
-            others.iter().map(|&name| (name.to_owned(), inputs[name].clone())).collect();
+        let mut named = Map::new();
+        named.insert("machine".to_owned(), inputs["machine"]["name"].clone());
+        named.insert("workload".to_owned(), inputs["workload"].clone());
+        named.insert("seed".to_owned(), inputs["seed"].clone());
         named.insert("gsim".to_owned(), report.gsim.clone().into());
-        named.extend(inputs["machine"].as_object().cloned().unwrap_or_default());
+        // Each workload has files of its own.
+        if is_one_workload {
+            named.insert("versions".to_owned(), inputs["versions"].clone());
+        }
+        let fields = inputs["machine"].as_object().into_iter().flatten();
+        let others = ["name", "calibration"];
+        let fields = fields.filter(|(field, _)| !others.contains(&field.as_str()));
+        named.extend(fields.map(|(field, value)| (field.clone(), value.clone())));
         Value::Object(named)
     };
     let inputs: Vec<_> = reports.iter().map(of).collect();
@@ -39,7 +49,7 @@ pub fn totals(reports: &[&Report]) -> Table {
     };
     Table {
         title: "Totals".to_owned(),
-        meaning: "",
+        meaning: String::new(),
         rows: each[0].iter().enumerate().map(row).collect(),
         adds_up: false,
     }
@@ -67,7 +77,7 @@ pub fn kernels(reports: &[&Report]) -> Option<Table> {
     let is_shared = |row: &Row| row.values.iter().flatten().count() > 1;
     (rows.len() > 1 && rows.iter().any(is_shared)).then(|| Table {
         title: "Kernels".to_owned(),
-        meaning: "core cycles of all launches together",
+        meaning: "core cycles of all launches together".to_owned(),
         rows,
         adds_up: false,
     })
@@ -75,47 +85,37 @@ pub fn kernels(reports: &[&Report]) -> Option<Table> {
 
 /// The three ledgers, in core cycles.
 pub fn ledgers(reports: &[&Report]) -> [Table; 3] {
-    let (units, access) = ("core cycles of one, on average", "core cycles of an access");
     // A ledger's total is the cycles of all units, so this is a whole number.
-    let units_in = |total: u64, one: &Report| ratio(total, one.totals.cycles);
-    let schedulers = |one: &Report| {
-        let ledger = &one.ledgers.issue;
-        Parts::new(ledger, units_in(ledger.total(), one))
-    };
-    let lsus = |one: &Report| {
-        let ledger = &one.ledgers.lsu;
-        Parts::new(ledger, units_in(ledger.total(), one))
-    };
-    let accesses = |one: &Report| Parts::new(&one.ledgers.latency, one.totals.load_accesses as f64);
+    fn of_units<R: Reason, const N: usize>(ledger: &Ledger<R, N>, report: &Report) -> Explained {
+        Explained::new(ledger, ratio(ledger.total(), report.totals.cycles))
+    }
+    let of_access =
+        |one: &Report| Explained::new(&one.ledgers.latency, one.totals.load_accesses as f64);
+    let [scheduler, unit, access] = ["scheduler", "load/store unit", "load access"];
     [
-        ledger("Schedulers", units, reports, schedulers),
-        ledger("Load/store units", units, reports, lsus),
-        ledger("Load latency", access, reports, accesses),
+        ledger("Schedulers", scheduler, reports, |one| of_units(&one.ledgers.issue, one)),
+        ledger("Load/store units", unit, reports, |one| of_units(&one.ledgers.lsu, one)),
+        ledger("Load latency", access, reports, of_access),
     ]
 }
 
-/// What a ledger explains, of one of those for which it does, and the parts of that.
-struct Parts {
+/// What a ledger explains of one of its units or accesses, in the mean, and the parts of that.
+struct Explained {
     whole: f64,
     parts: Vec<(&'static str, f64)>,
 }
 
-impl Parts {
-    /// Those of `ledger`, which explains `count` of them.
+impl Explained {
+    /// Of `ledger`, which explains `count` of them.
     fn new<R: Reason, const N: usize>(ledger: &Ledger<R, N>, count: f64) -> Self {
         let of_one = |amount: u64| amount as f64 / count.max(1.0);
         let parts = ledger.parts().map(|(name, _, amount)| (name, of_one(amount)));
-        Parts { whole: of_one(ledger.total()), parts: parts.collect() }
+        Explained { whole: of_one(ledger.total()), parts: parts.collect() }
     }
 }
 
 /// The reasons that any of the reports has, the largest first.
-fn ledger(
-    title: &str,
-    meaning: &'static str,
-    reports: &[&Report],
-    of: impl Fn(&Report) -> Parts,
-) -> Table {
+fn ledger(title: &str, one: &str, reports: &[&Report], of: impl Fn(&Report) -> Explained) -> Table {
     let each: Vec<_> = reports.iter().map(|report| of(report)).collect();
     let row = |(place, &(name, _)): (usize, &(&str, f64))| Row {
         name: name.to_owned(),
@@ -127,6 +127,7 @@ fn ledger(
     let mut rows: Vec<_> = each[0].parts.iter().enumerate().map(row).collect();
     rows.retain(|row| largest(row) > 0.0);
     rows.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
+    let meaning = format!("mean core cycles per {one}");
     Table { title: title.to_owned(), meaning, rows, adds_up: true }
 }
 
@@ -138,8 +139,8 @@ pub fn components(reports: &[&Report]) -> Vec<Table> {
         let instances: Vec<_> = each.iter().map(|one| instances(&one[name])).collect();
         let counters = instances.iter().find_map(|one| one.first()?.as_object());
         let sum = |instances: &[Value], counter: &str| {
-            let values = instances.iter().filter_map(|one| one[counter].as_u64());
-            values.reduce(|sum, more| sum + more).map(|sum| sum as f64)
+            let values = instances.iter().filter_map(|one| one[counter].as_f64());
+            values.reduce(|sum, more| sum + more)
         };
         let row = |counter: &String| Row {
             name: counter.clone(),
@@ -151,7 +152,7 @@ pub fn components(reports: &[&Report]) -> Vec<Table> {
         let differs = |row: &Row| row.values.iter().any(|value| *value != row.values[0]);
         Table {
             title: name.clone(),
-            meaning: "counters that differ, all instances together",
+            meaning: "counters that differ, all instances together".to_owned(),
             rows: rows.filter(differs).collect(),
             adds_up: false,
         }

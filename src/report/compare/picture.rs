@@ -5,8 +5,10 @@ use crate::report::plot::{Axis, BarSeries, Body, Chart, StackedBars};
 
 use super::{Against, Comparison, Row, Table};
 
-/// Part of the first report's bar below which reasons share a colour.
-const SMALL: f64 = 0.005;
+/// Reasons that are below this part of the first report's bar in every report share a colour.
+const SMALL: f64 = 0.01;
+/// Letters of a bar's name.
+const LETTERS: usize = 20;
 /// Inputs that are named.
 const MOST_INPUTS: usize = 4;
 
@@ -37,13 +39,12 @@ impl Comparison {
     }
 
     fn panel(&self, table: &Table) -> Chart {
-        let values = |row: &Row| row.values.clone();
         let (large, small): (Vec<_>, Vec<_>) = table.rows.iter().partition(|row| is_large(row));
         let mut parts: Vec<_> = large
             .into_iter()
             .map(|row| BarSeries {
                 name: row.name.clone(),
-                values: values(row),
+                values: row.values.clone(),
                 ..BarSeries::default()
             })
             .collect();
@@ -53,7 +54,7 @@ impl Comparison {
             parts.push(rest.with_colour(Colour::GREY));
         }
         let bars = StackedBars {
-            categories: self.names.clone(),
+            categories: self.names.iter().map(|name| ending(name)).collect(),
             parts,
             y: Axis::new("core cycles"),
             normalise: false,
@@ -61,23 +62,38 @@ impl Comparison {
         };
         Chart {
             title: table.title.clone(),
-            subtitle: table.meaning.to_owned(),
+            subtitle: table.meaning.clone(),
             body: Body::StackedBars(bars),
             ..Chart::default()
         }
     }
 }
 
+/// A name, or its end where it is long.
+fn ending(name: &str) -> String {
+    match name.char_indices().rev().nth(LETTERS - 1) {
+        Some((start, _)) if start > 0 => format!("…{}", &name[start..]),
+        _ => name.to_owned(),
+    }
+}
+
 /// Whether a reason is to be seen in any of the bars.
 fn is_large(row: &Row) -> bool {
-    let Against::Whole(whole) = row.against else { return true };
-    row.values.iter().flatten().any(|value| *value >= SMALL * whole)
+    let is_seen = |whole: f64| row.values.iter().flatten().any(|value| *value >= SMALL * whole);
+    matches!(row.against, Against::Whole(whole) if is_seen(whole))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::compare::tests::{base, changed};
+
+    #[test]
+    fn a_long_name_is_cut_at_its_beginning() {
+        assert_eq!(ending("stencil-char"), "stencil-char");
+        assert_eq!(ending(&"x".repeat(20)), "x".repeat(20));
+        assert_eq!(ending("stencil-char-with-16-mergers"), "…char-with-16-mergers");
+    }
 
     #[test]
     fn every_ledger_has_a_bar_for_each_report_whose_parts_are_the_whole() {

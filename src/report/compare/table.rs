@@ -18,7 +18,7 @@ impl Comparison {
             for row in &table.rows {
                 for (report, (name, value)) in self.names.iter().zip(&row.values).enumerate() {
                     let value = value.map(|value| value.to_string()).unwrap_or_default();
-                    let change = (report > 0).then(|| format!("{:.6}", row.change(report)));
+                    let change = (report > 0).then(|| row.change(report).share().to_string());
                     let cells =
                         [&table.title, &row.name, name, &value, &change.unwrap_or_default()];
                     csv.write_record(cells).map_err(failed)?;
@@ -41,6 +41,6 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[0], "table,name,report,value,change");
         assert_eq!(lines[1], "Totals,core cycles,base,177174,");
-        assert_eq!(lines[2], "Totals,core cycles,changed,134028,-0.243523");
+        assert_eq!(lines[2], "Totals,core cycles,changed,134028,-0.24352331606217617");
     }
 }

@@ -19,7 +19,7 @@ pub fn write(comparison: &Comparison, style: Style, out: &mut impl Write) -> io:
     write_inputs(comparison, style, out)?;
     for numbers in &comparison.tables {
         let title = bold(&numbers.title, style);
-        match numbers.meaning {
+        match numbers.meaning.as_str() {
             "" => writeln!(out, "\n{title}")?,
             meaning => writeln!(out, "\n{title}: {meaning}")?,
         }
@@ -35,6 +35,8 @@ fn write_inputs(comparison: &Comparison, style: Style, out: &mut impl Write) -> 
     }
     writeln!(out, "\n{}", bold("Inputs that differ", style))?;
     let mut table = table(style);
+    let names = comparison.names.iter().map(right);
+    table.set_header([Cell::new("")].into_iter().chain(names));
     for one in found.iter().take(MOST_INPUTS) {
         table.add_row([Cell::new(&one.path)].into_iter().chain(one.values.iter().map(right)));
     }
@@ -87,7 +89,11 @@ mod tests {
         let (name, mut other) = base();
         other.inputs.machine = crate::config::presets::find("h200").unwrap().machine().unwrap();
         let text = printed(&Comparison::new(&[base(), (name, other)], false));
-        assert!(text.contains("\n  and "), "{text}");
+        let list = text.split("Inputs that differ\n").nth(1).unwrap().split("\n\n").next().unwrap();
+        let lines: Vec<_> = list.lines().collect();
+        // The reports' names above, and how many more beneath.
+        assert_eq!(lines.len(), 1 + 12 + 1, "{text}");
+        assert!(lines[13].starts_with("  and ") && lines[13].ends_with(" more"), "{text}");
     }
 
     #[test]

@@ -193,14 +193,17 @@ impl StackedBars {
             if self.normalise { Axis { max: Some(1.0), ..self.y.clone() } } else { self.y.clone() };
         let highest = sums.iter().copied().map(|sum| if self.normalise { 1.0 } else { sum });
         let ruler = Ruler::new(&axis, highest.chain([0.0]), 5);
-        let sum_labels = self.sum_labels && !self.normalise;
-        let top = HEADROOM + if sum_labels { VALUE } else { 0.0 };
         let room = area.w - frame::room(&ruler, &axis);
+        let slot = room / self.categories.len().max(1) as f64;
+        // They are left out where one would stand on the next.
+        let label_width = |sum: &f64| text(VALUE).bold().width(&axis.format.value(*sum));
+        let fit = sums.iter().map(label_width).fold(0.0, f64::max) <= slot - 4.0;
+        let sum_labels = self.sum_labels && !self.normalise && fit;
+        let top = HEADROOM + if sum_labels { VALUE } else { 0.0 };
         let categories = Categories::new(&self.categories, room);
         let margins = Margins { top, ..Margins::default() };
         let mut frame =
             Frame::new(canvas, area, margins, categories.room(), categories.axis(), (ruler, &axis));
-        let slot = room / self.categories.len().max(1) as f64;
         let width = (0.66 * slot).min(1.3 * WIDEST);
         let half = 0.5 * width / slot;
         for (category, &sum) in sums.iter().enumerate() {

@@ -3,6 +3,7 @@
 use crate::report::colour::Colour;
 
 use super::canvas::{self, Area, Canvas, text};
+use super::categories::Categories;
 use super::chart::{Body, Chart};
 use super::legend::{self, Entry};
 use super::picture::Picture;
@@ -15,6 +16,10 @@ const NOTE: f64 = 13.0;
 /// Letters of a panel's title are this much smaller.
 const PANEL: f64 = 0.8;
 const GUTTER: f64 = 40.0;
+/// Of a wide chart.
+const WIDE: f64 = 1200.0;
+/// Of a panel in it.
+const PANEL_WIDTH: f64 = (WIDE - 2.0 * MARGIN - GUTTER) / 2.0;
 
 impl Chart {
     /// Draws the chart. The same chart gives the same bytes.
@@ -31,14 +36,30 @@ impl Chart {
         match &self.body {
             Body::Panels(panels) => {
                 let rows = panels.len().div_ceil(2).max(1) as f64;
-                (1200.0, 130.0 + 360.0 * rows)
+                let own_legends = shared_legend(panels).is_none();
+                let words = panels.iter().map(|panel| panel.words(own_legends));
+                // More words make the panels higher.
+                let more = (words.fold(0.0, f64::max) - 110.0).max(0.0);
+                (WIDE, 130.0 + (360.0 + more) * rows)
             }
             Body::GroupedBars(bars) if bars.categories.len() * bars.series.len() > 16 => {
-                (1200.0, 560.0)
+                (WIDE, 560.0)
             }
-            Body::StackedBars(bars) if bars.categories.len() > 8 => (1200.0, 560.0),
+            Body::StackedBars(bars) if bars.categories.len() > 8 => (WIDE, 560.0),
             _ => (900.0, 540.0),
         }
+    }
+
+    /// Height of what a panel has above and beneath its frame, the titles apart.
+    fn words(&self, own_legend: bool) -> f64 {
+        let legend = if own_legend { legend::height(&self.legend(), PANEL_WIDTH) } else { 0.0 };
+        let categories = match &self.body {
+            Body::GroupedBars(bars) => &bars.categories[..],
+            Body::StackedBars(bars) => &bars.categories[..],
+            _ => &[],
+        };
+        // Without the room for the values' axis.
+        legend + Categories::new(categories, 0.85 * PANEL_WIDTH).room()
     }
 
     fn legend(&self) -> Vec<Entry> {
