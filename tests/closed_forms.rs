@@ -537,6 +537,32 @@ fn what_was_stored_to_local_memory_is_found_in_the_l1() {
 }
 
 #[test]
+fn the_l2_holds_at_a_start_what_the_launch_says() {
+    const LINES: u64 = 64;
+    for name in ["gtx480", "v100", "h200"] {
+        let misses = |l2: &str, buffer: std::ops::Range<u64>| {
+            let machine = preset(name, &[("launch.l2", serde_json::json!(l2))]);
+            let addresses = row(BASE, 128, LINES as usize);
+            let load = |at: &u64| Step::Load { dst: 1, src: 1, addresses: vec![*at], bytes: 4 };
+            let mut gpu = gsim::gpu::Gpu::new(&machine, gsim::gpu::Stepping::SkipAhead);
+            [(); 2].map(|()| {
+                let script = |_, _| addresses.iter().map(load).collect();
+                let mut source = Script::new(1, 32, script).buffer(buffer.clone());
+                let seen = gpu.run(&mut source, &mut |_| ()).unwrap();
+                // With two partitions a copy is filled from its home.
+                total(&seen.components.dram).read_bursts > 0
+            })
+        };
+        let all = BASE..BASE + LINES * 128;
+        assert_eq!(misses("Cold", all.clone()), [true, false], "{name}");
+        assert_eq!(misses("Flushed", all.clone()), [true, true], "{name}");
+        assert_eq!(misses("Warm", all.clone()), [false, false], "{name}");
+        // The last line is no part of the buffer.
+        assert_eq!(misses("Warm", BASE..BASE + (LINES - 1) * 128), [true, false], "{name}");
+    }
+}
+
+#[test]
 fn a_load_past_the_l1_leaves_it_untouched() {
     let machine = gtx480(&[]);
     let seen = run(&machine, || {

@@ -233,6 +233,15 @@ fn every_order_of_writes_and_closed_rows_are_exact() {
 }
 
 #[test]
+fn whatever_the_l2_holds_at_a_start_is_exact() {
+    for l2 in ["launch.l2=Flushed", "launch.l2=Warm"] {
+        for machine in ["machine=gtx480", "machine=h200"] {
+            check_stencil(&[machine, l2]);
+        }
+    }
+}
+
+#[test]
 fn clocks_of_any_frequency_are_exact() {
     let core_fastest = [
         "clocks.core_khz=1401000",

@@ -312,8 +312,10 @@ fn launch() -> impl Strategy<Value = Changes> {
         1 => Just(json!("Unlimited")),
         2 => (1u32..=5, 1u32..=40).prop_map(|(ctas, cycles)| json!({"Limited": {"ctas": ctas, "cycles": cycles}})),
     ];
-    (0u32..=30, rate)
-        .prop_map(|(latency, rate)| vec![("launch.latency", json!(latency)), ("launch.rate", rate)])
+    let l2 = prop_oneof![2 => Just("Cold"), 1 => Just("Flushed"), 1 => Just("Warm")];
+    (0u32..=30, rate, l2).prop_map(|(latency, rate, l2)| {
+        vec![("launch.latency", json!(latency)), ("launch.rate", rate), ("launch.l2", json!(l2))]
+    })
 }
 
 /// The changes that make a small machine; printed when a case fails.
@@ -353,6 +355,7 @@ fn script(ctas: &Ctas) -> Script<impl Fn(u64, usize) -> Vec<Step>> {
     let threads = 32 * ctas[0].len() as u32;
     Script::new(ctas.len() as u64, threads, |cta, warp| ctas[cta as usize][warp].clone())
         .shared_bytes(SHARED_BYTES)
+        .buffer(BASE..BASE + WINDOW)
 }
 
 /// Runs the kernel twice on one GPU, so that the second starts with what the first left behind.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::pair::Pair;
 use super::{Agreement, waits};
 use crate::config::ResolvedRun;
+use crate::config::machine::L2AtStart;
 use crate::config::study::StudyPoint;
 use crate::error::{Error, Result};
 use crate::native::counters::{COUNTERS_FILE, CounterReport, METRICS};
@@ -44,9 +45,20 @@ pub fn correlate(
             let message = "was measured with another workload or seed than the run has now";
             return Err(Error::input(message).in_file(&folder.join(NATIVE_FILE)).hint(hint));
         }
+        let is_warm = match run.machine.launch.l2 {
+            L2AtStart::Cold => false,
+            L2AtStart::Warm => true,
+            L2AtStart::Flushed => {
+                let message =
+                    format!("{}: no GPU was measured with `launch.l2: Flushed`", run.config.name);
+                return Err(Error::input(message).hint("Cold and Warm were"));
+            }
+        };
         let counters = folder.join(COUNTERS_FILE);
-        let counters = counters.is_file().then(|| CounterReport::read(&counters)).transpose()?;
-        recordings.push((report, counters));
+        // They were read with caches cold.
+        let has_counters = !is_warm && counters.is_file();
+        let counters = has_counters.then(|| CounterReport::read(&counters)).transpose()?;
+        recordings.push((report, is_warm, counters));
     }
     let points: Vec<StudyPoint> = runs
         .into_iter()
@@ -55,9 +67,10 @@ pub fn correlate(
         .collect();
     let reports = study::simulate(&points, options, observe)?;
     let all = points.into_iter().zip(recordings).zip(reports);
-    let pairs = all.map(|((point, (native, counters)), report)| Pair {
+    let pairs = all.map(|((point, (native, is_warm, counters)), report)| Pair {
         name: point.run.config.name,
         native,
+        is_warm,
         counters,
         report,
     });
@@ -86,17 +99,18 @@ fn rows(pairs: &[Pair]) -> Result<Vec<Row<'_>>> {
     Ok(rows)
 }
 
+/// Said of runs whose counters nobody read.
+const WARM: &str = "The L2 held the buffers when the first kernel started, as copying them to their place leaves it (`launch.l2: Warm`). \
+     Times were measured so as well, counters were not.\n\n";
+
 /// The first row of every run.
 const TIME: &str = "time in core cycles";
 
-/// Writes `ROOT/NAME` with every value, the sums, scatter plots and a page.
-pub fn save(
-    name: &str,
-    files: &str,
-    findings: &str,
-    pairs: &[Pair],
-    root: &Path,
-) -> Result<PathBuf> {
+/// Writes `ROOT/correlation`, or `ROOT/correlation-warm` where the L2 held the buffers at the start, with every value, the sums,
+/// scatter plots and a page.
+pub fn save(files: &str, findings: &str, pairs: &[Pair], root: &Path) -> Result<PathBuf> {
+    let is_warm = pairs.iter().all(|pair| pair.is_warm);
+    let name = if is_warm { "correlation-warm" } else { "correlation" };
     let rows = rows(pairs)?;
     let mut kinds: Vec<&str> = Vec::new();
     for row in &rows {
@@ -189,6 +203,9 @@ fn page(
         "Made by `gsim calibrate correlate {files}` with gsim {}.\n",
         env!("CARGO_PKG_VERSION")
     );
+    if pairs.iter().any(|pair| pair.is_warm) {
+        page.push_str(WARM);
+    }
     if let Some(Pair { native, .. }) = pairs.first() {
         let facts = &native.device;
         let _ = writeln!(
@@ -235,20 +252,29 @@ fn page(
     for pair in pairs {
         let (measured, mhz) = (pair.measured_us(), pair.native.clock.mhz());
         let simulated = pair.simulated_cycles()? / mhz;
-        let launches = pair.native.launches.iter();
-        let spread: f64 = launches.map(|one| one.cold.three_quarters - one.cold.quarter).sum();
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {:.2} |",
             pair.name,
             number::short(measured),
-            number::short(spread),
+            number::short(pair.spread_us()),
             number::short(simulated),
             simulated / measured
         );
     }
-    let _ = writeln!(page, "\n## Every counter, gsim / GPU\n");
     let others: Vec<&str> = kinds.iter().copied().filter(|what| *what != TIME).collect();
+    if !others.is_empty() {
+        push_counters(&mut page, pairs, rows, &others);
+    }
+    for stem in pictures {
+        let _ = write!(page, "\n![{stem}]({stem}.png)\n");
+    }
+    Ok(page)
+}
+
+/// The counters of every run, and what is compared with what.
+fn push_counters(page: &mut String, pairs: &[Pair], rows: &[Row], others: &[&str]) {
+    let _ = writeln!(page, "\n## Every counter, gsim / GPU\n");
     let _ = writeln!(
         page,
         "| run | {} |\n| --- |{}",
@@ -276,10 +302,6 @@ fn page(
         let _ =
             writeln!(page, "| {} | `{}` | {path} | {} |", which.name, which.counter, which.note);
     }
-    for stem in pictures {
-        let _ = write!(page, "\n![{stem}]({stem}.png)\n");
-    }
-    Ok(page)
 }
 
 fn push_agreement(page: &mut String, what: &str, values: &[(f64, f64)]) {

@@ -14,6 +14,8 @@ pub struct Pair {
     pub name: String,
     /// What the GPU did.
     pub native: NativeReport,
+    /// The L2 held the buffers at the start, on the GPU and in the simulator.
+    pub is_warm: bool,
     /// The GPU's counters, where they were read.
     pub counters: Option<CounterReport>,
     /// The simulator's report.
@@ -21,9 +23,16 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Microseconds on the GPU, caches cold, without what an empty launch costs.
+    /// Microseconds on the GPU, without what an empty launch costs.
     pub fn measured_us(&self) -> f64 {
-        self.native.cold_us()
+        if self.is_warm { self.native.warm_us() } else { self.native.cold_us() }
+    }
+
+    /// From the first to the third quartile of these.
+    pub fn spread_us(&self) -> f64 {
+        let times = self.native.launches.iter();
+        let times = times.map(|one| if self.is_warm { &one.warm } else { &one.cold });
+        times.map(|times| times.three_quarters - times.quarter).sum()
     }
 
     /// Core cycles on the GPU in that time.

@@ -74,7 +74,7 @@ impl Books {
             node.prepare(start, program.clone(), residency);
         }
         floor.front.requests.prepare(start);
-        floor.memory.prepare(start);
+        floor.memory.prepare(start, &kernel.buffers);
         Ok(Account { kernel, start, residency })
     }
 

@@ -1,5 +1,6 @@
 //! How a front end hands out the CTAs of a launch.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::inst::Inst;
@@ -23,6 +24,8 @@ pub struct Kernel {
     pub cta_threads: u32,
     /// CTAs of the launch.
     pub ctas: u64,
+    /// Addresses of the buffers that it may use, in order `[bytes]`.
+    pub buffers: Vec<Range<u64>>,
 }
 
 impl Kernel {

@@ -6,6 +6,7 @@
 
 mod answer;
 mod coalescer;
+mod contents;
 mod distance;
 mod exit;
 mod far;

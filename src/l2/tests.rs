@@ -52,6 +52,77 @@ fn run(slice: &mut Slice, from: u64, to: u64) {
     slice.catch_up(Cycle(to));
 }
 
+/// The lines that the slice writes to DRAM next.
+fn writes(slice: &mut Slice, now: u64) -> Vec<(u64, u32)> {
+    let mut writes = Vec::new();
+    while let Some(request) = slice.take_dram_request(Cycle(now)) {
+        if request.write {
+            writes.push((request.address / 128, request.bytes));
+        }
+    }
+    writes
+}
+
+#[test]
+fn what_was_put_there_hits_and_goes_to_dram_when_it_makes_room() {
+    let mut slice = slice();
+    // Both ways of set 0: one was read, one written.
+    slice.put(LineAddr(0), false);
+    slice.put(LineAddr(2 * 6), true);
+    for local in [0, 2] {
+        slice.accept(Cycle(0), Cycle(0), fetch(local));
+    }
+    run(&mut slice, 0, 20);
+    assert!(!slice.has_dram_request());
+    assert_eq!(slice.stats().read_hits, 2);
+    // Another two lines of the set: only the written one is written back.
+    for local in [4, 6] {
+        slice.accept(Cycle(20), Cycle(20), fetch(local));
+    }
+    run(&mut slice, 20, 40);
+    let written = writes(&mut slice, 40);
+    assert_eq!(written.iter().map(|(_, bytes)| bytes).sum::<u32>(), 128, "{written:?}");
+    assert_eq!(slice.stats().writebacks, 1);
+}
+
+#[test]
+fn no_more_ways_are_dirty_than_may_be_when_lines_are_put_there() {
+    let mut slice = slice_that_holds("Cache", 128, 128, 1);
+    slice.put(LineAddr(0), true);
+    slice.put(LineAddr(2 * 6), true);
+    // Of the first one nothing is to be written any more.
+    for local in [4, 6] {
+        slice.accept(Cycle(0), Cycle(0), fetch(local));
+    }
+    run(&mut slice, 0, 20);
+    assert_eq!(slice.stats().writebacks, 1);
+}
+
+#[test]
+fn an_emptied_slice_holds_nothing_and_writes_nothing() {
+    let mut slice = slice();
+    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, 0xff));
+    slice.put(LineAddr(2 * 6), true);
+    run(&mut slice, 0, 20);
+    slice.empty();
+    for local in [0, 2, 4] {
+        slice.accept(Cycle(20), Cycle(20), fetch(local));
+    }
+    run(&mut slice, 20, 40);
+    assert_eq!(writes(&mut slice, 40), []);
+    assert_eq!((slice.stats().read_hits, slice.stats().read_misses), (0, 2));
+}
+
+#[test]
+fn what_is_no_cache_takes_nothing() {
+    let mut slice = slice_of("PassThrough", 128, 128);
+    slice.put(LineAddr(0), true);
+    slice.empty();
+    slice.accept(Cycle(0), Cycle(0), fetch(0));
+    run(&mut slice, 0, 20);
+    assert_eq!(slice.stats().read_misses, 1);
+}
+
 #[test]
 fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram() {
     let mut slice = slice();

@@ -147,6 +147,11 @@ impl<K: Copy + Default> TagArray<K> {
         self.slots.len()
     }
 
+    /// Every way of every set.
+    pub fn ways(&self) -> impl Iterator<Item = Way> + use<K> {
+        (0..self.slots.len() as u32).map(Way)
+    }
+
     /// True for an array of no lines, which no configuration makes.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()

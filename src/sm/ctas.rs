@@ -274,6 +274,7 @@ mod tests {
                 shared_bytes: 0,
                 cta_threads: 32 * warps,
                 ctas: 1,
+                buffers: Vec::new(),
             };
             Residency::new(&kernel, &machine).map_or(0, |residency| residency.ctas)
         };

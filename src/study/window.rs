@@ -295,6 +295,7 @@ mod tests {
                 shared_bytes: 0,
                 cta_threads: 32,
                 ctas,
+                buffers: Vec::new(),
             };
             Growing { kernel, left: ctas }
         }

@@ -49,6 +49,11 @@ impl DeviceMemory {
         &self.buffers
     }
 
+    /// The addresses of every buffer, in order.
+    pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        self.buffers.iter().map(|(_, buffer)| buffer.address..buffer.address + buffer.bytes)
+    }
+
     /// Says that every `step` bytes, from its start on, `buffer` holds a 64-bit address of this memory.
     pub fn mark_addresses(&mut self, buffer: Buffer, step: usize) {
         self.addresses.push((buffer, step));

@@ -65,6 +65,7 @@ impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
             shared_bytes: 0,
             cta_threads,
             ctas,
+            buffers: Vec::new(),
         };
         // Every step of every warp becomes a static instruction of its own.
         let mut script = Script { kernel, script, next: 0 };
@@ -77,6 +78,13 @@ impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
             }
         }
         script
+    }
+
+    /// The same with a buffer at these addresses.
+    #[allow(dead_code)]
+    pub fn buffer(mut self, addresses: std::ops::Range<u64>) -> Self {
+        self.kernel.buffers.push(addresses);
+        self
     }
 
     /// The same with so much shared memory a CTA.

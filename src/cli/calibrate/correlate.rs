@@ -24,7 +24,7 @@ pub(in crate::cli) struct CorrelateArgs {
     findings: Option<PathBuf>,
     #[command(flatten)]
     jobs: Jobs,
-    /// Folder of the results; these are in the folder `correlation` in it.
+    /// Folder of the results; these are in the folder `correlation` in it, or `correlation-warm` with `--set launch.l2=Warm`.
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
     /// Print nothing but errors.
@@ -42,7 +42,7 @@ pub(super) fn run(args: &CorrelateArgs) -> Result<()> {
     });
     let words = args.selection.words();
     let findings = findings.unwrap_or_default();
-    let folder = correlate::save("correlation", &words, &findings, &pairs?, &args.out)?;
+    let folder = correlate::save(&words, &findings, &pairs?, &args.out)?;
     match args.quiet {
         true => Ok(()),
         false => print(&format!("Results in {}\n", folder.display())),

@@ -12,6 +12,8 @@ pub struct LaunchConfig {
     pub latency: Bounded<0, 1_000_000>,
     /// How fast CTAs are handed out.
     pub rate: DispatchRate,
+    /// What the L2 holds when a kernel starts. L1s hold nothing then.
+    pub l2: L2AtStart,
 }
 
 /// How fast the GPU hands out CTAs, besides what each SM takes (`sm.cta_launch_interval`).
@@ -27,4 +29,17 @@ pub enum DispatchRate {
         /// Cycles [core cycles, 1..=1024].
         cycles: Bounded<1, 1024>,
     },
+}
+
+/// What the L2 holds when a kernel starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum L2AtStart {
+    /// Nothing when the first kernel starts; then what the kernels before it have left.
+    Cold,
+    /// Nothing when any kernel starts. What memory lacked has been written meanwhile, which takes no time and is not
+    /// counted.
+    Flushed,
+    /// When the first kernel starts, what copying the buffers to their place from elsewhere in device memory, one after the other,
+    /// has left; then as `Cold`. An L2 that keeps nothing has nothing.
+    Warm,
 }

@@ -18,7 +18,7 @@ pub use cache::{
 pub use dram::{
     DramConfig, DramScheduler, DramTiming, GroupBits, Refreshes, RowPolicy, WriteDrain,
 };
-pub use launch::{DispatchRate, LaunchConfig};
+pub use launch::{DispatchRate, L2AtStart, LaunchConfig};
 pub use noc::{GpcPort, NocConfig};
 pub use sm::{
     Arithmetic, BankSharing, CarveOut, ConstantPasses, CtaRelease, Forwarding, InstructionSet,

@@ -125,6 +125,7 @@ impl Module {
             shared_bytes,
             cta_threads: threads,
             ctas: gx * gy * gz,
+            buffers: memory.ranges().collect(),
         };
         let known = memory.buffers().len();
         let globals: Vec<Buffer> =

@@ -5,7 +5,7 @@ use crate::config::synthetic::Use;
 use crate::error::Result;
 use crate::isa::{BarrierUse, Cta, CtaSource, Kernel, LaneMask, WARP, WarpStream};
 use crate::workload::SyntheticLaunch;
-use crate::workload::synthetic::layout::regions;
+use crate::workload::synthetic::layout::{arrays, regions};
 use crate::workload::synthetic::pattern::{Addresses, Turn, WarpPlace};
 
 /// Every lane executes every instruction; which of them access memory is the access's affair.
@@ -52,6 +52,7 @@ impl SyntheticSource {
             shared_bytes: spec.shared.get(),
             cta_threads: spec.warps.get() * WARP as u32,
             ctas: u64::from(spec.ctas.get()),
+            buffers: arrays(spec),
         };
         let repeats = u64::from(spec.repeats.get());
         let phases = || program.phases.iter();

@@ -12,13 +12,15 @@ mod channel;
 mod handover;
 mod partition;
 mod replies;
+mod start;
 mod station;
 mod visit;
 
-use std::ops::DerefMut;
+use std::ops::{DerefMut, Range};
 
 pub use partition::Partition;
 pub use replies::Replies;
+use start::Start;
 
 use crate::config::Machine;
 use crate::dram::Controller;
@@ -36,6 +38,7 @@ pub struct Hub<const WORDS: usize> {
     awake: Ports<WORDS>,
     /// The others have come to this cycle, for all that anybody hears of them.
     rest_to: Cycle,
+    start: Start,
 }
 
 impl<const WORDS: usize> Hub<WORDS> {
@@ -46,6 +49,7 @@ impl<const WORDS: usize> Hub<WORDS> {
             delays: Delays::new(machine, clocks),
             awake: Ports::first(Partition::count(machine)),
             rest_to: Cycle(0),
+            start: Start::new(machine),
         }
     }
 }
@@ -72,11 +76,12 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
         self.awake().map(Partition::clock).fold(self.hub.rest_to, Cycle::min)
     }
 
-    /// Makes ready for a kernel that starts at `now`.
-    pub fn prepare(&mut self, now: Cycle) {
+    /// Makes ready for a kernel that starts at `now` and may use these buffers.
+    pub fn prepare(&mut self, now: Cycle, buffers: &[Range<u64>]) {
         debug_assert!(self.partitions.iter().all(|partition| partition.is_idle()));
         debug_assert_eq!(self.clock(), now);
         self.hub.replies.prepare();
+        self.fill_slices(buffers);
     }
 
     /// Takes the requests that the network brought to the slices.

@@ -10,7 +10,7 @@ use crate::gpu::clocks::Clocks;
 use crate::gpu::news::{EVENTS, Reach};
 use crate::l2::Slice;
 use crate::parts::Request;
-use crate::units::Cycle;
+use crate::units::{Cycle, LineAddr};
 
 /// DRAM channels with their slices.
 pub struct Partition {
@@ -116,6 +116,16 @@ impl Partition {
         }
         (0..count).for_each(|part| partition.note_blocked(part));
         partition
+    }
+
+    /// Its slices hold nothing any more.
+    pub fn empty(&mut self) {
+        self.stations.iter_mut().for_each(|station| station.slice.empty());
+    }
+
+    /// Slice `part` holds a line as a copy leaves it that has read or written it.
+    pub fn put(&mut self, part: usize, line: LineAddr, is_written: bool) {
+        self.stations[part].slice.put(line, is_written);
     }
 
     /// The L2 slices.

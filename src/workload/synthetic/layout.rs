@@ -1,5 +1,7 @@
 //! Where the arrays lie. Nothing is allocated: there are addresses and no bytes.
 
+use std::ops::Range;
+
 use crate::config::SyntheticSpec;
 use crate::config::synthetic::{ARRAY_ALIGN, Sharing, SyntheticSpace, Use};
 use crate::workload::DeviceMemory;
@@ -9,12 +11,27 @@ use crate::workload::DeviceMemory;
 pub struct Region {
     /// Address of the first byte: of device memory, or of the CTA's shared memory.
     pub base: u64,
+    /// Bytes of the array with all its copies.
+    pub bytes: u64,
     /// From a CTA's copy to that of the next CTA `[bytes]`.
     pub cta_pitch: u64,
     /// From a warp's copy to that of the next warp of its CTA `[bytes]`.
     pub warp_pitch: u64,
     /// The first access that uses it.
     pub first_use: Use,
+}
+
+/// The addresses of all arrays in device memory, in order.
+pub fn arrays(spec: &SyntheticSpec) -> Vec<Range<u64>> {
+    let all = regions(spec).into_iter().flatten();
+    let mut arrays: Vec<_> = all
+        // Shared memory has addresses of its own, from zero on.
+        .filter(|region| region.base >= DeviceMemory::BASE)
+        .map(|region| (region.base, region.base + region.bytes))
+        .collect();
+    arrays.sort_unstable();
+    arrays.dedup();
+    arrays.into_iter().map(|(first, end)| first..end).collect()
 }
 
 /// The regions by phase and place in the mixture.
@@ -38,8 +55,9 @@ pub fn regions(spec: &SyntheticSpec) -> Vec<Vec<Region>> {
             (SyntheticSpace::Global, Sharing::Warp) => (pitch * warps, pitch),
             (SyntheticSpace::Shared, Sharing::Warp) => (0, pitch),
         };
-        let region = Region { base: *next, cta_pitch, warp_pitch, first_use: array.uses[0] };
-        *next += pitch * spec.copies(&array) + gap;
+        let (bytes, first_use) = (pitch * spec.copies(&array), array.uses[0]);
+        let region = Region { base: *next, bytes, cta_pitch, warp_pitch, first_use };
+        *next += bytes + gap;
         places.extend(array.uses.iter().map(|&at| (at, region)));
     }
     places.sort_by_key(|(at, _)| (at.phase, at.entry));

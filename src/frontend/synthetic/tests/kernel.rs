@@ -53,6 +53,9 @@ fn compare(spec: &SyntheticSpec, seed: u64) -> Result<(), kernel::Refusal> {
     let mut source = module
         .launch_for(launch, &mut memory, InstructionSet::Ptx)
         .unwrap_or_else(|why| panic!("{why}\n{text}"));
+    for array in &pattern.kernel().buffers {
+        assert!(source.kernel().buffers.contains(array), "{array:?}");
+    }
     let (mut have, mut want) = (Cta::default(), Cta::default());
     // What fills shared memory comes first, and the results come last.
     let filled = text.contains("shared_image");
