@@ -28,7 +28,7 @@ impl Start {
     pub fn new(machine: &Machine) -> Self {
         let line_bits = line_bits(machine.l2.line.get());
         let bytes = u64::from(machine.l2.size.get()) * u64::from(machine.l2.slices.get());
-        let most = LAST * bytes >> line_bits;
+        let most = (LAST * bytes) >> line_bits;
         Start { l2: machine.launch.l2, map: AddressMap::new(machine), line_bits, most }
     }
 
