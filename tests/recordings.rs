@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gsim::calibrate::correlate::correlate;
-use gsim::config::{ResolvedRun, StudyFile};
+use gsim::config::{ResolvedRun, Setting, StudyFile, overrides};
 use gsim::native::counters::{COUNTERS_FILE, CounterReport, METRICS};
 use gsim::native::{NATIVE_FILE, NativeReport};
 use gsim::study::Options;
@@ -59,4 +59,33 @@ fn the_stored_comparison_is_of_this_model() {
             assert_eq!([&row[2], &row[3]], [&now[0], &now[1]], "{}: {}", pair.name, metric.name);
         }
     }
+}
+
+#[test]
+fn the_stored_warm_times_are_of_this_model() {
+    let table = "results/h200/correlation-warm/correlation.csv";
+    let mut table = csv::Reader::from_path(table).unwrap();
+    let stored: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    let small = ["h200-spmv", "h200-tiles"];
+    let runs = |l2: [&str; 2]| {
+        let runs = recorded_runs().into_iter();
+        let runs = runs.filter(|run| small.contains(&&*run.config.name)).zip(l2);
+        let runs = runs.map(|(mut run, l2)| {
+            let changes = [("launch.l2".to_owned(), Setting::new(l2))].into();
+            run.machine = overrides::apply_to_machine(&run.machine, &changes).unwrap();
+            run
+        });
+        let options = Options { jobs: 1, ..Options::default() };
+        correlate(runs.collect(), Path::new(RECORDINGS), &options, &|_| ())
+    };
+    for pair in runs(["Warm", "Warm"]).unwrap() {
+        assert!(pair.counters.is_none());
+        assert_eq!(pair.measured_us(), pair.native.warm_us());
+        let row = stored.iter().find(|row| row[0] == *pair.name).unwrap();
+        let now = [pair.measured_cycles(), pair.simulated_cycles().unwrap()];
+        assert_eq!([&row[2], &row[3]], now.map(|cycles| format!("{cycles:.1}")), "{}", pair.name);
+    }
+    let refused = |l2| runs(l2).unwrap_err().message;
+    assert!(refused(["Warm", "Cold"]).contains("`launch.l2` is another"));
+    assert!(refused(["Flushed", "Flushed"]).contains("no GPU was measured"));
 }

@@ -35,7 +35,7 @@ pub fn correlate(
     options: &Options,
     observe: &(dyn Fn(Event) + Sync),
 ) -> Result<Vec<Pair>> {
-    let mut recordings = Vec::new();
+    let mut recordings: Vec<(NativeReport, bool, Option<CounterReport>)> = Vec::new();
     for run in &runs {
         let folder = native.join(&run.config.name);
         let hint = "gsim native run makes it, on a machine with a GPU";
@@ -54,6 +54,11 @@ pub fn correlate(
                 return Err(Error::input(message).hint("Cold and Warm were"));
             }
         };
+        if recordings.iter().any(|(_, other, _)| *other != is_warm) {
+            let message =
+                format!("{}: `launch.l2` is another than that of the runs before", run.config.name);
+            return Err(Error::input(message).hint("warm and cold runs are compared apart"));
+        }
         let counters = folder.join(COUNTERS_FILE);
         // They were read with caches cold.
         let has_counters = !is_warm && counters.is_file();
@@ -75,6 +80,11 @@ pub fn correlate(
         report,
     });
     Ok(pairs.collect())
+}
+
+/// All runs are alike.
+fn is_warm(pairs: &[Pair]) -> bool {
+    pairs.first().is_some_and(|pair| pair.is_warm)
 }
 
 /// One row of the table: a quantity of a run.
@@ -109,8 +119,7 @@ const TIME: &str = "time in core cycles";
 /// Writes `ROOT/correlation`, or `ROOT/correlation-warm` where the L2 held the buffers at the start, with every value, the sums,
 /// scatter plots and a page.
 pub fn save(files: &str, findings: &str, pairs: &[Pair], root: &Path) -> Result<PathBuf> {
-    let is_warm = pairs.iter().all(|pair| pair.is_warm);
-    let name = if is_warm { "correlation-warm" } else { "correlation" };
+    let name = if is_warm(pairs) { "correlation-warm" } else { "correlation" };
     let rows = rows(pairs)?;
     let mut kinds: Vec<&str> = Vec::new();
     for row in &rows {
@@ -203,7 +212,7 @@ fn page(
         "Made by `gsim calibrate correlate {files}` with gsim {}.\n",
         env!("CARGO_PKG_VERSION")
     );
-    if pairs.iter().any(|pair| pair.is_warm) {
+    if is_warm(pairs) {
         page.push_str(WARM);
     }
     if let Some(Pair { native, .. }) = pairs.first() {

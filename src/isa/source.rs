@@ -24,7 +24,7 @@ pub struct Kernel {
     pub cta_threads: u32,
     /// CTAs of the launch.
     pub ctas: u64,
-    /// Addresses of the buffers that it may use, in order `[bytes]`.
+    /// Addresses of all buffers of the workload, in order, without the variables of the kernel's module `[bytes]`.
     pub buffers: Vec<Range<u64>>,
 }
 

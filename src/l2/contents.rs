@@ -3,29 +3,23 @@
 use super::far::within_home;
 use super::slice::Slice;
 use crate::config::machine::L2Mode;
-use crate::parts::{Lookup, Place, SectorSet};
+use crate::parts::{Place, SectorSet};
 use crate::units::LineAddr;
 
 impl Slice {
-    /// Nothing: every line goes. What memory lacks of them counts as written. No request may wait.
-    pub fn empty(&mut self) {
+    /// Holds nothing any more. What memory lacked of its lines is forgotten, but for writes that are on their way. No request may
+    /// wait.
+    pub fn invalidate_all(&mut self) {
+        self.tags.invalidate_all();
         for way in self.tags.ways() {
-            let Some(line) = self.tags.occupant(way) else { continue };
-            match self.tags.lookup(line) {
-                // Sectors that nobody waits for are on their way; they do not stay.
-                Lookup::Reserved(_) => self.mshrs[self.tags[way].entry].is_stale = true,
-                _ => {
-                    self.tags.invalidate(way);
-                    let kept = &mut self.tags[way];
-                    self.bytes.clear(&mut kept.valid);
-                    self.bytes.clear(&mut kept.dirty);
-                }
-            }
+            let kept = &mut self.tags[way];
+            self.bytes.clear(&mut kept.valid);
+            self.bytes.clear(&mut kept.dirty);
         }
     }
 
     /// A whole line at home, as a copy leaves it that has read or written it. Written ones are dirty, as far as ways may be.
-    pub fn put(&mut self, line: LineAddr, is_written: bool) {
+    pub fn install(&mut self, line: LineAddr, is_written: bool) {
         if self.mode != L2Mode::Cache {
             return;
         }

@@ -67,8 +67,8 @@ fn writes(slice: &mut Slice, now: u64) -> Vec<(u64, u32)> {
 fn what_was_put_there_hits_and_goes_to_dram_when_it_makes_room() {
     let mut slice = slice();
     // Both ways of set 0: one was read, one written.
-    slice.put(LineAddr(0), false);
-    slice.put(LineAddr(2 * 6), true);
+    slice.install(LineAddr(0), false);
+    slice.install(LineAddr(2 * 6), true);
     for local in [0, 2] {
         slice.accept(Cycle(0), Cycle(0), fetch(local));
     }
@@ -88,8 +88,8 @@ fn what_was_put_there_hits_and_goes_to_dram_when_it_makes_room() {
 #[test]
 fn no_more_ways_are_dirty_than_may_be_when_lines_are_put_there() {
     let mut slice = slice_that_holds("Cache", 128, 128, 1);
-    slice.put(LineAddr(0), true);
-    slice.put(LineAddr(2 * 6), true);
+    slice.install(LineAddr(0), true);
+    slice.install(LineAddr(2 * 6), true);
     // Of the first one nothing is to be written any more.
     for local in [4, 6] {
         slice.accept(Cycle(0), Cycle(0), fetch(local));
@@ -102,10 +102,10 @@ fn no_more_ways_are_dirty_than_may_be_when_lines_are_put_there() {
 fn an_emptied_slice_holds_nothing_and_writes_nothing() {
     let mut slice = slice();
     slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, 0xff));
-    slice.put(LineAddr(2 * 6), true);
+    slice.install(LineAddr(2 * 6), true);
     run(&mut slice, 0, 20);
-    slice.empty();
-    for local in [0, 2, 4] {
+    slice.invalidate_all();
+    for local in [0, 2] {
         slice.accept(Cycle(20), Cycle(20), fetch(local));
     }
     run(&mut slice, 20, 40);
@@ -113,14 +113,47 @@ fn an_emptied_slice_holds_nothing_and_writes_nothing() {
     assert_eq!((slice.stats().read_hits, slice.stats().read_misses), (0, 2));
 }
 
+/// Stores 8 bytes to lines `stored`, which nothing else is known of; then other lines make all go.
+#[track_caller]
+fn check_writes_of_eight_bytes(slice: &mut Slice, stored: &[u64]) {
+    for (number, &local) in stored.iter().enumerate() {
+        slice.accept(Cycle(number as u64), Cycle(0), request(RequestKind::Store, local, 0xff));
+    }
+    run(slice, 0, 20);
+    let before = writes(slice, 20).len();
+    for local in [8, 10] {
+        slice.accept(Cycle(20), Cycle(20), fetch(local));
+    }
+    run(slice, 20, 40);
+    let written = writes(slice, 40);
+    // The one burst that holds them, of each.
+    assert_eq!((before, written.len()), (0, stored.len()), "{written:?}");
+    assert!(written.iter().all(|(_, bytes)| *bytes < 128), "{written:?}");
+}
+
+#[test]
+fn what_was_installed_once_leaves_no_dirty_bytes_behind() {
+    let mut slice = slice();
+    slice.install(LineAddr(0), true);
+    slice.install(LineAddr(2 * 6), true);
+    slice.invalidate_all();
+    check_writes_of_eight_bytes(&mut slice, &[4, 6]);
+    // The second one makes the first one clean, and is cleaned itself by the store.
+    let mut slice = slice_that_holds("Cache", 128, 128, 1);
+    slice.install(LineAddr(0), true);
+    slice.install(LineAddr(2 * 6), true);
+    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, 0xff));
+    run(&mut slice, 0, 20);
+    let cleaned: u32 = writes(&mut slice, 20).iter().map(|(_, bytes)| bytes).sum();
+    assert_eq!(cleaned, 128);
+    check_writes_of_eight_bytes(&mut slice, &[0]);
+}
+
 #[test]
 fn what_is_no_cache_takes_nothing() {
     let mut slice = slice_of("PassThrough", 128, 128);
-    slice.put(LineAddr(0), true);
-    slice.empty();
-    slice.accept(Cycle(0), Cycle(0), fetch(0));
-    run(&mut slice, 0, 20);
-    assert_eq!(slice.stats().read_misses, 1);
+    slice.install(LineAddr(0), true);
+    assert!(slice.tags.ways().all(|way| slice.tags.occupant(way).is_none()));
 }
 
 #[test]

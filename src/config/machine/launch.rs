@@ -36,10 +36,10 @@ pub enum DispatchRate {
 pub enum L2AtStart {
     /// Nothing when the first kernel starts; then what the kernels before it have left.
     Cold,
-    /// Nothing when any kernel starts. What memory lacked has been written meanwhile, which takes no time and is not
-    /// counted.
+    /// Nothing when any kernel starts. What memory lacked of its lines has been written, which takes no time and is not counted.
+    /// Writes that were on their way go on, and the DRAM is as the kernel before has left it.
     Flushed,
     /// When the first kernel starts, what copying the buffers to their place from elsewhere in device memory, one after the other,
-    /// has left; then as `Cold`. An L2 that keeps nothing has nothing.
+    /// has left; then as `Cold`. Variables of a module (`.global`) are no buffers. An L2 that keeps nothing has nothing.
     Warm,
 }

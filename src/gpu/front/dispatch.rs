@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn slots_follow_each_other_at_the_rate() {
-        let mut dispatch = dispatch("(latency: 10, rate: Limited(ctas: 5, cycles: 6))");
+        let mut dispatch = dispatch("(latency: 10, rate: Limited(ctas: 5, cycles: 6), l2: Cold)");
         let slots: Vec<u64> = (0..7).map(|_| dispatch.slot(Cycle(100)).0).collect();
         assert_eq!(slots, [110, 112, 113, 114, 115, 116, 118]);
         // After a pause nothing is made up for.
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn without_a_limit_all_start_at_once() {
-        let mut dispatch = dispatch("(latency: 0, rate: Unlimited)");
+        let mut dispatch = dispatch("(latency: 0, rate: Unlimited, l2: Cold)");
         assert_eq!([dispatch.slot(Cycle(100)).0, dispatch.slot(Cycle(100)).0], [100, 100]);
     }
 }

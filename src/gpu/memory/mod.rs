@@ -20,7 +20,7 @@ use std::ops::{DerefMut, Range};
 
 pub use partition::Partition;
 pub use replies::Replies;
-use start::Start;
+use start::L2Start;
 
 use crate::config::Machine;
 use crate::dram::Controller;
@@ -38,7 +38,7 @@ pub struct Hub<const WORDS: usize> {
     awake: Ports<WORDS>,
     /// The others have come to this cycle, for all that anybody hears of them.
     rest_to: Cycle,
-    start: Start,
+    start: L2Start,
 }
 
 impl<const WORDS: usize> Hub<WORDS> {
@@ -49,7 +49,7 @@ impl<const WORDS: usize> Hub<WORDS> {
             delays: Delays::new(machine, clocks),
             awake: Ports::first(Partition::count(machine)),
             rest_to: Cycle(0),
-            start: Start::new(machine),
+            start: L2Start::new(machine),
         }
     }
 }
@@ -81,7 +81,7 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
         debug_assert!(self.partitions.iter().all(|partition| partition.is_idle()));
         debug_assert_eq!(self.clock(), now);
         self.hub.replies.prepare();
-        self.fill_slices(buffers);
+        self.prepare_slices(buffers);
     }
 
     /// Takes the requests that the network brought to the slices.

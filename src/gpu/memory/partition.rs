@@ -119,13 +119,13 @@ impl Partition {
     }
 
     /// Its slices hold nothing any more.
-    pub fn empty(&mut self) {
-        self.stations.iter_mut().for_each(|station| station.slice.empty());
+    pub fn invalidate_all(&mut self) {
+        self.stations.iter_mut().for_each(|station| station.slice.invalidate_all());
     }
 
     /// Slice `part` holds a line as a copy leaves it that has read or written it.
-    pub fn put(&mut self, part: usize, line: LineAddr, is_written: bool) {
-        self.stations[part].slice.put(line, is_written);
+    pub fn install(&mut self, part: usize, line: LineAddr, is_written: bool) {
+        self.stations[part].slice.install(line, is_written);
     }
 
     /// The L2 slices.

@@ -14,7 +14,7 @@ const LAST: u64 = 2;
 
 /// What is done about it when the next kernel starts.
 #[derive(Clone, Copy, Debug)]
-pub struct Start {
+pub struct L2Start {
     l2: L2AtStart,
     /// Which slice a line belongs to.
     map: AddressMap,
@@ -23,13 +23,13 @@ pub struct Start {
     most: u64,
 }
 
-impl Start {
+impl L2Start {
     /// Of the first kernel on `machine`.
     pub fn new(machine: &Machine) -> Self {
         let line_bits = line_bits(machine.l2.line.get());
         let bytes = u64::from(machine.l2.size.get()) * u64::from(machine.l2.slices.get());
         let most = (LAST * bytes) >> line_bits;
-        Start { l2: machine.launch.l2, map: AddressMap::new(machine), line_bits, most }
+        L2Start { l2: machine.launch.l2, map: AddressMap::new(machine), line_bits, most }
     }
 
     /// The last lines of `buffers`, in order.
@@ -48,21 +48,21 @@ impl Start {
 
 impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
     /// The slices hold what they are to when a kernel starts that may use these buffers.
-    pub(super) fn fill_slices(&mut self, buffers: &[Range<u64>]) {
+    pub(super) fn prepare_slices(&mut self, buffers: &[Range<u64>]) {
         let start = self.hub.start;
         match start.l2 {
             L2AtStart::Cold => {}
-            L2AtStart::Flushed => self.partitions.iter_mut().for_each(|one| one.empty()),
+            L2AtStart::Flushed => self.partitions.iter_mut().for_each(|one| one.invalidate_all()),
             L2AtStart::Warm => {
                 // What is copied lies behind all buffers, and comes through the L2 as well.
                 let end = buffers.iter().map(|one| one.end).max().unwrap_or(0);
-                let behind = end.next_power_of_two() >> start.line_bits;
+                let behind = end.div_ceil(1 << start.line_bits);
                 for line in start.last_lines(buffers) {
                     for (line, is_written) in
                         [(LineAddr(line + behind), false), (LineAddr(line), true)]
                     {
                         let (number, part) = self.hub.replies.home(start.map.home(line));
-                        self.partitions[number].put(part, line, is_written);
+                        self.partitions[number].install(part, line, is_written);
                     }
                 }
                 self.hub.start.l2 = L2AtStart::Cold;
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn what_is_copied_last_stays() {
         let machine = presets::find("gtx480").unwrap().machine().unwrap();
-        let start = Start { most: 5, ..Start::new(&machine) };
+        let start = L2Start { most: 5, ..L2Start::new(&machine) };
         let lines = |buffers: &[Range<u64>]| start.last_lines(buffers).collect::<Vec<_>>();
         assert_eq!(lines(&[0x100..0x180, 0x200..0x281]), [2, 4, 5]);
         assert_eq!(lines(&[0..0x100, 0x200..0x400]), [1, 4, 5, 6, 7]);
