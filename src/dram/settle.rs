@@ -190,11 +190,15 @@ impl Scheduler {
         let is_first = *oldest == NOBODY;
         let hit = entry.row == banks.row(bank);
         let matters = is_first | (entry.blockers > 0) | (hit & (hits[direction] == NOBODY));
-        if !matters || self.stale >> bank & 1 == 1 {
+        if self.stale >> bank & 1 == 1 {
             return;
         }
-        if self.is_any_alone {
+        // Where it is the first of its direction, it may be the channel's oldest from now on, whatever its bank has.
+        if self.is_any_alone && (matters || turn.oldest(queue) == slot) {
             return self.touch(bank);
+        }
+        if !matters {
+            return;
         }
         if !turn.allows(entry) {
             // An older one may go out of turn for this one, or a row that nobody wanted is wanted.
