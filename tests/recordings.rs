@@ -16,6 +16,12 @@ fn recorded_runs() -> Vec<ResolvedRun> {
     study.runs().unwrap()
 }
 
+/// The rows of a stored comparison.
+fn stored(folder: &str) -> Vec<csv::StringRecord> {
+    let table = format!("results/h200/{folder}/correlation.csv");
+    csv::Reader::from_path(table).unwrap().records().map(Result::unwrap).collect()
+}
+
 #[test]
 fn every_run_was_recorded_with_every_counter_and_no_byte_differs() {
     let runs = recorded_runs();
@@ -41,9 +47,7 @@ fn every_run_was_recorded_with_every_counter_and_no_byte_differs() {
 
 #[test]
 fn the_stored_comparison_is_of_this_model() {
-    let table = "results/h200/correlation/correlation.csv";
-    let mut table = csv::Reader::from_path(table).unwrap();
-    let stored: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    let stored = stored("correlation");
     // Small ones, of each kind.
     let small = ["h200-spmv", "h200-stencil-char-2-19", "h200-tiles"];
     let runs = recorded_runs().into_iter().filter(|run| small.contains(&&*run.config.name));
@@ -63,9 +67,7 @@ fn the_stored_comparison_is_of_this_model() {
 
 #[test]
 fn the_stored_warm_times_are_of_this_model() {
-    let table = "results/h200/correlation-warm/correlation.csv";
-    let mut table = csv::Reader::from_path(table).unwrap();
-    let stored: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    let stored = stored("correlation-warm");
     let small = ["h200-spmv", "h200-tiles"];
     let runs = |l2: [&str; 2]| {
         let runs = recorded_runs().into_iter();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{print, text_style};
+use super::{print, written};
 use crate::config::run::check_name;
 use crate::error::{Error, Result};
 use crate::report::compare::{self, Comparison, Exceeding};
@@ -73,10 +73,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<()> {
     let named: Vec<_> = names.into_iter().zip(reports).collect();
     let comparison = Comparison::new(&named, args.counters);
     if !args.quiet {
-        let mut text = Vec::new();
-        compare::write(&comparison, text_style(), &mut text)
-            .expect("writing to memory does not fail");
-        print(&String::from_utf8(text).expect("a comparison is text"))?;
+        print(&written(|style, out| compare::write(&comparison, style, out)))?;
     }
     if let Some(out) = &args.out {
         let folder = write_folder(out, &args.name, TABLE, |folder| {

@@ -12,7 +12,7 @@ mod study;
 mod usage;
 mod workload;
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -97,7 +97,7 @@ impl Cli {
 
 /// Writes to the standard output. That its reader has gone, as `head` does, is no error.
 fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(cause) if cause.kind() != ErrorKind::BrokenPipe => {
             Err(Error::run(format!("the output cannot be written: {cause}")))
@@ -106,10 +106,13 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Coloured on a terminal, unless the environment says no.
-fn text_style() -> Style {
-    let coloured = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    if coloured { Style::Coloured } else { Style::Plain }
+/// What `write` writes: coloured on a terminal, unless the environment says no.
+fn written(write: impl FnOnce(Style, &mut Vec<u8>) -> io::Result<()>) -> String {
+    let coloured = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let mut text = Vec::new();
+    write(if coloured { Style::Coloured } else { Style::Plain }, &mut text)
+        .expect("writing to memory does not fail");
+    String::from_utf8(text).expect("it is text")
 }
 
 /// `--set path=value`, any number of times.

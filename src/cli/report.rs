@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{print, text_style};
+use super::{print, written};
 use crate::error::Result;
 use crate::report::{REPORT_FILE, Report, stored, terminal};
 
@@ -30,16 +30,15 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
         args.reports.iter().map(|path| stored::file_in(path, REPORT_FILE)).collect();
     let reports = files.iter().map(|file| Report::read(file)).collect::<Result<Vec<_>>>()?;
     for (number, (file, report)) in files.iter().zip(&reports).enumerate() {
-        let mut text = if number > 0 { vec![b'\n'] } else { Vec::new() };
-        terminal::summary(report, text_style(), &mut text)
-            .expect("writing to memory does not fail");
+        let mut text = if number > 0 { "\n".to_owned() } else { String::new() };
+        text += &written(|style, out| terminal::summary(report, style, out));
         if args.draw {
             let folder = file.parent().unwrap_or(Path::new(""));
             report.draw(folder)?;
-            text.extend(format!("\nPictures in {}\n", folder.display()).bytes());
+            text += &format!("\nPictures in {}\n", folder.display());
         }
         if !args.quiet {
-            print(&String::from_utf8(text).expect("the summary is text"))?;
+            print(&text)?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{SetArgs, print, text_style};
+use super::{SetArgs, print, written};
 use crate::config::{ResolvedRun, load_run};
 use crate::error::Result;
 use crate::gpu::Stepping;
@@ -57,9 +57,7 @@ pub(super) fn run(args: RunArgs) -> Result<()> {
     if args.quiet {
         return Ok(());
     }
-    let mut text = Vec::new();
-    terminal::summary(&report, text_style(), &mut text).expect("writing to memory does not fail");
-    print(&String::from_utf8(text).expect("the summary is text"))?;
+    print(&written(|style, out| terminal::summary(&report, style, out)))?;
     if executed.prints > 0 {
         print(&format!(
             "note: warps called printf {} times; gsim prints nothing of it\n",
