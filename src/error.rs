@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// The result of everything that can fail.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Whose fault it is; decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,17 @@
 //! One simulation from a resolved run to its report: the only place that knows every part.
 //!
-//! A simulation has two halves, which meet in [`crate::isa::LaunchSource`] only. [`Functional`] executes the workload and
+//! A simulation has two halves, which meet in [`crate::isa::LaunchSource`] only. [`Functional`] executes the workload, or reads its trace, and
 //! knows no machine; [`Timing`] is the machine and sees no value. Simulations of one workload on several
 //! machines can so share one functional half, as those of a study do.
 
 mod arguments;
+mod capture;
+mod executing;
 mod functional;
+mod replaying;
 mod timing;
 
+pub use capture::{Captured, capture};
 pub use functional::{Executed, Facts, Functional};
 pub use timing::Timing;
 

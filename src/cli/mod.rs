@@ -9,6 +9,7 @@ mod run;
 mod runs;
 mod simulating;
 mod study;
+mod trace;
 mod usage;
 mod workload;
 
@@ -65,6 +66,9 @@ enum Command {
     /// List, show and check machines.
     #[command(subcommand)]
     Machine(machine::MachineCommand),
+    /// Write instruction streams to files, and look into them.
+    #[command(subcommand)]
+    Trace(trace::TraceCommand),
     /// List workloads, and compile their kernels.
     #[command(subcommand)]
     Workload(workload::WorkloadCommand),
@@ -90,6 +94,7 @@ impl Cli {
             Some(Command::Native(command)) => native::run(command),
             Some(Command::Calibrate(command)) => calibrate::run(command),
             Some(Command::Machine(command)) => machine::run(command),
+            Some(Command::Trace(command)) => trace::run(command),
             Some(Command::Workload(command)) => workload::run(command),
         }
     }

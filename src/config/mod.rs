@@ -3,6 +3,7 @@
 mod bounded;
 mod document;
 pub mod figure;
+pub mod files;
 pub mod load;
 pub mod machine;
 pub mod micro;
@@ -24,5 +25,5 @@ pub use run::RunConfig;
 pub use study::{StudyConfig, StudyFile};
 pub use workload::{
     ElementType, KernelSpec, LabelLayout, MatmulSpec, Stencil1dSpec, StereoSpec, SyntheticSpec,
-    WorkloadSpec, kernel, synthetic,
+    TraceSpec, WorkloadSpec, kernel, synthetic,
 };

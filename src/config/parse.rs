@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_path_to_error::{Segment, Track};
 
 use super::document::{Node, line_column};
+use super::files::open;
 use super::names::suggest;
 use super::unreadable::cannot_read;
 use crate::error::{Error, Result};
@@ -39,13 +40,7 @@ pub fn read_ron(file: &Path) -> Result<String> {
 
 /// The text of a file; an error names the file and why it cannot be read.
 pub fn read_text(file: &Path) -> Result<String> {
-    let cannot = |cause: std::io::Error| cannot_read(file, &cause);
-    let is = std::fs::metadata(file).map_err(cannot)?;
-    // Asked first: a device may have no end, and a pipe would keep `open` waiting.
-    if !is.is_file() && !is.is_dir() {
-        return Err(Error::input("is not a plain file").in_file(file));
-    }
-    std::fs::read_to_string(file).map_err(cannot)
+    std::io::read_to_string(open(file)?).map_err(|cause| cannot_read(file, &cause))
 }
 
 /// Reads a machine, run or study from the text of `file`. Errors are as for [`read`].

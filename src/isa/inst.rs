@@ -1,4 +1,6 @@
-//! Static instructions.
+//! Static instructions. They are written to traces, names and all: a change of a name is one of the format.
+
+use serde::{Deserialize, Serialize};
 
 /// A register of the kernel, numbered from 0; predicates are registers too.
 pub type Reg = u16;
@@ -7,7 +9,8 @@ pub type Reg = u16;
 pub const MAX_OPERANDS: usize = 8;
 
 /// A short list of registers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Reg>", into = "Vec<Reg>")]
 pub struct Operands {
     regs: [Reg; MAX_OPERANDS],
     len: u8,
@@ -47,8 +50,29 @@ impl Operands {
     }
 }
 
+impl From<Operands> for Vec<Reg> {
+    fn from(operands: Operands) -> Self {
+        operands.as_slice().to_vec()
+    }
+}
+
+impl TryFrom<Vec<Reg>> for Operands {
+    type Error = String;
+
+    fn try_from(regs: Vec<Reg>) -> Result<Self, String> {
+        let mut distinct = regs.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        match distinct.len() {
+            0..=MAX_OPERANDS => Ok(Operands::new(&regs)),
+            many => Err(format!("an instruction names {many} registers on one side, of {MAX_OPERANDS} at most")),
+        }
+    }
+}
+
 /// One instruction of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Inst {
     /// What it does, as far as timing is concerned.
     pub op: Op,
@@ -74,7 +98,7 @@ impl Inst {
 }
 
 /// What an instruction does, as far as timing is concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Op {
     /// Computes in an arithmetic pipeline.
     Arith(ArithClass),
@@ -121,7 +145,7 @@ pub enum BarrierKind {
 pub const BARRIERS: usize = 16;
 
 /// Class of an arithmetic operation: its pipeline and its time are the machine's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum ArithClass {
     /// Moves, and reads of special registers, kernel parameters and other constants.
@@ -169,7 +193,7 @@ pub enum ArithClass {
 }
 
 /// A memory instruction. Its dynamic part is one address a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryOp {
     /// Address space.
     pub space: Space,
@@ -182,7 +206,7 @@ pub struct MemoryOp {
 }
 
 /// Address space of a memory instruction. Kernel parameters are constants: see [`ArithClass::Move`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Space {
     /// Global memory.
     Global,
@@ -205,7 +229,7 @@ pub const SHARED_WINDOW: u64 = 1 << 48;
 pub const LOCAL_MEMORY: u64 = 1 << 52;
 
 /// Direction of a memory instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum AccessKind {
     /// Reads into registers.
     Load,
@@ -218,7 +242,7 @@ pub enum AccessKind {
 /// How the lanes of an atomic take turns at a bank of shared memory. Elsewhere it says nothing.
 ///
 /// Source: measured on an H100, see `results/h200/README.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Turns {
     /// Each lane has a pass of its bank for itself, even where several want one word.
     Lanes,
@@ -230,7 +254,7 @@ pub enum Turns {
 }
 
 /// Cache operator of a memory instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CacheOp {
     /// What the machine does by default (`.ca` for loads, `.wb` for stores).
     Default,

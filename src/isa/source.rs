@@ -3,12 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::inst::Inst;
 use super::stream::WarpStream;
 use crate::error::Result;
 
 /// What the timing model needs to know of a kernel launch before its first CTA.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Kernel {
     /// Entry point.
     pub name: String,

@@ -281,7 +281,8 @@ impl WarpStream {
         self.words[place] = pack_barrier(barrier);
     }
 
-    fn push_scattered(&mut self, mask: LaneMask, addresses: &[u64; WARP]) {
+    /// As [`WarpStream::push_addresses`], for addresses in no order, of at least one lane.
+    pub fn push_scattered(&mut self, mask: LaneMask, addresses: &[u64; WARP]) {
         // All lanes, the common case, and near each other: loops without a branch.
         if mask == !0 {
             let base = addresses.iter().copied().min().unwrap_or(0);

@@ -1,49 +1,24 @@
-//! The functional part of a run: what is executed, without a machine.
+//! The functional part of a run: what warps execute, without a machine.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::arguments;
-use crate::config::ResolvedRun;
-use crate::config::machine::InstructionSet;
+use super::executing::Executing;
+use super::replaying::Replaying;
+use crate::config::{ResolvedRun, WorkloadSpec};
 use crate::error::Result;
-use crate::frontend::ptx::{Module, PtxLaunch};
-use crate::frontend::synthetic::SyntheticSource;
-use crate::isa::{Cta, CtaSource, Kernel, LaunchSource};
-use crate::workload::{Launch, Outputs, Verdict, Work, Workload, ptx_header, registry};
+use crate::isa::{Cta, Kernel, LaunchSource};
+use crate::workload::{Outputs, Verdict};
 
-/// A workload that is ready to be executed: its buffers are filled and its kernels understood. It hands out its launches as
-/// they are executed.
+/// The launches of a run, executed or read from a trace as they are asked for.
 ///
-/// It depends on the run's workload and seed, and of its machine on the instruction set only, which decides what
-/// the streams hold and no value.
-pub struct Functional {
-    workload: Workload,
-    modules: Modules,
-    instructions: InstructionSet,
-    versions: BTreeMap<String, String>,
-    /// The launch under way. A kernel has the workload's memory as long.
-    source: Option<Source>,
-    /// Launches that have begun.
-    begun: usize,
-    prints: u64,
-    ctas: u64,
-}
-
-/// A launch under way.
-enum Source {
-    Ptx(Box<PtxLaunch>),
-    Synthetic(SyntheticSource),
-}
-
-impl Source {
-    fn get(&mut self) -> &mut dyn CtaSource {
-        match self {
-            Source::Ptx(launch) => &mut **launch,
-            Source::Synthetic(source) => source,
-        }
-    }
+/// They depend on the run's workload and seed, and of its machine on the instruction set only, which decides what
+/// the streams of executed kernels hold and no value.
+pub enum Functional {
+    /// Kernels are executed, patterns generated.
+    Executing(Box<Executing>),
+    /// A trace is read.
+    Replaying(Box<Replaying>),
 }
 
 /// What a report says of the functional part.
@@ -74,115 +49,54 @@ impl Functional {
     /// # Errors
     /// Everything that can be known to be wrong before the first CTA.
     pub fn new(run: &ResolvedRun) -> Result<Self> {
-        let workload = registry::build(run)?;
-        let mut modules = Modules::default();
-        let mut checked = BTreeSet::new();
-        let launches = workload.launches.distinct().iter().filter_map(Work::ptx);
-        for (launch, place) in launches.zip(&workload.own.places) {
-            // The rounds of a loop differ in values only.
-            if checked.insert(place) {
-                arguments::check(modules.of(launch)?, launch, place, &run.origin)?;
+        Ok(match &run.config.workload {
+            WorkloadSpec::Trace(spec) => {
+                Functional::Replaying(Box::new(Replaying::new(spec, &run.origin)?))
             }
-        }
-        Ok(Functional {
-            versions: versions(&workload),
-            workload,
-            modules,
-            instructions: run.machine.sm.instructions,
-            source: None,
-            begun: 0,
-            prints: 0,
-            ctas: 0,
+            _ => Functional::Executing(Box::new(Executing::new(run)?)),
         })
+    }
+
+    /// Compiler and digest of every file that takes part.
+    pub fn versions(&self) -> &BTreeMap<String, String> {
+        match self {
+            Functional::Executing(part) => part.versions(),
+            Functional::Replaying(part) => part.versions(),
+        }
     }
 
     /// Launches in all.
     pub fn launches(&self) -> usize {
-        self.workload.launches.len()
+        match self {
+            Functional::Executing(part) => part.launches(),
+            Functional::Replaying(part) => part.launches(),
+        }
     }
 
-    /// Executes what has not been asked for, and checks the result.
+    /// Executes or reads what has not been asked for, and checks the result.
     ///
     /// # Errors
     /// What a launch refuses, and a wrong result.
-    pub fn finish(mut self) -> Result<Executed> {
-        let mut cta = Cta::default();
-        while self.next(&mut cta)? || self.begin()?.is_some() {}
-        let verdict = (self.workload.check)(&self.workload.memory)?;
-        let outputs = Outputs { memory: self.workload.memory, files: self.workload.own.outputs };
-        let facts = Facts { versions: self.versions, verdict };
-        Ok(Executed { facts, outputs, prints: self.prints, ctas: self.ctas })
-    }
-
-    /// Counts the launch under way, and takes its memory back.
-    fn end_launch(&mut self) {
-        let Some(mut source) = self.source.take() else { return };
-        self.ctas += source.get().kernel().ctas;
-        if let Source::Ptx(launch) = source {
-            self.prints += launch.prints();
-            self.workload.memory = launch.into_memory();
+    pub fn finish(self) -> Result<Executed> {
+        match self {
+            Functional::Executing(part) => part.finish(),
+            Functional::Replaying(part) => part.finish(),
         }
     }
 }
 
 impl LaunchSource for Functional {
     fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
-        self.end_launch();
-        let Some(work) = self.workload.launches.get(self.begun) else { return Ok(None) };
-        let source = match work {
-            Work::Ptx(launch) => {
-                let module = self.modules.of(launch)?;
-                let memory = std::mem::take(&mut self.workload.memory);
-                let mut launch = module.launch_for(launch, memory, self.instructions)?;
-                launch.limit = self.workload.own.limit.unwrap_or(launch.limit);
-                launch.check(self.workload.own.checks);
-                Source::Ptx(Box::new(launch))
-            }
-            Work::Synthetic(launch) => Source::Synthetic(SyntheticSource::new(launch)),
-        };
-        self.begun += 1;
-        let kernel = self.source.insert(source).get().kernel();
-        Ok(Some(Arc::new(kernel.clone())))
+        match self {
+            Functional::Executing(part) => part.begin(),
+            Functional::Replaying(part) => part.begin(),
+        }
     }
 
     fn next(&mut self, cta: &mut Cta) -> Result<bool> {
-        match &mut self.source {
-            Some(source) => source.get().next(cta),
-            None => Ok(false),
+        match self {
+            Functional::Executing(part) => part.next(cta),
+            Functional::Replaying(part) => part.next(cta),
         }
     }
-}
-
-/// The modules of a workload, each parsed once.
-#[derive(Default)]
-struct Modules(Vec<(PathBuf, Module)>);
-
-impl Modules {
-    fn of(&mut self, launch: &Launch) -> Result<&Module> {
-        let path = &launch.ptx.path;
-        let place = match self.0.iter().position(|(known, _)| known == path) {
-            Some(place) => place,
-            None => {
-                self.0.push((path.clone(), Module::parse(&launch.ptx)?));
-                self.0.len() - 1
-            }
-        };
-        Ok(&self.0[place].1)
-    }
-}
-
-/// Compiler and digest of every file of a workload.
-fn versions(workload: &Workload) -> BTreeMap<String, String> {
-    if !workload.own.digests.is_empty() {
-        return workload.own.digests.clone();
-    }
-    let mut versions = BTreeMap::new();
-    for launch in workload.launches.distinct().iter().filter_map(Work::ptx) {
-        let name = launch.ptx.path.display();
-        if let Some(compiler) = ptx_header::compiler(&launch.ptx.text) {
-            versions.insert(format!("{name}: compiler"), compiler.to_owned());
-        }
-        versions.insert(format!("{name}: sha256"), ptx_header::sha256(&launch.ptx.text));
-    }
-    versions
 }

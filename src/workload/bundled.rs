@@ -56,6 +56,7 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::files::sha256;
     use crate::workload::ptx_header;
 
     #[test]
@@ -75,7 +76,7 @@ mod tests {
     fn the_ptx_in_the_repository_is_made_of_its_source() {
         for kernel in KERNELS {
             let made_of = ptx_header::source_sha256(kernel.ptx);
-            let now = ptx_header::sha256(kernel.source);
+            let now = sha256(kernel.source);
             assert_eq!(
                 made_of,
                 Some(now.as_str()),

@@ -58,6 +58,19 @@ pub const WORKLOADS: &[Description] = &[
     },
     super::synthetic::DESCRIPTION,
     KERNEL,
+    Description {
+        name: "Trace",
+        summary: "instruction streams from a file; traces/README.md says how to make one",
+        parameters: &[
+            Parameter {
+                name: "file",
+                meaning: "the trace (.gtrace), relative to the run file",
+                default: None,
+            },
+            parameter("launches", "[]", "launches to simulate, by number from 0, in order; all where there are none"),
+        ],
+        example: "Trace(file: \"gather.gtrace\", launches: [0])",
+    },
 ];
 
 const KERNEL: Description = Description {
@@ -127,6 +140,7 @@ mod tests {
         let values = fields.map(|parameter| match parameter.name {
             "element" => "element: Char",
             "source" => "source: \"a.ptx\"",
+            "file" => "file: \"a.gtrace\"",
             "launches" => "launches: [Launch(entry: \"a\", grid: 1, block: 1)]",
             other => panic!("{}: a value of {other} for the tests", workload.name),
         });

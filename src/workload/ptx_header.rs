@@ -1,6 +1,6 @@
 //! The header of a PTX file in the repository: what it was made of, by which compiler and how.
 
-use sha2::{Digest, Sha256};
+use crate::config::files::sha256;
 
 /// Compiler options of the PTX in the repository.
 ///
@@ -10,17 +10,6 @@ pub const OPTIONS: &[&str] = &["--gpu-architecture=compute_75"];
 
 const HASH: &str = "// source sha256: ";
 const COMPILER: &str = "// compiler: ";
-
-/// SHA-256 of a source text, in hexadecimal.
-pub fn sha256(text: &str) -> String {
-    hexadecimal(&Sha256::digest(text.as_bytes()))
-}
-
-/// Two digits a byte.
-pub fn hexadecimal(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
-}
 
 /// Puts the header in front of a compiler's PTX.
 pub fn add(source_name: &str, source: &str, compiler: &str, ptx: &str) -> String {

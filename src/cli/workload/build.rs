@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::print;
+use crate::config::files::sha256;
 use crate::config::names::suggest;
 use crate::config::parse::read_text;
 use crate::error::{Error, Result};
@@ -119,7 +120,7 @@ fn check(pair: &Pair, nvrtc: Option<&Path>) -> Result<()> {
         let hint = format!("gsim workload build {}", pair.source.display());
         Err(Error::run(why).in_file(&pair.ptx).hint(hint))
     };
-    if ptx_header::source_sha256(&ptx) != Some(&ptx_header::sha256(&source)) {
+    if ptx_header::source_sha256(&ptx) != Some(&sha256(&source)) {
         return stale("was made of another source than the one beside it");
     }
     let loaded = match Nvrtc::load(nvrtc) {

@@ -6,6 +6,7 @@ mod matmul;
 mod stencil1d;
 mod stereo;
 pub mod synthetic;
+mod trace;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,7 @@ pub use matmul::MatmulSpec;
 pub use stencil1d::Stencil1dSpec;
 pub use stereo::{LabelLayout, StereoSpec};
 pub use synthetic::SyntheticSpec;
+pub use trace::TraceSpec;
 
 /// What runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,4 +33,6 @@ pub enum WorkloadSpec {
     Synthetic(Checked<SyntheticSpec>),
     /// A kernel of the user's.
     Kernel(Checked<KernelSpec>),
+    /// Instruction streams from a file.
+    Trace(Checked<TraceSpec>),
 }

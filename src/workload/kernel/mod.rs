@@ -15,6 +15,7 @@ use compare::Tolerance;
 use files::Elements;
 
 use super::{Buffer, DeviceMemory, Output, Own, PtxSource, Verdict, Workload, ptx_header};
+use crate::config::files::sha256;
 use crate::config::kernel::{Amount, BufferSpec, Expect, Fill, MAX_BYTES, Scalar, Scope};
 use crate::config::parse::read_text;
 use crate::config::{KernelSpec, Origin};
@@ -122,13 +123,13 @@ fn ptx(
         _ => around.origin.point("workload.source", error),
     };
     let text = read_text(&path).map_err(at_source)?;
-    digests.insert(format!("{}: sha256", spec.source), ptx_header::sha256(&text));
+    digests.insert(format!("{}: sha256", spec.source), sha256(&text));
     if !spec.source.ends_with(".cu") {
         return Ok(Arc::new(PtxSource { path, text }));
     }
     let (ptx, compiler) = compile(&path, &text, &spec.options, around.nvrtc).map_err(at_source)?;
     digests.insert(format!("{}: compiler", spec.source), compiler);
-    digests.insert(format!("{}: PTX sha256", spec.source), ptx_header::sha256(&ptx));
+    digests.insert(format!("{}: PTX sha256", spec.source), sha256(&ptx));
     // Messages name lines of the PTX, which is in no file.
     let mut name = path.into_os_string();
     name.push(" (PTX)");

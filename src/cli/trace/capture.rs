@@ -1,0 +1,74 @@
+//! `gsim trace capture`: the trace of a run.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::cli::{SetArgs, print};
+use crate::config::load_run;
+use crate::error::Result;
+use crate::report::number;
+use crate::simulate::{Captured, capture};
+
+/// Arguments of `gsim trace capture`.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct CaptureArgs {
+    /// The run file.
+    #[arg(value_name = "RUN.ron")]
+    file: PathBuf,
+    #[command(flatten)]
+    set: SetArgs,
+    /// The trace [default: the run's name with .gtrace, in the current folder].
+    #[arg(long, short, value_name = "FILE.gtrace")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    compression: Compression,
+    /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
+    #[arg(long, value_name = "PATH")]
+    nvrtc: Option<PathBuf>,
+}
+
+/// How hard a trace is compressed.
+#[derive(Debug, clap::Args)]
+pub(super) struct Compression {
+    /// Level of the compression, by Zstandard: the higher the slower and smaller [1..=19].
+    #[arg(long, value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=19))]
+    pub level: i32,
+}
+
+pub(super) fn run(args: &CaptureArgs) -> Result<()> {
+    let mut run = load_run(&args.file, &args.set.pairs()?)?;
+    run.nvrtc.clone_from(&args.nvrtc);
+    let path = match &args.out {
+        Some(path) => path.clone(),
+        None => PathBuf::from(format!("{}.gtrace", run.config.name)),
+    };
+    let started = Instant::now();
+    let bar = ProgressBar::new_spinner();
+    bar.set_style(ProgressStyle::with_template("{msg} {elapsed}").expect("the template is right"));
+    let captured = capture(&run, &path, args.compression.level, &mut |launches, ctas| {
+        // A look at the time costs more than many a CTA.
+        if ctas % 256 == 0 {
+            bar.set_message(format!("kernel {launches}, {} CTAs", number::thousands(ctas)));
+            bar.tick();
+        }
+    })?;
+    bar.finish_and_clear();
+    print(&written(&captured, &path, started))
+}
+
+/// What was written, in two lines.
+fn written(captured: &Captured, path: &std::path::Path, started: Instant) -> String {
+    let Captured { launches, end, bytes } = captured;
+    let seconds = started.elapsed().as_secs_f64();
+    format!(
+        "{} launches, {} CTAs, {} warp instructions: {}, {} bytes an instruction.\nCaptured in {seconds:.2} s: {}\n",
+        number::thousands((*launches).into()),
+        number::thousands(end.ctas),
+        number::thousands(end.warp_instructions),
+        number::si(*bytes as f64, "B"),
+        number::short(*bytes as f64 / end.warp_instructions.max(1) as f64),
+        path.display()
+    )
+}

@@ -1,0 +1,147 @@
+//! `gsim trace dump`: what a warp executes, as text.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+use crate::frontend::trace::TraceReader;
+use crate::isa::{
+    AccessKind, BarrierUse, CacheOp, Cta, Inst, Kernel, LaneAddresses, LaunchSource, MemoryOp, Op,
+    Operands, Rows, Shape, WarpCursor, WarpStream, lanes,
+};
+
+/// Arguments of `gsim trace dump`.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct DumpArgs {
+    /// The trace.
+    #[arg(value_name = "FILE.gtrace")]
+    file: PathBuf,
+    /// Number of the launch, from 0.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    launch: u32,
+    /// Number of the CTA, from 0.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    cta: u64,
+    /// Number of the warp in the CTA, from 0.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    warp: u32,
+}
+
+pub(super) fn dump(args: &DumpArgs) -> Result<String> {
+    let mut reader = TraceReader::open(&args.file)?;
+    let missing = |what: String, there: String| {
+        Err(Error::input(format!("there is no {what}")).hint(there).in_file(&args.file))
+    };
+    let mut kernel = reader.begin()?;
+    for _ in 0..args.launch {
+        kernel = reader.begin()?;
+    }
+    let Some(kernel) = kernel else {
+        let launches = reader.header().launches;
+        return missing(format!("launch {}", args.launch), format!("there are {launches}, from 0 on"));
+    };
+    if args.cta >= kernel.ctas {
+        let there = format!("{} has {}, from 0 on", kernel.name, kernel.ctas);
+        return missing(format!("CTA {}", args.cta), there);
+    }
+    let mut cta = Cta::default();
+    for _ in 0..=args.cta {
+        reader.next(&mut cta)?;
+    }
+    let Some(warp) = cta.warps.get(args.warp as usize) else {
+        let there = format!("a CTA of {} has {}, from 0 on", kernel.name, cta.warps.len());
+        return missing(format!("warp {}", args.warp), there);
+    };
+    let mut text = format!(
+        "launch {}: {}, {} CTAs of {} threads\nCTA {}, warp {}: {} instructions\n\n\
+         place  lanes     instruction\n",
+        args.launch,
+        kernel.name,
+        kernel.ctas,
+        kernel.cta_threads,
+        args.cta,
+        args.warp,
+        warp.instructions()
+    );
+    list(&kernel, warp, &mut text);
+    Ok(text)
+}
+
+/// A line for each instruction that a warp executed.
+fn list(kernel: &Kernel, warp: &WarpStream, text: &mut String) {
+    let mut cursor = WarpCursor::default();
+    while let Some(run) = cursor.take_run(warp) {
+        for place in run.pc..run.pc + run.len {
+            let inst = &kernel.insts[place as usize];
+            let _ = write!(text, "{place:>5}  {:08x}  {}", run.mask, words(inst));
+            match inst.op {
+                Op::Memory(_) => {
+                    let addresses = cursor.addresses(warp);
+                    if addresses.mask != run.mask {
+                        let _ = write!(text, "  lanes {:08x}", addresses.mask);
+                    }
+                    text.push_str("  ");
+                    text.push_str(&places(&addresses));
+                }
+                Op::Barrier => {
+                    let BarrierUse { id, warps, kind } = cursor.barrier(warp);
+                    let all = if warps == 0 { "all".to_owned() } else { warps.to_string() };
+                    let _ = write!(text, " {id} of {all} warps, {kind:?}");
+                }
+                Op::Arith(_) | Op::Fence | Op::Exit => {}
+            }
+            text.push('\n');
+        }
+    }
+}
+
+/// An instruction and its registers.
+fn words(inst: &Inst) -> String {
+    let mut text = match inst.op {
+        Op::Arith(class) => format!("{class:?}"),
+        Op::Memory(MemoryOp { space, kind, bytes, cache }) => {
+            let kind = match kind {
+                AccessKind::Load => "Load",
+                AccessKind::Store => "Store",
+                AccessKind::Atomic(_) => "Atomic",
+            };
+            let cache = match cache {
+                CacheOp::Default => String::new(),
+                other => format!(".{other:?}"),
+            };
+            format!("{kind}.{space:?}{cache} {bytes} B")
+        }
+        Op::Barrier => "Barrier".to_owned(),
+        Op::Fence => "Fence".to_owned(),
+        Op::Exit => "Exit".to_owned(),
+    };
+    if let Some(guard) = inst.guard {
+        let _ = write!(text, " @r{guard}");
+    }
+    let named = |operands: &Operands| {
+        let regs = operands.as_slice().iter().filter(|reg| Some(**reg) != inst.guard);
+        regs.map(|reg| format!(" r{reg}")).collect::<String>()
+    };
+    let (dsts, srcs) = (named(&inst.dsts), named(&inst.srcs));
+    text.push_str(&dsts);
+    if !srcs.is_empty() {
+        text.push_str(" <-");
+        text.push_str(&srcs);
+    }
+    text
+}
+
+/// The addresses of the lanes.
+fn places(addresses: &LaneAddresses) -> String {
+    match &addresses.shape {
+        _ if addresses.mask == 0 => "none".to_owned(),
+        Shape::Affine { base, stride } => format!("0x{base:x} + {stride} lane"),
+        Shape::Rows { base, rows: Rows { width, across, down } } => {
+            format!("0x{base:x} + {across} (lane % {width}) + {down} (lane / {width})")
+        }
+        Shape::Scattered(all) => {
+            let words = lanes(addresses.mask).map(|lane| format!("0x{:x}", all[lane]));
+            words.collect::<Vec<_>>().join(" ")
+        }
+    }
+}

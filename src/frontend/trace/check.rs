@@ -1,0 +1,42 @@
+//! Whether a kernel from a file is one that the timing model can run.
+
+use crate::isa::{AccessKind, Kernel, Op, Space};
+
+/// Threads of a CTA, at most: more than any chip runs.
+const CTA_THREADS: u32 = 1 << 16;
+
+/// Says what is wrong with a kernel.
+pub fn check(kernel: &Kernel) -> Result<(), String> {
+    let Kernel { regs, registers_per_thread, cta_threads, ctas, insts, buffers, .. } = kernel;
+    if !(1..=CTA_THREADS).contains(cta_threads) || *ctas == 0 {
+        return Err(format!("it has {ctas} CTAs of {cta_threads} threads"));
+    }
+    if *registers_per_thread > 1 << 16 {
+        return Err(format!("a thread has {registers_per_thread} registers"));
+    }
+    if u32::try_from(insts.len()).is_err() {
+        return Err("it has more than 2^32 instructions".to_owned());
+    }
+    if buffers.iter().any(|buffer| buffer.start > buffer.end) {
+        return Err("a buffer ends before it begins".to_owned());
+    }
+    for (place, inst) in insts.iter().enumerate() {
+        let wrong = |what: String| Err(format!("instruction {place} {what}"));
+        let mut named = inst.srcs.as_slice().iter().chain(inst.dsts.as_slice());
+        if let Some(reg) = named.find(|reg| *reg >= regs) {
+            return wrong(format!("names register {reg} of {regs}"));
+        }
+        if inst.guard.is_some_and(|guard| !inst.srcs.as_slice().contains(&guard)) {
+            return wrong("does not read its guard".to_owned());
+        }
+        if let Op::Memory(op) = inst.op {
+            if !op.bytes.is_power_of_two() || op.bytes > 16 {
+                return wrong(format!("accesses {} bytes", op.bytes));
+            }
+            if op.space == Space::Constant && op.kind != AccessKind::Load {
+                return wrong("writes constants".to_owned());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! The functional part of a run that executes kernels or generates patterns.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::functional::{Executed, Facts};
+use super::arguments;
+use crate::config::ResolvedRun;
+use crate::config::files::sha256;
+use crate::config::machine::InstructionSet;
+use crate::error::Result;
+use crate::frontend::ptx::{Module, PtxLaunch};
+use crate::frontend::synthetic::SyntheticSource;
+use crate::isa::{Cta, CtaSource, Kernel, LaunchSource};
+use crate::workload::{Launch, Outputs, Work, Workload, ptx_header, registry};
+
+/// A workload that is ready to be executed: its buffers are filled and its kernels understood. It hands out its launches as
+/// they are executed.
+pub struct Executing {
+    workload: Workload,
+    modules: Modules,
+    instructions: InstructionSet,
+    versions: BTreeMap<String, String>,
+    /// The launch under way. A kernel has the workload's memory as long.
+    source: Option<Source>,
+    /// Launches that have begun.
+    begun: usize,
+    prints: u64,
+    ctas: u64,
+}
+
+/// A launch under way.
+enum Source {
+    Ptx(Box<PtxLaunch>),
+    Synthetic(SyntheticSource),
+}
+
+impl Source {
+    fn get(&mut self) -> &mut dyn CtaSource {
+        match self {
+            Source::Ptx(launch) => &mut **launch,
+            Source::Synthetic(source) => source,
+        }
+    }
+}
+
+impl Executing {
+    /// Builds the workload of `run`.
+    ///
+    /// # Errors
+    /// Everything that can be known to be wrong before the first CTA.
+    pub fn new(run: &ResolvedRun) -> Result<Self> {
+        let workload = registry::build(run)?;
+        let mut modules = Modules::default();
+        let mut checked = BTreeSet::new();
+        let launches = workload.launches.distinct().iter().filter_map(Work::ptx);
+        for (launch, place) in launches.zip(&workload.own.places) {
+            // The rounds of a loop differ in values only.
+            if checked.insert(place) {
+                arguments::check(modules.of(launch)?, launch, place, &run.origin)?;
+            }
+        }
+        Ok(Executing {
+            versions: versions(&workload),
+            workload,
+            modules,
+            instructions: run.machine.sm.instructions,
+            source: None,
+            begun: 0,
+            prints: 0,
+            ctas: 0,
+        })
+    }
+
+    /// Compiler and digest of every file that takes part.
+    pub fn versions(&self) -> &BTreeMap<String, String> {
+        &self.versions
+    }
+
+    /// Launches in all.
+    pub fn launches(&self) -> usize {
+        self.workload.launches.len()
+    }
+
+    /// Executes what has not been asked for, and checks the result.
+    ///
+    /// # Errors
+    /// What a launch refuses, and a wrong result.
+    pub fn finish(mut self) -> Result<Executed> {
+        let mut cta = Cta::default();
+        while self.next(&mut cta)? || self.begin()?.is_some() {}
+        let verdict = (self.workload.check)(&self.workload.memory)?;
+        let outputs = Outputs { memory: self.workload.memory, files: self.workload.own.outputs };
+        let facts = Facts { versions: self.versions, verdict };
+        Ok(Executed { facts, outputs, prints: self.prints, ctas: self.ctas })
+    }
+
+    /// Counts the launch under way, and takes its memory back.
+    fn end_launch(&mut self) {
+        let Some(mut source) = self.source.take() else { return };
+        self.ctas += source.get().kernel().ctas;
+        if let Source::Ptx(launch) = source {
+            self.prints += launch.prints();
+            self.workload.memory = launch.into_memory();
+        }
+    }
+}
+
+impl LaunchSource for Executing {
+    fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
+        self.end_launch();
+        let Some(work) = self.workload.launches.get(self.begun) else { return Ok(None) };
+        let source = match work {
+            Work::Ptx(launch) => {
+                let module = self.modules.of(launch)?;
+                let memory = std::mem::take(&mut self.workload.memory);
+                let mut launch = module.launch_for(launch, memory, self.instructions)?;
+                launch.limit = self.workload.own.limit.unwrap_or(launch.limit);
+                launch.check(self.workload.own.checks);
+                Source::Ptx(Box::new(launch))
+            }
+            Work::Synthetic(launch) => Source::Synthetic(SyntheticSource::new(launch)),
+        };
+        self.begun += 1;
+        let kernel = self.source.insert(source).get().kernel();
+        Ok(Some(Arc::new(kernel.clone())))
+    }
+
+    fn next(&mut self, cta: &mut Cta) -> Result<bool> {
+        match &mut self.source {
+            Some(source) => source.get().next(cta),
+            None => Ok(false),
+        }
+    }
+}
+
+/// The modules of a workload, each parsed once.
+#[derive(Default)]
+struct Modules(Vec<(PathBuf, Module)>);
+
+impl Modules {
+    fn of(&mut self, launch: &Launch) -> Result<&Module> {
+        let path = &launch.ptx.path;
+        let place = match self.0.iter().position(|(known, _)| known == path) {
+            Some(place) => place,
+            None => {
+                self.0.push((path.clone(), Module::parse(&launch.ptx)?));
+                self.0.len() - 1
+            }
+        };
+        Ok(&self.0[place].1)
+    }
+}
+
+/// Compiler and digest of every file of a workload.
+fn versions(workload: &Workload) -> BTreeMap<String, String> {
+    if !workload.own.digests.is_empty() {
+        return workload.own.digests.clone();
+    }
+    let mut versions = BTreeMap::new();
+    for launch in workload.launches.distinct().iter().filter_map(Work::ptx) {
+        let name = launch.ptx.path.display();
+        if let Some(compiler) = ptx_header::compiler(&launch.ptx.text) {
+            versions.insert(format!("{name}: compiler"), compiler.to_owned());
+        }
+        versions.insert(format!("{name}: sha256"), sha256(&launch.ptx.text));
+    }
+    versions
+}
