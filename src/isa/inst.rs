@@ -65,7 +65,9 @@ impl TryFrom<Vec<Reg>> for Operands {
         distinct.dedup();
         match distinct.len() {
             0..=MAX_OPERANDS => Ok(Operands::new(&regs)),
-            many => Err(format!("an instruction names {many} registers on one side, of {MAX_OPERANDS} at most")),
+            many => Err(format!(
+                "an instruction names {many} registers on one side, of {MAX_OPERANDS} at most"
+            )),
         }
     }
 }

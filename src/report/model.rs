@@ -261,7 +261,7 @@ impl Report {
     }
 }
 
-/// A value as a reader wants it: no quotes, no braces, separated thousands, nothing for null.
+/// A value as a reader wants it: no quotes, no braces, separated thousands, nothing for what is null or empty.
 fn in_words(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -272,11 +272,9 @@ fn in_words(value: &Value) -> String {
         Value::Bool(flag) => flag.to_string(),
         Value::Array(items) => items.iter().map(in_words).collect::<Vec<_>>().join(" "),
         Value::Object(fields) => {
-            let fields = fields.iter().filter(|(_, value)| !value.is_null());
-            fields
-                .map(|(name, value)| format!("{name} {}", in_words(value)))
-                .collect::<Vec<_>>()
-                .join(", ")
+            let words = fields.iter().map(|(name, value)| (name, in_words(value)));
+            let said = words.filter(|(_, words)| !words.is_empty());
+            said.map(|(name, words)| format!("{name} {words}")).collect::<Vec<_>>().join(", ")
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::functional::{Executed, Facts};
 use super::arguments;
+use super::functional::{Executed, Facts};
 use crate::config::ResolvedRun;
 use crate::config::files::sha256;
 use crate::config::machine::InstructionSet;

@@ -67,7 +67,11 @@ pub const WORKLOADS: &[Description] = &[
                 meaning: "the trace (.gtrace), relative to the run file",
                 default: None,
             },
-            parameter("launches", "[]", "launches to simulate, by number from 0, in order; all where there are none"),
+            parameter(
+                "launches",
+                "[]",
+                "launches to simulate, by number from 0, in order; all where there are none",
+            ),
         ],
         example: "Trace(file: \"gather.gtrace\", launches: [0])",
     },

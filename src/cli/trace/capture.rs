@@ -1,6 +1,6 @@
 //! `gsim trace capture`: the trace of a run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::cli::{SetArgs, print};
 use crate::config::load_run;
 use crate::error::Result;
+use crate::frontend::trace::End;
 use crate::report::number;
 use crate::simulate::{Captured, capture};
 
@@ -45,30 +46,48 @@ pub(super) fn run(args: &CaptureArgs) -> Result<()> {
         None => PathBuf::from(format!("{}.gtrace", run.config.name)),
     };
     let started = Instant::now();
+    let bar = progress();
+    let level = args.compression.level;
+    let captured =
+        capture(&run, &path, level, &mut |launches, ctas| advance(&bar, launches, ctas))?;
+    bar.finish_and_clear();
+    let Captured { launches, end, bytes } = captured;
+    print(&written("Captured", launches, end, bytes, &path, started))
+}
+
+/// Says how far a long work has come, on the standard error and only on a terminal.
+pub(super) fn progress() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     bar.set_style(ProgressStyle::with_template("{msg} {elapsed}").expect("the template is right"));
-    let captured = capture(&run, &path, args.compression.level, &mut |launches, ctas| {
-        // A look at the time costs more than many a CTA.
-        if ctas % 256 == 0 {
-            bar.set_message(format!("kernel {launches}, {} CTAs", number::thousands(ctas)));
-            bar.tick();
-        }
-    })?;
-    bar.finish_and_clear();
-    print(&written(&captured, &path, started))
+    bar
+}
+
+/// Tells the number of the launch, and of its CTAs so far.
+pub(super) fn advance(bar: &ProgressBar, launches: u32, ctas: u64) {
+    // A look at the time costs more than many a CTA.
+    if ctas.is_multiple_of(256) {
+        bar.set_message(format!("kernel {launches}, {} CTAs", number::thousands(ctas)));
+        bar.tick();
+    }
 }
 
 /// What was written, in two lines.
-fn written(captured: &Captured, path: &std::path::Path, started: Instant) -> String {
-    let Captured { launches, end, bytes } = captured;
+pub(super) fn written(
+    how: &str,
+    launches: u32,
+    end: End,
+    bytes: u64,
+    path: &Path,
+    started: Instant,
+) -> String {
     let seconds = started.elapsed().as_secs_f64();
     format!(
-        "{} launches, {} CTAs, {} warp instructions: {}, {} bytes an instruction.\nCaptured in {seconds:.2} s: {}\n",
-        number::thousands((*launches).into()),
+        "{} launches, {} CTAs, {} warp instructions: {}, {} bytes an instruction.\n{how} in {seconds:.2} s: {}\n",
+        number::thousands(launches.into()),
         number::thousands(end.ctas),
         number::thousands(end.warp_instructions),
-        number::si(*bytes as f64, "B"),
-        number::short(*bytes as f64 / end.warp_instructions.max(1) as f64),
+        number::si(bytes as f64, "B"),
+        number::short(bytes as f64 / end.warp_instructions.max(1) as f64),
         path.display()
     )
 }

@@ -38,7 +38,10 @@ pub(super) fn dump(args: &DumpArgs) -> Result<String> {
     }
     let Some(kernel) = kernel else {
         let launches = reader.header().launches;
-        return missing(format!("launch {}", args.launch), format!("there are {launches}, from 0 on"));
+        return missing(
+            format!("launch {}", args.launch),
+            format!("there are {launches}, from 0 on"),
+        );
     };
     if args.cta >= kernel.ctas {
         let there = format!("{} has {}, from 0 on", kernel.name, kernel.ctas);

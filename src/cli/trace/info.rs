@@ -27,7 +27,14 @@ pub(super) fn info(args: &InfoArgs) -> Result<String> {
     let mut reader = TraceReader::open(path)?;
     let mut table = Table::new();
     table.load_preset(NOTHING).set_header([
-        "launch", "kernel", "CTAs", "threads", "registers", "shared", "instructions", "executed by warps",
+        "launch",
+        "kernel",
+        "CTAs",
+        "threads",
+        "registers",
+        "shared",
+        "instructions",
+        "executed by warps",
         "of memory",
     ]);
     let mut cta = Cta::default();

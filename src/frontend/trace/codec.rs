@@ -185,7 +185,8 @@ impl Codec {
             }
             let pc = u64::from(behind).wrapping_add_signed(bytes.take_signed()?);
             let end = pc.checked_add(len).filter(|end| *end <= insts);
-            let end = end.ok_or_else(|| format!("a warp leaves the {insts} instructions of its kernel"))?;
+            let end =
+                end.ok_or_else(|| format!("a warp leaves the {insts} instructions of its kernel"))?;
             warp.push_run(pc as u32, len as u32, mask);
             behind = end as u32;
             let mut place = self.record_from(pc as u32);

@@ -22,10 +22,13 @@
 //!   sees it, and a file that is cut off is an error;
 //! * addresses are those of the lanes. Nothing is coalesced, so that any machine can run any trace.
 
+pub mod accelsim;
 mod check;
 mod codec;
 mod header;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use header::{End, Header, Origin};

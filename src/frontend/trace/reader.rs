@@ -86,7 +86,9 @@ impl Records {
         }
         match read {
             Ok(()) => Ok(start[0]),
-            Err(cause) if cause.kind() == ErrorKind::UnexpectedEof => Err("it is cut off".to_owned()),
+            Err(cause) if cause.kind() == ErrorKind::UnexpectedEof => {
+                Err("it is cut off".to_owned())
+            }
             Err(cause) => Err(cause.to_string()),
         }
     }
@@ -157,7 +159,8 @@ impl TraceReader {
             END => {
                 let end: End = self.records.json("end")?;
                 self.records.end()?;
-                let is_counted = self.has_skipped || end.warp_instructions == self.read.warp_instructions;
+                let is_counted =
+                    self.has_skipped || end.warp_instructions == self.read.warp_instructions;
                 if self.begun < self.header.launches || end.ctas != self.read.ctas || !is_counted {
                     return Err("it holds something else than its end says".to_owned());
                 }

@@ -1,0 +1,253 @@
+//! The first reading of a trace: the instructions of its kernel.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+
+use super::line::{Line, Static};
+use super::sass::{Lanes, Opcode, opcode};
+use super::text::{Head, Item, Text};
+use crate::error::Result;
+use crate::isa::{ArithClass, Inst, Kernel, LOCAL_MEMORY, Op, Operands, Reg, Space, WARP, lanes};
+
+/// A kernel, and what the second reading needs to know of it.
+pub struct Code {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// CTAs of the grid, of which the trace may have fewer.
+    pub grid: u64,
+    /// By [`Line::code`] and PC: the instruction's place in the kernel.
+    places: HashMap<String, u32>,
+    /// By instruction: which lanes have addresses.
+    pub lanes: Vec<Lanes>,
+    /// The windows of generic addresses, and the kernel's local memory.
+    pub windows: Windows,
+    /// Place of an exit that ends warps whose trace does not.
+    pub exit: u32,
+}
+
+/// Where shared and local memory lie among generic addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Windows {
+    /// Shared memory.
+    pub shared: Range<u64>,
+    /// Local memory.
+    pub local: Range<u64>,
+    /// The part of a thread's local memory that is accessed, whole units of 16 bytes, from the window's first byte.
+    pub used: Range<u64>,
+}
+
+/// Bytes of a window. Source: the bases that the tracer gives lie 2^24 or 2^25 apart.
+const WINDOW: u64 = 1 << 24;
+
+impl Windows {
+    fn new(head: &Head) -> Self {
+        let window = |base: u64| match base {
+            0 => 0..0,
+            base => base..base.saturating_add(WINDOW),
+        };
+        let (shared, local) = (window(head.shared_base), window(head.local_base));
+        Windows { shared, local, used: 0..0 }
+    }
+
+    /// The space that an address of an instruction means, and the address in it.
+    pub fn place(&self, space: Space, address: u64) -> (Space, u64) {
+        match space {
+            Space::Generic if self.shared.contains(&address) => {
+                (Space::Shared, address - self.shared.start)
+            }
+            Space::Generic if self.local.contains(&address) => {
+                (Space::Local, address - self.local.start)
+            }
+            // Both are offsets, or generic.
+            Space::Shared if self.shared.contains(&address) => (space, address - self.shared.start),
+            Space::Local if self.local.contains(&address) => (space, address - self.local.start),
+            _ => (space, address),
+        }
+    }
+
+    /// Makes the used part of local memory reach over an access.
+    fn use_local(&mut self, offset: u64, bytes: u8) {
+        let (start, end) =
+            (offset / 16 * 16, offset.saturating_add(bytes.into()).next_multiple_of(16));
+        self.used = match self.used.is_empty() {
+            true => start..end,
+            false => self.used.start.min(start)..self.used.end.max(end),
+        };
+    }
+
+    /// Where a lane's local memory lies, as streams have it: words of the lanes side by side, each warp of the launch with its own
+    /// range. `bytes` are those of the access; `None` beyond what is used.
+    pub fn local(&self, warp: u64, lane: usize, offset: u64, bytes: u8) -> Option<u64> {
+        let unit = u64::from(bytes.max(4));
+        let Range { start, end } = self.used;
+        let offset = offset.checked_sub(start).filter(|offset| *offset < end - start)?;
+        let slot = offset / unit * WARP as u64 + lane as u64;
+        Some(LOCAL_MEMORY + warp * (end - start) * WARP as u64 + slot * unit + offset % unit)
+    }
+}
+
+/// An instruction that was met.
+struct Met {
+    pc: u64,
+    inst: Inst,
+    lanes: Lanes,
+    /// Whether a warp went on with what stands behind it.
+    falls_through: bool,
+}
+
+/// Bytes of an instruction, at most: what goes on within that did not jump. Source: CUDA Binary Utilities.
+const INST_BYTES: u64 = 16;
+
+impl Code {
+    /// Reads the trace at `path`.
+    ///
+    /// # Errors
+    /// What gsim does not understand or simulate, with its line.
+    pub fn read(path: &Path, buffers: &[Range<u64>]) -> Result<Self> {
+        let mut text = Text::open(path)?;
+        let head = text.head().clone();
+        let mut windows = Windows::new(&head);
+        let mut met: Vec<Met> = Vec::new();
+        let mut numbers: HashMap<String, usize> = HashMap::new();
+        let mut key = String::new();
+        let mut last: Option<usize> = None;
+        let mut ctas = 0;
+        while let Some(item) = text.next()? {
+            if item != Item::Instruction {
+                last = None;
+                ctas += u64::from(item == Item::End);
+                continue;
+            }
+            let line = Line::parse(text.line(), head.has_lines).map_err(|why| text.wrong(why))?;
+            write_key(&line, &mut key);
+            let number = match numbers.get(&key) {
+                Some(number) => *number,
+                None => {
+                    met.push(meet(&line).map_err(|why| text.wrong(why))?);
+                    numbers.insert(key.clone(), met.len() - 1);
+                    met.len() - 1
+                }
+            };
+            if let Some(last) = last {
+                let from = met[last].pc;
+                met[last].falls_through |= (from + 1..=from + INST_BYTES).contains(&line.pc);
+            }
+            last = Some(number);
+            note_local(&line, &met[number].inst, &mut windows).map_err(|why| text.wrong(why))?;
+        }
+        if ctas == 0 {
+            return Err(text.wrong("the trace has no CTA"));
+        }
+        Ok(Code::new(&head, ctas, met, &numbers, windows, buffers))
+    }
+
+    fn new(
+        head: &Head,
+        ctas: u64,
+        met: Vec<Met>,
+        numbers: &HashMap<String, usize>,
+        windows: Windows,
+        buffers: &[Range<u64>],
+    ) -> Self {
+        // In the order of their PCs, and of their first executions where functions have the same.
+        let mut order: Vec<usize> = (0..met.len()).collect();
+        order.sort_by_key(|number| met[*number].pc);
+        let mut ranks = vec![0; met.len()];
+        for (rank, number) in (0..).zip(&order) {
+            ranks[*number] = rank;
+        }
+        let places = numbers.iter().map(|(key, number)| (key.clone(), ranks[*number])).collect();
+        let inst = |number: &usize| {
+            let Met { inst, falls_through, .. } = &met[*number];
+            let mut inst = inst.clone();
+            if inst.op == Op::Arith(ArithClass::Branch) && !falls_through {
+                inst.op = Op::Arith(ArithClass::Control);
+            }
+            inst
+        };
+        let mut insts: Vec<Inst> = order.iter().map(inst).collect();
+        let exit = insts.len() as u32;
+        insts.push(Inst::new(Op::Exit, Operands::NONE, Operands::NONE, 0));
+        let named = insts.iter().flat_map(|inst| [inst.dsts, inst.srcs]);
+        let regs = named.flat_map(|side| side.as_slice().iter().max().copied()).max();
+        let threads: u32 = head.block.iter().product();
+        let kernel = Kernel {
+            name: head.name.clone(),
+            insts,
+            regs: regs.map_or(0, |last| last + 1),
+            registers_per_thread: head.registers,
+            shared_bytes: head.shared,
+            cta_threads: threads,
+            ctas,
+            buffers: buffers.to_vec(),
+        };
+        let grid = head.grid.iter().map(|size| u64::from(*size)).fold(1, u64::saturating_mul);
+        let lanes = order.iter().map(|number| met[*number].lanes).chain([Lanes::All]).collect();
+        Code { kernel, grid, places, lanes, windows, exit }
+    }
+
+    /// The place of a line's instruction. `key` is storage.
+    pub fn place(&self, line: &Line, key: &mut String) -> Option<u32> {
+        write_key(line, key);
+        self.places.get(key.as_str()).copied()
+    }
+}
+
+/// What makes an instruction what it is.
+fn write_key(line: &Line, key: &mut String) {
+    use std::fmt::Write as _;
+    key.clear();
+    // Functions of one kernel may have the same PCs. An access without a width has no addresses.
+    let _ = write!(key, "{:x} {} {}", line.pc, u8::from(line.width > 0), line.code);
+}
+
+/// An instruction that was not met before.
+fn meet(line: &Line) -> Result<Met, String> {
+    let Static { dsts, opcode: text, srcs } = Static::parse(line.code)?;
+    let Opcode { op, dsts: filled, lanes, has_wide_address } = opcode(text)?;
+    if let Op::Memory(_) = op
+        && line.width == 0
+    {
+        return Err(format!("{text} without addresses"));
+    }
+    let mut inst = Inst::new(op, Operands::NONE, Operands::NONE, line.source);
+    inst.reads = srcs.len() as u8;
+    let too_many = || format!("{text} names more registers than an instruction has");
+    let fill = |side: &mut Operands, first: u8, count: u8| {
+        for number in 0..count {
+            let reg = Reg::from(first) + Reg::from(number);
+            if side.as_slice().len() == crate::isa::MAX_OPERANDS && !side.as_slice().contains(&reg)
+            {
+                return Err(too_many());
+            }
+            side.add(reg);
+        }
+        Ok(())
+    };
+    for dst in dsts {
+        fill(&mut inst.dsts, dst, filled)?;
+    }
+    for (number, src) in srcs.into_iter().enumerate() {
+        fill(&mut inst.srcs, src, if number == 0 && has_wide_address { 2 } else { 1 })?;
+    }
+    Ok(Met { pc: line.pc, inst, lanes, falls_through: false })
+}
+
+/// Notes what part of local memory an instruction accesses.
+fn note_local(line: &Line, inst: &Inst, windows: &mut Windows) -> Result<(), String> {
+    let Op::Memory(op) = inst.op else { return Ok(()) };
+    if !matches!(op.space, Space::Local | Space::Generic) {
+        return Ok(());
+    }
+    let addresses = line.addresses()?;
+    for lane in lanes(line.mask) {
+        if let (Space::Local, offset) = windows.place(op.space, addresses[lane]) {
+            if offset >= WINDOW {
+                return Err(format!("local memory at 0x{offset:x}"));
+            }
+            windows.use_local(offset, op.bytes);
+        }
+    }
+    Ok(())
+}

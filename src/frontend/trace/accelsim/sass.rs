@@ -1,0 +1,388 @@
+//! Opcodes of machine code, and what they are to the timing model.
+//!
+//! Names: "CUDA Binary Utilities", section "Instruction Set Reference", tables of Volta to Hopper, and of Maxwell and Pascal. The
+//! classes are those that the lowering of PTX gives the same instructions (`results/h200/lowering.md`).
+
+use crate::isa::{AccessKind, ArithClass, CacheOp, MemoryOp, Op, Space, Turns};
+
+/// An opcode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opcode {
+    /// What it does. A branch is one that may not be taken.
+    pub op: Op,
+    /// Registers that its destination fills, from the first one on.
+    pub dsts: u8,
+    /// How its addresses are meant, where it has any.
+    pub lanes: Lanes,
+    /// Whether the first source is the lower half of an address of 64 bits.
+    pub has_wide_address: bool,
+}
+
+/// Which lanes of an instruction have an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// Those that execute it.
+    All,
+    /// The first ones: rows of matrices.
+    First(u8),
+}
+
+/// Classes of arithmetic, by the first word of an opcode.
+const CLASSES: &[(ArithClass, &[&str])] = &[
+    // Moves, constants (where their banks lie is not said), and what only takes a place among the instructions.
+    (
+        ArithClass::Move,
+        &[
+            "MOV",
+            "MOV32I",
+            "CS2R",
+            "LDC",
+            "ULDC",
+            "B2R",
+            "R2B",
+            "BMOV",
+            "BSSY",
+            "BREAK",
+            "SSY",
+            "PBK",
+            "PCNT",
+            "DEPBAR",
+            "LDGDEPBAR",
+            "NOP",
+            "WARPSYNC",
+            "YIELD",
+            "NANOSLEEP",
+            "LEPC",
+            "GETLMEMBASE",
+            "SETLMEMBASE",
+            "PMTRIG",
+            "RPCMOV",
+            "CCTL",
+            "CCTLL",
+            "CCTLT",
+            "ERRBAR",
+        ],
+    ),
+    (
+        ArithClass::IntAdd,
+        &[
+            "BFE",
+            "BFI",
+            "BMSK",
+            "CSET",
+            "CSETP",
+            "I2IP",
+            "IABS",
+            "IADD",
+            "IADD3",
+            "IADD32I",
+            "ICMP",
+            "IMNMX",
+            "ISCADD",
+            "ISCADD32I",
+            "ISET",
+            "ISETP",
+            "ISUB",
+            "LEA",
+            "LOP",
+            "LOP3",
+            "LOP32I",
+            "P2R",
+            "PLOP3",
+            "PRMT",
+            "PSET",
+            "PSETP",
+            "R2P",
+            "SEL",
+            "SGXT",
+            "SHF",
+            "SHL",
+            "SHR",
+            "VABSDIFF",
+            "VABSDIFF4",
+            "VIADD",
+            "VIADDMNMX",
+            "VIMNMX",
+            "VIMNMX3",
+            "VOTE",
+        ],
+    ),
+    (ArithClass::IntMul, &["IMUL", "IMUL32I"]),
+    (ArithClass::IntMad, &["IDP", "IDP4A", "IMAD", "IMAD32I", "XMAD"]),
+    (
+        ArithClass::FpAdd,
+        &["F2FP", "FADD", "FADD32I", "FSWZ", "FSWZADD", "HADD2", "HADD2_32I", "I2FP"],
+    ),
+    (
+        ArithClass::FpCompare,
+        &["FCHK", "FCMP", "FMNMX", "FSEL", "FSET", "FSETP", "HMNMX2", "HSET2", "HSETP2"],
+    ),
+    (ArithClass::FpMul, &["FMUL", "FMUL32I", "HMUL2", "HMUL2_32I"]),
+    (ArithClass::FpFma, &["FFMA", "FFMA32I", "HFMA2", "HFMA2_32I"]),
+    (ArithClass::DpAdd, &["DADD", "DMNMX", "DSET", "DSETP"]),
+    (ArithClass::DpMul, &["DMUL"]),
+    (ArithClass::DpFma, &["DFMA"]),
+    (
+        ArithClass::Sfu,
+        &[
+            "BREV", "F2F", "F2I", "FLO", "FRND", "I2F", "I2I", "MATCH", "MUFU", "POPC", "REDUX",
+            "RRO", "S2R", "SHFL",
+        ],
+    ),
+    (
+        ArithClass::Uniform,
+        &[
+            "R2UR",
+            "S2UR",
+            "UBMSK",
+            "UBREV",
+            "UCLEA",
+            "UF2FP",
+            "UFLO",
+            "UIADD3",
+            "UIMAD",
+            "UISETP",
+            "ULEA",
+            "ULEPC",
+            "ULOP",
+            "ULOP3",
+            "ULOP32I",
+            "UMOV",
+            "UP2UR",
+            "UPLOP3",
+            "UPOPC",
+            "UPRMT",
+            "UPSETP",
+            "UR2UP",
+            "USEL",
+            "USETMAXREG",
+            "USGXT",
+            "USHF",
+            "USHL",
+            "USHR",
+            "VOTEU",
+        ],
+    ),
+    (ArithClass::Branch, &["BRA", "BRX", "BRXU"]),
+    (
+        ArithClass::Control,
+        &["BRK", "CAL", "CALL", "CONT", "JCAL", "JMP", "JMX", "JMXU", "LONGJMP", "PRET", "RET"],
+    ),
+    (ArithClass::Converge, &["BSYNC", "SYNC"]),
+];
+
+/// What an opcode with its modifiers is; an error says why it is not simulated.
+pub fn opcode(text: &str) -> Result<Opcode, String> {
+    let (name, modifiers) = text.split_once('.').unwrap_or((text, ""));
+    let has = |modifier: &str| modifiers.split('.').any(|one| one == modifier);
+    if let Some(op) = memory(name, &has, modifiers) {
+        let op = op?;
+        let bytes = op.bytes;
+        let is_store = matches!(op.kind, AccessKind::Store);
+        let (dsts, lanes) = match name {
+            "LDSM" => {
+                let matrices = if has("4") {
+                    4
+                } else if has("2") {
+                    2
+                } else {
+                    1
+                };
+                (matrices, Lanes::First(8 * matrices))
+            }
+            _ => (if is_store { 0 } else { bytes.div_ceil(4) }, Lanes::All),
+        };
+        let is_far = matches!(op.space, Space::Global | Space::Generic);
+        let has_wide_address = is_far && has("E");
+        return Ok(Opcode { op: Op::Memory(op), dsts, lanes, has_wide_address });
+    }
+    let op = match name {
+        "BAR" if has("ARV") => {
+            return Err("BAR.ARV: the trace does not have the barrier's number".to_owned());
+        }
+        "BAR" => Op::Barrier,
+        "MEMBAR" | "FENCE" => Op::Fence,
+        "EXIT" => Op::Exit,
+        "IMAD" | "XMAD" if has("MOV") => Op::Arith(ArithClass::Move),
+        "IMAD" | "IMUL" if has("WIDE") || has("HI") => Op::Arith(ArithClass::IntMulWide),
+        _ => {
+            let class = CLASSES.iter().find(|(_, names)| names.contains(&name));
+            let Some((class, _)) = class else { return Err(refusal(name)) };
+            Op::Arith(*class)
+        }
+    };
+    let is_pair = match op {
+        Op::Arith(ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma) => {
+            !name.contains("SET")
+        }
+        Op::Arith(ArithClass::IntMulWide) => has("WIDE"),
+        Op::Arith(ArithClass::Move) => has("64") && (name == "LDC" || name == "ULDC"),
+        // Of two types, the first is that of the result.
+        Op::Arith(ArithClass::Sfu) => modifiers.starts_with("F64"),
+        _ => false,
+    };
+    let dsts = if is_pair { 2 } else { 1 };
+    Ok(Opcode { op, dsts, lanes: Lanes::All, has_wide_address: false })
+}
+
+/// A memory instruction; `None` where it is none.
+fn memory(
+    name: &str,
+    has: &dyn Fn(&str) -> bool,
+    modifiers: &str,
+) -> Option<Result<MemoryOp, String>> {
+    let atomic = match has("CAS") || has("CAST") {
+        true => Turns::LanesTwice,
+        false if has("POPC") => Turns::Words,
+        false => Turns::Lanes,
+    };
+    let (space, kind) = match name {
+        "LDG" | "LDGSTS" => (Space::Global, AccessKind::Load),
+        "STG" => (Space::Global, AccessKind::Store),
+        "LD" => (Space::Generic, AccessKind::Load),
+        "ST" => (Space::Generic, AccessKind::Store),
+        "LDS" | "LDSM" => (Space::Shared, AccessKind::Load),
+        "STS" => (Space::Shared, AccessKind::Store),
+        "LDL" => (Space::Local, AccessKind::Load),
+        "STL" => (Space::Local, AccessKind::Store),
+        "ATOMG" | "RED" | "REDG" => (Space::Global, AccessKind::Atomic(atomic)),
+        "ATOM" => (Space::Generic, AccessKind::Atomic(atomic)),
+        "ATOMS" => (Space::Shared, AccessKind::Atomic(atomic)),
+        _ => return None,
+    };
+    let cache = match () {
+        // The L2 does them, whoever is to see it.
+        () if matches!(kind, AccessKind::Atomic(_)) => CacheOp::Default,
+        () if has("CONSTANT") || has("CI") => CacheOp::ReadOnly,
+        () if has("STRONG") && has("SYS") || has("CV") => CacheOp::Volatile,
+        // `.cg` of PTX becomes this where the whole GPU is to see it.
+        () if has("STRONG") && has("GPU") || has("CG") => CacheOp::Global,
+        () if has("EF") || has("LU") || has("CS") => CacheOp::Streaming,
+        () => CacheOp::Default,
+    };
+    let bytes = match name {
+        // A row of a matrix.
+        "LDSM" => Ok(16),
+        _ => width(modifiers),
+    };
+    Some(bytes.map(|bytes| MemoryOp { space, kind, bytes, cache }))
+}
+
+/// Bytes of one lane's access. The tracer's own width is not that: the tracer states it to be wrong at times.
+fn width(modifiers: &str) -> Result<u8, String> {
+    for word in modifiers.split('.') {
+        let digits = word.strip_prefix(['U', 'S', 'F', 'B']).unwrap_or(word);
+        // Of types as they stand in atomics: `F16x2`.
+        let digits = digits.strip_suffix("x2").unwrap_or(digits);
+        if let Ok(bits) = digits.parse::<u32>() {
+            let bits = if word.ends_with("x2") { 2 * bits } else { bits };
+            return match bits {
+                8 | 16 | 32 | 64 | 128 => Ok((bits / 8) as u8),
+                _ => Err(format!("an access of {bits} bits")),
+            };
+        }
+    }
+    Ok(4)
+}
+
+/// Why an opcode is not simulated.
+fn refusal(name: &str) -> String {
+    let is_one_of = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    let what = match () {
+        () if is_one_of(&[
+            "TEX", "TLD", "TXD", "TXQ", "TXA", "TMML", "SUL", "SUS", "SUR", "SUA", "SUQ",
+        ]) =>
+        {
+            "textures and surfaces are not simulated"
+        }
+        () if name.ends_with("MMA") || name == "MOVM" => "tensor cores are not simulated",
+        () if is_one_of(&["UTMA", "UBLK", "SYNCS", "ARRIVES"]) => {
+            "bulk copies and their barriers are not simulated"
+        }
+        () => "this opcode is not known",
+    };
+    format!("{name}: {what}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(space: Space, bytes: u8, cache: CacheOp) -> Op {
+        Op::Memory(MemoryOp { space, kind: AccessKind::Load, bytes, cache })
+    }
+
+    #[test]
+    fn memory_instructions_say_where_and_how_much() {
+        let of = |text: &str| opcode(text).unwrap();
+        let wide = of("LDG.E.128.CONSTANT.SYS");
+        assert_eq!(wide.op, load(Space::Global, 16, CacheOp::ReadOnly));
+        assert_eq!((wide.dsts, wide.has_wide_address), (4, true));
+        assert_eq!(of("LDG.E.SYS").op, load(Space::Global, 4, CacheOp::Default));
+        assert_eq!(of("LDG.E.U8").op, load(Space::Global, 1, CacheOp::Default));
+        assert_eq!(of("LDG.E.S16").op, load(Space::Global, 2, CacheOp::Default));
+        assert_eq!(of("LDG.E.64.STRONG.GPU").op, load(Space::Global, 8, CacheOp::Global));
+        assert_eq!(of("LDG.E.STRONG.SYS").op, load(Space::Global, 4, CacheOp::Volatile));
+        assert_eq!(of("LDG.E.EF").op, load(Space::Global, 4, CacheOp::Streaming));
+        let rows = of("LDSM.16.M88.4");
+        assert_eq!(rows.op, load(Space::Shared, 16, CacheOp::Default));
+        assert_eq!((rows.dsts, rows.lanes), (4, Lanes::First(32)));
+        let store = of("STG.E.64");
+        assert_eq!((store.dsts, store.has_wide_address), (0, true));
+        let atomic = |kind: Turns, space: Space, bytes: u8| {
+            let kind = AccessKind::Atomic(kind);
+            Op::Memory(MemoryOp { space, kind, bytes, cache: CacheOp::Default })
+        };
+        assert_eq!(of("ATOMS.CAST.SPIN").op, atomic(Turns::LanesTwice, Space::Shared, 4));
+        assert_eq!(of("ATOMS.POPC.INC.32").op, atomic(Turns::Words, Space::Shared, 4));
+        assert_eq!(
+            of("RED.E.ADD.F32.FTZ.RN.STRONG.GPU").op,
+            atomic(Turns::Lanes, Space::Global, 4)
+        );
+        assert_eq!(of("RED.E.ADD.F16x2.RN").op, atomic(Turns::Lanes, Space::Global, 4));
+    }
+
+    #[test]
+    fn arithmetic_has_the_classes_of_the_lowering() {
+        let class = |text: &str| match opcode(text).unwrap() {
+            Opcode { op: Op::Arith(class), dsts, .. } => (class, dsts),
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(class("IMAD.MOV.U32"), (ArithClass::Move, 1));
+        assert_eq!(class("IMAD.WIDE.U32"), (ArithClass::IntMulWide, 2));
+        assert_eq!(class("IMAD.HI.U32"), (ArithClass::IntMulWide, 1));
+        assert_eq!(class("IMAD.IADD"), (ArithClass::IntMad, 1));
+        assert_eq!(class("IADD3.X"), (ArithClass::IntAdd, 1));
+        assert_eq!(class("DFMA"), (ArithClass::DpFma, 2));
+        assert_eq!(class("DSETP.GT.AND"), (ArithClass::DpAdd, 1));
+        assert_eq!(class("F2F.F64.F32"), (ArithClass::Sfu, 2));
+        assert_eq!(class("F2F.F32.F64"), (ArithClass::Sfu, 1));
+        assert_eq!(class("S2R"), (ArithClass::Sfu, 1));
+        assert_eq!(class("ULDC.64"), (ArithClass::Move, 2));
+        assert_eq!(class("BSYNC"), (ArithClass::Converge, 1));
+        assert_eq!(opcode("BAR.SYNC.DEFER_BLOCKING").unwrap().op, Op::Barrier);
+        assert_eq!(opcode("MEMBAR.SC.GPU").unwrap().op, Op::Fence);
+    }
+
+    #[test]
+    fn what_is_not_simulated_is_refused_by_name() {
+        let refused = |text: &str| opcode(text).unwrap_err();
+        assert_eq!(refused("HMMA.16816.F32"), "HMMA: tensor cores are not simulated");
+        assert_eq!(refused("TEX.SCR.LL"), "TEX: textures and surfaces are not simulated");
+        assert_eq!(
+            refused("UTMALDG.2D"),
+            "UTMALDG: bulk copies and their barriers are not simulated"
+        );
+        assert_eq!(refused("FROBNICATE"), "FROBNICATE: this opcode is not known");
+        assert_eq!(refused("LDG.E.96"), "an access of 96 bits");
+    }
+
+    #[test]
+    fn no_name_has_two_classes() {
+        let mut names: Vec<&str> = CLASSES.iter().flat_map(|(_, names)| *names).copied().collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

@@ -1,0 +1,311 @@
+//! Traces: what is captured runs as its source does, on every machine; traces of Accel-Sim become gsim's; bad ones are refused.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use gsim::config::{RunFile, load_run};
+use gsim::gpu::Stepping;
+use gsim::report::Report;
+use gsim::simulate::{capture, simulate};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Runs gsim in `folder`; gives the exit code, standard output and standard error.
+fn gsim(folder: &Path, args: &[&str]) -> (i32, String, String) {
+    let output =
+        Command::cargo_bin("gsim").unwrap().current_dir(folder).args(args).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[track_caller]
+fn succeed(folder: &Path, args: &[&str]) -> String {
+    let (code, out, error) = gsim(folder, args);
+    assert_eq!((code, error.as_str()), (0, ""));
+    out
+}
+
+/// The one line that a refused call prints.
+#[track_caller]
+fn refuse(folder: &Path, args: &[&str], code: i32) -> String {
+    let (found, out, error) = gsim(folder, args);
+    assert_eq!((found, out.as_str()), (code, ""), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    error.trim_end().to_owned()
+}
+
+/// A report without what names its input and its check.
+fn measured(report: &Report) -> Value {
+    let mut json: Value = serde_json::from_str(&report.to_json()).unwrap();
+    let fields = json.as_object_mut().unwrap();
+    assert!(fields.remove("inputs").is_some() && fields.remove("check").is_some());
+    json
+}
+
+fn settings(changes: &[&str]) -> Vec<(String, gsim::config::Setting)> {
+    let pair = |change: &&str| gsim::config::overrides::assignment(change).unwrap();
+    changes.iter().map(pair).collect()
+}
+
+/// A run file in `folder` that simulates a trace there under the name `name`.
+fn replay(folder: &Path, name: &str, trace: &str) -> RunFile {
+    let text =
+        format!("Run(name: {name:?}, machine: \"gtx480\", workload: Trace(file: {trace:?}))");
+    RunFile::from_text(&folder.join("replay.ron"), text).unwrap()
+}
+
+/// Every kind of workload, with all that streams may hold: loops, barriers, shared memory, atomics, guards, local memory, scattered
+/// addresses; as PTX and as machine code.
+const RUNS: &[(&str, &[&str])] = &[
+    ("stencil-char", &["workload.elements=16384", "workload.iterations=2"]),
+    ("matmul", &["workload.size=45"]),
+    ("matmul", &["workload.size=45", "machine=h200"]),
+    ("stereo", &["workload.width=13", "workload.height=9"]),
+    ("stream", &["workload.ctas=20"]),
+    ("gather", &["workload.ctas=20", "machine=v100"]),
+    ("mixture", &["workload.ctas=10", "workload.repeats=2", "workload.launches=2"]),
+    ("chase", &["workload.phases.0.accesses=100"]),
+    ("spmv", &[]),
+    ("spmv", &["machine=h200"]),
+    ("heat", &["workload.parameters.n=48"]),
+];
+
+#[test]
+fn a_trace_runs_as_its_source_does() {
+    for (run, changes) in RUNS {
+        let folder = TempDir::new().unwrap();
+        let file = Path::new(ROOT).join(format!("configs/runs/{run}.ron"));
+        let source = load_run(&file, &settings(changes)).unwrap();
+        let captured =
+            capture(&source, &folder.path().join("a.gtrace"), 3, &mut |_, _| ()).unwrap();
+        let expected = simulate(&source, Stepping::SkipAhead, &mut |_| ()).unwrap();
+        assert_eq!(captured.end.warp_instructions, expected.totals.warp_instructions, "{run}");
+
+        let machine: Vec<&str> =
+            changes.iter().filter(|change| change.starts_with("machine")).copied().collect();
+        let traced = replay(folder.path(), run, "a.gtrace").resolve(&settings(&machine)).unwrap();
+        for stepping in [Stepping::SkipAhead, Stepping::threads(2)] {
+            let report = simulate(&traced, stepping, &mut |_| ()).unwrap();
+            assert!(measured(&report) == measured(&expected), "{run} {changes:?}");
+        }
+        // A trace of the trace is the same trace but for where it is from.
+        let again = capture(&traced, &folder.path().join("b.gtrace"), 3, &mut |_, _| ()).unwrap();
+        assert_eq!((again.launches, again.end), (captured.launches, captured.end), "{run}");
+    }
+}
+
+#[test]
+fn some_launches_of_a_trace_can_be_chosen() {
+    let folder = TempDir::new().unwrap();
+    let file = Path::new(ROOT).join("configs/runs/stencil-char.ron");
+    let source = load_run(&file, &settings(&["workload.elements=16384"])).unwrap();
+    capture(&source, &folder.path().join("a.gtrace"), 3, &mut |_, _| ()).unwrap();
+    let run = replay(folder.path(), "a", "a.gtrace");
+    let launches = |launches: &str| {
+        let run = run.resolve(&settings(&[&format!("workload.launches={launches}")]))?;
+        simulate(&run, Stepping::SkipAhead, &mut |_| ())
+    };
+    assert_eq!(launches("[]").unwrap().kernels.len(), 4);
+    let (first, third) = (launches("[0]").unwrap(), launches("[2]").unwrap());
+    assert_eq!(first.kernels.len(), 1);
+    // The arrays are swapped after each launch, so that the first and the third are alike.
+    assert_eq!(measured(&first), measured(&third));
+    assert_eq!(launches("[1, 2]").unwrap().kernels.len(), 2);
+    let error = launches("[4]").unwrap_err().to_string();
+    assert!(
+        error.contains("there is no launch 4") && error.contains("has 4, from 0 on"),
+        "{error}"
+    );
+    let error = launches("[2, 1]").unwrap_err().to_string();
+    assert!(error.contains("launches: their numbers must rise"), "{error}");
+}
+
+#[test]
+fn the_trace_of_the_repository_is_what_its_run_executes() {
+    let source = load_run(&Path::new(ROOT).join("configs/runs/spmv.ron"), &[]).unwrap();
+    let run = load_run(&Path::new(ROOT).join("traces/spmv.ron"), &[]).unwrap();
+    let [replayed, executed] =
+        [&run, &source].map(|run| simulate(run, Stepping::SkipAhead, &mut |_| ()).unwrap());
+    assert_eq!(replayed.totals, executed.totals);
+    assert_eq!(replayed.ledgers, executed.ledgers);
+}
+
+#[test]
+fn the_command_line_shows_what_a_trace_holds() {
+    let folder = TempDir::new().unwrap();
+    let run = format!("{ROOT}/configs/runs/stencil-char.ron");
+    let set = ["--set", "workload.elements=4096", "--set", "workload.iterations=2"];
+    let captured = succeed(folder.path(), &[&["trace", "capture", &run], &set[..]].concat());
+    assert!(captured.starts_with("2 launches, 32 CTAs, 7,188 warp instructions: "), "{captured}");
+    assert!(captured.trim_end().ends_with(": stencil-char.gtrace"), "{captured}");
+    let info = succeed(folder.path(), &["trace", "info", "stencil-char.gtrace"]);
+    for part in [
+        "2 launches, Ptx instructions, written by gsim",
+        "captured from the run stencil-char, seed 1: {\"Stencil1d\":",
+        "workloads/stencil1d/stencil1d.ptx: sha256: ",
+        "1  stencil1d_char    16      256          8       0            33              3,594        516",
+    ] {
+        assert!(info.contains(part), "{part}: {info}");
+    }
+    let dump =
+        ["trace", "dump", "stencil-char.gtrace", "--launch", "1", "--cta", "3", "--warp", "7"];
+    let dump = succeed(folder.path(), &dump);
+    assert!(dump.starts_with("launch 1: stencil1d_char, 16 CTAs of 256 threads\nCTA 3, warp 7: "));
+    assert!(dump.contains("ffffffff  Load.Global 1 B r"), "{dump}");
+    assert!(dump.trim_end().ends_with("Exit"), "{dump}");
+}
+
+#[test]
+fn traces_of_accel_sim_are_converted() {
+    let folder = TempDir::new().unwrap();
+    let list = format!("{ROOT}/tests/traces/kernelslist.g");
+    let converted = succeed(folder.path(), &["trace", "import", &list, "--out", "a.gtrace"]);
+    assert!(converted.starts_with("2 launches, 3 CTAs, 34 warp instructions: "), "{converted}");
+    assert!(converted.ends_with("note: kernel-2.traceg.xz has 1 of the 4 CTAs of its grid\n"));
+    let listing = |args: &[&str]| {
+        let text = succeed(folder.path(), &[&["trace", "dump", "a.gtrace"], args].concat());
+        let (_, listing) = text.split_once("instruction\n").unwrap();
+        listing.to_owned()
+    };
+    // Pairs of registers, local and generic addresses, predicated exits.
+    let first = "    0  ffffffff  Move r1
+    1  ffffffff  Sfu r0
+    2  ffffffff  IntAdd <- r0
+    3  00000000  Exit
+    4  ffffffff  IntMulWide r2 r3 <- r0
+    5  ffffffff  Load.Global 4 B r4 <- r2 r3  0x7f0000001000 + 4 lane
+    6  ffffffff  Store.Shared 4 B <- r1 r4  0x0 + 4 lane
+    7  ffffffff  Barrier 0 of all warps, Wait
+    8  ffffffff  Store.Local 4 B <- r1 r4  0x100000001fff00 + 4 lane
+    9  ffffffff  Load.Generic 4 B r6 <- r8 r9  0x10000000000000 + 4 lane
+   10  ffffffff  Store.Global 4 B <- r2 r3 r4  0x7f0000001000 + 4 lane
+   11  ffffffff  Exit
+";
+    assert_eq!(listing(&[]), first);
+    assert!(
+        listing(&["--warp", "1"])
+            .contains("    9  00000003  Load.Generic 4 B r6 <- r8 r9  0x1000000000004 + 12 lane\n")
+    );
+    // A warp that the trace does not have still ends.
+    assert_eq!(listing(&["--cta", "1", "--warp", "1"]), "   12  ffffffff  Exit\n");
+    // A branch that always jumps is none that may fall through.
+    let second =
+        "    0  ffffffff  Load.Global.ReadOnly 16 B r4 r5 r6 r7 <- r2 r3  0x7f0000001000 + 16 lane
+    1  ffffffff  Branch
+    0  ffffffff  Load.Global.ReadOnly 16 B r4 r5 r6 r7 <- r2 r3  0x7f0000001200 + 16 lane
+    1  0000ffff  Branch
+    2  ffff0000  Atomic.Global 4 B <- r2 r3 r5  0x7f0000002000 + 0 lane
+    3  ffffffff  Control
+    4  ffffffff  Exit
+";
+    assert_eq!(listing(&["--launch", "1"]), second);
+    for machine in ["gtx280", "gtx480", "v100", "h200"] {
+        let run = replay(folder.path(), "a", "a.gtrace");
+        let run = run.resolve(&settings(&[&format!("machine={machine}")])).unwrap();
+        let report = simulate(&run, Stepping::SkipAhead, &mut |_| ()).unwrap();
+        assert_eq!(report.totals.warp_instructions, 34, "{machine}");
+    }
+}
+
+#[test]
+fn what_a_trace_of_accel_sim_must_not_have_is_named_with_its_line() {
+    let folder = TempDir::new().unwrap();
+    let whole = fs::read_to_string(format!("{ROOT}/tests/traces/kernel-1.traceg")).unwrap();
+    let refused = |from: &str, to: &str| {
+        assert!(whole.contains(from), "{from}");
+        fs::write(folder.path().join("k.traceg"), whole.replacen(from, to, 1)).unwrap();
+        let error = refuse(folder.path(), &["trace", "import", "k.traceg", "--out", "k.gtrace"], 2);
+        assert!(!folder.path().join("k.gtrace").exists());
+        error.strip_prefix("error: k.traceg:").unwrap_or(&error).to_owned()
+    };
+    assert_eq!(
+        refused("IMAD.WIDE", "HMMA.16816.F32"),
+        "27:1: HMMA: tensor cores are not simulated"
+    );
+    assert_eq!(refused("IMAD.WIDE", "NEWOP"), "27:1: NEWOP: this opcode is not known");
+    assert_eq!(refused("1 0x7f0000001000 4", "7 0x7f0000001000"), "28:1: addresses of form 7");
+    assert_eq!(
+        refused("1 0x7f0000001000 4", "1 0x7f0000001002 4"),
+        "28:1: an access of 4 bytes at 0x7f0000001002"
+    );
+    assert_eq!(refused("insts = 12", "insts = 13"), "36:1: 1 instructions of the warp are missing");
+    assert_eq!(
+        refused("insts = 12", "insts = 11"),
+        "34:1: \"00b0 ffffffff 0 EXIT 0 0\" is not understood"
+    );
+    assert_eq!(
+        refused("warp = 1", "warp = 2"),
+        "36:1: warp 2 of 2, once each, in a CTA of 64 threads"
+    );
+    assert_eq!(
+        refused("warp = 1", "warp = 0"),
+        "36:1: warp 0 of 2, once each, in a CTA of 64 threads"
+    );
+    assert_eq!(refused("(64,1,1)", "(64,1)"), "4:1: \"(64,1)\" is no size");
+    assert_eq!(
+        refused("tracer version = 4", "tracer version = 2"),
+        "15:1: tracer version 2, of which gsim reads 3 and later (hint: post-process the traces again)"
+    );
+    let exit = "0030 ffffffff 0 EXIT 0 0 \n";
+    let cut = refused(&format!("{exit}\n#END_TB\n"), exit);
+    assert_eq!(cut, "60:1: the trace ends within a CTA");
+    fs::write(folder.path().join("k.traceg.xz"), "no xz").unwrap();
+    let error = refuse(folder.path(), &["trace", "import", "k.traceg.xz", "--out", "k.gtrace"], 2);
+    assert!(error.starts_with("error: k.traceg.xz: cannot be read: "), "{error}");
+    let error = refuse(folder.path(), &["trace", "import", "none.g", "--out", "k.gtrace"], 2);
+    assert_eq!(error, "error: none.g: no such file");
+}
+
+#[test]
+fn bad_traces_are_refused_in_one_line() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let run = format!("{ROOT}/configs/runs/chase.ron");
+    let set = ["--set", "workload.phases.0.accesses=50", "--out", "a.gtrace"];
+    succeed(folder.path(), &[&["trace", "capture", &run], &set[..]].concat());
+    let bytes = fs::read(path("a.gtrace")).unwrap();
+    fs::write(path("cut.gtrace"), &bytes[..bytes.len() - 9]).unwrap();
+    fs::write(path("text.gtrace"), "hello").unwrap();
+    let error = refuse(folder.path(), &["trace", "info", "cut.gtrace"], 2);
+    assert_eq!(error, "error: cut.gtrace: the trace is damaged: it is cut off");
+    let error = refuse(folder.path(), &["trace", "info", "text.gtrace"], 2);
+    assert!(error.starts_with("error: text.gtrace: this is no trace of gsim (hint: "), "{error}");
+    let error = refuse(folder.path(), &["trace", "dump", "a.gtrace", "--cta", "1"], 2);
+    assert_eq!(error, "error: a.gtrace: there is no CTA 1 (hint: synthetic has 1, from 0 on)");
+    let error = refuse(folder.path(), &["trace", "dump", "a.gtrace", "--launch", "9"], 2);
+    assert_eq!(error, "error: a.gtrace: there is no launch 9 (hint: there are 1, from 0 on)");
+    let error = refuse(folder.path(), &["trace", "dump", "a.gtrace", "--warp", "9"], 2);
+    assert_eq!(
+        error,
+        "error: a.gtrace: there is no warp 9 (hint: a CTA of synthetic has 1, from 0 on)"
+    );
+
+    let write = |trace: &str| {
+        let text = format!(
+            "Run(\n    name: \"a\",\n    machine: \"gtx480\",\n    workload: Trace(file: {trace:?}),\n)"
+        );
+        fs::write(path("run.ron"), text).unwrap();
+    };
+    write("b.gtrace");
+    let error = refuse(folder.path(), &["run", "run.ron"], 2);
+    let expected = "error: run.ron:4:27: workload.file: b.gtrace: no such file";
+    assert_eq!(error, expected);
+    write("cut.gtrace");
+    let error = refuse(folder.path(), &["run", "run.ron"], 2);
+    assert_eq!(
+        error,
+        "error: run.ron:4:27: workload.file: cut.gtrace: the trace is damaged: it is cut off"
+    );
+    write("a.gtrace");
+    let error = refuse(folder.path(), &["workload", "export", "run.ron"], 2);
+    let expected = "error: run.ron:4:15: workload: a trace has instructions and no kernel \
+                    (hint: `gsim run` simulates it; what is executed needs PTX or CUDA C++)";
+    assert_eq!(error, expected);
+    // Nothing is left of what was refused.
+    assert!(!path("results").exists());
+    let error = refuse(folder.path(), &["trace", "capture", "run.ron", "--out", "run.ron"], 2);
+    assert_eq!(error, "error: run.ron: is no trace, so it is not replaced");
+}
