@@ -56,6 +56,7 @@
 //!
 //! **[`frontend`]** makes warp instructions of a launch. [`frontend::ptx`] parses PTX and executes it;
 //! [`frontend::synthetic`] generates patterns of accesses; `workload` also writes them as PTX, for a GPU.
+//! [`frontend::trace`] writes streams to files and reads them, and converts those of Accel-Sim.
 //! Imports `isa` and `workload`; knows no machine.
 //!
 //! **[`parts`]** holds what the components share: accesses, packets, address maps, tag arrays, sectors, MSHR files, places of queues.
@@ -83,7 +84,7 @@
 //! against what `native` recorded.
 //!
 //! **[`simulate`]** takes one resolved run to its report: it alone knows front end, GPU and report. It has a
-//! functional half, which knows no machine, and a timing half.
+//! functional half, which knows no machine and executes kernels or reads a trace, and a timing half.
 //! **[`study`]** makes many runs of a study file, and figures and tables of their reports. Points with
 //! the same workload share one functional half.
 //! [`cli`] is one file a subcommand, and `main.rs` prints the error.

@@ -5,9 +5,13 @@ use std::path::Path;
 
 use assert_cmd::Command;
 use gsim::config::{RunFile, load_run};
+use gsim::frontend::trace::accelsim::import;
 use gsim::gpu::Stepping;
 use gsim::report::Report;
 use gsim::simulate::{capture, simulate};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -193,9 +197,9 @@ fn traces_of_accel_sim_are_converted() {
     assert_eq!(listing(&["--cta", "1", "--warp", "1"]), "   12  ffffffff  Exit\n");
     // A branch that always jumps is none that may fall through.
     let second =
-        "    0  ffffffff  Load.Global.ReadOnly 16 B r4 r5 r6 r7 <- r2 r3  0x7f0000001000 + 16 lane
+        "    0  ffffffff  Load.Global.nc 16 B r4 r5 r6 r7 <- r2 r3  0x7f0000001000 + 16 lane
     1  ffffffff  Branch
-    0  ffffffff  Load.Global.ReadOnly 16 B r4 r5 r6 r7 <- r2 r3  0x7f0000001200 + 16 lane
+    0  ffffffff  Load.Global.nc 16 B r4 r5 r6 r7 <- r2 r3  0x7f0000001200 + 16 lane
     1  0000ffff  Branch
     2  ffff0000  Atomic.Global 4 B <- r2 r3 r5  0x7f0000002000 + 0 lane
     3  ffffffff  Control
@@ -308,4 +312,30 @@ fn bad_traces_are_refused_in_one_line() {
     assert!(!path("results").exists());
     let error = refuse(folder.path(), &["trace", "capture", "run.ron", "--out", "run.ron"], 2);
     assert_eq!(error, "error: run.ron: is no trace, so it is not replaced");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// What a changed trace says may be odd, and so may be its time; it is simulated or refused.
+    #[test]
+    fn no_trace_makes_a_machine_panic(
+        changes in vec((any::<prop::sample::Index>(), select(b"0123456789abcdefx RST.\n".to_vec())), 1..4),
+    ) {
+        let mut text = fs::read(format!("{ROOT}/tests/traces/kernel-1.traceg")).unwrap();
+        for (place, byte) in changes {
+            let place = place.index(text.len());
+            text[place] = byte;
+        }
+        let folder = TempDir::new().unwrap();
+        let [from, to] = ["k.traceg", "a.gtrace"].map(|name| folder.path().join(name));
+        fs::write(&from, text).unwrap();
+        if import(&from, &to, 1, &mut |_, _| ()).is_ok() {
+            for machine in ["gtx480", "h200"] {
+                let run = replay(folder.path(), "a", "a.gtrace");
+                let run = run.resolve(&settings(&[&format!("machine={machine}")])).unwrap();
+                let _ = simulate(&run, Stepping::SkipAhead, &mut |_| ());
+            }
+        }
+    }
 }

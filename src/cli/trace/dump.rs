@@ -108,9 +108,13 @@ fn words(inst: &Inst) -> String {
                 AccessKind::Store => "Store",
                 AccessKind::Atomic(_) => "Atomic",
             };
+            // As PTX writes it.
             let cache = match cache {
-                CacheOp::Default => String::new(),
-                other => format!(".{other:?}"),
+                CacheOp::Default => "",
+                CacheOp::Global => ".cg",
+                CacheOp::Streaming => ".cs",
+                CacheOp::Volatile => ".cv",
+                CacheOp::ReadOnly => ".nc",
             };
             format!("{kind}.{space:?}{cache} {bytes} B")
         }

@@ -12,7 +12,7 @@
 //! | --- | --- |
 //! | `H` | the [`Header`], in JSON; first, and once |
 //! | `K` | a launch: its [`crate::isa::Kernel`], in JSON |
-//! | `C` | the next CTA of the launch: its warps, one behind the other ([`codec`]) |
+//! | `C` | the next CTA of the launch: its warps, one behind the other (`codec.rs` has the bytes) |
 //! | `E` | the [`End`], in JSON; last, and once |
 //!
 //! What holds:

@@ -21,6 +21,8 @@ mod line;
 mod list;
 mod sass;
 mod streams;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::path::Path;
