@@ -29,7 +29,7 @@ macro_rules! presets {
     };
 }
 
-presets!["gtx280", "gtx480", "gtx640", "v100", "h200"];
+presets!["gtx280", "gtx480", "gtx640", "v100", "h100", "h200"];
 
 impl Preset {
     /// The machine.
