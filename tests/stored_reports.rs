@@ -1,26 +1,13 @@
 //! Stored reports, from the outside: shown again, and held against each other.
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
+use command::{gsim, succeed};
 use tempfile::TempDir;
-
-/// Runs gsim in `folder`; gives the exit code, standard output and standard error.
-fn gsim(folder: &Path, args: &[&str]) -> (i32, String, String) {
-    let output =
-        Command::cargo_bin("gsim").unwrap().current_dir(folder).args(args).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
-/// As [`gsim`], for a call that succeeds; gives the standard output.
-#[track_caller]
-fn succeed(folder: &Path, args: &[&str]) -> String {
-    let (code, out, error) = gsim(folder, args);
-    assert_eq!((code, error.as_str()), (0, ""));
-    out
-}
 
 /// Runs a bundled run of which `changes` make a small one, without pictures; gives what it prints.
 fn run(folder: &Path, run: &str, changes: &[&str]) -> String {

@@ -1,9 +1,12 @@
 //! What a study that cannot be right is told, before it simulates, and what its page says.
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
+use command::gsim;
 use tempfile::TempDir;
 
 const RUN: &str =
@@ -25,17 +28,11 @@ fn folder(study: &str) -> TempDir {
     folder
 }
 
-fn gsim(folder: &Path, args: &[&str]) -> (i32, String) {
-    let output =
-        Command::cargo_bin("gsim").unwrap().current_dir(folder).args(args).output().unwrap();
-    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
-}
-
 #[test]
 fn the_page_has_the_whole_command_and_the_folder_the_given_name() {
     let folder = folder(&study(""));
     let set = ["--set", "sm.policy=TwoLevel(active: 8)", "--set", "name=two-level"];
-    let (code, error) = gsim(folder.path(), &[&["study", "s.ron", "-q"], &set[..]].concat());
+    let (code, _, error) = gsim(folder.path(), &[&["study", "s.ron", "-q"], &set[..]].concat());
     assert_eq!((code, error.as_str()), (0, ""));
     assert!(!folder.path().join("results/s").exists());
     let page = fs::read_to_string(folder.path().join("results/two-level/README.md")).unwrap();
@@ -54,7 +51,7 @@ fn check(more: &str, args: &[&str], want: &str) {
     fs::write(folder.path().join("full/s/thesis.tex"), "years").unwrap();
     let slow = ["study", "s.ron", "--set", "workload.elements=1048576", "--set"];
     let slow = [&slow[..], &["dram.timing.rfc=3600"], args].concat();
-    let (code, error) = gsim(folder.path(), &slow);
+    let (code, _, error) = gsim(folder.path(), &slow);
     assert_eq!(error, format!("error: {want}\n"));
     assert_eq!(code, 2);
     assert!(!folder.path().join("results").exists());
@@ -112,7 +109,7 @@ fn where_the_results_go_is_checked_before_anything_is_simulated() {
     );
     let folder = folder("");
     fs::write(folder.path().join("file"), "").unwrap();
-    let (code, error) = gsim(folder.path(), &["run", "run.ron", "--out", "file"]);
+    let (code, _, error) = gsim(folder.path(), &["run", "run.ron", "--out", "file"]);
     assert_eq!((code, error), (2, format!("error: {is_file}\n")));
 }
 
@@ -120,7 +117,7 @@ fn where_the_results_go_is_checked_before_anything_is_simulated() {
 fn a_file_that_a_study_names_and_is_not_there_is_pointed_at() {
     check("findings: \"found.md\",", &[], "s.ron:5:15: findings: found.md: no such file");
     let folder = folder(&study("").replace("run.ron", "rum.ron"));
-    let (code, error) = gsim(folder.path(), &["study", "s.ron"]);
+    let (code, _, error) = gsim(folder.path(), &["study", "s.ron"]);
     let want = "error: s.ron:3:10: run: rum.ron: no such file (hint: did you mean run.ron?)\n";
     assert_eq!((code, error.as_str()), (2, want));
 }

@@ -1,9 +1,12 @@
 //! Traces: what is captured runs as its source does, on every machine; traces of Accel-Sim become gsim's; bad ones are refused.
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
+use command::{gsim, succeed};
 use gsim::config::{RunFile, load_run};
 use gsim::frontend::trace::accelsim::import;
 use gsim::gpu::Stepping;
@@ -16,21 +19,6 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-
-/// Runs gsim in `folder`; gives the exit code, standard output and standard error.
-fn gsim(folder: &Path, args: &[&str]) -> (i32, String, String) {
-    let output =
-        Command::cargo_bin("gsim").unwrap().current_dir(folder).args(args).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
-#[track_caller]
-fn succeed(folder: &Path, args: &[&str]) -> String {
-    let (code, out, error) = gsim(folder, args);
-    assert_eq!((code, error.as_str()), (0, ""));
-    out
-}
 
 /// The one line that a refused call prints.
 #[track_caller]
@@ -261,6 +249,26 @@ fn what_a_trace_of_accel_sim_must_not_have_is_named_with_its_line() {
     assert!(error.starts_with("error: k.traceg.xz: cannot be read: "), "{error}");
     let error = refuse(folder.path(), &["trace", "import", "none.g", "--out", "k.gtrace"], 2);
     assert_eq!(error, "error: none.g: no such file");
+}
+
+#[test]
+fn a_trace_keeps_its_instruction_set() {
+    let folder = TempDir::new().unwrap();
+    let run = format!("{ROOT}/configs/runs/chase.ron");
+    let set =
+        ["--set", "workload.phases.0.accesses=50", "--set", "machine=h200", "--out", "a.gtrace"];
+    succeed(folder.path(), &[&["trace", "capture", &run], &set[..]].concat());
+    let text = "Run(name: \"a\", machine: \"gtx480\", workload: Trace(file: \"a.gtrace\"))";
+    fs::write(folder.path().join("run.ron"), text).unwrap();
+    let note =
+        "note: the trace has Sass instructions, and the machine takes Ptx ones (sm.instructions)\n";
+    assert!(succeed(folder.path(), &["run", "run.ron", "--no-plots"]).contains(note));
+    let on_h200 = ["run", "run.ron", "--no-plots", "--set", "machine=h200"];
+    assert!(!succeed(folder.path(), &on_h200).contains("note"));
+    // Also where another machine reads it.
+    succeed(folder.path(), &["trace", "capture", "run.ron", "--out", "b.gtrace"]);
+    let info = succeed(folder.path(), &["trace", "info", "b.gtrace"]);
+    assert!(info.contains("1 launches, Sass instructions, written by gsim"), "{info}");
 }
 
 #[test]

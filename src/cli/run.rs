@@ -64,6 +64,12 @@ pub(super) fn run(args: RunArgs) -> Result<()> {
             number::thousands(executed.prints)
         ))?;
     }
+    let (found, wanted) = (executed.instructions, run.machine.sm.instructions);
+    if found != wanted {
+        print(&format!(
+            "note: the trace has {found:?} instructions, and the machine takes {wanted:?} ones (sm.instructions)\n"
+        ))?;
+    }
     let instructions = report.totals.warp_instructions;
     let seconds = simulated.as_secs_f64();
     print(&format!(

@@ -33,7 +33,7 @@ pub fn capture(
     let mut functional = Functional::new(run)?;
     let header = Header {
         gsim: env!("CARGO_PKG_VERSION").to_owned(),
-        instructions: run.machine.sm.instructions,
+        instructions: functional.instructions(),
         launches: functional.launches() as u32,
         origin: Origin::Run {
             name: run.config.name.clone(),

@@ -78,6 +78,11 @@ impl Executing {
         &self.versions
     }
 
+    /// What the machine takes instructions for.
+    pub fn instructions(&self) -> InstructionSet {
+        self.instructions
+    }
+
     /// Launches in all.
     pub fn launches(&self) -> usize {
         self.workload.launches.len()
@@ -93,7 +98,13 @@ impl Executing {
         let verdict = (self.workload.check)(&self.workload.memory)?;
         let outputs = Outputs { memory: self.workload.memory, files: self.workload.own.outputs };
         let facts = Facts { versions: self.versions, verdict };
-        Ok(Executed { facts, outputs, prints: self.prints, ctas: self.ctas })
+        Ok(Executed {
+            facts,
+            outputs,
+            prints: self.prints,
+            ctas: self.ctas,
+            instructions: self.instructions,
+        })
     }
 
     /// Counts the launch under way, and takes its memory back.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::executing::Executing;
 use super::replaying::Replaying;
+use crate::config::machine::InstructionSet;
 use crate::config::{ResolvedRun, WorkloadSpec};
 use crate::error::Result;
 use crate::isa::{Cta, Kernel, LaunchSource};
@@ -41,6 +42,8 @@ pub struct Executed {
     pub prints: u64,
     /// CTAs executed, of all launches.
     pub ctas: u64,
+    /// What the instructions were.
+    pub instructions: InstructionSet,
 }
 
 impl Functional {
@@ -62,6 +65,14 @@ impl Functional {
         match self {
             Functional::Executing(part) => part.versions(),
             Functional::Replaying(part) => part.versions(),
+        }
+    }
+
+    /// What the instructions are: the machine's, or those of the trace.
+    pub fn instructions(&self) -> InstructionSet {
+        match self {
+            Functional::Executing(part) => part.instructions(),
+            Functional::Replaying(part) => part.instructions(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::functional::{Executed, Facts};
 use crate::config::files::sha256_of;
+use crate::config::machine::InstructionSet;
 use crate::config::{Origin, TraceSpec};
 use crate::error::{Error, Result};
 use crate::frontend::trace::TraceReader;
@@ -52,6 +53,11 @@ impl Replaying {
         &self.versions
     }
 
+    /// What the trace's instructions are.
+    pub fn instructions(&self) -> InstructionSet {
+        self.reader.header().instructions
+    }
+
     /// Launches in all.
     pub fn launches(&self) -> usize {
         self.chosen.len()
@@ -63,11 +69,13 @@ impl Replaying {
     /// When the trace is damaged.
     pub fn finish(mut self) -> Result<Executed> {
         self.reader.finish()?;
+        let instructions = self.instructions();
         Ok(Executed {
             facts: Facts { versions: self.versions, verdict: Verdict::NOTHING_TO_CHECK },
             outputs: Outputs { memory: DeviceMemory::default(), files: Vec::new() },
             prints: 0,
             ctas: self.reader.read().ctas,
+            instructions,
         })
     }
 }

@@ -108,10 +108,10 @@ impl<'t> Line<'t> {
     pub fn addresses(&self) -> Result<[u64; WARP], String> {
         let mut words = Words(self.addresses);
         let mut addresses = [0; WARP];
-        let mode: u32 = words.number("the form of the addresses")?;
         if self.mask == 0 {
             return Ok(addresses);
         }
+        let mode: u32 = words.number("the form of the addresses")?;
         match mode {
             0 => {
                 for lane in lanes(self.mask) {
