@@ -4,7 +4,6 @@
 mod command;
 
 use std::fs;
-use std::path::Path;
 
 use command::gsim;
 use tempfile::TempDir;

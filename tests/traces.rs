@@ -202,6 +202,42 @@ fn traces_of_accel_sim_are_converted() {
     }
 }
 
+/// Instructions whose first operand is a predicate, stores of pairs, copies, and barriers of copies.
+#[test]
+fn registers_of_machine_code_are_those_that_the_operands_have() {
+    let folder = TempDir::new().unwrap();
+    let head = "-kernel name = k\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-nregs = 32\n\
+                -binary version = 80\n-accelsim tracer version = 5\n\n#traces format = ..\n\n#BEGIN_TB\n\n\
+                thread block = 0,0,0\n\nwarp = 0\ninsts = 9\n";
+    let body = "0000 ffffffff 0 SHFL.DOWN 2 R5 R2 0 16
+0010 ffffffff 0 SHFL.IDX 4 R255 R255 R255 R255 0 0
+0020 ffffffff 0 ATOMG.E.ADD.STRONG.GPU 3 R3 R4 R6 4 1 0x7f0000001000 0 0
+0030 ffffffff 0 STG.E.64 2 R255 R8 8 1 0x7f0000001000 8 0
+0040 ffffffff 1 R2 DFMA 3 R4 R6 R8 0 0
+0050 ffffffff 0 LDGSTS.E.BYPASS.128 2 R10 R12 16 1 0x7f0000002000 16 0
+0060 ffffffff 0 DEPBAR.LE 0 0 1
+0070 ffffffff 0 DEPBAR.LE 0 0 0
+0080 ffffffff 0 EXIT 0 0 0
+
+#END_TB
+";
+    fs::write(folder.path().join("k.traceg"), head.to_owned() + body).unwrap();
+    succeed(folder.path(), &["trace", "import", "k.traceg", "--out", "k.gtrace"]);
+    let listing = succeed(folder.path(), &["trace", "dump", "k.gtrace"]);
+    let (_, listing) = listing.split_once("instruction\n").unwrap();
+    let expected = "    0  ffffffff  Sfu r5 <- r2
+    1  ffffffff  Sfu
+    2  ffffffff  Atomic.Global 4 B r3 <- r4 r5 r6  0x7f0000001000 + 0 lane
+    3  ffffffff  Store.Global 8 B <- r8 r9  0x7f0000001000 + 8 lane
+    4  ffffffff  DpFma r2 r3 <- r4 r5 r6 r7 r8 r9
+    5  ffffffff  Load.Global.cg 16 B <- r10 r12 r13  0x7f0000002000 + 16 lane
+    6  ffffffff  Move
+    7  ffffffff  Fence
+    8  ffffffff  Exit
+";
+    assert_eq!(listing, expected);
+}
+
 #[test]
 fn what_a_trace_of_accel_sim_must_not_have_is_named_with_its_line() {
     let folder = TempDir::new().unwrap();
@@ -244,9 +280,14 @@ fn what_a_trace_of_accel_sim_must_not_have_is_named_with_its_line() {
     let exit = "0030 ffffffff 0 EXIT 0 0 \n";
     let cut = refused(&format!("{exit}\n#END_TB\n"), exit);
     assert_eq!(cut, "60:1: the trace ends within a CTA");
+    assert_eq!(refused("warp = 1\n", "\n"), "37:1: instructions of no warp");
+    assert_eq!(refused("(64,1,1)", "(2147483648,2147483648,4)").split(' ').next(), Some("15:1:"));
     fs::write(folder.path().join("k.traceg.xz"), "no xz").unwrap();
     let error = refuse(folder.path(), &["trace", "import", "k.traceg.xz", "--out", "k.gtrace"], 2);
-    assert!(error.starts_with("error: k.traceg.xz: cannot be read: "), "{error}");
+    assert!(
+        error.starts_with("error: k.traceg.xz:1:1: the compressed file is damaged: "),
+        "{error}"
+    );
     let error = refuse(folder.path(), &["trace", "import", "none.g", "--out", "k.gtrace"], 2);
     assert_eq!(error, "error: none.g: no such file");
 }

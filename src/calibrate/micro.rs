@@ -60,6 +60,7 @@ pub fn compare(
 /// Writes `ROOT/NAME` with a table, a page and a picture of every benchmark that has an axis of numbers.
 pub fn save(
     file: &MicroFile,
+    sets: &str,
     compared: &[Compared],
     device: Option<&MicroReport>,
     root: &Path,
@@ -76,7 +77,7 @@ pub fn save(
         let rows = rows(file, compared);
         write_file(&folder.join(TABLE_FILE), &csv(file, &rows)?)?;
         let names: Vec<&str> = pictures.iter().map(|(name, _)| name.as_str()).collect();
-        let page = page(file, &rows, device, &names);
+        let page = page(file, sets, &rows, device, &names);
         write_file(&folder.join("README.md"), page.as_bytes())
     })
 }
@@ -152,6 +153,7 @@ fn csv(file: &MicroFile, compared: &[Compared]) -> Result<Vec<u8>> {
 
 fn page(
     file: &MicroFile,
+    sets: &str,
     compared: &[Compared],
     device: Option<&MicroReport>,
     pictures: &[&str],
@@ -160,7 +162,7 @@ fn page(
     let mut page = format!("# {}\n\n", config.name);
     let _ = writeln!(
         page,
-        "Made by `gsim calibrate micro {}` with gsim {}. Each value is a slope: the difference of two runs' times over \
+        "Made by `gsim calibrate micro {}{sets}` with gsim {}. Each value is a slope: the difference of two runs' times over \
          the difference of their work.\n",
         file.path.display(),
         env!("CARGO_PKG_VERSION"),

@@ -18,6 +18,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::config::overrides::assignment;
+use crate::config::study::quoted;
 use crate::config::{Setting, Settings};
 use crate::error::{Error, Result};
 use crate::report::terminal::Style;
@@ -146,6 +147,11 @@ impl SetArgs {
                 })
             })
             .collect()
+    }
+
+    /// The arguments as a shell takes them, each behind a blank.
+    fn words(&self) -> String {
+        self.set.iter().map(|text| format!(" --set {}", quoted(text))).collect()
     }
 
     /// The same arguments for a child process.

@@ -16,7 +16,7 @@ use crate::workload::{DeviceMemory, Outputs, Verdict};
 pub struct Replaying {
     reader: TraceReader,
     versions: BTreeMap<String, String>,
-    /// The launches that are asked for, by number.
+    /// The launches that are asked for, by number; all where there are none.
     chosen: Vec<u32>,
     /// How many of them have begun.
     begun: usize,
@@ -34,10 +34,7 @@ impl Replaying {
         let point = |error: Error| origin.point("workload.file", error);
         let reader = TraceReader::open(&path).map_err(point)?;
         let launches = reader.header().launches;
-        let chosen = match spec.launches.as_slice() {
-            [] => (0..launches).collect(),
-            chosen => chosen.to_vec(),
-        };
+        let chosen = spec.launches.clone();
         if let Some(last) = chosen.last().filter(|last| **last >= launches) {
             let error = Error::input(format!("there is no launch {last}"))
                 .hint(format!("{} has {launches}, from 0 on", path.display()));
@@ -60,7 +57,10 @@ impl Replaying {
 
     /// Launches in all.
     pub fn launches(&self) -> usize {
-        self.chosen.len()
+        match self.chosen.len() {
+            0 => self.reader.header().launches as usize,
+            some => some,
+        }
     }
 
     /// Reads what has not been asked for.
@@ -82,6 +82,9 @@ impl Replaying {
 
 impl LaunchSource for Replaying {
     fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
+        if self.chosen.is_empty() {
+            return self.reader.begin();
+        }
         let Some(wanted) = self.chosen.get(self.begun) else { return Ok(None) };
         loop {
             let kernel = self.reader.begin()?;

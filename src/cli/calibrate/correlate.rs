@@ -40,7 +40,7 @@ pub(super) fn run(args: &CorrelateArgs) -> Result<()> {
     let pairs = args.jobs.simulate(runs.len(), args.quiet, |options, observe| {
         correlate::correlate(runs, &args.native, options, observe)
     });
-    let words = args.selection.words();
+    let words = args.selection.words() + &args.set.words();
     let findings = findings.unwrap_or_default();
     let folder = correlate::save(&words, &findings, &pairs?, &args.out)?;
     match args.quiet {

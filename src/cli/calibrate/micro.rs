@@ -38,7 +38,7 @@ pub(super) fn run(args: &MicroArgs) -> Result<()> {
     let compared = args.jobs.simulate(2 * points.len(), args.quiet, |options, observe| {
         micro::compare(&file, &points, device.as_ref(), options, observe)
     });
-    let folder = micro::save(&file, &compared?, device.as_ref(), &args.out)?;
+    let folder = micro::save(&file, &args.set.words(), &compared?, device.as_ref(), &args.out)?;
     match args.quiet {
         true => Ok(()),
         false => print(&format!("Results in {}\n", folder.display())),

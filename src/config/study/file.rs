@@ -131,7 +131,7 @@ impl StudyFile {
 }
 
 /// A word of a command line, in quotes where a shell would make something else of it.
-pub(super) fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),

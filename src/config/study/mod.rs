@@ -14,7 +14,7 @@ use super::figure::{Comparison, Figure};
 use super::overrides::{Setting, Settings};
 use super::run::{check_name, name};
 
-pub use file::{StudyFile, StudyPoint};
+pub use file::{StudyFile, StudyPoint, quoted};
 
 /// Many simulations: every combination of the points of the axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,14 +1,17 @@
 //! Whether a kernel from a file is one that the timing model can run.
 
-use crate::isa::{AccessKind, Kernel, Op, Space};
+use crate::isa::{AccessKind, Kernel, MAX_OPERANDS, Op, Space};
 
 /// Threads of a CTA, at most: more than any chip runs.
 const CTA_THREADS: u32 = 1 << 16;
 
+/// CTAs of a launch, at most: a grid has 2^31 by 2^16 by 2^16, and nobody simulates so many.
+const CTAS: u64 = 1 << 40;
+
 /// Says what is wrong with a kernel.
 pub fn check(kernel: &Kernel) -> Result<(), String> {
     let Kernel { regs, registers_per_thread, cta_threads, ctas, insts, buffers, .. } = kernel;
-    if !(1..=CTA_THREADS).contains(cta_threads) || *ctas == 0 {
+    if !(1..=CTA_THREADS).contains(cta_threads) || !(1..=CTAS).contains(ctas) {
         return Err(format!("it has {ctas} CTAs of {cta_threads} threads"));
     }
     if *registers_per_thread > 1 << 16 {
@@ -16,6 +19,10 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
     }
     if u32::try_from(insts.len()).is_err() {
         return Err("it has more than 2^32 instructions".to_owned());
+    }
+    // Every register has a place in every warp: there are not more than instructions can name.
+    if usize::from(*regs) > 2 * MAX_OPERANDS * (insts.len() + 1) {
+        return Err(format!("it has {regs} registers and {} instructions", insts.len()));
     }
     if buffers.iter().any(|buffer| buffer.start > buffer.end) {
         return Err("a buffer ends before it begins".to_owned());

@@ -13,6 +13,9 @@ pub const MAGIC: [u8; 8] = *b"GSIMTRC\n";
 /// The version of the format. A reader knows one.
 pub const VERSION: u32 = 1;
 
+/// Content of a record, at most `[bytes]`: what a warp of it decodes to has places of 32 bits.
+pub const MOST_BYTES: usize = 1 << 28;
+
 /// Letters of records.
 pub const HEADER: u8 = b'H';
 pub const KERNEL: u8 = b'K';

@@ -10,7 +10,7 @@ use zstd::Decoder;
 
 use super::check::check;
 use super::codec::Codec;
-use super::header::{CTA, END, End, HEADER, Header, KERNEL, MAGIC, VERSION};
+use super::header::{CTA, END, End, HEADER, Header, KERNEL, MAGIC, MOST_BYTES, VERSION};
 use crate::config::files::open;
 use crate::config::unreadable::cannot_read;
 use crate::error::{Error, Result};
@@ -76,6 +76,9 @@ impl Records {
         let mut read = self.input.read_exact(&mut start);
         if read.is_ok() {
             let length = u32::from_le_bytes(*start.last_chunk().expect("four bytes are left"));
+            if length as usize > MOST_BYTES {
+                return Err(format!("a record has {length} bytes, of {MOST_BYTES} at most"));
+            }
             self.body.clear();
             // A length may be wrong: room is made for what comes.
             let content = self.input.by_ref().take(length.into()).read_to_end(&mut self.body);

@@ -353,6 +353,8 @@ fn kernels_that_no_machine_runs_are_refused() {
     };
     check_refused(&change(&|kernel| kernel.ctas = 0), "it has 0 CTAs of 64 threads");
     check_refused(&change(&|kernel| kernel.cta_threads = 1 << 20), "it has 1 CTAs of 1048576");
+    check_refused(&change(&|kernel| kernel.ctas = 1 << 50), "it has 1125899906842624 CTAs");
+    check_refused(&change(&|kernel| kernel.regs = 99), "it has 99 registers and 5 instructions");
     check_refused(&change(&|kernel| kernel.regs = 2), "instruction 0 names register 2 of 2");
     check_refused(
         &change(&|kernel| kernel.registers_per_thread = 1 << 30),

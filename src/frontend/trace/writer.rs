@@ -9,7 +9,9 @@ use tempfile::TempDir;
 use zstd::Encoder;
 
 use super::codec::Codec;
-use super::header::{CTA, END, End, HEADER, Header, KERNEL, MAGIC, VERSION};
+use super::header::{CTA, END, End, HEADER, Header, KERNEL, MAGIC, MOST_BYTES, VERSION};
+use crate::config::files::open;
+use crate::config::unreadable::cannot_read;
 use crate::error::{Error, Result};
 use crate::isa::{Cta, Kernel};
 
@@ -77,10 +79,13 @@ impl<W: Write> TraceWriter<W> {
     }
 
     fn write_body(&mut self, letter: u8) -> io::Result<()> {
-        let length = u32::try_from(self.body.len())
-            .map_err(|_| io::Error::other("a record of a trace has more than 4 GiB"))?;
+        let length = self.body.len();
+        if length > MOST_BYTES {
+            let what = format!("a record of the trace has {length} bytes, of {MOST_BYTES} at most");
+            return Err(io::Error::other(what));
+        }
         self.output.write_all(&[letter])?;
-        self.output.write_all(&length.to_le_bytes())?;
+        self.output.write_all(&(length as u32).to_le_bytes())?;
         self.output.write_all(&self.body)
     }
 }
@@ -142,7 +147,8 @@ impl TraceFile {
             file.sync_all()?;
             let bytes = file.metadata()?.len();
             fs::rename(partial.path().join("trace"), &path)?;
-            partial.close()?;
+            // It is empty, and the trace is there.
+            let _ = partial.close();
             Ok((end, bytes))
         });
         finished.map_err(|cause| cannot_write(&path, &cause))
@@ -155,12 +161,13 @@ fn cannot_write(path: &Path, cause: &io::Error) -> Error {
 
 /// Refuses to replace what is no trace.
 fn check_replaceable(path: &Path) -> Result<()> {
-    let Ok(is) = fs::symlink_metadata(path) else { return Ok(()) };
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(());
+    }
     let mut start = [0; MAGIC.len()];
-    let is_trace = is.is_file()
-        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-        && start == MAGIC;
-    match is_trace {
+    // A short file is no trace either.
+    let _ = open(path)?.read(&mut start).map_err(|cause| cannot_read(path, &cause))?;
+    match start == MAGIC {
         true => Ok(()),
         false => Err(Error::input("is no trace, so it is not replaced").in_file(path)),
     }

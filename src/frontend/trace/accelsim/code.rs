@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
-use super::line::{Line, Static};
-use super::sass::{Lanes, Opcode, opcode};
+use super::line::{Line, Static, ZERO};
+use super::sass::{Address, Lanes, Place, opcode};
 use super::text::{Head, Item, Text};
 use crate::error::Result;
-use crate::isa::{ArithClass, Inst, Kernel, LOCAL_MEMORY, Op, Operands, Reg, Space, WARP, lanes};
+use crate::isa::{
+    ArithClass, Inst, Kernel, LOCAL_MEMORY, MAX_OPERANDS, Op, Operands, Reg, Space, WARP, lanes,
+};
 
 /// A kernel, and what the second reading needs to know of it.
 pub struct Code {
@@ -130,8 +132,9 @@ impl Code {
                 }
             };
             if let Some(last) = last {
-                let from = met[last].pc;
-                met[last].falls_through |= (from + 1..=from + INST_BYTES).contains(&line.pc);
+                let step = line.pc.checked_sub(met[last].pc);
+                met[last].falls_through |=
+                    step.is_some_and(|step| (1..=INST_BYTES).contains(&step));
             }
             last = Some(number);
             note_local(&line, &met[number].inst, &mut windows).map_err(|why| text.wrong(why))?;
@@ -200,38 +203,63 @@ fn write_key(line: &Line, key: &mut String) {
     key.clear();
     // Functions of one kernel may have the same PCs. An access without a width has no addresses.
     let _ = write!(key, "{:x} {} {}", line.pc, u8::from(line.width > 0), line.code);
+    if line.code.contains("DEPBAR") {
+        let _ = write!(key, " {:?}", line.immediate());
+    }
 }
 
 /// An instruction that was not met before.
 fn meet(line: &Line) -> Result<Met, String> {
-    let Static { dsts, opcode: text, srcs } = Static::parse(line.code)?;
-    let Opcode { op, dsts: filled, lanes, has_wide_address } = opcode(text)?;
-    if let Op::Memory(_) = op
-        && line.width == 0
-    {
+    let Static { mut dsts, opcode: text, mut srcs } = Static::parse(line.code)?;
+    let known = opcode(text)?;
+    let mut op = known.op;
+    if matches!(op, Op::Memory(_)) && line.width == 0 {
         return Err(format!("{text} without addresses"));
     }
+    // All asynchronous copies are waited for, where the trace says so; some are waited for at no cost, as in PTX.
+    if text.starts_with("DEPBAR") && line.immediate() == Some(0) {
+        op = Op::Fence;
+    }
+    if known.hides_result && dsts.is_empty() && !srcs.is_empty() {
+        dsts.push(srcs.remove(0));
+    }
     let mut inst = Inst::new(op, Operands::NONE, Operands::NONE, line.source);
-    inst.reads = srcs.len() as u8;
-    let too_many = || format!("{text} names more registers than an instruction has");
-    let fill = |side: &mut Operands, first: u8, count: u8| {
-        for number in 0..count {
-            let reg = Reg::from(first) + Reg::from(number);
-            if side.as_slice().len() == crate::isa::MAX_OPERANDS && !side.as_slice().contains(&reg)
-            {
-                return Err(too_many());
-            }
-            side.add(reg);
-        }
-        Ok(())
-    };
     for dst in dsts {
-        fill(&mut inst.dsts, dst, filled)?;
+        fill(&mut inst.dsts, dst, known.dsts, text)?;
     }
+    let last = srcs.len().saturating_sub(1);
     for (number, src) in srcs.into_iter().enumerate() {
-        fill(&mut inst.srcs, src, if number == 0 && has_wide_address { 2 } else { 1 })?;
+        let is_address = |address: &Address| match address.place {
+            Place::First => number == 0,
+            Place::Last => number == last,
+        };
+        let count = match known.address.filter(is_address) {
+            Some(address) => address.regs,
+            // What a wide product is added to is as wide.
+            None if op == Op::Arith(ArithClass::IntMulWide) && number == 2 => 2,
+            None => known.srcs,
+        };
+        fill(&mut inst.srcs, src, count, text)?;
     }
-    Ok(Met { pc: line.pc, inst, lanes, falls_through: false })
+    if known.reads {
+        inst.reads = inst.srcs.as_slice().len() as u8;
+    }
+    Ok(Met { pc: line.pc, inst, lanes: known.lanes, falls_through: false })
+}
+
+/// Adds `count` registers from `first` on to one side of an instruction; none for the zero register.
+fn fill(side: &mut Operands, first: u8, count: u8, text: &str) -> Result<(), String> {
+    if first == ZERO {
+        return Ok(());
+    }
+    for number in 0..count {
+        let reg = Reg::from(first) + Reg::from(number);
+        if side.as_slice().len() == MAX_OPERANDS && !side.as_slice().contains(&reg) {
+            return Err(format!("{text} names more registers than an instruction has"));
+        }
+        side.add(reg);
+    }
+    Ok(())
 }
 
 /// Notes what part of local memory an instruction accesses.

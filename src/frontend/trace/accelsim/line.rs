@@ -15,23 +15,23 @@ pub struct Line<'t> {
     pub code: &'t str,
     /// Bytes of a lane's access, as the tracer has it: 0 where memory is not accessed, and not to be relied on else.
     pub width: u32,
-    /// The addresses, as they are written.
-    addresses: &'t str,
+    /// What is behind the width: the addresses, and in later versions the last immediate operand.
+    rest: &'t str,
 }
 
 /// The part of a line that does not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Static<'t> {
-    /// Registers written, without the zero register.
+    /// Registers written.
     pub dsts: Vec<u8>,
     /// The opcode with its modifiers.
     pub opcode: &'t str,
-    /// Registers read, without the zero register.
+    /// Registers read, in the order of the operands.
     pub srcs: Vec<u8>,
 }
 
 /// The register that is always zero. Source: CUDA Binary Utilities, "Instruction Set Reference".
-const ZERO: u8 = 255;
+pub const ZERO: u8 = 255;
 
 /// Words of a text, and what is behind them.
 #[derive(Clone, Copy)]
@@ -73,7 +73,6 @@ impl<'t> Words<'t> {
             let word = self.word(what)?;
             let number = word.strip_prefix('R').and_then(|number| number.parse().ok());
             match number {
-                Some(ZERO) => {}
                 Some(number) => registers.push(number),
                 None => return Err(format!("{what}: {word:?} is no register")),
             }
@@ -101,12 +100,17 @@ impl<'t> Line<'t> {
         }
         let code = code[..code.len() - words.0.len()].trim_ascii();
         let width = words.number("the width")?;
-        Ok(Line { source, pc, mask, code, width, addresses: words.0 })
+        Ok(Line { source, pc, mask, code, width, rest: words.0 })
+    }
+
+    /// The last immediate operand of an instruction that does not access memory, where the trace has it.
+    pub fn immediate(&self) -> Option<i64> {
+        Words(self.rest).next()?.parse().ok()
     }
 
     /// The addresses of the lanes of the mask: all of them, a base and a stride, or a base and the differences from lane to lane.
     pub fn addresses(&self) -> Result<[u64; WARP], String> {
-        let mut words = Words(self.addresses);
+        let mut words = Words(self.rest);
         let mut addresses = [0; WARP];
         if self.mask == 0 {
             return Ok(addresses);

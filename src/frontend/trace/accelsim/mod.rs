@@ -11,7 +11,7 @@
 //! * it has the lanes that an instruction's predicate leaves, and no predicates: nothing waits for one;
 //! * it has the first register of a wide value. The others of what is loaded, and of addresses of 64 bits, follow from the
 //!   opcode, and those of 64-bit arithmetic as well;
-//! * a barrier is barrier 0 of all warps;
+//! * a barrier is barrier 0 of all warps, and copies are waited for where version 5 says so;
 //! * whether a branch may fall through is known from what warps did.
 //!
 //! Every opcode is known or refused, with its line: textures, surfaces, tensor cores and bulk copies are not simulated.

@@ -12,10 +12,34 @@ pub struct Opcode {
     pub op: Op,
     /// Registers that its destination fills, from the first one on.
     pub dsts: u8,
+    /// Whether its first operand may be a predicate and the second its destination: the tracer has that among the sources.
+    pub hides_result: bool,
     /// How its addresses are meant, where it has any.
     pub lanes: Lanes,
-    /// Whether the first source is the lower half of an address of 64 bits.
-    pub has_wide_address: bool,
+    /// The source that is the address, where it has one.
+    pub address: Option<Address>,
+    /// Registers that each source fills, but for the address.
+    pub srcs: u8,
+    /// Whether it reads from the register file, whose banks set its pace.
+    pub reads: bool,
+}
+
+/// The source that is an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// Which of the sources it is.
+    pub place: Place,
+    /// Registers that it fills.
+    pub regs: u8,
+}
+
+/// One of the sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The first one.
+    First,
+    /// The last one: behind an address of shared memory.
+    Last,
 }
 
 /// Which lanes of an instruction have an address.
@@ -193,8 +217,19 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
             _ => (if is_store { 0 } else { bytes.div_ceil(4) }, Lanes::All),
         };
         let is_far = matches!(op.space, Space::Global | Space::Generic);
-        let has_wide_address = is_far && has("E");
-        return Ok(Opcode { op: Op::Memory(op), dsts, lanes, has_wide_address });
+        let regs = if is_far && has("E") { 2 } else { 1 };
+        let is_copy = name == "LDGSTS";
+        let place = if is_copy { Place::Last } else { Place::First };
+        return Ok(Opcode {
+            op: Op::Memory(op),
+            dsts,
+            hides_result: matches!(name, "ATOM" | "ATOMG"),
+            lanes,
+            address: Some(Address { place, regs }),
+            // What is stored or combined is as wide as the access.
+            srcs: if is_copy { 1 } else { bytes.div_ceil(4) },
+            reads: false,
+        });
     }
     let op = match name {
         "BAR" if has("ARV") => {
@@ -211,18 +246,39 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
             Op::Arith(*class)
         }
     };
+    let is_double =
+        matches!(op, Op::Arith(ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma));
     let is_pair = match op {
-        Op::Arith(ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma) => {
-            !name.contains("SET")
-        }
+        _ if is_double => !name.contains("SET"),
         Op::Arith(ArithClass::IntMulWide) => has("WIDE"),
+        Op::Arith(ArithClass::Move) if name == "CS2R" => !has("32"),
         Op::Arith(ArithClass::Move) => has("64") && (name == "LDC" || name == "ULDC"),
         // Of two types, the first is that of the result.
-        Op::Arith(ArithClass::Sfu) => modifiers.starts_with("F64"),
+        Op::Arith(ArithClass::Sfu) => {
+            ["F64", "U64", "S64"].iter().any(|wide| modifiers.starts_with(wide))
+        }
         _ => false,
     };
-    let dsts = if is_pair { 2 } else { 1 };
-    Ok(Opcode { op, dsts, lanes: Lanes::All, has_wide_address: false })
+    let reads = match op {
+        Op::Arith(
+            ArithClass::Move
+            | ArithClass::Sfu
+            | ArithClass::Control
+            | ArithClass::Branch
+            | ArithClass::Converge,
+        ) => false,
+        Op::Arith(_) => true,
+        _ => false,
+    };
+    Ok(Opcode {
+        op,
+        dsts: if is_pair { 2 } else { 1 },
+        hides_result: matches!(name, "SHFL" | "MATCH" | "LOP3"),
+        lanes: Lanes::All,
+        address: None,
+        srcs: if is_double { 2 } else { 1 },
+        reads,
+    })
 }
 
 /// A memory instruction; `None` where it is none.
@@ -256,7 +312,7 @@ fn memory(
         () if has("CONSTANT") || has("CI") => CacheOp::ReadOnly,
         () if has("STRONG") && has("SYS") || has("CV") => CacheOp::Volatile,
         // `.cg` of PTX becomes this where the whole GPU is to see it.
-        () if has("STRONG") && has("GPU") || has("CG") => CacheOp::Global,
+        () if has("STRONG") && has("GPU") || has("CG") || has("BYPASS") => CacheOp::Global,
         () if has("EF") || has("LU") || has("CS") => CacheOp::Streaming,
         () => CacheOp::Default,
     };
@@ -317,7 +373,8 @@ mod tests {
         let of = |text: &str| opcode(text).unwrap();
         let wide = of("LDG.E.128.CONSTANT.SYS");
         assert_eq!(wide.op, load(Space::Global, 16, CacheOp::ReadOnly));
-        assert_eq!((wide.dsts, wide.has_wide_address), (4, true));
+        let address = |place: Place, regs: u8| Some(Address { place, regs });
+        assert_eq!((wide.dsts, wide.address), (4, address(Place::First, 2)));
         assert_eq!(of("LDG.E.SYS").op, load(Space::Global, 4, CacheOp::Default));
         assert_eq!(of("LDG.E.U8").op, load(Space::Global, 1, CacheOp::Default));
         assert_eq!(of("LDG.E.S16").op, load(Space::Global, 2, CacheOp::Default));
@@ -328,7 +385,10 @@ mod tests {
         assert_eq!(rows.op, load(Space::Shared, 16, CacheOp::Default));
         assert_eq!((rows.dsts, rows.lanes), (4, Lanes::First(32)));
         let store = of("STG.E.64");
-        assert_eq!((store.dsts, store.has_wide_address), (0, true));
+        assert_eq!((store.dsts, store.srcs, store.address), (0, 2, address(Place::First, 2)));
+        let copy = of("LDGSTS.E.BYPASS.128");
+        assert_eq!(copy.op, load(Space::Global, 16, CacheOp::Global));
+        assert_eq!(copy.address, address(Place::Last, 2));
         let atomic = |kind: Turns, space: Space, bytes: u8| {
             let kind = AccessKind::Atomic(kind);
             Op::Memory(MemoryOp { space, kind, bytes, cache: CacheOp::Default })
@@ -358,6 +418,9 @@ mod tests {
         assert_eq!(class("F2F.F64.F32"), (ArithClass::Sfu, 2));
         assert_eq!(class("F2F.F32.F64"), (ArithClass::Sfu, 1));
         assert_eq!(class("S2R"), (ArithClass::Sfu, 1));
+        assert_eq!(class("CS2R"), (ArithClass::Move, 2));
+        assert_eq!(class("CS2R.32"), (ArithClass::Move, 1));
+        assert_eq!(class("F2I.S64.F64.TRUNC"), (ArithClass::Sfu, 2));
         assert_eq!(class("ULDC.64"), (ArithClass::Move, 2));
         assert_eq!(class("BSYNC"), (ArithClass::Converge, 1));
         assert_eq!(opcode("BAR.SYNC.DEFER_BLOCKING").unwrap().op, Op::Barrier);

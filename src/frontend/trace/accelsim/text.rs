@@ -47,14 +47,20 @@ pub enum Item {
     End,
 }
 
+/// Bytes of a line, at most. Addresses of a warp take under 1 KiB, and names of kernels no more than some.
+const MOST_LINE: u64 = 1 << 20;
+
 /// A trace that is being read.
 pub struct Text {
     path: PathBuf,
     input: Box<dyn BufRead>,
+    is_compressed: bool,
     head: Head,
     line: String,
     number: usize,
     is_in_cta: bool,
+    /// Whether a warp has been named whose instructions have not been counted yet.
+    has_warp: bool,
     /// Instructions of the warp that are still to come.
     left: u64,
 }
@@ -74,10 +80,12 @@ impl Text {
         let mut text = Text {
             path: path.to_owned(),
             input: Box::new(BufReader::with_capacity(1 << 16, input)),
+            is_compressed,
             head: Head::default(),
             line: String::new(),
             number: 0,
             is_in_cta: false,
+            has_warp: false,
             left: 0,
         };
         text.read_head()?;
@@ -130,6 +138,9 @@ impl Text {
                 Some(("warp", number)) => Item::Warp(self.number_in(number)?),
                 Some(("insts", count)) => {
                     self.left = self.number_in(count)?;
+                    if !std::mem::take(&mut self.has_warp) {
+                        return Err(self.wrong("instructions of no warp"));
+                    }
                     continue;
                 }
                 // Where in the grid and in its cluster.
@@ -152,8 +163,9 @@ impl Text {
             }
             match item {
                 Item::Begin => self.is_in_cta = true,
-                Item::End => self.is_in_cta = false,
-                Item::Warp(_) | Item::Instruction => {}
+                Item::End => (self.is_in_cta, self.has_warp) = (false, false),
+                Item::Warp(_) => self.has_warp = true,
+                Item::Instruction => {}
             }
             return Ok(Some(item));
         }
@@ -201,7 +213,8 @@ impl Text {
             let found = format!("tracer version {tracer_version}, of which gsim reads 3 and later");
             return Err(self.wrong(found).hint("post-process the traces again"));
         }
-        let threads: u64 = block.iter().map(|size| u64::from(*size)).product();
+        let sizes = block.iter().map(|size| u64::from(*size));
+        let threads = sizes.fold(1, u64::saturating_mul);
         let has_none = |sizes: &[u32; 3]| sizes.contains(&0);
         if has_none(grid) || has_none(block) || threads > 1024 {
             return Err(self.wrong(format!("a launch of {grid:?} CTAs of {block:?} threads")));
@@ -214,12 +227,22 @@ impl Text {
 
     /// Reads a line; `false` at the end of the file.
     fn next_line(&mut self) -> Result<bool> {
-        self.line.clear();
-        let count = self.input.read_line(&mut self.line);
-        let count = count.map_err(|cause| cannot_read(&self.path, &cause))?;
+        let mut bytes = std::mem::take(&mut self.line).into_bytes();
+        bytes.clear();
+        let read = self.input.by_ref().take(MOST_LINE).read_until(b'\n', &mut bytes);
+        let count = match read {
+            Err(cause) if self.is_compressed => {
+                return Err(self.wrong(format!("the compressed file is damaged: {cause}")));
+            }
+            read => read.map_err(|cause| cannot_read(&self.path, &cause))?,
+        };
         if count > 0 {
             self.number += 1;
         }
+        if count as u64 == MOST_LINE {
+            return Err(self.wrong("the line does not end"));
+        }
+        self.line = String::from_utf8(bytes).map_err(|_| self.wrong("this is no text"))?;
         self.line.truncate(self.line.trim_end().len());
         Ok(count > 0)
     }
