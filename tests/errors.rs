@@ -139,7 +139,7 @@ fn an_unknown_machine_is_pointed_at() {
         "gtx480",
         "gtx48",
         "run.ron:4:14: machine: no preset is called \"gtx48\" (hint: did you mean gtx480? presets are \
-         gtx280, gtx480, gtx640, v100, h200; a file's name ends in .ron)",
+         gtx280, gtx480, gtx640, v100, h100, h200; a file's name ends in .ron)",
     );
     check_with("gtx480", "mine.ron", "run.ron:4:14: machine: mine.ron: no such file");
 }
@@ -201,7 +201,7 @@ fn an_override_of_the_command_line_is_named() {
         (
             &["--set", "machine=gtx4800"],
             "--set machine=gtx4800: no preset is called \"gtx4800\" (hint: did you mean gtx480? \
-             presets are gtx280, gtx480, gtx640, v100, h200; a file's name ends in .ron)",
+             presets are gtx280, gtx480, gtx640, v100, h100, h200; a file's name ends in .ron)",
         ),
     ] {
         check(GOOD, sets, want);

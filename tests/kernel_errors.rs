@@ -506,7 +506,8 @@ fn files_that_are_not_what_the_buffer_needs_are_refused() {
     );
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
-    check_in(&folder, &[], 2, "run.ron:8:51: workload.buffers.a.fill: a.npy: is not a plain file");
+    let folder_there = "run.ron:8:51: workload.buffers.a.fill: a.npy: is a folder, not a file";
+    check_in(&folder, &[], 2, folder_there);
 
     fs::remove_dir(&file).unwrap();
     // Opening a pipe would wait for somebody to write.
