@@ -1,5 +1,8 @@
 //! Bad input is answered by one line that says what and where, and by exit code 2.
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::path::Path;
 
 use assert_cmd::Command;
@@ -17,10 +20,10 @@ Run(
 )
 "#;
 
+/// Exit code and standard error.
 fn gsim(folder: &Path, args: &[&str]) -> (i32, String) {
-    let output =
-        Command::cargo_bin("gsim").unwrap().current_dir(folder).args(args).output().unwrap();
-    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    let (code, _, error) = command::gsim(folder, args);
+    (code, error)
 }
 
 /// Runs `text` as a run file, with `args`; checks the one line on the standard error.

@@ -143,6 +143,29 @@ pub enum BarrierKind {
     Pass,
 }
 
+impl BarrierKind {
+    /// Its number in streams and traces.
+    #[inline]
+    pub fn code(self) -> u8 {
+        match self {
+            BarrierKind::Wait => 0,
+            BarrierKind::Arrive => 1,
+            BarrierKind::Pass => 2,
+        }
+    }
+
+    /// The kind of that number.
+    #[inline]
+    pub fn of_code(code: u64) -> Option<Self> {
+        match code {
+            0 => Some(BarrierKind::Wait),
+            1 => Some(BarrierKind::Arrive),
+            2 => Some(BarrierKind::Pass),
+            _ => None,
+        }
+    }
+}
+
 /// Barriers of a CTA. Source: PTX ISA 9.0, section 9.7.13 "barrier".
 pub const BARRIERS: usize = 16;
 

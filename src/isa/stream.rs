@@ -324,12 +324,7 @@ fn halves(kind: u32, base: u64) -> [u32; 2] {
 }
 
 fn pack_barrier(BarrierUse { id, warps, kind }: BarrierUse) -> u32 {
-    let kind = match kind {
-        BarrierKind::Wait => 0,
-        BarrierKind::Arrive => 1,
-        BarrierKind::Pass => 2,
-    };
-    u32::from(warps) << 16 | kind << 8 | u32::from(id)
+    u32::from(warps) << 16 | u32::from(kind.code()) << 8 | u32::from(id)
 }
 
 /// A reader's place in a [`WarpStream`].
@@ -383,11 +378,7 @@ impl WarpCursor {
     pub fn barrier(&mut self, stream: &WarpStream) -> BarrierUse {
         let word = stream.words[self.word as usize];
         self.word += 1;
-        let kind = match word >> 8 & 0xff {
-            0 => BarrierKind::Wait,
-            1 => BarrierKind::Arrive,
-            _ => BarrierKind::Pass,
-        };
+        let kind = BarrierKind::of_code((word >> 8 & 0xff).into()).expect("it was put there");
         BarrierUse { id: word as u8, warps: (word >> 16) as u16, kind }
     }
 

@@ -14,7 +14,7 @@ pub fn gsim(folder: &Path, args: &[&str]) -> (i32, String, String) {
 
 /// As [`gsim`], for a call that succeeds; gives the standard output.
 #[track_caller]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "not every test needs it")]
 pub fn succeed(folder: &Path, args: &[&str]) -> String {
     let (code, out, error) = gsim(folder, args);
     assert_eq!((code, error.as_str()), (0, ""));

@@ -92,7 +92,7 @@ fn count(warp: &WarpStream, is_memory: &[bool]) -> u64 {
 }
 
 /// Where the trace comes from.
-pub(super) fn described(header: &Header) -> String {
+fn described(header: &Header) -> String {
     let Header { gsim, instructions, launches, origin } = header;
     let from = match origin {
         Origin::Run { name, workload, seed, versions } => {

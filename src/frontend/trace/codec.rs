@@ -283,22 +283,12 @@ impl Codec {
 fn encode_barrier(BarrierUse { id, warps, kind }: BarrierUse, bytes: &mut Vec<u8>) {
     put(bytes, id.into());
     put(bytes, warps.into());
-    let kind = match kind {
-        BarrierKind::Wait => 0,
-        BarrierKind::Arrive => 1,
-        BarrierKind::Pass => 2,
-    };
-    put(bytes, kind);
+    put(bytes, kind.code().into());
 }
 
 fn decode_barrier(bytes: &mut Bytes) -> Result<BarrierUse, Malformed> {
     let (id, warps, kind) = (bytes.take()?, bytes.take()?, bytes.take()?);
-    let kind = match kind {
-        0 => BarrierKind::Wait,
-        1 => BarrierKind::Arrive,
-        2 => BarrierKind::Pass,
-        _ => return Err(format!("a barrier of kind {kind}")),
-    };
+    let kind = BarrierKind::of_code(kind).ok_or_else(|| format!("a barrier of kind {kind}"))?;
     match u16::try_from(warps) {
         Ok(warps) if id < BARRIERS as u64 => Ok(BarrierUse { id: id as u8, warps, kind }),
         _ => Err(format!("barrier {id} of {warps} warps")),

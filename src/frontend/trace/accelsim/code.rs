@@ -142,14 +142,14 @@ impl Code {
         if ctas == 0 {
             return Err(text.wrong("the trace has no CTA"));
         }
-        Ok(Code::new(&head, ctas, met, &numbers, windows, buffers))
+        Ok(Code::new(&head, ctas, met, numbers, windows, buffers))
     }
 
     fn new(
         head: &Head,
         ctas: u64,
         met: Vec<Met>,
-        numbers: &HashMap<String, usize>,
+        numbers: HashMap<String, usize>,
         windows: Windows,
         buffers: &[Range<u64>],
     ) -> Self {
@@ -160,7 +160,7 @@ impl Code {
         for (rank, number) in (0..).zip(&order) {
             ranks[*number] = rank;
         }
-        let places = numbers.iter().map(|(key, number)| (key.clone(), ranks[*number])).collect();
+        let places = numbers.into_iter().map(|(key, number)| (key, ranks[number])).collect();
         let inst = |number: &usize| {
             let Met { inst, falls_through, .. } = &met[*number];
             let mut inst = inst.clone();
