@@ -352,6 +352,10 @@ fn bad_traces_are_refused_in_one_line() {
         error,
         "error: run.ron:4:27: workload.file: cut.gtrace: the trace is damaged: it is cut off"
     );
+    let error = refuse(folder.path(), &["run", "a.gtrace"], 2);
+    let expected = "error: a.gtrace: is not UTF-8 text \
+                    (hint: a trace is what a run file names: workload: Trace(file: \"..\"))";
+    assert_eq!(error, expected);
     write("a.gtrace");
     let error = refuse(folder.path(), &["workload", "export", "run.ron"], 2);
     let expected = "error: run.ron:4:15: workload: a trace has instructions and no kernel \

@@ -12,7 +12,11 @@ pub fn cannot_read(file: &Path, cause: &std::io::Error) -> Error {
     let error = match cause.kind() {
         ErrorKind::NotFound => Error::input("no such file").hinted(hint(file)),
         ErrorKind::IsADirectory => Error::input("is a folder, not a file"),
-        ErrorKind::InvalidData => Error::input("is not UTF-8 text"),
+        ErrorKind::InvalidData => {
+            let is_trace = file.extension().is_some_and(|extension| extension == "gtrace");
+            let hint = "a trace is what a run file names: workload: Trace(file: \"..\")";
+            Error::input("is not UTF-8 text").hinted(is_trace.then(|| hint.to_owned()))
+        }
         _ => Error::input(format!("cannot be read: {cause}")),
     };
     error.in_file(file)
