@@ -72,6 +72,20 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
     ("gather", &["workload.ctas=30"], &[Refreshes]),
     ("mixture", &["workload.ctas=30", "workload.repeats=2", "workload.launches=2"], &[Refreshes]),
     ("spmv", &[], &[]),
+    ("concurrent", &[], &[]),
+    // SMs with room for the second kernel only, with kernels that follow each other at a rate.
+    (
+        "concurrent",
+        &[
+            "machine=h200",
+            "sm.count=4",
+            "workload.parameters.compute_ctas=30",
+            "workload.parameters.memory_ctas=40",
+            "workload.parameters.block=192",
+            "workload.launches.0.body.0.shared=150000",
+        ],
+        &[FarReads],
+    ),
     ("heat", &["workload.parameters.n=48", "workload.launches.0.args.2=F32(\"inf\")"], &[]),
 ];
 

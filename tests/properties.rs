@@ -6,7 +6,7 @@ mod common;
 
 use std::num::NonZeroU32;
 
-use common::{Script, Step, gtx480};
+use common::{Script, Scripts, Step, gtx480};
 use gsim::config::Machine;
 use gsim::config::machine::{L2Partitions, LsuStages};
 use gsim::gpu::{Gpu, KernelStatistics, Stepping, total};
@@ -366,17 +366,19 @@ fn run_twice(machine: &Machine, ctas: &Ctas, stepping: Stepping) -> [KernelStati
     })
 }
 
-fn check_books(
+/// `ctas` are those of all kernels that ran.
+fn check_books<'a>(
     machine: &Machine,
-    ctas: &Ctas,
+    ctas: impl IntoIterator<Item = &'a Vec<Vec<Step>>>,
     seen: &KernelStatistics,
 ) -> Result<(), TestCaseError> {
+    let ctas: Vec<_> = ctas.into_iter().collect();
     let (sm, l1) = (total(&seen.components.sm), total(&seen.components.l1));
     let (l2, dram) = (total(&seen.components.l2), total(&seen.components.dram));
     let (issue, lsu) = (&seen.ledgers.issue, &seen.ledgers.lsu);
 
     // Everything that was to happen did.
-    let warps = ctas.iter().flatten();
+    let warps = ctas.iter().copied().flatten();
     let instructions: u64 = warps.map(|steps| steps.len() as u64 + 1).sum();
     prop_assert_eq!(sm.warp_instructions, instructions);
     prop_assert_eq!(sm.ctas, ctas.len() as u64);
@@ -431,6 +433,64 @@ fn check_books(
     Ok(())
 }
 
+/// A launch among others.
+#[derive(Clone, Debug)]
+struct Beside {
+    ctas: Ctas,
+    shared_bytes: u32,
+    registers: u32,
+    overlaps_next: bool,
+}
+
+fn beside() -> impl Strategy<Value = Beside> {
+    let shared = prop_oneof![Just(SHARED_BYTES), Just(3000), Just(8000)];
+    let registers = prop_oneof![Just(16u32), Just(63)];
+    (kernel(), shared, registers, prop::bool::weighted(0.7)).prop_map(
+        |(ctas, shared_bytes, registers, overlaps_next)| Beside {
+            ctas,
+            shared_bytes,
+            registers,
+            overlaps_next,
+        },
+    )
+}
+
+/// SMs with little of everything, so that kernels stand in each other's way.
+fn small_sm() -> impl Strategy<Value = Changes> {
+    let carve_out = prop_oneof![
+        Just(json!("Fixed")),
+        Just(json!({"Unified": {"total": 8192 + 512, "options": [2048, 4096, 8192]}})),
+    ];
+    let registers = prop_oneof![Just(32768u32), Just(16384)];
+    (1u32..=4, carve_out, registers, 3u32..=8).prop_map(|(kernels, carve_out, registers, ctas)| {
+        vec![
+            ("launch.concurrent_kernels", json!(kernels)),
+            ("shared_memory.size", json!(8192)),
+            ("shared_memory.carve_out", carve_out),
+            ("sm.registers", json!(registers)),
+            ("sm.max_ctas", json!(ctas)),
+            ("sm.max_warps", json!(12)),
+        ]
+    })
+}
+
+fn run_beside(machine: &Machine, launches: &[Beside], stepping: Stepping) -> Vec<KernelStatistics> {
+    let scripts = launches.iter().map(|launch| {
+        let Beside { ctas, shared_bytes, registers, overlaps_next } = launch;
+        let threads = 32 * ctas[0].len() as u32;
+        let script = |cta: u64, warp: usize| ctas[cta as usize][warp].clone();
+        Script::new(ctas.len() as u64, threads, script)
+            .shared_bytes(*shared_bytes)
+            .registers(*registers)
+            .overlaps_next(*overlaps_next)
+            .buffer(BASE..BASE + WINDOW)
+    });
+    let mut scripts = Scripts::new(scripts.collect());
+    Gpu::new(machine, stepping)
+        .run_all(&mut scripts, &mut |_| ())
+        .unwrap_or_else(|why| panic!("{stepping:?}: {why}"))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: std::env::var("GSIM_CASES").map_or(256, |cases| cases.parse().unwrap()),
@@ -449,5 +509,36 @@ proptest! {
         prop_assert_eq!(&seen, &run_twice(&machine, &ctas, Stepping::EveryCycle));
         let threads = NonZeroU32::new(2 + ctas.len() as u32 % 3).expect("at least two");
         prop_assert_eq!(&seen, &run_twice(&machine, &ctas, Stepping::AllShared(threads)));
+    }
+
+    #[test]
+    fn kernels_at_the_same_time_drain_and_the_books_balance(
+        changes in small_machine(),
+        more in small_sm(),
+        launches in prop::collection::vec(beside(), 2..5),
+    ) {
+        let machine = gtx480(&[changes, more].concat());
+        let most = machine.launch.concurrent_kernels.size();
+        let seen = run_beside(&machine, &launches, Stepping::SkipAhead);
+        let mut left = &launches[..];
+        for group in &seen {
+            let more = left.iter().position(|launch| !launch.overlaps_next);
+            let count = more.map_or(left.len(), |last| last + 1).min(most);
+            let (here, others) = left.split_at(count);
+            left = others;
+            check_books(&machine, here.iter().flat_map(|launch| &launch.ctas), group)?;
+            prop_assert_eq!(group.concurrent.len(), if count > 1 { count } else { 0 });
+            for (kernel, launch) in group.concurrent.iter().zip(here) {
+                let instructions = launch.ctas.iter().flatten().map(|warp| warp.len() as u64 + 1);
+                prop_assert_eq!(kernel.warp_instructions, instructions.sum::<u64>());
+                prop_assert!(kernel.first_cta < kernel.end && kernel.end <= group.cycles);
+            }
+            let starts = group.concurrent.iter().map(|kernel| kernel.first_cta);
+            prop_assert!(starts.is_sorted());
+        }
+        prop_assert!(left.is_empty());
+        prop_assert_eq!(&seen, &run_beside(&machine, &launches, Stepping::EveryCycle));
+        let threads = NonZeroU32::new(2 + launches.len() as u32 % 3).expect("at least two");
+        prop_assert_eq!(&seen, &run_beside(&machine, &launches, Stepping::AllShared(threads)));
     }
 }

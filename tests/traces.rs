@@ -62,6 +62,7 @@ const RUNS: &[(&str, &[&str])] = &[
     ("chase", &["workload.phases.0.accesses=100"]),
     ("spmv", &[]),
     ("spmv", &["machine=h200"]),
+    ("concurrent", &["workload.parameters.steps=4"]),
     ("heat", &["workload.parameters.n=48"]),
 ];
 
@@ -106,6 +107,21 @@ fn some_launches_of_a_trace_can_be_chosen() {
     // The arrays are swapped after each launch, so that the first and the third are alike.
     assert_eq!(measured(&first), measured(&third));
     assert_eq!(launches("[1, 2]").unwrap().kernels.len(), 2);
+
+    // Of launches at the same time, those stay so that follow each other.
+    let file = Path::new(ROOT).join("configs/runs/concurrent.ron");
+    let source = load_run(&file, &settings(&["workload.parameters.steps=4"])).unwrap();
+    capture(&source, &folder.path().join("b.gtrace"), 3, &mut |_, _| ()).unwrap();
+    let run = replay(folder.path(), "b", "b.gtrace");
+    let concurrent = |launches: &str| {
+        let run = run.resolve(&settings(&[&format!("workload.launches={launches}")])).unwrap();
+        let report = simulate(&run, Stepping::SkipAhead, &mut |_| ()).unwrap();
+        report.kernels.iter().map(|kernel| kernel.concurrent.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(concurrent("[]"), [2]);
+    assert_eq!(concurrent("[0, 1]"), [2]);
+    assert_eq!(concurrent("[0]"), [0]);
+    assert_eq!(concurrent("[1]"), [0]);
     let error = launches("[4]").unwrap_err().to_string();
     assert!(
         error.contains("there is no launch 4") && error.contains("has 4, from 0 on"),

@@ -1,17 +1,13 @@
-//! The books of a GPU: which kernel runs since when, and what is charged to it.
+//! The books of a GPU: since when the present kernel runs, and what is charged to it.
 
 use std::ops::DerefMut;
-use std::sync::Arc;
 
 use super::floor::Floor;
-use super::front::{Dispatch, Launch, Node};
+use super::front::{Launch, Node, Running};
 use super::memory::Partition;
-use super::statistics::{Components, KernelStatistics, Ledgers};
+use super::statistics::{Components, ConcurrentKernel, KernelStatistics, Ledgers};
 use crate::config::Machine;
-use crate::config::machine::Clocks;
 use crate::error::{Error, Result};
-use crate::isa::{Cta, Kernel};
-use crate::sm::{Program, Residency};
 use crate::units::Cycle;
 
 /// What was counted, and until when.
@@ -21,15 +17,6 @@ pub struct Books {
     now: Cycle,
     /// Everything counted before that.
     before: Snapshot,
-}
-
-/// A kernel that runs.
-pub struct Account {
-    /// Which.
-    pub kernel: Arc<Kernel>,
-    /// Since when.
-    pub start: Cycle,
-    residency: Residency,
 }
 
 #[derive(Clone, Default)]
@@ -49,53 +36,37 @@ impl Books {
         Books { machine: machine.clone(), now: Cycle(0), before: Snapshot::of(floor) }
     }
 
-    /// The GPU's clocks.
-    pub fn clocks(&self) -> &Clocks {
-        &self.machine.clocks
+    /// The GPU's machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
     }
 
-    /// Makes every part ready for a kernel.
-    ///
-    /// # Errors
-    /// When a CTA does not fit on an SM.
-    pub fn open<N, P, const WORDS: usize>(
-        &self,
-        kernel: Arc<Kernel>,
-        floor: &mut Floor<N, P, WORDS>,
-    ) -> Result<Account>
+    /// The first cycle of the next kernel, or of the one that runs.
+    pub fn now(&self) -> Cycle {
+        self.now
+    }
+
+    /// Makes every part ready for the first kernel of `launch`.
+    pub fn open<N, P, const WORDS: usize>(&self, launch: &Launch, floor: &mut Floor<N, P, WORDS>)
     where
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,
     {
-        let residency = Residency::new(&kernel, &self.machine)?;
-        let program = Arc::new(Program::new(&kernel, &self.machine.sm.arithmetic));
-        let start = self.now;
+        let (Running { kernel, residency, .. }, _) = launch.current();
         for node in floor.front.nodes.iter_mut() {
-            node.prepare(start, program.clone(), residency);
+            node.prepare(self.now, launch.program().clone(), *residency);
         }
-        floor.front.requests.prepare(start);
-        floor.memory.prepare(start, &kernel.buffers);
-        Ok(Account { kernel, start, residency })
+        floor.front.requests.prepare(self.now);
+        floor.memory.prepare(self.now, &kernel.buffers);
     }
 
-    /// The launch of a kernel, whose CTAs are had from `next`.
-    pub fn launch<'n>(
-        &self,
-        account: &Account,
-        next: &'n mut dyn FnMut(&mut Cta) -> Result<bool>,
-    ) -> Launch<'n> {
-        let (ctas, start) = (account.kernel.ctas, account.start);
-        let dispatch = Dispatch::new(&self.machine.launch, start);
-        Launch { next, started: 0, ctas, end: start + 1, dispatch }
-    }
-
-    /// Closes the books of a kernel that ran until `end`.
+    /// Closes the books of a kernel, or of several that ran at the same time, until `end`.
     ///
     /// # Errors
     /// When a ledger does not sum.
     pub fn close<N, P, const WORDS: usize>(
         &mut self,
-        account: Account,
+        ran: &[Running],
         end: Cycle,
         floor: &mut Floor<N, P, WORDS>,
     ) -> Result<KernelStatistics>
@@ -103,8 +74,7 @@ impl Books {
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,
     {
-        let Account { kernel, start, residency } = account;
-        self.now = end;
+        let start = std::mem::replace(&mut self.now, end);
         floor.memory.finish(end);
         for node in floor.front.nodes.iter_mut() {
             node.finish(end);
@@ -116,18 +86,50 @@ impl Books {
         let mut ledgers = after.ledgers.since(&before.ledgers);
         ledgers.lsu.add_total(cycles * sms);
         ledgers.issue.add_total(cycles * sms * u64::from(self.machine.sm.schedulers.get()));
-        ledgers.check().map_err(|why| Error::internal(format!("kernel {}: {why}", kernel.name)))?;
+        let name = joint_name(ran);
+        ledgers.check().map_err(|why| Error::internal(format!("kernel {name}: {why}")))?;
+        let concurrent = match ran {
+            [_] => Vec::new(),
+            _ => ran
+                .iter()
+                .enumerate()
+                .map(|(number, running)| {
+                    let nodes = floor.front.nodes.iter();
+                    let ended = nodes.filter_map(|node| node.sm.ended().get(number).copied());
+                    ConcurrentKernel {
+                        name: running.kernel.name.clone(),
+                        ctas: running.kernel.ctas,
+                        cta_threads: running.kernel.cta_threads,
+                        resident_warps: running.residency.warps(),
+                        warp_instructions: running.warp_instructions,
+                        first_cta: running.first.since(start),
+                        end: ended.max().map_or(0, |end| end.since(start)),
+                    }
+                })
+                .collect(),
+        };
         Ok(KernelStatistics {
-            name: kernel.name.clone(),
-            ctas: kernel.ctas,
-            cta_threads: kernel.cta_threads,
-            resident_warps: (residency.ctas * residency.cta_warps) as u32,
+            name,
+            ctas: ran.iter().map(|running| running.kernel.ctas).sum(),
+            cta_threads: ran.iter().map(|running| running.kernel.cta_threads).max().unwrap_or(0),
+            resident_warps: ran.iter().map(|one| one.residency.warps()).max().unwrap_or(0),
             cycles,
+            concurrent,
             ledgers,
             latency_accesses: after.latency_accesses - before.latency_accesses,
             components: after.components.since(&before.components),
         })
     }
+}
+
+/// The names of kernels that ran at the same time, each as often as it follows itself: `a x 2 + b`.
+fn joint_name(ran: &[Running]) -> String {
+    let same = ran.chunk_by(|one, other| one.kernel.name == other.kernel.name);
+    let names = same.map(|same| match (&same[0].kernel.name, same.len()) {
+        (name, 1) => name.clone(),
+        (name, times) => format!("{name} x {times}"),
+    });
+    names.collect::<Vec<_>>().join(" + ")
 }
 
 impl Snapshot {

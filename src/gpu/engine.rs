@@ -6,14 +6,14 @@ use std::sync::Mutex;
 use super::books::Books;
 use super::clocks::Clocks;
 use super::floor::Floor;
-use super::front::{Front, Node, Requests, Roster};
+use super::front::{Front, Launch, Node, Requests, Roster};
 use super::memory::{Hub, Memory, Partition};
 use super::statistics::KernelStatistics;
 use super::threads::{Ahead, Crew, Enough, NO_PANIC, PARTS, Pace};
 use super::watch::{Progress, Watch};
 use crate::config::Machine;
 use crate::error::Result;
-use crate::isa::{Cta, LaunchSource};
+use crate::isa::LaunchSource;
 
 /// How time advances. The results are the same either way; only the speed differs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Stepping {
     }
 }
 
-/// A GPU whose sets of ports have so many words. Kernels run one after another; the L2 and the DRAM rows keep their state
+/// A GPU whose sets of ports have so many words. Kernels run one after another, or at the same time; the L2 and the DRAM rows keep their state
 /// between them.
 pub struct Engine<const WORDS: usize> {
     stepping: Stepping,
@@ -73,7 +73,8 @@ impl<const WORDS: usize> Engine<WORDS> {
         Engine { stepping, parts, turn: 0, pace, books }
     }
 
-    /// Runs kernels, each from its first CTA to its last acknowledged store. The L1s start empty.
+    /// Runs kernels, each from its first CTA to its last acknowledged store, one after another but for those that overlap. The L1s
+    /// start empty.
     ///
     /// `observe` is called every few thousand cycles.
     ///
@@ -101,20 +102,22 @@ impl<const WORDS: usize> Engine<WORDS> {
     ) -> Result<Vec<KernelStatistics>> {
         let every_cycle = self.stepping == Stepping::EveryCycle;
         let mut all = self.parts.lend();
-        let mut kernels = Vec::new();
+        let (mut kernels, mut begun) = (Vec::new(), 0);
         while let Some(kernel) = launches.begin()? {
             let mut roster = Roster::new(self.turn, all.nodes.len());
             let mut floor = all.floor(&mut roster);
-            let account = self.books.open(kernel, &mut floor)?;
-            let mut watch = Watch::new(&self.books, &account, kernels.len(), observe);
-            let mut next = |cta: &mut Cta| launches.next(cta);
-            let mut launch = self.books.launch(&account, &mut next);
+            let books = &self.books;
+            let mut launch = Launch::new(&mut *launches, kernel, books.machine(), books.now())?;
+            books.open(&launch, &mut floor);
+            let mut watch = Watch::new(books, begun, observe);
             while launch.has_more() || !floor.front.is_idle() {
                 if every_cycle { floor.cycle(&mut launch) } else { floor.window(&mut launch) }?;
-                watch.look(&floor, launch.started)?;
+                watch.look(&floor, &launch)?;
             }
             let end = floor.front.end(&launch);
-            kernels.push(self.books.close(account, end, &mut floor)?);
+            let ran = launch.into_kernels();
+            begun += ran.len();
+            kernels.push(self.books.close(&ran, end, &mut floor)?);
             self.turn = roster.turn;
         }
         Ok(kernels)
@@ -142,14 +145,14 @@ impl<const WORDS: usize> Engine<WORDS> {
                 let crew = &crew;
                 scope.spawn(move || crew.help(thread));
             }
-            let mut kernels = Vec::new();
-            while let Some(kernel) = crew.ahead.begin()? {
+            let (mut kernels, mut begun) = (Vec::new(), 0);
+            let mut ahead = &crew.ahead;
+            while let Some(kernel) = ahead.begin()? {
                 let mut roster = Roster::new(*turn, parts.nodes.len());
                 let mut all = crew.lock();
-                let account = books.open(kernel, &mut all.floor(&mut roster))?;
-                let mut watch = Watch::new(books, &account, kernels.len(), observe);
-                let mut next = |cta: &mut Cta| crew.ahead.next(cta);
-                let mut launch = books.launch(&account, &mut next);
+                let mut launch = Launch::new(&mut ahead, kernel, books.machine(), books.now())?;
+                books.open(&launch, &mut all.floor(&mut roster));
+                let mut watch = Watch::new(books, begun, observe);
                 pace.begin(all.floor(&mut roster).front.retired());
                 loop {
                     let mut floor = all.floor(&mut roster);
@@ -166,12 +169,14 @@ impl<const WORDS: usize> Engine<WORDS> {
                         floor.window(&mut launch)?;
                     }
                     let floor = all.floor(&mut roster);
-                    watch.look(&floor, launch.started)?;
+                    watch.look(&floor, &launch)?;
                     pace.pass(phases, || floor.front.retired());
                 }
                 let mut floor = all.floor(&mut roster);
                 let end = floor.front.end(&launch);
-                kernels.push(books.close(account, end, &mut floor)?);
+                let ran = launch.into_kernels();
+                begun += ran.len();
+                kernels.push(books.close(&ran, end, &mut floor)?);
                 *turn = roster.turn;
             }
             Ok(kernels)

@@ -36,6 +36,6 @@ mod watch;
 mod widths;
 
 pub use engine::Stepping;
-pub use statistics::{Components, KernelStatistics, Ledgers, total};
+pub use statistics::{Components, ConcurrentKernel, KernelStatistics, Ledgers, total};
 pub use watch::Progress;
 pub use widths::Gpu;

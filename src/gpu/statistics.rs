@@ -37,19 +37,40 @@ pub struct Ledgers {
     pub latency: LatencyLedger,
 }
 
-/// What one kernel launch did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KernelStatistics {
+/// One of several kernels that ran at the same time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConcurrentKernel {
     /// Entry point.
     pub name: String,
     /// CTAs of the launch.
     pub ctas: u64,
     /// Threads of a CTA.
     pub cta_threads: u32,
-    /// Warps of an SM that residency allows at once.
+    /// Warps of an SM that residency allows at once, where the SM has no others.
+    pub resident_warps: u32,
+    /// Instructions of its warps.
+    pub warp_instructions: u64,
+    /// The cycle at whose end its first CTA started, from the launch on `[core cycles]`.
+    pub first_cta: u64,
+    /// The first cycle after its last CTA, from the launch on `[core cycles]`.
+    pub end: u64,
+}
+
+/// What one kernel launch did, or several launches at the same time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelStatistics {
+    /// Entry point; of several, all of them: `a x 2 + b`.
+    pub name: String,
+    /// CTAs of the launch; of several, of all together.
+    pub ctas: u64,
+    /// Threads of a CTA; of several, the most.
+    pub cta_threads: u32,
+    /// Warps of an SM that residency allows at once; of several, the most.
     pub resident_warps: u32,
     /// From the launch until the last access is done [core cycles].
     pub cycles: u64,
+    /// The kernels, where there were several.
+    pub concurrent: Vec<ConcurrentKernel>,
     /// The three ledgers.
     pub ledgers: Ledgers,
     /// Load accesses that the latency ledger explains `[accesses]`.

@@ -1,15 +1,13 @@
 //! How a kernel comes on, for an observer, and a look whether it does at all.
 
 use std::ops::DerefMut;
-use std::sync::Arc;
 
-use super::books::{Account, Books};
+use super::books::Books;
 use super::floor::Floor;
-use super::front::Node;
+use super::front::{Launch, Node};
 use super::memory::Partition;
 use crate::config::machine::Clocks;
 use crate::error::{Error, Result};
-use crate::isa::Kernel;
 use crate::units::Cycle;
 
 /// Core cycles between two looks at whether anything retires, and two calls of a progress observer.
@@ -20,7 +18,7 @@ const PATIENCE: u64 = 1 << 20;
 /// How far a kernel has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The launch that runs, from 0.
+    /// The launch whose CTAs are handed out, from 0.
     pub launch: usize,
     /// CTAs handed out.
     pub ctas_started: u64,
@@ -32,9 +30,8 @@ pub struct Progress {
 
 /// Tells an observer how a kernel comes on, and sees to it that it does.
 pub struct Watch<'a> {
-    kernel: Arc<Kernel>,
-    /// The launch's number.
-    launch: usize,
+    /// The number of the first kernel that runs.
+    first: usize,
     start: Cycle,
     next: Cycle,
     last_progress: Cycle,
@@ -45,26 +42,21 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Of the kernel of `account`, launch number `launch`, on the GPU of `books`.
-    pub fn new(
-        books: &Books,
-        account: &Account,
-        launch: usize,
-        observe: &'a mut dyn FnMut(Progress),
-    ) -> Self {
-        let Clocks { core_khz, noc_khz, l2_khz, dram_khz } = books.clocks();
+    /// Of a launch that begins on the GPU of `books`, with kernel number `first`.
+    pub fn new(books: &Books, first: usize, observe: &'a mut dyn FnMut(Progress)) -> Self {
+        let Clocks { core_khz, noc_khz, l2_khz, dram_khz } = &books.machine().clocks;
         let slowest = core_khz.get().min(noc_khz.get()).min(l2_khz.get()).min(dram_khz.get());
         let patience = PATIENCE * u64::from(core_khz.get().div_ceil(slowest));
-        let (kernel, start) = (account.kernel.clone(), account.start);
+        let start = books.now();
         let next = start + WATCH_INTERVAL;
-        Watch { kernel, launch, start, next, last_progress: start, patience, seen: 0, observe }
+        Watch { first, start, next, last_progress: start, patience, seen: 0, observe }
     }
 
     /// Looks whether anything has retired, every few thousand cycles.
     pub fn look<N, P, const WORDS: usize>(
         &mut self,
         floor: &Floor<N, P, WORDS>,
-        started: u64,
+        launch: &Launch,
     ) -> Result<()>
     where
         N: DerefMut<Target = Node>,
@@ -83,14 +75,24 @@ impl<'a> Watch<'a> {
         if retired != self.seen {
             (self.seen, self.last_progress) = (retired, now);
         } else if now.since(self.last_progress) > self.patience {
-            return Err(self.deadlock(floor, now));
+            return Err(self.deadlock(floor, launch, now));
         }
-        let (launch, ctas, cycles) = (self.launch, self.kernel.ctas, now - self.start);
-        (self.observe)(Progress { launch, ctas_started: started, ctas, cycles });
+        let (current, ctas_started) = launch.current();
+        (self.observe)(Progress {
+            launch: self.first + launch.kernels().len() - 1,
+            ctas_started,
+            ctas: current.kernel.ctas,
+            cycles: now - self.start,
+        });
         Ok(())
     }
 
-    fn deadlock<N, P, const WORDS: usize>(&self, floor: &Floor<N, P, WORDS>, now: Cycle) -> Error
+    fn deadlock<N, P, const WORDS: usize>(
+        &self,
+        floor: &Floor<N, P, WORDS>,
+        launch: &Launch,
+        now: Cycle,
+    ) -> Error
     where
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,
@@ -102,7 +104,7 @@ impl<'a> Watch<'a> {
         Error::run(format!(
             "deadlock in kernel {} at core cycle {now}: nothing retired for {} cycles; \
              {waiting}; request network {}, {}",
-            self.kernel.name,
+            launch.current().0.kernel.name,
             self.patience,
             if floor.front.requests.is_empty() { "empty" } else { "busy" },
             floor.memory.describe()

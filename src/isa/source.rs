@@ -29,6 +29,13 @@ pub struct Kernel {
     pub ctas: u64,
     /// Addresses of all buffers of the workload, in order, without the variables of the kernel's module `[bytes]`.
     pub buffers: Vec<Range<u64>>,
+    /// The next launch may run at the same time: it needs nothing of what this one computes.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub overlaps_next: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Kernel {

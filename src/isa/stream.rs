@@ -157,6 +157,11 @@ impl WarpStream {
         self.instructions
     }
 
+    /// Moves all instructions by so many places, as where they lie behind those of another kernel.
+    pub fn shift(&mut self, places: u32) {
+        self.runs.iter_mut().filter(|run| run.len > 0).for_each(|run| run.pc += places);
+    }
+
     /// Bytes of storage in use.
     pub fn bytes(&self) -> usize {
         self.runs.len() * size_of::<Packed>() + self.words.len() * size_of::<u32>()

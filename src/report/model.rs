@@ -11,7 +11,7 @@ use crate::config::run::check_name;
 use crate::config::{Machine, WorkloadSpec};
 use crate::dram::DramStats;
 use crate::error::{Error, Result};
-use crate::gpu::{Components, KernelStatistics, Ledgers, total};
+use crate::gpu::{Components, ConcurrentKernel, KernelStatistics, Ledgers, total};
 use crate::l1::L1Stats;
 use crate::l2::L2Stats;
 use crate::serial;
@@ -53,17 +53,20 @@ pub struct Report {
     pub glossary: Glossary,
 }
 
-/// One kernel launch.
+/// One kernel launch, or several at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelReport {
-    /// Entry point.
+    /// Entry point; of several, all of them: `a x 2 + b`.
     pub name: String,
-    /// CTAs of the launch.
+    /// CTAs of the launch; of several, of all together.
     pub ctas: u64,
-    /// Threads of a CTA.
+    /// Threads of a CTA; of several, the most.
     pub cta_threads: u32,
-    /// Warps of an SM that residency allows at once.
+    /// Warps of an SM that residency allows at once; of several, the most.
     pub resident_warps: u32,
+    /// The kernels, where several ran at the same time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concurrent: Vec<ConcurrentKernel>,
     /// The first numbers to look at.
     pub totals: Totals,
     /// The three ledgers.
@@ -144,6 +147,7 @@ impl Report {
             cta_threads: 0,
             resident_warps: 0,
             cycles: 0,
+            concurrent: Vec::new(),
             ledgers: Ledgers::default(),
             latency_accesses: 0,
             components,
@@ -293,6 +297,7 @@ impl KernelReport {
             ctas: kernel.ctas,
             cta_threads: kernel.cta_threads,
             resident_warps: kernel.resident_warps,
+            concurrent: kernel.concurrent,
             totals,
             ledgers: kernel.ledgers,
             components: kernel.components,

@@ -48,6 +48,7 @@ impl Report {
         self.push_ledger(&mut page, "Issue ledger", "ledgers.issue", &self.ledgers.issue);
         self.push_ledger(&mut page, "LSU ledger", "ledgers.lsu", &self.ledgers.lsu);
         self.push_ledger(&mut page, "Latency ledger", "ledgers.latency", &self.ledgers.latency);
+        self.push_concurrent(&mut page);
         let components = serial::to_json_value(&self.components);
         for (name, instances) in components.as_object().into_iter().flatten() {
             self.push_counters(&mut page, name, instances);
@@ -111,6 +112,30 @@ impl Report {
             );
         }
         page.push_str("</table>\n");
+    }
+
+    /// When kernels ran that did at the same time.
+    fn push_concurrent(&self, page: &mut String) {
+        for (number, launch) in self.kernels.iter().enumerate() {
+            if launch.concurrent.is_empty() {
+                continue;
+            }
+            let _ = write!(
+                page,
+                "<h2>Kernels at the same time, {number}: {} core cycles</h2>\n<table>\n\
+                 <tr><th>kernel</th><th class=\"n\">CTAs</th><th class=\"n\">warp instructions</th>\
+                 <th class=\"n\">first CTA after cycle</th><th class=\"n\">end</th></tr>\n",
+                thousands(launch.totals.cycles)
+            );
+            for kernel in &launch.concurrent {
+                let _ = write!(page, "<tr><td>{}</td>", escape(&kernel.name));
+                for value in [kernel.ctas, kernel.warp_instructions, kernel.first_cta, kernel.end] {
+                    let _ = write!(page, "<td class=\"n\">{}</td>", thousands(value));
+                }
+                page.push_str("</tr>\n");
+            }
+            page.push_str("</table>\n");
+        }
     }
 
     /// A component's counters: the sum over its instances, and the least and the most of one.

@@ -115,6 +115,7 @@ pub fn parts() -> (Inputs, Vec<KernelStatistics>, Verdict) {
         cta_threads: 256,
         resident_warps: 48,
         cycles: 459 * scale,
+        concurrent: Vec::new(),
         ledgers: ledgers(scale),
         latency_accesses: 2040 * scale,
         components: components(scale),

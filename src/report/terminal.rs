@@ -42,7 +42,58 @@ pub fn summary(report: &Report, style: Style, out: &mut impl Write) -> io::Resul
         thousands(report.totals.load_accesses)
     );
     ledger(out, "Load latency", &total, &ledgers.latency, style)?;
+    concurrent(out, report, style)?;
     writeln!(out, "\n{}", report.verdict_line())
+}
+
+/// Prints when kernels ran that did at the same time: of the first launch of several, which others are mostly like.
+fn concurrent(out: &mut impl Write, report: &Report, style: Style) -> io::Result<()> {
+    let mut launches = report.kernels.iter().filter(|kernel| !kernel.concurrent.is_empty());
+    let Some(launch) = launches.next() else { return Ok(()) };
+    let cycles = launch.totals.cycles;
+    let others = match launches.count() {
+        0 => String::new(),
+        others => format!(", and {others} more times in {}", super::REPORT_FILE),
+    };
+    let title = bold("Kernels at the same time", style);
+    writeln!(out, "\n{title}: {} core cycles{others}", thousands(cycles))?;
+    let mut table = table(style);
+    for kernel in launch.concurrent.iter().take(ROWS) {
+        let times = format!("{} to {}", thousands(kernel.first_cta), thousands(kernel.end));
+        let ctas = format!("{} CTAs", thousands(kernel.ctas));
+        table.add_row([
+            Cell::new(shortened(&kernel.name)),
+            right(ctas),
+            right(times),
+            Cell::new(span(kernel.first_cta, kernel.end, cycles)),
+        ]);
+    }
+    write_table(out, &table, style)?;
+    match launch.concurrent.len().saturating_sub(ROWS) {
+        0 => Ok(()),
+        more => writeln!(out, "  and {more} more in {}", super::REPORT_FILE),
+    }
+}
+
+/// Kernels that are shown of those that ran at the same time.
+const ROWS: usize = 16;
+
+/// A name that leaves room for others in its line.
+fn shortened(name: &str) -> String {
+    const MOST: usize = 18;
+    match name.char_indices().nth(MOST) {
+        Some(_) => name.chars().take(MOST - 2).chain("..".chars()).collect(),
+        None => name.to_owned(),
+    }
+}
+
+/// From `from` to `to` on a line of `all`, in half a bar's cells.
+fn span(from: u64, to: u64, all: u64) -> String {
+    const CELLS: u64 = BAR as u64 / 2;
+    let cell = |cycle: u64| (cycle * CELLS / all.max(1)) as usize;
+    let first = cell(from).min(CELLS as usize - 1);
+    let last = cell(to.saturating_sub(1)).clamp(first, CELLS as usize - 1);
+    format!("{}{}", " ".repeat(first), "█".repeat(last + 1 - first))
 }
 
 pub(super) fn bold(text: &str, style: Style) -> String {
@@ -138,6 +189,7 @@ fn ledger<R: Reason, const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::ConcurrentKernel;
     use crate::report::sample;
 
     fn printed(style: Style) -> String {
@@ -163,6 +215,36 @@ mod tests {
         assert!(!printed(Style::Plain).contains('\u{1b}'));
         let coloured = printed(Style::Coloured);
         assert!(coloured.contains("\u{1b}[38;2;206;48;33m"), "{coloured}");
+    }
+
+    #[test]
+    fn kernels_at_the_same_time_are_shown_on_one_line_of_time() {
+        let (inputs, mut kernels, check) = sample::parts();
+        let kernel = |name: &str, first_cta, end| ConcurrentKernel {
+            name: name.to_owned(),
+            ctas: 1024,
+            cta_threads: 256,
+            resident_warps: 48,
+            warp_instructions: 9,
+            first_cta,
+            end,
+        };
+        let cycles = kernels[1].cycles;
+        kernels[1].concurrent =
+            vec![kernel("first", 0, cycles / 2), kernel("a_name_longer_than_all", 0, cycles)];
+        kernels[2].concurrent = vec![kernel("last", cycles - 1, cycles); 20];
+        let report = crate::report::Report::new("x", inputs, kernels, check).unwrap();
+        let mut out = Vec::new();
+        concurrent(&mut out, &report, Style::Plain).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn a_span_lies_where_its_time_does() {
+        assert_eq!(span(0, 16, 16), "████████████████");
+        assert_eq!(span(8, 9, 16), "        █");
+        assert_eq!(span(16, 16, 16), "               █");
+        assert_eq!(span(0, 0, 0), "█");
     }
 
     #[test]

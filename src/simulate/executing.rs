@@ -133,9 +133,10 @@ impl LaunchSource for Executing {
             }
             Work::Synthetic(launch) => Source::Synthetic(SyntheticSource::new(launch)),
         };
+        let mut kernel = self.source.insert(source).get().kernel().clone();
+        kernel.overlaps_next = self.workload.launches.overlaps_next(self.begun);
         self.begun += 1;
-        let kernel = self.source.insert(source).get().kernel();
-        Ok(Some(Arc::new(kernel.clone())))
+        Ok(Some(Arc::new(kernel)))
     }
 
     fn next(&mut self, cta: &mut Cta) -> Result<bool> {

@@ -91,7 +91,12 @@ impl LaunchSource for Replaying {
             self.next += 1;
             if self.next > *wanted || kernel.is_none() {
                 self.begun += 1;
-                return Ok(kernel);
+                // Launches between this one and the next that is chosen might have been waited for.
+                let goes_on = self.chosen.get(self.begun) == Some(&self.next);
+                return Ok(kernel.map(|mut kernel| {
+                    Arc::make_mut(&mut kernel).overlaps_next &= goes_on;
+                    kernel
+                }));
             }
         }
     }

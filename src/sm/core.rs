@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::ctas::{Ctas, Residency};
+use super::ctas::Ctas;
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Returns};
 use super::pipelines::Pipelines;
 use super::program::{FROM_MEMORY, Program};
+use super::residency::Residency;
 use super::stats::SmStats;
 use super::sub_core::SubCore;
 use super::waits::Outstanding;
@@ -16,7 +17,7 @@ use crate::config::machine::{LoadsLook, Segment, line_bits};
 use crate::isa::Cta;
 use crate::parts::{DataCache, Refusal, Reply, ReplyKind};
 use crate::stats::{IssueLedger, LatencyLedger, LsuLedger};
-use crate::units::Cycle;
+use crate::units::{Bits, Cycle};
 
 /// Address rules of the load/store unit.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +97,7 @@ impl Sm {
         let warps_of = sub_cores.iter().map(|sub_core| sub_core.warps);
         Sm {
             program: Arc::default(),
-            ctas: Ctas::new(config.cta_release, config.cta_turnaround.cycles()),
+            ctas: Ctas::new(config),
             warps: Warps::new(),
             stands_still: false,
             waiting_for_lsu: 0,
@@ -155,6 +156,30 @@ impl Sm {
         self.residency_changed = false;
     }
 
+    /// The CTAs of so many kernels have come here, those of the present one included.
+    pub fn kernels(&self) -> usize {
+        self.ctas.ended().len()
+    }
+
+    /// CTAs of another kernel come from now on, with kernels between whose CTAs all went elsewhere: how SMs hold their CTAs, the last
+    /// for the present one. `program` has the instructions of all that run.
+    pub fn join(&mut self, program: Arc<Program>, more: impl Iterator<Item = Residency>) {
+        self.warps.make_room(program.regs);
+        self.program = program;
+        self.ctas.join(more);
+    }
+
+    /// Divides an SM that is idle for the kernel whose CTAs come; gives the ways of the L1's sets where they are others than before.
+    pub fn divide_anew(&mut self) -> Option<usize> {
+        debug_assert!(self.is_idle());
+        self.ctas.divide_anew().then(|| self.ctas.l1_ways())
+    }
+
+    /// By number of the kernel among those that run at the same time, the first cycle after its last CTA that has ended here.
+    pub fn ended(&self) -> &[Cycle] {
+        self.ctas.ended()
+    }
+
     /// True when a CTA could start, now or after the launch interval.
     #[inline]
     pub fn has_room(&self) -> bool {
@@ -174,18 +199,17 @@ impl Sm {
         }
         self.charge_until(now + 1, cache);
         self.next_cta_launch = now + self.cta_launch_interval;
-        let warps = self.program.cta_warps;
         self.warps.come_to(now);
-        let (first, next_issue) = self.ctas.start(warps as u32);
+        let (warps, next_issue) = self.ctas.start();
         let mut issues = next_issue.max(now + 1);
-        for warp in first..first + warps {
+        for warp in Bits(warps) {
             self.warps.start(warp, self.ctas.stream(warp), &self.program, now, issues);
             issues += self.warp_start_interval;
             if self.warps.alive >> warp & 1 == 0 {
                 self.ctas.end_warp(now, self.ctas.of_warp(warp));
             }
         }
-        self.end_cta_if_done(self.ctas.of_warp(first), now + 1);
+        self.end_cta_if_done(self.ctas.of_warp(warps.trailing_zeros() as usize), now + 1);
         self.note_residency(now + 1);
         self.next_work = self.next_work.min(now + 1);
         self.next_issue = self.next_issue.min(now + 1);
@@ -420,7 +444,7 @@ impl Sm {
     /// Ends the CTA in `slot` if nothing of it is left; it is not there from cycle `from` on.
     #[inline(always)]
     pub(super) fn end_cta_if_done(&mut self, slot: usize, from: Cycle) {
-        if self.ctas.try_end(slot, &self.warps) {
+        if self.ctas.try_end(slot, &self.warps, from) {
             self.stats.ctas += 1;
             self.residency_changed = true;
             self.note_residency(from);

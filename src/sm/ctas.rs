@@ -1,107 +1,53 @@
-//! CTA residency: how many fit, and which warp slots belong to which.
+//! The CTAs of an SM: which warp slots belong to which.
 
-use crate::config::Machine;
-use crate::config::machine::{CarveOut, CtaRelease};
-use crate::error::{Error, Result};
-use crate::isa::{BARRIERS, BarrierKind, BarrierUse, Cta, Kernel, WARP, WarpStream};
-use crate::units::Cycle;
+use crate::config::machine::{CtaRelease, SmConfig};
+use crate::isa::{BARRIERS, BarrierKind, BarrierUse, Cta, WarpStream};
+use crate::units::{Bits, Cycle};
 
+use super::residency::{Residency, Room};
 use super::scheduler::SLOTS;
 use super::warps::Warps;
 
-/// How many CTAs of a kernel an SM holds at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Residency {
-    /// CTAs at once, at least one.
-    pub ctas: usize,
-    /// Warps of one CTA.
-    pub cta_warps: usize,
-    /// Ways of the L1's sets while the kernel runs.
-    pub l1_ways: usize,
-}
-
-impl Residency {
-    /// The most CTAs of `kernel` that every resource of an SM allows.
-    ///
-    /// # Errors
-    /// When not even one CTA fits; names the resource.
-    pub fn new(kernel: &Kernel, machine: &Machine) -> Result<Self> {
-        let most = Self::with_shared(kernel, machine, machine.shared_memory.size.get())?;
-        let CarveOut::Unified { total, options } = &machine.shared_memory.carve_out else {
-            return Ok(most);
-        };
-        let way = machine.l1.sets.get() * machine.l1.line.get();
-        let fits = |size: u32| {
-            let residency = Self::with_shared(kernel, machine, size).ok()?;
-            let l1_ways = (machine.l1.size.get().min(total.get() - size) / way) as usize;
-            (residency.ctas == most.ctas).then_some(Residency { l1_ways, ..residency })
-        };
-        let residency = options.iter().find_map(|option| fits(option.get()));
-        Ok(residency.expect("the largest option is the size of shared memory"))
-    }
-
-    /// With so many bytes of shared memory.
-    fn with_shared(kernel: &Kernel, machine: &Machine, shared_size: u32) -> Result<Self> {
-        let sm = &machine.sm;
-        let cta_warps = kernel.cta_warps();
-        let threads = kernel.cta_threads;
-        let warp_registers =
-            (kernel.registers_per_thread * WARP as u32).next_multiple_of(sm.register_granule.get());
-        // Each scheduler has its share of the register file, and its warps have theirs there.
-        let schedulers = sm.schedulers.get();
-        let register_warps = match warp_registers {
-            0 => sm.max_warps.get(),
-            registers => schedulers * (sm.registers.get() / schedulers / registers),
-        };
-        let registers = format!("warps of {warp_registers} registers");
-        let shared = (u64::from(kernel.shared_bytes)
-            + u64::from(machine.shared_memory.per_cta.get()))
-        .next_multiple_of(u64::from(machine.shared_memory.granule.get()));
-        let limits = [
-            ("threads", u64::from(threads), u64::from(sm.max_cta_threads.get())),
-            ("warps", cta_warps as u64, u64::from(sm.max_warps.get())),
-            (&registers, cta_warps as u64, u64::from(register_warps)),
-            ("bytes of shared memory", shared, u64::from(shared_size)),
-        ];
-        for (what, needed, there) in limits {
-            if needed > there {
-                return Err(Error::input(format!(
-                    "kernel {}: a CTA of {threads} threads needs {needed} {what}, \
-                     but an SM of the {} has {there}",
-                    kernel.name, machine.name
-                ))
-                .hint("use a smaller block, or a machine with larger SMs"));
-            }
-        }
-        let by_resource = limits[1..]
-            .iter()
-            .filter(|limit| limit.1 > 0)
-            .map(|&(_, needed, there)| there / needed);
-        let ctas = by_resource.min().unwrap_or(1).min(u64::from(sm.max_ctas.get())) as usize;
-        Ok(Residency { ctas, cta_warps, l1_ways: machine.l1.ways.size() })
-    }
-}
-
-/// The CTAs of one SM. CTA slot `i` has the warp slots from `i * cta_warps` on.
+/// The CTAs of one SM.
+///
+/// An SM is divided into slots, each for a CTA of the kernel whose CTAs come. Another kernel may follow while CTAs of the one before
+/// are there: what these leave behind is divided anew, for CTAs of the other.
 #[derive(Clone, Debug)]
 pub struct Ctas {
     release: CtaRelease,
     /// From a CTA's last instruction to the first one of the next in its slot, at least.
     turnaround: u64,
-    cta_warps: usize,
     /// By warp slot: what its warp executes.
     streams: Vec<WarpStream>,
     /// Where the next CTA is written, in the storage of the warp slots that it gets.
     storage: Cta,
     slots: Vec<Slot>,
-    /// By warp slot: the CTA slot. A division would take longer than what asks for it.
+    /// By warp slot: the CTA slot. A search would take longer than what asks for it.
     places: [u8; SLOTS],
-    /// Slots without a CTA, the lowest last.
+    /// Slots without a CTA, the one that is used next last.
     free: Vec<usize>,
+    /// Slots with a CTA.
+    resident: usize,
+    /// What no slot has.
+    room: Room,
+    /// The shared memory of all slots `[bytes]`.
+    shared_size: u32,
+    /// What a CTA takes that comes next, and the number of its kernel among those that run at the same time.
+    next: Residency,
+    kernel: usize,
+    /// A CTA that starts where those of other kernels were does not issue before.
+    turned: Cycle,
+    /// By kernel: the first cycle after its last CTA so far.
+    ended: Vec<Cycle>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Slot {
+    /// Its warp slots; none where it is not in use.
+    warps: u64,
+    /// What it takes.
+    takes: Residency,
+    kernel: usize,
     resident: bool,
     /// The first cycle in which its next CTA may issue.
     next_issue: Cycle,
@@ -123,29 +69,96 @@ struct Barrier {
 
 impl Ctas {
     /// No slot.
-    pub fn new(release: CtaRelease, turnaround: u64) -> Self {
+    pub fn new(config: &SmConfig) -> Self {
         Ctas {
-            release,
-            turnaround,
-            cta_warps: 1,
+            release: config.cta_release,
+            turnaround: config.cta_turnaround.cycles(),
             streams: vec![WarpStream::default(); SLOTS],
             storage: Cta::default(),
             slots: Vec::new(),
             places: [0; SLOTS],
             free: Vec::new(),
+            resident: 0,
+            room: Room::new(config),
+            shared_size: 0,
+            next: Residency::default(),
+            kernel: 0,
+            turned: Cycle(0),
+            ended: Vec::new(),
         }
     }
 
-    /// Makes the slots for a kernel. No CTA may be resident.
+    /// Divides the SM for a kernel. No CTA may be resident.
     pub fn prepare(&mut self, residency: Residency) {
-        debug_assert_eq!(self.free.len(), self.slots.len());
-        self.cta_warps = residency.cta_warps;
-        self.slots.resize_with(residency.ctas, Slot::default);
+        debug_assert_eq!(self.resident, 0);
+        self.ended.clear();
+        self.ended.push(Cycle(0));
+        (self.next, self.kernel) = (residency, 0);
+        self.divide_all();
+        self.turned = Cycle(0);
         self.slots.iter_mut().for_each(|slot| slot.next_issue = Cycle(0));
-        for (warp, place) in self.places.iter_mut().enumerate() {
-            *place = (warp / self.cta_warps) as u8;
+        debug_assert_eq!(self.free.len(), residency.ctas);
+    }
+
+    /// CTAs of another kernel come from now on, the last of `more`. What has no CTA is divided for them.
+    pub fn join(&mut self, more: impl Iterator<Item = Residency>) {
+        for residency in more {
+            self.ended.push(Cycle(0));
+            (self.next, self.kernel) = (residency, self.kernel + 1);
         }
-        self.free = (0..residency.ctas).rev().collect();
+        self.dissolve_free();
+        self.divide();
+    }
+
+    /// Divides the SM for the kernel whose CTAs come, as if no other had been there, where shared memory is divided differently.
+    /// No CTA may be resident. Gives whether it did.
+    pub fn divide_anew(&mut self) -> bool {
+        debug_assert_eq!(self.resident, 0);
+        let differs = self.shared_size != self.next.shared_size;
+        if differs {
+            self.divide_all();
+        }
+        differs
+    }
+
+    /// Divides an empty SM for the kernel whose CTAs come.
+    fn divide_all(&mut self) {
+        self.dissolve_free();
+        self.shared_size = self.next.shared_size;
+        self.room.set_shared(self.shared_size);
+        self.divide();
+    }
+
+    /// Gives up all slots without a CTA.
+    fn dissolve_free(&mut self) {
+        while let Some(index) = self.free.pop() {
+            self.dissolve(index);
+        }
+    }
+
+    /// Gives up a slot without a CTA.
+    fn dissolve(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        self.turned = self.turned.max(slot.next_issue);
+        self.room.give_back(&slot.takes, std::mem::take(&mut slot.warps));
+    }
+
+    /// Makes slots for CTAs of the kernel whose CTAs come, of what no slot has.
+    fn divide(&mut self) {
+        let kept = self.free.len();
+        while let Some(warps) = self.room.take(&self.next) {
+            let unused = self.slots.iter().position(|slot| slot.warps == 0);
+            let index = unused.unwrap_or(self.slots.len());
+            if index == self.slots.len() {
+                self.slots.push(Slot::default());
+            }
+            let slot = &mut self.slots[index];
+            (slot.warps, slot.takes, slot.kernel) = (warps, self.next, self.kernel);
+            slot.next_issue = self.turned;
+            Bits(warps).for_each(|warp| self.places[warp] = index as u8);
+            self.free.push(index);
+        }
+        self.free[kept..].reverse();
     }
 
     /// True when another CTA can start.
@@ -157,33 +170,43 @@ impl Ctas {
     /// CTAs that are resident.
     #[inline]
     pub fn resident(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.resident
+    }
+
+    /// Ways of the L1's sets where the SM is divided for the kernel whose CTAs come.
+    pub fn l1_ways(&self) -> usize {
+        self.next.l1_ways
+    }
+
+    /// By number of the kernel, the first cycle after its last CTA that has ended here.
+    pub fn ended(&self) -> &[Cycle] {
+        &self.ended
     }
 
     /// The storage that the next CTA will be started from.
     pub fn next_storage(&mut self) -> &mut Cta {
         let slot = *self.free.last().expect("has_room was asked");
-        self.storage.warps.resize_with(self.cta_warps, WarpStream::default);
+        self.storage.warps.resize_with(self.next.cta_warps, WarpStream::default);
         self.exchange(slot);
         &mut self.storage
     }
 
     /// Exchanges the streams of a CTA slot for those in the storage.
     fn exchange(&mut self, slot: usize) {
-        let streams = &mut self.streams[slot * self.cta_warps..];
-        for (stream, stored) in streams.iter_mut().zip(&mut self.storage.warps) {
-            std::mem::swap(stream, stored);
+        for (warp, stored) in Bits(self.slots[slot].warps).zip(&mut self.storage.warps) {
+            std::mem::swap(&mut self.streams[warp], stored);
         }
     }
 
-    /// Makes the CTA in the next storage resident; gives its first warp slot, and the first cycle in which it may issue.
-    pub fn start(&mut self, alive: u32) -> (usize, Cycle) {
+    /// Makes the CTA in the next storage resident; gives its warp slots, and the first cycle in which it may issue.
+    pub fn start(&mut self) -> (u64, Cycle) {
         let index = self.free.pop().expect("has_room was asked");
         self.exchange(index);
+        self.resident += 1;
         let slot = &mut self.slots[index];
-        (slot.resident, slot.alive) = (true, alive);
+        (slot.resident, slot.alive) = (true, slot.warps.count_ones());
         slot.barriers = Default::default();
-        (index * self.cta_warps, slot.next_issue)
+        (slot.warps, slot.next_issue)
     }
 
     /// The CTA slot of a warp slot.
@@ -220,30 +243,37 @@ impl Ctas {
     }
 
     /// Frees a slot whose CTA has ended: no instruction left, no load outstanding and, if the machine
-    /// asks for it, no store either. True when it did.
+    /// asks for it, no store either. True when it did; the CTA is not there from cycle `from` on.
     #[inline]
-    pub fn try_end(&mut self, slot: usize, warps: &Warps) -> bool {
+    pub fn try_end(&mut self, slot: usize, warps: &Warps, from: Cycle) -> bool {
         let state = &self.slots[slot];
         if !state.resident || state.alive > 0 {
             return false;
         }
-        self.try_end_last(slot, warps)
+        self.try_end_last(slot, warps, from)
     }
 
     /// The same, where no warp of it has an instruction left.
     #[inline(never)]
-    fn try_end_last(&mut self, slot: usize, warps: &Warps) -> bool {
-        let state = &mut self.slots[slot];
-        let first = slot * self.cta_warps;
-        let busy = (first..first + self.cta_warps).any(|warp| {
+    fn try_end_last(&mut self, index: usize, warps: &Warps, from: Cycle) -> bool {
+        let slot = &mut self.slots[index];
+        let busy = Bits(slot.warps).any(|warp| {
             warps[warp].pending_loads > 0
                 || (self.release == CtaRelease::AfterStores && warps[warp].pending_stores > 0)
         });
-        if !busy {
-            state.resident = false;
-            self.free.push(slot);
+        if busy {
+            return false;
         }
-        !busy
+        slot.resident = false;
+        self.resident -= 1;
+        self.ended[slot.kernel] = from;
+        if slot.kernel == self.kernel {
+            self.free.push(index);
+        } else {
+            self.dissolve(index);
+            self.divide();
+        }
+        true
     }
 }
 
@@ -260,44 +290,12 @@ mod tests {
     use super::*;
     use crate::config::presets;
 
-    /// As `cudaOccupancyMaxActiveBlocksPerMultiprocessor` has it for an H100. The register files of the four schedulers hold
-    /// whole warps: 36 warps of 1,792 registers, but 24 of 2,560.
-    #[test]
-    fn as_many_ctas_fit_as_on_an_h100() {
-        let machine = presets::find("h200").unwrap().machine().unwrap();
-        let ctas = |registers_per_thread: u32, warps: u32| {
-            let kernel = Kernel {
-                name: "k".into(),
-                insts: Vec::new(),
-                regs: 1,
-                registers_per_thread,
-                shared_bytes: 0,
-                cta_threads: 32 * warps,
-                ctas: 1,
-                buffers: Vec::new(),
-            };
-            Residency::new(&kernel, &machine).map_or(0, |residency| residency.ctas)
-        };
-        let card = [
-            (16, [32, 21, 16, 12, 7, 4, 2]),
-            (56, [32, 12, 9, 7, 4, 2, 1]),
-            (76, [24, 8, 6, 4, 2, 1, 0]),
-            (105, [16, 5, 4, 3, 1, 1, 0]),
-            (150, [12, 4, 3, 2, 1, 0, 0]),
-            (201, [8, 2, 2, 1, 0, 0, 0]),
-            (255, [8, 2, 2, 1, 0, 0, 0]),
-        ];
-        for (registers, fit) in card {
-            let seen = [1, 3, 4, 5, 9, 13, 25].map(|warps| ctas(registers, warps));
-            assert_eq!(seen, fit, "{registers} registers");
-        }
-    }
-
     /// A CTA of four warps in its slot.
     fn ctas() -> Ctas {
-        let mut ctas = Ctas::new(CtaRelease::AfterLoads, 0);
-        ctas.prepare(Residency { ctas: 2, cta_warps: 4, l1_ways: 1 });
-        ctas.start(4);
+        let machine = presets::find("gtx480").unwrap().machine().unwrap();
+        let mut ctas = Ctas::new(&machine.sm);
+        ctas.prepare(Residency { ctas: 8, cta_warps: 4, ..Residency::default() });
+        assert_eq!(ctas.start(), (0b1111, Cycle(0)));
         ctas
     }
 

@@ -15,6 +15,7 @@ mod lsu;
 mod memory_issue;
 mod pipelines;
 mod program;
+mod residency;
 mod scheduler;
 mod stats;
 mod sub_core;
@@ -23,8 +24,8 @@ mod warp_slot;
 mod warps;
 
 pub use self::core::Sm;
-pub use ctas::Residency;
 pub use lsu::AccessList;
 pub use program::Program;
+pub use residency::Residency;
 pub use scheduler::{Ages, Candidates, SLOTS, Scheduler};
 pub use stats::SmStats;

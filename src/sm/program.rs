@@ -156,15 +156,13 @@ impl Decoded {
     }
 }
 
-/// A kernel, decoded.
+/// A kernel, decoded, or several that run at the same time, one behind the other.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Instructions by place in the kernel.
+    /// Instructions by place.
     pub insts: Box<[Decoded]>,
     /// Registers that they name: all are below this.
     pub regs: usize,
-    /// Warps of a CTA.
-    pub cta_warps: usize,
     /// What values take to unlike readers.
     pub delays: Delays,
 }
@@ -246,8 +244,16 @@ impl Program {
         Program {
             insts: kernel.insts.iter().map(decode).collect(),
             regs: usize::from(kernel.regs),
-            cta_warps: kernel.cta_warps(),
             delays: Delays::new(&arithmetic.forwarding),
+        }
+    }
+
+    /// This one with the instructions of another for the same machine behind its own.
+    pub fn with(&self, other: &Program) -> Self {
+        Program {
+            insts: self.insts.iter().chain(&other.insts).copied().collect(),
+            regs: self.regs.max(other.regs),
+            delays: self.delays,
         }
     }
 }

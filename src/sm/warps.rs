@@ -159,6 +159,18 @@ impl Warps {
         self.set_epoch(epoch_at(now));
     }
 
+    /// Makes room for the registers of another kernel, where warps may be alive.
+    pub fn make_room(&mut self, regs: usize) {
+        if regs <= self.regs {
+            return;
+        }
+        let mut ready_at = vec![Ready::AT_FIRST; SLOTS * regs];
+        for (to, from) in ready_at.chunks_mut(regs).zip(self.ready_at.chunks(self.regs.max(1))) {
+            to[..from.len()].copy_from_slice(from);
+        }
+        (self.regs, self.ready_at) = (regs, ready_at.into());
+    }
+
     fn set_epoch(&mut self, epoch: Cycle) {
         (self.epoch, self.epoch_end) = (epoch, epoch + LONG_EPOCH);
     }

@@ -296,6 +296,7 @@ mod tests {
                 cta_threads: 32,
                 ctas,
                 buffers: Vec::new(),
+                overlaps_next: false,
             };
             Growing { kernel, left: ctas }
         }

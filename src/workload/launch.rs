@@ -116,13 +116,28 @@ impl Arg {
 #[derive(Clone, Debug, Default)]
 pub struct Launches {
     distinct: Vec<Work>,
-    order: Vec<u32>,
+    order: Vec<Place>,
+}
+
+/// A place in the order of launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    /// Which launch comes there.
+    number: u32,
+    /// The next one may run at the same time.
+    overlaps_next: bool,
+}
+
+impl Place {
+    fn of(number: u32) -> Self {
+        Place { number, overlaps_next: false }
+    }
 }
 
 impl Launches {
     /// The same launch so many times.
     pub fn repeated(launch: impl Into<Work>, times: usize) -> Self {
-        Launches { distinct: vec![launch.into()], order: vec![0; times] }
+        Launches { distinct: vec![launch.into()], order: vec![Place::of(0); times] }
     }
 
     /// Adds a launch that is not yet in the order; gives its number.
@@ -137,7 +152,14 @@ impl Launches {
     /// When there is no such launch.
     pub fn repeat(&mut self, number: u32) {
         assert!((number as usize) < self.distinct.len());
-        self.order.push(number);
+        self.order.push(Place::of(number));
+    }
+
+    /// The launches from that place on may run at the same time.
+    pub fn overlap_from(&mut self, place: usize) {
+        if let Some((_, all_but_last)) = self.order[place..].split_last_mut() {
+            all_but_last.iter_mut().for_each(|place| place.overlaps_next = true);
+        }
     }
 
     /// How many launches there are, each counted as often as it comes.
@@ -152,12 +174,17 @@ impl Launches {
 
     /// A launch by its place in the order; `None` behind the last one.
     pub fn get(&self, place: usize) -> Option<&Work> {
-        self.order.get(place).map(|number| &self.distinct[*number as usize])
+        self.order.get(place).map(|place| &self.distinct[place.number as usize])
+    }
+
+    /// Whether the launch at a place may run at the same time as the next one.
+    pub fn overlaps_next(&self, place: usize) -> bool {
+        self.order.get(place).is_some_and(|place| place.overlaps_next)
     }
 
     /// The launches in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Work> {
-        self.order.iter().map(|number| &self.distinct[*number as usize])
+        self.order.iter().map(|place| &self.distinct[place.number as usize])
     }
 
     /// The launches of PTX kernels in order.
@@ -175,6 +202,6 @@ impl<W: Into<Work>> FromIterator<W> for Launches {
     fn from_iter<I: IntoIterator<Item = W>>(launches: I) -> Self {
         let distinct: Vec<Work> = launches.into_iter().map(Into::into).collect();
         let count = u32::try_from(distinct.len()).expect("far fewer launches");
-        Launches { distinct, order: (0..count).collect() }
+        Launches { distinct, order: (0..count).map(Place::of).collect() }
     }
 }

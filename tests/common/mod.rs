@@ -1,11 +1,13 @@
 //! Kernels written by hand, instruction by instruction, and machines changed field by field.
 
+use std::sync::Arc;
+
 use gsim::config::Machine;
 use gsim::error::Result;
 use gsim::gpu::{Gpu, KernelStatistics, Stepping};
 use gsim::isa::{
-    AccessKind, ArithClass, BarrierUse, CacheOp, Cta, CtaSource, Inst, Kernel, LaneMask, MemoryOp,
-    Op, Operands, Space, Turns, WARP,
+    AccessKind, ArithClass, BarrierUse, CacheOp, Cta, CtaSource, Inst, Kernel, LaneMask,
+    LaunchSource, MemoryOp, Op, Operands, Space, Turns, WARP,
 };
 
 /// One executed warp instruction.
@@ -66,6 +68,7 @@ impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
             cta_threads,
             ctas,
             buffers: Vec::new(),
+            overlaps_next: false,
         };
         // Every step of every warp becomes a static instruction of its own.
         let mut script = Script { kernel, script, next: 0 };
@@ -84,6 +87,27 @@ impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
     #[allow(dead_code)]
     pub fn buffer(mut self, addresses: std::ops::Range<u64>) -> Self {
         self.kernel.buffers.push(addresses);
+        self
+    }
+
+    /// The same, where the next launch may run at the same time.
+    #[allow(dead_code)]
+    pub fn overlaps_next(mut self, overlaps: bool) -> Self {
+        self.kernel.overlaps_next = overlaps;
+        self
+    }
+
+    /// The same with so many registers a thread.
+    #[allow(dead_code)]
+    pub fn registers(mut self, registers: u32) -> Self {
+        self.kernel.registers_per_thread = registers;
+        self
+    }
+
+    /// The same with another name.
+    #[allow(dead_code)]
+    pub fn named(mut self, name: &str) -> Self {
+        self.kernel.name = name.into();
         self
     }
 
@@ -203,6 +227,32 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
         }
         self.next += 1;
         Ok(true)
+    }
+}
+
+/// Launches, one after another.
+#[allow(dead_code)]
+pub struct Scripts<F> {
+    launches: Vec<Script<F>>,
+    begun: usize,
+}
+
+impl<F> Scripts<F> {
+    #[allow(dead_code)]
+    pub fn new(launches: Vec<Script<F>>) -> Self {
+        Scripts { launches, begun: 0 }
+    }
+}
+
+impl<F: Fn(u64, usize) -> Vec<Step> + Send> LaunchSource for Scripts<F> {
+    fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
+        let kernel = self.launches.get(self.begun).map(|launch| Arc::new(launch.kernel.clone()));
+        self.begun += 1;
+        Ok(kernel)
+    }
+
+    fn next(&mut self, cta: &mut Cta) -> Result<bool> {
+        self.launches[self.begun - 1].next(cta)
     }
 }
 

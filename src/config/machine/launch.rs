@@ -12,6 +12,8 @@ pub struct LaunchConfig {
     pub latency: Bounded<0, 1_000_000>,
     /// How fast CTAs are handed out.
     pub rate: DispatchRate,
+    /// Kernels that may run at the same time, where the host launches them so [count, 1..=128].
+    pub concurrent_kernels: Bounded<1, 128>,
     /// What the L2 holds when a kernel starts. L1s hold nothing then.
     pub l2: L2AtStart,
 }

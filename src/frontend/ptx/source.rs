@@ -126,6 +126,7 @@ impl Module {
             cta_threads: threads,
             ctas: gx * gy * gz,
             buffers: memory.ranges().collect(),
+            overlaps_next: false,
         };
         let known = memory.buffers().len();
         let globals: Vec<Buffer> =

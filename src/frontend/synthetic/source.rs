@@ -53,6 +53,7 @@ impl SyntheticSource {
             cta_threads: spec.warps.get() * WARP as u32,
             ctas: u64::from(spec.ctas.get()),
             buffers: arrays(spec),
+            overlaps_next: false,
         };
         let repeats = u64::from(spec.repeats.get());
         let phases = || program.phases.iter();

@@ -42,6 +42,7 @@ fn kernel(ctas: u64) -> Kernel {
         cta_threads: 64,
         ctas,
         buffers: vec![0x1000..0x2000, 0x4000..0x4100],
+        overlaps_next: false,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::config::machine::{DispatchRate, LaunchConfig};
 use crate::units::Cycle;
 
-/// Hands out slots in which CTAs of one launch may start.
+/// Hands out slots in which CTAs of one launch, or of several that run at the same time, may start.
 ///
 /// An SM that asks for a CTA gets the next slot. Where that lies ahead, the SM goes on meanwhile and its CTA starts then.
 #[derive(Clone, Debug)]
@@ -37,6 +37,11 @@ impl Dispatch {
         Cycle(begin.div_ceil(ctas))
     }
 
+    /// The cycle that [`Dispatch::slot`] would give.
+    pub fn next_slot(&self, at: Cycle) -> Cycle {
+        self.clone().slot(at)
+    }
+
     /// An SM has a slot that lies ahead.
     pub fn grant(&mut self) {
         self.granted += 1;
@@ -63,7 +68,9 @@ mod tests {
 
     #[test]
     fn slots_follow_each_other_at_the_rate() {
-        let mut dispatch = dispatch("(latency: 10, rate: Limited(ctas: 5, cycles: 6), l2: Cold)");
+        let mut dispatch = dispatch(
+            "(latency: 10, rate: Limited(ctas: 5, cycles: 6), concurrent_kernels: 1, l2: Cold)",
+        );
         let slots: Vec<u64> = (0..7).map(|_| dispatch.slot(Cycle(100)).0).collect();
         assert_eq!(slots, [110, 112, 113, 114, 115, 116, 118]);
         // After a pause nothing is made up for.
@@ -72,7 +79,8 @@ mod tests {
 
     #[test]
     fn without_a_limit_all_start_at_once() {
-        let mut dispatch = dispatch("(latency: 0, rate: Unlimited, l2: Cold)");
+        let mut dispatch =
+            dispatch("(latency: 0, rate: Unlimited, concurrent_kernels: 1, l2: Cold)");
         assert_eq!([dispatch.slot(Cycle(100)).0, dispatch.slot(Cycle(100)).0], [100, 100]);
     }
 }

@@ -2,42 +2,20 @@
 
 mod awaited;
 mod dispatch;
+mod launch;
 mod node;
 mod requests;
 
 use std::ops::DerefMut;
 
-pub use dispatch::Dispatch;
+pub use launch::{Launch, Running};
 pub use node::{Bounds, Node};
 pub use requests::Requests;
 
 use crate::error::Result;
 use crate::gpu::news::{Coming, Delays, Reach, ToFront};
-use crate::isa::Cta;
 use crate::noc::Ports;
 use crate::units::Cycle;
-
-/// A launch, and how much of it has been handed out.
-pub struct Launch<'a> {
-    /// Writes the next CTA; false after the last one.
-    pub next: &'a mut dyn FnMut(&mut Cta) -> Result<bool>,
-    /// CTAs handed out.
-    pub started: u64,
-    /// CTAs of the launch.
-    pub ctas: u64,
-    /// The kernel does not end before this cycle.
-    pub end: Cycle,
-    /// When CTAs may start.
-    pub dispatch: Dispatch,
-}
-
-impl Launch<'_> {
-    /// True when CTAs are left.
-    #[inline]
-    pub fn has_more(&self) -> bool {
-        self.started < self.ctas
-    }
-}
 
 /// What an SM does that has got a CTA.
 #[derive(Clone, Copy, Debug)]
@@ -259,6 +237,10 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
                 return Ok(());
             }
             self.start_ctas_at(at, launch)?;
+            while launch.has_more() && self.next_wait() == Some(at) {
+                // Another kernel has followed meanwhile, of which those that were asked before it get CTAs.
+                self.start_ctas_at(at, launch)?;
+            }
             let Some((then, bounds)) = then else { continue };
             let end = match (then, self.next_wait()) {
                 (Then::GoOn, _) => bounds.replies,
@@ -301,10 +283,18 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
             if node.waits_for_cta() != Some(at) {
                 continue;
             }
+            if !node.finds_room(at, launch) {
+                node.note_full(at, launch.is_followed());
+                continue;
+            }
             if node.is_promised() {
                 launch.dispatch.use_grant();
             } else if launch.started + launch.dispatch.granted() >= launch.ctas {
-                node.refuse_cta();
+                match launch.is_followed() {
+                    // When those that others have a promise of have started, there is another kernel.
+                    true => node.defer_cta(launch.dispatch.next_slot(at)),
+                    false => node.refuse_cta(),
+                }
                 continue;
             } else {
                 let slot = launch.dispatch.slot(at);
@@ -315,15 +305,30 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
                     continue;
                 }
             }
-            if !node.start_cta(at, &mut launch.next)? {
+            if node.start_cta(at, |cta| launch.next(at, cta))? {
+                self.roster.turn = (number + 1) % count;
+                launch.started += 1;
+            } else {
                 launch.ctas = launch.started;
                 launch.end = at + 1;
-                return Ok(());
             }
-            self.roster.turn = (number + 1) % count;
-            launch.started += 1;
+            node.note_full(at, launch.is_followed());
+            if !launch.has_more() {
+                self.follow(at, launch)?;
+            }
             if !launch.has_more() {
                 return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// All CTAs have been handed out, the last at the end of cycle `at`: goes on with the kernel that follows, if one does.
+    fn follow(&mut self, at: Cycle, launch: &mut Launch) -> Result<()> {
+        if launch.follow()? {
+            for (sm, node) in self.nodes.iter_mut().enumerate() {
+                node.note_follower(at);
+                self.roster.may_wait.set(sm, true);
             }
         }
         Ok(())

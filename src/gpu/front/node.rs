@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::awaited::Awaited;
+use super::launch::Launch;
 use crate::config::Machine;
 use crate::error::Result;
 use crate::gpu::news::{Coming, EVENTS, push_copy};
@@ -25,6 +26,10 @@ pub struct Bounds {
     pub every_cycle: bool,
 }
 
+/// Cycles from one time to the next at which SMs without room ask whether another kernel's CTAs come. SMs do not go on past such a
+/// time before all others have come so far, so that less would cost time; a microsecond has ten of them on a recent GPU.
+const ASKS: u64 = 128;
+
 /// An SM with its L1. What every look at it needs comes first and lies together.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
@@ -35,12 +40,16 @@ pub struct Node {
     is_busy: bool,
     /// The SM has room for a CTA.
     has_room: bool,
+    /// When the last CTA started here.
+    started_at: Cycle,
     /// A CTA is promised for `room_since`.
     is_promised: bool,
     /// Replies on their way here, with the core cycle from which each can be taken.
     inbox: Awaited<Coming>,
     /// The first cycle at whose end a CTA can start, if there is room.
     room_since: Cycle,
+    /// Without room, the node asks at the end of this cycle whether another kernel's CTAs come, for which there may be.
+    asks_at: Cycle,
     /// Requests at the front of the miss queue that leave it for the network, seen when they do, as far as known.
     leaves: Awaited<Cycle>,
     /// The SM was busy in the cycle before this one, and in none from it on; of no meaning while it is busy.
@@ -59,6 +68,8 @@ impl Node {
             leaves: Awaited::new(machine.l1.miss_queue.size()),
             clock: Cycle(0),
             room_since: Cycle(0),
+            asks_at: Cycle::NEVER,
+            started_at: Cycle::NEVER,
             is_promised: false,
             busy_to: Cycle(0),
             has_room: false,
@@ -71,6 +82,7 @@ impl Node {
         self.sm.prepare(now, program, residency);
         self.l1.set_ways(residency.l1_ways);
         (self.clock, self.room_since, self.busy_to) = (now, now, now);
+        (self.asks_at, self.started_at) = (Cycle::NEVER, Cycle::NEVER);
         self.is_promised = false;
         (self.has_room, self.is_busy) = (self.sm.has_room(), false);
     }
@@ -88,16 +100,70 @@ impl Node {
         self.clock
     }
 
-    /// The cycle at whose end the node waits for a CTA; it goes no further without one.
+    /// The cycle at whose end the node waits for a CTA, or to hear of another kernel; it goes no further without.
     #[inline]
     pub fn waits_for_cta(&self) -> Option<Cycle> {
-        let at = self.room_since;
-        (self.has_room && self.clock > at).then_some(at)
+        let at = self.next_wait();
+        (self.clock > at).then_some(at)
+    }
+
+    /// The cycle at whose end it waits next.
+    #[inline]
+    fn next_wait(&self) -> Cycle {
+        if self.has_room { self.room_since } else { self.asks_at }
+    }
+
+    /// Whether the next CTA can start here at the end of cycle `at`, at which the node waits.
+    ///
+    /// Only now does it hear of kernels that have followed: when others are that far is known to all, and how far they are is not.
+    pub fn finds_room(&mut self, at: Cycle, launch: &Launch) -> bool {
+        if self.sm.kernels() < launch.kernels().len() {
+            let more =
+                launch.kernels()[self.sm.kernels()..].iter().map(|running| running.residency);
+            self.sm.join(launch.program().clone(), more);
+            if !self.is_busy {
+                self.divide_anew();
+            }
+            let had_room = std::mem::replace(&mut self.has_room, self.sm.has_room());
+            if self.has_room && !had_room {
+                self.room_since = self.sm.next_cta_launch().max(at);
+            }
+        }
+        self.has_room && self.room_since == at
+    }
+
+    /// After cycle `at` the node has no room for a CTA, unless it has. It asks again if another kernel follows.
+    pub fn note_full(&mut self, at: Cycle, is_followed: bool) {
+        if !self.has_room {
+            let next = Cycle((at.0 / ASKS + 1) * ASKS);
+            self.asks_at = if is_followed { next } else { Cycle::NEVER };
+        }
+    }
+
+    /// Another kernel follows after the end of cycle `at`. If a CTA has started here then, the node asks at once.
+    pub fn note_follower(&mut self, at: Cycle) {
+        if self.started_at == at {
+            self.asks_at = at;
+        }
     }
 
     /// Promises the next CTA for the end of cycle `at`; the node goes on meanwhile.
     pub fn promise_cta(&mut self, at: Cycle) {
         (self.room_since, self.is_promised) = (at, true);
+    }
+
+    /// An idle SM is divided for the kernel whose CTAs come.
+    fn divide_anew(&mut self) {
+        if self.l1.is_idle()
+            && let Some(ways) = self.sm.divide_anew()
+        {
+            self.l1.set_ways(ways);
+        }
+    }
+
+    /// There may be a CTA for this node at the end of cycle `at`: it asks again then.
+    pub fn defer_cta(&mut self, at: Cycle) {
+        self.room_since = self.room_since.max(at);
     }
 
     /// There is no CTA left for this node, unless it asks again.
@@ -140,8 +206,8 @@ impl Node {
     /// How far it may go.
     #[inline]
     fn end(&self, bounds: &Bounds) -> Cycle {
-        if bounds.more_ctas && self.has_room {
-            return bounds.replies.min(Cycle(self.room_since.0.saturating_add(1)));
+        if bounds.more_ctas {
+            return bounds.replies.min(Cycle(self.next_wait().0.saturating_add(1)));
         }
         bounds.replies
     }
@@ -240,13 +306,14 @@ impl Node {
     /// A CTA has ended at `now`, or the last store.
     #[inline(never)]
     fn note_residency(&mut self, now: Cycle) {
-        let had_room = std::mem::replace(&mut self.has_room, self.sm.has_room());
-        if self.has_room && !had_room {
-            self.room_since = self.sm.next_cta_launch().max(now);
-        }
         let was_busy = std::mem::replace(&mut self.is_busy, !self.sm.is_idle());
         if was_busy && !self.is_busy {
             self.busy_to = now + 1;
+            self.divide_anew();
+        }
+        let had_room = std::mem::replace(&mut self.has_room, self.sm.has_room());
+        if self.has_room && !had_room {
+            self.room_since = self.sm.next_cta_launch().max(now);
         }
     }
 
@@ -287,7 +354,7 @@ impl Node {
         fill: impl FnOnce(&mut Cta) -> Result<bool>,
     ) -> Result<bool> {
         self.finish_idling(at + 1);
-        (self.busy_to, self.is_promised) = (at + 1, false);
+        (self.busy_to, self.is_promised, self.started_at) = (at + 1, false, at);
         let has_started = self.sm.start_cta(at, &mut self.l1, fill)?;
         self.room_since = self.sm.next_cta_launch().max(at + 1);
         self.sm.take_residency_changed();

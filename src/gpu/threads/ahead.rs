@@ -109,24 +109,6 @@ impl<'a> Ahead<'a> {
         true
     }
 
-    /// Moves to the next launch, as [`LaunchSource::begin`]; waits for its beginning when that is being executed.
-    pub fn begin(&self) -> Result<Option<Arc<Kernel>>> {
-        match self.take(|item| matches!(item, Item::Launch(_)))? {
-            Some(Item::Launch(kernel)) => Ok(Some(kernel)),
-            _ => Ok(None),
-        }
-    }
-
-    /// The next CTA of the launch, as [`LaunchSource::next`]; waits for it when it is being executed.
-    pub fn next(&self, cta: &mut Cta) -> Result<bool> {
-        let Some(Item::Cta(ready)) = self.take(|item| matches!(item, Item::Cta(_)))? else {
-            return Ok(false);
-        };
-        let spare = std::mem::replace(cta, ready);
-        self.lock().spare.push(spare);
-        Ok(true)
-    }
-
     /// Takes what comes next if it is wanted; none when it is something else, or all is over.
     fn take(&self, is_wanted: impl Fn(&Item) -> bool) -> Result<Option<Item>> {
         loop {
@@ -149,5 +131,25 @@ impl<'a> Ahead<'a> {
 
     fn lock(&self) -> MutexGuard<'_, Done> {
         self.done.lock().expect(NO_PANIC)
+    }
+}
+
+impl LaunchSource for &Ahead<'_> {
+    /// Waits for the beginning of the next launch when that is being executed.
+    fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
+        match self.take(|item| matches!(item, Item::Launch(_)))? {
+            Some(Item::Launch(kernel)) => Ok(Some(kernel)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Waits for the next CTA when it is being executed.
+    fn next(&mut self, cta: &mut Cta) -> Result<bool> {
+        let Some(Item::Cta(ready)) = self.take(|item| matches!(item, Item::Cta(_)))? else {
+            return Ok(false);
+        };
+        let spare = std::mem::replace(cta, ready);
+        self.lock().spare.push(spare);
+        Ok(true)
     }
 }

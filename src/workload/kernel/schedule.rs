@@ -94,6 +94,11 @@ impl Expander<'_> {
                         }
                     }
                 }
+                LaunchStep::Concurrent(several) => {
+                    let first = self.launches.len();
+                    self.steps(&several.body, &format!("{here}.body"))?;
+                    self.launches.overlap_from(first);
+                }
             }
         }
         Ok(())
@@ -234,6 +239,22 @@ mod tests {
         assert_eq!(firsts(&schedule), [0, 64, 128, 0, 64]);
         assert_eq!(schedule.names, [1, 2, 0]);
         assert_eq!(schedule.places.last().unwrap(), "launches.1");
+    }
+
+    #[test]
+    fn concurrent_launches_overlap_up_to_the_last_of_them() {
+        let steps = format!(
+            "[{STEP}, Concurrent(body: [{STEP}, Loop(times: 2, body: [{STEP}])]), {STEP},
+            Concurrent(body: []), Concurrent(body: [{STEP}])]"
+        );
+        let schedule = expanded(&steps).unwrap();
+        let overlap: Vec<bool> =
+            (0..6).map(|place| schedule.launches.overlaps_next(place)).collect();
+        assert_eq!(overlap, [false, true, true, false, false, false]);
+        assert_eq!(schedule.launches.len(), 6);
+        let error = expanded(&format!("[Concurrent(body: [Concurrent(body: [{STEP}])])]"));
+        let why = "launches.0.body.0.body: what it is in runs at the same time already";
+        assert!(error.err().unwrap().contains(why));
     }
 
     #[test]

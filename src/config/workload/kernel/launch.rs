@@ -26,6 +26,8 @@ pub enum LaunchStep {
     Launch(LaunchSpec),
     /// Does the same several times.
     Loop(LoopSpec),
+    /// Launches several kernels that may run at the same time, each in a stream of its own. What follows waits for all of them.
+    Concurrent(ConcurrentSpec),
 }
 
 /// A kernel launch.
@@ -61,6 +63,14 @@ pub struct LoopSpec {
     /// C. It holds on after the loop, and for outputs.
     #[serde(default)]
     pub swap: Vec<(String, String)>,
+}
+
+/// Launches that need nothing of what each other computes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConcurrentSpec {
+    /// What is launched, in this order; loops as well.
+    pub body: Vec<LaunchStep>,
 }
 
 /// An argument of a launch.
@@ -199,14 +209,29 @@ fn known_buffer(spec: &KernelSpec, name: &str) -> Result<(), String> {
     }
 }
 
+/// Where steps stand.
+#[derive(Clone, Copy)]
+struct Around {
+    /// Loops and `Concurrent` that they are in.
+    depth: usize,
+    is_concurrent: bool,
+}
+
+/// Checks the steps of a workload and counts their launches.
+pub(super) fn check_all(spec: &KernelSpec, scope: &mut Scope) -> Result<u64, String> {
+    let around = Around { depth: 0, is_concurrent: false };
+    check_steps(&spec.launches, "launches", around, spec, scope)
+}
+
 /// Checks steps and counts their launches. `path` is that of the list.
-pub(super) fn check_steps(
+fn check_steps(
     steps: &[LaunchStep],
     path: &str,
-    depth: usize,
+    around: Around,
     spec: &KernelSpec,
     scope: &mut Scope,
 ) -> Result<u64, String> {
+    let inner = Around { depth: around.depth + 1, ..around };
     let mut launches = 0u64;
     for (index, step) in steps.iter().enumerate() {
         let at = |why: String| format!("{path}.{index}.{why}");
@@ -218,7 +243,7 @@ pub(super) fn check_steps(
             LaunchStep::Loop(rounds) => {
                 let times = rounds.times.within(scope, 0, MAX_LAUNCHES.into());
                 let times = times.map_err(|why| at(format!("times: {why}")))? as u64;
-                if depth == MAX_NESTING {
+                if around.depth == MAX_NESTING {
                     return Err(at(format!("body: loops are nested at most {MAX_NESTING} deep")));
                 }
                 check_swap(&rounds.swap, spec).map_err(at)?;
@@ -229,11 +254,20 @@ pub(super) fn check_steps(
                     scope.push((name.clone(), 0));
                 }
                 let body = format!("{path}.{index}.body");
-                let launches = check_steps(&rounds.body, &body, depth + 1, spec, scope)?;
+                let launches = check_steps(&rounds.body, &body, inner, spec, scope)?;
                 if rounds.index.is_some() {
                     scope.pop();
                 }
                 launches.saturating_mul(times)
+            }
+            LaunchStep::Concurrent(several) => {
+                if around.is_concurrent {
+                    let why = "body: what it is in runs at the same time already".to_owned();
+                    return Err(at(why));
+                }
+                let body = format!("{path}.{index}.body");
+                let inner = Around { is_concurrent: true, ..inner };
+                check_steps(&several.body, &body, inner, spec, scope)?
             }
         };
         launches = launches.saturating_add(more);

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 pub use amount::{Amount, Extent};
 pub use buffer::{BufferSpec, Expect, Fill, MAX_BYTES};
 pub use expression::Scope;
-pub use launch::{ArgSpec, LaunchSpec, LaunchStep, LoopSpec, MAX_LAUNCHES, hexadecimal};
+pub use launch::{
+    ArgSpec, ConcurrentSpec, LaunchSpec, LaunchStep, LoopSpec, MAX_LAUNCHES, hexadecimal,
+};
 pub use named::Named;
 pub use scalar::Scalar;
 
@@ -101,7 +103,7 @@ impl Check for KernelSpec {
                 outputs.push((name, file));
             }
         }
-        let launches = launch::check_steps(&self.launches, "launches", 0, self, &mut scope)?;
+        let launches = launch::check_all(self, &mut scope)?;
         match launches {
             0 => Err("launches: there are none".to_owned()),
             1..=MAX_LAUNCHES => Ok(()),

@@ -184,6 +184,7 @@ impl Code {
             cta_threads: threads,
             ctas,
             buffers: buffers.to_vec(),
+            overlaps_next: false,
         };
         let grid = head.grid.iter().map(|size| u64::from(*size)).fold(1, u64::saturating_mul);
         let lanes = order.iter().map(|number| met[*number].lanes).chain([Lanes::All]).collect();
