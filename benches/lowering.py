@@ -75,8 +75,9 @@ def annotate(path):
 def disassemble(args, text):
     with tempfile.TemporaryDirectory() as folder:
         ptx, cubin = os.path.join(folder, "kernel.ptx"), os.path.join(folder, "kernel.cubin")
-        open(ptx, "w").write(text)
-        subprocess.run([args.ptxas, "-arch=sm_90", "-O3", "-lineinfo", "-o", cubin, ptx], check=True)
+        # What the text is for need not be what it is assembled for.
+        open(ptx, "w").write(re.sub(r"\.target sm_\w+", f".target {args.arch}", text))
+        subprocess.run([args.ptxas, f"-arch={args.arch}", "-O3", "-lineinfo", "-o", cubin, ptx], check=True)
         return subprocess.run([args.nvdisasm, "-g", "-c", cubin], check=True, capture_output=True, text=True).stdout
 
 
@@ -152,6 +153,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptxas", default="ptxas")
     parser.add_argument("--nvdisasm", default="nvdisasm")
+    parser.add_argument("--arch", default="sm_90", help="what ptxas assembles for")
     parser.add_argument("--runs", nargs="*", default=[])
     parser.add_argument("--cargo", default="--release", help="options of cargo")
     parser.add_argument("--csv")

@@ -142,7 +142,7 @@ fn an_unknown_machine_is_pointed_at() {
         "gtx480",
         "gtx48",
         "run.ron:4:14: machine: no preset is called \"gtx48\" (hint: did you mean gtx480? presets are \
-         gtx280, gtx480, gtx640, v100, h100, h200; a file's name ends in .ron)",
+         9800gt, gtx280, gtx480, c2050, gtx580, gtx680, gtx640, v100, a100, h100, h200; a file's name ends in .ron)",
     );
     check_with("gtx480", "mine.ron", "run.ron:4:14: machine: mine.ron: no such file");
 }
@@ -204,7 +204,7 @@ fn an_override_of_the_command_line_is_named() {
         (
             &["--set", "machine=gtx4800"],
             "--set machine=gtx4800: no preset is called \"gtx4800\" (hint: did you mean gtx480? \
-             presets are gtx280, gtx480, gtx640, v100, h100, h200; a file's name ends in .ron)",
+             presets are 9800gt, gtx280, gtx480, c2050, gtx580, gtx680, gtx640, v100, a100, h100, h200; a file's name ends in .ron)",
         ),
     ] {
         check(GOOD, sets, want);

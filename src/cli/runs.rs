@@ -108,7 +108,7 @@ mod tests {
     fn every_point_of_a_study_has_a_name_of_its_own() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let runs = expand(&[root.join("configs/studies/generations.ron")], &[], None).unwrap();
-        assert_eq!(runs[0].1.config.name, "generations-stencil-int-gtx280");
+        assert_eq!(runs[0].1.config.name, "generations-stencil-int-9800gt");
         let all = run_files(&root.join(RUN_FOLDER)).unwrap();
         assert!(expand(&all, &[], None).unwrap().len() >= 9);
         let twice = [all[0].clone(), all[0].clone()];

@@ -29,7 +29,10 @@ macro_rules! presets {
     };
 }
 
-presets!["gtx280", "gtx480", "gtx640", "v100", "h100", "h200"];
+presets![
+    "9800gt", "gtx280", "gtx480", "c2050", "gtx580", "gtx680", "gtx640", "v100", "a100", "h100",
+    "h200"
+];
 
 impl Preset {
     /// The machine.
@@ -69,6 +72,7 @@ pub fn machine(reference: &str, folder: &Path) -> Result<Machine> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::machine::Pipelining;
 
     #[test]
     fn every_machine_file_is_a_preset_that_loads() {
@@ -120,6 +124,61 @@ mod tests {
         let start = "no preset is called \"gtx470\" (hint: did you mean gtx480? presets are ";
         assert!(error.starts_with(start), "{error}");
         assert!(error.ends_with("; a file's name ends in .ron)"), "{error}");
+    }
+
+    /// What data sheets say of the cards: GFLOP/s in single and in double precision by multiply-adds, 0 where there are none, and
+    /// GB/s of the memory.
+    #[test]
+    fn the_peaks_are_those_of_the_data_sheets() {
+        let published = [
+            ("9800gt", [339.0, 0.0, 57.6]),
+            ("gtx280", [622.0, 78.0, 141.7]),
+            ("gtx480", [1345.0, 168.0, 177.4]),
+            ("c2050", [1030.0, 515.0, 144.0]),
+            ("gtx580", [1581.0, 198.0, 192.4]),
+            ("gtx680", [3090.0, 129.0, 192.3]),
+            ("gtx640", [693.0, 29.0, 28.5]),
+            ("v100", [15_700.0, 7_800.0, 900.0]),
+            ("a100", [19_500.0, 9_700.0, 1_555.0]),
+            ("h100", [66_900.0, 33_500.0, 3_350.0]),
+            ("h200", [66_900.0, 33_500.0, 4_800.0]),
+        ];
+        assert_eq!(
+            published.map(|row| row.0),
+            PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>()[..]
+        );
+        for (name, published) in published {
+            let machine = find(name).unwrap().machine().unwrap();
+            let (arithmetic, dram) = (&machine.sm.arithmetic, &machine.dram);
+            let sets = match arithmetic.pipelines {
+                Pipelining::PerSm => 1,
+                Pipelining::PerScheduler => machine.sm.schedulers.get(),
+            };
+            let gflops = |units: u32, interval: u32| {
+                let lanes = machine.sm.count.get() * sets * units * 32;
+                2.0 * f64::from(lanes) / f64::from(interval)
+                    * f64::from(machine.clocks.core_khz.get())
+                    / 1e6
+            };
+            // Special-function pipes take double precision where it has none of its own; the 9800 GT has no such thing.
+            let dp_units = match (name, arithmetic.dp_units.get()) {
+                ("9800gt", _) => 0,
+                (_, 0) => arithmetic.sfu_units.get(),
+                (_, units) => units,
+            };
+            let bytes = dram.channels.get() * dram.bus_bytes.get() * dram.data_rate.get();
+            let have = [
+                gflops(arithmetic.sp_units.get(), arithmetic.fp_fma.interval.get()),
+                gflops(dp_units, arithmetic.dp_fma.interval.get()),
+                f64::from(bytes) * f64::from(machine.clocks.dram_khz.get()) / 1e6,
+            ];
+            for (have, published) in have.into_iter().zip(published) {
+                assert!(
+                    (have - published).abs() <= 0.01 * published,
+                    "{name}: {have}, not {published}"
+                );
+            }
+        }
     }
 
     /// Tables I and II of Lashgar and Baniasadi, "A Case Against Small Data Types in GPGPUs".
