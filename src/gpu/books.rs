@@ -8,6 +8,7 @@ use super::memory::Partition;
 use super::statistics::{Components, ConcurrentKernel, KernelStatistics, Ledgers};
 use crate::config::Machine;
 use crate::error::{Error, Result};
+use crate::isa::joint_name;
 use crate::units::Cycle;
 
 /// What was counted, and until when.
@@ -86,7 +87,8 @@ impl Books {
         let mut ledgers = after.ledgers.since(&before.ledgers);
         ledgers.lsu.add_total(cycles * sms);
         ledgers.issue.add_total(cycles * sms * u64::from(self.machine.sm.schedulers.get()));
-        let name = joint_name(ran);
+        let names: Vec<&str> = ran.iter().map(|running| running.kernel.name.as_str()).collect();
+        let name = joint_name(&names);
         ledgers.check().map_err(|why| Error::internal(format!("kernel {name}: {why}")))?;
         let concurrent = match ran {
             [_] => Vec::new(),
@@ -120,16 +122,6 @@ impl Books {
             components: after.components.since(&before.components),
         })
     }
-}
-
-/// The names of kernels that ran at the same time, each as often as it follows itself: `a x 2 + b`.
-fn joint_name(ran: &[Running]) -> String {
-    let same = ran.chunk_by(|one, other| one.kernel.name == other.kernel.name);
-    let names = same.map(|same| match (&same[0].kernel.name, same.len()) {
-        (name, 1) => name.clone(),
-        (name, times) => format!("{name} x {times}"),
-    });
-    names.collect::<Vec<_>>().join(" + ")
 }
 
 impl Snapshot {

@@ -17,7 +17,7 @@ pub use inst::{
     MAX_OPERANDS, MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space, Turns,
 };
 pub use pattern::Rows;
-pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch};
+pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch, joint_name};
 pub use stream::{LaneAddresses, Run, Shape, WarpCursor, WarpReader, WarpStream};
 
 /// Lanes of a warp.

@@ -45,6 +45,15 @@ impl Kernel {
     }
 }
 
+/// The names of kernels that run at the same time, each as often as it follows itself: `a x 2 + b`.
+pub fn joint_name(names: &[&str]) -> String {
+    let each = names.chunk_by(|one, other| one == other).map(|same| match same.len() {
+        1 => same[0].to_owned(),
+        times => format!("{} x {times}", same[0]),
+    });
+    each.collect::<Vec<_>>().join(" + ")
+}
+
 /// What one CTA executed: a stream for each of its warps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cta {

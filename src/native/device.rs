@@ -12,6 +12,7 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{
     self, CUdevice, CUdevice_attribute_enum as Attribute, CUdeviceptr, CUevent, CUfunction,
     CUfunction_attribute_enum as FunctionAttribute, CUjit_option_enum as JitOption, CUmodule,
+    CUstream,
 };
 use serde::{Deserialize, Serialize};
 
@@ -161,6 +162,13 @@ impl Device {
         let handle = result::event::create(sys::CUevent_flags_enum::CU_EVENT_DEFAULT)
             .map_err(|cause| failed("an event cannot be made", cause))?;
         Ok(Event { handle, device: PhantomData })
+    }
+
+    /// A stream of launches beside others. What is asked for in order waits for its launches, and they for that.
+    pub fn stream(&self) -> Result<Stream<'_>> {
+        let handle = result::stream::create(result::stream::StreamKind::Default)
+            .map_err(|cause| failed("a stream cannot be made", cause))?;
+        Ok(Stream { handle, device: PhantomData })
     }
 
     /// Waits until all that was asked for is done.
@@ -315,7 +323,7 @@ impl Function<'_> {
         ))
     }
 
-    /// Asks for a launch; `args` hold the bytes of each parameter.
+    /// Asks for a launch, in order or in a stream of its own; `args` hold the bytes of each parameter.
     ///
     /// # Errors
     /// A launch that the driver refuses. A fault of the kernel shows at the next [`Device::synchronize`].
@@ -324,6 +332,7 @@ impl Function<'_> {
     /// The arguments must be those of the kernel, and what it accesses must be memory of the device.
     pub unsafe fn launch(
         &self,
+        stream: Option<&Stream>,
         grid: [u32; 3],
         block: [u32; 3],
         dynamic_shared: u32,
@@ -341,11 +350,24 @@ impl Function<'_> {
                 grid,
                 (x, y, z),
                 dynamic_shared,
-                ptr::null_mut(),
+                stream.map_or(ptr::null_mut(), |stream| stream.handle),
                 &mut pointers,
             )
         }
         .map_err(|cause| failed("the GPU refuses the launch", cause))
+    }
+}
+
+/// Launches that may run at the same time as those of other streams.
+pub struct Stream<'d> {
+    handle: CUstream,
+    device: PhantomData<&'d Device>,
+}
+
+impl Drop for Stream<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it was made and is destroyed only here; the driver lets it end what it has to do.
+        let _ = unsafe { result::stream::destroy(self.handle) };
     }
 }
 

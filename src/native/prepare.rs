@@ -1,8 +1,9 @@
 //! A workload on the GPU: its modules compiled, its buffers there, its launches ready to be asked for.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 
-use super::device::{Allocation, Device, Function, Module};
+use super::device::{Allocation, Device, Function, Module, Stream};
 use crate::error::Result;
 use crate::workload::{Arg, DeviceMemory, Launch, Work, Workload};
 
@@ -39,8 +40,10 @@ fn kernel(work: &Work) -> &Launch {
 }
 
 /// A launch with its function and arguments.
-struct Ready<'m> {
+struct Ready<'d, 'm> {
     function: Function<'m>,
+    /// Its stream, where it may run at the same time as others.
+    stream: Option<Rc<Stream<'d>>>,
     grid: [u32; 3],
     block: [u32; 3],
     dynamic_shared: u32,
@@ -52,8 +55,12 @@ pub struct Prepared<'d, 'm> {
     memory: Allocation<'d>,
     /// What `memory` holds before the first launch.
     first: Allocation<'d>,
-    launches: Vec<Ready<'m>>,
+    /// Launches in order, those together that may run at the same time.
+    steps: Vec<Vec<Ready<'d, 'm>>>,
 }
+
+/// Kernels that a GPU runs at the same time. Source: CUDA C++ Programming Guide, compute capabilities.
+const STREAMS: usize = 128;
 
 impl<'d, 'm> Prepared<'d, 'm> {
     /// Brings the buffers of `workload` to the GPU.
@@ -63,28 +70,49 @@ impl<'d, 'm> Prepared<'d, 'm> {
         let mut first = device.allocate(bytes)?;
         first.write(&workload.memory.bytes_at(memory.address()))?;
         let base = memory.address();
-        let launches = workload.launches.iter().map(|work| {
+        let mut streams = Vec::new();
+        let mut steps: Vec<Vec<Ready>> = Vec::new();
+        let mut joins = false;
+        for (place, work) in workload.launches.iter().enumerate() {
             let launch = kernel(work);
-            Ok(Ready {
+            let overlaps_next = workload.launches.overlaps_next(place);
+            if !joins {
+                steps.push(Vec::new());
+            }
+            let step = steps.last_mut().expect("one was begun");
+            let stream = match joins || overlaps_next {
+                true => Some(stream(device, &mut streams, step.len() % STREAMS)?),
+                false => None,
+            };
+            joins = overlaps_next;
+            step.push(Ready {
                 function: modules.of(launch).function(&launch.entry, launch.dynamic_shared)?,
+                stream,
                 grid: launch.grid,
                 block: launch.block,
                 dynamic_shared: launch.dynamic_shared,
                 args: launch.args.iter().map(|arg| bytes_of(arg, base)).collect(),
-            })
-        });
-        let launches = launches.collect::<Result<_>>()?;
-        Ok(Prepared { memory, first, launches })
+            });
+        }
+        Ok(Prepared { memory, first, steps })
     }
 
-    /// Launches.
+    /// Steps: launches, and several at the same time.
     pub fn len(&self) -> usize {
-        self.launches.len()
+        self.steps.len()
     }
 
-    /// Registers and bytes of local memory of a thread of launch `number`.
+    /// Launches of step `number`.
+    pub fn launches(&self, number: usize) -> usize {
+        self.steps[number].len()
+    }
+
+    /// The most registers and bytes of local memory that a thread of step `number` has.
     pub fn resources(&self, number: usize) -> Result<(u32, u32)> {
-        self.launches[number].function.resources()
+        self.steps[number].iter().try_fold((0, 0), |(most, most_local), ready| {
+            let (registers, local) = ready.function.resources()?;
+            Ok((registers.max(most), local.max(most_local)))
+        })
     }
 
     /// Puts the buffers back to what they hold before the first launch.
@@ -92,12 +120,15 @@ impl<'d, 'm> Prepared<'d, 'm> {
         self.memory.copy_from(&self.first)
     }
 
-    /// Asks for launch `number`.
+    /// Asks for the launches of step `number`.
     pub fn launch(&mut self, number: usize) -> Result<()> {
-        let Ready { function, grid, block, dynamic_shared, args } = &mut self.launches[number];
-        // SAFETY: gsim's functional execution has shown that the kernel takes these arguments and stays within
-        // its buffers.
-        unsafe { function.launch(*grid, *block, *dynamic_shared, args) }
+        for Ready { function, stream, grid, block, dynamic_shared, args } in &mut self.steps[number]
+        {
+            // SAFETY: gsim's functional execution has shown that the kernel takes these arguments and stays within
+            // its buffers.
+            unsafe { function.launch(stream.as_deref(), *grid, *block, *dynamic_shared, args) }?;
+        }
+        Ok(())
     }
 
     /// What the buffers hold, as the host has it: addresses are those of [`DeviceMemory`].
@@ -107,6 +138,18 @@ impl<'d, 'm> Prepared<'d, 'm> {
         into.set_from(self.memory.address(), &bytes);
         Ok(())
     }
+}
+
+/// Stream `number` of `streams`, which are made as they are asked for.
+fn stream<'d>(
+    device: &'d Device,
+    streams: &mut Vec<Rc<Stream<'d>>>,
+    number: usize,
+) -> Result<Rc<Stream<'d>>> {
+    while streams.len() <= number {
+        streams.push(Rc::new(device.stream()?));
+    }
+    Ok(streams[number].clone())
 }
 
 /// The bytes of an argument, where the memory begins at `base`.

@@ -68,23 +68,34 @@ impl Clock {
     }
 }
 
-/// Times of one launch in many passes, from the event before it to the one behind it.
+/// Times of one launch, or of several at the same time, in many passes, from the event before to the one behind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaunchTimes {
-    /// The kernel.
+    /// The kernel; of several, all of them: `a x 2 + b`.
     pub entry: String,
-    /// CTAs in x, y, z.
+    /// Launches at the same time.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub together: u32,
+    /// CTAs in x, y, z, of the first of them.
     pub grid: [u32; 3],
-    /// Threads of a CTA in x, y, z.
+    /// Threads of a CTA in x, y, z, of the first of them.
     pub block: [u32; 3],
-    /// Registers of a thread, as the driver's compiler allotted them.
+    /// Registers of a thread, as the driver's compiler allotted them; of several, the most.
     pub registers: u32,
-    /// Local memory of a thread `[bytes]`.
+    /// Local memory of a thread, of several the most `[bytes]`.
     pub local_bytes: u32,
     /// With nothing in the caches before the first launch of the pass `[us]`.
     pub cold: Times,
     /// Right after the buffers were copied to their place, which leaves them in the L2 as far as they fit `[us]`.
     pub warm: Times,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 /// A measured time `[us]`.

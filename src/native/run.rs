@@ -10,7 +10,8 @@ use super::report::{Clock, LaunchTimes, NativeReport};
 use super::timing::{Caches, Helpers, Passes, Stopwatch};
 use super::verify;
 use crate::config::ResolvedRun;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::isa::joint_name;
 use crate::simulate::Functional;
 use crate::workload::{Launch, Work, registry};
 
@@ -30,9 +31,13 @@ const EMPTY_REPEATS: u32 = 200;
 /// Launches `run` once, caches cold, for a profiler to watch. Nothing is verified.
 ///
 /// # Errors
-/// What the workload or the GPU refuses.
+/// What the workload or the GPU refuses, and kernels at the same time.
 pub fn launch(device: &Device, run: &ResolvedRun) -> Result<()> {
     let workload = registry::build(&run.for_gpu())?;
+    if (0..workload.launches.len()).any(|place| workload.launches.overlaps_next(place)) {
+        return Err(Error::input("has kernels at the same time, which a profiler runs one by one")
+            .hint("profile them without `Concurrent(..)` around them"));
+    }
     let modules = Modules::load(device, &workload)?;
     let mut prepared = Prepared::new(device, &modules, &workload)?;
     let helpers = Helpers::load(device)?;
@@ -59,7 +64,6 @@ pub fn run(device: &Device, run: &ResolvedRun, options: Options) -> Result<Nativ
     let mut result = workload.memory.clone();
     prepared.read(&mut result)?;
     let check = (workload.check)(&result)?;
-    let launches: Vec<&Launch> = workload.launches.ptx().collect();
     let mut open = BTreeSet::new();
     for launch in workload.launches.distinct().iter().filter_map(Work::ptx) {
         open.extend(approximate::opcodes(&launch.ptx.text));
@@ -74,11 +78,15 @@ pub fn run(device: &Device, run: &ResolvedRun, options: Options) -> Result<Nativ
     let cold = watch.workload(&mut prepared, Caches::Cold, passes)?;
     let warm = watch.workload(&mut prepared, Caches::Warm, passes)?;
     let clock = Clock { before_mhz, after_mhz: watch.clock_mhz()? };
-    let launches = launches.iter().zip(cold.iter().zip(&warm)).enumerate();
-    let launches = launches.map(|(number, (launch, (&cold, &warm)))| {
+    let mut all = workload.launches.ptx();
+    let launches = cold.iter().zip(&warm).enumerate().map(|(number, (&cold, &warm))| {
+        let step: Vec<&Launch> = all.by_ref().take(prepared.launches(number)).collect();
         let (registers, local_bytes) = prepared.resources(number)?;
-        let (entry, grid, block) = (launch.entry.clone(), launch.grid, launch.block);
-        Ok(LaunchTimes { entry, grid, block, registers, local_bytes, cold, warm })
+        let names: Vec<&str> = step.iter().map(|launch| launch.entry.as_str()).collect();
+        let (grid, block) = (step[0].grid, step[0].block);
+        let together = step.len() as u32;
+        let entry = joint_name(&names);
+        Ok(LaunchTimes { entry, together, grid, block, registers, local_bytes, cold, warm })
     });
     let set = run.config.set.iter().map(|(path, value)| (path.clone(), value.text().into()));
     Ok(NativeReport {

@@ -98,14 +98,14 @@ impl<'d, 'h> Stopwatch<'d, 'h> {
         let mut args =
             [nanoseconds.to_le_bytes().to_vec(), self.spun.address().to_le_bytes().to_vec()];
         // SAFETY: the parameters of `spin`; it stores 16 bytes at the address.
-        unsafe { self.spin.launch([1; 3], [1; 3], 0, &mut args) }
+        unsafe { self.spin.launch(None, [1; 3], [1; 3], 0, &mut args) }
     }
 
     fn flush(&self) -> Result<()> {
         let count = self.zero_bytes / 16;
         let mut args = [self.zeros.address().to_le_bytes().to_vec(), count.to_le_bytes().to_vec()];
         // SAFETY: the parameters of `flush`; it reads as many bytes as the allocation has.
-        unsafe { self.flush.launch(FLUSH_GRID, FLUSH_BLOCK, 0, &mut args) }
+        unsafe { self.flush.launch(None, FLUSH_GRID, FLUSH_BLOCK, 0, &mut args) }
     }
 
     /// The clock of the SMs `[MHz]`.
@@ -124,7 +124,7 @@ impl<'d, 'h> Stopwatch<'d, 'h> {
         let mut samples = self.passes(passes, 1, &mut |step| match step {
             Step::Begin => Ok(()),
             // SAFETY: `empty` has no parameters and accesses nothing.
-            Step::Launch(_) => unsafe { self.empty.launch([1; 3], [32, 1, 1], 0, &mut []) },
+            Step::Launch(_) => unsafe { self.empty.launch(None, [1; 3], [32, 1, 1], 0, &mut []) },
         })?;
         Ok(Times::of(&samples.remove(0)))
     }
