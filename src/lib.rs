@@ -114,7 +114,7 @@
 //!
 //! A front end hands out CTAs through [`isa::CtaSource`], in launch order, one when the GPU has room for
 //! it, into storage that is used again. It executes a CTA as a whole before the next, and the CTAs of a launch
-//! before those of the one after it ([`isa::LaunchSource`]). Memory is so
+//! before those of the one after it ([`isa::LaunchSource`]), also where launches run at the same time. Memory is so
 //! bounded by the resident CTAs, whatever the size of the grid. The stream is what was executed: the
 //! timing model takes no branch and evaluates no predicate. So one stream serves any number of machines: a study
 //! executes each workload once, and its simulations read the stream through a window of bounded size.

@@ -1,7 +1,8 @@
-//! Additions go to the pipeline that has less to do.
+//! Additions and shifts to the left go to the pipeline that has less to do.
 //!
 //! Integer additions run in the integer pipeline (`IADD3`) or, as a product with one (`IMAD.IADD`), where products and
-//! single precision run. `ptxas` writes either, so that a block keeps both busy.
+//! single precision run. A shift to the left by a number that is known runs there as a product with a power of two (`IMAD.SHL`).
+//! `ptxas` writes either, so that a block keeps both busy.
 
 use super::code::{Code, Fate};
 use crate::isa::{ArithClass, Op};
@@ -27,8 +28,8 @@ impl Load {
     }
 }
 
-/// Moves additions of two 32-bit integers, block by block, as long as that evens out.
-pub fn additions(code: &mut Code) {
+/// Moves additions of two 32-bit integers and shifts to the left, block by block, as long as that evens out.
+pub fn balance(code: &mut Code) {
     for block in code.blocks {
         let all = block.start as usize..block.end as usize;
         let mut load = Load::default();
@@ -40,11 +41,11 @@ pub fn additions(code: &mut Code) {
             }
         }
         for pc in all {
-            let is_addition = code.fates[pc] == Fate::Same
-                && matches!(code.opcode(pc), "add" | "sub")
+            let can_move = code.fates[pc] == Fate::Same
+                && (matches!(code.opcode(pc), "add" | "sub") || code.shift_left(pc).is_some())
                 && code.insts[pc].op == Op::Arith(ArithClass::IntAdd)
                 && code.bytes(pc) == 4;
-            if is_addition && load.integer >= load.products + 4 {
+            if can_move && load.integer >= load.products + 4 {
                 code.set(pc, &[ArithClass::IntMad]);
                 (load.integer, load.products) = (load.integer - 2, load.products + 2);
             }

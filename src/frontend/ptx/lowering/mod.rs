@@ -103,6 +103,6 @@ pub fn machine_code(
     loops::parameters(&mut code);
     loops::pointers(&mut code);
     control::control(&mut code);
-    balance::additions(&mut code);
+    balance::balance(&mut code);
     emit::emit(&code)
 }
