@@ -111,6 +111,36 @@ fn the_place_of_a_variable_of_constant_memory_is_part_of_its_load() {
     assert_eq!([&lines[1], &lines[3]], ["ii", "ii"]);
 }
 
+/// As `ptxas` for `sm_90` writes a step of xorshift: `IMAD.SHL`, `LOP3`, `SHF.R`, `LOP3`, `IMAD.SHL`, `LOP3`.
+#[test]
+fn shifts_to_the_left_go_where_there_is_less_to_do() {
+    let step = "shl.b32 %r2, %r1, 13;\nxor.b32 %r1, %r2, %r1;\nshr.u32 %r2, %r1, 17;\n\
+                xor.b32 %r1, %r2, %r1;\nshl.b32 %r2, %r1, 5;\nxor.b32 %r1, %r2, %r1;\n";
+    let classes = |body: &str| {
+        let text = format!("ld.global.u32 %r1, [%a0];\n{body}st.global.u32 [%a1], %r1;\nret;");
+        let module = Module::parse(&source(kernel(&text))).unwrap();
+        let program = module.program_for("k", InstructionSet::Sass).unwrap();
+        let body = program.issued.insts.iter().filter(|inst| inst.line >= BODY_LINE);
+        let arithmetic = body.filter_map(|inst| match inst.op {
+            Op::Arith(class @ (ArithClass::IntAdd | ArithClass::IntMad)) => Some(class),
+            _ => None,
+        });
+        arithmetic.collect::<Vec<_>>()
+    };
+    use ArithClass::{IntAdd, IntMad};
+    assert_eq!(classes(step), [IntMad, IntAdd, IntAdd, IntAdd, IntMad, IntAdd]);
+    // A number of bits that is not known takes a shift.
+    let unknown = step.replace(", 13", ", %r0").replace(", 5", ", %r0");
+    assert_eq!(classes(&unknown), [IntAdd; 6]);
+    // Products leave nothing to even out.
+    let products = "mul.lo.s32 %r1, %r1, %r1;\n".repeat(12);
+    let [.., shift, _] = classes(&format!("{products}{}", &step[..step.find("shr").unwrap()]))[..]
+    else {
+        panic!("a shift and a logical operation")
+    };
+    assert_eq!(shift, IntAdd);
+}
+
 #[test]
 fn pairs_are_fused() {
     let line = |body: &str| {
