@@ -3,7 +3,7 @@
 use std::ops::DerefMut;
 
 use super::floor::Floor;
-use super::front::{Launch, Node, Running};
+use super::front::{Launch, Node, Running, names};
 use super::memory::Partition;
 use super::statistics::{Components, ConcurrentKernel, KernelStatistics, Ledgers};
 use crate::config::Machine;
@@ -87,8 +87,7 @@ impl Books {
         let mut ledgers = after.ledgers.since(&before.ledgers);
         ledgers.lsu.add_total(cycles * sms);
         ledgers.issue.add_total(cycles * sms * u64::from(self.machine.sm.schedulers.get()));
-        let names: Vec<&str> = ran.iter().map(|running| running.kernel.name.as_str()).collect();
-        let name = joint_name(&names);
+        let name = joint_name(&names(ran));
         ledgers.check().map_err(|why| Error::internal(format!("kernel {name}: {why}")))?;
         let concurrent = match ran {
             [_] => Vec::new(),

@@ -74,7 +74,7 @@ impl<const WORDS: usize> Engine<WORDS> {
     }
 
     /// Runs kernels, each from its first CTA to its last acknowledged store, one after another but for those that overlap. The L1s
-    /// start empty.
+    /// are empty when a kernel starts, or the first of several at the same time.
     ///
     /// `observe` is called every few thousand cycles.
     ///

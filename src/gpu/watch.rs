@@ -8,6 +8,7 @@ use super::front::{Launch, Node};
 use super::memory::Partition;
 use crate::config::machine::Clocks;
 use crate::error::{Error, Result};
+use crate::isa::joint_name;
 use crate::units::Cycle;
 
 /// Core cycles between two looks at whether anything retires, and two calls of a progress observer.
@@ -24,7 +25,7 @@ pub struct Progress {
     pub ctas_started: u64,
     /// CTAs of the launch.
     pub ctas: u64,
-    /// Core cycles since the launch.
+    /// Core cycles since the launch, or since the first of those that run at the same time.
     pub cycles: u64,
 }
 
@@ -104,7 +105,7 @@ impl<'a> Watch<'a> {
         Error::run(format!(
             "deadlock in kernel {} at core cycle {now}: nothing retired for {} cycles; \
              {waiting}; request network {}, {}",
-            launch.current().0.kernel.name,
+            joint_name(&launch.names()),
             self.patience,
             if floor.front.requests.is_empty() { "empty" } else { "busy" },
             floor.memory.describe()

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::isa::{CtaSource, LaunchSource, OneLaunch};
 use crate::noc::{MOST_WORDS, Ports};
 
-/// A GPU. Kernels run one after another; the L2 and the DRAM rows keep their state between them.
+/// A GPU. Kernels run one after another, or at the same time; the L2 and the DRAM rows keep their state between them.
 pub struct Gpu(Width);
 
 /// By the words that sets of ports have: one serves most machines, and faster.
@@ -43,7 +43,7 @@ impl Gpu {
         Ok(kernels.pop().expect("one launch, one kernel"))
     }
 
-    /// As [`Gpu::run`], kernels one after another. With several threads, CTAs of the next are executed while one ends.
+    /// As [`Gpu::run`], kernels one after another but for those that overlap. With several threads, CTAs of the next are executed while one ends.
     ///
     /// # Errors
     /// When a CTA does not fit on an SM, when the source fails, when nothing can go on, and when a

@@ -59,7 +59,8 @@ pub struct Prepared<'d, 'm> {
     steps: Vec<Vec<Ready<'d, 'm>>>,
 }
 
-/// Kernels that a GPU runs at the same time. Source: CUDA C++ Programming Guide, compute capabilities.
+/// Kernels that a GPU runs at the same time. Source: CUDA C++ Programming Guide, compute capabilities. The driver hands them to the GPU
+/// through fewer queues, which `CUDA_DEVICE_MAX_CONNECTIONS` sets.
 const STREAMS: usize = 128;
 
 impl<'d, 'm> Prepared<'d, 'm> {

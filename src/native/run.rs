@@ -35,8 +35,11 @@ const EMPTY_REPEATS: u32 = 200;
 pub fn launch(device: &Device, run: &ResolvedRun) -> Result<()> {
     let workload = registry::build(&run.for_gpu())?;
     if (0..workload.launches.len()).any(|place| workload.launches.overlaps_next(place)) {
-        return Err(Error::input("has kernels at the same time, which a profiler runs one by one")
-            .hint("profile them without `Concurrent(..)` around them"));
+        return Err(Error::input(format!(
+            "{}: a profiler runs kernels at the same time one by one",
+            run.config.name
+        ))
+        .hint("profile them without `Concurrent(..)` around them"));
     }
     let modules = Modules::load(device, &workload)?;
     let mut prepared = Prepared::new(device, &modules, &workload)?;

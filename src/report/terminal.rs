@@ -53,6 +53,7 @@ fn concurrent(out: &mut impl Write, report: &Report, style: Style) -> io::Result
     let cycles = launch.totals.cycles;
     let others = match launches.count() {
         0 => String::new(),
+        1 => format!(", and once more in {}", super::REPORT_FILE),
         others => format!(", and {others} more times in {}", super::REPORT_FILE),
     };
     let title = bold("Kernels at the same time", style);

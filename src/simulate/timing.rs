@@ -1,4 +1,4 @@
-//! The timing part of a run: a machine that takes the launches one after another.
+//! The timing part of a run: a machine that takes the launches in their order.
 
 use super::Facts;
 use crate::config::ResolvedRun;

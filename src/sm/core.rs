@@ -156,8 +156,8 @@ impl Sm {
         self.residency_changed = false;
     }
 
-    /// The CTAs of so many kernels have come here, those of the present one included.
-    pub fn kernels(&self) -> usize {
+    /// Kernels of those that run at the same time that the SM has heard of.
+    pub fn kernels_known(&self) -> usize {
         self.ctas.ended().len()
     }
 
@@ -175,7 +175,8 @@ impl Sm {
         self.ctas.divide_anew().then(|| self.ctas.l1_ways())
     }
 
-    /// By number of the kernel among those that run at the same time, the first cycle after its last CTA that has ended here.
+    /// By number of the kernel among those that run at the same time, the first cycle after its last CTA that has ended here; the
+    /// first of all where none has.
     pub fn ended(&self) -> &[Cycle] {
         self.ctas.ended()
     }

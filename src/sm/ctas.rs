@@ -35,8 +35,8 @@ pub struct Ctas {
     /// What a CTA takes that comes next, and the number of its kernel among those that run at the same time.
     next: Residency,
     kernel: usize,
-    /// A CTA that starts where those of other kernels were does not issue before.
-    turned: Cycle,
+    /// By warp slot that no CTA slot has: a CTA that gets it does not issue before.
+    turned: [Cycle; SLOTS],
     /// By kernel: the first cycle after its last CTA so far.
     ended: Vec<Cycle>,
 }
@@ -83,7 +83,7 @@ impl Ctas {
             shared_size: 0,
             next: Residency::default(),
             kernel: 0,
-            turned: Cycle(0),
+            turned: [Cycle(0); SLOTS],
             ended: Vec::new(),
         }
     }
@@ -95,7 +95,7 @@ impl Ctas {
         self.ended.push(Cycle(0));
         (self.next, self.kernel) = (residency, 0);
         self.divide_all();
-        self.turned = Cycle(0);
+        self.turned = [Cycle(0); SLOTS];
         self.slots.iter_mut().for_each(|slot| slot.next_issue = Cycle(0));
         debug_assert_eq!(self.free.len(), residency.ctas);
     }
@@ -139,8 +139,9 @@ impl Ctas {
     /// Gives up a slot without a CTA.
     fn dissolve(&mut self, index: usize) {
         let slot = &mut self.slots[index];
-        self.turned = self.turned.max(slot.next_issue);
-        self.room.give_back(&slot.takes, std::mem::take(&mut slot.warps));
+        let warps = std::mem::take(&mut slot.warps);
+        Bits(warps).for_each(|warp| self.turned[warp] = slot.next_issue);
+        self.room.give_back(&slot.takes, warps);
     }
 
     /// Makes slots for CTAs of the kernel whose CTAs come, of what no slot has.
@@ -154,7 +155,7 @@ impl Ctas {
             }
             let slot = &mut self.slots[index];
             (slot.warps, slot.takes, slot.kernel) = (warps, self.next, self.kernel);
-            slot.next_issue = self.turned;
+            slot.next_issue = Bits(warps).map(|warp| self.turned[warp]).fold(Cycle(0), Cycle::max);
             Bits(warps).for_each(|warp| self.places[warp] = index as u8);
             self.free.push(index);
         }
@@ -178,7 +179,7 @@ impl Ctas {
         self.next.l1_ways
     }
 
-    /// By number of the kernel, the first cycle after its last CTA that has ended here.
+    /// By number of the kernel, the first cycle after its last CTA that has ended here, or the first of all.
     pub fn ended(&self) -> &[Cycle] {
         &self.ended
     }

@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// CTAs of one warp with so many registers and so much shared memory.
+    /// A CTA of so many warps, with so many registers and so much shared memory.
     fn need(cta_warps: usize, warp_registers: u32, cta_shared: u32) -> Residency {
         Residency { cta_warps, warp_registers, cta_shared, ..Residency::default() }
     }

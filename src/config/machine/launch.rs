@@ -8,13 +8,13 @@ use crate::config::bounded::Bounded;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchConfig {
-    /// From the start of a kernel to its first CTA [core cycles, 0..=1000000].
+    /// From the start of a kernel, or of the first of several at the same time, to its first CTA [core cycles, 0..=1000000].
     pub latency: Bounded<0, 1_000_000>,
     /// How fast CTAs are handed out.
     pub rate: DispatchRate,
     /// Kernels that may run at the same time, where the host launches them so [count, 1..=128].
     pub concurrent_kernels: Bounded<1, 128>,
-    /// What the L2 holds when a kernel starts. L1s hold nothing then.
+    /// What the L2 holds when a kernel starts, or the first of several at the same time. L1s hold nothing then.
     pub l2: L2AtStart,
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::dispatch::Dispatch;
 use crate::config::Machine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::isa::{Cta, Kernel, LaunchSource};
 use crate::sm::{Program, Residency};
 use crate::units::Cycle;
@@ -23,6 +23,11 @@ pub struct Running {
     pub first: Cycle,
     /// Instructions of its warps, where several kernels run at the same time.
     pub warp_instructions: u64,
+}
+
+/// The names of kernels.
+pub fn names(kernels: &[Running]) -> Vec<&str> {
+    kernels.iter().map(|running| running.kernel.name.as_str()).collect()
 }
 
 /// Kernels that run at the same time, most often one, and how much of them has been handed out. The CTAs of a kernel are handed
@@ -88,6 +93,11 @@ impl<'a> Launch<'a> {
         &self.kernels
     }
 
+    /// Their names.
+    pub fn names(&self) -> Vec<&str> {
+        names(&self.kernels)
+    }
+
     /// The kernels, when all is over.
     pub fn into_kernels(self) -> Vec<Running> {
         self.kernels
@@ -143,12 +153,20 @@ impl<'a> Launch<'a> {
         let place = match known {
             Some(running) => running.place,
             None => {
-                let place = self.program.insts.len() as u32;
+                let place = self.program.insts.len();
+                let all = place + kernel.insts.len();
+                let place = u32::try_from(all).map(|_| place as u32).map_err(|_| {
+                    Error::input(format!(
+                        "kernel {}: {all} instructions at the same time",
+                        kernel.name
+                    ))
+                })?;
                 let own = Program::new(&kernel, &self.machine.sm.arithmetic);
                 self.program = Arc::new(self.program.with(&own));
                 place
             }
         };
+        debug_assert!(kernel.ctas > 0, "a launch has a CTA");
         let before = self.ctas;
         self.ctas += kernel.ctas;
         let first = Cycle::NEVER;

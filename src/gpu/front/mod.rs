@@ -8,7 +8,7 @@ mod requests;
 
 use std::ops::DerefMut;
 
-pub use launch::{Launch, Running};
+pub use launch::{Launch, Running, names};
 pub use node::{Bounds, Node};
 pub use requests::Requests;
 

@@ -117,9 +117,9 @@ impl Node {
     ///
     /// Only now does it hear of kernels that have followed: when others are that far is known to all, and how far they are is not.
     pub fn finds_room(&mut self, at: Cycle, launch: &Launch) -> bool {
-        if self.sm.kernels() < launch.kernels().len() {
+        if self.sm.kernels_known() < launch.kernels().len() {
             let more =
-                launch.kernels()[self.sm.kernels()..].iter().map(|running| running.residency);
+                launch.kernels()[self.sm.kernels_known()..].iter().map(|running| running.residency);
             self.sm.join(launch.program().clone(), more);
             if !self.is_busy {
                 self.divide_anew();
@@ -154,9 +154,8 @@ impl Node {
 
     /// An idle SM is divided for the kernel whose CTAs come.
     fn divide_anew(&mut self) {
-        if self.l1.is_idle()
-            && let Some(ways) = self.sm.divide_anew()
-        {
+        // Nothing is outstanding in its L1 then: a CTA has waited for its loads, and stores count until they are acknowledged.
+        if let Some(ways) = self.sm.divide_anew() {
             self.l1.set_ways(ways);
         }
     }

@@ -255,6 +255,10 @@ mod tests {
         let error = expanded(&format!("[Concurrent(body: [Concurrent(body: [{STEP}])])]"));
         let why = "launches.0.body.0.body: what it is in runs at the same time already";
         assert!(error.err().unwrap().contains(why));
+        let swaps =
+            format!(r#"[Concurrent(body: [Loop(times: 2, body: [{STEP}], swap: [("a", "b")])])]"#);
+        let why = "launches.0.body.0.swap: its rounds run at the same time";
+        assert!(expanded(&swaps).err().unwrap().contains(why));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::config::names::suggest;
 /// Launches that a workload may have, all rounds of its loops counted.
 pub const MAX_LAUNCHES: u64 = 1_000_000;
 
-/// Loops in each other.
+/// Steps in each other.
 const MAX_NESTING: usize = 8;
 
 /// Threads that a CTA may have. Source: CUDA C++ Programming Guide, compute capabilities.
@@ -244,7 +244,10 @@ fn check_steps(
                 let times = rounds.times.within(scope, 0, MAX_LAUNCHES.into());
                 let times = times.map_err(|why| at(format!("times: {why}")))? as u64;
                 if around.depth == MAX_NESTING {
-                    return Err(at(format!("body: loops are nested at most {MAX_NESTING} deep")));
+                    return Err(at(format!("body: steps are nested at most {MAX_NESTING} deep")));
+                }
+                if around.is_concurrent && !rounds.swap.is_empty() {
+                    return Err(at("swap: its rounds run at the same time".to_owned()));
                 }
                 check_swap(&rounds.swap, spec).map_err(at)?;
                 if let Some(name) = &rounds.index {
