@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(overlap, [false, true, true, false, false, false]);
         assert_eq!(schedule.launches.len(), 6);
         let error = expanded(&format!("[Concurrent(body: [Concurrent(body: [{STEP}])])]"));
-        let why = "launches.0.body.0.body: what it is in runs at the same time already";
+        let why = "launches.0.body.0.body: it stands in a `Concurrent` already";
         assert!(error.err().unwrap().contains(why));
         let swaps =
             format!(r#"[Concurrent(body: [Loop(times: 2, body: [{STEP}], swap: [("a", "b")])])]"#);

@@ -265,7 +265,7 @@ fn check_steps(
             }
             LaunchStep::Concurrent(several) => {
                 if around.is_concurrent {
-                    let why = "body: what it is in runs at the same time already".to_owned();
+                    let why = "body: it stands in a `Concurrent` already".to_owned();
                     return Err(at(why));
                 }
                 let body = format!("{path}.{index}.body");
