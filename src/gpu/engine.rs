@@ -40,8 +40,8 @@ impl Stepping {
     }
 }
 
-/// A GPU whose sets of ports have so many words. Kernels run one after another, or at the same time; the L2 and the DRAM rows keep their state
-/// between them.
+/// A GPU whose sets of ports have so many words. Kernels run one after another, or at the same time; the L2 and the DRAM rows
+/// keep their state between them.
 pub struct Engine<const WORDS: usize> {
     stepping: Stepping,
     parts: Parts<WORDS>,

@@ -43,7 +43,8 @@ impl Gpu {
         Ok(kernels.pop().expect("one launch, one kernel"))
     }
 
-    /// As [`Gpu::run`], kernels one after another but for those that overlap. With several threads, CTAs of the next are executed while one ends.
+    /// As [`Gpu::run`], kernels one after another but for those that overlap. With several threads, CTAs of the next are executed
+    /// while one ends.
     ///
     /// # Errors
     /// When a CTA does not fit on an SM, when the source fails, when nothing can go on, and when a

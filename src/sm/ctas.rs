@@ -32,12 +32,11 @@ pub struct Ctas {
     room: Room,
     /// The shared memory of all slots `[bytes]`.
     shared_size: u32,
-    /// What a CTA takes that comes next, and the number of its kernel among those that run at the same time.
+    /// What a CTA takes that comes next.
     next: Residency,
-    kernel: usize,
     /// By warp slot that no CTA slot has: a CTA that gets it does not issue before.
     turned: [Cycle; SLOTS],
-    /// By kernel: the first cycle after its last CTA so far.
+    /// By kernel, the last that whose CTAs come: the first cycle after its last CTA so far.
     ended: Vec<Cycle>,
 }
 
@@ -82,7 +81,6 @@ impl Ctas {
             room: Room::new(config),
             shared_size: 0,
             next: Residency::default(),
-            kernel: 0,
             turned: [Cycle(0); SLOTS],
             ended: Vec::new(),
         }
@@ -93,7 +91,7 @@ impl Ctas {
         debug_assert_eq!(self.resident, 0);
         self.ended.clear();
         self.ended.push(Cycle(0));
-        (self.next, self.kernel) = (residency, 0);
+        self.next = residency;
         self.divide_all();
         self.turned = [Cycle(0); SLOTS];
         self.slots.iter_mut().for_each(|slot| slot.next_issue = Cycle(0));
@@ -104,7 +102,7 @@ impl Ctas {
     pub fn join(&mut self, more: impl Iterator<Item = Residency>) {
         for residency in more {
             self.ended.push(Cycle(0));
-            (self.next, self.kernel) = (residency, self.kernel + 1);
+            self.next = residency;
         }
         self.dissolve_free();
         self.divide();
@@ -146,7 +144,7 @@ impl Ctas {
 
     /// Makes slots for CTAs of the kernel whose CTAs come, of what no slot has.
     fn divide(&mut self) {
-        let kept = self.free.len();
+        let (kept, kernel) = (self.free.len(), self.kernel());
         while let Some(warps) = self.room.take(&self.next) {
             let unused = self.slots.iter().position(|slot| slot.warps == 0);
             let index = unused.unwrap_or(self.slots.len());
@@ -154,12 +152,17 @@ impl Ctas {
                 self.slots.push(Slot::default());
             }
             let slot = &mut self.slots[index];
-            (slot.warps, slot.takes, slot.kernel) = (warps, self.next, self.kernel);
+            (slot.warps, slot.takes, slot.kernel) = (warps, self.next, kernel);
             slot.next_issue = Bits(warps).map(|warp| self.turned[warp]).fold(Cycle(0), Cycle::max);
             Bits(warps).for_each(|warp| self.places[warp] = index as u8);
             self.free.push(index);
         }
         self.free[kept..].reverse();
+    }
+
+    /// The number of the kernel whose CTAs come, among those that run at the same time.
+    fn kernel(&self) -> usize {
+        self.ended.len() - 1
     }
 
     /// True when another CTA can start.
@@ -257,6 +260,7 @@ impl Ctas {
     /// The same, where no warp of it has an instruction left.
     #[inline(never)]
     fn try_end_last(&mut self, index: usize, warps: &Warps, from: Cycle) -> bool {
+        let kernel = self.kernel();
         let slot = &mut self.slots[index];
         let busy = Bits(slot.warps).any(|warp| {
             warps[warp].pending_loads > 0
@@ -268,7 +272,7 @@ impl Ctas {
         slot.resident = false;
         self.resident -= 1;
         self.ended[slot.kernel] = from;
-        if slot.kernel == self.kernel {
+        if slot.kernel == kernel {
             self.free.push(index);
         } else {
             self.dissolve(index);

@@ -25,6 +25,18 @@ pub struct Running {
     pub warp_instructions: u64,
 }
 
+impl Running {
+    /// Of which no CTA has started: its instructions are at `place`, and so many CTAs come `before` its own.
+    ///
+    /// # Errors
+    /// When a CTA does not fit on an SM.
+    fn new(kernel: Arc<Kernel>, machine: &Machine, place: u32, before: u64) -> Result<Self> {
+        let residency = Residency::new(&kernel, machine)?;
+        let first = Cycle::NEVER;
+        Ok(Running { kernel, residency, place, before, first, warp_instructions: 0 })
+    }
+}
+
 /// The names of kernels.
 pub fn names(kernels: &[Running]) -> Vec<&str> {
     kernels.iter().map(|running| running.kernel.name.as_str()).collect()
@@ -60,24 +72,14 @@ impl<'a> Launch<'a> {
         machine: &'a Machine,
         start: Cycle,
     ) -> Result<Self> {
-        let residency = Residency::new(&kernel, machine)?;
         let program = Arc::new(Program::new(&kernel, &machine.sm.arithmetic));
-        let ctas = kernel.ctas;
-        let running = Running {
-            kernel,
-            residency,
-            place: 0,
-            before: 0,
-            first: Cycle::NEVER,
-            warp_instructions: 0,
-        };
         Ok(Launch {
             source,
             machine,
             program,
-            kernels: vec![running],
             started: 0,
-            ctas,
+            ctas: kernel.ctas,
+            kernels: vec![Running::new(kernel, machine, 0, 0)?],
             end: start + 1,
             dispatch: Dispatch::new(&machine.launch, start),
         })
@@ -148,7 +150,6 @@ impl<'a> Launch<'a> {
             return Ok(false);
         }
         let Some(kernel) = self.source.begin()? else { return Ok(false) };
-        let residency = Residency::new(&kernel, self.machine)?;
         let known = self.kernels.iter().find(|running| running.kernel.insts == kernel.insts);
         let place = match known {
             Some(running) => running.place,
@@ -169,15 +170,7 @@ impl<'a> Launch<'a> {
         debug_assert!(kernel.ctas > 0, "a launch has a CTA");
         let before = self.ctas;
         self.ctas += kernel.ctas;
-        let first = Cycle::NEVER;
-        self.kernels.push(Running {
-            kernel,
-            residency,
-            place,
-            before,
-            first,
-            warp_instructions: 0,
-        });
+        self.kernels.push(Running::new(kernel, self.machine, place, before)?);
         Ok(true)
     }
 }
