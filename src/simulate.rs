@@ -13,7 +13,7 @@ mod timing;
 
 pub use capture::{Captured, capture};
 pub use functional::{Executed, Facts, Functional};
-pub use timing::Timing;
+pub use timing::{Timing, inputs};
 
 use crate::config::ResolvedRun;
 use crate::error::Result;

@@ -8,6 +8,7 @@ mod report;
 mod run;
 mod runs;
 mod simulating;
+mod slurm;
 mod study;
 mod trace;
 mod usage;

@@ -13,6 +13,11 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
+    /// The number that the command line states.
+    pub fn stated(&self) -> Option<u32> {
+        self.jobs
+    }
+
     /// Does `work`, which simulates `runs` times, behind a bar that counts them; none when `quiet`.
     pub fn simulate<T>(
         &self,

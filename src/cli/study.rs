@@ -4,14 +4,23 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::simulating::Jobs;
-use super::{SetArgs, print};
+use super::{SetArgs, print, slurm};
 use crate::config::StudyFile;
 use crate::error::Result;
-use crate::study;
+use crate::study::{self, Kept, MOST_PARTS, Part, Table};
 
 /// Arguments of `gsim study`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  gsim study configs/studies/small-data-types.ron --jobs 4")]
+#[command(
+    after_help = "Reports of finished runs are kept in DIR/NAME.unfinished until the study is done: the same command goes on with an \
+        interrupted study. A run that has changed since, or that another build of gsim simulated, is simulated anew.\n\n\
+        Examples:\n  \
+        gsim study configs/studies/small-data-types.ron --jobs 4\n  \
+        gsim study configs/studies/small-data-types.ron --part 1/2    # on one host\n  \
+        gsim study configs/studies/small-data-types.ron --part 2/2    # on another one\n  \
+        gsim study configs/studies/small-data-types.ron               # afterwards\n  \
+        gsim study configs/studies/small-data-types.ron --slurm 16 | sh"
+)]
 pub struct StudyArgs {
     /// The study file.
     #[arg(value_name = "STUDY.ron")]
@@ -23,6 +32,17 @@ pub struct StudyArgs {
     /// Folder of the results; this study's are in the folder of its name in it.
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
+    /// Simulate the K-th of N parts of the runs and keep their reports, for `gsim study` without `--part` to go on with.
+    #[arg(long, value_name = "K/N")]
+    part: Option<Part>,
+    /// Print the shell commands that submit the study to Slurm, as an array of N jobs and one that writes the results.
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "part",
+        value_parser = clap::value_parser!(u32).range(1..=MOST_PARTS as i64)
+    )]
+    slurm: Option<u32>,
     /// Print nothing but errors.
     #[arg(long, short)]
     quiet: bool,
@@ -31,7 +51,7 @@ pub struct StudyArgs {
     nvrtc: Option<PathBuf>,
 }
 
-/// Loads and validates the study, simulates every point, writes figures, tables and the page.
+/// Loads and validates the study, simulates every point that is not kept, writes figures, tables and the page.
 pub(super) fn run(args: StudyArgs) -> Result<()> {
     let study = StudyFile::read(&args.file)?.with(&args.set.pairs()?)?;
     let mut points = study.points()?;
@@ -39,14 +59,29 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
         point.run.nvrtc.clone_from(&args.nvrtc);
     }
     study::check(&study, &points, &args.out)?;
-    let started = Instant::now();
-    let table = args.jobs.simulate(points.len(), args.quiet, |options, observe| {
-        study::run(&study, &points, options, observe)
-    });
-    let folder = study::save(&study, &table?, &args.out)?;
-    if args.quiet {
-        return Ok(());
+    if let Some(parts) = args.slurm {
+        return print(&slurm::script(&study, &args.out, args.nvrtc.as_deref(), &args.jobs, parts)?);
     }
-    let (runs, seconds) = (points.len(), started.elapsed().as_secs_f64());
-    print(&format!("{runs} runs in {seconds:.1} s.\nResults in {}\n", folder.display()))
+    let say = |text: &str| if args.quiet { Ok(()) } else { print(text) };
+    let mut kept = Kept::of(&points, &args.out, &study.name);
+    let missing = kept.missing(args.part);
+    if kept.finished() > 0 {
+        let (finished, all) = (kept.finished(), points.len());
+        say(&format!("{finished} of {all} runs are finished: {}\n", kept.folder().display()))?;
+    }
+    let started = Instant::now();
+    args.jobs.simulate(missing.len(), args.quiet, |options, observe| {
+        kept.simulate(&missing, options, observe)
+    })?;
+    let (runs, seconds) = (missing.len(), started.elapsed().as_secs_f64());
+    let simulated = format!("{runs} runs in {seconds:.1} s.");
+    if args.part.is_some() {
+        let kept = kept.folder().display();
+        return say(&format!("{simulated}\nReports are kept in {kept}\n"));
+    }
+    let unfinished = kept.folder().to_owned();
+    let table = Table::new(&study.config.axes, kept.into_reports());
+    let folder = study::save(&study, &table, &args.out)?;
+    study::forget(&unfinished)?;
+    say(&format!("{simulated}\nResults in {}\n", folder.display()))
 }

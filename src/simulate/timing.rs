@@ -1,5 +1,7 @@
 //! The timing part of a run: a machine that takes the launches in their order.
 
+use std::collections::BTreeMap;
+
 use super::Facts;
 use crate::config::ResolvedRun;
 use crate::error::Result;
@@ -38,15 +40,20 @@ impl<'r> Timing<'r> {
     /// # Errors
     /// A ledger that does not sum.
     pub fn report(self, facts: &Facts) -> Result<Report> {
-        let config = &self.run.config;
-        let set = config.set.iter().map(|(path, value)| (path.clone(), value.text().into()));
-        let inputs = Inputs {
-            machine: self.run.machine.clone(),
-            workload: config.workload.clone(),
-            seed: config.seed,
-            set: set.collect(),
-            versions: facts.versions.clone(),
-        };
-        Report::new(&config.name, inputs, self.kernels, facts.verdict.clone())
+        let inputs = inputs(self.run, facts.versions.clone());
+        Report::new(&self.run.config.name, inputs, self.kernels, facts.verdict.clone())
+    }
+}
+
+/// What a report on a run states about it, with the versions of what takes part in its workload.
+pub fn inputs(run: &ResolvedRun, versions: BTreeMap<String, String>) -> Inputs {
+    let config = &run.config;
+    let set = config.set.iter().map(|(path, value)| (path.clone(), value.text().into()));
+    Inputs {
+        machine: run.machine.clone(),
+        workload: config.workload.clone(),
+        seed: config.seed,
+        set: set.collect(),
+        versions,
     }
 }

@@ -1,6 +1,7 @@
 //! Points of a study whose workload is the same, simulated together: it is executed once for all of them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope};
@@ -11,6 +12,7 @@ use super::permits::{Permits, Worker};
 use super::window::{Reader, Writer, stream};
 use super::{Event, Options};
 use crate::config::ResolvedRun;
+use crate::config::machine::InstructionSet;
 use crate::config::study::StudyPoint;
 use crate::error::{Error, Result};
 use crate::gpu::Stepping;
@@ -21,18 +23,24 @@ use crate::simulate::{Functional, Outcome, Timing, simulate_with_outputs};
 /// The most simulations that share one execution: each has a thread, and its machine in memory.
 const MOST_TOGETHER: usize = 64;
 
-/// The points, by number, in groups whose workload, seed, files and instruction set are the same, each in order. The groups are in the
-/// order of their first points.
-fn groups(points: &[StudyPoint]) -> Vec<Vec<usize>> {
+/// What decides the functional part of a run: the workload as a report has it, the seed, the folder of its files, NVRTC, and
+/// the instruction set.
+pub type Key = (String, u64, PathBuf, Option<PathBuf>, InstructionSet);
+
+/// What decides the functional part of a run.
+pub fn key(run: &ResolvedRun) -> Key {
+    let ResolvedRun { config, origin, nvrtc, machine, .. } = run;
+    let workload = serial::to_json_value(&config.workload).to_string();
+    (workload, config.seed, origin.folder().to_owned(), nvrtc.clone(), machine.sm.instructions)
+}
+
+/// The points, by number, in groups whose functional part is the same, each in order. The groups are in the order of
+/// their first points.
+pub fn groups(points: &[StudyPoint]) -> Vec<Vec<usize>> {
     let mut known = BTreeMap::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (number, point) in points.iter().enumerate() {
-        let ResolvedRun { config, origin, nvrtc, .. } = &point.run;
-        // As a report has it, which holds all that decides the outcome.
-        let workload = serial::to_json_value(&config.workload).to_string();
-        let instructions = point.run.machine.sm.instructions;
-        let key = (workload, config.seed, origin.folder(), nvrtc, instructions);
-        let group = known.entry(key).or_insert(groups.len());
+        let group = known.entry(key(&point.run)).or_insert(groups.len());
         match groups.get_mut(*group) {
             Some(members) if members.len() < MOST_TOGETHER => members.push(number),
             _ => {
@@ -44,10 +52,14 @@ fn groups(points: &[StudyPoint]) -> Vec<Vec<usize>> {
     groups
 }
 
+/// Takes the report of a run as soon as it is over, on any thread; its failure is that of the run.
+pub type Keep<'k> = dyn Fn(&Value) -> Result<()> + Sync + 'k;
+
 /// What every thread of a study sees.
 struct Study<'s> {
     points: &'s [StudyPoint],
     observe: &'s (dyn Fn(Event) + Sync),
+    keep: &'s Keep<'s>,
     permits: Permits,
     /// The first point that has failed so far. Those behind it need not begin; those before it might
     /// fail, too.
@@ -63,6 +75,7 @@ pub fn simulate_all(
     points: &[StudyPoint],
     options: &Options,
     observe: &(dyn Fn(Event) + Sync),
+    keep: &Keep,
 ) -> Result<Vec<Option<Result<Value>>>> {
     let jobs = match options.jobs {
         0 => thread::available_parallelism().map_or(1, usize::from),
@@ -71,6 +84,7 @@ pub fn simulate_all(
     let study = Study {
         points,
         observe,
+        keep,
         permits: Permits::new(jobs),
         failed: AtomicUsize::new(usize::MAX),
         reports: Mutex::new(points.iter().map(|_| None).collect()),
@@ -156,7 +170,11 @@ impl Study<'_> {
         if !self.is_needed(point) {
             return;
         }
-        let report = simulate().map(|report| serial::to_json_value(&report));
+        let report = simulate().and_then(|report| {
+            let report = serial::to_json_value(&report);
+            (self.keep)(&report)?;
+            Ok(report)
+        });
         if report.is_err() {
             self.failed.fetch_min(point, Ordering::Relaxed);
         }

@@ -1,7 +1,8 @@
 //! Studies: many runs from one file, and what they show together.
 //!
 //! [`run`] simulates every point, many at a time; [`Table`] holds the reports by the labels of
-//! their points; `figures` and `page` turn it into pictures, tables and a page in one result folder.
+//! their points; `figures` and `page` turn it into pictures, tables and a page in one result folder. [`Kept`] has the reports of
+//! a study that was interrupted, or that several processes share.
 //!
 //! What a kernel computes does not depend on the machine. So the points that differ in their machine
 //! only are a group (`groups`), whose workload is executed once. A thread executes it and writes the
@@ -10,15 +11,20 @@
 
 mod figures;
 mod groups;
+mod kept;
 mod misplaced;
 mod page;
+mod part;
 mod permits;
 mod table;
 mod window;
 
 use std::path::{Path, PathBuf};
 
+use groups::Keep;
+pub use kept::{Kept, forget};
 use misplaced::{At, Misplaced};
+pub use part::{MOST_PARTS, Part};
 use serde_json::Value;
 pub use table::{Table, metric};
 
@@ -86,7 +92,17 @@ pub fn simulate(
     options: &Options,
     observe: &(dyn Fn(Event) + Sync),
 ) -> Result<Vec<Value>> {
-    let outcomes = groups::simulate_all(points, options, observe)?;
+    simulate_and(points, options, observe, &|_| Ok(()))
+}
+
+/// As [`simulate`], and hands every report to `keep` as soon as it is there.
+fn simulate_and(
+    points: &[StudyPoint],
+    options: &Options,
+    observe: &(dyn Fn(Event) + Sync),
+    keep: &Keep,
+) -> Result<Vec<Value>> {
+    let outcomes = groups::simulate_all(points, options, observe, keep)?;
     let mut reports = Vec::with_capacity(points.len());
     for (point, outcome) in points.iter().zip(outcomes) {
         // A point that was left out comes with the failure of another.

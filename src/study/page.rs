@@ -19,7 +19,7 @@ pub fn markdown(study: &StudyFile, table: &Table) -> Result<String> {
     let _ = writeln!(
         page,
         "Made by `{}` with gsim {}. Every run can be repeated from that file.\n",
-        study.command(),
+        study.command("gsim"),
         env!("CARGO_PKG_VERSION"),
     );
     if !study.findings.is_empty() {

@@ -9,8 +9,9 @@ use crate::config::ResolvedRun;
 use crate::config::figure::Place;
 use crate::config::study::Axis;
 use crate::error::{Error, Result};
-use crate::report::{Inputs, Report};
+use crate::report::Report;
 use crate::serial;
+use crate::simulate::inputs;
 
 /// Every report of a study.
 #[derive(Clone, Debug)]
@@ -34,14 +35,7 @@ impl Table {
     /// of `inputs`, which not all reports have, are taken for right.
     /// `run` is any of its runs.
     pub fn shape(axes: &[Axis], run: &ResolvedRun) -> Self {
-        let inputs = Inputs {
-            machine: run.machine.clone(),
-            workload: run.config.workload.clone(),
-            seed: run.config.seed,
-            set: BTreeMap::new(),
-            versions: BTreeMap::new(),
-        };
-        let shape = Report::shape(&run.config.name, inputs);
+        let shape = Report::shape(&run.config.name, inputs(run, BTreeMap::new()));
         let shape = serial::to_json_value(&shape);
         Table { only_shape: true, ..Table::new(axes, vec![shape]) }
     }

@@ -89,9 +89,10 @@ impl StudyFile {
         Ok(self)
     }
 
-    /// The command that simulates this study, for a shell.
-    pub fn command(&self) -> String {
-        let mut command = format!("gsim study {}", quoted(&self.path.display().to_string()));
+    /// The command that simulates this study, for a shell: the program, and what it is told.
+    pub fn command(&self, program: &str) -> String {
+        let study = self.path.display().to_string();
+        let mut command = format!("{} study {}", quoted(program), quoted(&study));
         let name = (self.name != self.config.name).then(|| format!("name={}", self.name));
         let sets = self.sets.iter().map(|(path, value)| format!("{path}={value}"));
         for set in name.into_iter().chain(sets) {

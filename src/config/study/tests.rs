@@ -42,7 +42,7 @@ fn the_command_of_a_study_has_what_was_set() {
         .map(|(path, value)| (path.to_owned(), Setting::new(value)));
     let study = study(text).unwrap().with(&sets).unwrap();
     assert_eq!(
-        study.command(),
+        study.command("gsim"),
         "gsim study study.ron --set name=t --set l1.sets=64 --set 'sm.policy=TwoLevel(active: 8)'"
     );
     assert_eq!((study.name.as_str(), study.config.name.as_str()), ("t", "s"));

@@ -1,0 +1,192 @@
+//! A study that was interrupted, or divided, goes on with the reports of its finished runs, and writes the bytes of one that
+//! was not.
+
+#[path = "common/command.rs"]
+mod command;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use command::{gsim, succeed};
+use tempfile::TempDir;
+
+const RUN: &str = r#"Run(name: "r", machine: "gtx480", workload: Kernel(
+    source: "k.ptx",
+    buffers: {"out": (type: U32, elements: 1024)},
+    launches: [Launch(entry: "fill", grid: 4, block: 256, args: [Buffer("out")])],
+))"#;
+
+/// A thread writes its number.
+const PTX: &str = ".version 9.0
+.target sm_75
+.address_size 64
+.visible .entry fill(.param .u64 fill_out)
+{
+	.reg .b32 %r<4>;
+	.reg .b64 %rd<4>;
+	ld.param.u64 %rd1, [fill_out];
+	mov.u32 %r1, %ctaid.x;
+	mov.u32 %r2, %tid.x;
+	mad.lo.s32 %r3, %r1, 256, %r2;
+	mul.wide.u32 %rd2, %r3, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	st.global.u32 [%rd3], %r3;
+	ret;
+}
+";
+
+/// Two workloads on two machines, the last of which has room for a CTA where it has `threads`.
+fn study(threads: u32) -> String {
+    format!(
+        r#"Study(name: "s", run: "run.ron", columns: ["totals.seconds_simulated"], axes: [
+            Field(path: "workload.launches.0.grid", values: [2, 4]),
+            Together(name: "machine", points: [
+                (label: "one", set: {{}}),
+                (label: "two", set: {{"sm.max_cta_threads": {threads}}}),
+            ]),
+        ])"#
+    )
+}
+
+fn folder(threads: u32) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let files = [("run.ron", RUN), ("k.ptx", PTX), ("s.ron", &study(threads))];
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+/// Name and bytes of every file of the study's results in `out`.
+fn results(folder: &Path, out: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = fs::read_dir(folder.join(out).join("s")).unwrap();
+    let file = |path: PathBuf| (path.file_name().unwrap().into(), fs::read(path).unwrap());
+    let mut files: Vec<_> = entries.map(|entry| file(entry.unwrap().path())).collect();
+    files.sort();
+    files
+}
+
+/// The only file of kept reports.
+fn kept(folder: &Path) -> PathBuf {
+    let entries = fs::read_dir(folder.join("results/s.unfinished")).unwrap();
+    let files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 1);
+    files[0].clone()
+}
+
+/// Simulates the study, which is to go on with `finished` of its four runs and to give what it gives in one go.
+#[track_caller]
+fn goes_on(folder: &Path, finished: usize) {
+    succeed(folder, &["study", "s.ron", "--out", "whole"]);
+    let out = succeed(folder, &["study", "s.ron"]);
+    let was = format!("{finished} of 4 runs are finished: results/s.unfinished\n");
+    assert_eq!(out.contains("runs are finished"), finished > 0, "{out}");
+    assert!(finished == 0 || out.starts_with(&was), "{out}");
+    assert!(out.contains(&format!("{} runs in ", 4 - finished)), "{out}");
+    assert!(results(folder, "results") == results(folder, "whole"));
+    assert!(!folder.join("results/s.unfinished").exists());
+}
+
+#[test]
+fn parts_of_a_study_are_taken_up_by_the_whole() {
+    let folder = folder(1024);
+    for part in ["2/3", "3/3"] {
+        let out = succeed(folder.path(), &["study", "s.ron", "--part", part]);
+        assert!(out.ends_with("Reports are kept in results/s.unfinished\n"), "{out}");
+        assert!(!folder.path().join("results/s").exists());
+    }
+    // One part of three has one run, the others more.
+    goes_on(folder.path(), 3);
+    goes_on(folder.path(), 0);
+}
+
+#[test]
+fn runs_that_were_over_when_one_failed_are_not_run_again() {
+    let folder = folder(128);
+    let (code, _, error) = gsim(folder.path(), &["study", "s.ron", "--jobs", "1"]);
+    assert_eq!(code, 2);
+    assert!(error.contains("the run at 2, two: "), "{error}");
+    assert!(error.ends_with("1 finished runs are kept)\n"), "{error}");
+    fs::write(folder.path().join("s.ron"), study(1024)).unwrap();
+    goes_on(folder.path(), 1);
+}
+
+#[test]
+fn what_was_torn_changed_or_simulated_by_another_program_is_run_again() {
+    let folder = folder(1024);
+    let folder = folder.path();
+    let part = || succeed(folder, &["study", "s.ron", "--part", "1/2"]);
+    part();
+    // The process ended within a line.
+    let text = fs::read_to_string(kept(folder)).unwrap();
+    fs::write(kept(folder), &text[..text.len() - 100]).unwrap();
+    goes_on(folder, 1);
+    part();
+    fs::write(kept(folder), text.replacen("\"program\":\"", "\"program\":\"not ", 1)).unwrap();
+    goes_on(folder, 0);
+    part();
+    fs::write(folder.join("k.ptx"), PTX.replace("256", "128")).unwrap();
+    goes_on(folder, 0);
+    part();
+    fs::write(folder.join("run.ron"), RUN.replace("1024", "2048")).unwrap();
+    goes_on(folder, 0);
+    part();
+    // What is not gsim's stays.
+    let notes = folder.join("results/s.unfinished/notes");
+    fs::write(&notes, "mine").unwrap();
+    succeed(folder, &["study", "s.ron"]);
+    assert_eq!(fs::read_to_string(notes).unwrap(), "mine");
+}
+
+#[test]
+fn a_part_that_is_none_is_a_mistake_of_the_command_line() {
+    let folder = folder(1024);
+    for part in ["0/2", "3/2", "2", "1/100001"] {
+        let (code, _, error) = gsim(folder.path(), &["study", "s.ron", "--part", part]);
+        assert_eq!(code, 2);
+        assert!(error.contains("a part is its number and how many there are"), "{error}");
+    }
+    let both = ["study", "s.ron", "--part", "1/2", "--slurm", "2"];
+    assert_eq!(gsim(folder.path(), &both).0, 2);
+}
+
+/// Does what Slurm's sbatch does with the options that gsim gives it, at once.
+const SBATCH: &str = r#"#!/bin/sh
+for argument; do
+    case "$argument" in
+        --array=1-*) parts=${argument#--array=1-} ;;
+        --wrap=*) command=${argument#--wrap=} ;;
+        --dependency=afterok:7) echo behind the parts ;;
+        --parsable) echo '7;cluster' ;;
+    esac
+done
+part=1
+while [ $part -le ${parts:-1} ]; do
+    SLURM_ARRAY_TASK_ID=$part sh -c "$command" >&2
+    part=$((part + 1))
+done
+"#;
+
+#[cfg(unix)]
+#[test]
+fn the_commands_for_slurm_simulate_the_parts_and_write_the_results() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
+
+    let folder = folder(1024);
+    let folder = folder.path();
+    fs::write(folder.join("sbatch"), SBATCH).unwrap();
+    fs::set_permissions(folder.join("sbatch"), PermissionsExt::from_mode(0o755)).unwrap();
+    let options = ["--out", "the whole", "--jobs", "1", "--set", "sm.policy=TwoLevel(active: 8)"];
+    let study = [&["study", "s.ron"], &options[..]].concat();
+    let script = succeed(folder, &[&study[..], &["--slurm", "3"]].concat());
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).env("PATH", path).current_dir(folder);
+    let shell = shell.output().unwrap();
+    assert_eq!(String::from_utf8(shell.stderr).unwrap(), "");
+    assert_eq!(String::from_utf8(shell.stdout).unwrap(), "behind the parts\n");
+    let of_slurm = results(folder, "the whole");
+    succeed(folder, &study);
+    assert!(results(folder, "the whole") == of_slurm);
+}
