@@ -56,7 +56,13 @@ pub struct Prepared<'d, 'm> {
     /// What `memory` holds before the first launch.
     first: Allocation<'d>,
     /// Launches in order, those together that may run at the same time.
-    steps: Vec<Vec<Ready<'d, 'm>>>,
+    steps: Vec<Step<'d, 'm>>,
+}
+
+/// Launches that may run at the same time.
+struct Step<'d, 'm> {
+    launches: Vec<Ready<'d, 'm>>,
+    is_timed: bool,
 }
 
 /// Kernels that a GPU runs at the same time. Source: CUDA C++ Programming Guide, compute capabilities. The driver hands them to the GPU
@@ -72,15 +78,16 @@ impl<'d, 'm> Prepared<'d, 'm> {
         first.write(&workload.memory.bytes_at(memory.address()))?;
         let base = memory.address();
         let mut streams = Vec::new();
-        let mut steps: Vec<Vec<Ready>> = Vec::new();
+        let mut steps: Vec<Step> = Vec::new();
         let mut joins = false;
         for (place, work) in workload.launches.iter().enumerate() {
             let launch = kernel(work);
             let overlaps_next = workload.launches.overlaps_next(place);
             if !joins {
-                steps.push(Vec::new());
+                let is_timed = workload.launches.is_timed(place);
+                steps.push(Step { launches: Vec::new(), is_timed });
             }
-            let step = steps.last_mut().expect("one was begun");
+            let step = &mut steps.last_mut().expect("one was begun").launches;
             let stream = match joins || overlaps_next {
                 true => Some(stream(device, &mut streams, step.len() % STREAMS)?),
                 false => None,
@@ -105,12 +112,17 @@ impl<'d, 'm> Prepared<'d, 'm> {
 
     /// Launches of step `number`.
     pub fn launches(&self, number: usize) -> usize {
-        self.steps[number].len()
+        self.steps[number].launches.len()
+    }
+
+    /// Whether step `number` is there to be timed, not only for what it computes.
+    pub fn is_timed(&self, number: usize) -> bool {
+        self.steps[number].is_timed
     }
 
     /// The most registers and bytes of local memory that a thread of step `number` has.
     pub fn resources(&self, number: usize) -> Result<(u32, u32)> {
-        self.steps[number].iter().try_fold((0, 0), |(most, most_local), ready| {
+        self.steps[number].launches.iter().try_fold((0, 0), |(most, most_local), ready| {
             let (registers, local) = ready.function.resources()?;
             Ok((registers.max(most), local.max(most_local)))
         })
@@ -123,7 +135,8 @@ impl<'d, 'm> Prepared<'d, 'm> {
 
     /// Asks for the launches of step `number`.
     pub fn launch(&mut self, number: usize) -> Result<()> {
-        for Ready { function, stream, grid, block, dynamic_shared, args } in &mut self.steps[number]
+        for Ready { function, stream, grid, block, dynamic_shared, args } in
+            &mut self.steps[number].launches
         {
             // SAFETY: gsim's functional execution has shown that the kernel takes these arguments and stays within
             // its buffers.

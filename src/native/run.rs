@@ -31,15 +31,17 @@ const EMPTY_REPEATS: u32 = 200;
 /// Launches `run` once, caches cold, for a profiler to watch. Nothing is verified.
 ///
 /// # Errors
-/// What the workload or the GPU refuses, and kernels at the same time.
+/// What the workload or the GPU refuses, kernels at the same time, and such as are not to be timed.
 pub fn launch(device: &Device, run: &ResolvedRun) -> Result<()> {
     let workload = registry::build(&run.for_gpu())?;
-    if (0..workload.launches.len()).any(|place| workload.launches.overlaps_next(place)) {
-        return Err(Error::input(format!(
-            "{}: a profiler runs kernels at the same time one by one",
-            run.config.name
-        ))
-        .hint("profile them without `Concurrent(..)` around them"));
+    let launches = &workload.launches;
+    let refused = |why| Error::input(format!("{}: {why}", run.config.name));
+    if (0..launches.len()).any(|place| launches.overlaps_next(place)) {
+        return Err(refused("a profiler runs kernels at the same time one by one")
+            .hint("profile them without `Concurrent(..)` around them"));
+    }
+    if launches.timed() < launches.len() {
+        return Err(refused("a profiler counts launches in `Untimed(..)` as well"));
     }
     let modules = Modules::load(device, &workload)?;
     let mut prepared = Prepared::new(device, &modules, &workload)?;
@@ -84,12 +86,17 @@ pub fn run(device: &Device, run: &ResolvedRun, options: Options) -> Result<Nativ
     let mut all = workload.launches.ptx();
     let launches = cold.iter().zip(&warm).enumerate().map(|(number, (&cold, &warm))| {
         let step: Vec<&Launch> = all.by_ref().take(prepared.launches(number)).collect();
+        if !prepared.is_timed(number) {
+            return Ok(None);
+        }
         let (registers, local_bytes) = prepared.resources(number)?;
         let names: Vec<&str> = step.iter().map(|launch| launch.entry.as_str()).collect();
         let (grid, block) = (step[0].grid, step[0].block);
         let together = step.len() as u32;
         let entry = joint_name(&names);
-        Ok(LaunchTimes { entry, together, grid, block, registers, local_bytes, cold, warm })
+        let times =
+            LaunchTimes { entry, together, grid, block, registers, local_bytes, cold, warm };
+        Ok(Some(times))
     });
     let set = run.config.set.iter().map(|(path, value)| (path.clone(), value.text().into()));
     Ok(NativeReport {
@@ -105,6 +112,6 @@ pub fn run(device: &Device, run: &ResolvedRun, options: Options) -> Result<Nativ
         check,
         agreement,
         empty,
-        launches: launches.collect::<Result<_>>()?,
+        launches: launches.filter_map(Result::transpose).collect::<Result<_>>()?,
     })
 }

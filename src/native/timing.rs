@@ -129,7 +129,7 @@ impl<'d, 'h> Stopwatch<'d, 'h> {
         Ok(Times::of(&samples.remove(0)))
     }
 
-    /// The times of every launch `[us]`.
+    /// The times of every step `[us]`, of those that are not to be timed as well.
     pub fn workload(
         &self,
         prepared: &mut Prepared,
@@ -145,7 +145,14 @@ impl<'d, 'h> Stopwatch<'d, 'h> {
                     Caches::Warm => Ok(()),
                 }
             }
-            Step::Launch(number) => prepared.launch(number),
+            Step::Launch(number) => {
+                prepared.launch(number)?;
+                match caches {
+                    // What only makes data leaves nothing in the caches, as in gsim.
+                    Caches::Cold if !prepared.is_timed(number) => self.flush(),
+                    _ => Ok(()),
+                }
+            }
         })?;
         Ok(samples.iter().map(|samples| Times::of(samples)).collect())
     }

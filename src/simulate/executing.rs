@@ -83,9 +83,9 @@ impl Executing {
         self.instructions
     }
 
-    /// Launches in all.
+    /// Launches that are to be simulated.
     pub fn launches(&self) -> usize {
-        self.workload.launches.len()
+        self.workload.launches.timed()
     }
 
     /// Executes what has not been asked for, and checks the result.
@@ -107,19 +107,8 @@ impl Executing {
         })
     }
 
-    /// Counts the launch under way, and takes its memory back.
-    fn end_launch(&mut self) {
-        let Some(mut source) = self.source.take() else { return };
-        self.ctas += source.get().kernel().ctas;
-        if let Source::Ptx(launch) = source {
-            self.prints += launch.prints();
-            self.workload.memory = launch.into_memory();
-        }
-    }
-}
-
-impl LaunchSource for Executing {
-    fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
+    /// Begins the next launch, whether or not it is to be simulated; none behind the last one.
+    fn begin_any(&mut self) -> Result<Option<&Kernel>> {
         self.end_launch();
         let Some(work) = self.workload.launches.get(self.begun) else { return Ok(None) };
         let source = match work {
@@ -133,10 +122,33 @@ impl LaunchSource for Executing {
             }
             Work::Synthetic(launch) => Source::Synthetic(SyntheticSource::new(launch)),
         };
-        let mut kernel = self.source.insert(source).get().kernel().clone();
-        kernel.overlaps_next = self.workload.launches.overlaps_next(self.begun);
         self.begun += 1;
-        Ok(Some(Arc::new(kernel)))
+        Ok(Some(self.source.insert(source).get().kernel()))
+    }
+
+    /// Counts the launch under way, and takes its memory back.
+    fn end_launch(&mut self) {
+        let Some(mut source) = self.source.take() else { return };
+        self.ctas += source.get().kernel().ctas;
+        if let Source::Ptx(launch) = source {
+            self.prints += launch.prints();
+            self.workload.memory = launch.into_memory();
+        }
+    }
+}
+
+impl LaunchSource for Executing {
+    fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
+        while let Some(kernel) = self.begin_any()?.cloned() {
+            let place = self.begun - 1;
+            if self.workload.launches.is_timed(place) {
+                let overlaps_next = self.workload.launches.overlaps_next(place);
+                return Ok(Some(Arc::new(Kernel { overlaps_next, ..kernel })));
+            }
+            let mut nobodys = Cta::default();
+            while self.next(&mut nobodys)? {}
+        }
+        Ok(None)
     }
 
     fn next(&mut self, cta: &mut Cta) -> Result<bool> {

@@ -126,11 +126,13 @@ struct Place {
     number: u32,
     /// The next one may run at the same time.
     overlaps_next: bool,
+    /// It is simulated, not only executed.
+    is_timed: bool,
 }
 
 impl Place {
     fn of(number: u32) -> Self {
-        Place { number, overlaps_next: false }
+        Place { number, overlaps_next: false, is_timed: true }
     }
 }
 
@@ -162,6 +164,11 @@ impl Launches {
         }
     }
 
+    /// The launches from that place on are executed only.
+    pub fn leave_untimed_from(&mut self, place: usize) {
+        self.order[place..].iter_mut().for_each(|place| place.is_timed = false);
+    }
+
     /// How many launches there are, each counted as often as it comes.
     pub fn len(&self) -> usize {
         self.order.len()
@@ -180,6 +187,16 @@ impl Launches {
     /// Whether the launch at a place may run at the same time as the next one.
     pub fn overlaps_next(&self, place: usize) -> bool {
         self.order.get(place).is_some_and(|place| place.overlaps_next)
+    }
+
+    /// Whether the launch at a place is simulated.
+    pub fn is_timed(&self, place: usize) -> bool {
+        self.order.get(place).is_some_and(|place| place.is_timed)
+    }
+
+    /// How many launches are simulated.
+    pub fn timed(&self) -> usize {
+        self.order.iter().filter(|place| place.is_timed).count()
     }
 
     /// The launches in order.

@@ -99,6 +99,11 @@ impl Expander<'_> {
                     self.steps(&several.body, &format!("{here}.body"))?;
                     self.launches.overlap_from(first);
                 }
+                LaunchStep::Untimed(several) => {
+                    let first = self.launches.len();
+                    self.steps(&several.body, &format!("{here}.body"))?;
+                    self.launches.leave_untimed_from(first);
+                }
             }
         }
         Ok(())
@@ -259,6 +264,23 @@ mod tests {
             format!(r#"[Concurrent(body: [Loop(times: 2, body: [{STEP}], swap: [("a", "b")])])]"#);
         let why = "launches.0.body.0.swap: its rounds run at the same time";
         assert!(expanded(&swaps).err().unwrap().contains(why));
+    }
+
+    #[test]
+    fn untimed_launches_are_those_of_their_step() {
+        let steps = format!(
+            "[Untimed(body: [Loop(times: 2, body: [{STEP}])]), {STEP}, Untimed(body: []),
+            Loop(times: 2, body: [Untimed(body: [{STEP}]), {STEP}])]"
+        );
+        let launches = expanded(&steps).unwrap().launches;
+        let timed: Vec<bool> = (0..7).map(|place| launches.is_timed(place)).collect();
+        assert_eq!(timed, [false, false, true, false, true, false, true]);
+        assert_eq!((launches.len(), launches.timed()), (7, 3));
+        let error = |steps: &str| expanded(steps).err().unwrap();
+        let only = error(&format!("[Untimed(body: [{STEP}])]"));
+        assert!(only.contains("launches: all of them stand in `Untimed`"), "{only}");
+        let both = error(&format!("[Concurrent(body: [Untimed(body: [{STEP}])])]"));
+        assert!(both.contains("0.body.0.body: it stands in a `Concurrent` already"), "{both}");
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub enum LaunchStep {
     Loop(LoopSpec),
     /// Launches several kernels that may run at the same time, each in a stream of its own. What follows waits for all of them.
     Concurrent(ConcurrentSpec),
+    /// Launches kernels for what they compute: they are executed and not simulated.
+    Untimed(UntimedSpec),
 }
 
 /// A kernel launch.
@@ -69,6 +71,14 @@ pub struct LoopSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConcurrentSpec {
+    /// What is launched, in this order; loops as well.
+    pub body: Vec<LaunchStep>,
+}
+
+/// Launches that take no time and leave nothing in the caches, such as those that make the data of others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UntimedSpec {
     /// What is launched, in this order; loops as well.
     pub body: Vec<LaunchStep>,
 }
@@ -212,15 +222,32 @@ fn known_buffer(spec: &KernelSpec, name: &str) -> Result<(), String> {
 /// Where steps stand.
 #[derive(Clone, Copy)]
 struct Around {
-    /// Loops and `Concurrent` that they are in.
+    /// Steps that they are in.
     depth: usize,
-    is_concurrent: bool,
+    /// That of them which decides how its launches run.
+    within: Option<&'static str>,
 }
 
-/// Checks the steps of a workload and counts their launches.
-pub(super) fn check_all(spec: &KernelSpec, scope: &mut Scope) -> Result<u64, String> {
-    let around = Around { depth: 0, is_concurrent: false };
-    check_steps(&spec.launches, "launches", around, spec, scope)
+/// Checks the steps of a workload.
+pub(super) fn check_all(spec: &KernelSpec, scope: &mut Scope) -> Result<(), String> {
+    let around = Around { depth: 0, within: None };
+    let launches = check_steps(&spec.launches, "launches", around, spec, scope)?;
+    match launches {
+        Count { all: 0, .. } => Err("launches: there are none".to_owned()),
+        Count { all, .. } if all > MAX_LAUNCHES => {
+            Err(format!("launches: {all} in all, where {MAX_LAUNCHES} are the most"))
+        }
+        Count { timed: 0, .. } => Err("launches: all of them stand in `Untimed`".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// Launches, the rounds of loops counted.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    all: u64,
+    /// Those that are simulated.
+    timed: u64,
 }
 
 /// Checks steps and counts their launches. `path` is that of the list.
@@ -230,15 +257,15 @@ fn check_steps(
     around: Around,
     spec: &KernelSpec,
     scope: &mut Scope,
-) -> Result<u64, String> {
+) -> Result<Count, String> {
     let inner = Around { depth: around.depth + 1, ..around };
-    let mut launches = 0u64;
+    let mut launches = Count::default();
     for (index, step) in steps.iter().enumerate() {
         let at = |why: String| format!("{path}.{index}.{why}");
         let more = match step {
             LaunchStep::Launch(launch) => {
                 launch.check(spec, scope).map_err(at)?;
-                1
+                Count { all: 1, timed: 1 }
             }
             LaunchStep::Loop(rounds) => {
                 let times = rounds.times.within(scope, 0, MAX_LAUNCHES.into());
@@ -246,7 +273,7 @@ fn check_steps(
                 if around.depth == MAX_NESTING {
                     return Err(at(format!("body: steps are nested at most {MAX_NESTING} deep")));
                 }
-                if around.is_concurrent && !rounds.swap.is_empty() {
+                if around.within == Some("Concurrent") && !rounds.swap.is_empty() {
                     return Err(at("swap: its rounds run at the same time".to_owned()));
                 }
                 check_swap(&rounds.swap, spec).map_err(at)?;
@@ -261,21 +288,36 @@ fn check_steps(
                 if rounds.index.is_some() {
                     scope.pop();
                 }
-                launches.saturating_mul(times)
-            }
-            LaunchStep::Concurrent(several) => {
-                if around.is_concurrent {
-                    let why = "body: it stands in a `Concurrent` already".to_owned();
-                    return Err(at(why));
+                Count {
+                    all: launches.all.saturating_mul(times),
+                    timed: launches.timed.saturating_mul(times),
                 }
-                let body = format!("{path}.{index}.body");
-                let inner = Around { is_concurrent: true, ..inner };
-                check_steps(&several.body, &body, inner, spec, scope)?
+            }
+            LaunchStep::Concurrent(ConcurrentSpec { body }) => {
+                let inner = inner.of("Concurrent").map_err(at)?;
+                check_steps(body, &format!("{path}.{index}.body"), inner, spec, scope)?
+            }
+            LaunchStep::Untimed(UntimedSpec { body }) => {
+                let inner = inner.of("Untimed").map_err(at)?;
+                let launches =
+                    check_steps(body, &format!("{path}.{index}.body"), inner, spec, scope)?;
+                Count { timed: 0, ..launches }
             }
         };
-        launches = launches.saturating_add(more);
+        launches.all = launches.all.saturating_add(more.all);
+        launches.timed = launches.timed.saturating_add(more.timed);
     }
     Ok(launches)
+}
+
+impl Around {
+    /// Within a step that decides how its launches run; only one may.
+    fn of(self, step: &'static str) -> Result<Around, String> {
+        match self.within {
+            Some(other) => Err(format!("body: it stands in a `{other}` already")),
+            None => Ok(Around { within: Some(step), ..self }),
+        }
+    }
 }
 
 fn check_swap(pairs: &[(String, String)], spec: &KernelSpec) -> Result<(), String> {
