@@ -167,4 +167,14 @@ pub enum Show {
         /// The other place.
         against: Place,
     },
+    /// How many times as fast when the metric is a time: 2.00 times when it takes half as long.
+    Times {
+        /// The other place.
+        against: Place,
+    },
+    /// What it is more than at another place.
+    Difference {
+        /// The other place.
+        against: Place,
+    },
 }

@@ -75,16 +75,21 @@ fn shown(row: &Row, table: &Table) -> Result<String> {
     table.check_place(&row.at).at("at")?;
     let value = table.value(&row.at, &row.metric).at("metric")?;
     let other = |place: &Place| table.value(place, &row.metric).at("against").at("show");
-    // Of nothing there is no change in percent.
-    let change = |ratio: f64| match ratio.is_finite() {
-        true => format!("{:+.1} %", 100.0 * (ratio - 1.0)),
-        false => "none".to_owned(),
-    };
+    let change = |ratio| ratio_as(ratio, |ratio| format!("{:+.1} %", 100.0 * (ratio - 1.0)));
     Ok(match &row.show {
         Show::Value => plain(value),
         Show::Change { against } => change(value / other(against)?),
         Show::Speed { against } => change(other(against)? / value),
+        Show::Times { against } => {
+            ratio_as(other(against)? / value, |ratio| format!("{} times", number::short(ratio)))
+        }
+        Show::Difference { against } => plain(value - other(against)?),
     })
+}
+
+/// A ratio in words; to nothing there is none.
+fn ratio_as(ratio: f64, words: impl Fn(f64) -> String) -> String {
+    if ratio.is_finite() { words(ratio) } else { "none".to_owned() }
 }
 
 /// Whole numbers whole, others with three digits, however small.
@@ -125,12 +130,40 @@ fn push_runs(page: &mut String, columns: &[String], table: &Table) -> Result<()>
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
     use super::*;
+    use crate::config::study::Axis;
 
     #[test]
     fn small_numbers_keep_three_digits() {
         let shown = [0.0, 3.0, 0.0241, 0.00044001, 0.0000091157, -0.00012, 1.5e-7].map(plain);
         assert_eq!(shown, ["0", "3", "0.0241", "0.000440", "0.00000912", "-0.000120", "1.50e-7"]);
+    }
+
+    #[test]
+    fn what_is_shown_is_held_against_another_place() {
+        let axes: Vec<Axis> = ron::from_str(r#"[Field(path: "n", values: [1, 2])]"#).unwrap();
+        let reports = [30, 120].map(|cycles| json!({"totals": {"cycles": cycles, "none": 0}}));
+        let table = Table::new(&axes, reports.to_vec());
+        let at = |label: &str| Place::from([("n".to_owned(), label.to_owned())]);
+        let row = |metric: &str, show| Row {
+            what: String::new(),
+            metric: metric.to_owned(),
+            at: at("2"),
+            show,
+            others: BTreeMap::new(),
+        };
+        let against = || at("1");
+        let shown = |metric, show| super::shown(&row(metric, show), &table).unwrap_or_default();
+        assert_eq!(shown("totals.cycles", Show::Value), "120");
+        assert_eq!(shown("totals.cycles", Show::Change { against: against() }), "+300.0 %");
+        assert_eq!(shown("totals.cycles", Show::Speed { against: against() }), "-75.0 %");
+        assert_eq!(shown("totals.cycles", Show::Times { against: against() }), "0.25 times");
+        assert_eq!(shown("totals.cycles", Show::Difference { against: against() }), "90");
+        assert_eq!(shown("totals.none", Show::Times { against: against() }), "none");
     }
 
     #[test]
