@@ -88,6 +88,9 @@ struct Arrival {
     stamps: Stamps,
 }
 
+/// Loads past the tags that there is memory for from the start; where there are ever more, their lists grow.
+const USUAL_BYPASSES: usize = 512;
+
 impl L1 {
     /// An empty cache of SM `sm`.
     pub fn new(config: &L1Config, sm: u16) -> Self {
@@ -108,8 +111,8 @@ impl L1 {
             miss_places: config.miss_queue.size(),
             room: config.miss_queue.size(),
             requests: Vec::with_capacity(config.miss_queue.size()),
-            bypasses: Vec::new(),
-            free_bypasses: Vec::new(),
+            bypasses: Vec::with_capacity(USUAL_BYPASSES),
+            free_bypasses: Vec::with_capacity(USUAL_BYPASSES),
             absent: None,
             changes: [0; Refusal::COUNT],
             stats: L1Stats::default(),
