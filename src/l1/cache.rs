@@ -1,7 +1,7 @@
 //! The access path and the fill path.
 
 use super::stats::L1Stats;
-use crate::config::machine::{L1Config, StorePolicy};
+use crate::config::machine::{L1Config, LoadsLook, StorePolicy};
 use crate::parts::{
     Access, AccessKind, BytePool, ByteSet, DataCache, Lookup, MshrFile, MshrId, Outcome, Place,
     Refusal, Released, Reply, Request, RequestKind, RequestStamps, SectorSet, Sectors, Stamps,
@@ -88,7 +88,7 @@ struct Arrival {
     stamps: Stamps,
 }
 
-/// Loads past the tags that there is memory for from the start; where there are ever more, their lists grow.
+/// Loads past the tags that there is memory for from the start where all go there; where there are ever more, their lists grow.
 const USUAL_BYPASSES: usize = 512;
 
 impl L1 {
@@ -96,6 +96,10 @@ impl L1 {
     pub fn new(config: &L1Config, sm: u16) -> Self {
         let sectors = Sectors::new(config.line.get(), config.sector.get());
         let entries = config.mshr_entries.size();
+        let usual_bypasses = match config.global_loads {
+            LoadsLook::Bypass => USUAL_BYPASSES,
+            LoadsLook::Cached => 0,
+        };
         let mut l1 = L1 {
             sm,
             config: config.clone(),
@@ -111,8 +115,8 @@ impl L1 {
             miss_places: config.miss_queue.size(),
             room: config.miss_queue.size(),
             requests: Vec::with_capacity(config.miss_queue.size()),
-            bypasses: Vec::with_capacity(USUAL_BYPASSES),
-            free_bypasses: Vec::with_capacity(USUAL_BYPASSES),
+            bypasses: Vec::with_capacity(usual_bypasses),
+            free_bypasses: Vec::with_capacity(usual_bypasses),
             absent: None,
             changes: [0; Refusal::COUNT],
             stats: L1Stats::default(),
