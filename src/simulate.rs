@@ -23,7 +23,7 @@ use crate::report::Report;
 /// How far a simulation has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Launches in all.
+    /// Launches that are to be simulated.
     pub launches: usize,
     /// The launch that runs, and how far it has come.
     pub progress: Progress,

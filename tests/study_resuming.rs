@@ -74,9 +74,24 @@ fn kept(folder: &Path) -> PathBuf {
     files[0].clone()
 }
 
+/// The file of kept reports that was written last.
+fn newest(folder: &Path) -> PathBuf {
+    let entries = fs::read_dir(folder.join("results/s.unfinished")).unwrap();
+    entries
+        .map(|entry| entry.unwrap().path())
+        .max_by_key(|path| path.metadata().unwrap().modified().unwrap())
+        .unwrap()
+}
+
 /// Simulates the study, which is to go on with `finished` of its four runs and to give what it gives in one go.
 #[track_caller]
 fn goes_on(folder: &Path, finished: usize) {
+    goes_on_beside(folder, finished, 0);
+}
+
+/// The same where `unused` reports of other settings or programs are kept, and stay.
+#[track_caller]
+fn goes_on_beside(folder: &Path, finished: usize, unused: usize) {
     succeed(folder, &["study", "s.ron", "--out", "whole"]);
     let out = succeed(folder, &["study", "s.ron"]);
     let was = format!("{finished} of 4 runs are finished: results/s.unfinished\n");
@@ -84,7 +99,9 @@ fn goes_on(folder: &Path, finished: usize) {
     assert!(finished == 0 || out.starts_with(&was), "{out}");
     assert!(out.contains(&format!("{} runs in ", 4 - finished)), "{out}");
     assert!(results(folder, "results") == results(folder, "whole"));
-    assert!(!folder.join("results/s.unfinished").exists());
+    let stay = format!("which stay: {unused}, in results/s.unfinished\n");
+    assert_eq!(out.contains(&stay), unused > 0, "{out}");
+    assert_eq!(folder.join("results/s.unfinished").exists(), unused > 0);
 }
 
 #[test]
@@ -106,7 +123,7 @@ fn runs_that_were_over_when_one_failed_are_not_run_again() {
     let (code, _, error) = gsim(folder.path(), &["study", "s.ron", "--jobs", "1"]);
     assert_eq!(code, 2);
     assert!(error.contains("the run at 2, two: "), "{error}");
-    assert!(error.ends_with("1 finished runs are kept)\n"), "{error}");
+    assert!(error.ends_with("finished runs are kept: 1)\n"), "{error}");
     fs::write(folder.path().join("s.ron"), study(1024)).unwrap();
     goes_on(folder.path(), 1);
 }
@@ -123,13 +140,19 @@ fn what_was_torn_changed_or_simulated_by_another_program_is_run_again() {
     goes_on(folder, 1);
     part();
     fs::write(kept(folder), text.replacen("\"program\":\"", "\"program\":\"not ", 1)).unwrap();
-    goes_on(folder, 0);
+    goes_on_beside(folder, 0, 2);
     part();
     fs::write(folder.join("k.ptx"), PTX.replace("256", "128")).unwrap();
-    goes_on(folder, 0);
+    goes_on_beside(folder, 0, 4);
     part();
     fs::write(folder.join("run.ron"), RUN.replace("1024", "2048")).unwrap();
-    goes_on(folder, 0);
+    goes_on_beside(folder, 0, 6);
+    part();
+    // What is torn within a file takes nothing with it.
+    let text = fs::read_to_string(newest(folder)).unwrap();
+    fs::write(newest(folder), text.replacen("\n{\"schema\"", "\n{\"schema\n{\"schema\"", 1))
+        .unwrap();
+    goes_on_beside(folder, 2, 6);
     part();
     // What is not gsim's stays.
     let notes = folder.join("results/s.unfinished/notes");
@@ -147,7 +170,16 @@ fn a_part_that_is_none_is_a_mistake_of_the_command_line() {
         assert!(error.contains("a part is its number and how many there are"), "{error}");
     }
     let both = ["study", "s.ron", "--part", "1/2", "--slurm", "2"];
-    assert_eq!(gsim(folder.path(), &both).0, 2);
+    let (code, _, error) = gsim(folder.path(), &both);
+    assert_eq!(code, 2);
+    assert!(error.contains("'--part <K/N>' cannot be used with '--slurm <N>'"), "{error}");
+    let out = succeed(folder.path(), &["study", "s.ron", "--part", "1/8"]);
+    assert!(out.starts_with("0 runs in ") && !out.contains("kept"), "{out}");
+    fs::create_dir(folder.path().join("results")).unwrap();
+    fs::write(folder.path().join("results/s.unfinished"), "").unwrap();
+    let (code, _, error) = gsim(folder.path(), &["study", "s.ron"]);
+    assert_eq!(code, 2);
+    assert!(error.contains("s.unfinished: cannot hold reports of finished runs: "), "{error}");
 }
 
 /// Does what Slurm's sbatch does with the options that gsim gives it, at once.

@@ -10,8 +10,9 @@ use gsim::config::study::StudyPoint;
 use gsim::error::{Error, ErrorKind, Result};
 use gsim::gpu::Stepping;
 use gsim::simulate::simulate;
-use gsim::study::{self, Event, Options, Table};
+use gsim::study::{self, Event, Options};
 use gsim::workload::npy::Header;
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// Jobs and bytes of the window: none, some, and all that there is.
@@ -43,7 +44,6 @@ const AXES: &str = r#"
 "#;
 
 struct Study {
-    file: StudyFile,
     points: Vec<StudyPoint>,
     // The files are there as long as this is.
     _folder: TempDir,
@@ -63,20 +63,20 @@ impl Study {
         }
         let file = StudyFile::read(&path("study.ron")).unwrap();
         let points = file.points().unwrap();
-        Study { file, points, _folder: folder }
+        Study { points, _folder: folder }
     }
 
     /// Simulates the study; gives what happened, in any order, too.
-    fn run(&self, options: &Options) -> (Result<Table>, Vec<Event>) {
+    fn run(&self, options: &Options) -> (Result<Vec<Value>>, Vec<Event>) {
         let events = Mutex::new(Vec::new());
         let observe = |event| events.lock().unwrap().push(event);
-        let table = study::run(&self.file, &self.points, options, &observe);
-        (table, events.into_inner().unwrap())
+        let reports = study::simulate(&self.points, options, &observe);
+        (reports, events.into_inner().unwrap())
     }
 }
 
-fn texts(table: &Table) -> Vec<String> {
-    table.reports().iter().map(|report| serde_json::to_string_pretty(report).unwrap()).collect()
+fn texts(reports: &[Value]) -> Vec<String> {
+    reports.iter().map(|report| serde_json::to_string_pretty(report).unwrap()).collect()
 }
 
 #[test]
@@ -89,8 +89,8 @@ fn shared_execution_gives_the_bytes_of_separate_runs_and_happens_once() {
         .map(|report| report.to_json().trim_end().to_owned())
         .collect();
     for options in OPTIONS {
-        let (table, events) = study.run(&options);
-        assert!(texts(&table.unwrap()) == separate, "{options:?}");
+        let (reports, events) = study.run(&options);
+        assert!(texts(&reports.unwrap()) == separate, "{options:?}");
         let mut executed: Vec<u64> = events
             .iter()
             .filter_map(|event| match event {
@@ -151,8 +151,8 @@ fn check_error(study: &Study, label: &str) -> Error {
     let message = format!("the run at {label}: {}", alone.message);
     let want = Error { message, ..alone.clone() };
     for options in OPTIONS {
-        let (table, _) = study.run(&options);
-        assert_eq!(table.unwrap_err(), want, "{options:?}");
+        let (reports, _) = study.run(&options);
+        assert_eq!(reports.unwrap_err(), want, "{options:?}");
     }
     alone
 }

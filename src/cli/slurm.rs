@@ -22,9 +22,9 @@ pub(super) fn script(
         .map_err(|why| Error::run(format!("the path of gsim is not known: {why}")))?;
     let shown = |path: &Path| quoted(&path.display().to_string());
     let mut command = study.command(&program.display().to_string());
-    command += &format!(" --out {} --quiet", shown(out));
+    command += &format!(" --out={} --quiet", shown(out));
     if let Some(nvrtc) = nvrtc {
-        command += &format!(" --nvrtc {}", shown(nvrtc));
+        command += &format!(" --nvrtc={}", shown(nvrtc));
     }
     // Without it, gsim asks how many cores the job has.
     let cores = match jobs.stated() {

@@ -65,9 +65,16 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
     let say = |text: &str| if args.quiet { Ok(()) } else { print(text) };
     let mut kept = Kept::of(&points, &args.out, &study.name);
     let missing = kept.missing(args.part);
+    let folder = kept.folder().display().to_string();
     if kept.finished() > 0 {
         let (finished, all) = (kept.finished(), points.len());
-        say(&format!("{finished} of {all} runs are finished: {}\n", kept.folder().display()))?;
+        say(&format!("{finished} of {all} runs are finished: {folder}\n"))?;
+    }
+    if kept.unused() > 0 {
+        let unused = kept.unused();
+        say(&format!(
+            "Reports of other settings or another gsim, which stay: {unused}, in {folder}\n"
+        ))?;
     }
     let started = Instant::now();
     args.jobs.simulate(missing.len(), args.quiet, |options, observe| {
@@ -76,12 +83,11 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
     let (runs, seconds) = (missing.len(), started.elapsed().as_secs_f64());
     let simulated = format!("{runs} runs in {seconds:.1} s.");
     if args.part.is_some() {
-        let kept = kept.folder().display();
-        return say(&format!("{simulated}\nReports are kept in {kept}\n"));
+        let kept = if runs > 0 { format!("Reports are kept in {folder}\n") } else { String::new() };
+        return say(&format!("{simulated}\n{kept}"));
     }
-    let unfinished = kept.folder().to_owned();
-    let table = Table::new(&study.config.axes, kept.into_reports());
+    let table = Table::new(&study.config.axes, kept.take_reports());
     let folder = study::save(&study, &table, &args.out)?;
-    study::forget(&unfinished)?;
+    kept.forget()?;
     say(&format!("{simulated}\nResults in {}\n", folder.display()))
 }

@@ -41,7 +41,8 @@ pub fn launch(device: &Device, run: &ResolvedRun) -> Result<()> {
             .hint("profile them without `Concurrent(..)` around them"));
     }
     if launches.timed() < launches.len() {
-        return Err(refused("a profiler counts launches in `Untimed(..)` as well"));
+        return Err(refused("a profiler counts launches in `Untimed(..)` as well")
+            .hint("profile them without `Untimed(..)` around them"));
     }
     let modules = Modules::load(device, &workload)?;
     let mut prepared = Prepared::new(device, &modules, &workload)?;
@@ -52,11 +53,21 @@ pub fn launch(device: &Device, run: &ResolvedRun) -> Result<()> {
 /// Executes `run` in gsim and on the GPU, compares the results, and times the GPU.
 ///
 /// # Errors
-/// What [`Functional`] refuses, what the GPU refuses, and a result that differs from the host reference or from gsim's.
+/// What [`Functional`] refuses, what the GPU refuses, and a result that differs from the host reference or from gsim's; and launches that
+/// are not to be timed between such as are.
 pub fn run(device: &Device, run: &ResolvedRun, options: Options) -> Result<NativeReport> {
     let executable = run.for_gpu();
     let executed = Functional::new(&executable)?.finish()?;
     let workload = registry::build(&executable)?;
+    let launches = &workload.launches;
+    let mut timed = (0..launches.len()).map(|place| launches.is_timed(place));
+    // A launch that is timed, one that is not, and one that is again.
+    if timed.any(|timed| timed) && timed.any(|timed| !timed) && timed.any(|timed| timed) {
+        let name = &run.config.name;
+        let message =
+            format!("{name}: a GPU's caches would hold what a launch in `Untimed(..)` did");
+        return Err(Error::input(message).hint("time it as well, or put it before the others"));
+    }
     let facts = device.facts()?;
     let modules = Modules::load(device, &workload)?;
     let mut prepared = Prepared::new(device, &modules, &workload)?;

@@ -148,7 +148,7 @@ impl<'d, 'h> Stopwatch<'d, 'h> {
             Step::Launch(number) => {
                 prepared.launch(number)?;
                 match caches {
-                    // What only makes data leaves nothing in the caches, as in gsim.
+                    // What only makes data leaves nothing in the caches, as in gsim. It comes before what is timed, or behind.
                     Caches::Cold if !prepared.is_timed(number) => self.flush(),
                     _ => Ok(()),
                 }

@@ -76,7 +76,7 @@ impl Functional {
         }
     }
 
-    /// Launches in all.
+    /// Launches that are to be simulated.
     pub fn launches(&self) -> usize {
         match self {
             Functional::Executing(part) => part.launches(),

@@ -1,6 +1,6 @@
 //! Studies: many runs from one file, and what they show together.
 //!
-//! [`run`] simulates every point, many at a time; [`Table`] holds the reports by the labels of
+//! [`simulate`] simulates points, many at a time; [`Table`] holds the reports by the labels of
 //! their points; `figures` and `page` turn it into pictures, tables and a page in one result folder. [`Kept`] has the reports of
 //! a study that was interrupted, or that several processes share.
 //!
@@ -22,7 +22,7 @@ mod window;
 use std::path::{Path, PathBuf};
 
 use groups::Keep;
-pub use kept::{Kept, forget};
+pub use kept::Kept;
 use misplaced::{At, Misplaced};
 pub use part::{MOST_PARTS, Part};
 use serde_json::Value;
@@ -65,28 +65,14 @@ pub enum Event {
     Simulated,
 }
 
-/// Simulates every point. `observe` is called from any thread. The order of the results is that of the
-/// points, whatever the order of the runs.
+/// Simulates points and gives their reports as JSON, in the order of the points, whatever the order of the runs. `observe` is called
+/// from any thread.
 ///
 /// Points of the same workload, seed and files share one execution; in a study of thousands of machines, 64
 /// points do.
 ///
 /// # Errors
 /// The first point, in order, that fails; points behind it may have been left out.
-pub fn run(
-    study: &StudyFile,
-    points: &[StudyPoint],
-    options: &Options,
-    observe: &(dyn Fn(Event) + Sync),
-) -> Result<Table> {
-    let reports = simulate(points, options, observe)?;
-    Ok(Table::new(&study.config.axes, reports))
-}
-
-/// As [`run`], of points that need not be those of one study; gives the reports as JSON.
-///
-/// # Errors
-/// As [`run`].
 pub fn simulate(
     points: &[StudyPoint],
     options: &Options,

@@ -94,12 +94,13 @@ fn ratio_as(ratio: f64, words: impl Fn(f64) -> String) -> String {
 
 /// Whole numbers whole, others with three digits, however small.
 fn plain(value: f64) -> String {
-    if value.fract() == 0.0 && value >= 0.0 {
-        return number::thousands(value as u64);
+    if value.fract() == 0.0 {
+        let sign = if value < 0.0 { "-" } else { "" };
+        return format!("{sign}{}", number::thousands(value.abs() as u64));
     }
     match value.abs() {
         size if size < 1e-6 => format!("{value:.2e}"),
-        size if size < 0.001 => {
+        size if size < 0.1 => {
             let decimals = 2 - size.log10().floor() as i32;
             format!("{value:.0$}", decimals as usize)
         }
@@ -139,8 +140,12 @@ mod tests {
 
     #[test]
     fn small_numbers_keep_three_digits() {
-        let shown = [0.0, 3.0, 0.0241, 0.00044001, 0.0000091157, -0.00012, 1.5e-7].map(plain);
-        assert_eq!(shown, ["0", "3", "0.0241", "0.000440", "0.00000912", "-0.000120", "1.50e-7"]);
+        let shown =
+            [0.0, 3.0, 0.0241, 0.0044, 0.00044001, 0.0000091157, -0.00012, 1.5e-7].map(plain);
+        assert_eq!(
+            shown,
+            ["0", "3", "0.0241", "0.00440", "0.000440", "0.00000912", "-0.000120", "1.50e-7"]
+        );
     }
 
     #[test]
@@ -163,6 +168,9 @@ mod tests {
         assert_eq!(shown("totals.cycles", Show::Speed { against: against() }), "-75.0 %");
         assert_eq!(shown("totals.cycles", Show::Times { against: against() }), "0.25 times");
         assert_eq!(shown("totals.cycles", Show::Difference { against: against() }), "90");
+        let back =
+            Row { at: at("1"), ..row("totals.cycles", Show::Difference { against: at("2") }) };
+        assert_eq!(super::shown(&back, &table).unwrap(), "-90");
         assert_eq!(shown("totals.none", Show::Times { against: against() }), "none");
     }
 

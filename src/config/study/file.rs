@@ -91,7 +91,10 @@ impl StudyFile {
 
     /// The command that simulates this study, for a shell: the program, and what it is told.
     pub fn command(&self, program: &str) -> String {
-        let study = self.path.display().to_string();
+        let mut study = self.path.display().to_string();
+        if study.starts_with('-') {
+            study.insert_str(0, "./");
+        }
         let mut command = format!("{} study {}", quoted(program), quoted(&study));
         let name = (self.name != self.config.name).then(|| format!("name={}", self.name));
         let sets = self.sets.iter().map(|(path, value)| format!("{path}={value}"));

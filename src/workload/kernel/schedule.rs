@@ -42,6 +42,12 @@ pub fn expand(
     };
     expander.steps(&spec.launches, "launches")?;
     let Expander { launches, places, names, .. } = expander;
+    if launches.is_empty() {
+        return Err("launches: there are none".to_owned());
+    }
+    if launches.timed() == 0 {
+        return Err("launches: all of them stand in `Untimed`".to_owned());
+    }
     Ok(Schedule { launches, places, names })
 }
 
@@ -258,7 +264,7 @@ mod tests {
         assert_eq!(overlap, [false, true, true, false, false, false]);
         assert_eq!(schedule.launches.len(), 6);
         let error = expanded(&format!("[Concurrent(body: [Concurrent(body: [{STEP}])])]"));
-        let why = "launches.0.body.0.body: it stands in a `Concurrent` already";
+        let why = "launches.0.body.0.body: it stands in `Concurrent` already";
         assert!(error.err().unwrap().contains(why));
         let swaps =
             format!(r#"[Concurrent(body: [Loop(times: 2, body: [{STEP}], swap: [("a", "b")])])]"#);
@@ -279,8 +285,15 @@ mod tests {
         let error = |steps: &str| expanded(steps).err().unwrap();
         let only = error(&format!("[Untimed(body: [{STEP}])]"));
         assert!(only.contains("launches: all of them stand in `Untimed`"), "{only}");
+        let none = error(&format!("[Loop(times: 0, body: [{STEP}]), Concurrent(body: [])]"));
+        assert!(none.contains("launches: there are none"), "{none}");
+        // No launch in the first round of the outer loop.
+        let inner =
+            format!(r#"Loop(times: 3, index: "i", body: [Loop(times: "i", body: [{STEP}])])"#);
+        let launches = expanded(&format!("[Untimed(body: [{STEP}]), {inner}]")).unwrap().launches;
+        assert_eq!((launches.len(), launches.timed()), (4, 3));
         let both = error(&format!("[Concurrent(body: [Untimed(body: [{STEP}])])]"));
-        assert!(both.contains("0.body.0.body: it stands in a `Concurrent` already"), "{both}");
+        assert!(both.contains("0.body.0.body: it stands in `Concurrent` already"), "{both}");
     }
 
     #[test]
