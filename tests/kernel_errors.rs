@@ -459,7 +459,9 @@ fn loops_are_bounded_and_their_rounds_are_checked() {
         &format!("[Loop(times: 4, index: \"i\", body: [{launch}])]"),
         "workload.launches.0.body.0.args.1: there is no element 120 in `b`, which has 100",
     );
-    check("[Loop(times: 0, body: [])]", "launches: there are none");
+    check("[Loop(times: 0, body: [])]", "there are none");
+    let untimed = "[Untimed(body: [Launch(entry: \"spin\", grid: 1, block: 1)])]";
+    check(untimed, "all of them stand in `Untimed`");
     check(
         "[Loop(times: 1001, body: [Loop(times: 1000, body: [Launch(entry: \"spin\", grid: 1, block: 1)])])]",
         "launches: 1001000 in all, where 1000000 are the most",
