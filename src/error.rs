@@ -70,6 +70,15 @@ impl Error {
         self
     }
 
+    /// Adds more of what to do about it, behind what is there.
+    pub fn also_hint(self, more: impl std::fmt::Display) -> Self {
+        let hint = match &self.hint {
+            Some(hint) => format!("{hint}; {more}"),
+            None => more.to_string(),
+        };
+        self.hint(hint)
+    }
+
     /// Adds the file it is about.
     pub fn in_file(mut self, file: &Path) -> Self {
         self.location = Some(Box::new(Location { file: file.to_owned(), position: None }));

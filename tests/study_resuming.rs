@@ -17,23 +17,7 @@ const RUN: &str = r#"Run(name: "r", machine: "gtx480", workload: Kernel(
 ))"#;
 
 /// A thread writes its number.
-const PTX: &str = ".version 9.0
-.target sm_75
-.address_size 64
-.visible .entry fill(.param .u64 fill_out)
-{
-	.reg .b32 %r<4>;
-	.reg .b64 %rd<4>;
-	ld.param.u64 %rd1, [fill_out];
-	mov.u32 %r1, %ctaid.x;
-	mov.u32 %r2, %tid.x;
-	mad.lo.s32 %r3, %r1, 256, %r2;
-	mul.wide.u32 %rd2, %r3, 4;
-	add.s64 %rd3, %rd1, %rd2;
-	st.global.u32 [%rd3], %r3;
-	ret;
-}
-";
+const PTX: &str = include_str!("common/fill.ptx");
 
 /// Two workloads on two machines, the last of which has room for a CTA where it has `threads`.
 fn study(threads: u32) -> String {

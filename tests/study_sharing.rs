@@ -106,23 +106,7 @@ fn shared_execution_gives_the_bytes_of_separate_runs_and_happens_once() {
 }
 
 /// `fill` writes a number a thread; the second launch goes past the end of the buffer in its fourth CTA.
-const PTX: &str = r#".version 9.0
-.target sm_75
-.address_size 64
-.visible .entry fill(.param .u64 fill_out)
-{
-	.reg .b32 %r<4>;
-	.reg .b64 %rd<4>;
-	ld.param.u64 %rd1, [fill_out];
-	mov.u32 %r1, %ctaid.x;
-	mov.u32 %r2, %tid.x;
-	mad.lo.s32 %r3, %r1, 256, %r2;
-	mul.wide.u32 %rd2, %r3, 4;
-	add.s64 %rd3, %rd1, %rd2;
-	st.global.u32 [%rd3], %r3;
-	ret;
-}
-"#;
+const PTX: &str = include_str!("common/fill.ptx");
 
 fn kernel(second_grid: u32, expect: &str) -> String {
     format!(

@@ -12,7 +12,8 @@ use super::verify;
 use crate::config::ResolvedRun;
 use crate::error::{Error, Result};
 use crate::isa::joint_name;
-use crate::simulate::Functional;
+use crate::report::Inputs;
+use crate::simulate::{Functional, inputs};
 use crate::workload::{Launch, Work, registry};
 
 /// How a native run is made.
@@ -109,20 +110,21 @@ pub fn run(device: &Device, run: &ResolvedRun, options: Options) -> Result<Nativ
             LaunchTimes { entry, together, grid, block, registers, local_bytes, cold, warm };
         Ok(Some(times))
     });
-    let set = run.config.set.iter().map(|(path, value)| (path.clone(), value.text().into()));
+    let launches = launches.filter_map(Result::transpose).collect::<Result<_>>()?;
+    let Inputs { workload, seed, set, versions, .. } = inputs(run, executed.facts.versions);
     Ok(NativeReport {
         schema: NativeReport::SCHEMA,
         gsim: env!("CARGO_PKG_VERSION").to_owned(),
         name: run.config.name.clone(),
         device: facts,
         clock,
-        workload: run.config.workload.clone(),
-        seed: run.config.seed,
-        set: set.collect(),
-        versions: executed.facts.versions,
+        workload,
+        seed,
+        set,
+        versions,
         check,
         agreement,
         empty,
-        launches: launches.filter_map(Result::transpose).collect::<Result<_>>()?,
+        launches,
     })
 }

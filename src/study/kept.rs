@@ -98,13 +98,9 @@ impl<'s> Kept<'s> {
         } else {
             forget(&self.folder, [file.path])?;
         }
-        let reports = reports.map_err(|error| match (kept, &error.hint) {
-            (0, _) => error,
-            (_, None) => error.hint(format!("finished runs are kept: {kept}")),
-            (_, Some(hint)) => {
-                let hint = format!("{hint}; finished runs are kept: {kept}");
-                error.hint(hint)
-            }
+        let reports = reports.map_err(|error| match kept {
+            0 => error,
+            _ => error.also_hint(format!("finished runs are kept: {kept}")),
         })?;
         for (&number, report) in numbers.iter().zip(reports) {
             self.reports[number] = Some(report);

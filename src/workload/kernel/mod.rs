@@ -143,10 +143,8 @@ pub fn compile(
     options: &[String],
     nvrtc: Option<&Path>,
 ) -> Result<(String, String)> {
-    let nvrtc = Nvrtc::load(nvrtc).map_err(|error| {
-        let hint = error.hint.clone().unwrap_or_default();
-        error.hint(format!("{hint}; or compile it elsewhere, with nvcc -ptx, and name the .ptx"))
-    })?;
+    let elsewhere = "or compile it elsewhere, with nvcc -ptx, and name the .ptx";
+    let nvrtc = Nvrtc::load(nvrtc).map_err(|error| error.also_hint(elsewhere))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let include = format!("--include-path={}", folder.unwrap_or(Path::new(".")).display());
     let own = options.iter().map(String::as_str);

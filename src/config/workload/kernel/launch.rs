@@ -26,10 +26,12 @@ pub enum LaunchStep {
     Launch(LaunchSpec),
     /// Does the same several times.
     Loop(LoopSpec),
-    /// Launches several kernels that may run at the same time, each in a stream of its own. What follows waits for all of them.
-    Concurrent(ConcurrentSpec),
-    /// Launches kernels for what they compute: they are executed and not simulated.
-    Untimed(UntimedSpec),
+    /// Launches several kernels that need nothing of what each other computes and may run at the same time, each in a stream of its
+    /// own. What follows waits for all of them.
+    Concurrent(BodySpec),
+    /// Launches kernels for what they compute, such as the data of others: they are executed and not simulated, take no time and leave
+    /// nothing in the caches.
+    Untimed(BodySpec),
 }
 
 /// A kernel launch.
@@ -67,18 +69,10 @@ pub struct LoopSpec {
     pub swap: Vec<(String, String)>,
 }
 
-/// Launches that need nothing of what each other computes.
+/// Launches that run in a way of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ConcurrentSpec {
-    /// What is launched, in this order; loops as well.
-    pub body: Vec<LaunchStep>,
-}
-
-/// Launches that take no time and leave nothing in the caches, such as those that make the data of others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UntimedSpec {
+pub struct BodySpec {
     /// What is launched, in this order; loops as well.
     pub body: Vec<LaunchStep>,
 }
@@ -279,13 +273,11 @@ fn check_steps(
                 }
                 launches.saturating_mul(times)
             }
-            LaunchStep::Concurrent(ConcurrentSpec { body }) => {
-                let inner = inner.of("Concurrent").map_err(at)?;
-                check_steps(body, &format!("{path}.{index}.body"), inner, spec, scope)?
-            }
-            LaunchStep::Untimed(UntimedSpec { body }) => {
-                let inner = inner.of("Untimed").map_err(at)?;
-                check_steps(body, &format!("{path}.{index}.body"), inner, spec, scope)?
+            LaunchStep::Concurrent(BodySpec { body }) | LaunchStep::Untimed(BodySpec { body }) => {
+                let is_concurrent = matches!(step, LaunchStep::Concurrent(_));
+                let inner = inner.of(if is_concurrent { "Concurrent" } else { "Untimed" });
+                let body_path = format!("{path}.{index}.body");
+                check_steps(body, &body_path, inner.map_err(at)?, spec, scope)?
             }
         };
         launches = launches.saturating_add(more);

@@ -12,10 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use amount::{Amount, Extent};
 pub use buffer::{BufferSpec, Expect, Fill, MAX_BYTES};
 pub use expression::Scope;
-pub use launch::{
-    ArgSpec, ConcurrentSpec, LaunchSpec, LaunchStep, LoopSpec, MAX_LAUNCHES, UntimedSpec,
-    hexadecimal,
-};
+pub use launch::{ArgSpec, BodySpec, LaunchSpec, LaunchStep, LoopSpec, MAX_LAUNCHES, hexadecimal};
 pub use named::Named;
 pub use scalar::Scalar;
 
