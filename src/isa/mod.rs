@@ -18,7 +18,7 @@ pub use inst::{
 };
 pub use pattern::Rows;
 pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch, joint_name};
-pub use stream::{LaneAddresses, Run, Shape, WarpCursor, WarpReader, WarpStream};
+pub use stream::{LaneAddresses, Run, Shape, Spare, WarpCursor, WarpReader, WarpStream};
 
 /// Lanes of a warp.
 pub const WARP: usize = 32;

@@ -275,6 +275,32 @@ impl WarpStream {
         self.words.extend_from_slice(&offsets);
     }
 
+    /// Words of records so far.
+    pub fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Puts the records of addresses from word `start` on in another order: the first one is then that which was the
+    /// `order[0]`th of them, counted from 0, and so on.
+    pub fn reorder(&mut self, start: usize, order: &[u32], spare: &mut Spare) {
+        let Spare { words, starts } = spare;
+        words.clear();
+        words.extend_from_slice(&self.words[start..]);
+        starts.clear();
+        let mut place = 0;
+        while place < words.len() {
+            starts.push(place as u32);
+            place += record_words(&words[place..]);
+        }
+        debug_assert_eq!(starts.len(), order.len());
+        starts.push(place as u32);
+        self.words.truncate(start);
+        for &record in order {
+            let [from, to] = [record, record + 1].map(|at| starts[at as usize] as usize);
+            self.words.extend_from_slice(&words[from..to]);
+        }
+    }
+
     /// Appends how a barrier is used; gives the record's place for [`WarpStream::set_barrier`].
     pub fn push_barrier(&mut self, barrier: BarrierUse) -> usize {
         self.words.push(pack_barrier(barrier));
@@ -317,6 +343,24 @@ impl WarpStream {
             self.words.push(mask);
             self.words.extend(offsets.iter().flat_map(|&o| [o as u32, (o >> 32) as u32]));
         }
+    }
+}
+
+/// Storage of [`WarpStream::reorder`].
+#[derive(Clone, Debug, Default)]
+pub struct Spare {
+    words: Vec<u32>,
+    starts: Vec<u32>,
+}
+
+/// Words of the record of addresses that begins here.
+fn record_words(words: &[u32]) -> usize {
+    match words[0] & ((1 << KIND_BITS) - 1) {
+        DENSE => 2,
+        AFFINE => 4,
+        GRID => 6,
+        _ if words[2] == 0 => 4 + 2 * words[3].count_ones() as usize,
+        _ => 3 + words[2].count_ones() as usize,
     }
 }
 

@@ -171,3 +171,39 @@ fn different_addresses_of_lanes_are_counted() {
     assert_eq!([count(!0, scattered()), count(0b1001, scattered())], [3, 1]);
     assert_eq!([count(0b11, scattered()), count(0, scattered())], [2, 0]);
 }
+
+#[test]
+fn records_of_every_kind_change_places() {
+    let scattered = |step: u64| std::array::from_fn(|lane| 4096 + step * (lane as u64 * 7 % 32));
+    let rows = std::array::from_fn(|lane| 4096 + 4 * (lane as u64 % 8) + 512 * (lane as u64 / 8));
+    let affine = std::array::from_fn(|lane| 4 * lane as u64);
+    let records: [(LaneMask, [u64; WARP]); 8] = [
+        (!0, affine),
+        (0xffff, affine),
+        (0, affine),
+        (!0, rows),
+        (!0, scattered(4)),
+        (0x8421, scattered(4)),
+        (!0, scattered(1 << 33)),
+        (0x8421, scattered(1 << 33)),
+    ];
+    let read = |stream: &WarpStream, count: usize| -> Vec<LaneAddresses> {
+        let mut cursor = WarpCursor::default();
+        let read = (0..count).map(|_| cursor.addresses(stream)).collect();
+        assert_eq!(cursor.word as usize, stream.words.len());
+        read
+    };
+    let mut stream = WarpStream::default();
+    records.iter().for_each(|(mask, addresses)| stream.push_addresses(*mask, addresses));
+    let text = read(&stream, 8);
+    let order = [7, 0, 6, 1, 5, 2, 4, 3];
+    let mut spare = Spare::default();
+    stream.reorder(0, &order, &mut spare);
+    assert_eq!(read(&stream, 8), order.map(|place| text[place as usize].clone()));
+    // What lies before stays.
+    let start = stream.words();
+    records[..3].iter().for_each(|(mask, addresses)| stream.push_addresses(*mask, addresses));
+    stream.reorder(start, &[2, 0, 1], &mut spare);
+    let behind = [2, 0, 1].map(|place: usize| text[place].clone());
+    assert_eq!(read(&stream, 11)[8..], behind);
+}

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::lowering::Issued;
+use super::super::lowering::{Issued, NO_ORDER};
 use super::super::program::{NO_BLOCK, Program, Step};
 use super::barrier::{self, Barriers, Reduction};
 use super::calls::Calls;
@@ -16,7 +16,7 @@ use super::rows::RegisterRows;
 use super::shared::SharedMemory;
 use super::stack::Stack;
 use super::{Checks, Fault};
-use crate::isa::{BarrierKind, BarrierUse, Cta, LaneMask, Op, WARP, WarpStream};
+use crate::isa::{BarrierKind, BarrierUse, Cta, LaneMask, Spare, WARP, WarpStream};
 use crate::workload::DeviceMemory;
 
 /// Warp instructions after which the size of the streams is looked at.
@@ -59,6 +59,8 @@ pub struct CtaState {
     /// Bytes of the CTA's streams when they were last counted, and instructions since.
     pub(super) stream_bytes: usize,
     pub(super) uncounted: u64,
+    /// For records that change places.
+    pub(super) spare: Spare,
 }
 
 impl CtaState {
@@ -179,6 +181,8 @@ impl CtaState {
             message,
         };
         let mut slice = SLICE;
+        // Where the records of the region begin.
+        let mut region = stream.words();
         while let Some(frame) = stack.top() {
             let block = program.blocks[frame.block as usize];
             let mask = frame.mask;
@@ -199,6 +203,9 @@ impl CtaState {
             *executed += u64::from(length);
             let seen = issued.blocks[frame.block as usize];
             stream.push_run(seen.start, seen.len, mask);
+            if seen.len > 0 {
+                region = stream.words();
+            }
             let mut last = (Step::Nothing, 0);
             for pc in block.start as usize..block.end as usize {
                 let micro = &program.micros[pc];
@@ -240,12 +247,21 @@ impl CtaState {
                     step => last = (step, active),
                 }
             }
+            if seen.order != NO_ORDER {
+                stream.reorder(region, &issued.orders[seen.order as usize], &mut self.spare);
+            }
             let next = frame.block + 1;
             let pc = block.end as usize - 1;
             match last {
                 (Step::Branch(target), taken) => {
                     if seen.predicated != NO_BLOCK && taken == mask {
-                        skip(issued, seen.predicated, mask, stream);
+                        // No lane executes the block that is predicated.
+                        let skipped = issued.blocks[seen.predicated as usize];
+                        (0..skipped.accesses).for_each(|_| stream.push_affine(0, 0, 0));
+                        if skipped.order != NO_ORDER {
+                            let order = &issued.orders[skipped.order as usize];
+                            stream.reorder(region, order, &mut self.spare);
+                        }
                     }
                     stack.branch(taken, target, next, block.reconverge);
                 }
@@ -344,18 +360,6 @@ impl CtaState {
             }
         }
         Ok(())
-    }
-}
-
-/// Records a block that is predicated and that no lane executes.
-fn skip(issued: &Issued, block: u32, mask: LaneMask, stream: &mut WarpStream) {
-    let seen = issued.blocks[block as usize];
-    stream.push_run(seen.start, seen.len, mask);
-    let insts = &issued.insts[seen.start as usize..(seen.start + seen.len) as usize];
-    for inst in insts {
-        if let Op::Memory(_) = inst.op {
-            stream.push_affine(0, 0, 0);
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::cta::CtaState;
 use super::rows::RegisterRows;
 use super::shared::SharedMemory;
 use super::stack::Stack;
-use crate::isa::WARP;
+use crate::isa::{Spare, WARP};
 
 impl CtaState {
     /// Decides what is checked, from the next CTA on.
@@ -53,6 +53,7 @@ impl CtaState {
             executed: vec![0; warps],
             stream_bytes: 0,
             uncounted: 0,
+            spare: Spare::default(),
         }
     }
 

@@ -167,7 +167,14 @@ impl<'a> Code<'a> {
         self.lines[pc].args.get(place).copied().unwrap_or(Arg::Other)
     }
 
-    /// Whether it accesses memory or waits at a barrier: it stays, and so does its place among those.
+    /// The branch that would jump over `pc` were it not predicated.
+    pub fn jump_over(&self, pc: usize) -> Option<usize> {
+        let block = self.block_of[pc];
+        let before = (block as usize).checked_sub(1)?;
+        (self.predicated[before] == Some(block)).then(|| self.blocks[before].end as usize - 1)
+    }
+
+    /// Whether it accesses memory or waits at a barrier: it stays.
     pub fn is_pinned(&self, pc: usize) -> bool {
         matches!(self.insts[pc].op, Op::Memory(_) | Op::Barrier | Op::Fence | Op::Exit)
     }

@@ -3,9 +3,10 @@
 use super::super::ast::Type;
 use super::code::{Arg, Code, Fate};
 use super::expand::{Makes, Step};
-use super::pressure::Pressure;
-use super::{Issued, IssuedBlock, control, expand, schedule};
-use crate::frontend::ptx::parts::NO_BLOCK;
+use super::regions::{entered, regions};
+use super::schedule::Scheduler;
+use super::{Issued, IssuedBlock, NO_ORDER, control, expand};
+use crate::frontend::ptx::parts::{Block, NO_BLOCK};
 use crate::isa::{ArithClass, Inst, MAX_OPERANDS, Op, Operands, Reg};
 
 /// How far back a value is followed through instructions that are gone.
@@ -19,32 +20,29 @@ const INNER: usize = 32;
 pub fn emit(code: &Code) -> Issued {
     let mut emitter = Emitter::new(code);
     let entered = entered(code);
-    let registers = code.weights.len();
-    let (mut writer, mut readers) = (vec![u32::MAX; registers], vec![Vec::new(); registers]);
-    let mut pressure = Pressure::new(code, &emitter.varying);
-    let mut blocks = Vec::with_capacity(code.blocks.len());
-    for block in 0..code.blocks.len() {
+    let mut scheduler = Scheduler::new(code, &emitter.varying);
+    let (mut blocks, mut orders) = (Vec::with_capacity(code.blocks.len()), Vec::new());
+    for region in regions(code, &entered) {
         let start = emitter.insts.len();
-        let first = code.blocks[block].start as usize;
-        let line = code.insts[first].line;
+        let (first, last) = (region.start, region.end - 1);
+        let line = code.insts[code.blocks[first].start as usize].line;
         let plain = |op: &Op| Inst::new(*op, Operands::NONE, Operands::NONE, line);
-        emitter.insts.extend(code.heads[block].iter().map(plain));
-        let end = code.blocks[block].end as usize - 1;
+        emitter.insts.extend(code.heads[region.clone()].iter().flatten().map(plain));
+        let end = code.blocks[last].end as usize - 1;
         let branches = matches!(code.opcode(end), "bra" | "brx");
-        let predicated = block > 0 && code.predicated[block - 1] == Some(block as u32);
-        let guard = predicated.then(|| code.blocks[block - 1].end as usize - 1);
-        for pc in schedule::order(code, block, &mut pressure, &mut writer, &mut readers) {
+        let order = scheduler.order(region.clone());
+        for &pc in &order {
             if branches && pc == end {
-                emitter.insts.extend(code.tails[block].iter().map(plain));
+                emitter.insts.extend(code.tails[last].iter().map(plain));
             }
-            emitter.instruction(pc, start, guard);
+            emitter.instruction(pc, start);
         }
         if !branches {
-            emitter.insts.extend(code.tails[block].iter().map(plain));
+            emitter.insts.extend(code.tails[last].iter().map(plain));
         }
         // A label that others jump to follows.
-        let falls = code.successors[block] == [block as u32 + 1] && !predicated;
-        let label = entered.get(block + 1).is_some_and(|entered| *entered > 1);
+        let falls = code.successors[last] == [last as u32 + 1] && code.jump_over(end).is_none();
+        let label = entered.get(last + 1).is_some_and(|entered| *entered > 1);
         if falls
             && label
             && code.is_gone(end) | !branches
@@ -52,21 +50,42 @@ pub fn emit(code: &Code) -> Issued {
         {
             last.ends_block = true;
         }
-        let len = (emitter.insts.len() - start) as u32;
-        let predicated = code.predicated[block].unwrap_or(NO_BLOCK);
-        blocks.push(IssuedBlock { start: start as u32, len, predicated });
+        // The first block stands for all.
+        let mut len = (emitter.insts.len() - start) as u32;
+        for block in region {
+            let Block { start: first, end, .. } = code.blocks[block];
+            blocks.push(IssuedBlock {
+                start: start as u32,
+                len: std::mem::take(&mut len),
+                predicated: code.predicated[block].unwrap_or(NO_BLOCK),
+                accesses: (first..end).filter(|pc| accesses(code, *pc as usize)).count() as u32,
+                order: NO_ORDER,
+            });
+        }
+        if let Some(order) = record_order(code, &order) {
+            blocks[last].order = orders.len() as u32;
+            orders.push(order);
+        }
     }
     let regs = emitter.registers();
-    Issued { insts: emitter.insts, blocks, regs }
+    Issued { insts: emitter.insts, blocks, orders, regs }
 }
 
-/// How many blocks each follows.
-fn entered(code: &Code) -> Vec<u32> {
-    let mut entered = vec![0; code.blocks.len()];
-    for &target in code.successors.iter().flatten() {
-        entered[target as usize] += 1;
+/// Whether what an instruction did is recorded beside the stream.
+fn accesses(code: &Code, pc: usize) -> bool {
+    matches!(code.insts[pc].op, Op::Memory(_))
+}
+
+/// The order of records, from that of instructions; `None` if it is that of the text.
+fn record_order(code: &Code, order: &[usize]) -> Option<Box<[u32]>> {
+    let issued: Vec<usize> = order.iter().copied().filter(|pc| accesses(code, *pc)).collect();
+    if issued.is_sorted() {
+        return None;
     }
-    entered
+    let mut text = issued.clone();
+    text.sort_unstable();
+    let place = |pc: &usize| text.partition_point(|other| other < pc) as u32;
+    Some(issued.iter().map(place).collect())
 }
 
 struct Emitter<'a> {
@@ -133,12 +152,13 @@ impl<'a> Emitter<'a> {
         Some(expand::steps(if uniform { expand::uniform(letters) } else { letters }))
     }
 
-    /// Issues `pc`, of a block whose first instruction is `start`; `branch` would jump over it were it not predicated.
-    fn instruction(&mut self, pc: usize, start: usize, branch: Option<usize>) {
+    /// Issues `pc`, of a region whose first instruction is `start`.
+    fn instruction(&mut self, pc: usize, start: usize) {
         let code = self.code;
         if code.is_gone(pc) {
             return;
         }
+        let branch = code.jump_over(pc);
         let inst = &code.insts[pc];
         let mut srcs = self.sources(inst.srcs);
         let guard = match (inst.guard, branch) {

@@ -15,15 +15,18 @@
 //! | loads of parameters, copies of pointers in loops | `loops` |
 //! | exits, branches, predicated code, convergence barriers, the start of a kernel | `control` |
 //! | additions in the pipeline of products | `balance` |
-//! | the order within a block: loads as early as their addresses and the registers allow | `schedule`, `pressure` |
+//! | blocks that become one as a short one is predicated | `regions` |
+//! | the order within them: loads as early as their addresses and the registers allow | `schedule`, `alias`, `pressure` |
 //!
 //! The rules are those of `ptxas` 13.0 for `sm_90`, found by holding its code (`nvdisasm`) against PTX, instruction by
 //! instruction; names of machine instructions are those of "CUDA Binary Utilities", section "Instruction Set
 //! Reference". What they reach is in `results/h200/lowering.md`, with the command that measures it.
 //!
-//! Memory instructions and barriers keep their number and order: what they did lies beside the stream in that order.
+//! Memory instructions and barriers keep their number. What they did lies beside the stream in the order in which they are
+//! issued; the text is executed in its own, and the records of a region change places when it has been executed.
 
 mod address;
+mod alias;
 mod balance;
 mod code;
 mod control;
@@ -36,6 +39,7 @@ mod loops;
 mod measure;
 mod pattern;
 mod pressure;
+mod regions;
 mod schedule;
 #[cfg(test)]
 mod tests;
@@ -52,20 +56,30 @@ pub struct Issued {
     pub insts: Vec<Inst>,
     /// The part of them that each basic block is.
     pub blocks: Vec<IssuedBlock>,
+    /// Orders in which memory instructions are issued: places in the order of the text.
+    pub orders: Vec<Box<[u32]>>,
     /// Registers that they name: all are below this.
     pub regs: u16,
 }
+
+/// No order: that of the text.
+pub const NO_ORDER: u32 = u32::MAX;
 
 /// A basic block as it is issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IssuedBlock {
     /// First instruction.
     pub start: u32,
-    /// Instructions; there may be none.
+    /// Instructions; there may be none. The first block of a region has those of all.
     pub len: u32,
     /// The block that is issued without effect when all lanes jump over it, as its instructions are predicated;
-    /// [`NO_BLOCK`] for none.
+    /// [`NO_BLOCK`] for none. It is of the same region.
     pub predicated: u32,
+    /// Memory instructions of its own.
+    pub accesses: u32,
+    /// Behind the last block of a region: the order of the region's memory instructions, of [`Issued::orders`];
+    /// [`NO_ORDER`] for that of the text.
+    pub order: u32,
 }
 
 impl Issued {
@@ -75,8 +89,11 @@ impl Issued {
             start: block.start,
             len: block.end - block.start,
             predicated: NO_BLOCK,
+            accesses: 0,
+            order: NO_ORDER,
         };
-        Issued { insts: insts.to_vec(), blocks: blocks.iter().map(block).collect(), regs }
+        let blocks = blocks.iter().map(block).collect();
+        Issued { insts: insts.to_vec(), blocks, orders: Vec::new(), regs }
     }
 }
 

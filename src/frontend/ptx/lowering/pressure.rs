@@ -1,4 +1,6 @@
-//! How many registers are in use while a block is put in order.
+//! How many registers are in use while a region is put in order.
+
+use std::ops::Range;
 
 use super::super::liveness::members;
 use super::code::Code;
@@ -8,14 +10,15 @@ use crate::isa::Reg;
 /// no load early for which it would need more. Source: CUDA C++ Programming Guide, compute capabilities 7.0 to 9.0.
 const FULL_OCCUPANCY: u32 = 32;
 
-/// The values that are held at a place of a block.
+/// The values that are held at a place of a region.
 pub struct Pressure<'a> {
     code: &'a Code<'a>,
     /// By register: 32-bit registers of a thread that it fills.
     weights: Vec<u8>,
     live_out: Option<Vec<Vec<u64>>>,
+    /// The last one of those that are put in order.
     block: usize,
-    /// By register: instructions of the block that are still to read it.
+    /// By register: instructions of the region that are still to read it.
     readers: Vec<u32>,
     is_live: Vec<bool>,
     /// Registers that may be live.
@@ -40,22 +43,22 @@ impl<'a> Pressure<'a> {
         }
     }
 
-    /// At the start of a block.
-    pub fn start(&mut self, block: usize) {
-        self.block = block;
+    /// At the start of some blocks that are issued as one.
+    pub fn start(&mut self, blocks: Range<usize>) {
+        self.block = blocks.end - 1;
         for reg in self.touched.drain(..) {
             self.is_live[usize::from(reg)] = false;
             self.readers[usize::from(reg)] = 0;
         }
         self.held = 0;
-        // What lives on and what the block reads, less what it writes first.
+        // What lives on and what the blocks read, less what they write first.
         let live_out =
-            self.live_out.as_ref().map_or(Vec::new(), |live_out| live_out[block].clone());
+            self.live_out.as_ref().map_or(Vec::new(), |live_out| live_out[self.block].clone());
         members(&live_out).for_each(|reg| self.begin(reg as Reg));
-        let range = self.code.blocks[block].start as usize..self.code.blocks[block].end as usize;
-        for pc in range.rev() {
+        let (first, last) = (self.code.blocks[blocks.start], self.code.blocks[self.block]);
+        for pc in (first.start as usize..last.end as usize).rev() {
             let inst = &self.code.insts[pc];
-            if !self.code.is_guarded(pc) {
+            if !self.code.is_guarded(pc) && self.code.jump_over(pc).is_none() {
                 inst.dsts.as_slice().iter().for_each(|reg| self.end(*reg));
             }
             for &reg in inst.srcs.as_slice() {

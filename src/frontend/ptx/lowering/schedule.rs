@@ -1,112 +1,210 @@
-//! The order of instructions in a block.
+//! The order of instructions in a region.
 //!
 //! The text computes each value where it is used. `ptxas` starts loads as early as it can, so that they are under way
-//! together; a machine that issues in order depends on it. Here every memory instruction goes before everything that it
-//! does not depend on, as long as there are registers for its results: else the oldest values are used up first. Memory
-//! instructions keep their order. Next come the instructions that decide the block's branch, unless they wait for loads,
-//! as a branch waits long for its predicate.
+//! together; a machine that issues in order depends on it. Here loads from global and local memory come first, those that
+//! need no other one before those that do, then other loads, then every other memory instruction: in the order of the text
+//! else, and as far as [`alias`](super::alias) asks for it. Each goes before everything that it does not depend on, as long
+//! as there are registers for its results: else the oldest values are used up first. Next come the instructions that decide
+//! the branch, unless they wait for loads, as a branch waits long for its predicate.
 
+use std::ops::Range;
+
+use super::alias::Touch;
 use super::code::Code;
 use super::pressure::Pressure;
-use crate::isa::Reg;
+use crate::isa::{AccessKind, MemoryOp, Op, Reg, Space};
 
-/// The instructions of a block as they are issued, those that are gone among them.
-pub fn order(
-    code: &Code,
-    block: usize,
-    pressure: &mut Pressure,
-    last_writer: &mut [u32],
-    readers: &mut [Vec<u32>],
-) -> Vec<usize> {
-    let (start, end) = (code.blocks[block].start as usize, code.blocks[block].end as usize);
-    let mut needs: Vec<Vec<u32>> = vec![Vec::new(); end - start];
-    let mut touched: Vec<Reg> = Vec::new();
-    for pc in start..end {
-        let mine = &mut needs[pc - start];
-        for &reg in code.insts[pc].srcs.as_slice() {
-            let at = usize::from(reg);
-            touched.push(reg);
-            if last_writer[at] != u32::MAX {
-                mine.push(last_writer[at]);
-            }
-            readers[at].push(pc as u32);
-        }
-        for &reg in code.insts[pc].dsts.as_slice() {
-            let at = usize::from(reg);
-            touched.push(reg);
-            if last_writer[at] != u32::MAX {
-                mine.push(last_writer[at]);
-            }
-            mine.extend(readers[at].drain(..).filter(|reader| *reader as usize != pc));
-            last_writer[at] = pc as u32;
-        }
-    }
-    for reg in touched {
-        last_writer[usize::from(reg)] = u32::MAX;
-        readers[usize::from(reg)].clear();
-    }
-    let mut done = vec![false; end - start];
-    let mut order = Vec::with_capacity(end - start);
-    let mut wanted: Vec<usize> = Vec::new();
-    pressure.start(block);
-    // Everything before it is done.
-    let mut oldest = start;
-    // The last instruction may be a branch: everything comes before it.
-    for pinned in (start..end).filter(|pc| code.is_pinned(*pc) || pc + 1 == end) {
-        if pinned + 1 == end {
-            decide_early(code, start, &needs, &mut done, &mut order);
-            order.extend((start..end).filter(|pc| !done[pc - start]));
-            break;
-        }
-        while !pressure.has_room_for(pinned) && oldest < pinned {
-            if !std::mem::replace(&mut done[oldest - start], true) {
-                pressure.issue(oldest);
-                order.push(oldest);
-            }
-            oldest += 1;
-        }
-        let first = order.len();
-        wanted.push(pinned);
-        while let Some(pc) = wanted.pop() {
-            if !std::mem::replace(&mut done[pc - start], true) {
-                order.push(pc);
-                wanted.extend(needs[pc - start].iter().map(|need| *need as usize));
-            }
-        }
-        order[first..].sort_unstable();
-        order[first..].iter().for_each(|pc| pressure.issue(*pc));
-    }
-    order
+/// Memory instructions of a region up to which they are compared pair by pair; beyond, they keep their order.
+const MOST_COMPARED: usize = 2048;
+
+/// Puts the regions of a kernel in order, one after the other.
+pub struct Scheduler<'a> {
+    code: &'a Code<'a>,
+    pressure: Pressure<'a>,
+    /// By register: the instruction of the region that wrote it last, and those that have read it since.
+    writers: Vec<u32>,
+    readers: Vec<Vec<u32>>,
 }
 
-/// Orders what the branch at the end of a block depends on, if that does not wait for memory.
-fn decide_early(
-    code: &Code,
+/// A region under way.
+struct Order<'a> {
+    code: &'a Code<'a>,
     start: usize,
-    needs: &[Vec<u32>],
-    done: &mut [bool],
-    order: &mut Vec<usize>,
-) {
-    let branch = start + needs.len() - 1;
-    if code.opcode(branch) != "bra" {
-        return;
-    }
-    let mut seen = vec![false; needs.len()];
-    let mut chain: Vec<usize> = Vec::new();
-    let mut wanted: Vec<usize> = needs[branch - start].iter().map(|need| *need as usize).collect();
-    while let Some(pc) = wanted.pop() {
-        if std::mem::replace(&mut seen[pc - start], true) {
-            continue;
+    /// By instruction: those that it must stay behind.
+    needs: Vec<Vec<u32>>,
+    done: Vec<bool>,
+    order: Vec<usize>,
+    /// Everything before it is done.
+    oldest: usize,
+}
+
+impl<'a> Scheduler<'a> {
+    pub fn new(code: &'a Code<'a>, varying: &[bool]) -> Self {
+        let registers = code.weights.len();
+        Scheduler {
+            code,
+            pressure: Pressure::new(code, varying),
+            writers: vec![u32::MAX; registers],
+            readers: vec![Vec::new(); registers],
         }
-        if code.is_pinned(pc) {
+    }
+
+    /// The instructions of some blocks as they are issued, those that are gone among them.
+    pub fn order(&mut self, blocks: Range<usize>) -> Vec<usize> {
+        let code = self.code;
+        let (first, last) = (code.blocks[blocks.start], code.blocks[blocks.end - 1]);
+        let (start, end) = (first.start as usize, last.end as usize);
+        let needs = self.needs(start, end);
+        let done = vec![false; end - start];
+        let mut order = Order {
+            code,
+            start,
+            needs,
+            done,
+            order: Vec::with_capacity(end - start),
+            oldest: start,
+        };
+        self.pressure.start(blocks);
+        for load in order.loads() {
+            order.soon(load, &mut self.pressure);
+        }
+        // The last instruction may be a branch: everything comes before it.
+        for pinned in (start..end - 1).filter(|pc| code.is_pinned(*pc)) {
+            order.soon(pinned, &mut self.pressure);
+        }
+        order.decide_early();
+        let Order { done, mut order, .. } = order;
+        order.extend((start..end).filter(|pc| !done[pc - start]));
+        order
+    }
+
+    /// For each instruction those before it that it must stay behind: they write what it reads or writes, read what it
+    /// writes, or touch memory that it touches.
+    fn needs(&mut self, start: usize, end: usize) -> Vec<Vec<u32>> {
+        let code = self.code;
+        let mut needs: Vec<Vec<u32>> = vec![Vec::new(); end - start];
+        let mut touched: Vec<Reg> = Vec::new();
+        let mut touches: Vec<(u32, Touch)> = Vec::new();
+        for pc in start..end {
+            let mine = &mut needs[pc - start];
+            if code.is_pinned(pc) {
+                let touch = Touch::new(code, pc, &self.writers);
+                let compared = if touches.len() < MOST_COMPARED { touches.len() } else { 1 };
+                let before = touches[touches.len() - compared..].iter();
+                let stays = |other: &Touch| compared < 2 || touch.stays_behind(other);
+                mine.extend(before.filter(|(_, other)| stays(other)).map(|(pc, _)| *pc));
+                touches.push((pc as u32, touch));
+            }
+            // What is predicated waits for the predicate.
+            let guard = code.jump_over(pc).map(|jump| code.insts[jump].srcs);
+            let guard = guard.iter().flat_map(|srcs| srcs.as_slice());
+            for &reg in code.insts[pc].srcs.as_slice().iter().chain(guard) {
+                let at = usize::from(reg);
+                touched.push(reg);
+                if self.writers[at] != u32::MAX {
+                    mine.push(self.writers[at]);
+                }
+                self.readers[at].push(pc as u32);
+            }
+            for &reg in code.insts[pc].dsts.as_slice() {
+                let at = usize::from(reg);
+                touched.push(reg);
+                if self.writers[at] != u32::MAX {
+                    mine.push(self.writers[at]);
+                }
+                mine.extend(self.readers[at].drain(..).filter(|reader| *reader as usize != pc));
+                self.writers[at] = pc as u32;
+            }
+        }
+        for reg in touched {
+            self.writers[usize::from(reg)] = u32::MAX;
+            self.readers[usize::from(reg)].clear();
+        }
+        needs
+    }
+}
+
+impl Order<'_> {
+    fn end(&self) -> usize {
+        self.start + self.needs.len()
+    }
+
+    /// The loads in the order in which they should start: those that take long before others, and those that need none
+    /// of them first.
+    fn loads(&self) -> Vec<usize> {
+        // How many long loads each instruction waits for, one after the other.
+        let mut depths = vec![0u32; self.needs.len()];
+        let mut loads = Vec::new();
+        for pc in self.start..self.end() {
+            let after = |need: &u32| {
+                let need = *need as usize;
+                depths[need - self.start] + u32::from(self.is_far_load(need) == Some(true))
+            };
+            let depth = self.needs[pc - self.start].iter().map(after).max().unwrap_or(0);
+            depths[pc - self.start] = depth;
+            if let Some(is_far) = self.is_far_load(pc) {
+                loads.push((!is_far, depth, pc));
+            }
+        }
+        loads.sort_unstable();
+        loads.into_iter().map(|(.., pc)| pc).collect()
+    }
+
+    /// Whether a load takes long; `None` for other instructions.
+    fn is_far_load(&self, pc: usize) -> Option<bool> {
+        match self.code.insts[pc].op {
+            Op::Memory(MemoryOp { kind: AccessKind::Load, space, .. }) => {
+                Some(!matches!(space, Space::Shared | Space::Constant))
+            }
+            _ => None,
+        }
+    }
+
+    /// Orders `pc`, with all that it needs, as soon as there are registers.
+    fn soon(&mut self, pc: usize, pressure: &mut Pressure) {
+        while !self.done[pc - self.start] && !pressure.has_room_for(pc) && self.oldest < pc {
+            if !std::mem::replace(&mut self.done[self.oldest - self.start], true) {
+                pressure.issue(self.oldest);
+                self.order.push(self.oldest);
+            }
+            self.oldest += 1;
+        }
+        let first = self.order.len();
+        let mut wanted = vec![pc];
+        while let Some(pc) = wanted.pop() {
+            if !std::mem::replace(&mut self.done[pc - self.start], true) {
+                self.order.push(pc);
+                wanted.extend(self.needs[pc - self.start].iter().map(|need| *need as usize));
+            }
+        }
+        self.order[first..].sort_unstable();
+        self.order[first..].iter().for_each(|pc| pressure.issue(*pc));
+    }
+
+    /// Orders what the branch at the end depends on, if that does not wait for memory.
+    fn decide_early(&mut self) {
+        let branch = self.end() - 1;
+        if self.code.opcode(branch) != "bra" {
             return;
         }
-        wanted.extend(needs[pc - start].iter().map(|need| *need as usize));
-        if !done[pc - start] {
-            chain.push(pc);
+        let needs = |pc: usize| self.needs[pc - self.start].iter().map(|need| *need as usize);
+        let mut seen = vec![false; self.needs.len()];
+        let mut chain: Vec<usize> = Vec::new();
+        let mut wanted: Vec<usize> = needs(branch).collect();
+        while let Some(pc) = wanted.pop() {
+            if std::mem::replace(&mut seen[pc - self.start], true) {
+                continue;
+            }
+            if self.code.is_pinned(pc) {
+                return;
+            }
+            wanted.extend(needs(pc));
+            if !self.done[pc - self.start] {
+                chain.push(pc);
+            }
         }
+        chain.sort_unstable();
+        chain.iter().for_each(|pc| self.done[pc - self.start] = true);
+        self.order.extend(chain);
     }
-    chain.sort_unstable();
-    chain.iter().for_each(|pc| done[pc - start] = true);
-    order.extend(chain);
 }

@@ -1,16 +1,12 @@
 //! Rules on small kernels.
 
-use std::path::Path;
+mod order;
 
 use super::super::Module;
 use super::super::tests::{BODY_LINE, kernel, source};
 use super::measure::kind;
 use crate::config::machine::InstructionSet;
-use crate::config::{load_run, overrides};
-use crate::isa::{
-    AccessKind, ArithClass, Cta, CtaSource, Inst, LaneAddresses, MemoryOp, Op, Turns, WarpCursor,
-};
-use crate::workload::{Arg, DeviceMemory, Launch, Work, registry};
+use crate::isa::{AccessKind, ArithClass, Inst, MemoryOp, Op, Turns};
 
 /// What each line of a body becomes: a letter an instruction. `m`ove, `i`nteger, `f`loat, `d`ouble, `s`pecial, `M`emory,
 /// `c`ontrol.
@@ -244,40 +240,6 @@ fn short_blocks_are_predicated_and_long_ones_converge() {
 }
 
 #[test]
-fn a_predicated_block_is_issued_by_warps_that_jump_over_it() {
-    let body = "mov.u32 %r1, 0;\nsetp.lt.u32 %p1, %r0, 64;\n@%p1 bra L;\nld.global.u32 %r1, [%a0];\nL:\n\
-                st.global.u32 [%a1], %r1;\nret;";
-    let mut memory = DeviceMemory::default();
-    let [input, output] = ["in", "out"].map(|name| memory.allocate(name, 96 * 8));
-    let launch = Launch {
-        ptx: source(kernel(body)),
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [96, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(input), Arg::Buffer(output)],
-    };
-    let module = Module::parse(&launch.ptx).unwrap();
-    let mut running = module.launch_for(&launch, &mut memory, InstructionSet::Sass).unwrap();
-    let mut cta = Cta::default();
-    assert!(running.next(&mut cta).unwrap());
-    let loads = |warp: usize| {
-        let stream = &cta.warps[warp];
-        let mut cursor = WarpCursor::default();
-        let mut masks = Vec::new();
-        while let Some((pc, _)) = cursor.peek(stream) {
-            if let Op::Memory(_) = running.kernel().insts[pc as usize].op {
-                masks.push(cursor.addresses(stream).mask);
-            }
-            cursor.advance(stream);
-        }
-        masks
-    };
-    assert_eq!([loads(0), loads(2)], [[0, !0], [!0, !0]]);
-    assert_eq!(cta.warps[0].instructions(), cta.warps[2].instructions());
-}
-
-#[test]
 fn readers_depend_on_what_is_gone_reads() {
     let body = "ld.global.s32 %r1, [%a0];\nmul.wide.s32 %a3, %r1, 4;\nadd.s64 %a4, %a1, %a3;\n\
                 st.global.u32 [%a4], %r0;\nret;";
@@ -355,63 +317,4 @@ fn steps_of_a_division_depend_as_those_of_the_machine_code() {
     let result = steps[7].dsts.as_slice()[0];
     let store = program.issued.insts.iter().find(|inst| inst.line == BODY_LINE + 3).unwrap();
     assert!(store.srcs.as_slice().contains(&result));
-}
-
-#[test]
-fn what_decides_a_branch_goes_first() {
-    let body = "ld.global.f32 %f1, [%a0];\nL:\nadd.f32 %f1, %f1, %f1;\nmul.f32 %f1, %f1, %f1;\n\
-                add.s32 %r0, %r0, -1;\nsetp.ne.s32 %p1, %r0, 0;\n@%p1 bra L;\n\
-                st.global.f32 [%a1], %f1;\nret;";
-    let module = Module::parse(&source(kernel(body))).unwrap();
-    let program = module.program_for("k", InstructionSet::Sass).unwrap();
-    let lines = program.issued.insts.iter().map(|inst| inst.line).filter(|line| *line > BODY_LINE);
-    let lines: Vec<u32> = lines.map(|line| line - BODY_LINE).take(5).collect();
-    assert_eq!(lines, [4, 5, 2, 3, 6]);
-}
-
-#[test]
-fn loads_go_before_what_does_not_lead_to_them() {
-    let body = "ld.global.f32 %f1, [%a0];\nadd.f32 %f2, %f1, %f1;\nld.global.f32 %f3, [%a0+4];\n\
-                add.f32 %f4, %f2, %f3;\nst.global.f32 [%a1], %f4;\nret;";
-    let module = Module::parse(&source(kernel(body))).unwrap();
-    let program = module.program_for("k", InstructionSet::Sass).unwrap();
-    let lines = program.issued.insts.iter().map(|inst| inst.line).filter(|line| *line >= BODY_LINE);
-    assert_eq!(lines.collect::<Vec<_>>(), [0, 2, 1, 3, 4, 5].map(|line| BODY_LINE + line));
-}
-
-/// What a run leaves in memory, and the accesses of all of its warps in order, less those without a lane.
-fn execution(run: &str, set: &str) -> (Vec<Vec<u8>>, Vec<LaneAddresses>) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs").join(run);
-    let set = overrides::assignment(&format!("sm.instructions={set}")).unwrap();
-    let run = load_run(&file, &[set]).unwrap();
-    let mut workload = registry::build(&run).unwrap();
-    let mut accesses = Vec::new();
-    let mut cta = Cta::default();
-    for launch in workload.launches.iter().filter_map(Work::ptx) {
-        let module = Module::parse(&launch.ptx).unwrap();
-        let (memory, issued) = (&mut workload.memory, run.machine.sm.instructions);
-        let mut source = module.launch_for(launch, memory, issued).unwrap();
-        while source.next(&mut cta).unwrap() {
-            for warp in &cta.warps {
-                let mut cursor = WarpCursor::default();
-                while let Some((pc, _)) = cursor.peek(warp) {
-                    if let Op::Memory(_) = source.kernel().insts[pc as usize].op {
-                        accesses.push(cursor.addresses(warp));
-                    }
-                    cursor.advance(warp);
-                }
-            }
-        }
-    }
-    accesses.retain(|access| access.mask != 0);
-    let memory = &workload.memory;
-    (memory.buffers().iter().map(|(_, buffer)| memory.of(*buffer).to_vec()).collect(), accesses)
-}
-
-#[test]
-fn values_and_accesses_are_those_of_the_text() {
-    for run in ["heat.ron", "spmv.ron"] {
-        let [(text, accesses), (machine, others)] = ["Ptx", "Sass"].map(|set| execution(run, set));
-        assert!(text == machine && !accesses.is_empty() && accesses == others, "{run}");
-    }
 }
