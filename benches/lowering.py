@@ -149,6 +149,20 @@ def table(args, ptx, runs):
     return counts
 
 
+def wrong_pairs(order, rows):
+    """Pairs of memory instructions of one straight piece of code: how many there are, and how many are in another order
+    than ptxas has them. `order` has the lines as they are issued, each with its piece; lines that ptxas repeats or
+    leaves out do not count."""
+    seen = collections.Counter(line for line, text in rows if kind_of(text) == "memory")
+    place = {line: at for at, (line, text) in enumerate(rows) if kind_of(text) == "memory"}
+    pieces = collections.defaultdict(list)
+    for line, piece in order.items():
+        if seen[line] == 1:
+            pieces[tuple(piece)].append(place[line])
+    pairs = [(a, b) for places in pieces.values() for at, a in enumerate(places) for b in places[at + 1:]]
+    return len(pairs), sum(a > b for a, b in pairs)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptxas", default="ptxas")
@@ -162,6 +176,7 @@ def main():
     args = parser.parse_args()
     runs = table(args, "", args.runs)
     rows = []
+    orders = [collections.Counter(), collections.Counter()]
     for path in args.ptx:
         # Files may have kernels of the same name; runs name theirs by kernel only.
         gsim = {**runs, **table(args, path, [])}
@@ -171,6 +186,16 @@ def main():
             opcodes = all_opcodes[kernel]
             repeats = copies(code[kernel], blocks, opcodes)
             first = min(blocks)
+            # Both within the pieces that gsim issues as one.
+            lowered = gsim.get(("sass-order", kernel), {})
+            text = {line: lowered[line] for line in sorted(lowered)}
+            for at, order in enumerate([text, lowered]):
+                pairs, wrong = wrong_pairs(order, code[kernel])
+                orders[at].update(pairs=pairs, wrong=wrong)
+                if args.detail == kernel:
+                    print(f"order: {wrong} of {pairs} pairs unlike ptxas: {list(order)}")
+            if args.detail == kernel:
+                print("ptxas:", [line for line, text in code[kernel] if kind_of(text) == "memory"])
             for mode in ["", "-run"]:
                 ptx, sass = gsim.get(("ptx" + mode, kernel)), gsim.get(("sass" + mode, kernel))
                 if not ptx:
@@ -201,6 +226,8 @@ def main():
             writer.writerow(header)
             writer.writerows(rows)
     report(rows)
+    for name, order in zip(["PTX", "lowered"], orders):
+        print(f"memory instructions in another order than ptxas': {name} {order['wrong']} of {order['pairs']} pairs", file=sys.stderr)
 
 
 def report(rows):

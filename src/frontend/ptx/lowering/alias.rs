@@ -2,7 +2,7 @@
 //!
 //! Two that only read may, and so may two of different memories, atomics among them. Where one writes, their bytes must not
 //! be the same ones: that is known of two places at constant distance from one address, and of data that is only read
-//! (`ld.global.nc`). As `ptxas` 13.0 orders loads and stores of `sm_90`.
+//! (`ld.global.nc`). Volatile ones of one memory keep their order. As `ptxas` 13.0 orders loads and stores of `sm_90`.
 
 use super::super::ast::VarSpace;
 use super::code::{Arg, Code};
@@ -57,8 +57,11 @@ impl Touch {
         let (Some(op), Some(other)) = (self.op, before.op) else { return true };
         let reads = |op: MemoryOp| op.kind == AccessKind::Load;
         let is_volatile = |op: MemoryOp| op.cache == CacheOp::Volatile;
+        if is_volatile(op) && is_volatile(other) && meet(op, other) {
+            return true;
+        }
         if reads(op) && reads(other) {
-            return is_volatile(op) && is_volatile(other) && op.space == other.space;
+            return false;
         }
         if op.cache == CacheOp::ReadOnly || other.cache == CacheOp::ReadOnly || !meet(op, other) {
             return false;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::Module;
 use super::super::tests::source;
+use super::Issued;
 use crate::config::load_run;
 use crate::config::machine::InstructionSet;
 use crate::isa::{ArithClass, Cta, CtaSource, Inst, Op, WarpCursor};
@@ -69,6 +70,15 @@ fn samples_have_as_many_instructions_as_ptxas_gives_them() {
     }
 }
 
+/// The memory instructions in the order in which they are issued, with the block whose part of the code they are.
+fn memory_by_block(issued: &Issued) -> impl Iterator<Item = (usize, &Inst)> {
+    let all = issued.blocks.iter().enumerate().flat_map(|(number, block)| {
+        let insts = &issued.insts[block.start as usize..][..block.len as usize];
+        insts.iter().map(move |inst| (number, inst))
+    });
+    all.filter(|(_, inst)| matches!(inst.op, Op::Memory(_)))
+}
+
 /// Prints what every kernel of the files in `GSIM_PTX` becomes, and how often the runs in `GSIM_RUNS` execute it; both
 /// are lists of paths with commas. `benches/lowering.py` holds it against `ptxas`.
 #[test]
@@ -86,6 +96,9 @@ fn table() {
                     Ok(program) => {
                         for inst in &program.issued.insts {
                             println!("{name},{entry},{},{},1", inst.line, kind(inst));
+                        }
+                        for (block, inst) in memory_by_block(&program.issued) {
+                            println!("{name}-order,{entry},{},{block},1", inst.line);
                         }
                     }
                     Err(error) => eprintln!("{error}"),

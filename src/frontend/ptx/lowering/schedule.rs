@@ -89,10 +89,13 @@ impl<'a> Scheduler<'a> {
             let mine = &mut needs[pc - start];
             if code.is_pinned(pc) {
                 let touch = Touch::new(code, pc, &self.writers);
-                let compared = if touches.len() < MOST_COMPARED { touches.len() } else { 1 };
-                let before = touches[touches.len() - compared..].iter();
-                let stays = |other: &Touch| compared < 2 || touch.stays_behind(other);
-                mine.extend(before.filter(|(_, other)| stays(other)).map(|(pc, _)| *pc));
+                match touches.last() {
+                    Some((last, _)) if touches.len() >= MOST_COMPARED => mine.push(*last),
+                    _ => {
+                        let before = touches.iter().filter(|(_, other)| touch.stays_behind(other));
+                        mine.extend(before.map(|(pc, _)| *pc));
+                    }
+                }
                 touches.push((pc as u32, touch));
             }
             // What is predicated waits for the predicate.
