@@ -249,6 +249,8 @@ pub enum Statement {
     Label(String, Place),
     /// `.branchtargets`: its name, and labels.
     Targets(String, Vec<String>, Place),
+    /// `.pragma "nounroll"`: the loop around what follows is to be left as it is.
+    Nounroll,
     /// An instruction.
     Instruction(Instruction),
     /// `{`

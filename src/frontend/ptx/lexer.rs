@@ -35,8 +35,8 @@ pub enum Token<'a> {
     F32(u32),
     /// The bits of a double-precision number (`0d...`, `1.5`).
     F64(u64),
-    /// A quoted text.
-    Text,
+    /// A quoted text, without the quotes.
+    Text(&'a str),
     /// Any other character.
     Punct(char),
     /// The end of the text.
@@ -51,7 +51,7 @@ impl Token<'_> {
             Token::Dotted(name) => format!("`.{name}`"),
             Token::Int(value) => format!("`{value}`"),
             Token::F32(_) | Token::F64(_) => "a floating-point number".into(),
-            Token::Text => "a text".into(),
+            Token::Text(_) => "a text".into(),
             Token::Punct(character) => format!("`{character}`"),
             Token::End => "the end of the file".into(),
         }
@@ -162,9 +162,11 @@ impl<'a> Lexer<'a, '_> {
                 Ok(Token::Dotted(&self.text[from..self.at]))
             }
             '"' => {
+                let from = self.at;
                 self.take_while(|c| c != '"' && c != '\n');
+                let to = self.at;
                 match self.bump() {
-                    Some('"') => Ok(Token::Text),
+                    Some('"') => Ok(Token::Text(&self.text[from..to])),
                     _ => Err(start.error(self.path, "this text has no closing quote")),
                 }
             }

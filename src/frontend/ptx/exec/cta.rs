@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::lowering::{Issued, NO_ORDER};
+use super::super::lowering::{Issued, NO_LOOP, NO_ORDER};
 use super::super::program::{NO_BLOCK, Program, Step};
 use super::barrier::{self, Barriers, Reduction};
 use super::calls::Calls;
@@ -10,6 +10,7 @@ use super::control::{
     deadlock, limit_reached, meeting, micro_at, read_clock, release_lanes, too_long, ways_of,
     zero_divisor,
 };
+use super::iterations::Iterations;
 use super::memory::Spaces;
 use super::registers::Registers;
 use super::rows::RegisterRows;
@@ -183,6 +184,7 @@ impl CtaState {
         let mut slice = SLICE;
         // Where the records of the region begin.
         let mut region = stream.words();
+        let mut iterations = Iterations::default();
         while let Some(frame) = stack.top() {
             let block = program.blocks[frame.block as usize];
             let mask = frame.mask;
@@ -202,8 +204,13 @@ impl CtaState {
             }
             *executed += u64::from(length);
             let seen = issued.blocks[frame.block as usize];
-            stream.push_run(seen.start, seen.len, mask);
-            if seen.len > 0 {
+            if iterations.end_before(frame.block, mask) {
+                iterations.issue(issued, stream, &mut self.spare);
+            }
+            if seen.unrolled != NO_LOOP {
+                iterations.add(seen.unrolled, frame.block, issued, mask, stream);
+            } else if seen.len > 0 {
+                stream.push_run(seen.start, seen.len, mask);
                 region = stream.words();
             }
             let mut last = (Step::Nothing, 0);
@@ -247,7 +254,7 @@ impl CtaState {
                     step => last = (step, active),
                 }
             }
-            if seen.order != NO_ORDER {
+            if seen.order != NO_ORDER && iterations.is_none() {
                 stream.reorder(region, &issued.orders[seen.order as usize], &mut self.spare);
             }
             let next = frame.block + 1;
@@ -258,7 +265,7 @@ impl CtaState {
                         // No lane executes the block that is predicated.
                         let skipped = issued.blocks[seen.predicated as usize];
                         (0..skipped.accesses).for_each(|_| stream.push_affine(0, 0, 0));
-                        if skipped.order != NO_ORDER {
+                        if skipped.order != NO_ORDER && iterations.is_none() {
                             let order = &issued.orders[skipped.order as usize];
                             stream.reorder(region, order, &mut self.spare);
                         }

@@ -13,6 +13,7 @@ mod calls;
 mod control;
 mod copy;
 mod cta;
+mod iterations;
 mod memory;
 mod registers;
 mod rows;

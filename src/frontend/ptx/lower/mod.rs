@@ -60,6 +60,7 @@ pub fn lower<'a>(
         targets: HashMap::new(),
         insts: Vec::new(),
         lines: Vec::new(),
+        nounroll: false,
         micros: Vec::new(),
         accesses: Vec::new(),
         copies: Vec::new(),
@@ -122,6 +123,8 @@ struct Lowerer<'a> {
     targets: HashMap<String, Vec<u32>>,
     insts: Vec<Inst>,
     lines: Vec<Line<'a>>,
+    /// Whether the text asks that the loop around the next instruction is not unrolled.
+    nounroll: bool,
     micros: Vec<Micro>,
     accesses: Vec<Access>,
     copies: Vec<Copy>,
@@ -168,6 +171,7 @@ impl<'a> Lowerer<'a> {
                 Statement::Open => self.names.open(),
                 Statement::Close => self.names.close(),
                 Statement::Label(..) | Statement::Targets(..) => {}
+                Statement::Nounroll => self.nounroll = true,
                 Statement::Regs(decl) => self.names.declare_registers(decl),
                 Statement::Variable(_) => {
                     // The layout lists the body's variables in the order of the text.
@@ -309,7 +313,8 @@ impl<'a> Lowerer<'a> {
         let Decoded { step, op, flow, ops, imm, dsts, srcs } = decoded;
         if self.set == InstructionSet::Sass {
             let args = self.args(instruction);
-            self.lines.push(Line { text: instruction, args });
+            let nounroll = std::mem::take(&mut self.nounroll);
+            self.lines.push(Line { text: instruction, args, nounroll });
         }
         self.micros.push(Micro { step, guard, guard_flip, ops, imm });
         let inst = Inst::new(op, dsts, srcs, instruction.at.line);

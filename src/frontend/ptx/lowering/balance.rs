@@ -30,7 +30,7 @@ impl Load {
 
 /// Moves additions of two 32-bit integers and shifts to the left, block by block, as long as that evens out.
 pub fn balance(code: &mut Code) {
-    for block in code.blocks {
+    for block in code.blocks.clone() {
         let all = block.start as usize..block.end as usize;
         let mut load = Load::default();
         for pc in all.clone() {

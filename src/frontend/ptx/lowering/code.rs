@@ -3,6 +3,7 @@
 use super::super::ast::{Instruction, Type, VarSpace};
 use super::super::liveness;
 use super::super::parts::{Block, Special};
+use super::unroll::Copies;
 use crate::isa::{ArithClass, Inst, Op, Operands, Reg};
 
 /// An operand.
@@ -29,6 +30,8 @@ pub struct Line<'a> {
     pub text: &'a Instruction,
     /// Operands in order, vectors and pairs one by one.
     pub args: Vec<Arg>,
+    /// Whether the text asks that the loop that it is in is left as it is (`.pragma "nounroll"`).
+    pub nounroll: bool,
 }
 
 /// What becomes of an instruction.
@@ -63,19 +66,21 @@ pub struct Code<'a> {
     /// How the instructions depend on each other that one becomes, in the notation of `expand`, where that was said.
     pub graphs: Vec<Option<&'static str>>,
     /// Basic blocks.
-    pub blocks: &'a [Block],
+    pub blocks: Vec<Block>,
     /// Blocks that may follow each.
-    pub successors: &'a [Vec<u32>],
+    pub successors: Vec<Vec<u32>>,
     /// The block of each instruction.
     pub block_of: Vec<u32>,
     /// 32-bit registers that each register fills; 0 for predicates.
-    pub weights: &'a [u8],
+    pub weights: Vec<u8>,
     /// Instructions at the start of each block that the text does not have.
     pub heads: Vec<Vec<Op>>,
     /// The same before a block's branch, or at its end.
     pub tails: Vec<Vec<Op>>,
     /// For each block the one behind it that is predicated instead of jumped over.
     pub predicated: Vec<Option<u32>>,
+    /// For the first block of each loop, those that stand for several iterations.
+    pub unrolled: Vec<Option<Copies>>,
     defs: Vec<Defs>,
     users: Vec<Vec<u32>>,
 }
@@ -84,8 +89,8 @@ impl<'a> Code<'a> {
     pub fn new(
         lines: Vec<Line<'a>>,
         insts: &[Inst],
-        (blocks, successors): (&'a [Block], &'a [Vec<u32>]),
-        weights: &'a [u8],
+        (blocks, successors): (&[Block], &[Vec<u32>]),
+        weights: &[u8],
     ) -> Code<'a> {
         let mut block_of = vec![0; insts.len()];
         for (number, block) in blocks.iter().enumerate() {
@@ -96,13 +101,14 @@ impl<'a> Code<'a> {
             graphs: vec![None; lines.len()],
             lines,
             insts: insts.to_vec(),
-            blocks,
-            successors,
+            blocks: blocks.to_vec(),
+            successors: successors.to_vec(),
             block_of,
-            weights,
+            weights: weights.to_vec(),
             heads: vec![Vec::new(); blocks.len()],
             tails: vec![Vec::new(); blocks.len()],
             predicated: vec![None; blocks.len()],
+            unrolled: vec![None; blocks.len()],
             defs: Vec::new(),
             users: Vec::new(),
         };
@@ -251,6 +257,6 @@ impl<'a> Code<'a> {
     pub fn live_out(&self) -> Option<Vec<Vec<u64>>> {
         let guarded: Vec<bool> = (0..self.len()).map(|pc| self.is_guarded(pc)).collect();
         let registers = self.weights.len();
-        liveness::live_out((self.blocks, self.successors), &self.insts, &guarded, registers)
+        liveness::live_out((&self.blocks, &self.successors), &self.insts, &guarded, registers)
     }
 }

@@ -1,11 +1,14 @@
 //! The instructions that are issued, and what each depends on.
 
+use std::ops::Range;
+
 use super::super::ast::Type;
 use super::code::{Arg, Code, Fate};
 use super::expand::{Makes, Step};
 use super::regions::{entered, regions};
 use super::schedule::Scheduler;
-use super::{Issued, IssuedBlock, NO_ORDER, control, expand};
+use super::unroll::Copies;
+use super::{Issued, IssuedBlock, IssuedLoop, NO_LOOP, NO_ORDER, control, expand};
 use crate::frontend::ptx::parts::{Block, NO_BLOCK};
 use crate::isa::{ArithClass, Inst, MAX_OPERANDS, Op, Operands, Reg};
 
@@ -60,6 +63,7 @@ pub fn emit(code: &Code) -> Issued {
                 predicated: code.predicated[block].unwrap_or(NO_BLOCK),
                 accesses: (first..end).filter(|pc| accesses(code, *pc as usize)).count() as u32,
                 order: NO_ORDER,
+                unrolled: NO_LOOP,
             });
         }
         if let Some(order) = record_order(code, &order) {
@@ -68,7 +72,46 @@ pub fn emit(code: &Code) -> Issued {
         }
     }
     let regs = emitter.registers();
-    Issued { insts: emitter.insts, blocks, orders, regs }
+    let mut issued = Issued { insts: emitter.insts, blocks, loops: Vec::new(), orders, regs };
+    for region in regions(code, &entered) {
+        if let Some(copies) = code.unrolled[region.start] {
+            unrolled(&mut issued, region, copies);
+        }
+    }
+    issued
+}
+
+/// Adds a loop of which there are blocks of several iterations.
+fn unrolled(issued: &mut Issued, region: Range<usize>, copies: Copies) {
+    let Issued { blocks, loops, orders, .. } = issued;
+    let [two, four] = copies.map(|first| first as usize);
+    // The blocks of a copy follow one another, and the first has all instructions.
+    let last = |first: usize| {
+        (first + 1..blocks.len()).find(|next| blocks[*next].len > 0).unwrap_or(blocks.len()) - 1
+    };
+    let one_order = blocks[region.end - 1].order;
+    let [two_order, four_order] = [two, four].map(|first| blocks[last(first)].order);
+    let accesses: u32 = blocks[region.clone()].iter().map(|block| block.accesses).sum();
+    let order_of = |order: u32, iterations: u32| -> Vec<u32> {
+        orders
+            .get(order as usize)
+            .map_or((0..iterations * accesses).collect(), |list| list.to_vec())
+    };
+    // Two, then one.
+    let mut three = order_of(two_order, 2);
+    three.extend(order_of(one_order, 1).into_iter().map(|place| place + 2 * accesses));
+    let three_order = if three.is_sorted() { NO_ORDER } else { orders.len() as u32 };
+    if three_order != NO_ORDER {
+        orders.push(three.into());
+    }
+    let piece = |first: usize| (blocks[first].start, blocks[first].len);
+    let pieces = [region.start, two, four].map(piece);
+    blocks[region.start].unrolled = loops.len() as u32;
+    loops.push(IssuedLoop {
+        end: region.end as u32,
+        pieces,
+        orders: [one_order, two_order, three_order, four_order],
+    });
 }
 
 /// Whether what an instruction did is recorded beside the stream.

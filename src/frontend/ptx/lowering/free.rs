@@ -202,7 +202,7 @@ pub fn signs(code: &mut Code) {
 
 /// Two neighbouring words of parameters or constants that a block loads are one `LDC.64`.
 pub fn pairs(code: &mut Code) {
-    for block in code.blocks {
+    for block in code.blocks.clone() {
         let mut words: Vec<(u64, Option<u32>)> = Vec::new();
         for pc in block.start as usize..block.end as usize {
             let fixed = code.insts[pc].op == Op::Arith(ArithClass::Move);

@@ -15,6 +15,7 @@
 //! | loads of parameters, copies of pointers in loops | `loops` |
 //! | exits, branches, predicated code, convergence barriers, the start of a kernel | `control` |
 //! | additions in the pipeline of products | `balance` |
+//! | loops of which several iterations become one | `unroll` |
 //! | blocks that become one as a short one is predicated | `regions` |
 //! | the order within them: loads as early as their addresses and the registers allow | `schedule`, `alias`, `pressure` |
 //!
@@ -43,6 +44,7 @@ mod regions;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod unroll;
 
 pub use code::{Arg, Line};
 
@@ -54,8 +56,10 @@ use crate::isa::Inst;
 pub struct Issued {
     /// Its instructions; streams refer to them by place.
     pub insts: Vec<Inst>,
-    /// The part of them that each basic block is.
+    /// The part of them that each basic block is; blocks of unrolled loops follow those of the text.
     pub blocks: Vec<IssuedBlock>,
+    /// Loops that are unrolled.
+    pub loops: Vec<IssuedLoop>,
     /// Orders in which memory instructions are issued: places in the order of the text.
     pub orders: Vec<Box<[u32]>>,
     /// Registers that they name: all are below this.
@@ -80,6 +84,38 @@ pub struct IssuedBlock {
     /// Behind the last block of a region: the order of the region's memory instructions, of [`Issued::orders`];
     /// [`NO_ORDER`] for that of the text.
     pub order: u32,
+    /// Of the first block of a loop that is unrolled: its place in [`Issued::loops`]; [`NO_LOOP`] for others.
+    pub unrolled: u32,
+}
+
+/// No loop.
+pub const NO_LOOP: u32 = u32::MAX;
+
+/// A loop of which several iterations are issued as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssuedLoop {
+    /// One past its last block.
+    pub end: u32,
+    /// First instruction and number of instructions of one, two and four iterations.
+    pub pieces: [(u32, u32); 3],
+    /// The order of memory instructions of one to four iterations, as [`IssuedBlock::order`].
+    pub orders: [u32; MOST_ITERATIONS],
+}
+
+/// The most iterations that become one.
+pub const MOST_ITERATIONS: usize = 4;
+
+impl IssuedLoop {
+    /// The pieces that `count` iterations are issued as, one to four.
+    pub fn pieces(&self, count: usize) -> impl Iterator<Item = (u32, u32)> {
+        let places: &[usize] = match count {
+            1 => &[0],
+            2 => &[1],
+            3 => &[1, 0],
+            _ => &[2],
+        };
+        places.iter().map(|place| self.pieces[*place])
+    }
 }
 
 impl Issued {
@@ -91,9 +127,10 @@ impl Issued {
             predicated: NO_BLOCK,
             accesses: 0,
             order: NO_ORDER,
+            unrolled: NO_LOOP,
         };
         let blocks = blocks.iter().map(block).collect();
-        Issued { insts: insts.to_vec(), blocks, orders: Vec::new(), regs }
+        Issued { insts: insts.to_vec(), blocks, loops: Vec::new(), orders: Vec::new(), regs }
     }
 }
 
@@ -121,5 +158,6 @@ pub fn machine_code(
     loops::pointers(&mut code);
     control::control(&mut code);
     balance::balance(&mut code);
+    unroll::unroll(&mut code);
     emit::emit(&code)
 }

@@ -317,7 +317,14 @@ impl<'a> Parser<'a, '_> {
                     }
                     body.push(Statement::Targets(name, labels, at));
                 }
-                Token::Dotted("pragma" | "calltargets" | "callprototype" | "alias") => {
+                Token::Dotted("pragma") => {
+                    self.bump();
+                    if self.peek() == Token::Text("nounroll") {
+                        body.push(Statement::Nounroll);
+                    }
+                    self.skip_past(';')?;
+                }
+                Token::Dotted("calltargets" | "callprototype" | "alias") => {
                     self.skip_past(';')?;
                 }
                 Token::Dotted("reg") => {
