@@ -23,9 +23,10 @@ const INNER: usize = 32;
 pub fn emit(code: &Code) -> Issued {
     let mut emitter = Emitter::new(code);
     let entered = entered(code);
-    let mut scheduler = Scheduler::new(code, &emitter.varying);
+    let regions = regions(code, &entered);
+    let mut scheduler = Scheduler::new(code, &regions);
     let (mut blocks, mut orders) = (Vec::with_capacity(code.blocks.len()), Vec::new());
-    for region in regions(code, &entered) {
+    for region in &regions {
         let start = emitter.insts.len();
         let (first, last) = (region.start, region.end - 1);
         let line = code.insts[code.blocks[first].start as usize].line;
@@ -55,7 +56,7 @@ pub fn emit(code: &Code) -> Issued {
         }
         // The first block stands for all.
         let mut len = (emitter.insts.len() - start) as u32;
-        for block in region {
+        for block in region.clone() {
             let Block { start: first, end, .. } = code.blocks[block];
             blocks.push(IssuedBlock {
                 start: start as u32,
@@ -73,7 +74,7 @@ pub fn emit(code: &Code) -> Issued {
     }
     let regs = emitter.registers();
     let mut issued = Issued { insts: emitter.insts, blocks, loops: Vec::new(), orders, regs };
-    for region in regions(code, &entered) {
+    for region in regions {
         if let Some(copies) = code.unrolled[region.start] {
             unrolled(&mut issued, region, copies);
         }

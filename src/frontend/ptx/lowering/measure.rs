@@ -145,3 +145,23 @@ fn table() {
         }
     }
 }
+#[test]
+#[ignore = "dump"]
+fn dump() {
+    let text = std::fs::read_to_string(std::env::var("GSIM_PTX").unwrap()).unwrap();
+    let module = Module::parse(&source(text)).unwrap();
+    let program =
+        module.program_for(&std::env::var("GSIM_ENTRY").unwrap(), InstructionSet::Sass).unwrap();
+    for (number, block) in program.issued.blocks.iter().enumerate() {
+        println!("block {number} {block:?}");
+        for inst in &program.issued.insts[block.start as usize..][..block.len as usize] {
+            println!(
+                "  {} {:?} {:?} <- {:?}",
+                inst.line,
+                inst.op,
+                inst.dsts.as_slice(),
+                inst.srcs.as_slice()
+            );
+        }
+    }
+}

@@ -39,11 +39,11 @@ struct Order<'a> {
 }
 
 impl<'a> Scheduler<'a> {
-    pub fn new(code: &'a Code<'a>, varying: &[bool]) -> Self {
+    pub fn new(code: &'a Code<'a>, regions: &[Range<usize>]) -> Self {
         let registers = code.weights.len();
         Scheduler {
             code,
-            pressure: Pressure::new(code, varying),
+            pressure: Pressure::new(code, regions),
             writers: vec![u32::MAX; registers],
             readers: vec![Vec::new(); registers],
         }
