@@ -280,6 +280,16 @@ impl WarpStream {
         self.words.len()
     }
 
+    /// Takes away the records of addresses from word `start` on.
+    pub fn take_records(&mut self, start: usize, records: &mut Vec<LaneAddresses>) {
+        let mut cursor = WarpCursor { word: start as u32, ..WarpCursor::default() };
+        records.clear();
+        while (cursor.word as usize) < self.words.len() {
+            records.push(cursor.addresses(self));
+        }
+        self.words.truncate(start);
+    }
+
     /// Puts the records of addresses from word `start` on in another order: the first one is then that which was the
     /// `order[0]`th of them, counted from 0, and so on.
     pub fn reorder(&mut self, start: usize, order: &[u32], spare: &mut Spare) {

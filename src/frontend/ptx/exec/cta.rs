@@ -62,6 +62,7 @@ pub struct CtaState {
     pub(super) uncounted: u64,
     /// For records that change places.
     pub(super) spare: Spare,
+    pub(super) iterations: Iterations,
 }
 
 impl CtaState {
@@ -184,7 +185,8 @@ impl CtaState {
         let mut slice = SLICE;
         // Where the records of the region begin.
         let mut region = stream.words();
-        let mut iterations = Iterations::default();
+        let iterations = &mut self.iterations;
+        iterations.clear();
         while let Some(frame) = stack.top() {
             let block = program.blocks[frame.block as usize];
             let mask = frame.mask;
@@ -205,7 +207,7 @@ impl CtaState {
             *executed += u64::from(length);
             let seen = issued.blocks[frame.block as usize];
             if iterations.end_before(frame.block, mask) {
-                iterations.issue(issued, stream, &mut self.spare);
+                iterations.finish(issued, stream);
             }
             if seen.unrolled != NO_LOOP {
                 iterations.add(seen.unrolled, frame.block, issued, mask, stream);

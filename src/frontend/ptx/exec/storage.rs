@@ -5,6 +5,7 @@ use super::Checks;
 use super::barrier::Barriers;
 use super::calls::Calls;
 use super::cta::CtaState;
+use super::iterations::Iterations;
 use super::rows::RegisterRows;
 use super::shared::SharedMemory;
 use super::stack::Stack;
@@ -54,6 +55,7 @@ impl CtaState {
             stream_bytes: 0,
             uncounted: 0,
             spare: Spare::default(),
+            iterations: Iterations::default(),
         }
     }
 

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::super::Module;
+use super::super::program::Program;
 use super::super::tests::source;
-use super::Issued;
 use crate::config::load_run;
 use crate::config::machine::InstructionSet;
 use crate::isa::{ArithClass, Cta, CtaSource, Inst, Op, WarpCursor};
@@ -53,12 +53,12 @@ fn samples_have_as_many_instructions_as_ptxas_gives_them() {
         let cells: Vec<&str> = row.split(',').collect();
         let program = module.program_for(cells[0], InstructionSet::Sass).unwrap();
         let real = |place: usize| cells[place].parse::<f64>().unwrap();
-        let ours = program.issued.insts.len() as f64;
+        let ours = by_block(&program).count() as f64;
         let error = (ours / real(3) - 1.0).abs();
         assert!(error < 0.25, "{}: {ours} instructions for {}", cells[0], cells[3]);
         (kernels, errors) = (kernels + 1, errors + error);
         for (place, name) in kinds.iter().enumerate() {
-            let ours = program.issued.insts.iter().filter(|inst| kind(inst) == *name).count();
+            let ours = by_block(&program).filter(|(_, inst)| kind(inst) == *name).count();
             by_kind[place].0 += (ours as f64 - real(4 + place)).abs();
             by_kind[place].1 += real(4 + place);
         }
@@ -70,13 +70,14 @@ fn samples_have_as_many_instructions_as_ptxas_gives_them() {
     }
 }
 
-/// The memory instructions in the order in which they are issued, with the block whose part of the code they are.
-fn memory_by_block(issued: &Issued) -> impl Iterator<Item = (usize, &Inst)> {
-    let all = issued.blocks.iter().enumerate().flat_map(|(number, block)| {
-        let insts = &issued.insts[block.start as usize..][..block.len as usize];
+/// The instructions as they are issued, less the copies of loops that are unrolled, with the block whose part of the code
+/// they are.
+fn by_block(program: &Program) -> impl Iterator<Item = (usize, &Inst)> {
+    let blocks = &program.issued.blocks[..program.blocks.len()];
+    blocks.iter().enumerate().flat_map(|(number, block)| {
+        let insts = &program.issued.insts[block.start as usize..][..block.len as usize];
         insts.iter().map(move |inst| (number, inst))
-    });
-    all.filter(|(_, inst)| matches!(inst.op, Op::Memory(_)))
+    })
 }
 
 /// Prints what every kernel of the files in `GSIM_PTX` becomes, and how often the runs in `GSIM_RUNS` execute it; both
@@ -94,11 +95,11 @@ fn table() {
             for (name, set) in [("ptx", InstructionSet::Ptx), ("sass", InstructionSet::Sass)] {
                 match module.program_for(&entry, set) {
                     Ok(program) => {
-                        for inst in &program.issued.insts {
+                        for (block, inst) in by_block(&program) {
                             println!("{name},{entry},{},{},1", inst.line, kind(inst));
-                        }
-                        for (block, inst) in memory_by_block(&program.issued) {
-                            println!("{name}-order,{entry},{},{block},1", inst.line);
+                            if let Op::Memory(_) = inst.op {
+                                println!("{name}-order,{entry},{},{block},1", inst.line);
+                            }
                         }
                     }
                     Err(error) => eprintln!("{error}"),
@@ -142,26 +143,6 @@ fn table() {
                 let _ = writeln!(text, "{set},{kernel},{line},{kind},{executed}");
             }
             print!("{text}");
-        }
-    }
-}
-#[test]
-#[ignore = "dump"]
-fn dump() {
-    let text = std::fs::read_to_string(std::env::var("GSIM_PTX").unwrap()).unwrap();
-    let module = Module::parse(&source(text)).unwrap();
-    let program =
-        module.program_for(&std::env::var("GSIM_ENTRY").unwrap(), InstructionSet::Sass).unwrap();
-    for (number, block) in program.issued.blocks.iter().enumerate() {
-        println!("block {number} {block:?}");
-        for inst in &program.issued.insts[block.start as usize..][..block.len as usize] {
-            println!(
-                "  {} {:?} {:?} <- {:?}",
-                inst.line,
-                inst.op,
-                inst.dsts.as_slice(),
-                inst.srcs.as_slice()
-            );
         }
     }
 }

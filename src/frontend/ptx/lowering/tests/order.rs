@@ -1,12 +1,15 @@
 //! The order in which instructions are issued, and the records of what they did.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::super::super::Module;
 use super::super::super::tests::{BODY_LINE, kernel, source};
 use crate::config::machine::InstructionSet;
 use crate::config::{load_run, overrides};
-use crate::isa::{Cta, CtaSource, Inst, LaneAddresses, LaneMask, Op, WarpCursor, WarpStream};
+use crate::isa::{
+    Cta, CtaSource, Inst, LaneAddresses, LaneMask, Op, WarpCursor, WarpStream, lanes,
+};
 use crate::workload::{Arg, DeviceMemory, Launch, Work, registry};
 
 /// The lines of a body in the order in which their instructions are issued, counted from 0.
@@ -148,11 +151,18 @@ fn records(stream: &WarpStream, insts: &[Inst]) -> Vec<Access> {
     records
 }
 
-/// In the order of the text, less those without a lane.
-fn by_line(mut records: Vec<Access>) -> Vec<Access> {
-    records.retain(|(_, access)| access.mask != 0);
-    records.sort_by_key(|(line, _)| *line);
-    records
+/// By lane and line: the addresses, in turn.
+type ByLane = BTreeMap<(usize, u32), Vec<u64>>;
+
+/// What each lane accesses in each line.
+fn by_lane(records: &[Access]) -> ByLane {
+    let mut all = ByLane::new();
+    for (line, access) in records {
+        for lane in lanes(access.mask) {
+            all.entry((lane, *line)).or_default().push(access.of(lane));
+        }
+    }
+    all
 }
 
 #[test]
@@ -182,13 +192,88 @@ fn records_change_places_with_their_instructions() {
     assert_eq!(masks(1), [0, !0, !0xff, 0, !0, !0xff, !0, !0]);
     assert_eq!(masks(2), [!0 << 16, !0, !0, !0 << 16, !0, !0, !0, !0]);
     assert!(instructions.iter().all(|count| *count == instructions[0]));
-    for (text, machine) in text.into_iter().zip(machine) {
-        assert_eq!(by_line(text), by_line(machine));
+    for (text, machine) in text.iter().zip(&machine) {
+        assert_eq!(by_lane(text), by_lane(machine));
     }
 }
 
+/// A loop that a thread goes through so many times, where `%r1` is its number in the CTA; a word each time, and one more
+/// where the counter is odd.
+fn walk(times: &str) -> String {
+    format!(
+        "mov.u32 %r1, %tid.x;\n{times}\nmul.wide.u32 %a3, %r1, 4;\nadd.s64 %a3, %a0, %a3;\nL:\n\
+         ld.global.u32 %r4, [%a3];\nadd.s32 %r5, %r5, %r4;\nand.b32 %r6, %r3, 1;\nsetp.eq.u32 %p2, %r6, 0;\n\
+         @%p2 bra M;\nld.global.u32 %r7, [%a3+8];\nadd.s32 %r5, %r5, %r7;\nM:\nadd.s64 %a3, %a3, 128;\n\
+         add.s32 %r3, %r3, -1;\nsetp.ne.u32 %p1, %r3, 0;\n@%p1 bra L;\nst.global.u32 [%a1], %r5;\nret;"
+    )
+}
+
+#[test]
+fn four_iterations_of_a_loop_are_one_then_two_then_one() {
+    // Words that a warp loads in the loop's first line, by lanes, in turn.
+    let masks = |body: &str| {
+        let [text, machine] =
+            [InstructionSet::Ptx, InstructionSet::Sass].map(|set| accesses(body, set).0);
+        for (text, machine) in text.iter().zip(&machine) {
+            assert_eq!(by_lane(text), by_lane(machine), "{body}");
+        }
+        let first = machine[1].iter().filter(|(line, _)| line - BODY_LINE == 5);
+        first.map(|(_, access)| access.mask).collect::<Vec<_>>()
+    };
+    // Lanes that stay together.
+    for times in 1..12 {
+        assert_eq!(masks(&walk(&format!("mov.u32 %r3, {times};"))), vec![!0; times]);
+    }
+    // One to eight times, as the lane's number says.
+    let by_eight = |keep: fn(u32) -> bool| -> LaneMask {
+        (0..32).filter(|lane| keep(lane % 8 + 1)).fold(0, |all, lane| all | 1 << lane)
+    };
+    let (four, eight) = (by_eight(|times| times >= 4), by_eight(|times| times == 8));
+    let (two, one) = (by_eight(|times| times % 4 >= 2), by_eight(|times| times % 2 == 1));
+    let expected = [four, four, four, four, eight, eight, eight, eight, two, two, one];
+    assert_eq!(masks(&walk("and.b32 %r3, %r1, 7; add.s32 %r3, %r3, 1;")), expected);
+}
+
+#[test]
+fn a_loop_that_is_unrolled_counts_once_for_four_iterations() {
+    let instructions = |times: u32, pragma: &str| {
+        let body =
+            walk(&format!("mov.u32 %r3, {times};")).replace("L:\n", &format!("L:\n{pragma}\n"));
+        accesses(&body, InstructionSet::Sass).1[0]
+    };
+    let (one, four, eight) = (instructions(1, ""), instructions(4, ""), instructions(8, ""));
+    assert_eq!(eight - four, instructions(12, "") - eight);
+    let rolled =
+        instructions(8, ".pragma \"nounroll\";") - instructions(4, ".pragma \"nounroll\";");
+    assert_eq!(instructions(1, ".pragma \"nounroll\";"), one);
+    // A pointer of 64 bits is copied each time, and advances once, as the comparison and the branch; the counter is wanted.
+    assert_eq!(rolled - (eight - four), 4 * 2 + 3 * (2 + 1 + 1));
+}
+
+#[test]
+fn loops_are_unrolled_that_count_and_are_short() {
+    let unrolled = |tail: &str, additions: usize| {
+        let body = format!(
+            "L:\nld.global.f32 %f1, [%a0];\n{}add.s64 %a0, %a0, 4;\n{tail}\n@%p1 bra L;\n\
+             st.global.f32 [%a1], %f2;\nret;",
+            "fma.rn.f32 %f2, %f1, %f1, %f2;\n".repeat(additions)
+        );
+        let module = Module::parse(&source(kernel(&body))).unwrap();
+        let program = module.program_for("k", InstructionSet::Sass).unwrap();
+        program.issued.loops.len() == 1
+    };
+    let down = "add.s32 %r0, %r0, -1;\nsetp.ne.s32 %p1, %r0, 0;";
+    // Measured: 44 and 45 additions of products beside one load.
+    assert!(unrolled(down, 44) && !unrolled(down, 45));
+    assert!(unrolled("add.s32 %r1, %r1, 4;\nsetp.lt.s32 %p1, %r1, %r0;", 8));
+    assert!(unrolled("setp.lt.u64 %p1, %a0, %a1;", 8));
+    // Steps that are not known beforehand, and conditions that depend on data.
+    assert!(!unrolled("add.s32 %r1, %r1, %r0;\nsetp.lt.s32 %p1, %r1, %r0;", 8));
+    assert!(!unrolled("setp.gt.f32 %p1, %f1, 0f3F800000;", 8));
+}
+
 /// What a run leaves in memory, and the accesses of all of its warps.
-fn execution(run: &str, sets: &[&str]) -> (Vec<Vec<u8>>, Vec<Vec<Access>>) {
+fn execution(run: &str, sets: &[&str]) -> (Vec<Vec<u8>>, Vec<ByLane>) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs").join(run);
     let sets: Vec<_> = sets.iter().map(|set| overrides::assignment(set).unwrap()).collect();
     let run = load_run(&file, &sets).unwrap();
@@ -200,7 +285,7 @@ fn execution(run: &str, sets: &[&str]) -> (Vec<Vec<u8>>, Vec<Vec<Access>>) {
         let (memory, issued) = (&mut workload.memory, run.machine.sm.instructions);
         let mut source = module.launch_for(launch, memory, issued).unwrap();
         while source.next(&mut cta).unwrap() {
-            let of = |stream| by_line(records(stream, &source.kernel().insts));
+            let of = |stream| by_lane(&records(stream, &source.kernel().insts));
             accesses.extend(cta.warps.iter().map(of));
         }
     }
