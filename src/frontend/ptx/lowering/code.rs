@@ -1,5 +1,7 @@
 //! A kernel as the rules see it: instructions with operands, definitions and uses.
 
+use std::ops::Range;
+
 use super::super::ast::{Instruction, Type, VarSpace};
 use super::super::liveness;
 use super::super::parts::{Block, Special};
@@ -132,6 +134,11 @@ impl<'a> Code<'a> {
                 self.users[usize::from(reg)].push(pc as u32);
             }
         }
+    }
+
+    /// The instructions of blocks that follow one another.
+    pub fn range(&self, blocks: &Range<usize>) -> Range<usize> {
+        self.blocks[blocks.start].start as usize..self.blocks[blocks.end - 1].end as usize
     }
 
     pub fn len(&self) -> usize {

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::super::liveness::members;
-use super::code::Code;
-use crate::isa::Reg;
+use super::code::{Arg, Code};
+use crate::isa::{Op, Reg};
 
 /// Registers that a thread can have where an SM holds 64, 48, 40, 36, .. 8 warps: of 65,536, in eights. `ptxas` takes the least
-/// with which the text as it stands does. Source: CUDA C++ Programming Guide, compute capabilities 7.0 to 9.0; measured with
+/// that a kernel needs. Source: CUDA C++ Programming Guide, compute capabilities 7.0 to 9.0; measured with
 /// `ptxas` 13.0 for `sm_90`, on kernels that hold 0 to 84 values while they load others.
 const STEPS: [u32; 11] = [32, 40, 48, 56, 64, 72, 80, 96, 128, 168, 255];
 
@@ -34,10 +34,10 @@ pub struct Pressure<'a> {
 }
 
 impl<'a> Pressure<'a> {
-    /// Of a kernel that consists of `regions`.
-    pub fn new(code: &'a Code<'a>, regions: &[Range<usize>]) -> Self {
+    /// Of a kernel.
+    pub fn new(code: &'a Code<'a>) -> Self {
         let registers = code.weights.len();
-        let mut pressure = Pressure {
+        Pressure {
             code,
             weights: weights(code),
             live_out: code.live_out(),
@@ -47,23 +47,24 @@ impl<'a> Pressure<'a> {
             touched: Vec::new(),
             held: 0,
             most: 0,
-        };
-        let peak = regions.iter().map(|region| pressure.peak(region.clone())).max().unwrap_or(0);
-        let step = STEPS.into_iter().find(|step| peak + SPARE < *step);
-        pressure.most = step.unwrap_or(STEPS[STEPS.len() - 1]) - SPARE;
-        pressure
+        }
     }
 
-    /// The most registers in use at once in a region, in the order of the text.
-    fn peak(&mut self, region: Range<usize>) -> u32 {
-        let (first, last) = (self.code.blocks[region.start], self.code.blocks[region.end - 1]);
-        self.start(region);
+    /// The most registers in use at once where some blocks are issued in an order.
+    pub fn peak(&mut self, blocks: Range<usize>, order: impl Iterator<Item = usize>) -> u32 {
+        self.start(blocks);
         let mut peak = self.held;
-        for pc in first.start as usize..last.end as usize {
+        for pc in order {
             self.issue(pc);
             peak = peak.max(self.held);
         }
         peak
+    }
+
+    /// Chooses the step for a kernel that needs so many registers.
+    pub fn choose(&mut self, needed: u32) {
+        let step = STEPS.into_iter().find(|step| needed + SPARE < *step);
+        self.most = step.unwrap_or(STEPS[STEPS.len() - 1]) - SPARE;
     }
 
     /// At the start of some blocks that are issued as one.
@@ -78,11 +79,17 @@ impl<'a> Pressure<'a> {
         let live_out =
             self.live_out.as_ref().map_or(Vec::new(), |live_out| live_out[self.block].clone());
         members(&live_out).for_each(|reg| self.begin(reg as Reg));
-        let (first, last) = (self.code.blocks[blocks.start], self.code.blocks[self.block]);
-        for pc in (first.start as usize..last.end as usize).rev() {
+        for pc in self.code.range(&blocks).rev() {
             let inst = &self.code.insts[pc];
-            if !self.code.is_guarded(pc) && self.code.jump_over(pc).is_none() {
-                inst.dsts.as_slice().iter().for_each(|reg| self.end(*reg));
+            if !self.code.is_guarded(pc) {
+                // What is predicated leaves the old value to those who jump over it, if anybody wants it then.
+                let block = self.code.block_of[pc] as usize;
+                let is_body = self.code.jump_over(pc).is_some();
+                for &reg in inst.dsts.as_slice() {
+                    if !(is_body && self.lives_behind(block, reg)) {
+                        self.end(reg);
+                    }
+                }
             }
             for &reg in inst.srcs.as_slice() {
                 self.readers[usize::from(reg)] += 1;
@@ -91,9 +98,18 @@ impl<'a> Pressure<'a> {
         }
     }
 
-    fn lives_on(&self, reg: Reg) -> bool {
-        let live_out = self.live_out.as_ref().map(|live_out| &live_out[self.block]);
+    fn lives_behind(&self, block: usize, reg: Reg) -> bool {
+        let live_out = self.live_out.as_ref().map(|live_out| &live_out[block]);
         live_out.is_some_and(|live| live[usize::from(reg / 64)] >> (reg % 64) & 1 == 1)
+    }
+
+    fn lives_on(&self, reg: Reg) -> bool {
+        self.lives_behind(self.block, reg)
+    }
+
+    /// 32-bit registers that a register fills.
+    pub fn weight(&self, reg: Reg) -> u8 {
+        self.weights[usize::from(reg)]
     }
 
     fn begin(&mut self, reg: Reg) {
@@ -134,14 +150,21 @@ impl<'a> Pressure<'a> {
     }
 }
 
-/// What each register fills: nothing where it is a parameter, which is in the constant bank, and nothing where its readers
-/// depend on what it was made of.
+/// What each register fills: nothing where it is made of parameters alone, which are in the constant bank and whose sums are
+/// made again where they are wanted, and nothing where its readers depend on what it was made of.
 fn weights(code: &Code) -> Vec<u8> {
     let mut weights: Vec<u8> = code.weights.clone();
+    let mut fixed = vec![false; weights.len()];
     for pc in 0..code.len() {
-        let is_parameter = code.opcode(pc) == "ld" && code.has(pc, "param");
-        if is_parameter || code.is_gone(pc) {
-            for &reg in code.insts[pc].dsts.as_slice() {
+        let inst = &code.insts[pc];
+        let special = |arg: &Arg| matches!(arg, Arg::Special(_));
+        let is_fixed = matches!(inst.op, Op::Arith(_))
+            && !code.lines[pc].args.iter().any(special)
+            && inst.srcs.as_slice().iter().all(|reg| fixed[usize::from(*reg)])
+            && inst.dsts.as_slice().iter().all(|reg| code.is_single(*reg));
+        for &reg in inst.dsts.as_slice() {
+            fixed[usize::from(reg)] = is_fixed;
+            if is_fixed || code.is_gone(pc) {
                 weights[usize::from(reg)] = 0;
             }
         }

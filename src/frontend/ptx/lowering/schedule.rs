@@ -41,19 +41,65 @@ struct Order<'a> {
 impl<'a> Scheduler<'a> {
     pub fn new(code: &'a Code<'a>, regions: &[Range<usize>]) -> Self {
         let registers = code.weights.len();
-        Scheduler {
+        let mut scheduler = Scheduler {
             code,
-            pressure: Pressure::new(code, regions),
+            pressure: Pressure::new(code),
             writers: vec![u32::MAX; registers],
             readers: vec![Vec::new(); registers],
+        };
+        let needed = regions.iter().map(|region| scheduler.needed(region.clone())).max();
+        scheduler.pressure.choose(needed.unwrap_or(0));
+        scheduler
+    }
+
+    /// The registers that some blocks need: in the order of the text, or where what is loaded, and what is made of one value,
+    /// comes as late as can be, whichever takes fewer.
+    fn needed(&mut self, blocks: Range<usize>) -> u32 {
+        let range = self.code.range(&blocks);
+        let needs = self.needs(range.start, range.end);
+        let late = self.late(range.clone(), &needs);
+        let text = self.pressure.peak(blocks.clone(), range);
+        text.min(self.pressure.peak(blocks, late.into_iter()))
+    }
+
+    /// The order of the text, but that loads and what is made of one value come right before the first instruction that
+    /// needs them.
+    fn late(&self, range: Range<usize>, needs: &[Vec<u32>]) -> Vec<usize> {
+        let start = range.start;
+        let mut needed = vec![false; needs.len()];
+        needs.iter().flatten().for_each(|need| needed[*need as usize - start] = true);
+        let can_wait = |pc: usize| {
+            let inst = &self.code.insts[pc];
+            let is_load = matches!(inst.op, Op::Memory(MemoryOp { kind: AccessKind::Load, .. }));
+            let values = inst.srcs.as_slice().iter().filter(|reg| self.pressure.weight(**reg) > 0);
+            needed[pc - start] && (is_load || values.count() <= 1)
+        };
+        let (mut order, mut seen) = (Vec::with_capacity(needs.len()), vec![false; needs.len()]);
+        // Instructions, with how many of their needs have been looked at.
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for last in range.filter(|pc| !can_wait(*pc)) {
+            if std::mem::replace(&mut seen[last - start], true) {
+                continue;
+            }
+            open.push((last, 0));
+            while let Some((pc, looked)) = open.pop() {
+                let Some(need) = needs[pc - start].get(looked) else {
+                    order.push(pc);
+                    continue;
+                };
+                open.push((pc, looked + 1));
+                if !std::mem::replace(&mut seen[*need as usize - start], true) {
+                    open.push((*need as usize, 0));
+                }
+            }
         }
+        order
     }
 
     /// The instructions of some blocks as they are issued, those that are gone among them.
     pub fn order(&mut self, blocks: Range<usize>) -> Vec<usize> {
         let code = self.code;
-        let (first, last) = (code.blocks[blocks.start], code.blocks[blocks.end - 1]);
-        let (start, end) = (first.start as usize, last.end as usize);
+        let Range { start, end } = code.range(&blocks);
         let needs = self.needs(start, end);
         let done = vec![false; end - start];
         let mut order = Order {

@@ -52,14 +52,9 @@ pub fn unroll(code: &mut Code) {
     }
 }
 
-/// The instructions of a region.
-fn all(code: &Code, region: &Range<usize>) -> Range<usize> {
-    code.blocks[region.start].start as usize..code.blocks[region.end - 1].end as usize
-}
-
 /// How a region counts, if it is a loop that is unrolled.
 fn counted(code: &Code, region: &Range<usize>) -> Option<Counted> {
-    let range = all(code, region);
+    let range = code.range(region);
     let branch = range.end - 1;
     let next = &code.successors[region.end - 1];
     let is_loop = code.opcode(branch) == "bra"
@@ -143,7 +138,7 @@ fn copy(
     live_out: &[Vec<u64>],
     times: usize,
 ) -> u32 {
-    let range = all(code, &region);
+    let range = code.range(&region);
     let branch = range.end - 1;
     let lives = |block: usize, reg: Reg| {
         live_out[block].get(usize::from(reg / 64)).is_some_and(|word| word >> (reg % 64) & 1 == 1)
