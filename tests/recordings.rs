@@ -10,16 +10,42 @@ use gsim::study::Options;
 
 const RECORDINGS: &str = "results/h200/native";
 
+/// The runs of a study.
+fn runs_of(study: &str) -> Vec<ResolvedRun> {
+    StudyFile::read(Path::new(study)).unwrap().runs().unwrap()
+}
+
 /// The runs of the study that were recorded, by the names of their folders.
 fn recorded_runs() -> Vec<ResolvedRun> {
-    let study = StudyFile::read(Path::new("configs/studies/h200.ron")).unwrap();
-    study.runs().unwrap()
+    runs_of("configs/studies/h200.ron")
 }
 
 /// The rows of a stored comparison.
 fn stored(folder: &str) -> Vec<csv::StringRecord> {
-    let table = format!("results/h200/{folder}/correlation.csv");
+    let table = format!("results/{folder}/correlation.csv");
     csv::Reader::from_path(table).unwrap().records().map(Result::unwrap).collect()
+}
+
+/// Compares some runs anew, and holds the result against what is stored.
+fn is_of_this_model(
+    runs: Vec<ResolvedRun>,
+    some: &[&str],
+    native: &str,
+    stored: &[csv::StringRecord],
+) {
+    let runs = runs.into_iter().filter(|run| some.contains(&&*run.config.name));
+    let options = Options { jobs: 1, ..Options::default() };
+    let pairs = correlate(runs.collect(), Path::new(native), &options, &|_| ()).unwrap();
+    assert_eq!(pairs.len(), some.len());
+    for pair in pairs {
+        for metric in METRICS.iter().filter(|metric| metric.name != "cycles") {
+            let Some((simulated, measured)) = pair.values(metric).unwrap() else { continue };
+            let row = stored.iter().find(|row| row[0] == *pair.name && row[1] == *metric.name);
+            let row = row.unwrap_or_else(|| panic!("{}: no row for {}", pair.name, metric.name));
+            let now = [format!("{measured:.1}"), format!("{simulated:.1}")];
+            assert_eq!([&row[2], &row[3]], [&now[0], &now[1]], "{}: {}", pair.name, metric.name);
+        }
+    }
 }
 
 #[test]
@@ -46,28 +72,18 @@ fn every_run_was_recorded_with_every_counter_and_no_byte_differs() {
 }
 
 #[test]
-fn the_stored_comparison_is_of_this_model() {
-    let stored = stored("correlation");
+fn the_stored_comparisons_are_of_this_model() {
     // Small ones, of each kind.
     let small = ["h200-spmv", "h200-stencil-char-2-19", "h200-tiles"];
-    let runs = recorded_runs().into_iter().filter(|run| small.contains(&&*run.config.name));
-    let options = Options { jobs: 1, ..Options::default() };
-    let pairs = correlate(runs.collect(), Path::new(RECORDINGS), &options, &|_| ()).unwrap();
-    assert_eq!(pairs.len(), small.len());
-    for pair in pairs {
-        for metric in METRICS.iter().filter(|metric| metric.name != "cycles") {
-            let Some((simulated, measured)) = pair.values(metric).unwrap() else { continue };
-            let row = stored.iter().find(|row| row[0] == *pair.name && row[1] == *metric.name);
-            let row = row.unwrap_or_else(|| panic!("{}: no row for {}", pair.name, metric.name));
-            let now = [format!("{measured:.1}"), format!("{simulated:.1}")];
-            assert_eq!([&row[2], &row[3]], [&now[0], &now[1]], "{}: {}", pair.name, metric.name);
-        }
-    }
+    is_of_this_model(recorded_runs(), &small, RECORDINGS, &stored("h200/correlation"));
+    let typical = runs_of("configs/studies/typical.ron");
+    let native = "results/h100/typical/native";
+    is_of_this_model(typical, &["typical-transpose"], native, &stored("h100/typical/correlation"));
 }
 
 #[test]
 fn the_stored_warm_times_are_of_this_model() {
-    let stored = stored("correlation-warm");
+    let stored = stored("h200/correlation-warm");
     let small = ["h200-spmv", "h200-tiles"];
     let runs = |l2: [&str; 2]| {
         let runs = recorded_runs().into_iter();

@@ -1,8 +1,8 @@
 //! Loops that `ptxas` unrolls: four iterations become one, then two, and the rest is left as it was.
 //!
 //! Loads of several iterations are then under way together, and the loop's counter and pointers advance once. Here such a loop
-//! gets further blocks with its instructions two and four times, which stand for so many iterations that a warp executes one
-//! after the other with the same lanes.
+//! gets further blocks with its instructions two and four times; the executor finds out which iterations of a warp they stand
+//! for.
 //!
 //! Measured with `ptxas` 13.0 for `sm_90`, on loops of 1 to 130 instructions: those that count by a constant up to a bound, and
 //! are not too long, whatever else is in them; not those that the text asks to leave alone (`.pragma "nounroll"`).
@@ -59,63 +59,29 @@ fn counted(code: &Code, region: &Range<usize>) -> Option<Counted> {
     let next = &code.successors[region.end - 1];
     let is_loop = code.opcode(branch) == "bra"
         && code.is_guarded(branch)
-        && next.len() == 2
-        && next[0] as usize == region.start
-        && next[1] as usize == region.end;
+        && !code.is_gone(branch)
+        && next[..] == [region.start as u32, region.end as u32];
     let asks = range.clone().any(|pc| code.lines[pc].nounroll);
     let room = code.weights.len() + 8 * range.len() < MOST_REGISTERS;
-    if !is_loop || asks || !room || code.is_gone(branch) {
-        return None;
-    }
-    let memory = |pc: usize| match code.insts[pc].op {
-        Op::Memory(op) => Some(!matches!(op.space, Space::Shared | Space::Constant)),
-        _ => None,
-    };
-    let counts = |pc: &usize| code.opcode(*pc) != "mov" && code.fates[*pc] != Fate::Dead;
-    let size: usize =
-        range.clone().filter(counts).map(|pc| if memory(pc) == Some(true) { 2 } else { 1 }).sum();
-    let most =
-        if range.clone().any(|pc| memory(pc).is_some()) { MOST } else { MOST_WITHOUT_MEMORY };
-    if size > most {
+    if !is_loop || asks || !room || !is_short(code, range.clone()) {
         return None;
     }
     // The branch depends on one comparison, and nothing else does.
-    let inside = |pc: usize| range.contains(&pc);
     let [guard] = code.insts[branch].srcs.as_slice() else { return None };
-    let test = code.maker(Arg::Reg(*guard)).filter(|pc| inside(*pc))?;
+    let test = code.maker(Arg::Reg(*guard)).filter(|pc| range.contains(pc))?;
     let alone = code.readers(test).all(|reader| reader == branch);
     if !alone || code.opcode(test) != "setp" || code.jump_over(test).is_some() {
         return None;
     }
-    let writers =
-        |reg: Reg| range.clone().filter(move |pc| code.insts[*pc].dsts.as_slice().contains(&reg));
-    let steady = |arg: Arg| match arg {
-        Arg::Reg(reg) => writers(reg).next().is_none(),
+    let sums: Vec<_> = range.clone().filter_map(|pc| advance(code, &range, pc)).collect();
+    let counts = |arg: Arg| sums.iter().any(|(_, reg, _)| arg == Arg::Reg(*reg));
+    let stays = |arg: Arg| match arg {
+        Arg::Reg(reg) => writers(code, &range, reg).next().is_none(),
         Arg::Number(_) => true,
         _ => false,
     };
-    // Sums of a register and a number that are its only change.
-    let advance = |pc: usize| {
-        let (Arg::Reg(reg), Arg::Number(number)) = (code.arg(pc, 0), code.arg(pc, 2)) else {
-            return None;
-        };
-        let plain = code.is_sum(pc)
-            && code.arg(pc, 1) == Arg::Reg(reg)
-            && !code.is_guarded(pc)
-            && !code.is_gone(pc)
-            && code.jump_over(pc).is_none()
-            && writers(reg).eq([pc]);
-        let number = if code.bytes(pc) == 4 { i64::from(number as i32) } else { number as i64 };
-        match code.opcode(pc) {
-            "add" if plain => Some((pc, reg, number)),
-            "sub" if plain => Some((pc, reg, number.checked_neg()?)),
-            _ => None,
-        }
-    };
-    let sums: Vec<_> = range.clone().filter_map(advance).collect();
-    let is_counter = |arg: Arg| sums.iter().any(|(_, reg, _)| arg == Arg::Reg(*reg));
     let (left, right) = (code.arg(test, 1), code.arg(test, 2));
-    if !(is_counter(left) && steady(right) || is_counter(right) && steady(left)) {
+    if !(counts(left) && stays(right) || counts(right) && stays(left)) {
         return None;
     }
     let serves_addresses = |&(sum, reg, _): &(usize, Reg, i64)| {
@@ -128,6 +94,48 @@ fn counted(code: &Code, region: &Range<usize>) -> Option<Counted> {
     };
     let advances = sums.iter().copied().filter(serves_addresses).collect();
     Some(Counted { advances, test })
+}
+
+/// Whether a loop has few enough instructions.
+fn is_short(code: &Code, range: Range<usize>) -> bool {
+    let (mut size, mut any) = (0, false);
+    for pc in range {
+        let is_far = match code.insts[pc].op {
+            Op::Memory(op) => {
+                any = true;
+                !matches!(op.space, Space::Shared | Space::Constant)
+            }
+            _ => false,
+        };
+        if code.opcode(pc) != "mov" && code.fates[pc] != Fate::Dead {
+            size += if is_far { 2 } else { 1 };
+        }
+    }
+    size <= if any { MOST } else { MOST_WITHOUT_MEMORY }
+}
+
+/// The instructions of a loop that write a register.
+fn writers(code: &Code, range: &Range<usize>, reg: Reg) -> impl Iterator<Item = usize> {
+    range.clone().filter(move |pc| code.insts[*pc].dsts.as_slice().contains(&reg))
+}
+
+/// A sum of a register and a number that is the register's only change in a loop: the register, and what is added.
+fn advance(code: &Code, range: &Range<usize>, pc: usize) -> Option<(usize, Reg, i64)> {
+    let (Arg::Reg(reg), Arg::Number(number)) = (code.arg(pc, 0), code.arg(pc, 2)) else {
+        return None;
+    };
+    let alone = code.is_sum(pc)
+        && code.arg(pc, 1) == Arg::Reg(reg)
+        && !code.is_guarded(pc)
+        && !code.is_gone(pc)
+        && code.jump_over(pc).is_none()
+        && writers(code, range, reg).eq([pc]);
+    let number = if code.bytes(pc) == 4 { i64::from(number as i32) } else { number as i64 };
+    match code.opcode(pc) {
+        "add" if alone => Some((pc, reg, number)),
+        "sub" if alone => Some((pc, reg, number.checked_neg()?)),
+        _ => None,
+    }
 }
 
 /// Appends the blocks of `times` iterations of a loop; gives the first.
@@ -154,36 +162,19 @@ fn copy(
             let body = code.blocks[block];
             let is_body = code.jump_over(body.start as usize).is_some();
             for pc in (body.start as usize..body.end as usize).filter(|pc| !is_last(pc)) {
-                let new = code.len();
-                append(code, pc, &names);
-                // What advances at the end is ahead here by as many iterations.
-                for &(sum, reg, step) in &counted.advances {
-                    let ahead = step.wrapping_mul((time + usize::from(sum < pc)) as i64);
-                    for arg in &mut code.lines[new].args {
-                        if let Arg::Address(base, offset) = arg
-                            && *base == reg
-                        {
-                            *offset = offset.wrapping_add(ahead);
-                        }
-                    }
-                }
+                let new = append(code, pc, &names);
+                look_ahead(code, new, pc, counted, time);
+                // Where the old value may live on, the new one has its name.
+                let inst = &code.insts[pc];
                 let merges = |reg: Reg| {
-                    is_body && lives(block, reg) || code.insts[pc].guard.is_some() && !is_body
+                    if is_body { lives(block, reg) } else { inst.guard.is_some() }
                 };
-                let mut fresh = Vec::new();
-                for &reg in code.insts[pc].dsts.as_slice() {
-                    if merges(reg) {
-                        continue;
-                    }
-                    let is_kept = time + 1 == times;
-                    let name =
-                        if is_kept { reg } else { (code.weights.len() + fresh.len()) as Reg };
-                    if !is_kept {
-                        fresh.push(code.weights[usize::from(reg)]);
-                    }
-                    names[usize::from(reg)] = name;
+                let results: Vec<Reg> =
+                    inst.dsts.as_slice().iter().copied().filter(|reg| !merges(*reg)).collect();
+                for reg in results {
+                    names[usize::from(reg)] =
+                        if time + 1 == times { reg } else { fresh(code, reg) };
                 }
-                code.weights.extend(fresh);
                 rename_results(code, new, pc, &names);
             }
             // Code before and behind what is predicated is a block of its own.
@@ -203,8 +194,29 @@ fn copy(
     head
 }
 
-/// Appends a copy of `pc` that reads registers by their present names.
-fn append(code: &mut Code, pc: usize, names: &[Reg]) {
+/// Adds what counters and pointers will have advanced to the offsets of `new`, a copy of `pc` in the iteration `time`: they
+/// do so at the end.
+fn look_ahead(code: &mut Code, new: usize, pc: usize, counted: &Counted, time: usize) {
+    for &(sum, reg, step) in &counted.advances {
+        let ahead = step.wrapping_mul((time + usize::from(sum < pc)) as i64);
+        for arg in &mut code.lines[new].args {
+            if let Arg::Address(base, offset) = arg
+                && *base == reg
+            {
+                *offset = offset.wrapping_add(ahead);
+            }
+        }
+    }
+}
+
+/// A new register like `reg`.
+fn fresh(code: &mut Code, reg: Reg) -> Reg {
+    code.weights.push(code.weights[usize::from(reg)]);
+    (code.weights.len() - 1) as Reg
+}
+
+/// Appends a copy of `pc` that reads registers by their present names; gives its place.
+fn append(code: &mut Code, pc: usize, names: &[Reg]) -> usize {
     let name = |reg: Reg| names[usize::from(reg)];
     let (mut line, mut inst) = (code.lines[pc].clone(), code.insts[pc].clone());
     for arg in &mut line.args {
@@ -219,6 +231,7 @@ fn append(code: &mut Code, pc: usize, names: &[Reg]) {
     code.fates.push(code.fates[pc].clone());
     code.graphs.push(code.graphs[pc]);
     code.block_of.push(code.blocks.len() as u32);
+    code.len() - 1
 }
 
 /// Gives the results of `new`, a copy of `pc`, their present names.
