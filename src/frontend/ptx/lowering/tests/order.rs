@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
 use super::super::super::Module;
 use super::super::super::tests::{BODY_LINE, kernel, source};
 use crate::config::machine::InstructionSet;
@@ -232,6 +235,53 @@ fn four_iterations_of_a_loop_are_one_then_two_then_one() {
     let (two, one) = (by_eight(|times| times % 4 >= 2), by_eight(|times| times % 2 == 1));
     let expected = [four, four, four, four, eight, eight, eight, eight, two, two, one];
     assert_eq!(masks(&walk("and.b32 %r3, %r1, 7; add.s32 %r3, %r3, 1;")), expected);
+}
+
+/// A loop around a loop, each lane with trip counts of its own, whose body has loads, stores and predicated code at random.
+fn loops(random: &mut ChaCha8Rng) -> String {
+    let mut body = String::new();
+    let mut labels = 0;
+    for _ in 0..random.random_range(1..8) {
+        let offset = 8 * random.random_range(0..4);
+        let access = match random.random_range(0..5) {
+            0 => format!("ld.global.u32 %r4, [%a3+{offset}];\nadd.s32 %r5, %r5, %r4;\n"),
+            1 => format!("ld.global.u32 %r7, [%a4+{offset}];\nadd.s32 %r5, %r5, %r7;\n"),
+            2 => format!("st.global.u32 [%a4+{offset}], %r5;\n"),
+            3 => format!("st.shared.u32 [%a6+{offset}], %r5;\n"),
+            _ => format!("ld.shared.u32 %r8, [%a6+{offset}];\nadd.s32 %r5, %r5, %r8;\n"),
+        };
+        if random.random_bool(0.3) {
+            labels += 1;
+            let bit = 1 << random.random_range(0..3);
+            body.push_str(&format!(
+                "and.b32 %r6, %r3, {bit};\nsetp.eq.u32 %p2, %r6, 0;\n@%p2 bra M{labels};\n{access}M{labels}:\n"
+            ));
+        } else {
+            body.push_str(&access);
+        }
+    }
+    let [first, second] = [0, 0].map(|_| random.random_range(1..12));
+    format!(
+        "mov.u32 %r1, %tid.x;\nmov.u32 %r5, 0;\nmul.wide.u32 %a3, %r1, 4;\nadd.s64 %a4, %a1, %a3;\nadd.s64 %a3, %a0, %a3;\n\
+         mul.wide.u32 %a6, %r1, 40;\nst.shared.u32 [%a6], %r1;\nst.shared.u32 [%a6+8], %r1;\nst.shared.u32 [%a6+16], %r1;\n\
+         st.shared.u32 [%a6+24], %r1;\nrem.u32 %r2, %r1, 3;\nadd.s32 %r2, %r2, 1;\nN:\nadd.s32 %r3, %r1, %r2;\n\
+         rem.u32 %r3, %r3, {first};\nadd.s32 %r3, %r3, {second};\nL:\n{body}add.s64 %a3, %a3, 4;\n\
+         add.s32 %r3, %r3, -1;\nsetp.ne.u32 %p1, %r3, 0;\n@%p1 bra L;\nadd.s32 %r2, %r2, -1;\n\
+         setp.ne.u32 %p3, %r2, 0;\n@%p3 bra N;\nst.global.u32 [%a4], %r5;\nret;"
+    )
+}
+
+#[test]
+fn lanes_do_in_unrolled_loops_what_they_do_in_the_text() {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    for _ in 0..300 {
+        let body = loops(&mut random);
+        let [text, machine] =
+            [InstructionSet::Ptx, InstructionSet::Sass].map(|set| accesses(&body, set).0);
+        for (text, machine) in text.iter().zip(&machine) {
+            assert_eq!(by_lane(text), by_lane(machine), "{body}");
+        }
+    }
 }
 
 #[test]
