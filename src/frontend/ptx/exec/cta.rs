@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::lowering::{Issued, NO_LOOP, NO_ORDER};
+use super::super::lowering::{NO_LOOP, NO_ORDER};
 use super::super::program::{NO_BLOCK, Program, Step};
 use super::barrier::{self, Barriers, Reduction};
 use super::calls::Calls;
@@ -91,7 +91,7 @@ impl CtaState {
                 self.rows.give(warp, place.at);
                 let before = *budget;
                 self.run_warp(program, place, warp, global, budget, cta, alive as u16)?;
-                self.count_bytes(before - *budget, cta, &program.issued, warp)?;
+                self.count_bytes(before - *budget, cta, program, warp)?;
                 if self.stacks[warp].is_done() {
                     alive -= 1;
                     self.rows.take_back(warp);
@@ -131,7 +131,7 @@ impl CtaState {
         &mut self,
         executed: u64,
         cta: &Cta,
-        issued: &Issued,
+        program: &Program,
         warp: usize,
     ) -> Result<(), Fault> {
         self.uncounted += executed;
@@ -144,8 +144,10 @@ impl CtaState {
             return Ok(());
         }
         let pc = cta.warps[warp].recent().next().map_or(0, |(pc, _)| pc);
-        let first = issued.blocks.partition_point(|block| block.start <= pc).saturating_sub(1);
-        Err(too_long(issued, &cta.warps[warp], first as u32, warp))
+        // The instruction of the text in that line.
+        let line = program.issued.insts[pc as usize].line;
+        let place = program.insts.iter().position(|inst| inst.line == line).unwrap_or(0);
+        Err(too_long(&program.issued, &cta.warps[warp], place as u32, warp))
     }
 
     /// Runs a warp until all of its lanes wait or have ended.

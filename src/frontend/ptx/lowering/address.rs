@@ -14,7 +14,7 @@ use crate::isa::{ArithClass, Op, Reg, Space};
 use ArithClass::{IntAdd, IntMad, IntMulWide};
 
 /// Offsets that a memory instruction can hold: 24 bits with a sign.
-const MOST_OFFSET: i64 = 1 << 23;
+const MOST_OFFSET: u64 = 1 << 23;
 
 /// Constants that are added to an address become its offset.
 pub fn offsets(code: &mut Code) {
@@ -31,7 +31,7 @@ pub fn offsets(code: &mut Code) {
                 let found = of_variable.or_else(|| constant_offset(code, maker));
                 let Some((new, more)) = found else { break };
                 let sum = offset.saturating_add(more);
-                if !code.is_single(new) || sum.abs() >= MOST_OFFSET {
+                if !code.is_single(new) || sum.unsigned_abs() >= MOST_OFFSET {
                     break;
                 }
                 code.lines[pc].args[place] = Arg::Address(new, sum);

@@ -67,8 +67,8 @@ impl Touch {
             return false;
         }
         let known = self.base == before.base && self.base != Base::Unknown;
-        let apart =
-            self.start + self.bytes <= before.start || before.start + before.bytes <= self.start;
+        let end = |touch: &Touch| touch.start.saturating_add(touch.bytes);
+        let apart = end(self) <= before.start || end(before) <= self.start;
         !(known && apart)
     }
 }

@@ -187,9 +187,16 @@ impl<'a> Code<'a> {
         (self.predicated[before] == Some(block)).then(|| self.blocks[before].end as usize - 1)
     }
 
-    /// Whether it accesses memory or waits at a barrier: it stays.
+    /// Whether it accesses memory, waits or reads a clock: it stays, and so does its place among others that may touch the
+    /// same.
     pub fn is_pinned(&self, pc: usize) -> bool {
-        matches!(self.insts[pc].op, Op::Memory(_) | Op::Barrier | Op::Fence | Op::Exit)
+        match self.insts[pc].op {
+            Op::Memory(_) | Op::Barrier | Op::Fence | Op::Exit => true,
+            Op::Arith(ArithClass::Control) => {
+                !matches!(self.opcode(pc), "bra" | "brx" | "call" | "ret")
+            }
+            Op::Arith(_) => self.opcode(pc) == "mov" && self.arg(pc, 1) == Arg::Other,
+        }
     }
 
     /// The only instruction that writes a register, if there is one, it has no guard and writes nothing else.
@@ -240,6 +247,7 @@ impl<'a> Code<'a> {
         for inst in &mut self.insts {
             inst.dsts = all(inst.dsts);
             inst.srcs = all(inst.srcs);
+            inst.guard = inst.guard.map(name);
         }
         for arg in self.lines.iter_mut().flat_map(|line| &mut line.args) {
             if let Arg::Reg(reg) | Arg::Address(reg, _) = arg {

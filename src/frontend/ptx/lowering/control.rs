@@ -98,7 +98,7 @@ fn exits(code: &mut Code) {
         let before: Vec<usize> = before.into_iter().map(|block| block as usize).collect();
         let jumps = |block: &usize| branch(code, *block) == Some(end as u32);
         let falls = |block: &usize| *block + 1 == end && code.successors[*block].len() == 1;
-        if !before.iter().all(|block| jumps(block) || falls(block)) {
+        if before.is_empty() || !before.iter().all(|block| jumps(block) || falls(block)) {
             continue;
         }
         for block in before {

@@ -157,7 +157,7 @@ fn weights(code: &Code) -> Vec<u8> {
     let mut fixed = vec![false; weights.len()];
     for pc in 0..code.len() {
         let inst = &code.insts[pc];
-        let special = |arg: &Arg| matches!(arg, Arg::Special(_));
+        let special = |arg: &Arg| matches!(arg, Arg::Special(_) | Arg::Other);
         let is_fixed = matches!(inst.op, Op::Arith(_))
             && !code.lines[pc].args.iter().any(special)
             && inst.srcs.as_slice().iter().all(|reg| fixed[usize::from(*reg)])

@@ -23,9 +23,11 @@ pub fn regions(code: &Code, entered: &[u32]) -> Vec<Range<usize>> {
         while let Some(body) = code.predicated[end - 1] {
             debug_assert_eq!(body as usize, end);
             end += 1;
+            // Lanes that call different functions execute a call again for each.
             let goes_on = code.successors[body as usize] == [end as u32]
                 && entered[end] == 2
-                && code.tails[body as usize].is_empty();
+                && code.tails[body as usize].is_empty()
+                && code.opcode(code.blocks[end].end as usize - 1) != "call";
             if !goes_on {
                 break;
             }

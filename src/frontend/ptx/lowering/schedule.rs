@@ -136,9 +136,11 @@ impl<'a> Scheduler<'a> {
             if code.is_pinned(pc) {
                 let touch = Touch::new(code, pc, &self.writers);
                 match touches.last() {
-                    Some((last, _)) if touches.len() >= MOST_COMPARED => mine.push(*last),
+                    Some((last, _)) if touches.len() > MOST_COMPARED => mine.push(*last),
                     _ => {
-                        let before = touches.iter().filter(|(_, other)| touch.stays_behind(other));
+                        let all = touches.len() == MOST_COMPARED;
+                        let stays = |other: &Touch| all || touch.stays_behind(other);
+                        let before = touches.iter().filter(|(_, other)| stays(other));
                         mine.extend(before.map(|(pc, _)| *pc));
                     }
                 }

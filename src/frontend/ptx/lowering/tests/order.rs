@@ -85,6 +85,41 @@ fn a_register_that_has_changed_is_another_address() {
     assert!(place(1) < place(2) && place(1) < place(4) && place(4) < place(3), "{order:?}");
 }
 
+#[test]
+fn clocks_stay_where_they_are() {
+    let body = "mov.u32 %r1, %clock;\nld.global.u32 %r2, [%a0];\nadd.s32 %r3, %r2, %r2;\nmov.u32 %r4, %clock;\n\
+                ld.global.u32 %r5, [%a0+8];\nsub.s32 %r6, %r4, %r1;\nadd.s32 %r6, %r6, %r3;\nadd.s32 %r6, %r6, %r5;\n\
+                st.global.u32 [%a1], %r6;\nret;";
+    let order = issued(body);
+    let place = |line: u32| order.iter().position(|other| *other == line).unwrap();
+    assert!(place(0) < place(1) && place(1) < place(3) && place(3) < place(4), "{order:?}");
+}
+
+#[test]
+fn memory_instructions_beyond_what_is_compared_keep_their_order() {
+    let line = "ld.global.u32 %r1, [%a0];\nst.shared.u32 [%a2], %r1;\n";
+    let order = |pairs: usize| issued(&format!("{}ret;", line.repeat(pairs)));
+    // Few: the loads that the register allows first. Many: as in the text, behind those that were compared.
+    let many = order(1200);
+    assert!(many[2100..2400].is_sorted(), "{:?}", &many[2100..2400]);
+    assert_eq!(many.len(), 2401);
+}
+
+#[test]
+fn a_call_is_no_part_of_a_region() {
+    let text = ".version 8.0\n.target sm_75\n.address_size 64\n.func f() { ret; }\n.func g() { ret; }\n\
+        .visible .entry k(.param .u64 in, .param .u64 out) {\n.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %a<8>;\n\
+        ld.param.u64 %a0, [in]; mov.u32 %r0, %tid.x; setp.lt.u32 %p1, %r0, 8; mov.u64 %a1, f; mov.u64 %a2, g;\n\
+        setp.lt.u32 %p2, %r0, 16; selp.b64 %a3, %a1, %a2, %p2; mul.wide.u32 %a4, %r0, 8; add.s64 %a5, %a0, %a4;\n\
+        st.shared.u32 [%a4], %r0;\n@%p1 bra L;\nld.global.u32 %r1, [%a5];\nst.shared.u32 [%a4+4], %r1;\nL:\n\
+        P: .callprototype _ ();\ncall %a3, P;\nld.shared.u32 %r2, [%a4];\nst.global.u32 [%a5], %r2;\nret;\n}\n";
+    let [machine, text] =
+        [InstructionSet::Sass, InstructionSet::Ptx].map(|set| accesses_of(text, set).0);
+    for (text, machine) in text.iter().zip(&machine) {
+        assert_eq!(by_lane(text), by_lane(machine));
+    }
+}
+
 /// A tile that is filled, a pixel a lane, where there is one.
 fn tile() -> String {
     let mut body = String::new();
@@ -119,10 +154,15 @@ fn predicated_blocks_and_what_lies_between_are_one() {
 
 /// What the warps of a CTA of 96 threads access, each in the order of issue.
 fn accesses(body: &str, set: InstructionSet) -> (Vec<Vec<Access>>, Vec<u64>) {
+    accesses_of(&kernel(body), set)
+}
+
+/// The same, of a whole module.
+fn accesses_of(text: &str, set: InstructionSet) -> (Vec<Vec<Access>>, Vec<u64>) {
     let mut memory = DeviceMemory::default();
     let [input, output] = ["in", "out"].map(|name| memory.allocate(name, 96 * 64));
     let launch = Launch {
-        ptx: source(kernel(body)),
+        ptx: source(text),
         entry: "k".into(),
         grid: [1; 3],
         block: [96, 1, 1],
