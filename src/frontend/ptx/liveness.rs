@@ -25,6 +25,11 @@ pub fn members(set: &[u64]) -> impl Iterator<Item = usize> {
     set.iter().enumerate().flat_map(|(word, bits)| Bits(*bits).map(move |bit| word * 64 + bit))
 }
 
+/// Whether a register is in a set.
+pub fn contains(set: &[u64], reg: u16) -> bool {
+    set[usize::from(reg / 64)] >> (reg % 64) & 1 == 1
+}
+
 fn insert(set: &mut [u64], reg: u16) {
     set[usize::from(reg / 64)] |= 1 << (reg % 64);
 }

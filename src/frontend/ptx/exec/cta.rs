@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::lowering::{NO_LOOP, NO_ORDER};
+use super::super::lowering::NO_LOOP;
 use super::super::program::{NO_BLOCK, Program, Step};
 use super::barrier::{self, Barriers, Reduction};
 use super::calls::Calls;
@@ -17,7 +17,7 @@ use super::rows::RegisterRows;
 use super::shared::SharedMemory;
 use super::stack::Stack;
 use super::{Checks, Fault};
-use crate::isa::{BarrierKind, BarrierUse, Cta, LaneMask, Spare, WARP, WarpStream};
+use crate::isa::{BarrierKind, BarrierUse, Cta, LaneMask, WARP, WarpStream};
 use crate::workload::DeviceMemory;
 
 /// Warp instructions after which the size of the streams is looked at.
@@ -60,8 +60,6 @@ pub struct CtaState {
     /// Bytes of the CTA's streams when they were last counted, and instructions since.
     pub(super) stream_bytes: usize,
     pub(super) uncounted: u64,
-    /// For records that change places.
-    pub(super) spare: Spare,
     pub(super) iterations: Iterations,
 }
 
@@ -185,8 +183,6 @@ impl CtaState {
             message,
         };
         let mut slice = SLICE;
-        // Where the records of the region begin.
-        let mut region = stream.words();
         let iterations = &mut self.iterations;
         iterations.clear();
         while let Some(frame) = stack.top() {
@@ -215,7 +211,7 @@ impl CtaState {
                 iterations.add(seen.unrolled, frame.block, issued, mask, stream);
             } else if seen.len > 0 {
                 stream.push_run(seen.start, seen.len, mask);
-                region = stream.words();
+                iterations.begin_region(stream);
             }
             let mut last = (Step::Nothing, 0);
             for pc in block.start as usize..block.end as usize {
@@ -258,9 +254,7 @@ impl CtaState {
                     step => last = (step, active),
                 }
             }
-            if seen.order != NO_ORDER && iterations.is_none() {
-                stream.reorder(region, &issued.orders[seen.order as usize], &mut self.spare);
-            }
+            iterations.end_region(seen.order, issued, stream);
             let next = frame.block + 1;
             let pc = block.end as usize - 1;
             match last {
@@ -269,10 +263,7 @@ impl CtaState {
                         // No lane executes the block that is predicated.
                         let skipped = issued.blocks[seen.predicated as usize];
                         (0..skipped.accesses).for_each(|_| stream.push_affine(0, 0, 0));
-                        if skipped.order != NO_ORDER && iterations.is_none() {
-                            let order = &issued.orders[skipped.order as usize];
-                            stream.reorder(region, order, &mut self.spare);
-                        }
+                        iterations.end_region(skipped.order, issued, stream);
                     }
                     stack.branch(taken, target, next, block.reconverge);
                 }

@@ -19,7 +19,7 @@ pub struct Iterations {
     /// Its blocks.
     start: u32,
     end: u32,
-    /// Where the records of the round begin.
+    /// Where the records of the round begin, or those of the region that is no such loop.
     words: usize,
     rest: Rest,
     records: Vec<LaneAddresses>,
@@ -45,9 +45,23 @@ impl Iterations {
         self.rest.mask = 0;
     }
 
+    /// Begins a region that is no such loop.
+    #[inline]
+    pub fn begin_region(&mut self, stream: &WarpStream) {
+        self.words = stream.words();
+    }
+
+    /// Puts the records of a region in order, of which the last block has that `order`; those of iterations wait.
+    #[inline]
+    pub fn end_region(&mut self, order: u32, issued: &Issued, stream: &mut WarpStream) {
+        if order != NO_ORDER && self.is_none() {
+            self.reorder(order, issued, stream);
+        }
+    }
+
     /// Whether there are none.
     #[inline]
-    pub fn is_none(&self) -> bool {
+    fn is_none(&self) -> bool {
         self.count == 0
     }
 

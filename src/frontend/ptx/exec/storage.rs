@@ -9,7 +9,7 @@ use super::iterations::Iterations;
 use super::rows::RegisterRows;
 use super::shared::SharedMemory;
 use super::stack::Stack;
-use crate::isa::{Spare, WARP};
+use crate::isa::WARP;
 
 impl CtaState {
     /// Decides what is checked, from the next CTA on.
@@ -54,7 +54,6 @@ impl CtaState {
             executed: vec![0; warps],
             stream_bytes: 0,
             uncounted: 0,
-            spare: Spare::default(),
             iterations: Iterations::default(),
         }
     }

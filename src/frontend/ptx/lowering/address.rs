@@ -42,7 +42,7 @@ pub fn offsets(code: &mut Code) {
 }
 
 /// The register and number that `pc` adds.
-fn constant_offset(code: &Code, pc: usize) -> Option<(Reg, i64)> {
+pub fn constant_offset(code: &Code, pc: usize) -> Option<(Reg, i64)> {
     let (Arg::Reg(from), Arg::Number(number)) = (code.arg(pc, 1), code.arg(pc, 2)) else {
         return None;
     };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::liveness::members;
+use super::super::liveness::{contains, members};
 use super::code::{Arg, Code};
 use crate::isa::{Op, Reg};
 
@@ -99,8 +99,7 @@ impl<'a> Pressure<'a> {
     }
 
     fn lives_behind(&self, block: usize, reg: Reg) -> bool {
-        let live_out = self.live_out.as_ref().map(|live_out| &live_out[block]);
-        live_out.is_some_and(|live| live[usize::from(reg / 64)] >> (reg % 64) & 1 == 1)
+        self.live_out.as_ref().is_some_and(|live_out| contains(&live_out[block], reg))
     }
 
     fn lives_on(&self, reg: Reg) -> bool {

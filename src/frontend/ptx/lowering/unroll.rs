@@ -9,7 +9,9 @@
 
 use std::ops::Range;
 
+use super::super::liveness::contains;
 use super::super::parts::{Block, NO_BLOCK};
+use super::address::constant_offset;
 use super::code::{Arg, Code, Fate};
 use super::regions;
 use crate::isa::{Op, Operands, Reg, Space};
@@ -121,21 +123,13 @@ fn writers(code: &Code, range: &Range<usize>, reg: Reg) -> impl Iterator<Item = 
 
 /// A sum of a register and a number that is the register's only change in a loop: the register, and what is added.
 fn advance(code: &Code, range: &Range<usize>, pc: usize) -> Option<(usize, Reg, i64)> {
-    let (Arg::Reg(reg), Arg::Number(number)) = (code.arg(pc, 0), code.arg(pc, 2)) else {
-        return None;
-    };
-    let alone = code.is_sum(pc)
-        && code.arg(pc, 1) == Arg::Reg(reg)
+    let (reg, number) = constant_offset(code, pc)?;
+    let alone = code.arg(pc, 0) == Arg::Reg(reg)
         && !code.is_guarded(pc)
         && !code.is_gone(pc)
         && code.jump_over(pc).is_none()
         && writers(code, range, reg).eq([pc]);
-    let number = if code.bytes(pc) == 4 { i64::from(number as i32) } else { number as i64 };
-    match code.opcode(pc) {
-        "add" if alone => Some((pc, reg, number)),
-        "sub" if alone => Some((pc, reg, number.checked_neg()?)),
-        _ => None,
-    }
+    alone.then_some((pc, reg, number))
 }
 
 /// Appends the blocks of `times` iterations of a loop; gives the first.
@@ -148,9 +142,6 @@ fn copy(
 ) -> u32 {
     let range = code.range(&region);
     let branch = range.end - 1;
-    let lives = |block: usize, reg: Reg| {
-        live_out[block].get(usize::from(reg / 64)).is_some_and(|word| word >> (reg % 64) & 1 == 1)
-    };
     let is_last = |pc: &usize| {
         *pc == branch || *pc == counted.test || counted.advances.iter().any(|sum| sum.0 == *pc)
     };
@@ -167,7 +158,7 @@ fn copy(
                 // Where the old value may live on, the new one has its name.
                 let inst = &code.insts[pc];
                 let merges = |reg: Reg| {
-                    if is_body { lives(block, reg) } else { inst.guard.is_some() }
+                    if is_body { contains(&live_out[block], reg) } else { inst.guard.is_some() }
                 };
                 let results: Vec<Reg> =
                     inst.dsts.as_slice().iter().copied().filter(|reg| !merges(*reg)).collect();
