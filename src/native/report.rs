@@ -46,7 +46,7 @@ pub struct NativeReport {
     pub check: Verdict,
     /// The GPU's result against gsim's functional execution, bit by bit.
     pub agreement: Agreement,
-    /// From one event to the next with an empty kernel of one warp between them `[us]`.
+    /// From one event to the next with a single launch of an empty kernel of one warp between them `[us]`.
     pub empty: Times,
     /// Every launch, in order.
     pub launches: Vec<LaunchTimes>,
@@ -88,6 +88,9 @@ pub struct LaunchTimes {
     pub cold: Times,
     /// Right after the buffers were copied to their place, which leaves them in the L2 as far as they fit `[us]`.
     pub warm: Times,
+    /// The same with an empty kernel of one warp in its place, and in that of each of the others `[us]`; none for a single launch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub empty: Option<Times>,
 }
 
 fn one() -> u32 {
@@ -151,14 +154,19 @@ impl NativeReport {
         stored::read(&stored::file_in(path, NATIVE_FILE), "a native run", SCHEMA)
     }
 
-    /// Microseconds of all launches, the median of each, caches cold, without what an empty launch costs.
+    /// Microseconds of all launches, the median of each, caches cold, without what empty launches in their places cost.
     pub fn cold_us(&self) -> f64 {
-        self.launches.iter().map(|launch| launch.cold.median - self.empty.median).sum()
+        self.beyond_empty(|launch| &launch.cold)
     }
 
     /// As [`NativeReport::cold_us`], caches warm.
     pub fn warm_us(&self) -> f64 {
-        self.launches.iter().map(|launch| launch.warm.median - self.empty.median).sum()
+        self.beyond_empty(|launch| &launch.warm)
+    }
+
+    fn beyond_empty(&self, times: impl Fn(&LaunchTimes) -> &Times) -> f64 {
+        let empty = |launch: &LaunchTimes| launch.empty.unwrap_or(self.empty).median;
+        self.launches.iter().map(|launch| times(launch).median - empty(launch)).sum()
     }
 }
 

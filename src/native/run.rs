@@ -90,7 +90,13 @@ pub fn run(device: &Device, run: &ResolvedRun, options: Options) -> Result<Nativ
     let helpers = Helpers::load(device)?;
     let watch = Stopwatch::new(device, &helpers, facts.l2_bytes)?;
     let passes = Passes { warm_up: WARM_UP, repeats: options.repeats, time: TIME };
-    let empty = watch.empty(Passes { repeats: EMPTY_REPEATS, ..passes })?;
+    let [empty] = watch.empty(Passes { repeats: EMPTY_REPEATS, ..passes }, 1)?[..] else {
+        unreachable!("one launch has one time")
+    };
+    let in_its_place = match prepared.len() {
+        1 => Vec::new(),
+        several => watch.empty(passes, several)?,
+    };
     let before_mhz = watch.clock_mhz()?;
     let cold = watch.workload(&mut prepared, Caches::Cold, passes)?;
     let warm = watch.workload(&mut prepared, Caches::Warm, passes)?;
@@ -106,9 +112,18 @@ pub fn run(device: &Device, run: &ResolvedRun, options: Options) -> Result<Nativ
         let (grid, block) = (step[0].grid, step[0].block);
         let together = step.len() as u32;
         let entry = joint_name(&names);
-        let times =
-            LaunchTimes { entry, together, grid, block, registers, local_bytes, cold, warm };
-        Ok(Some(times))
+        let empty = in_its_place.get(number).copied();
+        Ok(Some(LaunchTimes {
+            entry,
+            together,
+            grid,
+            block,
+            registers,
+            local_bytes,
+            cold,
+            warm,
+            empty,
+        }))
     });
     let launches = launches.filter_map(Result::transpose).collect::<Result<_>>()?;
     let Inputs { workload, seed, set, versions, .. } = inputs(run, executed.facts.versions);
