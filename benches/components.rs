@@ -100,7 +100,7 @@ fn scheduler(criterion: &mut Criterion) {
     let mut ages = Ages::default();
     (0..SLOTS).for_each(|number| ages.come(number * 45 % SLOTS));
     let two_level = Policy::TwoLevel { active: Bounded::new(8).expect("in range") };
-    for policy in [Policy::Lrr, Policy::Gto, Policy::Oldest, two_level] {
+    for policy in [Policy::Lrr, Policy::Gto, Policy::Glrr, Policy::Oldest, two_level] {
         let mut scheduler = Scheduler::new(policy);
         let mut eligible = 0xaaaa_5555_f0f0_3c3cu64;
         group.bench_function(format!("{policy:?}"), |bencher| {

@@ -9,7 +9,7 @@ use gsim::config::presets::PRESETS;
 use gsim::gpu::total;
 use gsim::isa::{ArithClass, Inst, LOCAL_MEMORY, Op, Operands, Turns};
 use gsim::stats::{IssueReason, LatencyStage, LsuReason};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const BASE: u64 = 0x1000_0000;
 
@@ -701,6 +701,28 @@ fn a_result_takes_longer_to_an_unlike_pipeline() {
     assert_eq!(chain(&[Sfu, Sfu]), 17 + 17);
     assert_eq!(chain(&[Sfu, IntAdd]), 17 + 6);
     assert_eq!(chain(&[DpFma, FpAdd]), 10 + 4);
+}
+
+#[test]
+fn code_that_the_instruction_caches_do_not_hold_is_waited_for() {
+    // Of an H200: 16 bytes an instruction, lines of 128; 32 KiB, three lines a miss, 29 cycles; 128 KiB, six lines, 166 cycles more.
+    let cycles = |count: u16, set: &[(&str, Value)]| {
+        run(&preset("h200", set), || {
+            let add = |step: u16| Step::Arith(arith(ArithClass::FpAdd, step % 8, step % 8));
+            Script::new(1, 32, move |_, _| (0..count).map(add).collect())
+        })
+    };
+    let waited = |count: u16| {
+        let (real, ideal) = (cycles(count, &[]), cycles(count, &[("sm.fetch", json!("Ideal"))]));
+        assert_eq!(ideal.ledgers.issue.part(IssueReason::Fetch), 0);
+        assert_eq!(real.cycles - ideal.cycles, real.ledgers.issue.part(IssueReason::Fetch));
+        real.cycles - ideal.cycles
+    };
+    // With the exit.
+    let groups = |count: u64, lines: u64| (count + 1).div_ceil(8).div_ceil(lines);
+    assert_eq!(waited(2047), 0);
+    assert_eq!(waited(4000), 29 * groups(4000, 3));
+    assert_eq!(waited(10_000), 29 * groups(10_000, 3) + 166 * groups(10_000, 6));
 }
 
 #[test]

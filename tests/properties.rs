@@ -98,6 +98,7 @@ fn sm() -> impl Strategy<Value = Changes> {
     let policy = prop_oneof![
         Just(json!("Lrr")),
         Just(json!("Gto")),
+        Just(json!("Glrr")),
         Just(json!("Oldest")),
         (1u32..4).prop_map(|active| json!({"TwoLevel": {"active": active}})),
     ];
@@ -115,8 +116,8 @@ fn sm() -> impl Strategy<Value = Changes> {
     let latency = prop_oneof![3 => 1u32..=6, 1 => 60u32..=200];
     let units = (pipelines, 1u32..=2, 0u32..=1, 0u32..=1, 1u32..=2, latency);
     let lsu = (1u32..=3, segment, bypass, blocks);
-    (1u32..=4, 1u32..=2, policy, 1u32..=3, release, lsu, units).prop_map(
-        |(count, schedulers, policy, ctas, release, lsu, units)| {
+    (1u32..=4, 1u32..=2, policy, 1u32..=3, release, lsu, units, fetch()).prop_map(
+        |(count, schedulers, policy, ctas, release, lsu, units, fetch)| {
             let (queue, segment, bypass, blocks) = lsu;
             let (pipelines, sp, int, dp, width, latency) = units;
             let sharing = match segment {
@@ -125,6 +126,7 @@ fn sm() -> impl Strategy<Value = Changes> {
             };
             vec![
                 ("shared_memory.sharing", sharing),
+                ("sm.fetch", fetch),
                 ("sm.issue_width", json!(width)),
                 ("sm.arithmetic.pipelines", json!(pipelines)),
                 ("sm.arithmetic.sp_units", json!(sp)),
@@ -146,6 +148,18 @@ fn sm() -> impl Strategy<Value = Changes> {
             ]
         },
     )
+}
+
+/// Instruction caches that hold less than a kernel, or less than its loop.
+fn fetch() -> impl Strategy<Value = Value> {
+    let cache = |sets: u32, ways: u32, group: u32, latency: u32| json!({"size": 32 * sets * ways, "ways": ways, "group": group, "latency": latency});
+    let sizes = (2u32..=4, 2u32..=4, 1u32..=3, 1u32..=70);
+    let caches = (sizes.clone(), sizes, 0u32..=2).prop_map(move |(near, far, per_line)| {
+        let [near, far] =
+            [near, far].map(|(sets, ways, group, latency)| cache(sets, ways, group, latency));
+        json!({"Caches": {"instruction": 32 >> per_line, "line": 32, "sub_core": near, "sm": far}})
+    });
+    prop_oneof![1 => Just(json!("Ideal")), 1 => caches]
 }
 
 fn l1() -> impl Strategy<Value = Changes> {

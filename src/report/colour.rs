@@ -62,7 +62,7 @@ pub fn series(index: usize) -> Colour {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Its colour: green for work, reds and browns for a stalled load/store unit, purples for
-    /// arithmetic, blues for the memory system, greys for nothing to do.
+    /// arithmetic, olive for instructions, blues for the memory system, greys for nothing to do.
     pub colour: Colour,
     /// Its meaning in a few words.
     pub phrase: &'static str,
@@ -92,6 +92,7 @@ pub fn known_look(name: &str) -> Option<Look> {
         "lsu_bankconflict" => (Colour(190, 90, 134), "LSU serialises bank conflicts"),
         "lsu_serving" => (Colour(182, 239, 202), "LSU serves others at full rate"),
         "unit_busy" => (Colour(127, 105, 161), "arithmetic unit taken"),
+        "fetch" => (Colour(163, 163, 75), "waits for an instruction"),
         "arithmetic" => (Colour(190, 166, 205), "waits for an arithmetic result"),
         "memory_lsu" => (Colour(216, 195, 158), "oldest access is in the LSU"),
         "lsu" => (Colour(216, 195, 158), "from issue to the L1"),

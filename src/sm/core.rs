@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ctas::Ctas;
+use super::fetch::Fetch;
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Returns};
 use super::pipelines::Pipelines;
@@ -63,6 +64,7 @@ pub struct Sm {
     pub(super) lsu: Lsu,
     returns: Returns,
     pub(super) program: Arc<Program>,
+    pub(super) fetch: Fetch,
     pub(super) outstanding: Outstanding,
     pub(super) pipelines: Pipelines,
     pub(super) lsu_ledger: LsuLedger,
@@ -97,6 +99,7 @@ impl Sm {
         let warps_of = sub_cores.iter().map(|sub_core| sub_core.warps);
         Sm {
             program: Arc::default(),
+            fetch: Fetch::new(&config.fetch, schedulers),
             ctas: Ctas::new(config),
             warps: Warps::new(),
             stands_still: false,
@@ -147,7 +150,7 @@ impl Sm {
         assert!(self.is_idle(), "a kernel starts on an SM that is not idle");
         self.warps.prepare(now, program.regs);
         self.ctas.prepare(residency);
-        self.program = program;
+        self.expect(program);
         (self.charged_to, self.there_from) = (now, now);
         self.next_cta_launch = now;
         (self.next_work, self.next_issue) = (Cycle::NEVER, Cycle::NEVER);
@@ -165,8 +168,14 @@ impl Sm {
     /// for the present one. `program` has the instructions of all that run.
     pub fn join(&mut self, program: Arc<Program>, more: impl Iterator<Item = Residency>) {
         self.warps.make_room(program.regs);
-        self.program = program;
+        self.expect(program);
         self.ctas.join(more);
+    }
+
+    /// CTAs of another kernel come.
+    fn expect(&mut self, program: Arc<Program>) {
+        self.fetch.prepare(program.insts.len());
+        self.program = program;
     }
 
     /// Divides an SM that is idle for the kernel whose CTAs come; gives the ways of the L1's sets where they are others than before.
@@ -332,6 +341,9 @@ impl Sm {
         if may_issue {
             self.warps.come_to(now);
             self.warps.wake(now);
+            if self.warps.ready & self.warps.on_fetch != 0 {
+                self.have_fetched(now);
+            }
             issued = self.issue(now);
         }
         self.charge_lsu(self.lsu.state, 1);
@@ -418,7 +430,7 @@ impl Sm {
     #[inline(never)]
     fn leave_fence(&mut self, now: Cycle, warp: usize) {
         self.warps.at_fence &= !(1 << warp);
-        self.wait_for_operands(now, warp, now);
+        self.go_on(now, warp, now);
     }
 
     /// The warp goes on when its operands are there, at `earliest` at the earliest.
@@ -427,6 +439,23 @@ impl Sm {
         let Sm { program, warps, .. } = self;
         let inst = &program.insts[warps.pc(warp)];
         warps.wait_for_operands(warp, inst, &program.delays, now, earliest);
+    }
+
+    /// The warp, which has come to another instruction, goes on when that and its operands are there, at `earliest` at
+    /// the earliest.
+    #[inline(always)]
+    pub(super) fn go_on(&mut self, now: Cycle, warp: usize, earliest: Cycle) {
+        if !self.fetch.holds_up(&mut self.warps, now, warp, earliest) {
+            self.wait_for_operands(now, warp, earliest);
+        }
+    }
+
+    /// Instructions come that warps wait for.
+    #[inline(never)]
+    fn have_fetched(&mut self, now: Cycle) {
+        for warp in Bits(self.warps.take_fetched()) {
+            self.wait_for_operands(now, warp, now);
+        }
     }
 
     pub(super) fn has_accesses_in_flight(&self, warp: usize) -> bool {

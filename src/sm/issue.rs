@@ -147,6 +147,8 @@ impl Sm {
         let warps = &self.warps;
         if warps.computing() & mask != 0 {
             Slot::idle(IssueReason::Arithmetic)
+        } else if warps.on_fetch & mask != 0 {
+            Slot::idle(IssueReason::Fetch)
         } else if warps.passing & mask != 0 {
             Slot::idle(IssueReason::LsuServing)
         } else if warps.on_memory & mask != 0 {
@@ -161,7 +163,7 @@ impl Sm {
     /// Issues a warp's next instruction; the one after it may issue in the same cycle if `pairs`.
     #[inline(always)]
     fn issue_warp(&mut self, now: Cycle, scheduler: usize, warp: usize, pairs: bool) {
-        let Sm { program, warps, pipelines, .. } = self;
+        let Sm { program, warps, pipelines, fetch, .. } = self;
         let (pc, lanes) = warps.next(warp);
         let inst = &program.insts[pc];
         self.stats.warp_instructions += 1;
@@ -193,7 +195,9 @@ impl Sm {
             Hold::Converge => now + self.holds.converge,
             Hold::BlockEnd => now + self.holds.block_end,
         };
-        warps.wait_for_operands(warp, next, &program.delays, now, next_issue);
+        if !fetch.holds_up(warps, now, warp, next_issue) {
+            warps.wait_for_operands(warp, next, &program.delays, now, next_issue);
+        }
     }
 
     /// Issues a warp's next instruction, which is neither arithmetic nor of memory; the one after it may issue at `next_issue`.
@@ -224,7 +228,7 @@ impl Sm {
         }
         match action {
             Action::Fence if self.has_accesses_in_flight(warp) => self.warps.at_fence |= 1 << warp,
-            _ => self.wait_for_operands(now, warp, next_issue),
+            _ => self.go_on(now, warp, next_issue),
         }
     }
 
@@ -242,8 +246,7 @@ impl Sm {
         self.stats.barriers += opened;
         self.warps.at_barrier &= !waiting;
         for warp in Bits(waiting) {
-            let go_on = now + self.holds.fall_through;
-            self.wait_for_operands(now, warp, go_on);
+            self.go_on(now, warp, now + self.holds.fall_through);
         }
     }
 }

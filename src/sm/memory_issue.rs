@@ -24,10 +24,12 @@ impl Sm {
         next_issue: Cycle,
     ) {
         self.push_memory(now, scheduler, warp, op, dsts);
-        let Sm { program, warps, ctas, .. } = self;
-        match warps.advance(warp, Port::Memory, ctas, program) {
-            Some(next) => warps.wait_for_operands(warp, next, &program.delays, now, next_issue),
-            None => self.end_warp(now, warp),
+        let Sm { program, warps, ctas, fetch, .. } = self;
+        let Some(next) = warps.advance(warp, Port::Memory, ctas, program) else {
+            return self.end_warp(now, warp);
+        };
+        if !fetch.holds_up(warps, now, warp, next_issue) {
+            warps.wait_for_operands(warp, next, &program.delays, now, next_issue);
         }
     }
 

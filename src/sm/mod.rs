@@ -9,6 +9,7 @@
 mod accounts;
 mod core;
 mod ctas;
+mod fetch;
 mod issue;
 mod journey;
 mod lsu;

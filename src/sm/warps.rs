@@ -66,12 +66,14 @@ fn epoch_at(now: Cycle) -> Cycle {
 pub struct Warps {
     /// The next instruction's registers are ready.
     pub ready: u64,
-    /// The next instruction waits for results of arithmetic, or for one of the two below.
+    /// The next instruction waits for results of arithmetic, or for one of the three below.
     pub on_arithmetic: u64,
     /// The warp has come, and its first instruction cannot issue yet.
     pub starting: u64,
     /// The warp's data has come from the L2 and passes over to its registers.
     pub passing: u64,
+    /// The next instruction is on its way from the instruction caches.
+    pub on_fetch: u64,
     /// The next instruction waits for data from memory.
     pub on_memory: u64,
     /// The warp waits at a barrier.
@@ -130,6 +132,7 @@ impl Warps {
             on_arithmetic: 0,
             starting: 0,
             passing: 0,
+            on_fetch: 0,
             on_memory: 0,
             at_barrier: 0,
             at_fence: 0,
@@ -326,7 +329,22 @@ impl Warps {
         self.slots |= 1 << slot;
     }
 
-    /// Moves the warps whose operands become ready at `now` to the ready set.
+    /// Files a warp whose next instruction comes at `there`, after `now`.
+    pub fn wait_for_instruction(&mut self, warp: usize, now: Cycle, there: Cycle) {
+        self.stirred = true;
+        self.on_fetch |= 1 << warp;
+        self.file_arithmetic(warp, now, there);
+    }
+
+    /// Those of the warps in the ready set whose instruction has come. They are then in no set.
+    pub fn take_fetched(&mut self) -> u64 {
+        let fetched = self.ready & self.on_fetch;
+        self.ready &= !fetched;
+        self.on_fetch &= !fetched;
+        fetched
+    }
+
+    /// Moves the warps whose operands become ready at `now`, or whose instruction comes then, to the ready set.
     #[inline]
     pub fn wake(&mut self, now: Cycle) {
         let slot = now.0 as usize % WHEEL;
@@ -358,7 +376,7 @@ impl Warps {
     /// Warps that wait for results of arithmetic.
     #[inline]
     pub fn computing(&self) -> u64 {
-        self.on_arithmetic & !(self.starting | self.passing)
+        self.on_arithmetic & !(self.starting | self.passing | self.on_fetch)
     }
 
     /// The next cycle after `now` in which a warp wakes, after those of `now`.

@@ -23,6 +23,8 @@ crate::reasons! {
         UnitBusy = "unit_busy",
         /// The nearest warp waits for an arithmetic result, behind a branch or an opened barrier, or outside a full active set.
         Arithmetic = "arithmetic",
+        /// The nearest warp waits for its next instruction, which is in no instruction cache of its sub-core.
+        Fetch = "fetch",
         /// The oldest outstanding access was still in the LSU.
         MemoryLsu = "memory_lsu",
         /// The oldest outstanding access was in the L1: tags, miss queue, or data on its way to the registers.

@@ -21,9 +21,9 @@ pub use dram::{
 pub use launch::{DispatchRate, L2AtStart, LaunchConfig};
 pub use noc::{GpcPort, NocConfig};
 pub use sm::{
-    Arithmetic, BankSharing, CarveOut, ConstantPasses, CtaRelease, Forwarding, InstructionSet,
-    IntProducts, LsuConfig, LsuStages, OpTiming, Pipelining, Policy, RefusalBlocks, Segment,
-    SharedMemoryConfig, SmConfig,
+    Arithmetic, BankSharing, CarveOut, ConstantPasses, CtaRelease, Fetching, Forwarding,
+    InstructionCache, InstructionSet, IntProducts, LsuConfig, LsuStages, OpTiming, Pipelining,
+    Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
 };
 
 use super::bounded::{Bounded, Check, Checked};

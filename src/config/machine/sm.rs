@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::bounded::{Bounded, Check};
+use crate::config::bounded::{Bounded, Check, Checked};
 
 /// One streaming multiprocessor, times `count`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +19,8 @@ pub struct SmConfig {
     pub schedulers: Bounded<1, 8>,
     /// What a warp issues for an instruction of PTX.
     pub instructions: InstructionSet,
+    /// When a warp's next instruction is there.
+    pub fetch: Checked<Fetching>,
     /// Which ready warp a scheduler picks.
     pub policy: Policy,
     /// Instructions of one warp that a scheduler issues in a cycle, the second when it depends on neither the
@@ -64,6 +66,41 @@ pub enum InstructionSet {
     Sass,
 }
 
+/// When a warp's next instruction is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Fetching {
+    /// Always.
+    Ideal,
+    /// When it is in an instruction cache of the sub-core, behind which are one of the SM and the L2. The caches begin as a
+    /// pass through the kernel's code leaves them.
+    Caches {
+        /// One instruction; a divisor of `line` [bytes, 4..=32].
+        instruction: Bounded<4, 32>,
+        /// A line [bytes, 32..=512].
+        line: Bounded<32, 512>,
+        /// The cache of a sub-core.
+        sub_core: InstructionCache,
+        /// The cache of the SM.
+        sm: InstructionCache,
+    },
+}
+
+/// An instruction cache: lines of the ways of a set are replaced by least recent use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstructionCache {
+    /// Its lines together; a multiple of `ways` lines [bytes, 128..=1048576].
+    pub size: Bounded<128, 1_048_576>,
+    /// Lines of a set [count, 1..=64].
+    pub ways: Bounded<1, 64>,
+    /// Lines that are asked for at once: one that is missing, and those behind it [lines, 1..=32].
+    pub group: Bounded<1, 32>,
+    /// Of the sub-core's cache: from asking the SM's until the lines are there. Of the SM's: what it takes longer where they
+    /// come from the L2 [core cycles, 1..=1023].
+    pub latency: Bounded<1, 1023>,
+}
+
 /// What a CTA that has run out of instructions still waits for before another takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CtaRelease {
@@ -81,6 +118,8 @@ pub enum Policy {
     Lrr,
     /// Greedy then oldest: the warp that issued last while it can, else the oldest ready one.
     Gto,
+    /// Greedy, then loose round robin: the warp that issued last while it can, else the next ready one after it.
+    Glrr,
     /// Oldest first.
     Oldest,
     /// Two levels: round robin over an active set; a warp that waits for memory leaves the set.
@@ -352,6 +391,25 @@ impl Check for SmConfig {
                 active.get(),
                 warps / schedulers
             ));
+        }
+        Ok(())
+    }
+}
+
+impl Check for Fetching {
+    fn check(&self) -> Result<(), String> {
+        let Fetching::Caches { instruction, line, sub_core, sm } = self else { return Ok(()) };
+        let (instruction, line) = (instruction.get(), line.get());
+        if line % instruction != 0 {
+            return Err(format!("instruction ({instruction}) does not divide line ({line})"));
+        }
+        for (name, cache) in [("sub_core", sub_core), ("sm", sm)] {
+            let (size, set) = (cache.size.get(), cache.ways.get() * line);
+            if size % set != 0 {
+                return Err(format!(
+                    "{name}.size ({size}) is not a multiple of ways lines ({set})"
+                ));
+            }
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Sets of warps are bit masks over the SM's warp slots.
 
 mod ages;
+mod glrr;
 mod gto;
 mod lrr;
 mod oldest;
@@ -54,6 +55,7 @@ impl Scheduler {
         let warp = match self.policy {
             Policy::Lrr => lrr::pick(candidates.eligible, self.last),
             Policy::Gto => gto::pick(candidates, self.last),
+            Policy::Glrr => glrr::pick(candidates.eligible, self.last),
             Policy::Oldest => oldest::pick(candidates),
             Policy::TwoLevel { active } => {
                 two_level::refill(&mut self.active, candidates, self.last, active.get());
@@ -99,6 +101,14 @@ mod tests {
     }
 
     #[test]
+    fn glrr_stays_with_its_warp_and_then_takes_the_next_one() {
+        let seen =
+            picks(Policy::Glrr, &[(0b1101, 0), (0b1101, 0), (0b1100, 0), (0b1101, 0), (0b0101, 0)]);
+        assert_eq!(seen, [Some(0), Some(0), Some(2), Some(2), Some(2)]);
+        assert_eq!(picks(Policy::Glrr, &[(0b1000, 0), (0b0101, 0)]), [Some(3), Some(0)]);
+    }
+
+    #[test]
     fn oldest_leaves_its_warp_for_an_older_one() {
         let seen = picks(Policy::Oldest, &[(0b100_0000, 0), (0b110_0000, 0)]);
         assert_eq!(seen, [Some(6), Some(5)]);
@@ -114,7 +124,7 @@ mod tests {
 
     #[test]
     fn no_eligible_warp_is_no_pick() {
-        for policy in [Policy::Lrr, Policy::Gto, Policy::Oldest] {
+        for policy in [Policy::Lrr, Policy::Gto, Policy::Glrr, Policy::Oldest] {
             assert_eq!(picks(policy, &[(0, 0)]), [None]);
         }
     }
