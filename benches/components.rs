@@ -100,14 +100,15 @@ fn scheduler(criterion: &mut Criterion) {
     let mut ages = Ages::default();
     (0..SLOTS).for_each(|number| ages.come(number * 45 % SLOTS));
     let two_level = Policy::TwoLevel { active: Bounded::new(8).expect("in range") };
-    for policy in [Policy::Lrr, Policy::Gto, Policy::Glrr, Policy::Oldest, two_level] {
+    for policy in [Policy::Lrr, Policy::Gto, Policy::Oldest, two_level] {
         let mut scheduler = Scheduler::new(policy);
         let mut eligible = 0xaaaa_5555_f0f0_3c3cu64;
+        let now = Cycle(0);
         group.bench_function(format!("{policy:?}"), |bencher| {
             bencher.iter(|| {
                 // Another set of eligible warps every time, so that greedy policies have to choose.
                 eligible = eligible.rotate_left(7);
-                scheduler.pick(Candidates { eligible, waiting: !eligible, ages: &ages })
+                scheduler.pick(Candidates { eligible, waiting: !eligible, ages: &ages, now })
             });
         });
     }

@@ -216,7 +216,7 @@ fn every_element_type_and_layout_is_exact() {
 
 #[test]
 fn every_scheduler_is_exact() {
-    for policy in ["Lrr", "Gto", "Glrr", "Oldest", "TwoLevel(active: 8)"] {
+    for policy in ["Lrr", "Gto", "Glrr(within: 4)", "Oldest", "TwoLevel(active: 8)"] {
         check_stencil(&[&format!("sm.policy={policy}")]);
     }
 }

@@ -98,7 +98,7 @@ fn sm() -> impl Strategy<Value = Changes> {
     let policy = prop_oneof![
         Just(json!("Lrr")),
         Just(json!("Gto")),
-        Just(json!("Glrr")),
+        (1u32..8).prop_map(|within| json!({"Glrr": {"within": within}})),
         Just(json!("Oldest")),
         (1u32..4).prop_map(|active| json!({"TwoLevel": {"active": active}})),
     ];

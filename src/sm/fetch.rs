@@ -1,9 +1,11 @@
 //! The instruction caches: when the next instruction of a warp is there.
 //!
-//! Each sub-core has a small cache, and the SM a larger one behind these. A cache asks for a line that is missing together with some
-//! behind it. What does not fit into the SM's cache comes from the L2, in a time that does not depend on what else is there.
-//! Caches begin as a pass through the kernel's code leaves them, as kernels run more than once; so code that fits into the
-//! small cache never waits, and nobody looks.
+//! Each sub-core has a small cache, and the SM a larger one behind these. Lines come in groups. When a warp comes to another group, the
+//! sub-core asks for what it lacks of the next one, which enters the cache when it is used. What does not fit into the SM's
+//! cache comes from the L2, in a time that does not depend on what else is there. Caches begin as a pass through the kernel's code
+//! leaves them, as kernels run more than once; so code that fits into the small cache never waits, and nobody looks.
+
+use std::ops::Range;
 
 use super::warps::Warps;
 use crate::config::machine::{Fetching, InstructionCache};
@@ -23,9 +25,23 @@ pub struct Fetch {
 struct Caches {
     /// Instructions of a line.
     per_line: u32,
-    /// One for each sub-core.
-    near: Box<[Cache]>,
+    near: Box<[Near]>,
     far: Cache,
+}
+
+/// Lines that a sub-core has asked for ahead and not used; a choice of the model.
+const AHEAD: usize = 16;
+
+/// The cache of a sub-core.
+#[derive(Clone, Debug)]
+struct Near {
+    cache: Cache,
+    /// The group that a warp came to last.
+    group: u32,
+    /// Lines that were asked for ahead, and when they are there.
+    ahead: [(u32, Cycle); AHEAD],
+    /// Place of the one that was asked for first.
+    oldest: usize,
 }
 
 /// One cache.
@@ -64,9 +80,10 @@ impl Fetch {
         let Fetching::Caches { instruction, line, sub_core, sm } = fetching else {
             return Fetch::default();
         };
+        let near = Near::new(Cache::new(sub_core, line.get()));
         let caches = Caches {
             per_line: line.get() / instruction.get(),
-            near: vec![Cache::new(sub_core, line.get()); sub_cores].into(),
+            near: vec![near; sub_cores].into(),
             far: Cache::new(sm, line.get()),
         };
         Fetch { may_wait: false, caches: Some(Box::new(caches)) }
@@ -76,10 +93,10 @@ impl Fetch {
     pub fn prepare(&mut self, instructions: usize) {
         let Some(caches) = &mut self.caches else { return };
         let lines = instructions.div_ceil(caches.per_line as usize) as u32;
-        self.may_wait = caches.near[0].capacity < lines;
+        self.may_wait = caches.near[0].cache.capacity < lines;
         if self.may_wait {
-            let all = caches.near.iter_mut().chain([&mut caches.far]);
-            all.for_each(|cache| cache.pass_through(lines));
+            let near = caches.near.iter_mut().map(|near| &mut near.cache);
+            near.chain([&mut caches.far]).for_each(|cache| cache.pass_through(lines));
         }
     }
 
@@ -117,25 +134,50 @@ impl Caches {
         let sub_core = warp % near.len();
         let near = &mut near[sub_core];
         let line = pc as u32 / *per_line;
-        if let Some(found) = near.find(line) {
-            return at.max(found.there);
-        }
-        let in_far = match far.find(line) {
+        let there = match near.cache.find(line) {
             Some(found) => at.max(found.there),
-            None => {
-                let in_far = at + far.latency;
-                (line..line + far.group).for_each(|line| far.take(line, in_far));
-                in_far
-            }
+            None => near.miss(far, line, at),
         };
-        let there = in_far + near.latency;
-        // Of those behind the line come the ones that the SM's cache has.
-        for line in line..line + near.group {
-            if far.find(line).is_some() {
-                near.take(line, there);
-            }
+        let group = line / near.cache.group;
+        if group != near.group {
+            near.group = group;
+            near.ask_ahead(far, (group + 1) * near.cache.group, there);
         }
         there
+    }
+}
+
+impl Near {
+    fn new(cache: Cache) -> Self {
+        Near { cache, group: u32::MAX, ahead: [(u32::MAX, Cycle(0)); AHEAD], oldest: 0 }
+    }
+
+    /// Lines to the end of the group that begins with `line` or holds it.
+    fn rest(&self, line: u32) -> Range<u32> {
+        line..(line / self.cache.group + 1) * self.cache.group
+    }
+
+    /// Uses a line at `at` that is not in the cache; gives when it is there.
+    fn miss(&mut self, far: &mut Cache, line: u32, at: Cycle) -> Cycle {
+        if let Some(place) = self.ahead.iter().position(|(number, _)| *number == line) {
+            let (_, there) = self.ahead[place];
+            self.cache.take(line, there);
+            return at.max(there);
+        }
+        let there = far.give(line, at) + self.cache.latency;
+        self.rest(line).for_each(|line| self.cache.take(line, there));
+        there
+    }
+
+    /// Asks at `at` for what is missing of the group that begins with `first`.
+    fn ask_ahead(&mut self, far: &mut Cache, first: u32, at: Cycle) {
+        for line in self.rest(first) {
+            let is_ahead = self.ahead.iter().any(|(number, _)| *number == line);
+            if !is_ahead && !self.cache.holds(line) {
+                self.ahead[self.oldest] = (line, far.give(line, at) + self.cache.latency);
+                self.oldest = (self.oldest + 1) % AHEAD;
+            }
+        }
     }
 }
 
@@ -179,6 +221,17 @@ impl Cache {
         let found = self.set(line).iter_mut().find(|one| one.number == line)?;
         found.last_use = uses;
         Some(found)
+    }
+
+    /// When a line is here that is asked for at `at`; with one that is missing its group comes from the L2.
+    fn give(&mut self, line: u32, at: Cycle) -> Cycle {
+        if let Some(found) = self.find(line) {
+            return at.max(found.there);
+        }
+        let there = at + self.latency;
+        let first = line - line % self.group;
+        (first..first + self.group).for_each(|line| self.take(line, there));
+        there
     }
 
     /// Takes a line, unless it is here or on its way, in the place of the one that was used least recently.
@@ -233,18 +286,20 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_line_comes_with_the_one_behind_it() {
+    fn the_next_group_comes_while_one_is_executed() {
         let mut fetch = small();
-        // 16 lines: the sub-core has the last eight, the SM all.
+        // 16 lines: the sub-core has the last eight, the SM all. A group is eight instructions.
         fetch.prepare(64);
         let mut want = [0; 24];
-        (want[0], want[8], want[16]) = (10, 10, 10);
+        (want[0], want[8], want[16]) = (10, 2, 2);
         assert_eq!(execute(&mut fetch, Cycle(1000), 0..24), want);
         assert_eq!(fetch.ask(Cycle(2000), 1, 63), Cycle(2000));
         // A second warp finds what is on its way; another sub-core asks for itself.
         assert_eq!(fetch.ask(Cycle(2000), 1, 0), Cycle(2010));
-        assert_eq!(fetch.ask(Cycle(2003), 1, 6), Cycle(2010));
-        assert_eq!(fetch.ask(Cycle(2003), 2, 6), Cycle(2013));
+        assert_eq!(fetch.ask(Cycle(2003), 4, 2), Cycle(2010));
+        assert_eq!(fetch.ask(Cycle(2003), 2, 2), Cycle(2013));
+        // Who takes longer waits for nothing.
+        assert_eq!(fetch.ask(Cycle(2050), 1, 8), Cycle(2050));
     }
 
     #[test]
@@ -253,9 +308,12 @@ mod tests {
         // 64 lines, of which the SM has the last 32.
         fetch.prepare(256);
         // Groups of four lines come to the SM, and of two from there.
-        let mut want = [0; 32];
-        (want[0], want[8], want[16], want[24]) = (110, 10, 110, 10);
-        assert_eq!(execute(&mut fetch, Cycle(1000), 0..32), want);
+        let waited = execute(&mut fetch, Cycle(1000), 0..48);
+        assert_eq!(
+            (waited[0], waited[8], waited[16], waited[24], waited[32]),
+            (110, 2, 102, 2, 102)
+        );
+        assert_eq!(waited.iter().sum::<u64>(), 110 + 2 + 102 + 2 + 102 + 2);
         assert_eq!(fetch.ask(Cycle(1000), 1, 0), Cycle(1110), "the SM's cache waits for it");
     }
 

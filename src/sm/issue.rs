@@ -95,7 +95,7 @@ impl Sm {
             return blocked_slot(ready);
         }
         let waiting = mask & !(warps.ready | warps.on_arithmetic);
-        let candidates = Candidates { eligible, waiting, ages: &warps.ages };
+        let candidates = Candidates { eligible, waiting, ages: &warps.ages, now };
         let Some(warp) = sub_core.scheduler.pick(candidates) else {
             // Two-level: of the active set those who are ready are blocked, or all of it waits for arithmetic.
             return match ready & sub_core.scheduler.active() {

@@ -94,7 +94,8 @@ pub struct InstructionCache {
     pub size: Bounded<128, 1_048_576>,
     /// Lines of a set [count, 1..=64].
     pub ways: Bounded<1, 64>,
-    /// Lines that are asked for at once: one that is missing, and those behind it [lines, 1..=32].
+    /// Lines of a group. A sub-core's cache asks for the next group when a warp comes to one; the SM's brings all of a group
+    /// with a line [lines, 1..=32].
     pub group: Bounded<1, 32>,
     /// Of the sub-core's cache: from asking the SM's until the lines are there. Of the SM's: what it takes longer where they
     /// come from the L2 [core cycles, 1..=1023].
@@ -119,7 +120,10 @@ pub enum Policy {
     /// Greedy then oldest: the warp that issued last while it can, else the oldest ready one.
     Gto,
     /// Greedy, then loose round robin: the warp that issued last while it can, else the next ready one after it.
-    Glrr,
+    Glrr {
+        /// A warp that has issued nothing for longer has lost its turn [core cycles, 1..=64].
+        within: Bounded<1, 64>,
+    },
     /// Oldest first.
     Oldest,
     /// Two levels: round robin over an active set; a warp that waits for memory leaves the set.

@@ -2,8 +2,8 @@
 
 use super::lrr;
 
-/// The warp that issued last while it is eligible, else the first eligible one after it, going round.
+/// The warp that issued last if it is eligible and `keeps` its turn, else the first eligible one after it, going round.
 #[inline]
-pub fn pick(eligible: u64, last: usize) -> Option<usize> {
-    if eligible >> last & 1 == 1 { Some(last) } else { lrr::pick(eligible, last) }
+pub fn pick(eligible: u64, last: usize, keeps: bool) -> Option<usize> {
+    if keeps && eligible >> last & 1 == 1 { Some(last) } else { lrr::pick(eligible, last) }
 }

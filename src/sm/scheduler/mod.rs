@@ -12,6 +12,7 @@ mod two_level;
 pub use ages::Ages;
 
 use crate::config::machine::Policy;
+use crate::units::Cycle;
 
 /// Warp slots of an SM: one bit each in a mask.
 pub const SLOTS: usize = 64;
@@ -25,6 +26,8 @@ pub struct Candidates<'a> {
     pub waiting: u64,
     /// Which warp came to the SM before which.
     pub ages: &'a Ages,
+    /// The cycle.
+    pub now: Cycle,
 }
 
 /// The state of one scheduler's policy.
@@ -33,6 +36,8 @@ pub struct Scheduler {
     policy: Policy,
     /// The warp that issued last.
     last: usize,
+    /// When that was; of the greedy policy that goes round.
+    issued: Cycle,
     /// The active set of the two-level policy.
     active: u64,
 }
@@ -40,7 +45,7 @@ pub struct Scheduler {
 impl Scheduler {
     /// A scheduler that has issued nothing.
     pub fn new(policy: Policy) -> Self {
-        Scheduler { policy, last: SLOTS - 1, active: 0 }
+        Scheduler { policy, last: SLOTS - 1, issued: Cycle(0), active: 0 }
     }
 
     /// The active set of the two-level policy, as it was after the last choice; others have none.
@@ -55,7 +60,11 @@ impl Scheduler {
         let warp = match self.policy {
             Policy::Lrr => lrr::pick(candidates.eligible, self.last),
             Policy::Gto => gto::pick(candidates, self.last),
-            Policy::Glrr => glrr::pick(candidates.eligible, self.last),
+            Policy::Glrr { within } => {
+                let keeps = candidates.now <= self.issued + within.cycles();
+                self.issued = candidates.now;
+                glrr::pick(candidates.eligible, self.last, keeps)
+            }
             Policy::Oldest => oldest::pick(candidates),
             Policy::TwoLevel { active } => {
                 two_level::refill(&mut self.active, candidates, self.last, active.get());
@@ -82,10 +91,10 @@ mod tests {
     fn picks(policy: Policy, rounds: &[(u64, u64)]) -> Vec<Option<usize>> {
         let mut scheduler = Scheduler::new(policy);
         let ages = ages();
-        let pick = |&(eligible, waiting): &(u64, u64)| {
-            scheduler.pick(Candidates { eligible, waiting, ages: &ages })
+        let pick = |(&(eligible, waiting), now): (&(u64, u64), u64)| {
+            scheduler.pick(Candidates { eligible, waiting, ages: &ages, now: Cycle(now) })
         };
-        rounds.iter().map(pick).collect()
+        rounds.iter().zip(1..).map(pick).collect()
     }
 
     #[test]
@@ -101,11 +110,16 @@ mod tests {
     }
 
     #[test]
-    fn glrr_stays_with_its_warp_and_then_takes_the_next_one() {
-        let seen =
-            picks(Policy::Glrr, &[(0b1101, 0), (0b1101, 0), (0b1100, 0), (0b1101, 0), (0b0101, 0)]);
-        assert_eq!(seen, [Some(0), Some(0), Some(2), Some(2), Some(2)]);
-        assert_eq!(picks(Policy::Glrr, &[(0b1000, 0), (0b0101, 0)]), [Some(3), Some(0)]);
+    fn glrr_stays_with_its_warp_for_a_while_and_then_takes_the_next_one() {
+        let mut scheduler = Scheduler::new(Policy::Glrr { within: Bounded::new(2).unwrap() });
+        let ages = ages();
+        let mut pick = |now, eligible| {
+            scheduler.pick(Candidates { eligible, waiting: 0, ages: &ages, now: Cycle(now) })
+        };
+        assert_eq!([pick(10, 0b1101), pick(11, 0b1101), pick(13, 0b1101)], [Some(0); 3]);
+        assert_eq!([pick(14, 0b1100), pick(15, 0b1101)], [Some(2); 2]);
+        // After three cycles it is another one's turn.
+        assert_eq!([pick(18, 0b1101), pick(21, 0b1101)], [Some(3), Some(0)]);
     }
 
     #[test]
@@ -124,7 +138,7 @@ mod tests {
 
     #[test]
     fn no_eligible_warp_is_no_pick() {
-        for policy in [Policy::Lrr, Policy::Gto, Policy::Glrr, Policy::Oldest] {
+        for policy in [Policy::Lrr, Policy::Gto, Policy::Oldest] {
             assert_eq!(picks(policy, &[(0, 0)]), [None]);
         }
     }
