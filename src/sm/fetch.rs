@@ -3,7 +3,8 @@
 //! Each sub-core has a small cache, and the SM a larger one behind these. Lines come in groups. When a warp comes to another group, the
 //! sub-core asks for what it lacks of the next one, which enters the cache when it is used. What does not fit into the SM's
 //! cache comes from the L2, in a time that does not depend on what else is there. Caches begin as a pass through the kernel's code
-//! leaves them, as kernels run more than once; so code that fits into the small cache never waits, and nobody looks.
+//! leaves them, as kernels run more than once; so code that fits into the small cache never waits, and nobody looks. A warp's first
+//! instruction comes with the warp.
 
 use std::ops::Range;
 
@@ -95,8 +96,8 @@ impl Fetch {
         let lines = instructions.div_ceil(caches.per_line as usize) as u32;
         self.may_wait = caches.near[0].cache.capacity < lines;
         if self.may_wait {
-            let near = caches.near.iter_mut().map(|near| &mut near.cache);
-            near.chain([&mut caches.far]).for_each(|cache| cache.pass_through(lines));
+            caches.near.iter_mut().for_each(|near| near.pass_through(lines));
+            caches.far.pass_through(lines);
         }
     }
 
@@ -148,8 +149,16 @@ impl Caches {
 }
 
 impl Near {
+    const NOTHING: (u32, Cycle) = (u32::MAX, Cycle(0));
+
     fn new(cache: Cache) -> Self {
-        Near { cache, group: u32::MAX, ahead: [(u32::MAX, Cycle(0)); AHEAD], oldest: 0 }
+        Near { cache, group: u32::MAX, ahead: [Near::NOTHING; AHEAD], oldest: 0 }
+    }
+
+    /// As [`Cache::pass_through`], with nothing asked for.
+    fn pass_through(&mut self, lines: u32) {
+        (self.group, self.ahead, self.oldest) = (u32::MAX, [Near::NOTHING; AHEAD], 0);
+        self.cache.pass_through(lines);
     }
 
     /// Lines to the end of the group that begins with `line` or holds it.
@@ -300,6 +309,9 @@ mod tests {
         assert_eq!(fetch.ask(Cycle(2003), 2, 2), Cycle(2013));
         // Who takes longer waits for nothing.
         assert_eq!(fetch.ask(Cycle(2050), 1, 8), Cycle(2050));
+        // Another kernel begins anew.
+        fetch.prepare(64);
+        assert_eq!(fetch.ask(Cycle(3000), 1, 0), Cycle(3010));
     }
 
     #[test]
