@@ -36,7 +36,7 @@ pub struct Scheduler {
     policy: Policy,
     /// The warp that issued last.
     last: usize,
-    /// When that was; of the greedy policy that goes round.
+    /// When that was.
     issued: Cycle,
     /// The active set of the two-level policy.
     active: u64,
@@ -62,7 +62,6 @@ impl Scheduler {
             Policy::Gto => gto::pick(candidates, self.last),
             Policy::Glrr { within } => {
                 let keeps = candidates.now <= self.issued + within.cycles();
-                self.issued = candidates.now;
                 glrr::pick(candidates.eligible, self.last, keeps)
             }
             Policy::Oldest => oldest::pick(candidates),
@@ -71,7 +70,7 @@ impl Scheduler {
                 lrr::pick(candidates.eligible & self.active, self.last)
             }
         }?;
-        self.last = warp;
+        (self.last, self.issued) = (warp, candidates.now);
         Some(warp)
     }
 }
