@@ -9,15 +9,16 @@
 use std::ops::Range;
 
 use super::warps::Warps;
-use crate::config::machine::{Fetching, InstructionCache};
-use crate::units::Cycle;
+use crate::config::machine::{Fetching, InstructionCache, Replacement, SetIndex};
+use crate::parts::{Lookup, Place, TagArray};
+use crate::units::{Cycle, LineAddr};
 
 /// What an SM knows of its instruction caches. What every issue looks at is small.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Fetch {
-    /// A warp may have to wait for an instruction of the present program.
-    may_wait: bool,
-    /// None where every instruction is always there.
+    config: Fetching,
+    sub_cores: usize,
+    /// None where no instruction of the present program is waited for.
     caches: Option<Box<Caches>>,
 }
 
@@ -45,60 +46,25 @@ struct Near {
     oldest: usize,
 }
 
-/// One cache.
+/// One cache: of each line, when it is there.
 #[derive(Clone, Debug)]
 struct Cache {
-    sets: u32,
-    ways: usize,
+    tags: TagArray<Cycle>,
     /// Lines of a group.
     group: u32,
     /// [core cycles]
     latency: u64,
-    /// Lines that it holds.
-    capacity: u32,
-    /// None before a program needs them.
-    lines: Vec<Line>,
-    /// Grows with every use.
-    uses: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Line {
-    /// Its number in the program.
-    number: u32,
-    last_use: u64,
-    /// When it is there.
-    there: Cycle,
-}
-
-impl Line {
-    const NONE: Line = Line { number: u32::MAX, last_use: 0, there: Cycle(0) };
 }
 
 impl Fetch {
     /// Of an SM with so many sub-cores.
-    pub fn new(fetching: &Fetching, sub_cores: usize) -> Self {
-        let Fetching::Caches { instruction, line, sub_core, sm } = fetching else {
-            return Fetch::default();
-        };
-        let near = Near::new(Cache::new(sub_core, line.get()));
-        let caches = Caches {
-            per_line: line.get() / instruction.get(),
-            near: vec![near; sub_cores].into(),
-            far: Cache::new(sm, line.get()),
-        };
-        Fetch { may_wait: false, caches: Some(Box::new(caches)) }
+    pub fn new(config: &Fetching, sub_cores: usize) -> Self {
+        Fetch { config: config.clone(), sub_cores, caches: None }
     }
 
     /// Makes ready for a program of so many instructions.
     pub fn prepare(&mut self, instructions: usize) {
-        let Some(caches) = &mut self.caches else { return };
-        let lines = instructions.div_ceil(caches.per_line as usize) as u32;
-        self.may_wait = caches.near[0].cache.capacity < lines;
-        if self.may_wait {
-            caches.near.iter_mut().for_each(|near| near.pass_through(lines));
-            caches.far.pass_through(lines);
-        }
+        self.caches = Caches::new(&self.config, self.sub_cores, instructions).map(Box::new);
     }
 
     /// Whether a warp's next instruction is not there at `earliest`. The warp is then filed until it is.
@@ -110,11 +76,30 @@ impl Fetch {
         warp: usize,
         earliest: Cycle,
     ) -> bool {
-        self.may_wait && self.makes_wait(warps, now, warp, earliest)
+        match &mut self.caches {
+            Some(caches) => caches.hold_up(warps, now, warp, earliest),
+            None => false,
+        }
+    }
+}
+
+impl Caches {
+    /// As a pass through a program of so many instructions leaves them; none where those of the sub-cores hold all of it.
+    fn new(config: &Fetching, sub_cores: usize, instructions: usize) -> Option<Self> {
+        let Fetching::Caches { instruction, line, sub_core, sm } = config else { return None };
+        let per_line = line.get() / instruction.get();
+        let lines = instructions.div_ceil(per_line as usize) as u32;
+        if lines <= sub_core.size.get() / line.get() {
+            return None;
+        }
+        let near = Near::new(Cache::new(sub_core, line.get(), lines));
+        let far = Cache::new(sm, line.get(), lines);
+        Some(Caches { per_line, near: vec![near; sub_cores].into(), far })
     }
 
+    /// As [`Fetch::holds_up`].
     #[inline(never)]
-    fn makes_wait(&mut self, warps: &mut Warps, now: Cycle, warp: usize, earliest: Cycle) -> bool {
+    fn hold_up(&mut self, warps: &mut Warps, now: Cycle, warp: usize, earliest: Cycle) -> bool {
         let there = self.ask(earliest, warp, warps.pc(warp));
         if there > earliest {
             warps.wait_for_instruction(warp, now, there);
@@ -124,19 +109,13 @@ impl Fetch {
 
     /// When the instruction at `pc` is there for a warp that comes to it at `at`.
     fn ask(&mut self, at: Cycle, warp: usize, pc: usize) -> Cycle {
-        self.caches.as_mut().map_or(at, |caches| caches.ask(at, warp, pc))
-    }
-}
-
-impl Caches {
-    fn ask(&mut self, at: Cycle, warp: usize, pc: usize) -> Cycle {
         let Caches { near, far, per_line } = self;
         // Sub-cores share the warps in turn.
         let sub_core = warp % near.len();
         let near = &mut near[sub_core];
         let line = pc as u32 / *per_line;
         let there = match near.cache.find(line) {
-            Some(found) => at.max(found.there),
+            Some(there) => at.max(there),
             None => near.miss(far, line, at),
         };
         let group = line / near.cache.group;
@@ -149,16 +128,8 @@ impl Caches {
 }
 
 impl Near {
-    const NOTHING: (u32, Cycle) = (u32::MAX, Cycle(0));
-
     fn new(cache: Cache) -> Self {
-        Near { cache, group: u32::MAX, ahead: [Near::NOTHING; AHEAD], oldest: 0 }
-    }
-
-    /// As [`Cache::pass_through`], with nothing asked for.
-    fn pass_through(&mut self, lines: u32) {
-        (self.group, self.ahead, self.oldest) = (u32::MAX, [Near::NOTHING; AHEAD], 0);
-        self.cache.pass_through(lines);
+        Near { cache, group: u32::MAX, ahead: [(u32::MAX, Cycle(0)); AHEAD], oldest: 0 }
     }
 
     /// Lines to the end of the group that begins with `line` or holds it.
@@ -191,51 +162,34 @@ impl Near {
 }
 
 impl Cache {
-    fn new(config: &InstructionCache, line: u32) -> Self {
-        let InstructionCache { size, ways, group, latency } = config;
-        let lines = size.get() / line;
-        Cache {
-            sets: lines / ways.get(),
-            ways: ways.size(),
-            group: group.get(),
-            latency: latency.cycles(),
-            capacity: lines,
-            lines: Vec::new(),
-            uses: 0,
-        }
-    }
-
     /// Holds what a pass through the lines below `lines` leaves.
-    fn pass_through(&mut self, lines: u32) {
-        self.lines.clear();
-        self.lines.resize(self.capacity as usize, Line::NONE);
-        for line in lines.saturating_sub(self.capacity)..lines {
-            self.take(line, Cycle(0));
+    fn new(config: &InstructionCache, line: u32, lines: u32) -> Self {
+        let InstructionCache { size, ways, group, latency } = config;
+        let capacity = size.get() / line;
+        let sets = (capacity / ways.get()) as usize;
+        let tags = TagArray::new(sets, ways.size(), SetIndex::Linear, Replacement::Lru);
+        let mut cache = Cache { tags, group: group.get(), latency: latency.cycles() };
+        for line in lines.saturating_sub(capacity)..lines {
+            cache.take(line, Cycle(0));
         }
+        cache
     }
 
-    fn set(&mut self, line: u32) -> &mut [Line] {
-        let first = (line % self.sets) as usize * self.ways;
-        &mut self.lines[first..][..self.ways]
+    fn holds(&self, line: u32) -> bool {
+        matches!(self.tags.lookup(LineAddr(line.into())), Lookup::Present(_))
     }
 
-    fn holds(&mut self, line: u32) -> bool {
-        self.set(line).iter().any(|one| one.number == line)
-    }
-
-    /// Uses a line, unless it is missing.
-    fn find(&mut self, line: u32) -> Option<&mut Line> {
-        self.uses += 1;
-        let uses = self.uses;
-        let found = self.set(line).iter_mut().find(|one| one.number == line)?;
-        found.last_use = uses;
-        Some(found)
+    /// Uses a line, unless it is missing; when it is there.
+    fn find(&mut self, line: u32) -> Option<Cycle> {
+        let Lookup::Present(way) = self.tags.lookup(LineAddr(line.into())) else { return None };
+        self.tags.touch(way);
+        Some(self.tags[way])
     }
 
     /// When a line is here that is asked for at `at`; with one that is missing its group comes from the L2.
     fn give(&mut self, line: u32, at: Cycle) -> Cycle {
-        if let Some(found) = self.find(line) {
-            return at.max(found.there);
+        if let Some(there) = self.find(line) {
+            return at.max(there);
         }
         let there = at + self.latency;
         let first = line - line % self.group;
@@ -245,13 +199,10 @@ impl Cache {
 
     /// Takes a line, unless it is here or on its way, in the place of the one that was used least recently.
     fn take(&mut self, line: u32, there: Cycle) {
-        if self.holds(line) {
-            return;
-        }
-        self.uses += 1;
-        let last_use = self.uses;
-        if let Some(oldest) = self.set(line).iter_mut().min_by_key(|one| one.last_use) {
-            *oldest = Line { number: line, last_use, there };
+        let line = LineAddr(line.into());
+        if let Place::Absent(way) = self.tags.find(line) {
+            self.tags.insert(way, line);
+            self.tags[way] = there;
         }
     }
 }
@@ -270,6 +221,12 @@ mod tests {
         Fetch::new(&ron::from_str(text).unwrap(), 3)
     }
 
+    impl Fetch {
+        fn ask(&mut self, at: Cycle, warp: usize, pc: usize) -> Cycle {
+            self.caches.as_mut().expect("code that does not fit").ask(at, warp, pc)
+        }
+    }
+
     /// Executes instructions in order, one a cycle where they are there; gives how long each was waited for.
     fn execute(fetch: &mut Fetch, from: Cycle, pcs: std::ops::Range<usize>) -> Vec<u64> {
         let mut now = from;
@@ -286,12 +243,12 @@ mod tests {
     fn code_that_fits_never_waits() {
         let mut fetch = small();
         fetch.prepare(32);
-        assert!(!fetch.may_wait);
+        assert!(fetch.caches.is_none());
         fetch.prepare(33);
-        assert!(fetch.may_wait);
+        assert!(fetch.caches.is_some());
         let mut ideal = Fetch::new(&Fetching::Ideal, 2);
         ideal.prepare(1 << 20);
-        assert!(!ideal.may_wait);
+        assert!(ideal.caches.is_none());
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub enum Fetching {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InstructionCache {
-    /// Its lines together; a multiple of `ways` lines [bytes, 128..=1048576].
+    /// Its lines together; a power of two of sets of `ways` lines [bytes, 128..=1048576].
     pub size: Bounded<128, 1_048_576>,
     /// Lines of a set [count, 1..=64].
     pub ways: Bounded<1, 64>,
@@ -409,9 +409,9 @@ impl Check for Fetching {
         }
         for (name, cache) in [("sub_core", sub_core), ("sm", sm)] {
             let (size, set) = (cache.size.get(), cache.ways.get() * line);
-            if size % set != 0 {
+            if size % set != 0 || !(size / set).is_power_of_two() {
                 return Err(format!(
-                    "{name}.size ({size}) is not a multiple of ways lines ({set})"
+                    "{name}.size ({size}) is no power of two of sets of ways lines ({set})"
                 ));
             }
         }
