@@ -3,8 +3,8 @@
 
     benches/code_length.py target/code
 
-One warp executes a million multiply-adds of a register and two parameters in loops of 256 to 12,288 of them, which are machine instructions of 16 bytes. Then,
-on a machine with a GPU, and anywhere:
+One warp executes a million multiply-adds of a register and two parameters in loops of 256 to 12,288 of them, which are
+machine instructions of 16 bytes. Then, on a machine with a GPU, and anywhere:
 
     gsim native run target/code/code.ron --out results/h100/code/native
     gsim calibrate correlate target/code/code.ron --set machine=h100 --native results/h100/code/native --out results/h100/code
