@@ -54,9 +54,10 @@ impl Module {
     pub(super) fn program_for(&self, name: &str, set: InstructionSet) -> Result<Arc<Program>> {
         let Some(index) = self.ast.entries.iter().position(|entry| entry.name == name) else {
             let known: Vec<&str> = self.entries().take(8).collect();
+            let has = if known.is_empty() { "none".into() } else { known.join(", ") };
             return Err(Error::input(format!("there is no entry `{name}`"))
                 .in_file(&self.path)
-                .hint(format!("the module has: {}", known.join(", "))));
+                .hint(format!("the module has: {has}")));
         };
         let place = match set {
             InstructionSet::Ptx => 0,

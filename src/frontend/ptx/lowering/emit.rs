@@ -5,8 +5,10 @@ use std::ops::Range;
 use super::super::ast::Type;
 use super::code::{Arg, Code, Fate};
 use super::expand::{Makes, Step};
+use super::interleave::Interleaver;
 use super::regions::{entered, regions};
 use super::schedule::Scheduler;
+use super::scoreboards::Scoreboards;
 use super::unroll::Copies;
 use super::{Issued, IssuedBlock, IssuedLoop, NO_LOOP, NO_ORDER, control, expand};
 use crate::frontend::ptx::parts::{Block, NO_BLOCK};
@@ -25,6 +27,9 @@ pub fn emit(code: &Code) -> Issued {
     let entered = entered(code);
     let regions = regions(code, &entered);
     let mut scheduler = Scheduler::new(code, &regions);
+    let weights = scheduler.weights().to_vec();
+    let mut interleaver = Interleaver::new(&weights, emitter.most_registers());
+    let mut scoreboards = Scoreboards::new(emitter.most_registers());
     let (mut blocks, mut orders) = (Vec::with_capacity(code.blocks.len()), Vec::new());
     for region in &regions {
         let start = emitter.insts.len();
@@ -34,16 +39,24 @@ pub fn emit(code: &Code) -> Issued {
         emitter.insts.extend(code.heads[region.clone()].iter().flatten().map(plain));
         let end = code.blocks[last].end as usize - 1;
         let branches = matches!(code.opcode(end), "bra" | "brx");
+        emitter.note(true, None);
+        let body = emitter.insts.len();
         let order = scheduler.order(region.clone());
         for &pc in &order {
             if branches && pc == end {
                 emitter.insts.extend(code.tails[last].iter().map(plain));
+                emitter.note(true, None);
             }
-            emitter.instruction(pc, start);
+            emitter.instruction(pc);
         }
         if !branches {
             emitter.insts.extend(code.tails[last].iter().map(plain));
+            emitter.note(true, None);
         }
+        let room = scheduler.room(region.clone());
+        emitter.put_in_order(body, |insts, walls| interleaver.order(insts, walls, room));
+        emitter.count_reads(start);
+        scoreboards.share(&mut emitter.insts[body..]);
         // A label that others jump to follows.
         let falls = code.successors[last] == [last as u32 + 1] && code.jump_over(end).is_none();
         let label = entered.get(last + 1).is_some_and(|entered| *entered > 1);
@@ -135,6 +148,10 @@ fn record_order(code: &Code, order: &[usize]) -> Option<Box<[u32]>> {
 struct Emitter<'a> {
     code: &'a Code<'a>,
     insts: Vec<Inst>,
+    /// By instruction: nothing changes places with it.
+    walls: Vec<bool>,
+    /// By instruction whose reads of the register file are to be counted: the 32-bit registers that it reads twice.
+    twice: Vec<Option<u8>>,
     /// For each register that nothing issued writes, the instruction that did.
     makers: Vec<Option<u32>>,
     /// Registers that may differ from lane to lane.
@@ -154,6 +171,8 @@ impl<'a> Emitter<'a> {
         let mut emitter = Emitter {
             code,
             insts: Vec::new(),
+            walls: Vec::new(),
+            twice: Vec::new(),
             makers: gone_makers(code),
             varying: control::varying(code),
             lows: vec![None; code.weights.len()],
@@ -180,6 +199,34 @@ impl<'a> Emitter<'a> {
         (self.named + if self.has_inner { INNER } else { 0 }) as u16
     }
 
+    /// The same, or more.
+    fn most_registers(&self) -> usize {
+        self.named + INNER
+    }
+
+    /// Notes what the instructions are that have no note yet, the last of which reads registers `twice`.
+    fn note(&mut self, is_wall: bool, twice: Option<u8>) {
+        self.walls.resize(self.insts.len(), is_wall);
+        if self.twice.len() < self.insts.len() {
+            self.twice.resize(self.insts.len() - 1, None);
+            self.twice.push(twice);
+        }
+    }
+
+    /// Puts the instructions from `start` on in the order that `choose` gives.
+    fn put_in_order(&mut self, start: usize, choose: impl FnOnce(&[Inst], &[bool]) -> Vec<usize>) {
+        let (insts, walls) = (&mut self.insts[start..], &mut self.walls[start..]);
+        for (wall, inst) in walls.iter_mut().zip(&*insts) {
+            *wall |= inst.ends_block || is_wall(inst.op);
+        }
+        let order = choose(insts, walls);
+        let (old, twice) = (insts.to_vec(), self.twice[start..].to_vec());
+        for (place, from) in order.into_iter().enumerate() {
+            insts[place] = old[from].clone();
+            self.twice[start + place] = twice[from];
+        }
+    }
+
     /// The instructions that `pc` becomes when it is said how they depend on each other.
     fn steps(&self, pc: usize) -> Option<Vec<Step>> {
         let (Some(letters), Fate::Into(classes)) = (self.code.graphs[pc], &self.code.fates[pc])
@@ -196,12 +243,20 @@ impl<'a> Emitter<'a> {
         Some(expand::steps(if uniform { expand::uniform(letters) } else { letters }))
     }
 
-    /// Issues `pc`, of a region whose first instruction is `start`.
-    fn instruction(&mut self, pc: usize, start: usize) {
-        let code = self.code;
-        if code.is_gone(pc) {
+    /// Issues `pc`.
+    fn instruction(&mut self, pc: usize) {
+        if self.code.is_gone(pc) {
             return;
         }
+        let twice = self.machine_instructions(pc);
+        let accesses = accesses(self.code, pc);
+        self.note(self.code.is_pinned(pc) && !accesses, twice);
+    }
+
+    /// Adds what becomes of `pc`; gives the 32-bit registers that the last one reads twice, where its reads are to be
+    /// counted.
+    fn machine_instructions(&mut self, pc: usize) -> Option<u8> {
+        let code = self.code;
         let branch = code.jump_over(pc);
         let inst = &code.insts[pc];
         let mut srcs = self.sources(inst.srcs);
@@ -222,33 +277,32 @@ impl<'a> Emitter<'a> {
         let number = Inst::new(Op::Arith(ArithClass::Move), Operands::NONE, Operands::NONE, line);
         self.insts.extend(std::iter::repeat_n(number, expand::numbers_in_registers(code, pc)));
         if let Some(steps) = self.steps(pc) {
-            return self.sequence(pc, &steps, Inst { srcs, guard, ..inst.clone() });
+            self.sequence(pc, &steps, Inst { srcs, guard, ..inst.clone() });
+            return None;
         }
         let dsts = self.with_lows(inst.dsts);
         let single = Inst { srcs, dsts, guard, ..inst.clone() };
         match &code.fates[pc] {
-            Fate::Gone | Fate::Dead => {}
+            Fate::Gone | Fate::Dead => None,
             Fate::Into(classes) if classes[..] == [ArithClass::FpAdd] && code.has(pc, "pred") => {
                 // A comparison that was joined with another predicate: `FSETP.AND`.
-                let op = Op::Arith(ArithClass::FpCompare);
-                self.insts.push(Inst { op, reads: self.reads(pc, op, srcs, start), ..single });
+                self.insts.push(Inst { op: Op::Arith(ArithClass::FpCompare), ..single });
+                Some(self.reads_twice(pc))
             }
             Fate::Same => {
                 let op = Op::Arith(machine_class(code, pc, single.op));
                 let op = if matches!(single.op, Op::Arith(_)) { op } else { single.op };
-                let reads = self.reads(pc, op, srcs, start);
-                self.insts.push(Inst { op, reads, ..single });
+                self.insts.push(Inst { op, ..single });
+                Some(self.reads_twice(pc))
             }
             Fate::Into(classes) => {
                 for (place, class) in classes.iter().enumerate() {
                     // The steps of a sequence hand their results on in the register of the last.
                     let chained = place > 0 && !inst.dsts.as_slice().is_empty();
                     let srcs = if chained { inst.dsts } else { srcs };
-                    let op = Op::Arith(*class);
-                    let reads =
-                        if classes.len() == 1 { self.reads(pc, op, srcs, start) } else { 0 };
-                    self.insts.push(Inst { op, srcs, reads, ..single.clone() });
+                    self.insts.push(Inst { op: Op::Arith(*class), srcs, ..single.clone() });
                 }
+                (classes.len() == 1).then(|| self.reads_twice(pc))
             }
         }
     }
@@ -347,43 +401,69 @@ impl<'a> Emitter<'a> {
         found
     }
 
-    /// Registers of 32 bits that an instruction reads from the register file: not parameters, which are constants; nor
-    /// what the instruction before it read, if it can issue right behind it: that is kept (`.reuse`).
+    /// Counts the registers of 32 bits that the instructions from `start` on read from the register file: not parameters,
+    /// which are constants; nor what the instruction before read, if one can issue right behind it: that is kept
+    /// (`.reuse`).
     ///
     /// What is read twice comes from one bank, which gives one register a cycle: two cycles, as three registers take.
-    fn reads(&self, pc: usize, op: Op, srcs: Operands, start: usize) -> u8 {
-        let most = match op {
-            Op::Arith(class) if is_double(class) => 6,
-            Op::Arith(ArithClass::IntMulWide) => 4,
-            Op::Arith(
-                ArithClass::Control | ArithClass::Branch | ArithClass::Sfu | ArithClass::SfuPair,
-            ) => return 0,
-            Op::Arith(_) => 3,
-            _ => return 0,
-        };
-        let before = self.insts[start..].last().filter(|before| {
-            let independent = |reg: &Reg| !srcs.as_slice().contains(reg);
-            matches!(before.op, Op::Arith(_)) && before.dsts.as_slice().iter().all(independent)
-        });
-        let is_kept = |reg: &Reg| before.is_some_and(|inst| inst.srcs.as_slice().contains(reg));
-        let reads: u8 = (srcs.as_slice().iter())
-            .filter(|reg| !is_kept(reg) && !self.is_parameter(**reg))
-            .map(|reg| self.code.weights[usize::from(*reg)])
-            .sum();
+    fn count_reads(&mut self, start: usize) {
+        for at in start..self.insts.len() {
+            let Some(twice) = self.twice[at] else { continue };
+            let inst = &self.insts[at];
+            let most = match inst.op {
+                Op::Arith(class) => most_reads(class),
+                _ => 0,
+            };
+            if most == 0 {
+                continue;
+            }
+            let srcs = inst.srcs.as_slice();
+            let before = self.insts[start..at].last().filter(|before| {
+                let independent = |reg: &Reg| !srcs.contains(reg);
+                matches!(before.op, Op::Arith(_)) && before.dsts.as_slice().iter().all(independent)
+            });
+            let is_kept = |reg: &Reg| before.is_some_and(|inst| inst.srcs.as_slice().contains(reg));
+            let reads: u8 = (srcs.iter())
+                .filter(|reg| !is_kept(reg) && !self.is_parameter(**reg))
+                .map(|reg| self.code.weights.get(usize::from(*reg)).copied().unwrap_or(0))
+                .sum();
+            self.insts[at].reads =
+                if twice > 0 { (reads + twice).clamp(3, most) } else { reads.min(most) };
+        }
+    }
+
+    /// 32-bit registers that `pc` names twice.
+    fn reads_twice(&self, pc: usize) -> u8 {
         let args = &self.code.lines[pc].args;
         let twice = args.iter().enumerate().skip(2).find_map(|(place, arg)| match arg {
             Arg::Reg(reg) if args[1..place].contains(arg) => Some(*reg),
             _ => None,
         });
         let again = twice.filter(|reg| !self.is_parameter(*reg));
-        let again = again.map_or(0, |reg| self.code.weights[usize::from(reg)]);
-        if again > 0 { (reads + again).clamp(3, most) } else { reads.min(most) }
+        again.map_or(0, |reg| self.code.weights[usize::from(reg)])
     }
 
     fn is_parameter(&self, reg: Reg) -> bool {
         let maker = self.code.maker(Arg::Reg(reg));
         maker.is_some_and(|maker| self.code.opcode(maker) == "ld" && self.code.has(maker, "param"))
     }
+}
+
+/// The most 32-bit registers that an instruction of one step reads.
+fn most_reads(class: ArithClass) -> u8 {
+    match class {
+        class if is_double(class) => 6,
+        ArithClass::IntMulWide => 4,
+        ArithClass::Control | ArithClass::Branch | ArithClass::Sfu | ArithClass::SfuPair => 0,
+        _ => 3,
+    }
+}
+
+/// Whether no instruction changes places with it, whatever it is for.
+fn is_wall(op: Op) -> bool {
+    use ArithClass::{Branch, Control, Converge};
+    let jumps = matches!(op, Op::Arith(Control | Branch | Converge));
+    jumps || matches!(op, Op::Barrier | Op::Fence | Op::Exit)
 }
 
 fn is_double(class: ArithClass) -> bool {

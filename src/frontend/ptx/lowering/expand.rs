@@ -169,10 +169,11 @@ pub fn uniform(letters: &'static str) -> &'static str {
 /// Replaces every instruction that is a sequence.
 pub fn sequences(code: &mut Code) {
     for pc in 0..code.len() {
-        if code.fates[pc] != Fate::Same || code.is_pinned(pc) && code.insts[pc].op != Op::Fence {
+        if code.fates[pc] != Fate::Same {
             continue;
         }
-        if let Some(letters) = sequence(code, pc) {
+        let letters = if code.is_pinned(pc) { control(code, pc) } else { sequence(code, pc) };
+        if let Some(letters) = letters {
             code.fates[pc] = match letters {
                 "" => Fate::Gone,
                 letters => Fate::Into(classes(letters)),
@@ -188,11 +189,7 @@ fn sequence(code: &Code, pc: usize) -> Option<&'static str> {
     use Type::*;
     let mut types = code.types(pc);
     let ty = types.next();
-    let opcode = code.opcode(pc);
-    if let Some(letters) = control(code, pc, opcode) {
-        return Some(letters);
-    }
-    Some(match (opcode, ty?) {
+    Some(match (code.opcode(pc), ty?) {
         ("cvt", to) => return conversion(code, pc, to, types.next()?),
         ("mul" | "mad", S32 | U32 | S16 | U16) if code.has(pc, "wide") => "w",
         ("mul" | "mad", S32 | U32) if code.has(pc, "hi") => "w",
@@ -263,15 +260,14 @@ fn sequence(code: &Code, pc: usize) -> Option<&'static str> {
         ("rcp" | "rsqrt", F64) => "ms",
         ("min" | "max", F64) => "mdmiii",
         ("testp", _) => "ii",
-        ("atom" | "red" | "ld" | "st", _) => return None,
         _ => return None,
     })
 }
 
-/// Instructions without a type that matters.
-fn control(code: &Code, pc: usize, opcode: &str) -> Option<&'static str> {
-    Some(match opcode {
-        // MEMBAR with its checks; what it waits for is the fence's own time.
+/// What keeps its place: where the lanes of a warp wait for each other they do so by their branches already, and hints are
+/// `CCTL`.
+fn control(code: &Code, pc: usize) -> Option<&'static str> {
+    Some(match code.opcode(pc) {
         "bar" | "barrier" if code.has(pc, "warp") => "",
         "prefetch" | "prefetchu" | "discard" | "applypriority" => "i",
         _ => return None,

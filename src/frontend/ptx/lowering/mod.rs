@@ -18,6 +18,8 @@
 //! | loops of which several iterations become one | `unroll` |
 //! | blocks that become one as a short one is predicated | `regions` |
 //! | the order within them: loads as early as their addresses and the registers allow | `schedule`, `alias`, `pressure` |
+//! | arithmetic that does not wait between instructions that do | `interleave` |
+//! | loads that are waited for together | `scoreboards` |
 //!
 //! The rules are those of `ptxas` 13.0 for `sm_90`, found by holding its code (`nvdisasm`) against PTX, instruction by
 //! instruction; names of machine instructions are those of "CUDA Binary Utilities", section "Instruction Set
@@ -35,6 +37,7 @@ mod emit;
 mod expand;
 mod free;
 mod fuse;
+mod interleave;
 mod loops;
 #[cfg(test)]
 mod measure;
@@ -42,6 +45,7 @@ mod pattern;
 mod pressure;
 mod regions;
 mod schedule;
+mod scoreboards;
 #[cfg(test)]
 mod tests;
 mod unroll;

@@ -106,6 +106,16 @@ impl<'a> Pressure<'a> {
         self.lives_behind(self.block, reg)
     }
 
+    /// 32-bit registers that each register fills.
+    pub fn weights(&self) -> &[u8] {
+        &self.weights
+    }
+
+    /// Those that are free; less than none where more are in use than should be.
+    pub fn room(&self) -> i32 {
+        self.most as i32 - self.held as i32
+    }
+
     /// 32-bit registers that a register fills.
     pub fn weight(&self, reg: Reg) -> u8 {
         self.weights[usize::from(reg)]

@@ -52,6 +52,17 @@ impl<'a> Scheduler<'a> {
         scheduler
     }
 
+    /// 32-bit registers that each register fills.
+    pub fn weights(&self) -> &[u8] {
+        self.pressure.weights()
+    }
+
+    /// 32-bit registers that are free at the start of some blocks; less than none where they need more.
+    pub fn room(&mut self, blocks: Range<usize>) -> i32 {
+        self.pressure.start(blocks);
+        self.pressure.room()
+    }
+
     /// The registers that some blocks need: in the order of the text, or where what is loaded, and what is made of one value,
     /// comes as late as can be, whichever takes fewer.
     fn needed(&mut self, blocks: Range<usize>) -> u32 {

@@ -40,6 +40,12 @@ fn copies_and_numbers_are_free() {
 }
 
 #[test]
+fn a_barrier_of_a_warp_is_free_and_a_hint_is_an_instruction() {
+    let body = "bar.warp.sync -1;\nprefetch.global.L2 [%a0];\nst.global.u32 [%a1], %r0;\nret;";
+    assert_eq!(lowered(body), ["", "i", "M", "c"]);
+}
+
+#[test]
 fn what_nobody_reads_is_not_issued() {
     let body = "add.s32 %r1, %r0, 1;\nmul.lo.s32 %r2, %r1, %r1;\nret;";
     assert_eq!(lowered(body), ["", "", "c"]);

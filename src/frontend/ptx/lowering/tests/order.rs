@@ -28,7 +28,8 @@ fn what_decides_a_branch_goes_first() {
     let body = "ld.global.f32 %f1, [%a0];\nL:\nadd.f32 %f1, %f1, %f1;\nmul.f32 %f1, %f1, %f1;\n\
                 add.s32 %r0, %r0, -1;\nsetp.ne.s32 %p1, %r0, 0;\n@%p1 bra L;\n\
                 st.global.f32 [%a1], %f1;\nret;";
-    assert_eq!(issued(body)[1..6], [4, 5, 2, 3, 6]);
+    // The comparison waits for the sum, and others need not wait for it.
+    assert_eq!(issued(body)[1..6], [4, 2, 5, 3, 6]);
 }
 
 #[test]
@@ -44,6 +45,44 @@ fn loads_that_need_no_other_one_go_first() {
     let body = "ld.global.u64 %a2, [%a0];\nld.global.u32 %r1, [%a2];\nld.global.u64 %a3, [%a0+8];\n\
                 ld.global.u32 %r2, [%a3];\nadd.s32 %r3, %r1, %r2;\nst.global.u32 [%a1], %r3;\nret;";
     assert_eq!(issued(body), [0, 2, 1, 3, 4, 5, 6]);
+}
+
+#[test]
+fn independent_chains_go_side_by_side() {
+    let chain = |from: &str, to: &str| {
+        format!(
+            "mul.f32 {to}, {from}, {from};\nmul.f32 {to}, {to}, {to};\nmul.f32 {to}, {to}, {to};\n"
+        )
+    };
+    let loads = "ld.global.f32 %f1, [%a0];\nld.global.f32 %f3, [%a0+4];\nbar.sync 0;\n";
+    let (first, second) = (chain("%f1", "%f2"), chain("%f3", "%f4"));
+    let end = "add.f32 %f5, %f2, %f4;\nst.global.f32 [%a1], %f5;\nret;";
+    let order = issued(&format!("{loads}{first}{second}{end}"));
+    assert_eq!(order, [0, 1, 2, 3, 6, 4, 7, 5, 8, 9, 10, 11]);
+}
+
+/// The registers that the instruction of a line names.
+fn named(body: &str, line: u32) -> Vec<u16> {
+    let module = Module::parse(&source(kernel(body))).unwrap();
+    let program = module.program_for("k", InstructionSet::Sass).unwrap();
+    let inst = program.issued.insts.iter().find(|inst| inst.line == BODY_LINE + line);
+    inst.unwrap().srcs.as_slice().to_vec()
+}
+
+#[test]
+fn loads_beyond_four_scoreboards_are_waited_for_together() {
+    let (mut loads, mut uses) = (String::new(), String::new());
+    for at in 0..6 {
+        loads += &format!("ld.global.f32 %f{at}, [%a0+{}];\n", 4 * at);
+        uses += &format!("st.global.f32 [%a1+{}], %f{at};\n", 4 * at);
+    }
+    let body = format!("{loads}{uses}ret;");
+    // An address and a value; the fourth scoreboard has three loads.
+    assert_eq!([6, 7, 8, 9, 10, 11].map(|line| named(&body, line).len()), [2, 2, 2, 4, 2, 2]);
+    // What is read together is waited for together.
+    let body = "ld.global.f32 %f0, [%a0];\nld.global.f32 %f1, [%a0+4];\nld.global.f32 %f2, [%a0+8];\n\
+                add.f32 %f3, %f0, %f1;\nst.global.f32 [%a1], %f3;\nst.global.f32 [%a1+4], %f2;\nret;";
+    assert_eq!([3, 4, 5].map(|line| named(body, line).len()), [2, 2, 2]);
 }
 
 /// As `ptxas` 13.0 orders a load and a store, another load and another store.
