@@ -511,7 +511,7 @@ mod tests {
             ),
             (
                 &[("clocks.core_khz", "3000000"), ("clocks.dram_khz", "1")],
-                "clocks.core_khz=3000000: clocks.core_khz (3000000) is more than 2000000 times \
+                "clocks.core_khz=3000000: clocks.core_khz (3000000) is more than 1000 times \
                  clocks.dram_khz (1)",
             ),
             (&[("l1.sets", "(")], "l1.sets=(: the value is not RON: Unexpected end of RON"),

@@ -41,9 +41,4 @@ impl DramStats {
     pub fn utilisation(&self) -> f64 {
         ratio(self.data_clocks, self.clocks)
     }
-
-    /// Share of the clocks with work in which the data bus carried data.
-    pub fn efficiency(&self) -> f64 {
-        ratio(self.data_clocks, self.busy_clocks)
-    }
 }

@@ -96,6 +96,10 @@ impl L1 {
     pub fn new(config: &L1Config, sm: u16) -> Self {
         let sectors = Sectors::new(config.line.get(), config.sector.get());
         let entries = config.mshr_entries.size();
+        // A sector comes once for an entry, unless a store drops it while others of its line are on their way.
+        let drops = [config.stores, config.local_stores].contains(&StorePolicy::Drop);
+        let usual = entries * sectors.count();
+        let most = if drops { usual.max(entries * config.mshr_mergers.size()) } else { usual };
         let usual_bypasses = match config.global_loads {
             LoadsLook::Bypass => USUAL_BYPASSES,
             LoadsLook::Cached => 0,
@@ -111,7 +115,7 @@ impl L1 {
             bytes: BytePool::new(0),
             doomed_ways: 0,
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
-            releasing: Ring::new(entries * sectors.count()),
+            releasing: Ring::with_usual(usual, most),
             miss_places: config.miss_queue.size(),
             room: config.miss_queue.size(),
             requests: Vec::with_capacity(config.miss_queue.size()),

@@ -1,6 +1,6 @@
 //! The L1 data cache of an SM: tags, MSHRs with merger fields, and the way to the interconnect.
 //!
-//! Write-through, no allocation for stores; a line is reserved when its miss is sent. The checks of an
+//! Write-through; a store allocates a line only where its policy is `Validate`. A line is reserved when its miss is sent. The checks of an
 //! access come in a fixed order, each with its own refusal:
 //!
 //! 1. tag lookup: present is a hit;

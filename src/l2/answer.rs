@@ -42,7 +42,9 @@ impl Slice {
         let fetched = (0..self.sectors.count())
             .filter(|number| waiting.fetched.meets(self.sectors.parts_of(*number)));
         let dram_started = self.arriving[entry.index()].started(fetched);
-        Data { dram_started: dram_started.unwrap_or(data.dram_started), ..data }
+        // A sector that a copy lost may have been fetched again, since those that this request waited for came.
+        let earliest = |started: Stamp| started.earlier(data.dram_started);
+        Data { dram_started: dram_started.map_or(data.dram_started, earliest), ..data }
     }
 
     /// Answers a request.

@@ -17,8 +17,9 @@ use crate::parts::{
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
 
-/// Marks a line's number within the slice that keeps a copy of it.
-const COPY: u64 = 1 << 44;
+/// Marks a line's number within the slice that keeps a copy of it: beyond the lines of all memories, of which those of local
+/// memory come last.
+const COPY: u64 = 1 << 60;
 
 /// Whether this is the number of a copy.
 #[inline]

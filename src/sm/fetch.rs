@@ -140,7 +140,7 @@ impl Near {
     /// Uses a line at `at` that is not in the cache; gives when it is there.
     fn miss(&mut self, far: &mut Cache, line: u32, at: Cycle) -> Cycle {
         if let Some(place) = self.ahead.iter().position(|(number, _)| *number == line) {
-            let (_, there) = self.ahead[place];
+            let (_, there) = std::mem::replace(&mut self.ahead[place], (u32::MAX, Cycle(0)));
             self.cache.take(line, there);
             return at.max(there);
         }

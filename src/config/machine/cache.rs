@@ -83,7 +83,7 @@ pub enum Replacement {
 pub enum LoadsLook {
     /// In the L1.
     Cached,
-    /// In the L2, by the segments of `lsu.bypass`.
+    /// In the L2, by the segments of `lsu.bypass_segment`.
     Bypass,
 }
 

@@ -103,9 +103,9 @@ pub struct Clocks {
 
 /// Slices that a DRAM channel may have.
 const MOST_SLICES_OF_CHANNEL: u32 = 64;
-/// How many times as fast as the slowest clock the fastest may be: two thousand of its cycles are to fit into 32 bits of the
-/// fastest one's.
-const MOST_RATIO: u32 = 2_000_000;
+/// How many times as fast as the slowest clock the fastest may be. A request knows its times by 31 bits of a core cycle, and may take
+/// a million of the slowest cycles where each of 1024 requests before it has a row of its own.
+const MOST_RATIO: u32 = 1000;
 
 impl Clocks {
     fn check_ratio(&self) -> Result<(), String> {

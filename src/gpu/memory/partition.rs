@@ -97,7 +97,7 @@ impl Partition {
             looks: vec![Look::new(Cycle(0), Cycle::NEVER); count].into(),
             looking: 0,
             l2_due: Cycle(0),
-            l2_core: Cycle(0),
+            l2_core: clocks.l2.core_cycle_of(Cycle(0)),
             blocked: 0,
             wait_for_dram: 0,
             last_to_dram: 0,
