@@ -57,6 +57,12 @@ pub fn compare(
     compared.collect()
 }
 
+/// Whether a GPU's answers have one to any of the questions.
+pub fn is_answered(file: &MicroFile, points: &[MicroPoint], device: &MicroReport) -> bool {
+    let name = |point: &MicroPoint| &file.config.benchmarks[point.benchmark].name;
+    points.iter().any(|point| device.answer(name(point), &point.labels).is_some())
+}
+
 /// Writes `ROOT/NAME` with a table, a page and a picture of every benchmark that has an axis of numbers.
 pub fn save(
     file: &MicroFile,

@@ -24,6 +24,12 @@ pub fn chart(figure: &Figure, table: &Table) -> Result<Chart> {
 
 fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
     let mut categories = table.labels(&panel.across).at("across")?.to_vec();
+    if let Bars::Axis { name, .. } = &panel.bars
+        && *name == panel.across
+    {
+        let twice = format!("{name:?} stands along x already: bars need another axis");
+        return Err(Error::input(twice)).at("bars");
+    }
     table.check_place(&panel.at).at("at")?;
     if let Some(place) = &panel.relative_to {
         table.check_place(place).at("relative_to")?;

@@ -99,7 +99,7 @@ const KERNEL: Description = Description {
         },
         Parameter {
             name: "launches",
-            meaning: "Launch(entry, grid, block, shared, args) and Loop(times, index, body, swap), in order",
+            meaning: "Launch(entry, grid, block, shared, args), Loop(times, index, body, swap), Concurrent(body) and Untimed(body), in order",
             default: None,
         },
         Parameter {

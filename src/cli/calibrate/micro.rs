@@ -6,7 +6,7 @@ use crate::calibrate::micro;
 use crate::cli::simulating::Jobs;
 use crate::cli::{SetArgs, print};
 use crate::config::MicroFile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::native::MicroReport;
 
 /// Arguments of `gsim calibrate micro`.
@@ -35,6 +35,12 @@ pub(super) fn run(args: &MicroArgs) -> Result<()> {
     let file = MicroFile::read(&args.file)?;
     let points = file.points(&args.set.pairs()?)?;
     let device = args.native.as_deref().map(MicroReport::read).transpose()?;
+    if let (Some(device), Some(path)) = (&device, &args.native)
+        && !micro::is_answered(&file, &points, device)
+    {
+        let message = format!("has no answer to a question of {}", args.file.display());
+        return Err(Error::input(message).in_file(path));
+    }
     let compared = args.jobs.simulate(2 * points.len(), args.quiet, |options, observe| {
         micro::compare(&file, &points, device.as_ref(), options, observe)
     });

@@ -3,6 +3,7 @@
 mod diff;
 mod list;
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Subcommand;
@@ -75,7 +76,7 @@ pub(super) fn run(command: MachineCommand) -> Result<()> {
                     // The last one is told where every error is.
                     Err(error) => {
                         if let Some(earlier) = wrong.replace(error) {
-                            eprintln!("error: {earlier}");
+                            let _ = writeln!(io::stderr(), "error: {earlier}");
                         }
                     }
                 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::cli::{SetArgs, print};
 use crate::config::MicroFile;
-use crate::error::Result;
-use crate::native::{self, Device, Options};
+use crate::error::{Error, Result};
+use crate::native::{self, Device, MicroReport, Options};
 use crate::report::number;
 
 /// Arguments of `gsim native micro`.
@@ -31,6 +31,10 @@ pub(in crate::cli) struct MicroArgs {
 pub(super) fn run(args: &MicroArgs) -> Result<()> {
     let file = MicroFile::read(&args.file)?;
     let points = file.points(&args.set.pairs()?)?;
+    if args.out.exists() && MicroReport::read(&args.out).is_err() {
+        let message = "has no answers to micro-benchmarks, so it is not replaced";
+        return Err(Error::input(message).in_file(&args.out));
+    }
     let device = Device::open()?;
     let options = Options { repeats: args.repeats };
     let report = native::micro(&device, &file, &points, options, &mut |answer| {

@@ -1,10 +1,11 @@
 //! `gsim workload export`: the PTX of a run.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::cli::{SetArgs, print};
 use crate::config::load_run;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::report::write_file;
 use crate::workload::registry;
 
@@ -30,7 +31,19 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
     let workload = registry::build(&run.for_gpu())?;
     let launch = workload.launches.ptx().next().expect("a run for a GPU launches a kernel");
     match &args.out {
-        Some(file) => write_file(file, launch.ptx.text.as_bytes()),
+        Some(file) => write_file(check_replaceable(file)?, launch.ptx.text.as_bytes()),
         None => print(&launch.ptx.text),
+    }
+}
+
+/// Refuses to replace what is no PTX.
+fn check_replaceable(file: &Path) -> Result<&Path> {
+    let refuse = |why: &str| Err(Error::input(why).in_file(file));
+    match fs::read(file) {
+        _ if file.is_dir() => refuse("is a folder"),
+        Ok(old) if !String::from_utf8_lossy(&old).contains(".version") && !old.is_empty() => {
+            refuse("is no PTX, so it is not replaced")
+        }
+        _ => Ok(file),
     }
 }
