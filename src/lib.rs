@@ -214,6 +214,7 @@ pub mod l2;
 pub mod native;
 pub mod noc;
 pub mod nvrtc;
+pub mod partial;
 pub mod parts;
 pub mod report;
 pub mod ring;

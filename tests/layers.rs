@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// import each other.
 const LAYERS: &[&[&str]] = &[
     &["units"],
-    &["ring", "serial"],
+    &["ring", "serial", "partial"],
     &["stats"],
     &["error"],
     &["nvrtc"],

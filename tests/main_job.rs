@@ -242,3 +242,30 @@ fn a_place_where_no_folder_can_be_is_refused_before_the_run() {
     assert_eq!(error.lines().count(), 1, "{error}");
     assert_eq!(names_in(out.path()), ["file"]);
 }
+
+/// A capture is stopped while its trace is under way.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_program_leaves_nothing() {
+    let out = TempDir::new().unwrap();
+    let names = || -> Vec<String> {
+        let entries = fs::read_dir(out.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("gsim"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["trace", "capture", "configs/runs/matmul.ron", "--set", "workload.size=2048"])
+        .arg("--out")
+        .arg(out.path().join("m.gtrace"))
+        .spawn()
+        .unwrap();
+    while names().is_empty() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before its trace began");
+    }
+    assert!(names()[0].starts_with("m.gtrace.partial-"), "{:?}", names());
+    let id = child.id().to_string();
+    let stopped = std::process::Command::new("kill").args(["-s", "INT", &id]).status();
+    assert!(stopped.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(names(), [""; 0]);
+}

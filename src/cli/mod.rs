@@ -22,6 +22,7 @@ use crate::config::overrides::assignment;
 use crate::config::study::quoted;
 use crate::config::{Setting, Settings};
 use crate::error::{Error, Result};
+use crate::partial::remove_when_interrupted;
 use crate::report::terminal::Style;
 
 pub use compare::CompareArgs;
@@ -87,6 +88,7 @@ impl Cli {
 
     /// Runs the subcommand; without one, prints the help.
     pub fn run(self) -> Result<()> {
+        remove_when_interrupted();
         match self.command {
             None => print(&Cli::command().render_help().to_string()),
             Some(Command::Run(args)) => run::run(args),

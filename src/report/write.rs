@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::error::{Error, Result};
+use crate::partial::Partial;
 use crate::stats::{Ledger, Reason, ratio};
 
 use super::plot;
@@ -52,8 +53,7 @@ impl Report {
         let cannot = |why: io::Error| {
             Error::run(format!("cannot hold pictures: {}", why.kind())).in_file(here)
         };
-        let new =
-            tempfile::Builder::new().prefix("new.partial-").tempdir_in(here).map_err(cannot)?;
+        let new = Partial::new("new.partial-", here).map_err(cannot)?;
         self.write_beside(new.path(), Pictures::All)?;
         for entry in fs::read_dir(new.path()).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
@@ -158,14 +158,14 @@ pub fn write_folder(
     check_replaceable(&folder, marker)?;
     // Nobody else may look into the outer one; the inner one has the rights of any new folder.
     let partial = fs::create_dir_all(root)
-        .and_then(|()| {
-            tempfile::Builder::new().prefix(&format!("{name}.partial-")).tempdir_in(root)
-        })
+        .and_then(|()| Partial::new(&format!("{name}.partial-"), root))
         .map_err(|why| Error::run(format!("cannot hold results: {}", why.kind())).in_file(root))?;
     let [new, aside] = ["new", "replaced"].map(|name| partial.path().join(name));
     fs::create_dir(&new)
         .map_err(|why| Error::run(format!("cannot be made: {why}")).in_file(&new))?;
     fill(&new)?;
+    // It is about to hold the old result.
+    partial.leave();
     let done = put_in_place(&new, &folder, &aside);
     if let Err(why) = done {
         if !aside.exists() {

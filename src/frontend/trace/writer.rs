@@ -5,7 +5,6 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tempfile::TempDir;
 use zstd::Encoder;
 
 use super::codec::Codec;
@@ -14,6 +13,7 @@ use crate::config::files::open;
 use crate::config::unreadable::cannot_read;
 use crate::error::{Error, Result};
 use crate::isa::{Cta, Kernel};
+use crate::partial::Partial;
 
 /// A trace under way. It is whole after [`TraceWriter::finish`].
 pub struct TraceWriter<W: Write> {
@@ -95,7 +95,7 @@ pub struct TraceFile {
     writer: TraceWriter<BufWriter<File>>,
     path: PathBuf,
     /// Where the file is as long.
-    partial: TempDir,
+    partial: Partial,
 }
 
 impl TraceFile {
@@ -111,9 +111,7 @@ impl TraceFile {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let partial = tempfile::Builder::new()
-            .prefix(&format!("{name}.partial-"))
-            .tempdir_in(folder)
+        let partial = Partial::new(&format!("{name}.partial-"), folder)
             .map_err(|cause| cannot_write(path, &cause.kind().into()))?;
         let file = File::create(partial.path().join("trace")).map_err(cannot)?;
         let writer = TraceWriter::new(BufWriter::new(file), header, level).map_err(cannot)?;
