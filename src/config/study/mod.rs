@@ -184,6 +184,9 @@ impl Check for StudyFields {
         if runs > MOST_RUNS {
             return Err(format!("axes: {runs} combinations, more than {MOST_RUNS}"));
         }
+        if self.set.contains_key("name") {
+            return Err("set.name: the runs of a study have no names of their own".into());
+        }
         for axis in &self.axes {
             if let Some(field) = axis.fields().iter().find(|&field| self.set.contains_key(field)) {
                 let name = axis.name();

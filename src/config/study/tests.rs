@@ -81,6 +81,10 @@ fn a_study_that_contradicts_itself_is_refused() {
             "study.ron:1:93: set.seed: the axis \"seed\" varies this field",
         ),
         (
+            r#"[Field(path: "seed", values: [1, 2])], set: {"name": "x"}"#,
+            "study.ron:1:93: set.name: the runs of a study have no names of their own",
+        ),
+        (
             r#"[], figures: [(file: "x", title: "", panels: [])]"#,
             "study.ron:1:85: figures.0.panels: there is none",
         ),
