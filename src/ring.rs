@@ -44,10 +44,10 @@ impl<T: Copy + Default> Ring<T> {
         Ring::with_usual(capacity, capacity)
     }
 
-    /// The same, with memory for `usual` items: where there are ever more, it is allocated then.
+    /// The same, with memory for `usual` of them: where there are ever more, it is allocated then.
     pub fn with_usual(usual: usize, capacity: usize) -> Self {
         assert!(capacity > 0, "a ring needs room for one item");
-        let most = usual.clamp(1, capacity).next_power_of_two();
+        let most = usual.next_power_of_two();
         let mut slots = Vec::with_capacity(most);
         slots.resize(AT_FIRST.min(most), Place::default());
         let capacity = u32::try_from(capacity).expect("a ring has room for less than 2^32 items");

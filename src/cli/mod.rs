@@ -104,6 +104,11 @@ impl Cli {
     }
 }
 
+/// Writes a line to the standard error. Where nobody listens the exit code still tells.
+pub fn complain(line: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 /// Writes to the standard output. That its reader has gone, as `head` does, is no error.
 fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();

@@ -33,7 +33,7 @@ pub use colour::Colour;
 pub use glossary::Glossary;
 pub use model::{Inputs, KernelReport, Report, SCHEMA};
 pub use totals::Totals;
-pub use write::{Pictures, check_folder, write_file, write_folder};
+pub use write::{Pictures, check_file, check_folder, write_file, write_folder};
 
 /// The report's file in a result folder.
 pub const REPORT_FILE: &str = "report.json";

@@ -117,6 +117,19 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     written.map_err(|why| Error::run(format!("cannot be written: {why}")).in_file(path))
 }
 
+/// Refuses to replace a file by one of `kind` that is none: `is_one` looks at what it holds.
+pub fn check_file(path: &Path, kind: &str, is_one: impl FnOnce(&[u8]) -> bool) -> Result<()> {
+    let refuse = |why: String| Err(Error::input(why).in_file(path));
+    if path.is_dir() {
+        return refuse("is a folder".into());
+    }
+    // What is no file, a terminal for one, holds nothing that could be lost.
+    if path.is_file() && !fs::read(path).is_ok_and(|old| is_one(&old)) {
+        return refuse(format!("is no {kind}, so it is not replaced"));
+    }
+    Ok(())
+}
+
 /// Says beforehand what would keep [`write_folder`] from writing `ROOT/NAME`: nothing is left there.
 pub fn check_folder(root: &Path, name: &str, marker: &str) -> Result<()> {
     check_replaceable(&root.join(name), marker)?;

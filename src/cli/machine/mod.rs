@@ -3,12 +3,11 @@
 mod diff;
 mod list;
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Subcommand;
 
-use super::{SetArgs, print};
+use super::{SetArgs, complain, print};
 use crate::config::{Machine, overrides, parse, presets};
 use crate::error::Result;
 
@@ -76,7 +75,7 @@ pub(super) fn run(command: MachineCommand) -> Result<()> {
                     // The last one is told where every error is.
                     Err(error) => {
                         if let Some(earlier) = wrong.replace(error) {
-                            let _ = writeln!(io::stderr(), "error: {earlier}");
+                            complain(format_args!("error: {earlier}"));
                         }
                     }
                 }

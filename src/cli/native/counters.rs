@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 
 use crate::cli::runs::{Selection, expand};
-use crate::cli::{SetArgs, print};
+use crate::cli::{SetArgs, complain, print};
 use crate::error::{Error, Result};
 use crate::native::counters::{self, CounterReport, METRICS};
 use crate::native::{self, Device};
@@ -61,7 +61,7 @@ pub(super) fn run(args: &CountersArgs) -> Result<()> {
             Ok(report) if args.quiet => drop(report),
             Ok(report) => print(&format!("{name}\n{}\n\n", table(&report)))?,
             Err(error) => {
-                eprintln!("{name}: {error}");
+                complain(format_args!("{name}: {error}"));
                 first_error.get_or_insert(error);
             }
         }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use crate::cli::{SetArgs, print};
 use crate::config::MicroFile;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::native::{self, Device, MicroReport, Options};
-use crate::report::number;
+use crate::report::{check_file, number};
 
 /// Arguments of `gsim native micro`.
 #[derive(Debug, clap::Args)]
@@ -31,10 +31,8 @@ pub(in crate::cli) struct MicroArgs {
 pub(super) fn run(args: &MicroArgs) -> Result<()> {
     let file = MicroFile::read(&args.file)?;
     let points = file.points(&args.set.pairs()?)?;
-    if args.out.exists() && MicroReport::read(&args.out).is_err() {
-        let message = "has no answers to micro-benchmarks, so it is not replaced";
-        return Err(Error::input(message).in_file(&args.out));
-    }
+    let is_one = |_: &[u8]| MicroReport::read(&args.out).is_ok();
+    check_file(&args.out, "file of answers", is_one)?;
     let device = Device::open()?;
     let options = Options { repeats: args.repeats };
     let report = native::micro(&device, &file, &points, options, &mut |answer| {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 
 use crate::cli::runs::Selection;
-use crate::cli::{SetArgs, print};
+use crate::cli::{SetArgs, complain, print};
 use crate::error::Result;
 use crate::native::{self, Device, NativeReport, Options};
 
@@ -56,7 +56,7 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
                 table.add_row(row(&report));
             }
             Err(error) => {
-                eprintln!("{}: {error}", run.config.name);
+                complain(format_args!("{}: {error}", run.config.name));
                 first_error.get_or_insert(error);
             }
         }

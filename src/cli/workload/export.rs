@@ -1,12 +1,11 @@
 //! `gsim workload export`: the PTX of a run.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::cli::{SetArgs, print};
 use crate::config::load_run;
-use crate::error::{Error, Result};
-use crate::report::write_file;
+use crate::error::Result;
+use crate::report::{check_file, write_file};
 use crate::workload::registry;
 
 /// Arguments of `gsim workload export`.
@@ -30,20 +29,9 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
     run.nvrtc.clone_from(&args.nvrtc);
     let workload = registry::build(&run.for_gpu())?;
     let launch = workload.launches.ptx().next().expect("a run for a GPU launches a kernel");
-    match &args.out {
-        Some(file) => write_file(check_replaceable(file)?, launch.ptx.text.as_bytes()),
-        None => print(&launch.ptx.text),
-    }
-}
-
-/// Refuses to replace what is no PTX.
-fn check_replaceable(file: &Path) -> Result<&Path> {
-    let refuse = |why: &str| Err(Error::input(why).in_file(file));
-    match fs::read(file) {
-        _ if file.is_dir() => refuse("is a folder"),
-        Ok(old) if !String::from_utf8_lossy(&old).contains(".version") && !old.is_empty() => {
-            refuse("is no PTX, so it is not replaced")
-        }
-        _ => Ok(file),
-    }
+    let Some(file) = &args.out else { return print(&launch.ptx.text) };
+    check_file(file, "PTX", |old| {
+        old.is_empty() || String::from_utf8_lossy(old).contains(".version")
+    })?;
+    write_file(file, launch.ptx.text.as_bytes())
 }

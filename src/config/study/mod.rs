@@ -184,10 +184,14 @@ impl Check for StudyFields {
         if runs > MOST_RUNS {
             return Err(format!("axes: {runs} combinations, more than {MOST_RUNS}"));
         }
+        const NAMELESS: &str = "the runs of a study have no names of their own";
         if self.set.contains_key("name") {
-            return Err("set.name: the runs of a study have no names of their own".into());
+            return Err(format!("set.name: {NAMELESS}"));
         }
         for axis in &self.axes {
+            if axis.fields().contains("name") {
+                return Err(format!("axes: {:?} changes name, and {NAMELESS}", axis.name()));
+            }
             if let Some(field) = axis.fields().iter().find(|&field| self.set.contains_key(field)) {
                 let name = axis.name();
                 return Err(format!("set.{field}: the axis {name:?} varies this field"));

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use super::super::ast::Type;
-use super::code::{Arg, Code, Fate};
+use super::code::{Code, Fate};
 use super::expand::{Makes, Step};
 use super::interleave::Interleaver;
 use super::regions::{entered, regions};
 use super::schedule::Scheduler;
 use super::scoreboards::Scoreboards;
 use super::unroll::Copies;
-use super::{Issued, IssuedBlock, IssuedLoop, NO_LOOP, NO_ORDER, control, expand};
+use super::{Issued, IssuedBlock, IssuedLoop, NO_LOOP, NO_ORDER, control, expand, reads};
 use crate::frontend::ptx::parts::{Block, NO_BLOCK};
 use crate::isa::{ArithClass, Inst, MAX_OPERANDS, Op, Operands, Reg};
 
@@ -27,8 +27,7 @@ pub fn emit(code: &Code) -> Issued {
     let entered = entered(code);
     let regions = regions(code, &entered);
     let mut scheduler = Scheduler::new(code, &regions);
-    let weights = scheduler.weights().to_vec();
-    let mut interleaver = Interleaver::new(&weights, emitter.most_registers());
+    let mut interleaver = Interleaver::new(emitter.most_registers());
     let mut scoreboards = Scoreboards::new(emitter.most_registers());
     let (mut blocks, mut orders) = (Vec::with_capacity(code.blocks.len()), Vec::new());
     for region in &regions {
@@ -54,8 +53,10 @@ pub fn emit(code: &Code) -> Issued {
             emitter.note(true, None);
         }
         let room = scheduler.room(region.clone());
-        emitter.put_in_order(body, |insts, walls| interleaver.order(insts, walls, room));
-        emitter.count_reads(start);
+        emitter.put_in_order(body, |insts, is_wall| {
+            interleaver.order(insts, is_wall, scheduler.weights(), room)
+        });
+        reads::count(code, &mut emitter.insts[start..], |at| emitter.notes[start + at].twice);
         scoreboards.share(&mut emitter.insts[body..]);
         // A label that others jump to follows.
         let falls = code.successors[last] == [last as u32 + 1] && code.jump_over(end).is_none();
@@ -145,13 +146,20 @@ fn record_order(code: &Code, order: &[usize]) -> Option<Box<[u32]>> {
     Some(issued.iter().map(place).collect())
 }
 
+/// What is known of an instruction beside what the machine sees.
+#[derive(Clone, Copy)]
+struct Note {
+    /// Nothing changes places with it.
+    is_wall: bool,
+    /// Where its reads of the register file are to be counted: the 32-bit registers that it reads twice.
+    twice: Option<u8>,
+}
+
 struct Emitter<'a> {
     code: &'a Code<'a>,
     insts: Vec<Inst>,
-    /// By instruction: nothing changes places with it.
-    walls: Vec<bool>,
-    /// By instruction whose reads of the register file are to be counted: the 32-bit registers that it reads twice.
-    twice: Vec<Option<u8>>,
+    /// By instruction.
+    notes: Vec<Note>,
     /// For each register that nothing issued writes, the instruction that did.
     makers: Vec<Option<u32>>,
     /// Registers that may differ from lane to lane.
@@ -171,8 +179,7 @@ impl<'a> Emitter<'a> {
         let mut emitter = Emitter {
             code,
             insts: Vec::new(),
-            walls: Vec::new(),
-            twice: Vec::new(),
+            notes: Vec::new(),
             makers: gone_makers(code),
             varying: control::varying(code),
             lows: vec![None; code.weights.len()],
@@ -205,26 +212,25 @@ impl<'a> Emitter<'a> {
     }
 
     /// Notes what the instructions are that have no note yet, the last of which reads registers `twice`.
-    fn note(&mut self, is_wall: bool, twice: Option<u8>) {
-        self.walls.resize(self.insts.len(), is_wall);
-        if self.twice.len() < self.insts.len() {
-            self.twice.resize(self.insts.len() - 1, None);
-            self.twice.push(twice);
+    fn note(&mut self, is_pinned: bool, twice: Option<u8>) {
+        let new = &self.insts[self.notes.len()..];
+        let note = |inst: &Inst| Note { is_wall: is_pinned || is_wall(inst), twice: None };
+        self.notes.extend(new.iter().map(note));
+        if let (Some(last), Some(_)) = (self.notes.last_mut(), twice) {
+            last.twice = twice;
         }
     }
 
     /// Puts the instructions from `start` on in the order that `choose` gives.
-    fn put_in_order(&mut self, start: usize, choose: impl FnOnce(&[Inst], &[bool]) -> Vec<usize>) {
-        let (insts, walls) = (&mut self.insts[start..], &mut self.walls[start..]);
-        for (wall, inst) in walls.iter_mut().zip(&*insts) {
-            *wall |= inst.ends_block || is_wall(inst.op);
-        }
-        let order = choose(insts, walls);
-        let (old, twice) = (insts.to_vec(), self.twice[start..].to_vec());
-        for (place, from) in order.into_iter().enumerate() {
-            insts[place] = old[from].clone();
-            self.twice[start + place] = twice[from];
-        }
+    fn put_in_order(
+        &mut self,
+        start: usize,
+        choose: impl FnOnce(&[Inst], &dyn Fn(usize) -> bool) -> Vec<usize>,
+    ) {
+        let (insts, notes) = (self.insts.split_off(start), self.notes.split_off(start));
+        let order = choose(&insts, &|at| notes[at].is_wall);
+        self.insts.extend(order.iter().map(|at| insts[*at].clone()));
+        self.notes.extend(order.iter().map(|at| notes[*at]));
     }
 
     /// The instructions that `pc` becomes when it is said how they depend on each other.
@@ -287,13 +293,13 @@ impl<'a> Emitter<'a> {
             Fate::Into(classes) if classes[..] == [ArithClass::FpAdd] && code.has(pc, "pred") => {
                 // A comparison that was joined with another predicate: `FSETP.AND`.
                 self.insts.push(Inst { op: Op::Arith(ArithClass::FpCompare), ..single });
-                Some(self.reads_twice(pc))
+                Some(reads::twice(code, pc))
             }
             Fate::Same => {
                 let op = Op::Arith(machine_class(code, pc, single.op));
                 let op = if matches!(single.op, Op::Arith(_)) { op } else { single.op };
                 self.insts.push(Inst { op, ..single });
-                Some(self.reads_twice(pc))
+                Some(reads::twice(code, pc))
             }
             Fate::Into(classes) => {
                 for (place, class) in classes.iter().enumerate() {
@@ -302,7 +308,7 @@ impl<'a> Emitter<'a> {
                     let srcs = if chained { inst.dsts } else { srcs };
                     self.insts.push(Inst { op: Op::Arith(*class), srcs, ..single.clone() });
                 }
-                (classes.len() == 1).then(|| self.reads_twice(pc))
+                (classes.len() == 1).then(|| reads::twice(code, pc))
             }
         }
     }
@@ -350,7 +356,7 @@ impl<'a> Emitter<'a> {
             let op = Op::Arith(step.class);
             let reads = match step.class {
                 ArithClass::Move | ArithClass::Control | ArithClass::Converge => 0,
-                class if is_double(class) => (4 + step.reads) as u8,
+                class if reads::is_double(class) => (4 + step.reads) as u8,
                 _ => (2 + step.reads) as u8,
             };
             let ends_block = step.ends_block;
@@ -400,74 +406,13 @@ impl<'a> Emitter<'a> {
         }
         found
     }
-
-    /// Counts the registers of 32 bits that the instructions from `start` on read from the register file: not parameters,
-    /// which are constants; nor what the instruction before read, if one can issue right behind it: that is kept
-    /// (`.reuse`).
-    ///
-    /// What is read twice comes from one bank, which gives one register a cycle: two cycles, as three registers take.
-    fn count_reads(&mut self, start: usize) {
-        for at in start..self.insts.len() {
-            let Some(twice) = self.twice[at] else { continue };
-            let inst = &self.insts[at];
-            let most = match inst.op {
-                Op::Arith(class) => most_reads(class),
-                _ => 0,
-            };
-            if most == 0 {
-                continue;
-            }
-            let srcs = inst.srcs.as_slice();
-            let before = self.insts[start..at].last().filter(|before| {
-                let independent = |reg: &Reg| !srcs.contains(reg);
-                matches!(before.op, Op::Arith(_)) && before.dsts.as_slice().iter().all(independent)
-            });
-            let is_kept = |reg: &Reg| before.is_some_and(|inst| inst.srcs.as_slice().contains(reg));
-            let reads: u8 = (srcs.iter())
-                .filter(|reg| !is_kept(reg) && !self.is_parameter(**reg))
-                .map(|reg| self.code.weights.get(usize::from(*reg)).copied().unwrap_or(0))
-                .sum();
-            self.insts[at].reads =
-                if twice > 0 { (reads + twice).clamp(3, most) } else { reads.min(most) };
-        }
-    }
-
-    /// 32-bit registers that `pc` names twice.
-    fn reads_twice(&self, pc: usize) -> u8 {
-        let args = &self.code.lines[pc].args;
-        let twice = args.iter().enumerate().skip(2).find_map(|(place, arg)| match arg {
-            Arg::Reg(reg) if args[1..place].contains(arg) => Some(*reg),
-            _ => None,
-        });
-        let again = twice.filter(|reg| !self.is_parameter(*reg));
-        again.map_or(0, |reg| self.code.weights[usize::from(reg)])
-    }
-
-    fn is_parameter(&self, reg: Reg) -> bool {
-        let maker = self.code.maker(Arg::Reg(reg));
-        maker.is_some_and(|maker| self.code.opcode(maker) == "ld" && self.code.has(maker, "param"))
-    }
-}
-
-/// The most 32-bit registers that an instruction of one step reads.
-fn most_reads(class: ArithClass) -> u8 {
-    match class {
-        class if is_double(class) => 6,
-        ArithClass::IntMulWide => 4,
-        ArithClass::Control | ArithClass::Branch | ArithClass::Sfu | ArithClass::SfuPair => 0,
-        _ => 3,
-    }
 }
 
 /// Whether no instruction changes places with it, whatever it is for.
-fn is_wall(op: Op) -> bool {
+fn is_wall(inst: &Inst) -> bool {
     use ArithClass::{Branch, Control, Converge};
-    let jumps = matches!(op, Op::Arith(Control | Branch | Converge));
-    jumps || matches!(op, Op::Barrier | Op::Fence | Op::Exit)
-}
-
-fn is_double(class: ArithClass) -> bool {
-    matches!(class, ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma)
+    let jumps = matches!(inst.op, Op::Arith(Control | Branch | Converge));
+    jumps || inst.ends_block || matches!(inst.op, Op::Barrier | Op::Fence | Op::Exit)
 }
 
 /// The class of a single instruction: comparisons, selections, minima and maxima of single precision run where integers

@@ -27,9 +27,7 @@ const TO_GUARD: u32 = 9;
 const NONE: u32 = u32::MAX;
 
 /// Puts regions in order, one after the other.
-pub struct Interleaver<'a> {
-    /// 32-bit registers that each register fills; those beyond fill none.
-    weights: &'a [u8],
+pub struct Interleaver {
     /// By register: its value at the place that is looked at.
     present: Vec<u32>,
 }
@@ -65,20 +63,25 @@ struct Region {
     held: i32,
 }
 
-impl<'a> Interleaver<'a> {
-    /// Of a kernel with so many registers, and what they fill.
-    pub fn new(weights: &'a [u8], registers: usize) -> Self {
-        Interleaver { weights, present: vec![NONE; registers] }
+impl Interleaver {
+    /// Of a kernel with so many registers.
+    pub fn new(registers: usize) -> Self {
+        Interleaver { present: vec![NONE; registers] }
     }
 
-    /// The order in which a region is issued. Nothing passes those of `walls`; `room` is how many 32-bit registers are free at
-    /// the start.
-    pub fn order(&mut self, insts: &[Inst], walls: &[bool], room: i32) -> Vec<usize> {
-        let mut region = self.region(insts);
+    /// The order in which a region is issued. Nothing passes those that are walls. `weights` has the 32-bit registers that each
+    /// register fills, those beyond fill none; `room` is how many are free at the start.
+    pub fn order(
+        &mut self,
+        insts: &[Inst],
+        is_wall: &dyn Fn(usize) -> bool,
+        weights: &[u8],
+        room: i32,
+    ) -> Vec<usize> {
+        let mut region = self.region(insts, weights);
         let mut start = 0;
         while start < insts.len() {
-            let wall = walls[start..].iter().position(|is_wall| *is_wall);
-            let end = wall.map_or(insts.len(), |wall| start + wall);
+            let end = (start..insts.len()).find(|at| is_wall(*at)).unwrap_or(insts.len());
             let most = region.peak(start..end).max(room);
             region.between_walls(start, end, most);
             if end < insts.len() {
@@ -89,11 +92,11 @@ impl<'a> Interleaver<'a> {
         region.order
     }
 
-    fn region(&mut self, insts: &[Inst]) -> Region {
+    fn region(&mut self, insts: &[Inst], weights: &[u8]) -> Region {
         let mut values: Vec<Value> = Vec::new();
         let mut links: Vec<Links> = Vec::with_capacity(insts.len());
         let mut last_access = NONE;
-        let weight = |reg: Reg| self.weights.get(usize::from(reg)).copied().unwrap_or(0).into();
+        let weight = |reg: Reg| weights.get(usize::from(reg)).copied().unwrap_or(0).into();
         for (at, inst) in (0..).zip(insts) {
             let mut mine = Links::default();
             for &reg in inst.srcs.as_slice() {
@@ -257,10 +260,11 @@ mod tests {
     }
 
     fn order(insts: &[Inst], wall: Option<usize>, room: i32) -> Vec<usize> {
-        let walls: Vec<bool> = (0..insts.len()).map(|at| Some(at) == wall).collect();
-        let mut interleaver = Interleaver::new(&[1; 16], 16);
-        let first = interleaver.order(insts, &walls, room);
-        assert_eq!(interleaver.order(insts, &walls, room), first, "nothing is left of a region");
+        let is_wall = |at| Some(at) == wall;
+        let mut interleaver = Interleaver::new(16);
+        let mut again = || interleaver.order(insts, &is_wall, &[1; 16], room);
+        let first = again();
+        assert_eq!(again(), first, "nothing is left of a region");
         first
     }
 

@@ -20,6 +20,7 @@
 //! | the order within them: loads as early as their addresses and the registers allow | `schedule`, `alias`, `pressure` |
 //! | arithmetic that does not wait between instructions that do | `interleave` |
 //! | loads that are waited for together | `scoreboards` |
+//! | registers that come from the register file | `reads` |
 //!
 //! The rules are those of `ptxas` 13.0 for `sm_90`, found by holding its code (`nvdisasm`) against PTX, instruction by
 //! instruction; names of machine instructions are those of "CUDA Binary Utilities", section "Instruction Set
@@ -43,6 +44,7 @@ mod loops;
 mod measure;
 mod pattern;
 mod pressure;
+mod reads;
 mod regions;
 mod schedule;
 mod scoreboards;
