@@ -198,6 +198,30 @@ fn a_chase_on_every_preset_costs_the_sum_of_its_latencies() {
 }
 
 #[test]
+fn a_load_that_is_alone_waits_in_no_queue() {
+    for each in PRESETS {
+        let machine = preset(each.name, &[("dram.timing.refi", json!(0))]);
+        let once = a_row_of_channels(&machine);
+        let twice = [once.clone(), once.clone()].concat();
+        let [once, twice] = [once, twice].map(|addresses| chase_past_l1(&machine, &addresses));
+        for kernel in [&once, &twice] {
+            let latency = &kernel.ledgers.latency;
+            assert_eq!(latency.part(LatencyStage::L2Queue), 0, "{}", each.name);
+            // From a tick of the L2 to one of the DRAM: a hand-over, and what rounding adds.
+            let to_dram = latency.part(LatencyStage::DramQueue);
+            assert!(to_dram <= 3 * kernel.latency_accesses, "{}: {to_dram}", each.name);
+        }
+        if machine.l2.mode == L2Mode::Cache {
+            for stage in [LatencyStage::DramQueue, LatencyStage::DramService] {
+                let [once, twice] =
+                    [&once, &twice].map(|kernel| kernel.ledgers.latency.part(stage));
+                assert_eq!(once, twice, "{}: the second time is a hit", each.name);
+            }
+        }
+    }
+}
+
+#[test]
 fn the_presets_have_the_latencies_that_their_sources_give() {
     // Core cycles of L1, L2 and DRAM; 0 where the machine has none or the source no number.
     let published = [
@@ -635,14 +659,20 @@ fn the_l2_holds_at_a_start_what_the_launch_says() {
         let misses = |l2: &str, buffer: std::ops::Range<u64>| {
             let machine = preset(name, &[("launch.l2", serde_json::json!(l2))]);
             let addresses = row(BASE, 128, LINES as usize);
-            let load = |at: &u64| Step::Load { dst: 1, src: 1, addresses: vec![*at], bytes: 4 };
+            // All sectors of a line.
+            let load =
+                |&at: &u64| Step::Load { dst: 1, src: 1, addresses: row(at, 4, 32), bytes: 4 };
             let mut gpu = gsim::gpu::Gpu::new(&machine, gsim::gpu::Stepping::SkipAhead);
             [(); 2].map(|()| {
                 let script = |_, _| addresses.iter().map(load).collect();
                 let mut source = Script::new(1, 32, script).buffer(buffer.clone());
                 let seen = gpu.run(&mut source, &mut |_| ()).unwrap();
                 // With two partitions a copy is filled from its home.
-                total(&seen.components.dram).read_bursts > 0
+                let reads = total(&seen.components.dram).read_bursts > 0;
+                for stage in [LatencyStage::DramQueue, LatencyStage::DramService] {
+                    assert_eq!(seen.ledgers.latency.part(stage) > 0, reads, "{name}: {stage:?}");
+                }
+                reads
             })
         };
         let all = BASE..BASE + LINES * 128;

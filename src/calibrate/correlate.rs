@@ -129,15 +129,13 @@ pub fn save(files: &str, findings: &str, pairs: &[Pair], root: &Path) -> Result<
     }
     let mut pictures = Vec::new();
     for what in &kinds {
-        let points: Vec<(f64, f64)> = rows
-            .iter()
-            .filter(|row| row.what == *what)
-            .filter(|row| row.simulated > 0.0 && row.measured > 0.0)
-            .map(|row| (row.measured, row.simulated))
-            .collect();
+        let of_kind = rows.iter().filter(|row| row.what == *what);
+        let points = of_kind.map(|row| (row.measured, row.simulated));
+        // Logarithmic axes have no zero.
+        let (points, zeros): (Vec<_>, Vec<_>) = points.partition(|&(x, y)| x > 0.0 && y > 0.0);
         if points.len() > 1 {
             let stem = what.to_lowercase().replace([' ', ':'], "-");
-            pictures.push((stem, scatter(what, points).picture()));
+            pictures.push((stem, scatter(what, points, zeros.len()).picture()));
         }
     }
     let page = page(files, findings, pairs, &rows, &kinds, &pictures_of(&pictures))?;
@@ -154,8 +152,9 @@ fn pictures_of<T>(pictures: &[(String, T)]) -> Vec<&str> {
     pictures.iter().map(|(stem, _)| stem.as_str()).collect()
 }
 
-/// Simulated over measured, with the diagonal and the band of ten per cent.
-fn scatter(what: &str, points: Vec<(f64, f64)>) -> Chart {
+/// Simulated over measured, with the diagonal and the band of ten per cent; `zeros` runs, of which one of both is zero, have no
+/// place in it.
+fn scatter(what: &str, points: Vec<(f64, f64)>, zeros: usize) -> Chart {
     let all = || points.iter().flat_map(|&(x, y)| [x, y]);
     let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
     let line = |name: &str, factor: f64| LineSeries {
@@ -174,7 +173,14 @@ fn scatter(what: &str, points: Vec<(f64, f64)>) -> Chart {
     };
     Chart {
         title: what.to_owned(),
-        subtitle: "Dashed: equal, and 10 % more and less.".to_owned(),
+        subtitle: format!(
+            "Dashed: equal, and 10 % more and less.{}",
+            match zeros {
+                0 => String::new(),
+                1 => " 1 more run has a zero.".to_owned(),
+                zeros => format!(" {zeros} more runs have a zero."),
+            }
+        ),
         body: Body::Lines(Lines {
             x: axis("GPU"),
             y: axis("gsim"),

@@ -281,7 +281,7 @@ impl L1 {
         slot: u16,
         atomic_work: u8,
     ) {
-        let stamps = RequestStamps { accepted: now.into(), ..RequestStamps::default() };
+        let stamps = RequestStamps { injected: now.into(), ..RequestStamps::default() };
         let sm = self.sm;
         self.requests.push(Request { line, bytes, kind, sm, slot, atomic_work, held: 0, stamps });
         self.room -= 1;

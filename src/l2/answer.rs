@@ -27,7 +27,7 @@ impl Slice {
             self.go_on_with_entry(now);
         }
         let data = self.since_first(entry, &waiting, data);
-        self.send(now, &waiting.reply(data));
+        self.send(now, &self.since_home(entry, waiting.reply(data)));
     }
 
     /// The last data of a request, which counts from the beginning of the first.
@@ -61,7 +61,7 @@ impl Slice {
     }
 
     /// The data of a fetch request has arrived from DRAM, before the tick of `now`.
-    pub fn fill(&mut self, now: Cycle, core: Cycle, slot: u16, piece: u8, dram_started: Cycle) {
+    pub fn fill(&mut self, now: Cycle, core: Cycle, slot: u16, piece: u8, dram_started: Stamp) {
         let entry = MshrId(slot);
         if let Some(data) = self.take_in(now, core, entry, piece, dram_started) {
             self.give(now, entry, data);
@@ -77,7 +77,7 @@ impl Slice {
         core: Cycle,
         slot: u16,
         piece: u8,
-        dram_started: Cycle,
+        dram_started: Stamp,
     ) -> bool {
         let entry = MshrId(slot);
         let Some(data) = self.take_in(now, core, entry, piece, dram_started) else { return false };
@@ -106,9 +106,8 @@ impl Slice {
         core: Cycle,
         entry: MshrId,
         piece: u8,
-        dram_started: Cycle,
+        dram_started: Stamp,
     ) -> Option<Data> {
-        let dram_started = Stamp::from(dram_started);
         let mut number = 0;
         if !self.comes_whole {
             number = self.sectors.of_offset(u32::from(piece) * self.fetch_bytes);

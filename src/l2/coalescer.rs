@@ -148,11 +148,11 @@ impl Coalescer {
         self.followers[first..first + count].iter().map(move |follower| {
             let mut stamps = reply.stamps;
             let own = &follower.stamps;
-            // It may have come after the other one's data.
-            let looked_up = stamps.request.looked_up.later(own.at_slice);
+            // It may have come after the other one's data, and that is no reason to wait for the tags.
+            stamps.filled = stamps.filled.later(own.at_slice);
+            let looked_up = own.looked_up.earlier(stamps.filled);
             stamps.request = RequestStamps { looked_up, ..*own };
             stamps.dram_started = looked_up;
-            stamps.filled = stamps.filled.later(looked_up);
             stamps.merged_at_l2 = true;
             Reply { sm: follower.sm, slot: follower.slot, stamps, ..reply }
         })

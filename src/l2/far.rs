@@ -11,8 +11,8 @@ use super::slice::Slice;
 use super::waiting::Refusal;
 use crate::config::machine::{L2Config, L2Partitions};
 use crate::parts::{
-    DramRequest, FROM_SLICE, Lookup, Reply, Request, RequestKind, SectorSet, THROUGH_COPY,
-    sectors_of,
+    DramRequest, FROM_SLICE, Lookup, MshrId, Reply, Request, RequestKind, RequestStamps, SectorSet,
+    Stamps, THROUGH_COPY, sectors_of,
 };
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
@@ -52,6 +52,8 @@ pub struct Far {
     returning: Ring<Reply>,
     /// Fetches of copies.
     pub(super) to_home: Ring<DramRequest>,
+    /// By MSHR entry: how the home slice had what it brought, and the DRAM's time for all of that; none where it brought nothing.
+    at_home: Box<[Option<Stamps>]>,
     /// A line that has just changed without the neighbour's knowledge.
     changed: Option<LineAddr>,
 }
@@ -65,7 +67,7 @@ impl Far {
                 (true, latency.cycles(), queue.size(), config.miss_queue.size())
             }
         };
-        let most_away = if is_paired { config.mshr_entries.size() } else { 1 };
+        let entries = if is_paired { config.mshr_entries.size() } else { 0 };
         Far {
             is_paired,
             latency,
@@ -74,8 +76,9 @@ impl Far {
             stalled_from: Cycle(0),
             passed_on: Ring::new(room),
             away: 0,
-            returning: Ring::new(most_away),
+            returning: Ring::new(entries.max(1)),
             to_home: Ring::new(fetches),
+            at_home: vec![None; entries].into(),
             changed: None,
         }
     }
@@ -168,7 +171,7 @@ impl Slice {
         core: Cycle,
         mut request: Request,
     ) -> Result<(), Refusal> {
-        request.stamps.looked_up = core.into();
+        request.stamps.look_up(core);
         if request.kind == RequestKind::Store {
             let line = self.map.within_slice(request.line);
             self.write(now, line, &request)?;
@@ -200,6 +203,56 @@ impl Slice {
             self.forget(line);
         }
         Ok(())
+    }
+
+    /// These sectors are fetched for an entry, from the DRAM or from home: if it waits for no other ones, the home slice has brought
+    /// it nothing yet.
+    pub(super) fn expect_from_home(&mut self, entry: MshrId, sectors: SectorSet) {
+        if let Some(at_home) = self.far.at_home.get_mut(entry.index())
+            && self.mshrs[entry].missing == sectors
+        {
+            *at_home = None;
+        }
+    }
+
+    /// The home slice brings what a copy lacked, before the tick of `now`; `found` is how it had that.
+    pub fn fill_from_home(
+        &mut self,
+        now: Cycle,
+        core: Cycle,
+        slot: u16,
+        piece: u8,
+        found: &Stamps,
+    ) {
+        let at_home = self.far.at_home[usize::from(slot)].get_or_insert(*found);
+        // What was there already took none of the DRAM's time.
+        let was_there = |stamps: &Stamps| stamps.dram_started == stamps.filled;
+        if was_there(at_home) {
+            *at_home = *found;
+        } else if !was_there(found) {
+            at_home.dram_started = at_home.dram_started.earlier(found.dram_started);
+            at_home.filled = at_home.filled.later(found.filled);
+        }
+        self.fill(now, core, slot, piece, found.dram_started);
+    }
+
+    /// The answer to a request whose data came for this entry: what was fetched for it from home was found there when it was.
+    pub(super) fn since_home(&self, entry: MshrId, mut reply: Reply) -> Reply {
+        let stamps = &mut reply.stamps;
+        if let Some(Some(home)) = self.far.at_home.get(entry.index())
+            && !stamps.merged_at_l2
+        {
+            // What came first may have been asked for before this request was, and what came last may be for a later one.
+            let own = stamps.request;
+            let looked_up = home.request.looked_up.later(own.looked_up);
+            let on_the_way = looked_up.since(own.looked_up) as u32;
+            let queued = own.queued + home.request.queued.min(on_the_way);
+            stamps.request = RequestStamps { looked_up, queued, ..own };
+            stamps.dram_started = home.dram_started.later(looked_up);
+            stamps.filled = home.filled.later(stamps.dram_started);
+            stamps.merged_at_l2 = home.merged_at_l2;
+        }
+        reply
     }
 
     /// What an atomic found at home comes back in cycle `at`.
@@ -268,13 +321,20 @@ impl Slice {
         at
     }
 
-    /// Takes the oldest request that goes to the other slice, as long as [`Slice::has_for_home`] is true.
-    pub fn take_for_home(&mut self, now: Cycle) -> Option<Request> {
+    /// Takes the oldest request that goes to the other slice, as long as [`Slice::has_for_home`] is true; `core_of` gives the core
+    /// cycle of one of the L2's.
+    pub fn take_for_home(
+        &mut self,
+        now: Cycle,
+        core_of: impl FnOnce(Cycle) -> Cycle,
+    ) -> Option<Request> {
         // What was looked up first goes first, so that neither keeps the other one back.
-        let is_fetch = self.far.to_home.next_visible() < self.far.passed_on.next_visible();
-        let request = match is_fetch {
-            false => self.far.passed_on.pop(now),
-            true => self.far.to_home.pop(now).map(|fetch| {
+        let (fetch, passed_on) =
+            (self.far.to_home.next_visible(), self.far.passed_on.next_visible());
+        let mut request = match fetch < passed_on {
+            false => self.far.passed_on.pop(now)?,
+            true => {
+                let fetch = self.far.to_home.pop(now)?;
                 debug_assert!(!fetch.write, "copies are never dirty");
                 // What it lacks, and not the whole burst that the DRAM would send.
                 let mask = u128::MAX >> (128 - self.fetch_bytes);
@@ -286,10 +346,13 @@ impl Slice {
                     slot: fetch.slot,
                     ..Request::default()
                 }
-            }),
+            }
         };
+        // Had it not waited here, it would be there then.
+        let looked_up = fetch.min(passed_on) + self.far.latency;
+        request.stamps.looked_up = core_of(looked_up).into();
         self.go_on(now + 1);
-        request
+        Some(request)
     }
 
     /// True when something is to go to the other slice.

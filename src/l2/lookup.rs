@@ -226,6 +226,7 @@ impl Slice {
         sectors: SectorSet,
         is_copy: bool,
     ) {
+        self.expect_from_home(entry, sectors);
         let queue = if is_copy { &mut self.far.to_home } else { &mut self.to_dram };
         let (parts, mut rest) = ((1 << (self.fetch_bytes / 32)) - 1, u32::from(sectors.bits()));
         while rest != 0 {

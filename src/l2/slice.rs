@@ -150,28 +150,44 @@ impl Slice {
         config.reply_queue.size() + data
     }
 
-    /// Takes a request that has arrived from the network. The caller knows that there is [`Slice::room`].
+    /// Takes a request that has arrived from the network in cycle `core`; `core_of` gives the core cycle of one of the L2's. The
+    /// caller knows that there is [`Slice::room`].
     #[inline(always)]
-    pub fn accept(&mut self, now: Cycle, core: Cycle, request: Request) {
+    pub fn accept(
+        &mut self,
+        now: Cycle,
+        core: Cycle,
+        request: Request,
+        core_of: impl FnOnce(Cycle) -> Cycle,
+    ) {
         if !(self.is_plain && self.distances.are_alike()) {
-            return self.accept_special(now, core, request);
+            return self.accept_special(now, core, request, core_of);
         }
         // All take as long, so that they are looked up in the order in which they arrive.
-        let queued = self.input.push(now + self.tag_latency, request);
-        queued.stamps.at_slice = core.into();
+        let looked_up = now + self.tag_latency;
+        let queued = self.input.push(looked_up, request);
+        (queued.stamps.at_slice, queued.stamps.looked_up) =
+            (core.into(), core_of(looked_up).into());
         queued.line = self.map.within_slice(request.line);
     }
 
     /// The same where the slice is not plain, or further from some SMs than from others.
     #[inline(never)]
-    fn accept_special(&mut self, now: Cycle, core: Cycle, request: Request) {
+    fn accept_special(
+        &mut self,
+        now: Cycle,
+        core: Cycle,
+        request: Request,
+        core_of: impl FnOnce(Cycle) -> Cycle,
+    ) {
         let is_copy = self.keeps_copy(request.line);
         let looked_up = now + self.tag_latency + self.distances.to(request.sm, is_copy);
         let request = match &mut self.coalescer {
             None => self.input.insert(looked_up, request),
             Some(coalescer) => coalescer.expect(Cycle(looked_up.0 - coalescer.latency()), request),
         };
-        request.stamps.at_slice = core.into();
+        (request.stamps.at_slice, request.stamps.looked_up) =
+            (core.into(), core_of(looked_up).into());
         if self.is_plain {
             request.line = self.map.within_slice(request.line);
         }
@@ -370,6 +386,11 @@ impl Slice {
 
 #[cfg(test)]
 impl Slice {
+    /// As [`Slice::accept`], where the L2 has the core's clock.
+    pub(super) fn arrive(&mut self, now: Cycle, request: Request) {
+        self.accept(now, now, request, |cycle| cycle);
+    }
+
     /// True when [`Slice::accept`] may be called.
     pub(super) fn has_room(&self) -> bool {
         !self.input.is_full()

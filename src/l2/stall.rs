@@ -11,7 +11,7 @@ impl Slice {
     #[inline(never)]
     pub(super) fn look_up_oldest(&mut self, now: Cycle, core: Cycle) -> bool {
         let mut request = *self.input.look(false);
-        request.stamps.looked_up = core.into();
+        request.stamps.look_up(core);
         match self.look_up(now, &request) {
             Ok(()) => {
                 self.input.take();

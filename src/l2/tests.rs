@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::Machine;
 use crate::config::parse::stated;
-use crate::parts::{ReplyKind, Request, RequestKind};
+use crate::parts::{ReplyKind, Request, RequestKind, Stamps};
 use crate::units::{Cycle, LineAddr};
 
 /// A slice that has the whole memory to itself: two sets of two ways, two MSHR entries of two mergers.
@@ -70,14 +70,14 @@ fn what_was_put_there_hits_and_goes_to_dram_when_it_makes_room() {
     slice.install(LineAddr(0), false);
     slice.install(LineAddr(2 * 6), true);
     for local in [0, 2] {
-        slice.accept(Cycle(0), Cycle(0), fetch(local));
+        slice.arrive(Cycle(0), fetch(local));
     }
     run(&mut slice, 0, 20);
     assert!(!slice.has_dram_request());
     assert_eq!(slice.stats().read_hits, 2);
     // Another two lines of the set: only the written one is written back.
     for local in [4, 6] {
-        slice.accept(Cycle(20), Cycle(20), fetch(local));
+        slice.arrive(Cycle(20), fetch(local));
     }
     run(&mut slice, 20, 40);
     let written = writes(&mut slice, 40);
@@ -92,7 +92,7 @@ fn no_more_ways_are_dirty_than_may_be_when_lines_are_put_there() {
     slice.install(LineAddr(2 * 6), true);
     // Of the first one nothing is to be written any more.
     for local in [4, 6] {
-        slice.accept(Cycle(0), Cycle(0), fetch(local));
+        slice.arrive(Cycle(0), fetch(local));
     }
     run(&mut slice, 0, 20);
     assert_eq!(slice.stats().writebacks, 1);
@@ -101,12 +101,12 @@ fn no_more_ways_are_dirty_than_may_be_when_lines_are_put_there() {
 #[test]
 fn an_emptied_slice_holds_nothing_and_writes_nothing() {
     let mut slice = slice();
-    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, 0xff));
+    slice.arrive(Cycle(0), request(RequestKind::Store, 0, 0xff));
     slice.install(LineAddr(2 * 6), true);
     run(&mut slice, 0, 20);
     slice.invalidate_all();
     for local in [0, 2] {
-        slice.accept(Cycle(20), Cycle(20), fetch(local));
+        slice.arrive(Cycle(20), fetch(local));
     }
     run(&mut slice, 20, 40);
     assert_eq!(writes(&mut slice, 40), []);
@@ -117,12 +117,12 @@ fn an_emptied_slice_holds_nothing_and_writes_nothing() {
 #[track_caller]
 fn check_writes_of_eight_bytes(slice: &mut Slice, stored: &[u64]) {
     for (number, &local) in stored.iter().enumerate() {
-        slice.accept(Cycle(number as u64), Cycle(0), request(RequestKind::Store, local, 0xff));
+        slice.arrive(Cycle(number as u64), request(RequestKind::Store, local, 0xff));
     }
     run(slice, 0, 20);
     let before = writes(slice, 20).len();
     for local in [8, 10] {
-        slice.accept(Cycle(20), Cycle(20), fetch(local));
+        slice.arrive(Cycle(20), fetch(local));
     }
     run(slice, 20, 40);
     let written = writes(slice, 40);
@@ -142,7 +142,7 @@ fn what_was_installed_once_leaves_no_dirty_bytes_behind() {
     let mut slice = slice_that_holds("Cache", 128, 128, 1);
     slice.install(LineAddr(0), true);
     slice.install(LineAddr(2 * 6), true);
-    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, 0xff));
+    slice.arrive(Cycle(0), request(RequestKind::Store, 0, 0xff));
     run(&mut slice, 0, 20);
     let cleaned: u32 = writes(&mut slice, 20).iter().map(|(_, bytes)| bytes).sum();
     assert_eq!(cleaned, 128);
@@ -159,13 +159,13 @@ fn what_is_no_cache_takes_nothing() {
 #[test]
 fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram() {
     let mut slice = slice();
-    slice.accept(Cycle(0), Cycle(0), fetch(0));
+    slice.arrive(Cycle(0), fetch(0));
     run(&mut slice, 0, 3);
     assert!(!slice.has_dram_request());
     run(&mut slice, 3, 4);
     let dram = slice.take_dram_request(Cycle(0)).unwrap();
     assert_eq!((dram.address, dram.bytes, dram.write), (0, 128, false));
-    slice.fill(Cycle(50), Cycle(50), dram.slot, dram.piece, Cycle(20));
+    slice.fill(Cycle(50), Cycle(50), dram.slot, dram.piece, Cycle(20).into());
     run(&mut slice, 50, 51);
     assert!(slice.next_reply(Cycle(54)).is_none());
     let reply = slice.take_reply(Cycle(55)).unwrap();
@@ -175,7 +175,8 @@ fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram(
         [stamps.request.at_slice, stamps.request.looked_up, stamps.dram_started, stamps.filled]
             .map(|stamp| stamp.near(Cycle(0)).0);
     assert_eq!(times, [0, 3, 20, 50]);
-    slice.accept(Cycle(60), Cycle(60), fetch(0));
+    assert_eq!(stamps.request.queued, 0);
+    slice.arrive(Cycle(60), fetch(0));
     run(&mut slice, 60, 64);
     assert!(slice.next_reply(Cycle(67)).is_none());
     assert!(slice.next_reply(Cycle(68)).is_some());
@@ -193,16 +194,30 @@ fn a_miss_takes_tag_latency_then_dram_then_data_latency_and_a_hit_needs_no_dram(
 }
 
 #[test]
+fn what_the_tags_are_asked_for_at_once_is_queued_one_cycle_after_the_other() {
+    let mut slice = slice();
+    slice.install(LineAddr(0), false);
+    for _ in 0..3 {
+        slice.arrive(Cycle(0), fetch(0));
+    }
+    run(&mut slice, 0, 20);
+    let stamps =
+        std::iter::from_fn(|| slice.take_reply(Cycle(20))).map(|reply| reply.stamps.request);
+    let times = stamps.map(|stamps| (stamps.looked_up.near(Cycle(0)).0, stamps.queued));
+    assert_eq!(times.collect::<Vec<_>>(), [(3, 0), (4, 1), (5, 2)]);
+}
+
+#[test]
 fn an_entry_serves_two_fetches_and_the_third_waits() {
     let mut slice = slice();
     for _ in 0..3 {
-        slice.accept(Cycle(0), Cycle(0), fetch(0));
+        slice.arrive(Cycle(0), fetch(0));
     }
     run(&mut slice, 0, 10);
     let stats = slice.stats().clone();
     assert_eq!((stats.read_misses, stats.read_merged, stats.stall_nomerger), (1, 1, 5));
     let dram = slice.take_dram_request(Cycle(0)).unwrap();
-    slice.fill(Cycle(10), Cycle(10), dram.slot, dram.piece, Cycle(10));
+    slice.fill(Cycle(10), Cycle(10), dram.slot, dram.piece, Cycle(10).into());
     run(&mut slice, 10, 12);
     assert_eq!(slice.stats().read_hits, 1);
     assert_eq!(slice.stats().stall_nomerger, 5);
@@ -216,7 +231,7 @@ fn every_resource_has_its_own_refusal() {
     let mut by_entry = slice();
     for (slice, locals) in [(&mut by_line, [0, 2, 4]), (&mut by_entry, [0, 1, 2])] {
         for local in locals {
-            slice.accept(Cycle(0), Cycle(0), fetch(local));
+            slice.arrive(Cycle(0), fetch(local));
         }
         run(slice, 0, 6);
     }
@@ -227,15 +242,21 @@ fn every_resource_has_its_own_refusal() {
 #[test]
 fn a_write_takes_a_line_without_a_fetch_and_goes_back_when_room_is_needed() {
     let mut slice = slice();
-    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, 0xffff_ffff));
+    slice.arrive(Cycle(0), request(RequestKind::Store, 0, 0xffff_ffff));
     run(&mut slice, 0, 4);
     assert!(!slice.has_dram_request());
     assert_eq!(slice.take_reply(Cycle(8)).unwrap().kind, ReplyKind::Ack);
     for (start, local) in [(10, 2), (20, 4)] {
-        slice.accept(Cycle(start), Cycle(start), fetch(local));
+        slice.arrive(Cycle(start), fetch(local));
         run(&mut slice, start, start + 5);
         if let Some(dram) = slice.take_dram_request(Cycle(0)).filter(|dram| !dram.write) {
-            slice.fill(Cycle(start + 5), Cycle(start + 5), dram.slot, dram.piece, Cycle(start));
+            slice.fill(
+                Cycle(start + 5),
+                Cycle(start + 5),
+                dram.slot,
+                dram.piece,
+                Cycle(start).into(),
+            );
             run(&mut slice, start + 5, start + 8);
         }
     }
@@ -248,16 +269,16 @@ fn a_write_takes_a_line_without_a_fetch_and_goes_back_when_room_is_needed() {
 fn the_oldest_dirty_line_of_a_set_is_cleaned_when_there_is_one_too_many_and_stays() {
     let mut slice = slice_that_holds("Cache", 128, 128, 1);
     let store = |local| request(RequestKind::Store, local, 0xff);
-    slice.accept(Cycle(0), Cycle(0), store(0));
-    slice.accept(Cycle(0), Cycle(0), store(0));
+    slice.arrive(Cycle(0), store(0));
+    slice.arrive(Cycle(0), store(0));
     run(&mut slice, 0, 6);
     assert!(!slice.has_dram_request(), "one line, however often it is written");
-    slice.accept(Cycle(6), Cycle(6), store(2));
+    slice.arrive(Cycle(6), store(2));
     run(&mut slice, 6, 12);
     let write = slice.take_dram_request(Cycle(11)).unwrap();
     assert_eq!((write.write, write.bytes, write.address), (true, 64, 0));
     assert_eq!(slice.stats().writebacks, 1);
-    slice.accept(Cycle(12), Cycle(12), request(RequestKind::Load, 0, 0x0f));
+    slice.arrive(Cycle(12), request(RequestKind::Load, 0, 0x0f));
     run(&mut slice, 12, 18);
     assert_eq!((slice.stats().read_hits, slice.has_dram_request()), (1, false));
 }
@@ -265,19 +286,19 @@ fn the_oldest_dirty_line_of_a_set_is_cleaned_when_there_is_one_too_many_and_stay
 #[test]
 fn a_read_of_bytes_that_were_written_hits_and_one_of_other_bytes_fetches_the_line() {
     let mut slice = slice();
-    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, 0xff));
-    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Load, 0, 0x0f));
+    slice.arrive(Cycle(0), request(RequestKind::Store, 0, 0xff));
+    slice.arrive(Cycle(0), request(RequestKind::Load, 0, 0x0f));
     run(&mut slice, 0, 6);
     assert_eq!(slice.stats().read_hits, 1);
-    slice.accept(Cycle(6), Cycle(6), fetch(0));
+    slice.arrive(Cycle(6), fetch(0));
     run(&mut slice, 6, 12);
     assert_eq!(slice.stats().read_misses, 1);
     let dram = slice.take_dram_request(Cycle(0)).unwrap();
-    slice.fill(Cycle(20), Cycle(20), dram.slot, dram.piece, Cycle(15));
+    slice.fill(Cycle(20), Cycle(20), dram.slot, dram.piece, Cycle(15).into());
     run(&mut slice, 20, 21);
     // Still dirty: it goes back when its way is needed.
     for local in [2, 4] {
-        slice.accept(Cycle(30), Cycle(30), request(RequestKind::Store, local, 0xff));
+        slice.arrive(Cycle(30), request(RequestKind::Store, local, 0xff));
     }
     run(&mut slice, 30, 36);
     let write = slice.take_dram_request(Cycle(0)).unwrap();
@@ -287,16 +308,16 @@ fn a_read_of_bytes_that_were_written_hits_and_one_of_other_bytes_fetches_the_lin
 #[test]
 fn an_atomic_fetches_its_line_and_leaves_it_dirty() {
     let mut slice = slice();
-    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Atomic, 0, 0xf));
+    slice.arrive(Cycle(0), request(RequestKind::Atomic, 0, 0xf));
     run(&mut slice, 0, 5);
     let dram = slice.take_dram_request(Cycle(0)).unwrap();
-    slice.fill(Cycle(9), Cycle(9), dram.slot, dram.piece, Cycle(6));
+    slice.fill(Cycle(9), Cycle(9), dram.slot, dram.piece, Cycle(6).into());
     run(&mut slice, 9, 10);
     let reply = slice.take_reply(Cycle(14)).unwrap();
     assert_eq!((reply.kind, reply.data_bytes), (ReplyKind::Data, 4));
     assert_eq!(slice.stats().atomics, 1);
     for local in [2, 4] {
-        slice.accept(Cycle(30), Cycle(30), request(RequestKind::Store, local, 0xff));
+        slice.arrive(Cycle(30), request(RequestKind::Store, local, 0xff));
     }
     run(&mut slice, 30, 36);
     assert!(slice.take_dram_request(Cycle(0)).unwrap().write);
@@ -311,7 +332,7 @@ fn serve(slice: &mut Slice, now: u64) -> Vec<(u64, u32, bool)> {
     while let Some(request) = slice.take_dram_request(Cycle(now)) {
         seen.push((request.address, request.bytes, request.write));
         if !request.write {
-            slice.fill(Cycle(now), Cycle(now), request.slot, request.piece, Cycle(now));
+            slice.fill(Cycle(now), Cycle(now), request.slot, request.piece, Cycle(now).into());
         }
     }
     seen
@@ -322,8 +343,8 @@ fn a_sectored_slice_fetches_the_sectors_that_are_wanted_and_missing() {
     // Bursts of this memory have 64 bytes: a sector of 64.
     let half = SECTOR | SECTOR << 32;
     let mut slice = slice_of("Cache", 64, 64);
-    slice.accept(Cycle(0), Cycle(0), request(RequestKind::Fetch, 0, SECTOR << 64));
-    slice.accept(Cycle(1), Cycle(1), request(RequestKind::Fetch, 0, half));
+    slice.arrive(Cycle(0), request(RequestKind::Fetch, 0, SECTOR << 64));
+    slice.arrive(Cycle(1), request(RequestKind::Fetch, 0, half));
     run(&mut slice, 0, 6);
     // The second wants the other sector of the same entry.
     assert_eq!((slice.stats().read_misses, slice.stats().fetches), (2, 2));
@@ -333,7 +354,7 @@ fn a_sectored_slice_fetches_the_sectors_that_are_wanted_and_missing() {
         .map(|reply| reply.sectors.bytes())
         .collect();
     assert_eq!(bytes, [SECTOR << 64, half]);
-    slice.accept(Cycle(30), Cycle(30), request(RequestKind::Fetch, 0, !0));
+    slice.arrive(Cycle(30), request(RequestKind::Fetch, 0, !0));
     run(&mut slice, 30, 40);
     assert_eq!(slice.stats().read_hits, 1);
     assert!(!slice.has_dram_request());
@@ -342,12 +363,12 @@ fn a_sectored_slice_fetches_the_sectors_that_are_wanted_and_missing() {
 #[test]
 fn the_dram_begins_with_a_request_when_it_begins_with_the_first_of_its_sectors() {
     let mut slice = slice_of("Cache", 32, 32);
-    slice.accept(Cycle(0), Cycle(0), fetch(0));
+    slice.arrive(Cycle(0), fetch(0));
     run(&mut slice, 0, 4);
     for (number, started) in [30, 20, 40, 50].into_iter().enumerate() {
         let dram = slice.take_dram_request(Cycle(4)).unwrap();
         let now = Cycle(60 + number as u64);
-        slice.fill(now, now, dram.slot, dram.piece, Cycle(started));
+        slice.fill(now, now, dram.slot, dram.piece, Cycle(started).into());
     }
     run(&mut slice, 63, 64);
     let stamps = slice.take_reply(Cycle(70)).unwrap().stamps;
@@ -366,17 +387,17 @@ fn what_changes_at_home_while_a_copy_is_on_its_way_leaves_none() {
     let mut read = |slice: &mut Slice, sector: u32| {
         let bytes = 0xffff_ffff << (32 * sector);
         let kind = RequestKind::Fetch;
-        slice.accept(Cycle(now), Cycle(now), Request { line, kind, bytes, ..Request::default() });
+        slice.arrive(Cycle(now), Request { line, kind, bytes, ..Request::default() });
         run(slice, now, now + 400);
         now += 400;
         let fetch_bytes = slice.fetch_bytes;
         let piece = |bytes: u128| (bytes.trailing_zeros() / fetch_bytes) as u8;
-        let request = slice.take_for_home(Cycle(now));
+        let request = slice.take_for_home(Cycle(now), |cycle| cycle);
         request.map(|request| (request.slot, piece(request.bytes), now))
     };
     let fill = |slice: &mut Slice, fetch: Option<(u16, u8, u64)>| {
         let (slot, piece, now) = fetch.expect("it is asked of the home");
-        slice.fill(Cycle(now), Cycle(now), slot, piece, Cycle(now));
+        slice.fill(Cycle(now), Cycle(now), slot, piece, Cycle(now).into());
         // Until they have left, the replies stand for all reads of the same bytes.
         run(slice, now, now + 100);
         while let Some(reply) = slice.take_reply(Cycle(now + 100)) {
@@ -401,32 +422,58 @@ fn what_changes_at_home_while_a_copy_is_on_its_way_leaves_none() {
 }
 
 #[test]
+fn what_home_had_for_a_copy_is_charged_as_it_was_there() {
+    let machine = crate::config::presets::find("h200").unwrap().machine().unwrap();
+    let mut slice = Slice::new(&machine, 0);
+    let line = (0..).map(LineAddr).find(|line| slice.map.home(*line) == 1).unwrap();
+    let kind = RequestKind::Fetch;
+    slice.arrive(Cycle(0), Request { line, kind, bytes: 0xffff_ffff, ..Request::default() });
+    run(&mut slice, 0, 400);
+    let asked = slice.take_for_home(Cycle(400), |cycle| cycle).unwrap();
+    // It would be there sooner, had it not waited until now, and waits for the tags there.
+    let there = asked.stamps.looked_up.near(Cycle(400));
+    assert!(there < Cycle(400), "{there:?}");
+    let mut request = asked.stamps;
+    request.look_up(Cycle(500));
+    assert_eq!(u64::from(request.queued), 500 - there.0);
+    let (dram_started, filled) = (Cycle(600).into(), Cycle(700).into());
+    let found = Stamps { request, dram_started, filled, ..Stamps::default() };
+    slice.fill_from_home(Cycle(800), Cycle(800), asked.slot, 0, &found);
+    run(&mut slice, 800, 1200);
+    let stamps = slice.take_reply(Cycle(1200)).unwrap().stamps;
+    let times = [stamps.request.looked_up, stamps.dram_started, stamps.filled];
+    assert_eq!(times.map(|stamp| stamp.near(Cycle(500)).0), [500, 600, 700]);
+    assert_eq!(stamps.request.queued, request.queued);
+    assert!(!stamps.merged_at_l2);
+}
+
+#[test]
 fn of_a_line_that_is_outstanding_only_what_was_written_can_be_read() {
     let (half, word) = ((SECTOR | SECTOR << 32) << 64, 0xf << 64);
     for is_written in [false, true] {
         let mut slice = slice_of("Cache", 64, 64);
-        slice.accept(Cycle(0), Cycle(0), request(RequestKind::Fetch, 0, half));
+        slice.arrive(Cycle(0), request(RequestKind::Fetch, 0, half));
         if is_written {
-            slice.accept(Cycle(0), Cycle(0), request(RequestKind::Store, 0, word));
+            slice.arrive(Cycle(0), request(RequestKind::Store, 0, word));
         }
-        slice.accept(Cycle(0), Cycle(0), request(RequestKind::Load, 0, word));
+        slice.arrive(Cycle(0), request(RequestKind::Load, 0, word));
         run(&mut slice, 0, 6);
         let expected = if is_written { (1, 0) } else { (0, 1) };
         assert_eq!((slice.stats().read_hits, slice.stats().read_merged), expected);
         if is_written {
-            slice.accept(Cycle(6), Cycle(6), request(RequestKind::Load, 0, word << 4));
+            slice.arrive(Cycle(6), request(RequestKind::Load, 0, word << 4));
             run(&mut slice, 6, 10);
             assert_eq!((slice.stats().read_hits, slice.stats().read_merged), (1, 1));
         }
         // The other half comes later, and is no more valid before than this one.
-        slice.accept(Cycle(10), Cycle(10), request(RequestKind::Load, 0, 0xf));
+        slice.arrive(Cycle(10), request(RequestKind::Load, 0, 0xf));
         run(&mut slice, 10, 14);
         let stats = slice.stats();
         assert_eq!((stats.read_misses, stats.stall_nomerger), (1, 1));
         assert_eq!(serve(&mut slice, 14), [(64, 64, false)]);
         run(&mut slice, 14, 30);
         assert_eq!(serve(&mut slice, 30), [(0, 64, false)]);
-        slice.accept(Cycle(30), Cycle(30), fetch(0));
+        slice.arrive(Cycle(30), fetch(0));
         run(&mut slice, 30, 40);
         assert_eq!((slice.stats().read_hits, slice.has_dram_request()), (expected.0 + 1, false));
     }
@@ -436,14 +483,14 @@ fn of_a_line_that_is_outstanding_only_what_was_written_can_be_read() {
 fn a_slice_that_passes_through_keeps_nothing() {
     let mut slice = slice_of("PassThrough", 64, 64);
     for start in [0, 20] {
-        slice.accept(Cycle(start), Cycle(start), request(RequestKind::Load, 0, SECTOR));
+        slice.arrive(Cycle(start), request(RequestKind::Load, 0, SECTOR));
         run(&mut slice, start, start + 5);
         assert_eq!(serve(&mut slice, start + 6), [(0, 64, false)]);
         run(&mut slice, start + 6, start + 15);
         assert_eq!(slice.take_reply(Cycle(start + 15)).unwrap().sectors.bytes(), SECTOR);
     }
-    slice.accept(Cycle(40), Cycle(40), request(RequestKind::Store, 0, 0xff << 64));
-    slice.accept(Cycle(41), Cycle(41), request(RequestKind::Atomic, 0, 0xf));
+    slice.arrive(Cycle(40), request(RequestKind::Store, 0, 0xff << 64));
+    slice.arrive(Cycle(41), request(RequestKind::Atomic, 0, 0xf));
     run(&mut slice, 40, 50);
     assert_eq!(serve(&mut slice, 50), [(64, 64, true), (0, 64, false), (0, 64, true)]);
     run(&mut slice, 50, 60);
@@ -485,9 +532,9 @@ fn drain(
             let (_, slot, piece) = dram.pop_front().unwrap();
             match driven {
                 Driven::AtOnce => {
-                    has_released = slice.fill_and_release(cycle, cycle, slot, piece, cycle);
+                    has_released = slice.fill_and_release(cycle, cycle, slot, piece, cycle.into());
                 }
-                _ => slice.fill(cycle, cycle, slot, piece, cycle),
+                _ => slice.fill(cycle, cycle, slot, piece, cycle.into()),
             }
         }
         if driven == Driven::Again {
@@ -513,7 +560,7 @@ fn drain(
         if let Some(request) = next
             && slice.has_room()
         {
-            slice.accept(cycle + 1, cycle + 1, *request);
+            slice.arrive(cycle + 1, *request);
             next = offered.next();
         }
         if next.is_none() && slice.is_idle() && dram.is_empty() {

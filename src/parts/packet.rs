@@ -170,14 +170,15 @@ impl Stamp {
 /// Borders that are still to come hold zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestStamps {
-    /// The L1 accepted the access.
-    pub accepted: Stamp,
-    /// It left the L1's miss queue for the request network.
+    /// It left the L1's miss queue for the request network; while it is there, when the L1 accepted the access.
     pub injected: Stamp,
     /// It arrived at the L2 slice.
     pub at_slice: Stamp,
-    /// The slice's tags accepted it.
+    /// The tags accepted it, those of the other partition's slice where it went on to that; until then, when they can at the
+    /// soonest.
     pub looked_up: Stamp,
+    /// How long it waited for tags that others used, or that refused it [core cycles].
+    pub queued: u32,
 }
 
 /// When a request and its reply passed the borders between components, in core cycles; set as those of the request.
@@ -185,17 +186,26 @@ pub struct RequestStamps {
 pub struct Stamps {
     /// The way to the L2.
     pub request: RequestStamps,
-    /// The first DRAM command for it went out; equals [`RequestStamps::looked_up`] for a hit and for a merged request.
+    /// The first DRAM command for it went out, less the way to the DRAM; equals [`RequestStamps::looked_up`] for a hit and for a
+    /// merged request.
     pub dram_started: Stamp,
-    /// The slice had its data: when it was looked up, for a hit.
+    /// The slice that looked it up had its data: at once, for a hit.
     pub filled: Stamp,
     /// The reply left the slice for the reply network.
     pub replied: Stamp,
-    /// It waited for another request's fetch.
+    /// It waited for what another request fetched.
     pub merged_at_l2: bool,
 }
 
 impl RequestStamps {
+    /// The tags accept it in cycle `core`.
+    #[inline(always)]
+    pub fn look_up(&mut self, core: Cycle) {
+        let core = Stamp::from(core);
+        self.queued += core.since(self.looked_up) as u32;
+        self.looked_up = core;
+    }
+
     /// Those of the reply to a request that hits: it has its data with the look at the tags.
     #[inline]
     fn of_hit(self) -> Stamps {

@@ -1,6 +1,6 @@
 //! Where one access spent its time: the latency ledger's entry, and the issue ledger's explanation.
 
-use crate::parts::{Released, Stamp, Stamps, Waiter};
+use crate::parts::{Released, RequestStamps, Stamp, Stamps, Waiter};
 use crate::stats::{IssueLedger, IssueReason, LatencyLedger, LatencyStage};
 use crate::units::Cycle;
 
@@ -97,7 +97,10 @@ impl<'a> Journey<'a> {
             Way::L2(stamps, arrived) => {
                 until(L1, stamps.request.injected);
                 until(RequestNetwork, stamps.request.at_slice);
-                until(L2Queue, stamps.request.looked_up);
+                let RequestStamps { looked_up, queued, .. } = stamps.request;
+                see(Stage::Memory(L2), self.age(looked_up) + queued);
+                let mut until = |stage, end| see(Stage::Memory(stage), self.age(end));
+                until(L2Queue, looked_up);
                 if stamps.merged_at_l2 {
                     until(L2Merged, stamps.filled);
                 } else {
@@ -157,16 +160,15 @@ impl<'a> Journey<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::RequestStamps;
     use crate::stats::IssueLedger;
 
     fn stamps() -> Stamps {
         Stamps {
             request: RequestStamps {
-                accepted: Cycle(12).into(),
                 injected: Cycle(15).into(),
                 at_slice: Cycle(25).into(),
                 looked_up: Cycle(30).into(),
+                queued: 2,
             },
             dram_started: Cycle(50).into(),
             filled: Cycle(80).into(),
@@ -191,6 +193,8 @@ mod tests {
         assert_eq!(ledger.check(), Ok(()));
         assert_eq!(ledger.total(), 91);
         assert_eq!(ledger.part(LatencyStage::L1), 3 + 1);
+        assert_eq!(ledger.part(LatencyStage::L2Queue), 2);
+        assert_eq!(ledger.part(LatencyStage::L2), 3 + 10);
         assert_eq!(ledger.part(LatencyStage::DramService), 30);
     }
 

@@ -79,15 +79,15 @@ crate::reasons! {
         L1Merged = "l1_merged",
         /// Request network.
         RequestNetwork = "request_network",
-        /// From arrival at the L2 slice until its tags accepted the request.
+        /// Waiting for the L2's tags, which others used or which refused the request.
         L2Queue = "l2_queue",
-        /// L2: tag and data access, and the wait for the reply network.
+        /// L2: the way to the tags, tag and data access, the way between two partitions, and the wait for the reply network.
         L2 = "l2",
-        /// Merged into another request's outstanding L2 miss, until that line arrived.
+        /// Waiting for what another request of the L2 fetched.
         L2Merged = "l2_merged",
-        /// From the L2's miss until the first DRAM command for it, or until the other partition's slice has found it.
+        /// From the L2's miss until the first DRAM command for it, less the way to the DRAM.
         DramQueue = "dram_queue",
-        /// From then until the last byte arrived at the L2, from the DRAM or the other partition.
+        /// The way to the DRAM, and from its first command until the last byte arrived at the L2.
         DramService = "dram_service",
         /// Reply network.
         ReplyNetwork = "reply_network",

@@ -185,7 +185,7 @@ impl<const WORDS: usize> Requests<WORDS> {
     /// in [`Requests::left`], which holds nothing of the SM now.
     #[inline(always)]
     pub fn note_request(&mut self, sm: usize, request: &Request) -> Option<Cycle> {
-        let may_leave = request.stamps.accepted.near(self.clock) + 1;
+        let may_leave = request.stamps.injected.near(self.clock) + 1;
         let slice = self.map.slice(request.line, request.sm);
         let bytes = request.data_bytes(self.store_piece, self.mask_bytes);
         let at = self.clocks.noc.ticks_before(may_leave);

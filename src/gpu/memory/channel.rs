@@ -4,7 +4,7 @@ use super::station::{Brought, Look, Station};
 use crate::config::Machine;
 use crate::dram::{self, Completion, Controller, Listener};
 use crate::gpu::clocks::Clocks;
-use crate::parts::DramRequest;
+use crate::parts::{DramRequest, Stamp};
 use crate::ring::Ring;
 use crate::units::Cycle;
 
@@ -60,6 +60,8 @@ impl News<'_> {
 /// What a controller tells: of data that is on its way to the slices, and of places that it gives back.
 struct Ear<'a, 'b> {
     news: &'a mut News<'b>,
+    /// From a slice to the controller's queue [clocks].
+    way: u64,
     room: &'a mut usize,
     leaves: &'a mut Ring<()>,
 }
@@ -91,8 +93,8 @@ impl Listener for Ear<'_, '_> {
     fn done(&mut self, read: Completion) {
         let Clocks { l2, dram, .. } = self.news.clocks;
         let Tag { part, piece, slot } = Tag::unpack(read.tag);
-        let (comes, started) =
-            (dram.core_cycle_of(read.comes), dram.core_cycle_of(read.first_command));
+        let comes = dram.core_cycle_of(read.comes);
+        let started = Stamp::from(dram.core_cycle_of(Cycle(read.first_command.0 - self.way)));
         let tick = l2.ticks_before(comes);
         let part = usize::from(part);
         self.news.stations[part].data.push(tick, Brought { slot, piece, started, comes });
@@ -195,7 +197,8 @@ impl Channel {
     /// Command clock `tick`, in which it is due, and those after it as far as `news` says.
     #[inline(always)]
     pub fn run(&mut self, tick: Cycle, news: &mut News) {
-        let mut ear = Ear { news, room: &mut self.room, leaves: &mut self.leaves };
+        let way = self.controller.latency_in();
+        let mut ear = Ear { news, way, room: &mut self.room, leaves: &mut self.leaves };
         self.due_clock = self.controller.run_on(tick, &mut ear);
     }
 

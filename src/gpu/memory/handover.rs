@@ -5,7 +5,7 @@ use std::hint::select_unpredictable;
 
 use super::partition::Partition;
 use super::replies::Left;
-use super::station::{Brought, Station};
+use super::station::{Found, Station};
 use crate::l2::Departure;
 use crate::parts::FROM_SLICE;
 use crate::units::{Bits, Cycle};
@@ -217,7 +217,7 @@ impl Partition {
 
     /// What a slice has to do as a home, before it hands a reply to the network: it brings what the other one asked for or
     /// passed on, and makes copies go of what has changed. `asked` are the requests that it had before its tick.
-    pub(super) fn tick_home(&mut self, part: usize, now: Cycle, core: Cycle, asked: usize) {
+    pub(super) fn tick_home(&mut self, part: usize, now: Cycle, asked: usize) {
         let other = Self::other(part);
         let slice = &mut self.stations[part].slice;
         let changed = slice.take_change();
@@ -228,9 +228,8 @@ impl Partition {
             let at = now + slice.far_latency();
             if reply.sm == FROM_SLICE {
                 let (slot, piece) = (reply.slot, slice.piece(&reply));
-                let started = reply.stamps.dram_started.near(core);
-                let brought = Brought { slot, piece, started, comes: core };
-                self.stations[other].brought.push(at, brought);
+                let found = Found { slot, piece, stamps: reply.stamps };
+                self.stations[other].found.push(at, found);
             } else {
                 self.stations[other].slice.come_back(at, reply);
             }
@@ -249,7 +248,9 @@ impl Partition {
         let home = Self::other(part);
         // Where the home slice takes no more, it wakes this one when it does.
         while self.stations[part].slice.has_for_home() && self.stations[home].slice.can_be_asked() {
-            let request = self.stations[part].slice.take_for_home(now).expect("there is one");
+            let (l2, slice) = (&self.clocks.l2, &mut self.stations[part].slice);
+            let request = slice.take_for_home(now, |tick| l2.core_cycle_of(tick));
+            let request = request.expect("there is one");
             let at = self.stations[home].slice.ask(now, request);
             self.wake(home, at);
         }

@@ -147,8 +147,10 @@ impl Partition {
     /// Takes a request that the network brought to slice `part` in cycle `core`.
     #[inline(always)]
     pub fn accept(&mut self, part: usize, core: Cycle, request: &Request) {
-        let l2_now = self.clocks.l2.ticks_before(core + 1);
-        self.stations[part].slice.accept(l2_now, core, *request);
+        let l2 = &self.clocks.l2;
+        let l2_now = l2.ticks_before(core + 1);
+        let slice = &mut self.stations[part].slice;
+        slice.accept(l2_now, core, *request, |tick| l2.core_cycle_of(tick));
         self.wake(part, l2_now + self.first_look);
         self.unanswered += 1;
     }

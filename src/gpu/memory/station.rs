@@ -3,19 +3,28 @@
 use crate::config::Machine;
 use crate::gpu::clocks::Domain;
 use crate::l2::{DEPARTURES, Departure, Slice};
-use crate::parts::Occupancy;
+use crate::parts::{Occupancy, Stamp, Stamps};
 use crate::ring::Ring;
 use crate::units::Cycle;
 
-/// What the DRAM brings to a slice, or a home slice to the one that keeps copies.
+/// What the DRAM brings to a slice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Brought {
     pub slot: u16,
     pub piece: u8,
-    /// When the DRAM began with it, or the home slice found it.
-    pub started: Cycle,
+    /// The core cycle in which the DRAM began with it, less the way there.
+    pub started: Stamp,
     /// The core cycle in which it comes.
     pub comes: Cycle,
+}
+
+/// What a home slice brings to the one that keeps copies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Found {
+    pub slot: u16,
+    pub piece: u8,
+    /// How it found it.
+    pub stamps: Stamps,
 }
 
 /// When a station is to be looked at.
@@ -50,7 +59,7 @@ pub struct Station {
     pub data: Ring<Brought>,
     pub slice: Slice,
     /// On its way here from the other one.
-    pub brought: Ring<Brought>,
+    pub found: Ring<Found>,
     /// Replies to be told to the network, in order, where the slice does not hold them until then.
     pub departures: Vec<Departure>,
     /// Replies that it sends in a core cycle, at most.
@@ -65,7 +74,7 @@ impl Station {
         let pieces = machine.l2.mshr_entries.size() * 4;
         Station {
             data: Ring::new(pieces),
-            brought: Ring::new(if slice.is_paired() { pieces } else { 1 }),
+            found: Ring::new(if slice.is_paired() { pieces } else { 1 }),
             departures: Vec::with_capacity(DEPARTURES),
             port: Occupancy::new(machine.noc.input_queue.size()),
             most_replies: most_ticks as usize * machine.l2.coalescer.requests(),
@@ -110,8 +119,8 @@ impl Station {
 
     /// Gives the slice what has come from the other one by L2 cycle `tick`, which is in core cycle `core`.
     pub fn bring_from_home(&mut self, tick: Cycle, core: Cycle) {
-        while let Some(Brought { slot, piece, started, .. }) = self.brought.pop(tick) {
-            self.slice.fill(tick, core, slot, piece, started);
+        while let Some(Found { slot, piece, stamps }) = self.found.pop(tick) {
+            self.slice.fill_from_home(tick, core, slot, piece, &stamps);
         }
     }
 

@@ -25,14 +25,14 @@ impl Partition {
             self.left.push((part, core));
         }
         if is_paired {
-            self.tick_home(part, now, core, asked);
+            self.tick_home(part, now, asked);
         }
         let mut due = Cycle::NEVER;
         if self.stations[part].slice.reply_ready() != Cycle::NEVER {
             due = self.send_replies(part, now, core);
         }
         if is_paired {
-            due = due.min(self.ask_home(part, now)).min(self.stations[part].brought.next_visible());
+            due = due.min(self.ask_home(part, now)).min(self.stations[part].found.next_visible());
         }
         let asks = self.ask_dram(part, now, core);
         let due = due.min(self.stations[part].next_event(now + 1));

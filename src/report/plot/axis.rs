@@ -118,6 +118,9 @@ impl Ranged for Ruler {
 
 impl ValueFormatter<f64> for Ruler {
     fn format_ext(&self, &value: &f64) -> String {
+        if self.scale == Scale::Log2 && self.format == Format::Prefixed && value >= 1024.0 {
+            return binary(value);
+        }
         tick_text(self.format, value, self.step.unwrap_or(value))
     }
 }
@@ -129,6 +132,15 @@ fn nice_step(least: f64, whole: bool) -> f64 {
     let mut steps = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().map(|step| step * power);
     let nice = steps.find(|step| *step >= least * 0.999 && !(whole && step.fract() > 0.0));
     nice.unwrap_or(10.0 * power)
+}
+
+/// A power of two from 1024 on with its prefix: `1 Ki`.
+fn binary(value: f64) -> String {
+    const PREFIXES: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+    let power = value.log2().round() as usize;
+    let place = (power / 10).min(PREFIXES.len());
+    let scaled = value / 1024f64.powi(place as i32);
+    format!("{} {}", number::thousands(scaled as u64), PREFIXES[place - 1])
 }
 
 /// `value` with as many decimals as `step` needs.
@@ -188,6 +200,10 @@ mod tests {
         );
         assert_eq!(labels(&prefixed, &[0.0, 2.1]), ["0.0", "0.5", "1.0", "1.5", "2.0", "2.5"]);
         assert_eq!(labels(&Axis::log2(""), &[4.0, 32.0]), ["4", "8", "16", "32"]);
+        let doubled = Axis { format: Format::Prefixed, ..Axis::log2("") };
+        assert_eq!(labels(&doubled, &[512.0, 2048.0]), ["512", "1 Ki", "2 Ki"]);
+        let far = labels(&doubled, &[2f64.powi(19), 2f64.powi(72)]);
+        assert_eq!((far[0].as_str(), far.last().unwrap().as_str()), ("512 Ki", "128 Ei"));
     }
 
     #[test]

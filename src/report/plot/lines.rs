@@ -47,7 +47,10 @@ impl Lines {
         // The last label along x is centred on the frame's edge and needs half its width beyond it.
         let margins = Margins { top: HEADROOM, right: 24.0, bottom: 0.0 };
         let mut frame = Frame::of_values(canvas, area, margins, (x, &self.x), (y, &self.y));
-        for (index, series) in self.series.iter().enumerate() {
+        // What was measured lies over what it is held against.
+        let (under, over): (Vec<_>, Vec<_>) =
+            self.series.iter().enumerate().partition(|(_, series)| series.dashed);
+        for (index, series) in under.into_iter().chain(over) {
             let finite = |&&(x, y): &&(f64, f64)| x.is_finite() && y.is_finite();
             let points: Vec<_> = series.points.iter().filter(finite).copied().collect();
             let colour = colour(series, index);
