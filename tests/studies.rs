@@ -41,6 +41,30 @@ fn the_page_has_the_whole_command_and_the_folder_the_given_name() {
     assert!(page.contains(command), "{page}");
 }
 
+#[test]
+fn every_runs_report_is_kept_where_that_is_asked_for() {
+    let folder = folder(&study("columns: [\"totals.cycles\"],"));
+    let (code, _, error) = gsim(folder.path(), &["study", "s.ron", "-q", "--reports"]);
+    assert_eq!((code, error.as_str()), (0, ""));
+    let results = folder.path().join("results/s");
+    let table = fs::read_to_string(results.join("runs.csv")).unwrap();
+    for (row, name) in table.lines().skip(1).zip(["1-Int", "2-Char"]) {
+        let place = results.join("reports").join(name);
+        let report = fs::read_to_string(place.join("report.json")).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["name"], name);
+        let cycles = report["totals"]["cycles"].to_string();
+        assert!(row.ends_with(&format!(",{cycles}")), "{row}: {cycles}");
+        // It is as any other.
+        let (code, summary, _) = gsim(folder.path(), &["report", place.to_str().unwrap()]);
+        assert_eq!((code, summary.starts_with(&format!("{name} on GeForce"))), (0, true));
+    }
+    assert!(table.lines().count() == 3 && results.join("reports/1-Int/ledgers.csv").exists());
+    // Without it, they are gone with the older result.
+    assert_eq!(gsim(folder.path(), &["study", "s.ron", "-q"]).0, 0);
+    assert!(results.join("runs.csv").exists() && !results.join("reports").exists());
+}
+
 /// Runs a study with `more`, whose simulations would end in a deadlock; checks the error that comes before them.
 #[track_caller]
 fn check(more: &str, args: &[&str], want: &str) {

@@ -195,13 +195,15 @@ fn the_commands_for_slurm_simulate_the_parts_and_write_the_results() {
     fs::set_permissions(folder.join("sbatch"), PermissionsExt::from_mode(0o755)).unwrap();
     let options = ["--out", "the whole", "--jobs", "1", "--set", "sm.policy=TwoLevel(active: 8)"];
     let study = [&["study", "s.ron"], &options[..]].concat();
-    let script = succeed(folder, &[&study[..], &["--slurm", "3"]].concat());
+    let script = succeed(folder, &[&study[..], &["--slurm", "3", "--reports"]].concat());
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).env("PATH", path).current_dir(folder);
     let shell = shell.output().unwrap();
     assert_eq!(String::from_utf8(shell.stderr).unwrap(), "");
     assert_eq!(String::from_utf8(shell.stdout).unwrap(), "behind the parts\n");
+    // The last job keeps the reports.
+    fs::remove_dir_all(folder.join("the whole/s/reports")).unwrap();
     let of_slurm = results(folder, "the whole");
     succeed(folder, &study);
     assert!(results(folder, "the whole") == of_slurm);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::simulating::Jobs;
+use super::study::StudyArgs;
 use crate::config::StudyFile;
 use crate::config::study::quoted;
 use crate::error::{Error, Result};
@@ -11,23 +11,17 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// When this program's own path is not known.
-pub(super) fn script(
-    study: &StudyFile,
-    out: &Path,
-    nvrtc: Option<&Path>,
-    jobs: &Jobs,
-    parts: u32,
-) -> Result<String> {
+pub(super) fn script(study: &StudyFile, args: &StudyArgs, parts: u32) -> Result<String> {
     let program = std::env::current_exe()
         .map_err(|why| Error::run(format!("the path of gsim is not known: {why}")))?;
     let shown = |path: &Path| quoted(&path.display().to_string());
     let mut command = study.command(&program.display().to_string());
-    command += &format!(" --out={} --quiet", shown(out));
-    if let Some(nvrtc) = nvrtc {
+    command += &format!(" --out={} --quiet", shown(&args.out));
+    if let Some(nvrtc) = &args.nvrtc {
         command += &format!(" --nvrtc={}", shown(nvrtc));
     }
     // Without it, gsim asks how many cores the job has.
-    let cores = match jobs.stated() {
+    let cores = match args.jobs.stated() {
         Some(jobs) => {
             command += &format!(" --jobs {jobs}");
             format!(" --cpus-per-task={jobs}")
@@ -36,7 +30,8 @@ pub(super) fn script(
     };
     let name = &study.name;
     let part = quoted(&format!("{command} --part \"$SLURM_ARRAY_TASK_ID/{parts}\""));
-    let rest = quoted(&command);
+    let reports = if args.reports { " --reports" } else { "" };
+    let rest = quoted(&format!("{command}{reports}"));
     Ok(format!(
         "# {parts} parts of the study {name}, then its results. Pipe this into sh.
 # The environment has more for sbatch: SBATCH_PARTITION, SBATCH_TIMELIMIT.

@@ -7,7 +7,7 @@ use super::simulating::Jobs;
 use super::{SetArgs, print, slurm};
 use crate::config::StudyFile;
 use crate::error::Result;
-use crate::study::{self, Kept, MOST_PARTS, Part, Table};
+use crate::study::{self, Kept, MOST_PARTS, Part, Reports, Table};
 
 /// Arguments of `gsim study`.
 #[derive(Debug, clap::Args)]
@@ -16,6 +16,7 @@ use crate::study::{self, Kept, MOST_PARTS, Part, Table};
         interrupted study. A run that has changed since, or that another build of gsim simulated, is simulated anew.\n\n\
         Examples:\n  \
         gsim study configs/studies/small-data-types.ron --jobs 4\n  \
+        gsim study configs/studies/small-data-types.ron --reports && gsim report results/small-data-types/reports/01-* --draw\n  \
         gsim study configs/studies/small-data-types.ron --part 1/2    # on one host\n  \
         gsim study configs/studies/small-data-types.ron --part 2/2    # on another one\n  \
         gsim study configs/studies/small-data-types.ron               # afterwards\n  \
@@ -28,10 +29,10 @@ pub struct StudyArgs {
     #[command(flatten)]
     set: SetArgs,
     #[command(flatten)]
-    jobs: Jobs,
+    pub(super) jobs: Jobs,
     /// Folder of the results; this study's are in the folder of its name in it.
     #[arg(long, value_name = "DIR", default_value = "results")]
-    out: PathBuf,
+    pub(super) out: PathBuf,
     /// Simulate the K-th of N parts of the runs and keep their reports, for `gsim study` without `--part` to go on with.
     #[arg(long, value_name = "K/N")]
     part: Option<Part>,
@@ -43,12 +44,22 @@ pub struct StudyArgs {
         value_parser = clap::value_parser!(u32).range(1..=MOST_PARTS as i64)
     )]
     slurm: Option<u32>,
+    /// Also keep every run's report, in a folder of its own in NAME/reports, for `gsim report` and `gsim compare`; numbered as the
+    /// rows of `runs.csv`, from 1 on.
+    #[arg(long, conflicts_with = "part")]
+    pub(super) reports: bool,
     /// Print nothing but errors.
     #[arg(long, short)]
     quiet: bool,
     /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
     #[arg(long, value_name = "PATH")]
-    nvrtc: Option<PathBuf>,
+    pub(super) nvrtc: Option<PathBuf>,
+}
+
+impl StudyArgs {
+    fn kept_reports(&self) -> Reports {
+        if self.reports { Reports::All } else { Reports::None }
+    }
 }
 
 /// Loads and validates the study, simulates every point that is not kept, writes figures, tables and the page.
@@ -60,7 +71,7 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
     }
     study::check(&study, &points, &args.out)?;
     if let Some(parts) = args.slurm {
-        return print(&slurm::script(&study, &args.out, args.nvrtc.as_deref(), &args.jobs, parts)?);
+        return print(&slurm::script(&study, &args, parts)?);
     }
     let say = |text: &str| if args.quiet { Ok(()) } else { print(text) };
     let mut kept = Kept::of(&points, &args.out, &study.name);
@@ -87,7 +98,7 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
         return say(&format!("{simulated}\n{kept}"));
     }
     let table = Table::new(&study.config.axes, kept.take_reports());
-    let folder = study::save(&study, &table, &args.out)?;
+    let folder = study::save(&study, &table, &args.out, args.kept_reports())?;
     kept.forget()?;
     say(&format!("{simulated}\nResults in {}\n", folder.display()))
 }

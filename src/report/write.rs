@@ -42,9 +42,14 @@ impl Report {
     ) -> Result<PathBuf> {
         write_folder(root, &self.name, REPORT_FILE, |folder| {
             also(folder)?;
-            write_file(&folder.join(REPORT_FILE), self.to_json().as_bytes())?;
-            self.write_beside(folder, pictures)
+            self.write(folder, pictures)
         })
+    }
+
+    /// Writes the report into `folder`, and what is made of it.
+    pub fn write(&self, folder: &Path, pictures: Pictures) -> Result<()> {
+        write_file(&folder.join(REPORT_FILE), self.to_json().as_bytes())?;
+        self.write_beside(folder, pictures)
     }
 
     /// Writes into `folder`, which holds this report, all that is made of it. Each file appears whole, and others stay.

@@ -16,6 +16,7 @@ mod misplaced;
 mod page;
 mod part;
 mod permits;
+mod reports;
 mod table;
 mod window;
 
@@ -25,6 +26,7 @@ use groups::Keep;
 pub use kept::Kept;
 use misplaced::{At, Misplaced};
 pub use part::{MOST_PARTS, Part};
+pub use reports::Reports;
 use serde_json::Value;
 pub use table::{Table, metric};
 
@@ -136,13 +138,16 @@ fn shown<'s>(study: &'s StudyFile, table: &Table) -> Result<Shown<'s>> {
     Ok(Shown { charts, page, csv })
 }
 
-/// Writes the result folder `ROOT/NAME`: `README.md`, `runs.csv`, and the figures.
+/// Writes the result folder `ROOT/NAME`: `README.md`, `runs.csv`, the figures, and each run's report where it is kept.
 ///
 /// # Errors
 /// As [`check`].
-pub fn save(study: &StudyFile, table: &Table, root: &Path) -> Result<PathBuf> {
+pub fn save(study: &StudyFile, table: &Table, root: &Path, keep: Reports) -> Result<PathBuf> {
     let shown = shown(study, table)?;
     write_folder(root, &study.name, TABLE_FILE, |folder| {
+        if keep == Reports::All {
+            reports::write(table, folder)?;
+        }
         for (name, chart) in shown.charts {
             chart.picture().write(&folder.join(name))?;
         }
