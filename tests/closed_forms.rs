@@ -793,10 +793,12 @@ fn an_instruction_takes_the_register_file_for_what_it_reads() {
         let inst = |dst| Inst { dsts: Operands::new(&[dst]), ..fma(reads) };
         each(&(10..18).map(inst).collect::<Vec<_>>())
     };
-    assert_eq!([row(0), row(2), row(3), row(6)], [8, 8, 16, 24]);
+    // The file may be a cycle behind: three registers take a cycle and a half.
+    assert_eq!([row(0), row(2), row(3), row(6)], [8, 8, 12, 24]);
     // What reads nothing goes beside.
     let to = |reads, dst| Inst { dsts: Operands::new(&[dst]), ..fma(reads) };
-    assert_eq!(each(&[to(3, 10), to(0, 11), to(3, 12), to(0, 13)]), 4);
+    assert_eq!(each(&[to(6, 10), to(0, 11), to(6, 12), to(0, 13)]), 6);
+    assert_eq!(each(&[to(6, 10), to(0, 11), to(0, 12), to(0, 13), to(0, 14), to(0, 15)]), 6);
 }
 
 #[test]
@@ -817,8 +819,8 @@ fn of_two_instructions_issued_together_one_reads_registers_where_the_file_is_lim
     let most = pairs(0, [1, 1]);
     assert!(most >= 8, "{most}");
     assert_eq!(pairs(1, [1, 0]), most);
-    // The last one goes with the end of its warp, which reads nothing.
-    assert_eq!(pairs(1, [1, 1]), 1);
+    // The file may be a cycle behind, once; the last one goes with the end of its warp, which reads nothing.
+    assert_eq!(pairs(1, [1, 1]), 2);
 }
 
 /// Loads of many lines each, and nothing else: a scheduler waits for the load/store unit, whichever warps are in its active set.

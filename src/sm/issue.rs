@@ -83,7 +83,7 @@ impl Sm {
         let memory_taken_for = u64::from(*memory_taken).wrapping_neg();
         let memory_blocked = warps.wants_memory() & (memory_taken_for | self.lsu.full_for);
         blocked |= memory_blocked;
-        if sub_core.reads_until > now {
+        if sub_core.reads_from > now {
             blocked |= warps.wants_reads;
         }
         let eligible = ready & !blocked;
@@ -131,7 +131,7 @@ impl Sm {
             return false;
         }
         let inst = &self.program.insts[self.warps.pc(warp)];
-        if inst.reads > 0 && self.sub_cores[scheduler].reads_until > now {
+        if inst.reads > 0 && self.sub_cores[scheduler].reads_from > now {
             return false;
         }
         match inst.port {
@@ -169,7 +169,7 @@ impl Sm {
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += lanes;
         if inst.reads > 0 {
-            self.sub_cores[scheduler].reads_until = now + u64::from(inst.reads);
+            self.sub_cores[scheduler].read(now, inst.reads);
         }
         let at_once = now + u64::from(!pairs);
         let (latency, interval, hold) = match inst.action {

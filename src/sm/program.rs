@@ -71,6 +71,9 @@ pub type Maker = u8;
 /// Values from memory, and those that are there from the start.
 pub const FROM_MEMORY: Maker = Port::ARITHMETIC.len() as Maker;
 
+/// A cycle of a register file has two to this power parts.
+pub const READ_BITS: u32 = 6;
+
 /// Makers; a power of two.
 pub const MAKERS: usize = 8;
 
@@ -129,8 +132,8 @@ impl Delays {
 pub struct Decoded {
     /// What it needs.
     pub port: Port,
-    /// Cycles that it takes the register file of its scheduler; 0 for none, or where that is never short.
-    pub reads: u8,
+    /// For how long it takes the register file of its scheduler [a cycle's parts]; 0 for none, or where that is never short.
+    pub reads: u16,
     need_count: u8,
     /// What it does.
     pub action: Action,
@@ -223,7 +226,9 @@ impl Program {
                 Op::Fence => (Port::None, Action::Fence),
                 Op::Exit => (Port::None, Action::Exit),
             };
-            let jumps = matches!(inst.op, Op::Arith(ArithClass::Control | ArithClass::Branch));
+            // All that they read are predicates.
+            let jumps =
+                matches!(inst.op, Op::Exit | Op::Arith(ArithClass::Control | ArithClass::Branch));
             let guard = inst.guard.filter(|guard| inst.srcs.as_slice().contains(guard));
             let others = inst.srcs.as_slice().iter().filter(|reg| Some(**reg) != guard);
             let reader = if jumps { GUARD } else { port as usize };
@@ -236,7 +241,9 @@ impl Program {
                 port,
                 action,
                 dsts: inst.dsts,
-                reads: register_reads.map_or(0, |most| u32::from(inst.reads).div_ceil(most) as u8),
+                reads: register_reads.map_or(0, |most| {
+                    (u64::from(inst.reads) << READ_BITS).div_ceil(most.into()) as u16
+                }),
                 needs,
                 need_count: need_count as u8,
             }

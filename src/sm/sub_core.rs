@@ -1,5 +1,6 @@
 //! A sub-core: a scheduler with its warps and its register file, and what it does.
 
+use super::program::READ_BITS;
 use super::scheduler::Scheduler;
 use crate::config::machine::Policy;
 use crate::stats::IssueReason;
@@ -34,8 +35,10 @@ pub(super) struct SubCore {
     /// What it did last, and from which cycle on.
     pub slot: Slot,
     pub since: Cycle,
-    /// When its register file has given all that its last instruction reads.
-    pub reads_until: Cycle,
+    /// When its register file has given all that its instructions read, in parts of a cycle of which [`READ_BITS`] tells the size.
+    reads_to: u64,
+    /// From when on an instruction that reads registers can issue: its file may be a cycle behind.
+    pub reads_from: Cycle,
 }
 
 impl SubCore {
@@ -46,8 +49,17 @@ impl SubCore {
             warps: (number..warps).step_by(count).fold(0, |mask, warp| mask | 1 << warp),
             slot: Slot::idle(IssueReason::NoWarp),
             since: Cycle(0),
-            reads_until: Cycle(0),
+            reads_to: 0,
+            reads_from: Cycle(0),
         }
+    }
+
+    /// An instruction that takes the register file for so many parts of a cycle issues at `now`.
+    #[inline(always)]
+    pub fn read(&mut self, now: Cycle, parts: u16) {
+        self.reads_to = self.reads_to.max(now.0 << READ_BITS) + u64::from(parts);
+        // One cycle sooner, rounded up.
+        self.reads_from = Cycle((self.reads_to - 1) >> READ_BITS);
     }
 
     /// Begins anew at `now`.

@@ -201,8 +201,8 @@ pub struct Arithmetic {
     pub block_end: Bounded<1, 63>,
     /// What a result takes in addition to its latency to where another pipeline reads it.
     pub forwarding: Forwarding,
-    /// Registers of 32 bits that a scheduler's register file gives in a cycle; an instruction that reads more takes the
-    /// scheduler for longer. 0 for no limit. Of `Sass` instructions [count, 0..=16].
+    /// Registers of 32 bits that a scheduler's register file gives in a cycle. It may be a cycle behind: where two are given, every
+    /// second one of a row of instructions that read three waits. 0 for no limit. Of `Sass` instructions [count, 0..=16].
     pub register_reads: Bounded<0, 16>,
 }
 

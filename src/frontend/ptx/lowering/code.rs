@@ -222,6 +222,15 @@ impl<'a> Code<'a> {
             .filter(|user| !self.is_dead(*user))
     }
 
+    /// Puts the instruction at `from` before that at `to`, which comes earlier in its block. Neither ends the block.
+    pub fn move_up(&mut self, from: usize, to: usize) {
+        self.lines[to..=from].rotate_right(1);
+        self.insts[to..=from].rotate_right(1);
+        self.fates[to..=from].rotate_right(1);
+        self.graphs[to..=from].rotate_right(1);
+        self.index();
+    }
+
     /// Takes out what nobody reads.
     pub fn kill(&mut self, pc: usize) {
         self.fates[pc] = Fate::Dead;

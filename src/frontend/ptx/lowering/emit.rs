@@ -38,25 +38,25 @@ pub fn emit(code: &Code) -> Issued {
         emitter.insts.extend(code.heads[region.clone()].iter().flatten().map(plain));
         let end = code.blocks[last].end as usize - 1;
         let branches = matches!(code.opcode(end), "bra" | "brx");
-        emitter.note(true, None);
+        emitter.note(true, false);
         let body = emitter.insts.len();
         let order = scheduler.order(region.clone());
         for &pc in &order {
             if branches && pc == end {
                 emitter.insts.extend(code.tails[last].iter().map(plain));
-                emitter.note(true, None);
+                emitter.note(true, false);
             }
             emitter.instruction(pc);
         }
         if !branches {
             emitter.insts.extend(code.tails[last].iter().map(plain));
-            emitter.note(true, None);
+            emitter.note(true, false);
         }
         let room = scheduler.room(region.clone());
         emitter.put_in_order(body, |insts, is_wall| {
             interleaver.order(insts, is_wall, scheduler.weights(), room)
         });
-        reads::count(code, &mut emitter.insts[start..], |at| emitter.notes[start + at].twice);
+        reads::count(code, &mut emitter.insts[start..], |at| emitter.notes[start + at].reads_count);
         scoreboards.share(&mut emitter.insts[body..]);
         // A label that others jump to follows.
         let falls = code.successors[last] == [last as u32 + 1] && code.jump_over(end).is_none();
@@ -151,8 +151,8 @@ fn record_order(code: &Code, order: &[usize]) -> Option<Box<[u32]>> {
 struct Note {
     /// Nothing changes places with it.
     is_wall: bool,
-    /// Where its reads of the register file are to be counted: the 32-bit registers that it reads twice.
-    twice: Option<u8>,
+    /// Its reads of the register file are to be counted.
+    reads_count: bool,
 }
 
 struct Emitter<'a> {
@@ -211,13 +211,13 @@ impl<'a> Emitter<'a> {
         self.named + INNER
     }
 
-    /// Notes what the instructions are that have no note yet, the last of which reads registers `twice`.
-    fn note(&mut self, is_pinned: bool, twice: Option<u8>) {
+    /// Notes what the instructions are that have no note yet; the reads of the last are to be counted where `reads_count`.
+    fn note(&mut self, is_pinned: bool, reads_count: bool) {
         let new = &self.insts[self.notes.len()..];
-        let note = |inst: &Inst| Note { is_wall: is_pinned || is_wall(inst), twice: None };
+        let note = |inst: &Inst| Note { is_wall: is_pinned || is_wall(inst), reads_count: false };
         self.notes.extend(new.iter().map(note));
-        if let (Some(last), Some(_)) = (self.notes.last_mut(), twice) {
-            last.twice = twice;
+        if let Some(last) = self.notes.last_mut() {
+            last.reads_count |= reads_count;
         }
     }
 
@@ -254,14 +254,13 @@ impl<'a> Emitter<'a> {
         if self.code.is_gone(pc) {
             return;
         }
-        let twice = self.machine_instructions(pc);
+        let reads_count = self.machine_instructions(pc);
         let accesses = accesses(self.code, pc);
-        self.note(self.code.is_pinned(pc) && !accesses, twice);
+        self.note(self.code.is_pinned(pc) && !accesses, reads_count);
     }
 
-    /// Adds what becomes of `pc`; gives the 32-bit registers that the last one reads twice, where its reads are to be
-    /// counted.
-    fn machine_instructions(&mut self, pc: usize) -> Option<u8> {
+    /// Adds what becomes of `pc`; gives whether the reads of the last one are to be counted.
+    fn machine_instructions(&mut self, pc: usize) -> bool {
         let code = self.code;
         let branch = code.jump_over(pc);
         let inst = &code.insts[pc];
@@ -284,22 +283,22 @@ impl<'a> Emitter<'a> {
         self.insts.extend(std::iter::repeat_n(number, expand::numbers_in_registers(code, pc)));
         if let Some(steps) = self.steps(pc) {
             self.sequence(pc, &steps, Inst { srcs, guard, ..inst.clone() });
-            return None;
+            return false;
         }
         let dsts = self.with_lows(inst.dsts);
         let single = Inst { srcs, dsts, guard, ..inst.clone() };
         match &code.fates[pc] {
-            Fate::Gone | Fate::Dead => None,
+            Fate::Gone | Fate::Dead => false,
             Fate::Into(classes) if classes[..] == [ArithClass::FpAdd] && code.has(pc, "pred") => {
                 // A comparison that was joined with another predicate: `FSETP.AND`.
                 self.insts.push(Inst { op: Op::Arith(ArithClass::FpCompare), ..single });
-                Some(reads::twice(code, pc))
+                true
             }
             Fate::Same => {
                 let op = Op::Arith(machine_class(code, pc, single.op));
                 let op = if matches!(single.op, Op::Arith(_)) { op } else { single.op };
                 self.insts.push(Inst { op, ..single });
-                Some(reads::twice(code, pc))
+                true
             }
             Fate::Into(classes) => {
                 for (place, class) in classes.iter().enumerate() {
@@ -308,7 +307,7 @@ impl<'a> Emitter<'a> {
                     let srcs = if chained { inst.dsts } else { srcs };
                     self.insts.push(Inst { op: Op::Arith(*class), srcs, ..single.clone() });
                 }
-                (classes.len() == 1).then(|| reads::twice(code, pc))
+                classes.len() == 1
             }
         }
     }
@@ -356,8 +355,8 @@ impl<'a> Emitter<'a> {
             let op = Op::Arith(step.class);
             let reads = match step.class {
                 ArithClass::Move | ArithClass::Control | ArithClass::Converge => 0,
-                class if reads::is_double(class) => (4 + step.reads) as u8,
-                _ => (2 + step.reads) as u8,
+                class if reads::is_double(class) => 2 * step.reads,
+                _ => step.reads,
             };
             let ends_block = step.ends_block;
             let line = whole.line;

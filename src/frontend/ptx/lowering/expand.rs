@@ -27,8 +27,8 @@ pub struct Step {
     pub back: Vec<usize>,
     /// The step that makes its guard, by distance.
     pub guard: Option<usize>,
-    /// Registers of 32 bits that it reads beyond two, or for double precision beyond four; the same one twice counts.
-    pub reads: i8,
+    /// Operands that it reads from the register file; the same one twice counts once.
+    pub reads: u8,
     /// What its result is.
     pub makes: Makes,
     /// The last before a label that others jump to.
@@ -55,9 +55,8 @@ pub enum Makes {
 
 /// Reads a sequence. Behind a step's letter are what it depends on: the steps so many places back, by digit; `0` for
 /// the operands, `.` for their low halves; `!` before the place of its guard; without any the step before, or for the
-/// first the operands. `*` says that it reads two registers more than two (than four in double precision), `/` two fewer;
-/// `=` and `-` that it makes the result or its low half; without a `=` the last step but for control does. `|` ends a
-/// block.
+/// first the operands. `*` says that it reads three operands and not two, `/` that it reads one; `=` and `-` that it makes
+/// the result or its low half; without a `=` the last step but for control does. `|` ends a block.
 pub fn steps(letters: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut guard = false;
@@ -85,8 +84,8 @@ pub fn steps(letters: &str) -> Vec<Step> {
                     '0' => step.whole = true,
                     '.' => step.low = true,
                     '!' => guard = true,
-                    '*' => step.reads += 2,
-                    '/' => step.reads -= 2,
+                    '*' => step.reads = 3,
+                    '/' => step.reads = 1,
                     '|' => step.ends_block = true,
                     '=' => step.makes = Makes::Whole,
                     '-' => step.makes = Makes::Low,
@@ -108,7 +107,7 @@ pub fn steps(letters: &str) -> Vec<Step> {
             low: false,
             back: Vec::new(),
             guard: None,
-            reads: 0,
+            reads: 2,
             makes: Makes::Inner,
             ends_block: false,
         });
@@ -138,18 +137,18 @@ const HALVES: &str = "i.-i0";
 /// The product of two numbers of 64 bits: `IMAD`, `IMAD.WIDE.U32`, `IMAD`, `IADD3`.
 pub const PRODUCT: &str = "x0w.-x.2i12";
 /// `IABS`, `I2F.RP`, `MUFU.RCP`, `F2I`, .. `LOP3`.
-const DIV_S32: &str = "i0i0s2sxi0i0s3i2x0x3xi0w2**wx*ix!1i4!2i0i3x3!1ii1!4";
-const REM_S32: &str = "i0i0s2i0i0s3xx0s2x0x2xw**wx*ii!1i0i2x3!1ii1!4";
-const DIV_U32: &str = "s0i0i0s3isx0x2w**wix*ix2!1i5!2i2x2!1i";
-const REM_U32: &str = "s0i0i0s3isx0x2w**wxx*ii2!1ix2!1i";
+const DIV_S32: &str = "i0i0s2sxi0i0s3i2x0x3xi0w2*wx*ix!1i4!2i0i3x3!1ii1!4";
+const REM_S32: &str = "i0i0s2i0i0s3xx0s2x0x2xw*wx*ii!1i0i2x3!1ii1!4";
+const DIV_U32: &str = "s0i0i0s3isx0x2w*wix*ix2!1i5!2i2x2!1i";
+const REM_U32: &str = "s0i0i0s3isx0x2w*wxx*ii2!1ix2!1i";
 /// `BSSY`, `MUFU.RCP`, `FCHK`, five `FFMA`, the branch around what denormal numbers need, `BSYNC`.
-const DIV_F32: &str = "m0s0p0F2F*FF*F*=c6b0";
+const DIV_F32: &str = "m0s0p0F2FFF*F*=c6b0";
 /// `BSSY`, `IADD3`, `MUFU.RSQ`, `ISETP`, the branch, two `FMUL`, two `FFMA`, `BSYNC`.
-const SQRT_F32: &str = "m0i0s0i2cu3u4F2*F12*=|b0";
+const SQRT_F32: &str = "m0i0s0i2cu3u4F2F12*=|b0";
 /// `BSSY`, `IADD3`, `LOP3`, `ISETP`, the branch, `MUFU.RCP`, `FFMA`, `FADD`, `FFMA`, `BSYNC`.
-const RCP_F32: &str = "m0i0iics0FfF*=|b0";
+const RCP_F32: &str = "m0i0iics0FfF=|b0";
 /// `MOV`, `BSSY`, `MUFU.RCP64H`, `FSETP`, seven `DFMA` and a `DMUL`, `FFMA`, `FSETP`, the branch, `BSYNC`.
-const DIV_F64: &str = "m0m0s0q0D2D*D*DD*UD*D12*=Fqcb0";
+const DIV_F64: &str = "m0m0s0q0D2D/DDDUD*D12*=Fqcb0";
 
 /// What a sequence is when all lanes have the same operands: nobody needs to meet behind a branch, and numbers of 64 bits
 /// are computed once for the warp.
@@ -158,10 +157,10 @@ pub fn uniform(letters: &'static str) -> &'static str {
         SUM => "y.-y01",
         HALVES => "y.-y0",
         PRODUCT => "y.-y0y.1y13",
-        DIV_F32 => "s0p0F2F*FFF*=c6",
-        SQRT_F32 => "i0s0i2cu3u4F2*F12*=|",
-        RCP_F32 => "i0iics0FfF*=|",
-        DIV_F64 => "m0s0q0D2D*D*DD*U/DD12*=Fqc",
+        DIV_F32 => "s0p0F2FFFF*=c6",
+        SQRT_F32 => "i0s0i2cu3u4F2F12*=|",
+        RCP_F32 => "i0iics0FfF=|",
+        DIV_F64 => "m0s0q0D2D/DDDU/DD12*=Fqc",
         other => other,
     }
 }

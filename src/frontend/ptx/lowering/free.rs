@@ -4,7 +4,7 @@
 use super::super::ast::{Type, VarSpace};
 use super::super::parts::Special;
 use super::code::{Arg, Code, Fate};
-use crate::isa::{AccessKind, ArithClass, MemoryOp, Op, Operands, Reg, Space, Turns};
+use crate::isa::{AccessKind, ArithClass, Inst, MemoryOp, Op, Operands, Reg, Space, Turns};
 
 /// Removes instructions whose results nobody reads.
 pub fn dead(code: &mut Code) {
@@ -63,7 +63,9 @@ pub fn copies(code: &mut Code) {
                 let ends = live
                     .as_ref()
                     .is_some_and(|live| live[usize::from(from) / 64] >> (from % 64) & 1 == 0);
-                if (same || ends && !code.is_guarded(pc)) && !code.is_gone(pc) {
+                let joins = ends && !code.is_guarded(pc);
+                if !code.is_gone(pc) && (same || joins && read_old_value_first(code, pc, to, from))
+                {
                     code.kill(pc);
                     let (to, from) = (find(&names, to), find(&names, from));
                     names[usize::from(to)] = from;
@@ -82,6 +84,43 @@ pub fn copies(code: &mut Code) {
     }
     let names: Vec<Reg> = (0..names.len()).map(|reg| find(&names, reg as Reg)).collect();
     code.rename(&names);
+}
+
+/// Before both sides of the copy at `pc` share a register: what reads the old value of `to` goes before what writes `from`. False
+/// where something cannot, so that the copy stays.
+fn read_old_value_first(code: &mut Code, pc: usize, to: Reg, from: Reg) -> bool {
+    let start = code.blocks[code.block_of[pc] as usize].start as usize;
+    let writes = |code: &Code, at: usize, reg| code.insts[at].dsts.as_slice().contains(&reg);
+    let reads = |code: &Code, at: usize, reg| code.insts[at].srcs.as_slice().contains(&reg);
+    let Some(mut write) = (start..pc).rev().find(|at| writes(code, *at, from)) else { return true };
+    if (write..pc).any(|at| writes(code, at, to)) {
+        return true;
+    }
+    // By itself, the instruction reads before it writes.
+    for reader in write + 1..pc {
+        if !reads(code, reader, to) {
+            continue;
+        }
+        if !may_go_up(code, reader, write) {
+            return false;
+        }
+        code.move_up(reader, write);
+        write += 1;
+    }
+    true
+}
+
+/// Whether an instruction can go before that at `to`, earlier in its block.
+fn may_go_up(code: &Code, from: usize, to: usize) -> bool {
+    let Inst { op, dsts, srcs, .. } = &code.insts[from];
+    let meets = |one: &Operands, other: &Operands| {
+        one.as_slice().iter().any(|reg| other.as_slice().contains(reg))
+    };
+    let is_free = |passed: &Inst| {
+        !(meets(srcs, &passed.dsts) || meets(dsts, &passed.srcs) || meets(dsts, &passed.dsts))
+    };
+    let computes = matches!(op, Op::Arith(class) if *class != ArithClass::Control);
+    computes && !code.is_pinned(from) && code.insts[to..from].iter().all(is_free)
 }
 
 fn find(names: &[Reg], mut reg: Reg) -> Reg {

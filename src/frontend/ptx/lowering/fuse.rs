@@ -7,18 +7,57 @@ use crate::isa::{ArithClass, Op};
 /// Sources that `IADD3` and `LOP3` have.
 const INPUTS: usize = 3;
 
-/// Fuses what computes operands into the instructions that read them.
+/// Fuses what computes operands into the instructions that read them, but for conditions of branches: see [`conditions`].
 ///
 /// A result that several instructions read is fused into all of them or into none. `full` notes which instructions
 /// are fused already.
 pub fn fuse(code: &mut Code) {
+    fuse_where(code, |code, pc| !is_half_condition(code, pc));
+}
+
+/// A branch or an exit takes two predicates, `@P0 BRA P1`, and jumps where both are true. So where its condition is that, neither
+/// comparison waits for the other one. What is predicated has one guard, and what jumps where not both are true, or where one is,
+/// has one condition: a comparison takes the other's result. Measured with `ptxas` 13.0, conditions of two comparisons by `and`, `or` and
+/// `xor`, negated or not, of loops, exits, and blocks short and long.
+pub fn conditions(code: &mut Code) {
+    for pc in 0..code.len() {
+        if branch_on_both(code, pc).is_some_and(|branch| !code.is_gone(branch)) {
+            code.remove(pc);
+        }
+    }
+    fuse_where(code, |code, pc| {
+        is_half_condition(code, pc) && code.readers(pc).all(|reader| !code.is_gone(reader))
+    });
+}
+
+/// Whether `pc` is a comparison that nothing but a branch's conjunction reads.
+fn is_half_condition(code: &Code, pc: usize) -> bool {
+    let mut readers = code.readers(pc);
+    let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
+    code.opcode(pc) == "setp" && branch_on_both(code, reader).is_some()
+}
+
+/// The branch that jumps where both of what `pc` joins are true, if nothing else reads that.
+fn branch_on_both(code: &Code, pc: usize) -> Option<usize> {
+    let joins = code.opcode(pc) == "and" && code.has(pc, "pred") && code.fates[pc] == Fate::Same;
+    let Arg::Reg(joined) = code.arg(pc, 0) else { return None };
+    if !joins || code.is_guarded(pc) || !code.is_single(joined) {
+        return None;
+    }
+    let mut readers = code.readers(pc);
+    let (Some(branch), None) = (readers.next(), readers.next()) else { return None };
+    let jumps_where_true = matches!(code.lines[branch].text.guard, Some((_, false)));
+    (code.opcode(branch) == "bra" && jumps_where_true).then_some(branch)
+}
+
+fn fuse_where(code: &mut Code, may: impl Fn(&Code, usize) -> bool) {
     let mut full = vec![false; code.len()];
     for pc in 0..code.len() {
         if code.is_gone(pc) || code.is_guarded(pc) || code.maker(code.arg(pc, 0)) != Some(pc) {
             continue;
         }
         let readers: Vec<usize> = code.readers(pc).collect();
-        if readers.is_empty() {
+        if readers.is_empty() || !may(code, pc) {
             continue;
         }
         // LOP3 with a predicate that says whether the result is zero.

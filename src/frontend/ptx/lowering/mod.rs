@@ -163,6 +163,7 @@ pub fn machine_code(
     loops::parameters(&mut code);
     loops::pointers(&mut code);
     control::control(&mut code);
+    fuse::conditions(&mut code);
     balance::balance(&mut code);
     unroll::unroll(&mut code);
     emit::emit(&code)

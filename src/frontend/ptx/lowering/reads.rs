@@ -3,14 +3,12 @@
 use super::code::{Arg, Code};
 use crate::isa::{ArithClass, Inst, Op, Reg};
 
-/// Counts the registers of 32 bits that the instructions of a region read: not parameters, which are constants; nor what the
-/// instruction before read, if one can issue right behind it: that is kept (`.reuse`). `twice` gives, for those that are to be
-/// counted, what [`twice`] says.
-///
-/// What is read twice comes from one bank, which gives one register a cycle: two cycles, as three registers take.
-pub fn count(code: &Code, insts: &mut [Inst], twice: impl Fn(usize) -> Option<u8>) {
+/// Counts the registers of 32 bits that the instructions of a region read, of those that are to be counted: each once, and not
+/// parameters, which are constants; nor what the instruction before read, if one can issue right behind it: that is kept
+/// (`.reuse`).
+pub fn count(code: &Code, insts: &mut [Inst], is_counted: impl Fn(usize) -> bool) {
     for at in 0..insts.len() {
-        let (Some(twice), Some(most)) = (twice(at), most(insts[at].op)) else { continue };
+        let Some(most) = most(insts[at].op).filter(|_| is_counted(at)) else { continue };
         let srcs = insts[at].srcs;
         let srcs = srcs.as_slice();
         let before = insts[..at].last().filter(|before| {
@@ -22,19 +20,8 @@ pub fn count(code: &Code, insts: &mut [Inst], twice: impl Fn(usize) -> Option<u8
             .filter(|reg| !is_kept(reg) && !is_parameter(code, **reg))
             .map(|reg| code.weights.get(usize::from(*reg)).copied().unwrap_or(0))
             .sum();
-        insts[at].reads = if twice > 0 { (reads + twice).clamp(3, most) } else { reads.min(most) };
+        insts[at].reads = reads.min(most);
     }
-}
-
-/// 32-bit registers that `pc` names twice.
-pub fn twice(code: &Code, pc: usize) -> u8 {
-    let args = &code.lines[pc].args;
-    let twice = args.iter().enumerate().skip(2).find_map(|(place, arg)| match arg {
-        Arg::Reg(reg) if args[1..place].contains(arg) => Some(*reg),
-        _ => None,
-    });
-    let again = twice.filter(|reg| !is_parameter(code, *reg));
-    again.map_or(0, |reg| code.weights[usize::from(reg)])
 }
 
 fn is_parameter(code: &Code, reg: Reg) -> bool {

@@ -177,6 +177,67 @@ fn comparisons_take_a_predicate() {
 }
 
 #[test]
+fn a_branch_takes_two_predicates_where_it_jumps_if_both_are_true() {
+    let lines = |joins: &str, guard: &str, more: &str| {
+        let body = format!(
+            "L:\nadd.s32 %r1, %r1, 1;\nfma.rn.f32 %f1, %f1, %f1, %f2;\nsetp.lt.s32 %p1, %r1, 7;\n\
+             setp.lt.f32 %p2, %f1, 0f40800000;\n{joins}.pred %p3, %p1, %p2;\n{more}\n@{guard}%p3 bra L;\n\
+             st.global.u32 [%a1], %r1;\nret;"
+        );
+        lowered(&body)[3..8].join(",")
+    };
+    assert_eq!(lines("and", "", ""), "i,f,,,c");
+    // Else one comparison takes the other's result.
+    for (joins, guard) in [("and", "!"), ("or", ""), ("or", "!"), ("xor", "")] {
+        assert_eq!(lines(joins, guard, ""), ",f,i,,c", "{guard}{joins}");
+    }
+    assert_eq!(lines("and", "", "selp.s32 %r1, %r1, 2, %p3;"), ",f,i,i,c");
+    // What is predicated has one guard.
+    let short = "setp.lt.s32 %p1, %r0, 7;\nsetp.gt.s32 %p2, %r0, 2;\nand.pred %p3, %p1, %p2;\n\
+                 @%p3 bra E;\nst.global.u32 [%a1], %r0;\nE:\nst.global.u32 [%a1+4], %r0;\nret;";
+    assert_eq!(lowered(short).concat(), "iiMMc");
+}
+
+#[test]
+fn what_reads_an_old_value_goes_before_what_writes_the_new_one() {
+    let issued = |reader: &str| {
+        let body = format!(
+            "mov.f32 %f1, 0f3F800000;\nL:\nmul.f32 %f3, %f1, %f2;\n{reader}\nmov.f32 %f1, %f3;\nsetp.lt.f32 %p1, %f4, %f2;\n\
+             @%p1 bra L;\nst.global.f32 [%a1], %f4;\nret;"
+        );
+        let module = Module::parse(&source(kernel(&body))).unwrap();
+        let program = module.program_for("k", InstructionSet::Sass).unwrap();
+        let lines = program.issued.insts.iter().map(|inst| inst.line);
+        let lines = lines.filter(|line| (BODY_LINE + 2..BODY_LINE + 5).contains(line));
+        lines.map(|line| line - BODY_LINE - 1).collect::<Vec<u32>>()
+    };
+    assert_eq!(issued("add.f32 %f4, %f1, %f1;"), [2, 1]);
+    // Where it needs the new value as well, both stay, and the copy is one.
+    assert_eq!(issued("sub.f32 %f4, %f1, %f3;"), [1, 2, 3]);
+}
+
+#[test]
+fn an_operand_is_read_once() {
+    let reads = |body: &str| {
+        let body = format!(
+            "ld.global.f32 %f1, [%a0];\nld.global.f32 %f2, [%a0+4];\nld.global.f32 %f3, [%a0+8];\n{body}\n\
+             st.global.f32 [%a1], %f4;\nret;"
+        );
+        let module = Module::parse(&source(kernel(&body))).unwrap();
+        let program = module.program_for("k", InstructionSet::Sass).unwrap();
+        program.issued.insts.iter().find(|inst| inst.line == BODY_LINE + 3).unwrap().reads
+    };
+    for (text, expected) in [
+        ("fma.rn.f32 %f4, %f1, %f2, %f3;", 3),
+        ("fma.rn.f32 %f4, %f1, %f1, %f3;", 2),
+        ("fma.rn.f32 %f4, %f1, %f1, %f1;", 1),
+        ("mul.f32 %f4, %f1, %f1;", 1),
+    ] {
+        assert_eq!(reads(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn signs_are_operands() {
     let body = "ld.global.f32 %f1, [%a0];\nneg.f32 %f2, %f1;\nfma.rn.f32 %f3, %f1, %f2, %f1;\n\
                 abs.f32 %f4, %f3;\nadd.f32 %f5, %f4, %f1;\nst.global.f32 [%a1], %f5;\nret;";
