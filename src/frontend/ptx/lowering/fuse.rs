@@ -25,9 +25,8 @@ pub fn conditions(code: &mut Code) {
             code.remove(pc);
         }
     }
-    fuse_where(code, |code, pc| {
-        is_half_condition(code, pc) && code.readers(pc).all(|reader| !code.is_gone(reader))
-    });
+    // Conjunctions that are gone are none any more.
+    fuse_where(code, is_half_condition);
 }
 
 /// Whether `pc` is a comparison that nothing but a branch's conjunction reads.
