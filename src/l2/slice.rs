@@ -166,8 +166,7 @@ impl Slice {
         // All take as long, so that they are looked up in the order in which they arrive.
         let looked_up = now + self.tag_latency;
         let queued = self.input.push(looked_up, request);
-        (queued.stamps.at_slice, queued.stamps.looked_up) =
-            (core.into(), core_of(looked_up).into());
+        queued.stamps.arrive(core, core_of(looked_up));
         queued.line = self.map.within_slice(request.line);
     }
 
@@ -186,8 +185,7 @@ impl Slice {
             None => self.input.insert(looked_up, request),
             Some(coalescer) => coalescer.expect(Cycle(looked_up.0 - coalescer.latency()), request),
         };
-        (request.stamps.at_slice, request.stamps.looked_up) =
-            (core.into(), core_of(looked_up).into());
+        request.stamps.arrive(core, core_of(looked_up));
         if self.is_plain {
             request.line = self.map.within_slice(request.line);
         }

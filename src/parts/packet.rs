@@ -198,6 +198,12 @@ pub struct Stamps {
 }
 
 impl RequestStamps {
+    /// It arrives at the slice in cycle `core`, and the tags can accept it in cycle `looked_up`.
+    #[inline(always)]
+    pub fn arrive(&mut self, core: Cycle, looked_up: Cycle) {
+        (self.at_slice, self.looked_up) = (core.into(), looked_up.into());
+    }
+
     /// The tags accept it in cycle `core`.
     #[inline(always)]
     pub fn look_up(&mut self, core: Cycle) {

@@ -55,6 +55,14 @@ pub fn si(value: f64, unit: &str) -> String {
     format!("{} {prefix}{unit}", short(value / scale))
 }
 
+/// A quantity with a binary prefix and its unit, as exact as it is: `768 KiB`, `1.5 Mi`.
+pub fn binary(value: f64, unit: &str) -> String {
+    const PREFIXES: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+    let place =
+        (1..PREFIXES.len()).take_while(|place| value >= 1024f64.powi(*place as i32)).count();
+    format!("{} {}{unit}", value / 1024f64.powi(place as i32), PREFIXES[place])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,5 +95,8 @@ mod tests {
         assert_eq!(si(0.000_231, "s"), "231 µs");
         assert_eq!(si(999.9e6, "B"), "1.00 GB");
         assert_eq!(si(0.0, "s"), "0 s");
+        assert_eq!(binary(1023.0, "B"), "1023 B");
+        assert_eq!(binary(1024.0, ""), "1 Ki");
+        assert_eq!(binary(1_572_864.0, "B"), "1.5 MiB");
     }
 }

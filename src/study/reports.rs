@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::report::{Pictures, Report};
 
 /// The folder that holds them, in the study's.
-pub const FOLDER: &str = "reports";
+const FOLDER: &str = "reports";
 
 /// What a study keeps of each run beside its row in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

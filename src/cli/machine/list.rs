@@ -6,6 +6,7 @@ use crate::config::Machine;
 use crate::config::machine::{Calibration, L2Mode, LoadsLook};
 use crate::config::presets::PRESETS;
 use crate::error::Result;
+use crate::report::number;
 
 /// The presets, one a line.
 pub(super) fn list() -> Result<String> {
@@ -21,13 +22,14 @@ pub(super) fn list() -> Result<String> {
         };
         let sizes = Sizes::of(&machine);
         let absent = || "none".to_owned();
+        let size = |bytes: u64| number::binary(bytes as f64, "B");
         table.add_row([
             preset.name.to_owned(),
             machine.name.clone(),
             format!("{major}.{minor}"),
             machine.sm.count.get().to_string(),
-            sizes.l1.map_or_else(absent, binary),
-            sizes.l2.map_or_else(absent, binary),
+            sizes.l1.map_or_else(absent, size),
+            sizes.l2.map_or_else(absent, size),
             format!("{:.1} GB/s", sizes.peak / 1e9),
             calibration,
         ]);
@@ -60,15 +62,6 @@ impl Sizes {
     }
 }
 
-/// Bytes in KiB or MiB, whichever is a handy number.
-fn binary(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{} KiB", bytes as f64 / 1024.0),
-        _ => format!("{} MiB", bytes as f64 / 1_048_576.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,7 +84,7 @@ mod tests {
         let machine = crate::config::presets::find("gtx280").unwrap().machine().unwrap();
         let sizes = Sizes::of(&machine);
         assert_eq!((sizes.l1, sizes.l2), (None, None));
-        assert_eq!(binary(768 << 10), "768 KiB");
-        assert_eq!(binary(6 << 20), "6 MiB");
+        assert_eq!(number::binary(f64::from(768 << 10), "B"), "768 KiB");
+        assert_eq!(number::binary(f64::from(6 << 20), "B"), "6 MiB");
     }
 }

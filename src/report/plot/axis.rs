@@ -119,7 +119,7 @@ impl Ranged for Ruler {
 impl ValueFormatter<f64> for Ruler {
     fn format_ext(&self, &value: &f64) -> String {
         if self.scale == Scale::Log2 && self.format == Format::Prefixed && value >= 1024.0 {
-            return binary(value);
+            return number::binary(value, "");
         }
         tick_text(self.format, value, self.step.unwrap_or(value))
     }
@@ -132,15 +132,6 @@ fn nice_step(least: f64, whole: bool) -> f64 {
     let mut steps = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().map(|step| step * power);
     let nice = steps.find(|step| *step >= least * 0.999 && !(whole && step.fract() > 0.0));
     nice.unwrap_or(10.0 * power)
-}
-
-/// A power of two from 1024 on with its prefix: `1 Ki`.
-fn binary(value: f64) -> String {
-    const PREFIXES: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-    let power = value.log2().round() as usize;
-    let place = (power / 10).min(PREFIXES.len());
-    let scaled = value / 1024f64.powi(place as i32);
-    format!("{} {}", number::thousands(scaled as u64), PREFIXES[place - 1])
 }
 
 /// `value` with as many decimals as `step` needs.

@@ -222,13 +222,13 @@ impl<'a> Code<'a> {
             .filter(|user| !self.is_dead(*user))
     }
 
-    /// Puts the instruction at `from` before that at `to`, which comes earlier in its block. Neither ends the block.
+    /// Puts the instruction at `from` before that at `to`, which comes earlier in its block. Neither ends the block. Definitions and
+    /// uses are to be counted anew.
     pub fn move_up(&mut self, from: usize, to: usize) {
         self.lines[to..=from].rotate_right(1);
         self.insts[to..=from].rotate_right(1);
         self.fates[to..=from].rotate_right(1);
         self.graphs[to..=from].rotate_right(1);
-        self.index();
     }
 
     /// Takes out what nobody reads.

@@ -53,13 +53,14 @@ pub fn atomics(code: &mut Code) {
 pub fn copies(code: &mut Code) {
     let live_out = code.live_out();
     let mut names: Vec<Reg> = (0..code.weights.len()).map(|reg| reg as Reg).collect();
+    let is_single: Vec<bool> = names.iter().map(|reg| code.is_single(*reg)).collect();
     for block in 0..code.blocks.len() {
         let mut live = live_out.as_ref().map(|all| all[block].clone());
         let range = code.blocks[block].start as usize..code.blocks[block].end as usize;
         for pc in range.rev() {
             let (dsts, srcs) = (code.insts[pc].dsts, code.insts[pc].srcs);
             if let Some((to, from)) = copy(code, pc) {
-                let same = code.is_single(to) && code.is_single(from);
+                let same = is_single[usize::from(to)] && is_single[usize::from(from)];
                 let ends = live
                     .as_ref()
                     .is_some_and(|live| live[usize::from(from) / 64] >> (from % 64) & 1 == 0);
