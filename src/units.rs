@@ -6,6 +6,11 @@ use std::ops::{Add, AddAssign, Sub};
 
 use serde::Serialize;
 
+/// The noun of a count: of its two forms the one that the count takes.
+pub fn noun<'n>(count: u64, one: &'n str, many: &'n str) -> &'n str {
+    if count == 1 { one } else { many }
+}
+
 /// A point in time, counted in cycles of the clock domain that the surrounding code belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Cycle(pub u64);

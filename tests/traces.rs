@@ -322,10 +322,15 @@ fn a_trace_keeps_its_instruction_set() {
     assert!(succeed(folder.path(), &["run", "run.ron", "--no-plots"]).contains(note));
     let on_h200 = ["run", "run.ron", "--no-plots", "--set", "machine=h200"];
     assert!(!succeed(folder.path(), &on_h200).contains("note"));
+    // The report keeps it.
+    succeed(folder.path(), &["run", "run.ron"]);
+    assert!(succeed(folder.path(), &["report", "results/a"]).contains(note));
+    let page = fs::read_to_string(folder.path().join("results/a/report.html")).unwrap();
+    assert!(page.contains("Note: the trace has Sass instructions"));
     // Also where another machine reads it.
     succeed(folder.path(), &["trace", "capture", "run.ron", "--out", "b.gtrace"]);
     let info = succeed(folder.path(), &["trace", "info", "b.gtrace"]);
-    assert!(info.contains("1 launches, Sass instructions, written by gsim"), "{info}");
+    assert!(info.contains("1 launch, Sass instructions, written by gsim"), "{info}");
 }
 
 #[test]

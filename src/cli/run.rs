@@ -58,18 +58,6 @@ pub(super) fn run(args: RunArgs) -> Result<()> {
         return Ok(());
     }
     print(&written(|style, out| terminal::summary(&report, style, out)))?;
-    if executed.prints > 0 {
-        print(&format!(
-            "note: warps called printf {} times; gsim prints nothing of it\n",
-            number::thousands(executed.prints)
-        ))?;
-    }
-    let (found, wanted) = (executed.instructions, run.machine.sm.instructions);
-    if found != wanted {
-        print(&format!(
-            "note: the trace has {found:?} instructions, and the machine takes {wanted:?} ones (sm.instructions)\n"
-        ))?;
-    }
     let instructions = report.totals.warp_instructions;
     let seconds = simulated.as_secs_f64();
     print(&format!(

@@ -7,6 +7,7 @@ use super::simulating::Jobs;
 use super::{SetArgs, print, slurm};
 use crate::config::StudyFile;
 use crate::error::Result;
+use crate::report::number;
 use crate::study::{self, Kept, MOST_PARTS, Part, Reports, Table};
 
 /// Arguments of `gsim study`.
@@ -92,7 +93,8 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
         kept.simulate(&missing, options, observe)
     })?;
     let (runs, seconds) = (missing.len(), started.elapsed().as_secs_f64());
-    let simulated = format!("{runs} runs in {seconds:.1} s.");
+    let ran = number::counted(runs as u64, "run", "runs");
+    let simulated = format!("{ran} in {seconds:.1} s.");
     if args.part.is_some() {
         let kept = if runs > 0 { format!("Reports are kept in {folder}\n") } else { String::new() };
         return say(&format!("{simulated}\n{kept}"));

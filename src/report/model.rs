@@ -41,6 +41,9 @@ pub struct Report {
     pub totals: Totals,
     /// What the comparison with the host reference found.
     pub check: Verdict,
+    /// What else a reader should know, a clause each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The three ledgers, all kernels together.
     pub ledgers: Ledgers,
     /// By kernel, in the order of launch.
@@ -124,6 +127,7 @@ impl Report {
             name: name.to_owned(),
             totals,
             check,
+            notes: Vec::new(),
             ledgers,
             kernels,
             components,
@@ -232,12 +236,12 @@ impl Report {
 
     /// What the comparison with the host reference found, as a clause.
     pub fn verdict_line(&self) -> String {
-        let elements = super::number::thousands(self.check.elements);
+        let elements = super::number::counted(self.check.elements, "element", "elements");
         match (&self.inputs.workload, self.check.elements) {
             (WorkloadSpec::Kernel(_), 0) => "output was not compared with anything".to_owned(),
             (_, 0) => "no result to check".to_owned(),
-            (WorkloadSpec::Kernel(_), _) => format!("output is as expected ({elements} elements)"),
-            _ => format!("output equals the host reference ({elements} elements)"),
+            (WorkloadSpec::Kernel(_), _) => format!("output is as expected ({elements})"),
+            _ => format!("output equals the host reference ({elements})"),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Numbers as people read them.
 
+use crate::units::noun;
+
 /// `1234567` as `1,234,567`.
 pub fn thousands(value: u64) -> String {
     let digits = value.to_string();
@@ -11,6 +13,11 @@ pub fn thousands(value: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A count and its noun: `1 launch`, `2,048 launches`.
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(count), noun(count, one, many))
 }
 
 /// A share of one as a percentage with one decimal. What is there but rounds to zero shows as `<0.1 %`.

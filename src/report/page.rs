@@ -56,12 +56,13 @@ impl Report {
         let inputs = serial::to_json(&self.inputs);
         let _ = write!(
             page,
-            "<h2>Inputs</h2>\n<p>gsim {}, report schema {}. {}.</p>\n\
+            "<h2>Inputs</h2>\n<p>gsim {}, report schema {}. {}.{}</p>\n\
              <details><summary>machine, workload, seed</summary>\n\
              <pre>{}</pre>\n</details>\n</body>\n</html>\n",
             escape(&self.gsim),
             self.schema,
             capitalised(&self.verdict_line()),
+            self.notes.iter().map(|note| format!(" Note: {}.", escape(note))).collect::<String>(),
             escape(inputs.trim_end())
         );
         page

@@ -9,7 +9,7 @@ use crate::stats::{Ledger, Reason, ratio};
 use super::Report;
 use super::colour::{Colour, look};
 use super::headline::headlines;
-use super::number::{percent, thousands};
+use super::number::{counted, percent, thousands};
 
 /// Cells of a bar that stands for everything.
 const BAR: usize = 32;
@@ -37,13 +37,14 @@ pub fn summary(report: &Report, style: Style, out: &mut impl Write) -> io::Resul
     let total = format!("{} SM cycles", thousands(ledgers.lsu.total()));
     ledger(out, "Load/store units", &total, &ledgers.lsu, style)?;
     let total = format!(
-        "{} core cycles over {} accesses",
+        "{} core cycles over {}",
         thousands(ledgers.latency.total()),
-        thousands(report.totals.load_accesses)
+        counted(report.totals.load_accesses, "access", "accesses")
     );
     ledger(out, "Load latency", &total, &ledgers.latency, style)?;
     concurrent(out, report, style)?;
-    writeln!(out, "\n{}", report.verdict_line())
+    writeln!(out, "\n{}", report.verdict_line())?;
+    report.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
 }
 
 /// Prints when kernels ran that did at the same time: of the first launch of several, which others are mostly like.
@@ -61,7 +62,7 @@ fn concurrent(out: &mut impl Write, report: &Report, style: Style) -> io::Result
     let mut table = table(style);
     for kernel in launch.concurrent.iter().take(ROWS) {
         let times = format!("{} to {}", thousands(kernel.first_cta), thousands(kernel.end));
-        let ctas = format!("{} CTAs", thousands(kernel.ctas));
+        let ctas = counted(kernel.ctas, "CTA", "CTAs");
         table.add_row([
             Cell::new(shortened(&kernel.name)),
             right(ctas),

@@ -97,14 +97,13 @@ impl Executing {
         while self.next(&mut cta)? || self.begin()?.is_some() {}
         let verdict = (self.workload.check)(&self.workload.memory)?;
         let outputs = Outputs { memory: self.workload.memory, files: self.workload.own.outputs };
-        let facts = Facts { versions: self.versions, verdict };
-        Ok(Executed {
-            facts,
-            outputs,
+        let facts = Facts {
+            versions: self.versions,
+            verdict,
             prints: self.prints,
-            ctas: self.ctas,
             instructions: self.instructions,
-        })
+        };
+        Ok(Executed { facts, outputs, ctas: self.ctas })
     }
 
     /// Begins the next launch, whether or not it is to be simulated; none behind the last one.

@@ -29,6 +29,10 @@ pub struct Facts {
     pub versions: BTreeMap<String, String>,
     /// What the check of the result found.
     pub verdict: Verdict,
+    /// How often a warp called `printf`, which prints nothing here.
+    pub prints: u64,
+    /// What the instructions were.
+    pub instructions: InstructionSet,
 }
 
 /// What the functional part leaves behind.
@@ -38,12 +42,8 @@ pub struct Executed {
     pub facts: Facts,
     /// The buffers that the run asks for.
     pub outputs: Outputs,
-    /// How often a warp called `printf`, which prints nothing here.
-    pub prints: u64,
     /// CTAs executed, of all launches.
     pub ctas: u64,
-    /// What the instructions were.
-    pub instructions: InstructionSet,
 }
 
 impl Functional {

@@ -70,13 +70,14 @@ impl Replaying {
     pub fn finish(mut self) -> Result<Executed> {
         self.reader.finish()?;
         let instructions = self.instructions();
-        Ok(Executed {
-            facts: Facts { versions: self.versions, verdict: Verdict::NOTHING_TO_CHECK },
-            outputs: Outputs { memory: DeviceMemory::default(), files: Vec::new() },
+        let facts = Facts {
+            versions: self.versions,
+            verdict: Verdict::NOTHING_TO_CHECK,
             prints: 0,
-            ctas: self.reader.read().ctas,
             instructions,
-        })
+        };
+        let outputs = Outputs { memory: DeviceMemory::default(), files: Vec::new() };
+        Ok(Executed { facts, outputs, ctas: self.reader.read().ctas })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::config::ResolvedRun;
 use crate::error::Result;
 use crate::gpu::{Gpu, KernelStatistics, Progress, Stepping};
 use crate::isa::LaunchSource;
-use crate::report::{Inputs, Report};
+use crate::report::{Inputs, Report, number};
 
 /// The machine of a run, and what it has measured so far.
 pub struct Timing<'r> {
@@ -41,8 +41,27 @@ impl<'r> Timing<'r> {
     /// A ledger that does not sum.
     pub fn report(self, facts: &Facts) -> Result<Report> {
         let inputs = inputs(self.run, facts.versions.clone());
-        Report::new(&self.run.config.name, inputs, self.kernels, facts.verdict.clone())
+        let name = &self.run.config.name;
+        let mut report = Report::new(name, inputs, self.kernels, facts.verdict.clone())?;
+        report.notes = notes(self.run, facts);
+        Ok(report)
     }
+}
+
+/// What a reader of the report should know of the functional part.
+fn notes(run: &ResolvedRun, facts: &Facts) -> Vec<String> {
+    let mut notes = Vec::new();
+    if facts.prints > 0 {
+        let calls = number::counted(facts.prints, "call", "calls");
+        notes.push(format!("{calls} of printf by warps; gsim prints nothing of it"));
+    }
+    let (found, wanted) = (facts.instructions, run.machine.sm.instructions);
+    if found != wanted {
+        notes.push(format!(
+            "the trace has {found:?} instructions, and the machine takes {wanted:?} ones (sm.instructions)"
+        ));
+    }
+    notes
 }
 
 /// What a report on a run states about it, with the versions of what takes part in its workload.

@@ -275,6 +275,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::config::machine::InstructionSet;
     use crate::isa::{CtaSource, OneLaunch};
     use crate::study::permits::Permits;
     use crate::workload::Verdict;
@@ -319,7 +320,12 @@ mod tests {
     }
 
     fn facts() -> Facts {
-        Facts { versions: BTreeMap::new(), verdict: Verdict::NOTHING_TO_CHECK }
+        Facts {
+            versions: BTreeMap::new(),
+            verdict: Verdict::NOTHING_TO_CHECK,
+            prints: 0,
+            instructions: InstructionSet::Ptx,
+        }
     }
 
     /// Reads the stream to its end; gives the instructions of each CTA.

@@ -82,10 +82,10 @@ pub(super) fn written(
 ) -> String {
     let seconds = started.elapsed().as_secs_f64();
     format!(
-        "{} launches, {} CTAs, {} warp instructions: {}, {} bytes an instruction.\n{how} in {seconds:.2} s: {}\n",
-        number::thousands(launches.into()),
-        number::thousands(end.ctas),
-        number::thousands(end.warp_instructions),
+        "{}, {}, {}: {}, {} bytes an instruction.\n{how} in {seconds:.2} s: {}\n",
+        number::counted(launches.into(), "launch", "launches"),
+        number::counted(end.ctas, "CTA", "CTAs"),
+        number::counted(end.warp_instructions, "warp instruction", "warp instructions"),
         number::si(bytes as f64, "B"),
         number::short(bytes as f64 / end.warp_instructions.max(1) as f64),
         path.display()

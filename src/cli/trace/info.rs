@@ -71,9 +71,9 @@ pub(super) fn info(args: &InfoArgs) -> Result<String> {
     let _ = writeln!(text, "{}", described(reader.header()));
     let _ = writeln!(
         text,
-        "{} CTAs, {} warp instructions, {} bytes each\n\n{}",
-        number::thousands(total.ctas),
-        number::thousands(total.warp_instructions),
+        "{}, {}, {} bytes each\n\n{}",
+        number::counted(total.ctas, "CTA", "CTAs"),
+        number::counted(total.warp_instructions, "warp instruction", "warp instructions"),
         number::short(each),
         table.trim_fmt()
     );
@@ -107,5 +107,6 @@ fn described(header: &Header) -> String {
             binary_version % 10
         ),
     };
-    format!("{launches} launches, {instructions:?} instructions, written by gsim {gsim}\n{from}")
+    let launches = number::counted(u64::from(*launches), "launch", "launches");
+    format!("{launches}, {instructions:?} instructions, written by gsim {gsim}\n{from}")
 }

@@ -1,7 +1,7 @@
 //! The stall breakdown: where every cycle and every access's time of one run went.
 
 use crate::report::colour::{Colour, look};
-use crate::report::number::{percent, short, si, thousands};
+use crate::report::number::{counted, percent, short, si, thousands};
 use crate::report::{KernelReport, Report};
 use crate::stats::{Ledger, Reason, ratio};
 
@@ -59,8 +59,8 @@ pub fn stalls(report: &Report) -> Picture {
             title: "Load latency",
             meaning: "where the accesses spent their time",
             total: format!(
-                "{} accesses, {} core cycles each",
-                thousands(report.totals.load_accesses),
+                "{}, {} core cycles each",
+                counted(report.totals.load_accesses, "access", "accesses"),
                 short(report.totals.mean_latency)
             ),
             parts: shares(&ledgers.latency),

@@ -10,6 +10,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::config::bounded::{Bounded, Check, Checked};
+use crate::units::noun;
 
 pub use access::{Access, CacheHint, Sharing, SyntheticSpace};
 pub use pattern::{Bytes, Chains, ChaseOrder, Pattern, StencilShape};
@@ -157,7 +158,12 @@ impl SyntheticSpec {
             repeats => format!(", {repeats} times"),
         };
         let (ctas, warps) = (self.ctas.get(), self.warps.get());
-        format!("{ctas} CTAs of {warps} warps: {}{repeats}", phases.join(", then "))
+        format!(
+            "{ctas} {} of {warps} {}: {}{repeats}",
+            noun(ctas.into(), "CTA", "CTAs"),
+            noun(warps.into(), "warp", "warps"),
+            phases.join(", then ")
+        )
     }
 
     /// The access at a place of a mixture.
