@@ -66,3 +66,32 @@ pub fn simulate_with_outputs(
     let report = timing.report(&executed.facts)?;
     Ok(Outcome { report, executed })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{Bounded, Checked, load_run};
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn a_run_that_stands_still_ends_with_what_it_waits_for() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/runs/stencil-char.ron");
+        let mut run = load_run(&file, &[]).unwrap();
+        // So much of the time is refreshes that no row stays open until data is read from it.
+        let mut machine = (*run.machine).clone();
+        let mut dram = (*machine.dram).clone();
+        dram.timing.rfc = Bounded::new(3600).unwrap();
+        machine.dram = Checked::unchecked(dram);
+        run.machine = Checked::unchecked(machine);
+        for threads in [1, 2] {
+            let error = simulate(&run, Stepping::threads(threads), &mut |_| ()).unwrap_err();
+            let text = error.to_string();
+            assert!(text.starts_with("deadlock in kernel stencil1d_char at core cycle "), "{text}");
+            assert!(text.contains(": nothing retired for 1048576 cycles; SM 0: "), "{text}");
+            assert!(text.contains(" requests in the DRAM controllers"), "{text}");
+            assert_eq!((error.kind, text.lines().count()), (ErrorKind::Run, 1));
+        }
+    }
+}

@@ -6,6 +6,12 @@ use std::ops::{Add, AddAssign, Sub};
 
 use serde::Serialize;
 
+/// CTAs of a grid in x, y, z, at most. Source: CUDA C++ Programming Guide, compute capabilities.
+pub const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+
+/// Threads of a CTA, at most. Source: as above.
+pub const MAX_CTA_THREADS: u64 = 1024;
+
 /// The noun of a count: of its two forms the one that the count takes.
 pub fn noun<'n>(count: u64, one: &'n str, many: &'n str) -> &'n str {
     if count == 1 { one } else { many }

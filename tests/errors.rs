@@ -298,23 +298,19 @@ fn a_shown_machine_can_be_used_again() {
 }
 
 #[test]
-fn a_run_that_stands_still_ends_with_what_it_waits_for() {
-    // So much of the time is refreshes that no row stays open until data is read from it.
-    let text = GOOD.replace("elements: 1024", "elements: 1048576");
-    let set = ["run", "run.ron", "--no-plots", "--set", "dram.timing.rfc=3600"];
-    for threads in ["1", "2"] {
+fn refreshes_must_leave_time_for_work() {
+    let run = |refi: u32| {
         let folder = TempDir::new().unwrap();
-        std::fs::write(folder.path().join("run.ron"), &text).unwrap();
-        let (code, error) = gsim(folder.path(), &[&set[..], &["--threads", threads]].concat());
-        assert!(
-            error.starts_with("error: deadlock in kernel stencil1d_char at core cycle "),
-            "{error}"
-        );
-        assert!(error.contains(": nothing retired for 1048576 cycles; SM 0: "), "{error}");
-        assert!(error.contains(" requests in the DRAM controllers"), "{error}");
-        assert_eq!((code, error.lines().count()), (1, 1));
-        assert!(!folder.path().join("results").exists());
-    }
+        std::fs::write(folder.path().join("run.ron"), GOOD).unwrap();
+        let set = format!("dram.timing.refi={refi}");
+        gsim(folder.path(), &["run", "run.ron", "--no-plots", "--set", &set])
+    };
+    let (code, error) = run(116);
+    let want = "error: --set dram.timing.refi=116: timing.refi (116) leaves no time between refreshes: \
+                with timing.rfc (61), a bank needs 117 clocks (hint: set dram.timing.rfc too)\n";
+    assert_eq!((code, error.as_str()), (2, want));
+    // The least is enough.
+    assert_eq!(run(117), (0, String::new()));
 }
 
 #[test]
@@ -374,4 +370,93 @@ fn a_pattern_that_no_kernel_can_have_is_pointed_at() {
         "run.ron:14:90: workload.phases.1.mix.0.width: a width of 1 cannot hold the number of one of 1024 nodes \
          (hint: 8 holds an address)",
     );
+}
+
+#[test]
+fn what_a_kernel_has_that_is_not_supported_is_shown() {
+    let folder = TempDir::new().unwrap();
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n\
+                .visible .entry texture(.param .u64 t) {\n.reg .b32 %r<5>;\n\
+                \ttex.2d.v4.f32.s32 {%r1,%r2,%r3,%r4}, [t, {%r1,%r2}];\n\tret;\n}\n\
+                .visible .entry fine() {\n\tret;\n}\n";
+    std::fs::write(folder.path().join("k.ptx"), text).unwrap();
+    let shown = command::succeed(folder.path(), &["workload", "show", "k.ptx"]);
+    let refused = "k.ptx\n\nentry texture\n  \
+                   cannot be run: k.ptx:6:2: `tex.2d.v4.f32.s32` is not supported \
+                   (hint: textures and surfaces are not modelled: read a buffer)\n\n\
+                   entry fine\n";
+    assert!(shown.starts_with(refused) && shown.ends_with(": exit 1\n"), "{shown}");
+}
+
+#[test]
+fn a_missing_source_is_named_before_its_compiler() {
+    let folder = TempDir::new().unwrap();
+    for check in [&[][..], &["--check"]] {
+        let (code, error) =
+            gsim(folder.path(), &[&["workload", "build", "none.cu"], check].concat());
+        assert_eq!((code, error.as_str()), (2, "error: none.cu: no such file\n"));
+    }
+}
+
+#[test]
+fn a_file_is_written_only_where_one_can_be() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("run.ron"), GOOD).unwrap();
+    let export = |out: &str| gsim(folder.path(), &["workload", "export", "run.ron", "--out", out]);
+    let told = |what: &str| (2, format!("error: {what}\n"));
+    assert_eq!(export("none/k.ptx"), told("none: no such folder"));
+    assert_eq!(export("run.ron/k.ptx"), told("run.ron: is no folder"));
+    assert_eq!(export("."), told(".: is a folder, not a file"));
+    assert_eq!(export("run.ron"), told("run.ron: is no PTX, so it is not replaced"));
+    assert_eq!(export("k.ptx"), (0, String::new()));
+    assert_eq!(export("k.ptx"), (0, String::new()));
+    if cfg!(unix) {
+        assert_eq!(export("/dev/null"), told("/dev/null: is not a plain file"));
+    }
+}
+
+#[test]
+fn a_machine_is_no_field_of_a_machine() {
+    let folder = TempDir::new().unwrap();
+    let (code, error) = gsim(folder.path(), &["machine", "show", "h200", "--set", "machine=v100"]);
+    let want = "error: --set machine=v100: no field machine (hint: `gsim machine show v100` shows that one)\n";
+    assert_eq!((code, error.as_str()), (2, want));
+}
+
+#[test]
+fn a_micro_benchmark_is_taken_by_two_commands() {
+    check(
+        "Micro()",
+        &[],
+        "run.ron:1:1: expected Run(..), found Micro(..) \
+         (hint: `gsim calibrate micro` takes it, and on a GPU `gsim native micro`)",
+    );
+}
+
+#[test]
+fn a_folder_that_is_in_the_way_of_a_run_is_named() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("run.ron"), GOOD).unwrap();
+    std::fs::create_dir_all(folder.path().join("results/test/old")).unwrap();
+    let (code, error) = gsim(folder.path(), &["run", "run.ron"]);
+    let want = "error: results/test: holds no report.json, so it is not replaced \
+                (hint: move it away, or give the run another name)\n";
+    assert_eq!((code, error.as_str()), (2, want));
+}
+
+/// On a device that is always full.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    for args in [&[][..], &["--help"], &["--version"], &["run", "-h"], &["machine", "list"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_gsim"))
+            .args(args)
+            .stdout(full)
+            .output()
+            .unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        let want = "error: the output cannot be written: no storage space\n";
+        assert_eq!((output.status.code(), error.as_str()), (Some(1), want), "{args:?}");
+    }
 }

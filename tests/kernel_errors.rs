@@ -301,7 +301,7 @@ fn arguments_are_held_against_the_parameters() {
         (
             "U32(\"n\")",
             "U8(\"3 * n\")",
-            "run.ron:16:60: workload: launches.0.args.3: 300 is outside 0..=255, for elements of type U8",
+            "run.ron:16:60: workload: launches.0.args.3: 300 is outside 0..=255, the range of U8",
         ),
         (
             "Buffer(\"b\")",
@@ -340,7 +340,7 @@ fn a_struct_is_passed_by_its_bytes() {
     assert_eq!(code, 2);
     assert!(
         error.ends_with(
-            "bytes of 2 bytes is passed, but parameter `pair_of` of `pair` is .align 4 .b8[8], 8 bytes\n"
+            "a structure of 2 bytes is passed, but parameter `pair_of` of `pair` is .align 4 .b8[8], 8 bytes\n"
         ),
         "{error}"
     );

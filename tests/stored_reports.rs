@@ -121,7 +121,8 @@ fn what_is_no_report_is_an_error_and_nothing_is_written() {
         ),
         (
             vec!["compare", good, good, "--out", "results", "--name", "stencil-char"],
-            "holds no comparison.csv",
+            "results/stencil-char: holds no comparison.csv, so it is not replaced \
+             (hint: move it away, or choose another --name or --out)",
         ),
         (
             vec!["compare", good, good, "--out", "results", "--name", "../x"],

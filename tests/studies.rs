@@ -65,16 +65,16 @@ fn every_runs_report_is_kept_where_that_is_asked_for() {
     assert!(results.join("runs.csv").exists() && !results.join("reports").exists());
 }
 
-/// Runs a study with `more`, whose simulations would end in a deadlock; checks the error that comes before them.
+/// Runs a study with `more`, whose simulations would fail as no CTA fits on an SM; checks the error that comes before them.
 #[track_caller]
 fn check(more: &str, args: &[&str], want: &str) {
     let folder = folder(&study(more));
     fs::write(folder.path().join("file"), "").unwrap();
     fs::create_dir_all(folder.path().join("full/s")).unwrap();
     fs::write(folder.path().join("full/s/thesis.tex"), "years").unwrap();
-    let slow = ["study", "s.ron", "--set", "workload.elements=1048576", "--set"];
-    let slow = [&slow[..], &["dram.timing.rfc=3600"], args].concat();
-    let (code, _, error) = gsim(folder.path(), &slow);
+    let unfit = ["study", "s.ron", "--set"];
+    let unfit = [&unfit[..], &["sm.max_cta_threads=32"], args].concat();
+    let (code, _, error) = gsim(folder.path(), &unfit);
     assert_eq!(error, format!("error: {want}\n"));
     assert_eq!(code, 2);
     assert!(!folder.path().join("results").exists());
@@ -128,7 +128,7 @@ fn where_the_results_go_is_checked_before_anything_is_simulated() {
         "",
         &["--out", "full"],
         "full/s: holds no runs.csv, so it is not replaced \
-         (hint: move it away, or give the run another name)",
+         (hint: move it away, or give the study another name)",
     );
     let folder = folder("");
     fs::write(folder.path().join("file"), "").unwrap();

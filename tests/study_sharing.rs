@@ -132,7 +132,7 @@ const MACHINES: &str = r#"Together(name: "machine", points: [
 fn check_error(study: &Study, label: &str) -> Error {
     let point = study.points.iter().find(|point| point.labels == [label]).unwrap();
     let alone = simulate(&point.run, Stepping::SkipAhead, &mut |_| ()).unwrap_err();
-    let message = format!("the run at {label}: {}", alone.message);
+    let message = format!("the run at machine {label}: {}", alone.message);
     let want = Error { message, ..alone.clone() };
     for options in OPTIONS {
         let (reports, _) = study.run(&options);

@@ -175,7 +175,7 @@ fn traces_of_accel_sim_are_converted() {
     assert!(converted.ends_with("note: kernel-2.traceg.xz has 1 of the 4 CTAs of its grid\n"));
     let listing = |args: &[&str]| {
         let text = succeed(folder.path(), &[&["trace", "dump", "a.gtrace"], args].concat());
-        let (_, listing) = text.split_once("instruction\n").unwrap();
+        let (_, listing) = text.split_once("lanes     instruction\n").unwrap();
         listing.to_owned()
     };
     // Pairs of registers, local and generic addresses, predicated exits.
@@ -198,7 +198,7 @@ fn traces_of_accel_sim_are_converted() {
             .contains("    9  00000003  Load.Generic 4 B r6 <- r8 r9  0x1000000000004 + 12 lane\n")
     );
     // A warp that the trace does not have still ends.
-    assert_eq!(listing(&["--cta", "1", "--warp", "1"]), "   12  ffffffff  Exit\n");
+    assert_eq!(listing(&["--cta", "1", "--warp", "1"]), "   11  ffffffff  Exit\n");
     // A branch that always jumps is none that may fall through.
     let second =
         "    0  ffffffff  Load.Global.nc 16 B r4 r5 r6 r7 <- r2 r3  0x7f0000001000 + 16 lane
@@ -240,7 +240,7 @@ fn registers_of_machine_code_are_those_that_the_operands_have() {
     fs::write(folder.path().join("k.traceg"), head.to_owned() + body).unwrap();
     succeed(folder.path(), &["trace", "import", "k.traceg", "--out", "k.gtrace"]);
     let listing = succeed(folder.path(), &["trace", "dump", "k.gtrace"]);
-    let (_, listing) = listing.split_once("instruction\n").unwrap();
+    let (_, listing) = listing.split_once("lanes     instruction\n").unwrap();
     let expected = "    0  ffffffff  Sfu r5 <- r2
     1  ffffffff  Sfu
     2  ffffffff  Atomic.Global 4 B r3 <- r4 r5 r6  0x7f0000001000 + 0 lane
@@ -275,11 +275,12 @@ fn what_a_trace_of_accel_sim_must_not_have_is_named_with_its_line() {
         refused("1 0x7f0000001000 4", "1 0x7f0000001002 4"),
         "28:1: an access of 4 bytes at 0x7f0000001002"
     );
-    assert_eq!(refused("insts = 12", "insts = 13"), "36:1: 1 instructions of the warp are missing");
+    assert_eq!(refused("insts = 12", "insts = 13"), "36:1: 1 instruction of the warp is missing");
     assert_eq!(
         refused("insts = 12", "insts = 11"),
-        "34:1: \"00b0 ffffffff 0 EXIT 0 0\" is not understood"
+        "34:1: the warp has more instructions than the `insts = 11` of line 22"
     );
+    assert_eq!(refused("insts = 12", "insts = 10").split(' ').next(), Some("33:1:"));
     assert_eq!(
         refused("warp = 1", "warp = 2"),
         "36:1: warp 2 of 2, once each, in a CTA of 64 threads"
@@ -288,7 +289,7 @@ fn what_a_trace_of_accel_sim_must_not_have_is_named_with_its_line() {
         refused("warp = 1", "warp = 0"),
         "36:1: warp 0 of 2, once each, in a CTA of 64 threads"
     );
-    assert_eq!(refused("(64,1,1)", "(64,1)"), "4:1: \"(64,1)\" is no size");
+    assert_eq!(refused("(64,1,1)", "(64,1)"), "4:14: \"(64,1)\" is no size");
     assert_eq!(
         refused("tracer version = 4", "tracer version = 2"),
         "15:1: tracer version 2, of which gsim reads 3 and later (hint: post-process the traces again)"
@@ -297,15 +298,86 @@ fn what_a_trace_of_accel_sim_must_not_have_is_named_with_its_line() {
     let cut = refused(&format!("{exit}\n#END_TB\n"), exit);
     assert_eq!(cut, "60:1: the trace ends within a CTA");
     assert_eq!(refused("warp = 1\n", "\n"), "37:1: instructions of no warp");
-    assert_eq!(refused("(64,1,1)", "(2147483648,2147483648,4)").split(' ').next(), Some("15:1:"));
-    fs::write(folder.path().join("k.traceg.xz"), "no xz").unwrap();
-    let error = refuse(folder.path(), &["trace", "import", "k.traceg.xz", "--out", "k.gtrace"], 2);
-    assert!(
-        error.starts_with("error: k.traceg.xz:1:1: the compressed file is damaged: "),
-        "{error}"
+    assert_eq!(
+        refused("(64,1,1)", "(2147483648,2147483648,4)"),
+        "4:14: a CTA of (2147483648,2147483648,4) threads, where 1 to 1024 in all are possible"
     );
+    for grid in ["(0,1,1)", "(2147483648,1,1)", "(99999999,99999999,99999999)"] {
+        let expected = format!(
+            "3:13: a grid of {grid} CTAs, where (1,1,1) to (2147483647,65535,65535) are possible"
+        );
+        assert_eq!(refused("(2,1,1)", grid), expected);
+    }
+    let missing = refused("-grid dim = (2,1,1)\n", "");
+    assert_eq!(missing, "14:1: -grid dim = (x,y,z) is missing");
+    assert_eq!(refused("nregs = 16", "nregs = -1"), "6:10: \"-1\" is no number from 0 to 256");
+    assert_eq!(
+        refused("thread block = 1,0,0", "thread block = 0,0,0"),
+        "54:1: the CTA (0,0,0) is there twice, first in line 19"
+    );
+    assert_eq!(
+        refused("thread block = 1,0,0", "thread block = 2,0,0"),
+        "54:16: the CTA (2,0,0) is not in the grid, which is (2,1,1)"
+    );
+    assert_eq!(
+        refused("thread block = 0,0,0\n", "\n"),
+        "21:1: this belongs elsewhere: a CTA is #BEGIN_TB, thread block, its warps, #END_TB"
+    );
+    // Also where the instruction was met before with another width.
+    for (form, line) in [("1 R2 4 1", 28), ("1 R2 4 2", 43)] {
+        let expected =
+            format!("{line}:1: LDG.E.SYS of 3 bytes, where 1, 2, 4, 8 and 16 are possible");
+        assert_eq!(refused(form, &form.replace('4', "3")), expected);
+    }
     let error = refuse(folder.path(), &["trace", "import", "none.g", "--out", "k.gtrace"], 2);
     assert_eq!(error, "error: none.g: no such file");
+}
+
+#[test]
+fn a_compressed_trace_that_is_damaged_is_refused_without_a_line() {
+    let folder = TempDir::new().unwrap();
+    let [from, to] = ["k.traceg.xz", "k.gtrace"].map(|name| folder.path().join(name));
+    let damaged = |bytes: &[u8]| {
+        fs::write(&from, bytes).unwrap();
+        let error = import(&from, &to, 1, &mut |_, _| ()).unwrap_err().to_string();
+        assert!(!to.exists());
+        let place = format!("{}: the compressed file is damaged: ", from.display());
+        error.strip_prefix(&place).unwrap_or(&error).to_owned()
+    };
+    let whole = fs::read(format!("{ROOT}/tests/traces/kernel-2.traceg.xz")).unwrap();
+    for length in 0..whole.len() {
+        assert_eq!(damaged(&whole[..length]), "it is cut off", "{length}");
+    }
+    assert_eq!(damaged(b"this is no xz"), "invalid XZ magic bytes");
+}
+
+/// A kernel of one warp, whose `body` is its instructions and their number.
+fn one_warp(body: &str) -> String {
+    format!(
+        "-kernel name = vec\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-nregs = 16\n\
+         -binary version = 70\n-accelsim tracer version = 3\n\n#traces format = ..\n\n#BEGIN_TB\n\n\
+         thread block = 0,0,0\n\nwarp = 0\n{body}\n#END_TB\n"
+    )
+}
+
+/// An exit is added only to a kernel that has none.
+#[test]
+fn a_kernel_of_accel_sim_has_its_own_instructions() {
+    let folder = TempDir::new().unwrap();
+    let three = "insts = 3\n0000 ffffffff 1 R1 MOV 0 0\n\
+                 0010 ffffffff 1 R2 LDG.E 1 R4 4 1 0x7f1000000000 4\n0020 ffffffff 0 EXIT 0 0\n";
+    let two = "insts = 2\n0000 ffffffff 1 R1 MOV 0 0\n\
+               0010 ffffffff 1 R2 LDG.E 1 R4 4 1 0x7f1000000000 4\n";
+    for body in [three, two] {
+        fs::write(folder.path().join("v.traceg"), one_warp(body)).unwrap();
+        succeed(folder.path(), &["trace", "import", "v.traceg", "--out", "v.gtrace"]);
+        let info = succeed(folder.path(), &["trace", "info", "v.gtrace"]);
+        let row: Vec<&str> = info.trim_end().lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(row, ["0", "vec", "1", "32", "16", "0", "3", "3", "1"], "{info}");
+        let dump = succeed(folder.path(), &["trace", "dump", "v.gtrace"]);
+        let head = "launch 0: vec, 1 CTA of 32 threads\nCTA 0, warp 0: 3 instructions\n";
+        assert!(dump.starts_with(head), "{dump}");
+    }
 }
 
 #[test]
@@ -344,13 +416,14 @@ fn bad_traces_are_refused_in_one_line() {
     fs::write(path("cut.gtrace"), &bytes[..bytes.len() - 9]).unwrap();
     fs::write(path("text.gtrace"), "hello").unwrap();
     let error = refuse(folder.path(), &["trace", "info", "cut.gtrace"], 2);
-    assert_eq!(error, "error: cut.gtrace: the trace is damaged: it is cut off");
+    let cut = "cut.gtrace: the trace is damaged: it is cut off (hint: capture or import it again)";
+    assert_eq!(error, format!("error: {cut}"));
     let error = refuse(folder.path(), &["trace", "info", "text.gtrace"], 2);
     assert!(error.starts_with("error: text.gtrace: this is no trace of gsim (hint: "), "{error}");
     let error = refuse(folder.path(), &["trace", "dump", "a.gtrace", "--cta", "1"], 2);
     assert_eq!(error, "error: a.gtrace: there is no CTA 1 (hint: synthetic has 1, from 0 on)");
     let error = refuse(folder.path(), &["trace", "dump", "a.gtrace", "--launch", "9"], 2);
-    assert_eq!(error, "error: a.gtrace: there is no launch 9 (hint: there are 1, from 0 on)");
+    assert_eq!(error, "error: a.gtrace: there is no launch 9 (hint: the trace has 1, from 0 on)");
     let error = refuse(folder.path(), &["trace", "dump", "a.gtrace", "--warp", "9"], 2);
     assert_eq!(
         error,
@@ -369,23 +442,29 @@ fn bad_traces_are_refused_in_one_line() {
     assert_eq!(error, expected);
     write("cut.gtrace");
     let error = refuse(folder.path(), &["run", "run.ron"], 2);
-    assert_eq!(
-        error,
-        "error: run.ron:4:27: workload.file: cut.gtrace: the trace is damaged: it is cut off"
-    );
+    assert_eq!(error, format!("error: run.ron:4:27: workload.file: {cut}"));
     let error = refuse(folder.path(), &["run", "a.gtrace"], 2);
     let expected = "error: a.gtrace: is not UTF-8 text \
                     (hint: a trace is what a run file names: workload: Trace(file: \"..\"))";
     assert_eq!(error, expected);
     write("a.gtrace");
-    let error = refuse(folder.path(), &["workload", "export", "run.ron"], 2);
     let expected = "error: run.ron:4:15: workload: a trace has instructions and no kernel \
                     (hint: `gsim run` simulates it; what is executed needs PTX or CUDA C++)";
-    assert_eq!(error, expected);
+    for command in [
+        ["workload", "export"],
+        ["native", "run"],
+        ["native", "counters"],
+        ["calibrate", "correlate"],
+    ] {
+        assert_eq!(refuse(folder.path(), &[&command[..], &["run.ron"]].concat(), 2), expected);
+    }
     // Nothing is left of what was refused.
     assert!(!path("results").exists());
     let error = refuse(folder.path(), &["trace", "capture", "run.ron", "--out", "run.ron"], 2);
     assert_eq!(error, "error: run.ron: is no trace, so it is not replaced");
+    let error =
+        refuse(folder.path(), &["trace", "capture", "run.ron", "--out", "none/a.gtrace"], 2);
+    assert_eq!(error, "error: none: no such folder");
 }
 
 proptest! {

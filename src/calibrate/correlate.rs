@@ -68,7 +68,11 @@ pub fn correlate(
     let points: Vec<StudyPoint> = runs
         .into_iter()
         // The simulator executes what the GPU did.
-        .map(|run| StudyPoint { labels: vec![run.config.name.clone()], run: run.for_gpu() })
+        .map(|run| StudyPoint {
+            labels: vec![run.config.name.clone()],
+            place: run.config.name.clone(),
+            run: run.for_gpu(),
+        })
         .collect();
     let reports = study::simulate(&points, options, observe)?;
     let all = points.into_iter().zip(recordings).zip(reports);

@@ -32,8 +32,12 @@ pub fn compare(
     let runs: Vec<StudyPoint> = points
         .iter()
         .flat_map(|point| {
-            let of =
-                |run: &ResolvedRun| StudyPoint { labels: point.labels.clone(), run: run.clone() };
+            let benchmark = &file.config.benchmarks[point.benchmark].name;
+            let of = |run: &ResolvedRun| StudyPoint {
+                labels: point.labels.clone(),
+                place: [std::slice::from_ref(benchmark), &point.labels].concat().join(", "),
+                run: run.clone(),
+            };
             point.runs.each_ref().map(of)
         })
         .collect();

@@ -33,7 +33,7 @@ pub struct CompareArgs {
     /// A rate may change by so many percentage points, a reason by so many percent of its ledger's whole, any other number by
     /// so many percent of BASE's. Where BASE has zero, or one of the two has no number, any change is more. What is not shown
     /// is not compared.
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = percent)]
     tolerance: Option<f64>,
     /// Also show the counters that differ, component by component.
     #[arg(long)]
@@ -66,7 +66,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<()> {
         std::iter::once(&args.base).chain(&args.others).map(PathBuf::as_path).collect();
     let reports = paths.iter().map(|path| Report::read(path)).collect::<Result<Vec<_>>>()?;
     if let Some(out) = &args.out {
-        check_folder(out, &args.name, TABLE)?;
+        check_folder(out, &args.name, TABLE, "choose another --name or --out")?;
     }
     let own: Vec<_> = reports.iter().map(|report| report.name.as_str()).collect();
     let names = compare::names(&own, &paths);

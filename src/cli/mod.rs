@@ -15,11 +15,13 @@ mod usage;
 mod workload;
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::process;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::config::overrides::assignment;
 use crate::config::study::quoted;
+use crate::config::written::said;
 use crate::config::{Setting, Settings};
 use crate::error::{Error, Result};
 use crate::partial::remove_when_interrupted;
@@ -80,9 +82,12 @@ enum Command {
 impl Cli {
     /// What the arguments of this process ask for. Prints the help or the version where they ask for that, and ends the process.
     pub fn from_arguments() -> Result<Self> {
-        Cli::try_parse().map_err(|found| match found.use_stderr() {
-            true => usage::mistake(&found),
-            false => found.exit(),
+        Cli::try_parse().or_else(|found| {
+            if found.use_stderr() {
+                return Err(usage::mistake(&found));
+            }
+            printed(found.print().and_then(|()| io::stdout().flush()))?;
+            process::exit(0)
         })
     }
 
@@ -109,12 +114,17 @@ pub fn complain(line: impl std::fmt::Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Writes to the standard output. That its reader has gone, as `head` does, is no error.
+/// Writes to the standard output.
 fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// What became of writing to the standard output. That its reader has gone, as `head` does, is no error.
+fn printed(outcome: io::Result<()>) -> Result<()> {
+    match outcome {
         Err(cause) if cause.kind() != ErrorKind::BrokenPipe => {
-            Err(Error::run(format!("the output cannot be written: {cause}")))
+            Err(Error::run(format!("the output cannot be written: {}", said(&cause))))
         }
         _ => Ok(()),
     }

@@ -34,7 +34,14 @@ pub struct RunArgs {
     #[arg(long)]
     no_plots: bool,
     /// Threads that simulate [1..=256]. The results are the same with any number.
-    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(
+        long,
+        short,
+        value_name = "N",
+        default_value_t = 1,
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(1..=256)
+    )]
     threads: u32,
     /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
     #[arg(long, value_name = "PATH")]
@@ -45,7 +52,8 @@ pub struct RunArgs {
 pub(super) fn run(args: RunArgs) -> Result<()> {
     let mut run = load_run(&args.file, &args.set.pairs()?)?;
     run.nvrtc = args.nvrtc;
-    report::check_folder(&args.out, &run.config.name, report::REPORT_FILE)?;
+    let instead = "give the run another name";
+    report::check_folder(&args.out, &run.config.name, report::REPORT_FILE, instead)?;
     let started = Instant::now();
     let Outcome { report, executed } =
         simulate_with_progress(&run, Stepping::threads(args.threads), args.quiet)?;

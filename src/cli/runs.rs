@@ -1,11 +1,13 @@
-//! The runs that a command line names: run files, and every point of study files.
+//! The runs for a GPU that a command line names: run files, and every point of study files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::SetArgs;
-use crate::config::{ResolvedRun, Setting, StudyFile, load_run, parse};
+use crate::config::unreadable::cannot_read;
+use crate::config::{ResolvedRun, Setting, StudyFile, WorkloadSpec, load_run, parse};
 use crate::error::{Error, Result};
+use crate::workload::registry;
 
 /// Where the run files that come with gsim are, from the root of its source tree.
 const RUN_FOLDER: &str = "configs/runs";
@@ -52,8 +54,7 @@ impl Selection {
 
 /// The run files of a folder, by name.
 fn run_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let cannot =
-        |cause: std::io::Error| Error::input(format!("cannot be read: {cause}")).in_file(folder);
+    let cannot = |cause: std::io::Error| cannot_read(folder, &cause);
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(cannot)? {
         let path = entry.map_err(cannot)?.path();
@@ -65,7 +66,7 @@ fn run_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Every run of the files, all of them checked, each with a name of its own.
+/// Every run of the files, all of them checked, each with a name of its own. A GPU can execute them.
 ///
 /// A study's runs are called by the study's name and the labels of their points.
 pub(super) fn expand(
@@ -84,6 +85,10 @@ pub(super) fn expand(
     }
     let mut names = BTreeSet::new();
     for (_, run) in &mut runs {
+        // A trace can only be simulated; that it cannot be built is said here, before a GPU or its times are looked for.
+        if let WorkloadSpec::Trace(_) = run.config.workload {
+            registry::build(run)?;
+        }
         run.nvrtc = nvrtc.map(Path::to_owned);
         if !names.insert(run.config.name.clone()) {
             let message = format!("two runs are called {:?}", run.config.name);

@@ -8,7 +8,13 @@ use crate::study::{Event, Options};
 #[derive(Debug, clap::Args)]
 pub(super) struct Jobs {
     /// Simulations at a time [1..=1024]; all cores without it.
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(
+        long,
+        short,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(1..=1024)
+    )]
     jobs: Option<u32>,
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::study::StudyArgs;
 use crate::config::StudyFile;
 use crate::config::study::quoted;
+use crate::config::written::said;
 use crate::error::{Error, Result};
 
 /// Submits so many jobs that simulate a part of the study each, and one behind them that writes its results.
@@ -13,7 +14,7 @@ use crate::error::{Error, Result};
 /// When this program's own path is not known.
 pub(super) fn script(study: &StudyFile, args: &StudyArgs, parts: u32) -> Result<String> {
     let program = std::env::current_exe()
-        .map_err(|why| Error::run(format!("the path of gsim is not known: {why}")))?;
+        .map_err(|why| Error::run(format!("the path of gsim is not known: {}", said(&why))))?;
     let shown = |path: &Path| quoted(&path.display().to_string());
     let mut command = study.command(&program.display().to_string());
     command += &format!(" --out={} --quiet", shown(&args.out));

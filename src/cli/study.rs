@@ -42,6 +42,7 @@ pub struct StudyArgs {
         long,
         value_name = "N",
         conflicts_with = "part",
+        allow_negative_numbers = true,
         value_parser = clap::value_parser!(u32).range(1..=MOST_PARTS as i64)
     )]
     slurm: Option<u32>,

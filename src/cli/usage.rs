@@ -1,6 +1,9 @@
 //! Mistakes on the command line, told in one line as all others are.
 
-use clap::error::ErrorKind;
+use std::error::Error as _;
+use std::num::{IntErrorKind, ParseIntError};
+
+use clap::error::{ContextKind, ErrorKind};
 
 use crate::error::Error;
 
@@ -16,6 +19,16 @@ pub(super) fn mistake(found: &clap::Error) -> Error {
             ["Usage:", ref how @ ..] => hints.push(format!("usage: {}", how.join(" "))),
             _ => {}
         }
+    }
+    if let (Some(cause), Some(value)) = (found.source(), found.get(ContextKind::InvalidValue))
+        && let Some(number) = cause.downcast_ref::<ParseIntError>()
+        && let Some(place) = message.strip_suffix(&number.to_string())
+    {
+        let wrong = match number.kind() {
+            IntErrorKind::PosOverflow => "is too large",
+            _ => "is not a whole number from 0 on",
+        };
+        message = format!("{place}{value} {wrong}");
     }
     if hints.is_empty() || found.kind() == ErrorKind::InvalidSubcommand && hints.len() == 1 {
         hints.push("--help says more".to_owned());
@@ -46,6 +59,30 @@ mod tests {
             (
                 &["run", "a.ron", "--threads", "0"],
                 "invalid value '0' for '--threads <N>': 0 is not in 1..=256 (hint: --help says more)",
+            ),
+            (
+                &["run", "a.ron", "--threads", "-1"],
+                "invalid value '-1' for '--threads <N>': -1 is not in 1..=256 (hint: --help says more)",
+            ),
+            (
+                &["trace", "dump", "a.gtrace", "--cta", "-1"],
+                "invalid value '-1' for '--cta <N>': -1 is not a whole number from 0 on \
+                 (hint: --help says more)",
+            ),
+            (
+                &["trace", "dump", "a.gtrace", "--warp", "x"],
+                "invalid value 'x' for '--warp <N>': x is not a whole number from 0 on \
+                 (hint: --help says more)",
+            ),
+            (
+                &["trace", "dump", "a.gtrace", "--cta=99999999999999999999"],
+                "invalid value '99999999999999999999' for '--cta <N>': 99999999999999999999 is too large \
+                 (hint: --help says more)",
+            ),
+            (
+                &["compare", "a", "b", "--tolerance", "-0.5"],
+                "invalid value '-0.5' for '--tolerance <PERCENT>': a number of percent [0..=1000000] \
+                 (hint: --help says more)",
             ),
             (
                 &["simulate"],

@@ -199,6 +199,12 @@ impl<T: Check> Checked<T> {
         config.check()?;
         Ok(Checked(config))
     }
+
+    /// What no file can have.
+    #[cfg(test)]
+    pub(crate) fn unchecked(config: T) -> Self {
+        Checked(config)
+    }
 }
 
 impl<T> std::ops::Deref for Checked<T> {

@@ -15,6 +15,7 @@ pub mod run;
 pub mod study;
 pub mod unreadable;
 mod workload;
+pub mod written;
 
 pub use bounded::{Bounded, Check, Checked, Millionths, Share, Wide};
 pub use load::{Origin, ResolvedRun, RunFile, load_run};

@@ -301,6 +301,10 @@ fn blame(text: &str, problem: Problem, ordered: &[(Vec<String>, &String, &Settin
     let part = problem.path.strip_prefix(path.as_slice()).unwrap_or_default();
     let message = match part {
         [] => problem.message,
+        // A number alone looks like a value.
+        [first, ..] if first.parse::<usize>().is_ok() => {
+            format!("entry {}: {}", part.join("."), problem.message)
+        }
         part => format!("{}: {}", part.join("."), problem.message),
     };
     Refusal { path: (*name).clone(), error: Error::input(message).hinted(hint) }
@@ -476,8 +480,8 @@ mod tests {
             ),
             (
                 &[("dram.timing.refi", "1")],
-                "dram.timing.refi=1: timing.rfc (61) is not below timing.refi (1) \
-                 (hint: set dram.timing.rfc too)",
+                "dram.timing.refi=1: timing.refi (1) leaves no time between refreshes: \
+                 with timing.rfc (61), a bank needs 117 clocks (hint: set dram.timing.rfc too)",
             ),
             (&[("workload.element", "3")], "workload.element=3: expected a name, found 3"),
             (&[("l1.mshr_mergers", "65")], "l1.mshr_mergers=65: 65 is outside 1..=64"),

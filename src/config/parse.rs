@@ -73,7 +73,7 @@ const KINDS: [(&str, &str); 4] = [
     ("Run", "`gsim run` takes it"),
     ("Study", "`gsim study` takes it"),
     ("Machine", "a run names it as its machine"),
-    ("Micro", "`gsim native micro` takes it"),
+    ("Micro", "`gsim calibrate micro` takes it, and on a GPU `gsim native micro`"),
 ];
 
 /// What is wrong with a RON text.

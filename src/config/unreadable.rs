@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::names;
+use super::written::said;
 use crate::error::Error;
 
 /// The error for a file that could not be read because of `cause`. If there is no such file, its hint is the file beside it
@@ -17,7 +18,7 @@ pub fn cannot_read(file: &Path, cause: &std::io::Error) -> Error {
             let hint = "a trace is what a run file names: workload: Trace(file: \"..\")";
             Error::input("is not UTF-8 text").hinted(is_trace.then(|| hint.to_owned()))
         }
-        _ => Error::input(format!("cannot be read: {cause}")),
+        _ => Error::input(format!("cannot be read: {}", said(cause))),
     };
     error.in_file(file)
 }

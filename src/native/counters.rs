@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::written::said;
 use crate::error::{Error, Result};
 use crate::report::{stored, write_file, write_folder};
 use crate::serial;
@@ -211,7 +212,7 @@ pub fn profile(name: &str, gsim: &Path, arguments: &[String]) -> Result<CounterR
         .stdin(Stdio::null())
         .output()
         .map_err(|cause| {
-            Error::run(format!("ncu, NVIDIA's profiler, does not start: {cause}"))
+            Error::run(format!("ncu, NVIDIA's profiler, does not start: {}", said(&cause)))
                 .hint("it is part of the CUDA toolkit, as Nsight Compute")
         })?;
     let text = String::from_utf8_lossy(&output.stdout);

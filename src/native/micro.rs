@@ -8,6 +8,7 @@ use super::device::{Device, DeviceFacts};
 use super::report::NativeReport;
 use super::run::{Options, run};
 use crate::config::micro::{MicroFile, MicroPoint};
+use crate::config::written::cannot_write;
 use crate::error::{Error, Result};
 use crate::report::{stored, write_file};
 use crate::serial;
@@ -51,8 +52,7 @@ impl MicroReport {
     pub fn write(&self, path: &Path) -> Result<()> {
         let text = serial::to_json(self);
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)
-                .map_err(|why| Error::run(format!("cannot be made: {why}")).in_file(folder))?;
+            std::fs::create_dir_all(folder).map_err(|why| cannot_write(folder, &why))?;
         }
         write_file(path, text.as_bytes())
     }

@@ -167,6 +167,11 @@ impl Report {
         let file = stored::file_in(path, super::REPORT_FILE);
         let report: Report = stored::read(&file, "a report", SCHEMA)?;
         check_name(&report.name).map_err(|why| Error::input(why).in_file(&file))?;
+        let cycles = report.kernels.iter().map(|kernel| u128::from(kernel.totals.cycles)).sum();
+        if u128::from(report.totals.cycles) != cycles {
+            let why = format!("totals.cycles: {} of {cycles} of its kernels", report.totals.cycles);
+            return Err(Error::input(why).in_file(&file));
+        }
         let kernels = report.kernels.iter().map(|kernel| &kernel.ledgers);
         for ledgers in std::iter::once(&report.ledgers).chain(kernels) {
             ledgers.check().map_err(|why| Error::input(why).in_file(&file))?;

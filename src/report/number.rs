@@ -20,10 +20,14 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(count), noun(count, one, many))
 }
 
-/// A share of one as a percentage with one decimal. What is there but rounds to zero shows as `<0.1 %`.
+/// A share of one as a percentage with one decimal. What is there but rounds to zero shows as `<0.1 %`, what is not all but
+/// rounds to all as `>99.9 %`.
 pub fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.0005 {
         return "<0.1 %".to_owned();
+    }
+    if (0.9995..1.0).contains(&share) {
+        return ">99.9 %".to_owned();
     }
     format!("{:.1} %", 100.0 * share)
 }
@@ -83,8 +87,8 @@ mod tests {
     #[test]
     fn a_share_that_rounds_to_zero_does_not_look_like_none() {
         assert_eq!(
-            [0.0, 0.0001, 0.0005, 0.25, 1.0].map(percent),
-            ["0.0 %", "<0.1 %", "0.1 %", "25.0 %", "100.0 %"]
+            [0.0, 0.0001, 0.0005, 0.25, 0.9994, 0.9996, 1.0].map(percent),
+            ["0.0 %", "<0.1 %", "0.1 %", "25.0 %", "99.9 %", ">99.9 %", "100.0 %"]
         );
     }
 

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::config::written::{cannot_write, replaced, said};
 use crate::error::{Error, Result};
 use crate::partial::Partial;
 use crate::stats::{Ledger, Reason, ratio};
@@ -63,8 +64,9 @@ impl Report {
         for entry in fs::read_dir(new.path()).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
             let place = here.join(entry.file_name());
-            fs::rename(entry.path(), &place)
-                .map_err(|why| Error::run(format!("cannot be replaced: {why}")).in_file(&place))?;
+            fs::rename(entry.path(), &place).map_err(|why| {
+                Error::run(format!("cannot be replaced: {}", said(&why))).in_file(&place)
+            })?;
         }
         Ok(())
     }
@@ -119,25 +121,23 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
         file.write_all(bytes)?;
         file.sync_all()
     });
-    written.map_err(|why| Error::run(format!("cannot be written: {why}")).in_file(path))
+    written.map_err(|why| cannot_write(path, &why))
 }
 
-/// Refuses to replace a file by one of `kind` that is none: `is_one` looks at what it holds.
+/// Refuses to replace by a file of `kind` what is none: `is_one` looks at what it holds.
 pub fn check_file(path: &Path, kind: &str, is_one: impl FnOnce(&[u8]) -> bool) -> Result<()> {
-    let refuse = |why: String| Err(Error::input(why).in_file(path));
-    if path.is_dir() {
-        return refuse("is a folder".into());
+    let Some(mut old) = replaced(path)? else { return Ok(()) };
+    let mut bytes = Vec::new();
+    if old.read_to_end(&mut bytes).is_ok() && is_one(&bytes) {
+        return Ok(());
     }
-    // What is no file, a terminal for one, holds nothing that could be lost.
-    if path.is_file() && !fs::read(path).is_ok_and(|old| is_one(&old)) {
-        return refuse(format!("is no {kind}, so it is not replaced"));
-    }
-    Ok(())
+    Err(Error::input(format!("is no {kind}, so it is not replaced")).in_file(path))
 }
 
-/// Says beforehand what would keep [`write_folder`] from writing `ROOT/NAME`: nothing is left there.
-pub fn check_folder(root: &Path, name: &str, marker: &str) -> Result<()> {
-    check_replaceable(&root.join(name), marker)?;
+/// Says beforehand what would keep [`write_folder`] from writing `ROOT/NAME`: nothing is left there. `instead` is what to do
+/// about a folder of that name which holds something else.
+pub fn check_folder(root: &Path, name: &str, marker: &str, instead: &str) -> Result<()> {
+    check_replaceable(&root.join(name), marker, instead)?;
     // A relative path ends in the current folder.
     let here = |folder: &Path| match folder.as_os_str().is_empty() {
         true => Path::new(".").to_owned(),
@@ -173,14 +173,14 @@ pub fn write_folder(
         return Err(Error::input(format!("`{name}` cannot be the name of a result folder")));
     }
     let folder = root.join(name);
-    check_replaceable(&folder, marker)?;
+    check_replaceable(&folder, marker, "choose another --out")?;
     // Nobody else may look into the outer one; the inner one has the rights of any new folder.
     let partial = fs::create_dir_all(root)
         .and_then(|()| Partial::new(&format!("{name}.partial-"), root))
         .map_err(|why| Error::run(format!("cannot hold results: {}", why.kind())).in_file(root))?;
     let [new, aside] = ["new", "replaced"].map(|name| partial.path().join(name));
     fs::create_dir(&new)
-        .map_err(|why| Error::run(format!("cannot be made: {why}")).in_file(&new))?;
+        .map_err(|why| Error::run(format!("cannot be made: {}", said(&why))).in_file(&new))?;
     fill(&new)?;
     // It is about to hold the old result.
     partial.leave();
@@ -201,7 +201,7 @@ pub fn write_folder(
     Ok(folder)
 }
 
-fn check_replaceable(folder: &Path, marker: &str) -> Result<()> {
+fn check_replaceable(folder: &Path, marker: &str, instead: &str) -> Result<()> {
     let Ok(mut entries) = fs::read_dir(folder) else {
         return match fs::symlink_metadata(folder) {
             Ok(_) => Err(Error::input("stands where the result folder goes").in_file(folder)),
@@ -213,13 +213,14 @@ fn check_replaceable(folder: &Path, marker: &str) -> Result<()> {
     }
     Err(Error::input(format!("holds no {marker}, so it is not replaced"))
         .in_file(folder)
-        .hint("move it away, or give the run another name"))
+        .hint(format!("move it away, or {instead}")))
 }
 
 /// Renames `new` to `folder`; what stood there is `aside` then.
 fn put_in_place(new: &Path, folder: &Path, aside: &Path) -> Result<()> {
-    let cannot =
-        |why: std::io::Error| Error::run(format!("cannot be put in place: {why}")).in_file(folder);
+    let cannot = |why: io::Error| {
+        Error::run(format!("cannot be put in place: {}", said(&why))).in_file(folder)
+    };
     if !folder.exists() {
         return fs::rename(new, folder).map_err(cannot);
     }

@@ -4,6 +4,7 @@ use crate::config::Origin;
 use crate::config::kernel::Scalar;
 use crate::error::{Error, Result};
 use crate::frontend::ptx::{Module, Parameter, ParameterKind};
+use crate::units::noun;
 use crate::workload::{Arg, Launch};
 
 /// Checks a launch, whose step in the run file is at `workload.{place}`.
@@ -34,7 +35,9 @@ pub fn check(module: &Module, launch: &Launch, place: &str, origin: &Origin) -> 
     }
     let (have, want) = (args.len(), parameters.len());
     let types: Vec<&str> = parameters.iter().map(|parameter| parameter.ty.as_str()).collect();
-    let message = format!("{have} arguments for the {want} parameters of `{}`", launch.entry);
+    let arguments = noun(have as u64, "argument", "arguments");
+    let parameters = noun(want as u64, "parameter", "parameters");
+    let message = format!("{have} {arguments} for the {want} {parameters} of `{}`", launch.entry);
     let hint = format!("they are ({})", types.join(", "));
     Err(point("args", Error::input(message).hint(hint)))
 }
@@ -51,12 +54,15 @@ fn fits(arg: &Arg, parameter: &Parameter) -> std::result::Result<(), String> {
             ("a floating-point number", ParameterKind::Float)
         }
         Arg::Number { .. } => ("a whole number", ParameterKind::Whole),
-        Arg::Bytes(_) => ("bytes", ParameterKind::Bits),
+        Arg::Bytes(_) => ("a structure", ParameterKind::Bits),
     };
     let bytes = arg.bytes().len() as u64;
     let any = [kind, parameter.kind].contains(&ParameterKind::Bits);
     match bytes == parameter.bytes && (any || kind == parameter.kind) {
         true => Ok(()),
-        false => Err(format!("{what} of {bytes} bytes is passed")),
+        false => {
+            let unit = noun(bytes, "byte", "bytes");
+            Err(format!("{what} of {bytes} {unit} is passed"))
+        }
     }
 }

@@ -27,6 +27,10 @@ pub struct Residency {
     pub l1_ways: usize,
 }
 
+/// What helps where a CTA has too many threads for an SM, or too much shared memory.
+const BLOCK: &str = "use a smaller block, or a machine with larger SMs";
+const SHARED: &str = "use less shared memory, or a machine with more of it";
+
 impl Residency {
     /// Warps at once, where the SM has no CTAs of others.
     pub fn warps(&self) -> u32 {
@@ -70,25 +74,25 @@ impl Residency {
             + u64::from(machine.shared_memory.per_cta.get()))
         .next_multiple_of(u64::from(machine.shared_memory.granule.get()));
         let limits = [
-            ("threads", u64::from(threads), u64::from(sm.max_cta_threads.get())),
-            ("warps", cta_warps as u64, u64::from(sm.max_warps.get())),
-            (&registers, cta_warps as u64, u64::from(register_warps)),
-            ("bytes of shared memory", shared, u64::from(shared_size)),
+            ("threads", u64::from(threads), u64::from(sm.max_cta_threads.get()), BLOCK),
+            ("warps", cta_warps as u64, u64::from(sm.max_warps.get()), BLOCK),
+            (&registers, cta_warps as u64, u64::from(register_warps), BLOCK),
+            ("bytes of shared memory", shared, u64::from(shared_size), SHARED),
         ];
-        for (what, needed, there) in limits {
+        for (what, needed, there, hint) in limits {
             if needed > there {
                 return Err(Error::input(format!(
                     "kernel {}: a CTA of {threads} threads needs {needed} {what}, \
                      but an SM of the {} has {there}",
                     kernel.name, machine.name
                 ))
-                .hint("use a smaller block, or a machine with larger SMs"));
+                .hint(hint));
             }
         }
         let by_resource = limits[1..]
             .iter()
             .filter(|limit| limit.1 > 0)
-            .map(|&(_, needed, there)| there / needed);
+            .map(|&(_, needed, there, _)| there / needed);
         let ctas = by_resource.min().unwrap_or(1).min(u64::from(sm.max_ctas.get())) as usize;
         Ok(Residency {
             ctas,

@@ -14,6 +14,7 @@ use super::{Event, Options};
 use crate::config::ResolvedRun;
 use crate::config::machine::InstructionSet;
 use crate::config::study::StudyPoint;
+use crate::config::written::said;
 use crate::error::{Error, Result};
 use crate::gpu::Stepping;
 use crate::report::Report;
@@ -188,7 +189,8 @@ fn spawn<'scope>(
     thread: impl FnOnce() + Send + 'scope,
 ) -> Result<()> {
     let spawned = thread::Builder::new().spawn_scoped(scope, thread);
-    let cannot = |cause| Error::run(format!("threads cannot be started: {cause}"));
+    let cannot =
+        |cause: std::io::Error| Error::run(format!("threads cannot be started: {}", said(&cause)));
     spawned.map(drop).map_err(cannot)
 }
 
@@ -204,7 +206,8 @@ mod tests {
         let point = |sets: &[&str]| {
             let pair = |set: &&str| crate::config::overrides::assignment(set).unwrap();
             let sets: Vec<_> = sets.iter().map(pair).collect();
-            StudyPoint { labels: Vec::new(), run: load_run(&file, &sets).unwrap() }
+            let run = load_run(&file, &sets).unwrap();
+            StudyPoint { labels: Vec::new(), place: String::new(), run }
         };
         let mut points = vec![
             point(&[]),

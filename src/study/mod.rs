@@ -95,9 +95,8 @@ fn simulate_and(
     for (point, outcome) in points.iter().zip(outcomes) {
         // A point that was left out comes with the failure of another.
         let Some(outcome) = outcome else { continue };
-        let labels = point.labels.join(", ");
         reports.push(outcome.map_err(|error| {
-            let message = format!("the run at {labels}: {}", error.message);
+            let message = format!("the run {}: {}", point.place, error.message);
             Error { message, ..error }
         })?);
     }
@@ -114,7 +113,7 @@ pub fn check(study: &StudyFile, points: &[StudyPoint], root: &Path) -> Result<()
     if let Some(point) = points.first() {
         shown(study, &Table::shape(&study.config.axes, &point.run))?;
     }
-    check_folder(root, &study.name, TABLE_FILE)
+    check_folder(root, &study.name, TABLE_FILE, "give the study another name")
 }
 
 /// What a study shows.

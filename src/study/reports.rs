@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::table::Table;
+use crate::config::written::said;
 use crate::error::{Error, Result};
 use crate::report::{Pictures, Report};
 
@@ -38,7 +39,7 @@ pub(super) fn write(table: &Table, folder: &Path) -> Result<()> {
         let place = folder.join(&name);
         report.name = name;
         fs::create_dir_all(&place)
-            .map_err(|why| Error::run(format!("cannot be made: {why}")).in_file(&place))?;
+            .map_err(|why| Error::run(format!("cannot be made: {}", said(&why))).in_file(&place))?;
         report.write(&place, Pictures::None)?;
     }
     Ok(())

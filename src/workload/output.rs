@@ -7,7 +7,8 @@ use std::path::Path;
 use super::memory::{Buffer, DeviceMemory};
 use super::npy::Header;
 use crate::config::kernel::Scalar;
-use crate::error::{Error, Result};
+use crate::config::written::cannot_write;
+use crate::error::Result;
 
 /// A buffer that is written to a NumPy file after the last launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,10 +38,7 @@ impl Outputs {
         if self.files.is_empty() {
             return Ok(());
         }
-        let cannot = |path: &Path, cause: std::io::Error| {
-            Error::run(format!("cannot be written: {cause}")).in_file(path)
-        };
-        std::fs::create_dir_all(folder).map_err(|cause| cannot(folder, cause))?;
+        std::fs::create_dir_all(folder).map_err(|cause| cannot_write(folder, &cause))?;
         for output in &self.files {
             let path = folder.join(&output.file);
             let written = File::create(&path).and_then(|mut file| {
@@ -48,7 +46,7 @@ impl Outputs {
                 file.write_all(self.memory.of(output.buffer))?;
                 file.sync_all()
             });
-            written.map_err(|cause| cannot(&path, cause))?;
+            written.map_err(|cause| cannot_write(&path, &cause))?;
         }
         Ok(())
     }

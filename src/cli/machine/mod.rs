@@ -8,8 +8,9 @@ use std::path::Path;
 use clap::Subcommand;
 
 use super::{SetArgs, complain, print};
+use crate::config::study::quoted;
 use crate::config::{Machine, overrides, parse, presets};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Subcommands of `gsim machine`.
 #[derive(Debug, Subcommand)]
@@ -96,6 +97,10 @@ fn check(reference: &str) -> Result<Machine> {
 fn show(reference: &str, set: &SetArgs) -> Result<()> {
     let machine = presets::machine(reference, Path::new(""))?;
     let settings = set.settings()?;
+    if let Some(other) = settings.get("machine") {
+        return Err(Error::input(format!("--set machine={other}: no field machine"))
+            .hint(format!("`gsim machine show {}` shows that one", quoted(&other.text()))));
+    }
     if settings.is_empty()
         && let Ok(preset) = presets::find(reference)
     {
@@ -103,7 +108,7 @@ fn show(reference: &str, set: &SetArgs) -> Result<()> {
     }
     let machine = overrides::apply_to_machine(&machine, &settings).map_err(|error| {
         let message = format!("--set {}", error.message);
-        crate::error::Error { message, ..error }
+        Error { message, ..error }
     })?;
     print(&format!("Machine{}\n", parse::to_text(&machine)))
 }

@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, Table, presets::NOTHING};
 
 use crate::cli::runs::{Selection, expand};
 use crate::cli::{SetArgs, complain, print};
+use crate::config::written::said;
 use crate::error::{Error, Result};
 use crate::native::counters::{self, CounterReport, METRICS};
 use crate::native::{self, Device};
@@ -48,7 +49,7 @@ pub(super) fn run(args: &CountersArgs) -> Result<()> {
     // Says at once that there is no GPU.
     Device::open()?;
     let gsim = std::env::current_exe()
-        .map_err(|cause| Error::run(format!("gsim does not find itself: {cause}")))?;
+        .map_err(|cause| Error::run(format!("gsim does not find itself: {}", said(&cause))))?;
     let mut first_error = None;
     for (file, run) in &runs {
         let name = &run.config.name;

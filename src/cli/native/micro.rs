@@ -17,7 +17,13 @@ pub(in crate::cli) struct MicroArgs {
     #[command(flatten)]
     set: SetArgs,
     /// Timed passes of each run, at most [1..=10000].
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10,
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
     repeats: u32,
     /// The file that gets the answers.
     #[arg(long, value_name = "FILE", default_value = "results/micro.json")]

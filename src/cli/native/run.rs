@@ -17,7 +17,13 @@ pub(in crate::cli) struct RunArgs {
     #[command(flatten)]
     set: SetArgs,
     /// Timed passes over the launches of a workload, at most [1..=10000].
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 30,
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
     repeats: u32,
     /// Folder of the results; each run's native.json is in the folder of its name in it.
     #[arg(long, value_name = "DIR", default_value = "results/native")]

@@ -34,7 +34,13 @@ pub(in crate::cli) struct CaptureArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct Compression {
     /// Level of the compression, by Zstandard: the higher the slower and smaller [1..=19].
-    #[arg(long, value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=19))]
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        default_value_t = 3,
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(i32).range(1..=19)
+    )]
     pub level: i32,
 }
 
@@ -66,7 +72,8 @@ pub(super) fn progress() -> ProgressBar {
 pub(super) fn advance(bar: &ProgressBar, launches: u32, ctas: u64) {
     // A look at the time costs more than many a CTA.
     if ctas.is_multiple_of(256) {
-        bar.set_message(format!("kernel {launches}, {} CTAs", number::thousands(ctas)));
+        let ctas = number::counted(ctas, "CTA", "CTAs");
+        bar.set_message(format!("kernel {launches}, {ctas}"));
         bar.tick();
     }
 }

@@ -9,6 +9,7 @@ use crate::isa::{
     AccessKind, BarrierUse, CacheOp, Cta, Inst, Kernel, LaneAddresses, LaunchSource, MemoryOp, Op,
     Operands, Rows, Shape, WarpCursor, WarpStream, lanes,
 };
+use crate::report::number::counted;
 
 /// Arguments of `gsim trace dump`.
 #[derive(Debug, clap::Args)]
@@ -17,13 +18,13 @@ pub(in crate::cli) struct DumpArgs {
     #[arg(value_name = "FILE.gtrace")]
     file: PathBuf,
     /// Number of the launch, from 0.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     launch: u32,
     /// Number of the CTA, from 0.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     cta: u64,
     /// Number of the warp in the CTA, from 0.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     warp: u32,
 }
 
@@ -40,7 +41,7 @@ pub(super) fn dump(args: &DumpArgs) -> Result<String> {
         let launches = reader.header().launches;
         return missing(
             format!("launch {}", args.launch),
-            format!("there are {launches}, from 0 on"),
+            format!("the trace has {launches}, from 0 on"),
         );
     };
     if args.cta >= kernel.ctas {
@@ -56,15 +57,15 @@ pub(super) fn dump(args: &DumpArgs) -> Result<String> {
         return missing(format!("warp {}", args.warp), there);
     };
     let mut text = format!(
-        "launch {}: {}, {} CTAs of {} threads\nCTA {}, warp {}: {} instructions\n\n\
+        "launch {}: {}, {} of {}\nCTA {}, warp {}: {}\n\n\
          place  lanes     instruction\n",
         args.launch,
         kernel.name,
-        kernel.ctas,
-        kernel.cta_threads,
+        counted(kernel.ctas, "CTA", "CTAs"),
+        counted(kernel.cta_threads.into(), "thread", "threads"),
         args.cta,
         args.warp,
-        warp.instructions()
+        counted(warp.instructions(), "instruction", "instructions")
     );
     list(&kernel, warp, &mut text);
     Ok(text)
@@ -88,8 +89,11 @@ fn list(kernel: &Kernel, warp: &WarpStream, text: &mut String) {
                 }
                 Op::Barrier => {
                     let BarrierUse { id, warps, kind } = cursor.barrier(warp);
-                    let all = if warps == 0 { "all".to_owned() } else { warps.to_string() };
-                    let _ = write!(text, " {id} of {all} warps, {kind:?}");
+                    let warps = match warps {
+                        0 => "all warps".to_owned(),
+                        warps => counted(warps.into(), "warp", "warps"),
+                    };
+                    let _ = write!(text, " {id} of {warps}, {kind:?}");
                 }
                 Op::Arith(_) | Op::Fence | Op::Exit => {}
             }

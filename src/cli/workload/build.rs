@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::print;
-use crate::config::files::sha256;
+use crate::config::files::{open, sha256};
 use crate::config::names::suggest;
 use crate::config::parse::read_text;
 use crate::error::{Error, Result};
@@ -43,6 +43,10 @@ struct Pair {
 
 pub(super) fn run(args: &BuildArgs) -> Result<()> {
     let pairs = chosen(args)?;
+    // A mistake in a name is said before the compiler is asked for.
+    for pair in &pairs {
+        open(&pair.source)?;
+    }
     if args.check {
         return pairs.iter().try_for_each(|pair| check(pair, args.nvrtc.as_deref()));
     }

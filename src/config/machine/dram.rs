@@ -158,6 +158,16 @@ impl DramConfig {
         1u64.checked_shl(within as u32).unwrap_or(u64::MAX)
     }
 
+    /// The least clocks from one refresh to the next in which a bank does something for certain: it closes after its
+    /// last column command, is refreshed, opens and gets another one.
+    fn least_refi(&self) -> u64 {
+        let DramTiming { rcd, rp, ras, rc, cwl, rtp, wr, rfc, .. } = &self.timing;
+        let written = rcd.cycles() + cwl.cycles() + self.burst_clocks() + wr.cycles();
+        let open = written.max(rcd.cycles() + rtp.cycles()).max(ras.cycles());
+        // A clock for each of the commands that close and refresh.
+        (open + rp.cycles()).max(rc.cycles()) + rfc.cycles() + rcd.cycles() + 2
+    }
+
     /// Command clocks that one burst keeps the data bus.
     pub fn burst_clocks(&self) -> u64 {
         u64::from(self.burst_length.get() / self.data_rate.get())
@@ -243,11 +253,12 @@ impl Check for DramConfig {
                 self.timing.ras.get()
             ));
         }
-        if self.timing.refi.get() > 0 && self.timing.rfc.get() >= self.timing.refi.get() {
+        let (refi, least) = (u64::from(self.timing.refi.get()), self.least_refi());
+        if refi > 0 && refi < least {
             return Err(format!(
-                "timing.rfc ({}) is not below timing.refi ({})",
-                self.timing.rfc.get(),
-                self.timing.refi.get()
+                "timing.refi ({refi}) leaves no time between refreshes: with timing.rfc ({}), \
+                 a bank needs {least} clocks",
+                self.timing.rfc.get()
             ));
         }
         Ok(())

@@ -34,6 +34,8 @@ pub struct StudyFile {
 pub struct StudyPoint {
     /// The label of its point on each axis, in the order of the axes.
     pub labels: Vec<String>,
+    /// How messages call it: `at l1.mshr_mergers 8`.
+    pub place: String,
     /// The run.
     pub run: ResolvedRun,
 }
@@ -119,14 +121,21 @@ impl StudyFile {
                     .run
                     .resolve_for("", folder, &set)
                     .map_err(|error| self.place(&set, error))?;
-                Ok(StudyPoint { labels, run })
+                let axes = self.config.axes.iter().map(Axis::name).zip(&labels);
+                let place: Vec<String> =
+                    axes.map(|(axis, label)| format!("{axis} {label}")).collect();
+                let place = match place.as_slice() {
+                    [] => "of the study".to_owned(),
+                    place => format!("at {}", place.join(", ")),
+                };
+                Ok(StudyPoint { labels, place, run })
             })
             .collect()
     }
 
     /// The same as runs of their own, called by the study's name and the labels of their points.
     pub fn runs(&self) -> Result<Vec<ResolvedRun>> {
-        let named = |StudyPoint { labels, mut run }: StudyPoint| {
+        let named = |StudyPoint { labels, mut run, .. }: StudyPoint| {
             run.config.name = name_of(&self.name, &labels);
             run
         };

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::bounded::{Check, Checked};
-use super::figure::{Comparison, Figure};
+use super::figure::{Bars, Comparison, Figure};
 use super::overrides::{Setting, Settings};
 use super::run::{check_name, name};
 
@@ -200,6 +200,13 @@ impl Check for StudyFields {
         for (number, figure) in self.figures.iter().enumerate() {
             if figure.panels.is_empty() {
                 return Err(format!("figures.{number}.panels: there is none"));
+            }
+            for (place, panel) in figure.panels.iter().enumerate() {
+                if matches!(&panel.bars, Bars::Stack(parts) if parts.is_empty()) {
+                    return Err(format!(
+                        "figures.{number}.panels.{place}.bars: a stack of nothing"
+                    ));
+                }
             }
             let same = |other: &Figure| other.file.eq_ignore_ascii_case(&figure.file);
             if let Some(other) = self.figures[..number].iter().position(same) {

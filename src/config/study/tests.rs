@@ -89,6 +89,10 @@ fn a_study_that_contradicts_itself_is_refused() {
             "study.ron:1:85: figures.0.panels: there is none",
         ),
         (
+            r#"[], figures: [(file: "x", title: "", panels: [(y: "", across: "seed", bars: Stack([]))])]"#,
+            "study.ron:1:116: figures.0.panels.0.bars: a stack of nothing",
+        ),
+        (
             r#"[Field(path: "seed", value: [1])]"#,
             "study.ron:1:61: axes.0: no field value (hint: did you mean values?)",
         ),

@@ -176,6 +176,8 @@ pub enum Value {
     Address(Option<Name>, i64),
     /// `p|q`.
     Pair(Name, Name),
+    /// `[a, {b, c}]` and its like: no instruction that gsim executes has such an operand.
+    Other,
 }
 
 /// An operand and its place.

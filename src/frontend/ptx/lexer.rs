@@ -171,7 +171,7 @@ impl<'a> Lexer<'a, '_> {
                 }
             }
             _ if c.is_ascii_punctuation() => Ok(Token::Punct(c)),
-            _ => Err(start.error(self.path, format!("`{}` is not PTX", c.escape_default()))),
+            _ => Err(start.error(self.path, format!("`{}` is not PTX", c.escape_debug()))),
         }
     }
 
@@ -258,7 +258,9 @@ mod tests {
 
     #[test]
     fn an_error_names_line_and_column() {
-        let error = lex("ret;\n  \u{e9}", Path::new("t.ptx")).unwrap_err();
-        assert!(error.to_string().starts_with("t.ptx:2:3: "), "{error}");
+        let told = |text| lex(text, Path::new("t.ptx")).unwrap_err().to_string();
+        assert_eq!(told("ret;\n  \u{e9}"), "t.ptx:2:3: `\u{e9}` is not PTX");
+        // What cannot be seen is told by its number.
+        assert_eq!(told("\u{200b}ret;"), "t.ptx:1:1: `\\u{200b}` is not PTX");
     }
 }

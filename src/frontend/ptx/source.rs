@@ -13,10 +13,8 @@ use crate::config::kernel::DEFAULT_LIMIT;
 use crate::config::machine::InstructionSet;
 use crate::error::{Error, Result};
 use crate::isa::{Cta, CtaSource, Kernel, WARP};
+use crate::units::{MAX_CTA_THREADS, MAX_GRID};
 use crate::workload::{Arg, Buffer, DeviceMemory, Launch, PtxSource};
-
-/// Threads that a CTA may have. Source: CUDA C++ Programming Guide, compute capabilities.
-const MAX_THREADS: u64 = 1024;
 
 /// A parsed module. Its entries are decoded when they are first launched, and only once.
 #[derive(Debug)]
@@ -183,12 +181,13 @@ impl Module {
         if launch.grid.contains(&0) || threads == 0 {
             return Err(self.wrong(program, "grid and block must not be zero in any direction"));
         }
-        // Source: CUDA C++ Programming Guide, compute capabilities.
-        if launch.grid[0] > i32::MAX as u32 || launch.grid[1].max(launch.grid[2]) > 65535 {
-            return Err(self.wrong(program, "a grid has at most 2147483647 x 65535 x 65535 CTAs"));
+        if launch.grid.iter().zip(MAX_GRID).any(|(size, most)| *size > most) {
+            let most = MAX_GRID.map(|most| most.to_string()).join(" x ");
+            return Err(self.wrong(program, format!("a grid has at most {most} CTAs")));
         }
-        if threads > MAX_THREADS {
-            let message = format!("{threads} threads in a CTA, where {MAX_THREADS} are the most");
+        if threads > MAX_CTA_THREADS {
+            let message =
+                format!("{threads} threads in a CTA, where {MAX_CTA_THREADS} are the most");
             return Err(self.wrong(program, message));
         }
         if program.max_threads.is_some_and(|most| threads > most) {

@@ -1,6 +1,7 @@
 //! Whether a kernel from a file is one that the timing model can run.
 
 use crate::isa::{AccessKind, Kernel, MAX_OPERANDS, Op, Space};
+use crate::units::noun;
 
 /// Threads of a CTA, at most: more than any chip runs.
 const CTA_THREADS: u32 = 1 << 16;
@@ -8,11 +9,18 @@ const CTA_THREADS: u32 = 1 << 16;
 /// CTAs of a launch, at most: a grid has 2^31 by 2^16 by 2^16, and nobody simulates so many.
 const CTAS: u64 = 1 << 40;
 
+/// Registers that machine code can name, R0 to R254 and the rest of a wide value from the last one on.
+const NAMES: usize = 255 + 3;
+
 /// Says what is wrong with a kernel.
 pub fn check(kernel: &Kernel) -> Result<(), String> {
     let Kernel { regs, registers_per_thread, cta_threads, ctas, insts, buffers, .. } = kernel;
     if !(1..=CTA_THREADS).contains(cta_threads) || !(1..=CTAS).contains(ctas) {
-        return Err(format!("it has {ctas} CTAs of {cta_threads} threads"));
+        return Err(format!(
+            "it has {ctas} {} of {cta_threads} {}",
+            noun(*ctas, "CTA", "CTAs"),
+            noun((*cta_threads).into(), "thread", "threads")
+        ));
     }
     if *registers_per_thread > 1 << 16 {
         return Err(format!("a thread has {registers_per_thread} registers"));
@@ -20,9 +28,14 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
     if u32::try_from(insts.len()).is_err() {
         return Err("it has more than 2^32 instructions".to_owned());
     }
-    // Every register has a place in every warp: there are not more than instructions can name.
-    if usize::from(*regs) > 2 * MAX_OPERANDS * (insts.len() + 1) {
-        return Err(format!("it has {regs} registers and {} instructions", insts.len()));
+    // Every register has a place in every warp: there are not more than instructions can name, which in machine code are
+    // not named one behind the other.
+    if usize::from(*regs) > NAMES.max(2 * MAX_OPERANDS * (insts.len() + 1)) {
+        return Err(format!(
+            "it has {regs} registers and {} {}",
+            insts.len(),
+            noun(insts.len() as u64, "instruction", "instructions")
+        ));
     }
     if buffers.iter().any(|buffer| buffer.start > buffer.end) {
         return Err("a buffer ends before it begins".to_owned());

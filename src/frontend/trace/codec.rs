@@ -27,6 +27,7 @@ use crate::isa::{
     BARRIERS, BarrierKind, BarrierUse, Cta, Inst, LaneAddresses, LaneMask, Op, Rows, Shape, WARP,
     WarpCursor, WarpStream, lanes,
 };
+use crate::units::noun;
 
 const AFFINE: u64 = 0;
 const ROWS: u64 = 1;
@@ -167,7 +168,11 @@ impl Codec {
         }
         match bytes.0.len() {
             0 => Ok(instructions),
-            rest => Err(format!("a CTA has {rest} bytes more than its {warps} warps")),
+            rest => Err(format!(
+                "a CTA has {rest} {} more than its {warps} {}",
+                noun(rest as u64, "byte", "bytes"),
+                noun(warps as u64, "warp", "warps")
+            )),
         }
     }
 
@@ -185,8 +190,10 @@ impl Codec {
             }
             let pc = u64::from(behind).wrapping_add_signed(bytes.take_signed()?);
             let end = pc.checked_add(len).filter(|end| *end <= insts);
-            let end =
-                end.ok_or_else(|| format!("a warp leaves the {insts} instructions of its kernel"))?;
+            let end = end.ok_or_else(|| {
+                let noun = noun(insts, "instruction", "instructions");
+                format!("a warp leaves the {insts} {noun} of its kernel")
+            })?;
             warp.push_run(pc as u32, len as u32, mask);
             behind = end as u32;
             let mut place = self.record_from(pc as u32);
@@ -291,7 +298,7 @@ fn decode_barrier(bytes: &mut Bytes) -> Result<BarrierUse, Malformed> {
     let kind = BarrierKind::of_code(kind).ok_or_else(|| format!("a barrier of kind {kind}"))?;
     match u16::try_from(warps) {
         Ok(warps) if id < BARRIERS as u64 => Ok(BarrierUse { id: id as u8, warps, kind }),
-        _ => Err(format!("barrier {id} of {warps} warps")),
+        _ => Err(format!("barrier {id} of {warps} {}", noun(warps, "warp", "warps"))),
     }
 }
 

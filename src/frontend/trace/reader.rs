@@ -1,12 +1,13 @@
 //! Reads traces.
 
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use zstd::Decoder;
+use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_checksum_wrong;
 
 use super::check::check;
 use super::codec::Codec;
@@ -15,6 +16,9 @@ use crate::config::files::open;
 use crate::config::unreadable::cannot_read;
 use crate::error::{Error, Result};
 use crate::isa::{Cta, Kernel, LaunchSource};
+
+/// What to do about a trace that is of no use.
+const AGAIN: &str = "capture or import it again";
 
 /// A trace that is being read, launch by launch and CTA by CTA.
 pub struct TraceReader {
@@ -64,9 +68,11 @@ impl Records {
         let version = u32::from_le_bytes(*start.last_chunk().expect("four bytes are left"));
         if version != VERSION {
             let message = format!("the trace has format {version}, and this gsim reads {VERSION}");
-            return Err(Error::input(message).hint("capture it again").in_file(path));
+            return Err(Error::input(message).hint(AGAIN).in_file(path));
         }
         let input = Decoder::new(file).map_err(|cause| cannot_read(path, &cause))?;
+        // What stands behind the frame is no part of the trace, and found at the end.
+        let input = input.single_frame();
         Ok(Records { path: path.to_owned(), input, body: Vec::new() })
     }
 
@@ -89,10 +95,7 @@ impl Records {
         }
         match read {
             Ok(()) => Ok(start[0]),
-            Err(cause) if cause.kind() == ErrorKind::UnexpectedEof => {
-                Err("it is cut off".to_owned())
-            }
-            Err(cause) => Err(cause.to_string()),
+            Err(cause) => Err(said(&cause)),
         }
     }
 
@@ -104,11 +107,25 @@ impl Records {
 
     /// Checks that there is nothing more.
     fn end(&mut self) -> Result<(), String> {
-        match self.input.read(&mut [0]) {
-            Ok(0) => Ok(()),
-            Ok(_) => Err("it goes on behind its end".to_owned()),
-            Err(cause) => Err(cause.to_string()),
+        if self.input.read(&mut [0]).map_err(|cause| said(&cause))? > 0 {
+            return Err("it goes on behind its end".to_owned());
         }
+        // The frame is whole, and its checksum right.
+        let behind = self.input.get_mut().fill_buf().map_err(|cause| said(&cause))?;
+        match behind.is_empty() {
+            true => Ok(()),
+            false => Err("it has bytes behind its end".to_owned()),
+        }
+    }
+}
+
+/// What a cause says of a trace.
+fn said(cause: &io::Error) -> String {
+    let zstd = cause.get_ref().and_then(|cause| cause.downcast_ref::<zstd::Error>());
+    match zstd {
+        Some(zstd) if zstd.is(ZSTD_error_checksum_wrong) => "its checksum is wrong".to_owned(),
+        _ if cause.kind() == ErrorKind::UnexpectedEof => "it is cut off".to_owned(),
+        _ => cause.to_string(),
     }
 }
 
@@ -216,7 +233,7 @@ impl TraceReader {
 }
 
 fn damaged(path: &Path, place: &str, what: &str) -> Error {
-    Error::input(format!("the trace is damaged{place}: {what}")).in_file(path)
+    Error::input(format!("the trace is damaged{place}: {what}")).hint(AGAIN).in_file(path)
 }
 
 impl LaunchSource for TraceReader {

@@ -292,8 +292,10 @@ fn a_file_that_is_cut_off_or_changed_is_refused() {
     for length in 0..bytes.len() {
         fs::write(&path, &bytes[..length]).unwrap();
         let error = read(&path).unwrap_err().to_string();
-        let expected =
-            if length < 12 { "this is no trace of gsim" } else { "the trace is damaged" };
+        let expected = match length < 12 {
+            true => "two.gtrace: this is no trace of gsim",
+            false => ": it is cut off (hint: capture or import it again)",
+        };
         assert!(error.contains(expected), "{length}: {error}");
     }
     let mut unnoticed = 0;
@@ -310,12 +312,28 @@ fn a_file_that_is_cut_off_or_changed_is_refused() {
     assert!(unnoticed <= 4, "{unnoticed}");
     fs::write(&path, [&bytes[..], b"more"].concat()).unwrap();
     let error = read(&path).unwrap_err().to_string();
-    assert!(error.contains("two.gtrace: the trace is damaged in launch 1: "), "{error}");
+    let damaged = |what: &str| {
+        format!(
+            "two.gtrace: the trace is damaged in launch 1: {what} (hint: capture or import it again)"
+        )
+    };
+    assert!(error.ends_with(&damaged("it has bytes behind its end")), "{error}");
+    // The checksum is what the frame ends with.
+    let mut other = bytes.clone();
+    *other.last_mut().unwrap() ^= 1;
+    fs::write(&path, other).unwrap();
+    let error = read(&path).unwrap_err().to_string();
+    assert!(error.ends_with(&damaged("its checksum is wrong")), "{error}");
     let mut later = bytes;
     later[8] = 9;
     fs::write(&path, later).unwrap();
     let error = read(&path).unwrap_err().to_string();
-    assert!(error.contains("the trace has format 9, and this gsim reads 1"), "{error}");
+    assert!(
+        error.contains(
+            "the trace has format 9, and this gsim reads 1 (hint: capture or import it again)"
+        ),
+        "{error}"
+    );
 }
 
 #[test]
@@ -353,9 +371,12 @@ fn kernels_that_no_machine_runs_are_refused() {
         kernel
     };
     check_refused(&change(&|kernel| kernel.ctas = 0), "it has 0 CTAs of 64 threads");
-    check_refused(&change(&|kernel| kernel.cta_threads = 1 << 20), "it has 1 CTAs of 1048576");
+    check_refused(
+        &change(&|kernel| kernel.cta_threads = 1 << 20),
+        "it has 1 CTA of 1048576 threads",
+    );
     check_refused(&change(&|kernel| kernel.ctas = 1 << 50), "it has 1125899906842624 CTAs");
-    check_refused(&change(&|kernel| kernel.regs = 99), "it has 99 registers and 5 instructions");
+    check_refused(&change(&|kernel| kernel.regs = 999), "it has 999 registers and 5 instructions");
     check_refused(&change(&|kernel| kernel.regs = 2), "instruction 0 names register 2 of 2");
     check_refused(
         &change(&|kernel| kernel.registers_per_thread = 1 << 30),

@@ -9,8 +9,8 @@ use zstd::Encoder;
 
 use super::codec::Codec;
 use super::header::{CTA, END, End, HEADER, Header, KERNEL, MAGIC, MOST_BYTES, VERSION};
-use crate::config::files::open;
 use crate::config::unreadable::cannot_read;
+use crate::config::written::{cannot_write, folder_of, replaced};
 use crate::error::{Error, Result};
 use crate::isa::{Cta, Kernel};
 use crate::partial::Partial;
@@ -107,11 +107,7 @@ impl TraceFile {
         check_replaceable(path)?;
         let cannot = |cause: io::Error| cannot_write(path, &cause);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let partial = Partial::new(&format!("{name}.partial-"), folder)
+        let partial = Partial::new(&format!("{name}.partial-"), folder_of(path)?)
             .map_err(|cause| cannot_write(path, &cause.kind().into()))?;
         let file = File::create(partial.path().join("trace")).map_err(cannot)?;
         let writer = TraceWriter::new(BufWriter::new(file), header, level).map_err(cannot)?;
@@ -153,18 +149,12 @@ impl TraceFile {
     }
 }
 
-fn cannot_write(path: &Path, cause: &io::Error) -> Error {
-    Error::run(format!("cannot be written: {cause}")).in_file(path)
-}
-
 /// Refuses to replace what is no trace.
 fn check_replaceable(path: &Path) -> Result<()> {
-    if fs::symlink_metadata(path).is_err() {
-        return Ok(());
-    }
+    let Some(mut old) = replaced(path)? else { return Ok(()) };
     let mut start = [0; MAGIC.len()];
     // A short file is no trace either.
-    let _ = open(path)?.read(&mut start).map_err(|cause| cannot_read(path, &cause))?;
+    let _ = old.read(&mut start).map_err(|cause| cannot_read(path, &cause))?;
     match start == MAGIC {
         true => Ok(()),
         false => Err(Error::input("is no trace, so it is not replaced").in_file(path)),

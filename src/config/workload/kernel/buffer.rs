@@ -117,7 +117,7 @@ pub fn check_element(element: Scalar, amount: &Amount, scope: &Scope) -> Result<
         Some((least, most)) => amount
             .within(scope, least, most)
             .map(|_| ())
-            .map_err(|why| format!("{why}, for elements of type {element}")),
+            .map_err(|why| format!("{why}, the range of {element}")),
         None => amount.real(scope).map(|_| ()),
     }
 }

@@ -9,15 +9,13 @@ use super::expression::Scope;
 use super::named::is_name;
 use super::scalar::Scalar;
 use crate::config::names::suggest;
+use crate::units::{MAX_CTA_THREADS, MAX_GRID};
 
 /// Launches that a workload may have, all rounds of its loops counted.
 pub const MAX_LAUNCHES: u64 = 1_000_000;
 
 /// Steps in each other.
 const MAX_NESTING: usize = 8;
-
-/// Threads that a CTA may have. Source: CUDA C++ Programming Guide, compute capabilities.
-const MAX_THREADS: u64 = 1024;
 
 /// One step of the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -155,21 +153,23 @@ impl LaunchSpec {
     pub fn block(&self, scope: &Scope) -> Result<[u32; 3], String> {
         let block = self.block.axes(scope).map_err(|why| format!("block: {why}"))?;
         let threads = block.iter().fold(1u64, |all, size| all.saturating_mul(u64::from(*size)));
-        match threads <= MAX_THREADS {
+        match threads <= MAX_CTA_THREADS {
             true => Ok(block),
-            false => {
-                Err(format!("block: {threads} threads in a CTA, where {MAX_THREADS} are the most"))
-            }
+            false => Err(format!(
+                "block: {threads} threads in a CTA, where {MAX_CTA_THREADS} are the most"
+            )),
         }
     }
 
     /// CTAs in x, y, z.
     pub fn grid(&self, scope: &Scope) -> Result<[u32; 3], String> {
         let grid = self.grid.axes(scope).map_err(|why| format!("grid: {why}"))?;
-        // Source: CUDA C++ Programming Guide, compute capabilities.
-        match grid[0] <= i32::MAX as u32 && grid[1].max(grid[2]) <= 65535 {
+        match grid.iter().zip(MAX_GRID).all(|(size, most)| *size <= most) {
             true => Ok(grid),
-            false => Err("grid: at most 2147483647 x 65535 x 65535 CTAs".to_owned()),
+            false => Err(format!(
+                "grid: at most {} CTAs",
+                MAX_GRID.map(|most| most.to_string()).join(" x ")
+            )),
         }
     }
 

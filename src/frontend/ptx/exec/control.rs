@@ -139,6 +139,7 @@ fn loop_lines(issued: &Issued, stream: &WarpStream) -> Option<(u32, u32)> {
 
 fn where_it_loops(issued: &Issued, stream: &WarpStream, warp: usize) -> String {
     match loop_lines(issued, stream) {
+        Some((first, last)) if first == last => format!("warp {warp} loops in line {first}"),
         Some((first, last)) => format!("warp {warp} loops in lines {first} to {last}"),
         None => format!("warp {warp} is in no loop"),
     }

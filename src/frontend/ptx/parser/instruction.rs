@@ -88,31 +88,71 @@ impl Parser<'_, '_> {
     fn operand(&mut self) -> Result<Operand> {
         let at = self.place();
         let value = match self.peek() {
-            Token::Punct('{') => {
-                self.bump();
-                let mut elements = Vec::new();
-                loop {
-                    elements.push(self.simple()?);
-                    if self.eat_char('}') {
-                        break;
-                    }
-                    self.expect(',')?;
-                }
-                Value::Vector(elements)
-            }
-            Token::Punct('[') => {
-                self.bump();
-                let mut base = None;
-                if let Token::Ident(_) = self.peek() {
-                    base = Some(self.name("an address")?);
-                }
-                let offset = self.offset(base.is_some())?;
-                self.expect(']')?;
-                Value::Address(base, offset)
-            }
+            Token::Punct('{') => self.vector()?,
+            Token::Punct('[') => self.address()?,
             _ => self.simple()?,
         };
         Ok(Operand { value, at })
+    }
+
+    /// `{a, b}`; or a list of lists, or one with a predicate, as textures have them.
+    fn vector(&mut self) -> Result<Value> {
+        self.expect('{')?;
+        let mut elements = Vec::new();
+        let value = loop {
+            if self.is_list() {
+                break self.rest_of_list('}')?;
+            }
+            elements.push(self.simple()?);
+            if self.eat_char('}') {
+                break Value::Vector(elements);
+            }
+            self.expect(',')?;
+        };
+        if self.eat_char('|') {
+            self.name("a predicate")?;
+            return Ok(Value::Other);
+        }
+        Ok(value)
+    }
+
+    /// `[a+4]`; or a list that begins with a name, such as `[t, {x, y}]`.
+    fn address(&mut self) -> Result<Value> {
+        self.expect('[')?;
+        if self.is_list() {
+            return self.rest_of_list(']');
+        }
+        let mut base = None;
+        if let Token::Ident(_) = self.peek() {
+            base = Some(self.name("an address")?);
+        }
+        let offset = self.offset(base.is_some())?;
+        if self.eat_char(',') {
+            return self.rest_of_list(']');
+        }
+        self.expect(']')?;
+        Ok(Value::Address(base, offset))
+    }
+
+    fn is_list(&self) -> bool {
+        matches!(self.peek(), Token::Punct('{' | '['))
+    }
+
+    /// The items of a list from the next one on, up to its `end`, with all lists in it.
+    fn rest_of_list(&mut self, end: char) -> Result<Value> {
+        let mut ends = vec![end];
+        loop {
+            while self.is_list() {
+                ends.push(if self.bump() == Token::Punct('{') { '}' } else { ']' });
+            }
+            self.simple()?;
+            while ends.pop_if(|end| self.eat_char(*end)).is_some() {}
+            match ends.last() {
+                None => return Ok(Value::Other),
+                Some(_) if self.eat_char(',') => {}
+                Some(end) => return Err(self.expected(&format!("`{end}`"))),
+            }
+        }
     }
 
     /// A sum of signed numbers, such as `+-4`; after a name it may be empty.

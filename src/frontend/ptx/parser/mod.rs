@@ -1,6 +1,6 @@
 //! Recursive descent over the words of PTX.
 //!
-//! Nothing recurses on input: nested blocks become flat statements, and vectors do not nest.
+//! Nothing recurses on input: nested blocks become flat statements, and what nested lists hold is not kept.
 //!
 //! Source: PTX ISA 9.0, chapters 4 "Syntax", 5 "State spaces, types, and variables" and
 //! 11 "Directives".

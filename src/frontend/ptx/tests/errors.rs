@@ -33,6 +33,43 @@ fn an_unknown_opcode_is_named_with_its_place() {
 }
 
 #[test]
+fn what_is_not_supported_may_have_operands_that_nothing_else_has() {
+    let textures = " (hint: textures and surfaces are not modelled: read a buffer)";
+    for (instruction, hint) in [
+        ("tex.2d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [t, {%r1, %r2}];", textures),
+        ("tex.2d.v4.f32.s32 {%f0, %f1, %f2, %f3}|%p1, [%a0, s, {%r1, %r2}], {1, 2};", textures),
+        ("suld.b.1d.b32.trap {%r1}, [s, {%r1}];", textures),
+        (
+            "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes \
+             [%r1], [%a1, {%r2}], [%r3];",
+            "",
+        ),
+        ("foo.bar [{%r1, [%a0, 4]}, {{%r3}}], -1, [[1]];", ""),
+    ] {
+        let (name, _) = instruction.split_once(' ').unwrap();
+        let want = format!("{}`{name}` is not supported{hint}", at(3));
+        assert_eq!(message(&format!("  {instruction} ret;")), want);
+    }
+    let told = |body: &str, what: &str| assert_eq!(message(body), what);
+    told(
+        "ld.global.u32 %r1, [%a0, 4]; ret;",
+        &format!("{}expected an address such as `[%rd1+4]`", at(20)),
+    );
+    told("mov.u32 {{%r1}}, 1; ret;", &format!("{}expected a register", at(9)));
+    told("foo.bar [{%r1}; ret;", &format!("{}expected `]`, found `;`", at(15)));
+    told("foo.bar [%a0, {4]; ret;", &format!("{}expected `}}`, found `]`", at(17)));
+    told("foo.bar [%a0, {}]; ret;", &format!("{}expected an operand, found `}}`", at(16)));
+}
+
+#[test]
+fn an_entry_runs_beside_one_that_cannot() {
+    let text = kernel("tex.2d.v4.f32.s32 {%f0}, [%a0, {%r1, %r2}]; ret;");
+    let module = Module::parse(&source(format!("{text}.visible .entry q() {{ ret; }}\n"))).unwrap();
+    assert!(module.parameters("k").is_err());
+    assert_eq!(module.parameters("q").unwrap(), 0);
+}
+
+#[test]
 fn wrong_operands_are_told_with_their_column() {
     says(&message("add.s32 %r1, %r1, %nope; ret;"), &[&at(19), "`%nope`"]);
     says(&message("add.s32 %r1, %a1, 1; ret;"), &[&at(14), "32-bit"]);
@@ -131,6 +168,7 @@ fn a_kernel_that_never_ends_says_where_it_loops() {
     let error =
         message("mov.u32 %r1, 0;\nLOOP: add.u32 %r1, %r1, 1;\nbra MORE;\nMORE:\nbra LOOP; ret;");
     says(&error, &["warp 0 loops in lines 10 to 13", "more warp instructions than its limit"]);
+    says(&message("LOOP: bra LOOP; ret;"), &["warp 0 loops in line 9 (hint: "]);
 }
 
 #[test]

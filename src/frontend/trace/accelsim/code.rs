@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
+use super::head::Head;
 use super::line::{Line, Static, ZERO};
 use super::sass::{Address, Lanes, Place, opcode};
-use super::text::{Head, Item, Text};
+use super::text::{Item, Text};
 use crate::error::Result;
 use crate::isa::{
     ArithClass, Inst, Kernel, LOCAL_MEMORY, MAX_OPERANDS, Op, Operands, Reg, Space, WARP, lanes,
@@ -20,11 +21,11 @@ pub struct Code {
     pub grid: u64,
     /// By [`Line::code`] and PC: the instruction's place in the kernel.
     places: HashMap<String, u32>,
-    /// By instruction: which lanes have addresses.
+    /// By instruction that was met: which lanes have addresses.
     pub lanes: Vec<Lanes>,
     /// The windows of generic addresses, and the kernel's local memory.
     pub windows: Windows,
-    /// Place of an exit that ends warps whose trace does not.
+    /// Place of the exit that ends warps whose trace does not.
     pub exit: u32,
 }
 
@@ -114,11 +115,19 @@ impl Code {
         let mut numbers: HashMap<String, usize> = HashMap::new();
         let mut key = String::new();
         let mut last: Option<usize> = None;
-        let mut ctas = 0;
+        // The CTAs, by their numbers in the grid, and the lines that name them.
+        let mut ctas: HashMap<u64, usize> = HashMap::new();
         while let Some(item) = text.next()? {
+            if let Item::Begin(cta) = item
+                && let Some(first) = ctas.insert(cta, text.line_number())
+            {
+                let place = head.place(cta);
+                return Err(
+                    text.wrong(format!("the CTA {place} is there twice, first in line {first}"))
+                );
+            }
             if item != Item::Instruction {
                 last = None;
-                ctas += u64::from(item == Item::End);
                 continue;
             }
             let line = Line::parse(text.line(), head.has_lines).map_err(|why| text.wrong(why))?;
@@ -139,10 +148,10 @@ impl Code {
             last = Some(number);
             note_local(&line, &met[number].inst, &mut windows).map_err(|why| text.wrong(why))?;
         }
-        if ctas == 0 {
+        if ctas.is_empty() {
             return Err(text.wrong("the trace has no CTA"));
         }
-        Ok(Code::new(&head, ctas, met, numbers, windows, buffers))
+        Ok(Code::new(&head, ctas.len() as u64, met, numbers, windows, buffers))
     }
 
     fn new(
@@ -170,8 +179,12 @@ impl Code {
             inst
         };
         let mut insts: Vec<Inst> = order.iter().map(inst).collect();
-        let exit = insts.len() as u32;
-        insts.push(Inst::new(Op::Exit, Operands::NONE, Operands::NONE, 0));
+        // One of the kernel's own that waits for nothing, or one more.
+        let is_exit = |inst: &Inst| inst.op == Op::Exit && inst.srcs.as_slice().is_empty();
+        let exit = insts.iter().rposition(is_exit).unwrap_or(insts.len());
+        if exit == insts.len() {
+            insts.push(Inst::new(Op::Exit, Operands::NONE, Operands::NONE, 0));
+        }
         let named = insts.iter().flat_map(|inst| [inst.dsts, inst.srcs]);
         let regs = named.flat_map(|side| side.as_slice().iter().max().copied()).max();
         let threads: u32 = head.block.iter().product();
@@ -186,9 +199,8 @@ impl Code {
             buffers: buffers.to_vec(),
             overlaps_next: false,
         };
-        let grid = head.grid.iter().map(|size| u64::from(*size)).fold(1, u64::saturating_mul);
-        let lanes = order.iter().map(|number| met[*number].lanes).chain([Lanes::All]).collect();
-        Code { kernel, grid, places, lanes, windows, exit }
+        let lanes = order.iter().map(|number| met[*number].lanes).collect();
+        Code { kernel, grid: head.ctas(), places, lanes, windows, exit: exit as u32 }
     }
 
     /// The place of a line's instruction. `key` is storage.
@@ -202,8 +214,8 @@ impl Code {
 fn write_key(line: &Line, key: &mut String) {
     use std::fmt::Write as _;
     key.clear();
-    // Functions of one kernel may have the same PCs. An access without a width has no addresses.
-    let _ = write!(key, "{:x} {} {}", line.pc, u8::from(line.width > 0), line.code);
+    // Functions of one kernel may have the same PCs. Every width is one that `meet` has seen.
+    let _ = write!(key, "{:x} {} {}", line.pc, line.width, line.code);
     if line.code.contains("DEPBAR") {
         let _ = write!(key, " {:?}", line.immediate());
     }
@@ -214,8 +226,17 @@ fn meet(line: &Line) -> Result<Met, String> {
     let Static { mut dsts, opcode: text, mut srcs } = Static::parse(line.code)?;
     let known = opcode(text)?;
     let mut op = known.op;
-    if matches!(op, Op::Memory(_)) && line.width == 0 {
-        return Err(format!("{text} without addresses"));
+    if matches!(op, Op::Memory(_)) {
+        match line.width {
+            0 => return Err(format!("{text} without addresses")),
+            // The opcode says how wide an access is, but no tracer writes another one than these.
+            1 | 2 | 4 | 8 | 16 => {}
+            width => {
+                return Err(format!(
+                    "{text} of {width} bytes, where 1, 2, 4, 8 and 16 are possible"
+                ));
+            }
+        }
     }
     // All asynchronous copies are waited for, where the trace says so; some are waited for at no cost, as in PTX.
     if text.starts_with("DEPBAR") && line.immediate() == Some(0) {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! kernelslist.g -list-> files, copies
-//! kernel-N.traceg(.xz) -text-> header, CTAs, warps -line-> instructions -sass-> classes
+//! kernel-N.traceg(.xz) -text-> head, CTAs, warps -line-> instructions -sass-> classes
 //!                                     \- code: the kernel (first reading) -- streams (second reading) -> .gtrace
 //! ```
 //!
@@ -17,6 +17,7 @@
 //! Every opcode is known or refused, with its line: textures, surfaces, tensor cores and bulk copies are not simulated.
 
 mod code;
+mod head;
 mod line;
 mod list;
 mod sass;

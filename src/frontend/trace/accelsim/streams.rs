@@ -8,6 +8,7 @@ use super::sass::Lanes;
 use super::text::{Item, Text};
 use crate::error::Result;
 use crate::isa::{BarrierUse, Cta, LaneMask, Op, SHARED_WINDOW, Space, WARP, WarpStream, lanes};
+use crate::units::noun;
 
 /// Addresses of global memory are below this. Source: CUDA C++ programming guide, 49 bits of virtual addresses; above 48 gsim
 /// has other spaces.
@@ -29,14 +30,16 @@ pub fn write(path: &Path, code: &Code, add: &mut dyn FnMut(&Cta) -> Result<()>) 
     let (mut number, mut warp) = (0, 0);
     while let Some(item) = text.next()? {
         match item {
-            Item::Begin => cta.reset(warps),
+            Item::Begin(_) => cta.reset(warps),
             Item::Warp(next) => {
                 warp = next as usize;
                 let is_new = cta.warps.get(warp).is_some_and(|warp| warp.instructions() == 0);
                 if !is_new {
                     let threads = code.kernel.cta_threads;
-                    let what =
-                        format!("warp {warp} of {warps}, once each, in a CTA of {threads} threads");
+                    let what = format!(
+                        "warp {warp} of {warps}, once each, in a CTA of {threads} {}",
+                        noun(threads.into(), "thread", "threads")
+                    );
                     return Err(text.wrong(what));
                 }
             }

@@ -1,50 +1,39 @@
 //! The trace of a kernel as lines: what it says of the launch, and its CTAs.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use lzma_rust2::XzReader;
 
+use super::head::{Head, number, shown};
+use super::line::Line;
 use crate::config::files::open;
 use crate::config::unreadable::cannot_read;
 use crate::error::{Error, Result};
-
-/// What a trace says of its launch.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Head {
-    /// Name of the kernel.
-    pub name: String,
-    /// CTAs in x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a CTA in x, y, z.
-    pub block: [u32; 3],
-    /// Shared memory of a CTA `[bytes]`.
-    pub shared: u32,
-    /// Registers of a thread.
-    pub registers: u32,
-    /// Compute capability of the code, times ten.
-    pub binary_version: u32,
-    /// Version of the tracer.
-    pub tracer_version: u32,
-    /// Where generic addresses of shared memory begin; 0 where that is not said.
-    pub shared_base: u64,
-    /// Where generic addresses of local memory begin; 0 where that is not said.
-    pub local_base: u64,
-    /// Whether instructions begin with their line in the source text.
-    pub has_lines: bool,
-}
+use crate::units::noun;
 
 /// A part of a trace behind its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A CTA begins.
-    Begin,
+    /// The CTA of this number in the grid begins.
+    Begin(u64),
     /// The instructions of the warp of this number come.
     Warp(u32),
     /// An instruction: [`Text::line`] has it.
     Instruction,
     /// The CTA ends.
     End,
+}
+
+/// Where in a trace a line stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Between CTAs.
+    Outside,
+    /// In a CTA whose place in the grid has not been said yet.
+    Begun,
+    /// In a CTA.
+    Cta,
 }
 
 /// Bytes of a line, at most. Addresses of a warp take under 1 KiB, and names of kernels no more than some.
@@ -58,9 +47,11 @@ pub struct Text {
     head: Head,
     line: String,
     number: usize,
-    is_in_cta: bool,
+    part: Part,
     /// Whether a warp has been named whose instructions have not been counted yet.
     has_warp: bool,
+    /// How many instructions the warp has, and the line that says so.
+    counted: Option<(u64, usize)>,
     /// Instructions of the warp that are still to come.
     left: u64,
 }
@@ -84,8 +75,9 @@ impl Text {
             head: Head::default(),
             line: String::new(),
             number: 0,
-            is_in_cta: false,
+            part: Part::Outside,
             has_warp: false,
+            counted: None,
             left: 0,
         };
         text.read_head()?;
@@ -107,9 +99,20 @@ impl Text {
         &self.line
     }
 
+    /// The number of the last line, from 1 on.
+    pub fn line_number(&self) -> usize {
+        self.number
+    }
+
     /// An error about the last line.
     pub fn wrong(&self, what: impl Into<String>) -> Error {
         Error::input(what).at(&self.path, self.number.max(1), 1)
+    }
+
+    /// An error about the value that the last line ends with.
+    fn wrong_value(&self, value: &str, what: String) -> Error {
+        let before = self.line.strip_suffix(value).unwrap_or_default();
+        Error::input(what).at(&self.path, self.number.max(1), before.chars().count() + 1)
     }
 
     /// The next part; `None` at the end.
@@ -119,9 +122,9 @@ impl Text {
     pub fn next(&mut self) -> Result<Option<Item>> {
         loop {
             if !self.next_line()? {
-                return match self.is_in_cta {
-                    true => Err(self.wrong("the trace ends within a CTA")),
-                    false => Ok(None),
+                return match self.part {
+                    Part::Outside => Ok(None),
+                    Part::Begun | Part::Cta => Err(self.wrong("the trace ends within a CTA")),
                 };
             }
             let line = self.line.as_str();
@@ -130,44 +133,68 @@ impl Text {
                     self.left -= 1;
                     return Ok(Some(Item::Instruction));
                 }
-                return Err(
-                    self.wrong(format!("{} instructions of the warp are missing", self.left))
-                );
+                let what =
+                    noun(self.left, "instruction of the warp is", "instructions of the warp are");
+                return Err(self.wrong(format!("{} {what} missing", self.left)));
             }
             let item = match line.split_once(" = ") {
-                Some(("warp", number)) => Item::Warp(self.number_in(number)?),
-                Some(("insts", count)) => {
-                    self.left = self.number_in(count)?;
+                Some(("thread block", place)) => {
+                    let cta = self.head.cta(place).map_err(|why| self.wrong_value(place, why))?;
+                    Item::Begin(cta)
+                }
+                Some(("warp", text)) => {
+                    let warp = number(text, u32::MAX.into());
+                    Item::Warp(warp.map_err(|why| self.wrong_value(text, why))?)
+                }
+                Some(("insts", text)) => {
+                    let count = number(text, u64::MAX);
+                    let count = count.map_err(|why| self.wrong_value(text, why))?;
                     if !std::mem::take(&mut self.has_warp) {
                         return Err(self.wrong("instructions of no warp"));
                     }
+                    self.left = count;
+                    self.counted = Some((count, self.number));
                     continue;
                 }
-                // Where in the grid and in its cluster.
-                Some(("thread block" | "cluster id" | "cluster cta" | "cluster rank", _)) => {
-                    continue;
-                }
+                // Where in its cluster.
+                Some(("cluster id" | "cluster cta" | "cluster rank", _)) => continue,
                 _ if line.is_empty() => continue,
-                _ if line.starts_with("#BEGIN_TB") => Item::Begin,
+                _ if line.starts_with("#BEGIN_TB") => {
+                    if self.part != Part::Outside {
+                        return Err(self.elsewhere());
+                    }
+                    self.part = Part::Begun;
+                    continue;
+                }
                 _ if line.starts_with("#END_TB") => Item::End,
-                _ => return Err(self.wrong(format!("{:?} is not understood", shown(line)))),
+                _ => return Err(self.not_understood()),
             };
             let belongs = match item {
-                Item::Begin => !self.is_in_cta,
-                _ => self.is_in_cta,
+                Item::Begin(_) => Part::Begun,
+                _ => Part::Cta,
             };
-            if !belongs {
-                return Err(
-                    self.wrong("this belongs elsewhere: a CTA is #BEGIN_TB, its warps, #END_TB")
-                );
+            if self.part != belongs {
+                return Err(self.elsewhere());
             }
-            match item {
-                Item::Begin => self.is_in_cta = true,
-                Item::End => (self.is_in_cta, self.has_warp) = (false, false),
-                Item::Warp(_) => self.has_warp = true,
-                Item::Instruction => {}
-            }
+            self.part = if item == Item::End { Part::Outside } else { Part::Cta };
+            self.has_warp = matches!(item, Item::Warp(_));
+            self.counted = None;
             return Ok(Some(item));
+        }
+    }
+
+    fn elsewhere(&self) -> Error {
+        self.wrong("this belongs elsewhere: a CTA is #BEGIN_TB, thread block, its warps, #END_TB")
+    }
+
+    /// Why a line is none of a trace, or none here.
+    fn not_understood(&self) -> Error {
+        match self.counted {
+            Some((count, number)) if Line::parse(&self.line, self.head.has_lines).is_ok() => {
+                let said = format!("the `insts = {count}` of line {number}");
+                self.wrong(format!("the warp has more instructions than {said}"))
+            }
+            _ => self.wrong(format!("{:?} is not understood", shown(&self.line))),
         }
     }
 
@@ -186,21 +213,9 @@ impl Text {
             let Some((key, value)) = entry.split_once('=') else {
                 return Err(self.wrong(format!("{:?} has no value", shown(entry))));
             };
-            let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
-            match key.as_str() {
-                "kernel name" => self.head.name = value,
-                "grid dim" => self.head.grid = self.sizes(&value)?,
-                "block dim" => self.head.block = self.sizes(&value)?,
-                "shmem" => self.head.shared = self.number_in(&value)?,
-                "nregs" => self.head.registers = self.number_in(&value)?,
-                "binary version" => self.head.binary_version = self.number_in(&value)?,
-                "accelsim tracer version" => self.head.tracer_version = self.number_in(&value)?,
-                "shmem base_addr" => self.head.shared_base = self.address(&value)?,
-                "local mem base_addr" => self.head.local_base = self.address(&value)?,
-                "enable lineinfo" => self.head.has_lines = self.number_in::<u32>(&value)? != 0,
-                // What does not matter here: streams, versions of NVBit.
-                _ => {}
-            }
+            let value = value.trim();
+            let taken = self.head.take(key.trim(), value);
+            taken.map_err(|why| self.wrong_value(value, why))?;
         }
         Err(self.wrong("no trace of Accel-Sim begins like this").hint(
             "kernel-N.traceg, as its post-processing writes it, begins with -kernel name = ..",
@@ -208,21 +223,15 @@ impl Text {
     }
 
     fn check_head(&self) -> Result<()> {
-        let Head { tracer_version, grid, block, .. } = &self.head;
-        if *tracer_version < 3 {
-            let found = format!("tracer version {tracer_version}, of which gsim reads 3 and later");
+        let version = self.head.tracer_version;
+        if version < 3 {
+            let found = format!("tracer version {version}, of which gsim reads 3 and later");
             return Err(self.wrong(found).hint("post-process the traces again"));
         }
-        let sizes = block.iter().map(|size| u64::from(*size));
-        let threads = sizes.fold(1, u64::saturating_mul);
-        let has_none = |sizes: &[u32; 3]| sizes.contains(&0);
-        if has_none(grid) || has_none(block) || threads > 1024 {
-            return Err(self.wrong(format!("a launch of {grid:?} CTAs of {block:?} threads")));
+        match self.head.missing() {
+            Some(key) => Err(self.wrong(format!("-{key} = (x,y,z) is missing"))),
+            None => Ok(()),
         }
-        if self.head.registers > 256 {
-            return Err(self.wrong(format!("{} registers of a thread", self.head.registers)));
-        }
-        Ok(())
     }
 
     /// Reads a line; `false` at the end of the file.
@@ -231,9 +240,7 @@ impl Text {
         bytes.clear();
         let read = self.input.by_ref().take(MOST_LINE).read_until(b'\n', &mut bytes);
         let count = match read {
-            Err(cause) if self.is_compressed => {
-                return Err(self.wrong(format!("the compressed file is damaged: {cause}")));
-            }
+            Err(cause) if self.is_compressed => return Err(self.damaged(&cause)),
             read => read.map_err(|cause| cannot_read(&self.path, &cause))?,
         };
         if count > 0 {
@@ -247,25 +254,12 @@ impl Text {
         Ok(count > 0)
     }
 
-    fn number_in<N: std::str::FromStr>(&self, text: &str) -> Result<N> {
-        text.parse().map_err(|_| self.wrong(format!("{:?} is no number here", shown(text))))
+    /// An error about the compressed file, in which lines are no places.
+    fn damaged(&self, cause: &io::Error) -> Error {
+        let what = match cause.kind() {
+            ErrorKind::UnexpectedEof => "it is cut off".to_owned(),
+            _ => cause.to_string(),
+        };
+        Error::input(format!("the compressed file is damaged: {what}")).in_file(&self.path)
     }
-
-    fn address(&self, text: &str) -> Result<u64> {
-        u64::from_str_radix(text.trim_start_matches("0x"), 16)
-            .map_err(|_| self.wrong(format!("{:?} is no address", shown(text))))
-    }
-
-    /// `(1,2,3)`.
-    fn sizes(&self, text: &str) -> Result<[u32; 3]> {
-        let inner = text.trim_start_matches('(').trim_end_matches(')');
-        let sizes: Vec<u32> =
-            inner.split(',').map(|size| self.number_in(size.trim())).collect::<Result<_>>()?;
-        sizes.try_into().map_err(|_| self.wrong(format!("{:?} is no size", shown(text))))
-    }
-}
-
-/// The beginning of a text from a file, for a message.
-pub fn shown(text: &str) -> String {
-    text.chars().take(60).collect()
 }
