@@ -168,7 +168,7 @@ fn an_error_of_one_machine_does_not_stop_the_simulations_before_it() {
     let machines = MACHINES.replace("\"l1.mshr_mergers\": 2", "\"sm.max_cta_threads\": 128");
     let study = Study::new(&kernel(3, ""), &machines, &[("k.ptx", PTX)]);
     let error = check_error(&study, "two");
-    assert!(error.message.contains("a CTA of 256 threads needs 256 threads"), "{error}");
+    assert!(error.message.contains("a CTA needs 256 threads"), "{error}");
     for options in OPTIONS {
         let (_, events) = study.run(&options);
         let simulated = events.iter().filter(|event| **event == Event::Simulated).count();
@@ -182,5 +182,5 @@ fn a_study_whose_simulations_all_fail_ends() {
     let machines = machines.replace("{\"", "{\"sm.max_cta_threads\": 128, \"");
     let study = Study::new(&kernel(3, ""), &machines, &[("k.ptx", PTX)]);
     let error = check_error(&study, "one");
-    assert!(error.message.contains("a CTA of 256 threads needs 256 threads"), "{error}");
+    assert!(error.message.contains("a CTA needs 256 threads"), "{error}");
 }

@@ -82,8 +82,7 @@ impl Residency {
         for (what, needed, there, hint) in limits {
             if needed > there {
                 return Err(Error::input(format!(
-                    "kernel {}: a CTA of {threads} threads needs {needed} {what}, \
-                     but an SM of the {} has {there}",
+                    "kernel {}: a CTA needs {needed} {what}, but an SM of the {} has {there}",
                     kernel.name, machine.name
                 ))
                 .hint(hint));
