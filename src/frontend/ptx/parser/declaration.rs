@@ -60,6 +60,8 @@ impl Parser<'_, '_> {
                 "attribute" => self.skip_past(')')?,
                 // Space of a pointer parameter's target: no matter here.
                 "global" | "shared" | "const" | "local" if pointer => {}
+                // Handles: what uses them is refused where it stands.
+                "texref" | "samplerref" | "surfref" => ty = Some(Type::B64),
                 _ => match Type::from_name(name) {
                     Some(found) => ty = Some(found),
                     None => {

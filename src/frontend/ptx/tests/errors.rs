@@ -63,8 +63,10 @@ fn what_is_not_supported_may_have_operands_that_nothing_else_has() {
 
 #[test]
 fn an_entry_runs_beside_one_that_cannot() {
-    let text = kernel("tex.2d.v4.f32.s32 {%f0}, [%a0, {%r1, %r2}]; ret;");
-    let module = Module::parse(&source(format!("{text}.visible .entry q() {{ ret; }}\n"))).unwrap();
+    let text = kernel("tex.2d.v4.f32.s32 {%f0}, [t, {%r1, %r2}]; ret;");
+    // A handle of a texture may be declared.
+    let text = format!("{text}.global .texref t;\n.visible .entry q() {{ ret; }}\n");
+    let module = Module::parse(&source(text)).unwrap();
     assert!(module.parameters("k").is_err());
     assert_eq!(module.parameters("q").unwrap(), 0);
 }
