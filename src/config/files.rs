@@ -9,6 +9,14 @@ use sha2::{Digest, Sha256};
 use super::unreadable::cannot_read;
 use crate::error::{Error, Result};
 
+/// The folder that a file is in: the present one where its path names none.
+pub fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Opens a file.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::files::folder_of;
 use super::names;
 use super::written::said;
 use crate::error::Error;
@@ -24,10 +25,7 @@ pub fn cannot_read(file: &Path, cause: &std::io::Error) -> Error {
 }
 
 fn hint(file: &Path) -> Option<String> {
-    let folder = match file.parent()? {
-        here if here.as_os_str().is_empty() => Path::new("."),
-        folder => folder,
-    };
+    let folder = folder_of(file);
     // A relative path begins with nothing, which does not exist either.
     let named = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty());
     if let Some(missing) = named.take_while(|folder| !folder.exists()).last() {

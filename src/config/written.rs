@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use super::files::open;
+use super::files::{folder_of, open};
 use crate::error::{Error, Result};
 
 /// The cause in words, without the number that the system has for it.
@@ -24,11 +24,8 @@ pub fn cannot_write(path: &Path, cause: &io::Error) -> Error {
 ///
 /// # Errors
 /// When it is not there, or is no folder.
-pub fn folder_of(path: &Path) -> Result<&Path> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+pub fn existing_folder_of(path: &Path) -> Result<&Path> {
+    let folder = folder_of(path);
     let wrong = |what: &str| Err(Error::input(what).in_file(folder));
     match fs::metadata(folder) {
         Ok(is) if !is.is_dir() => wrong("is no folder"),
@@ -63,13 +60,13 @@ mod tests {
     fn a_folder_must_be_there() {
         let folder = tempfile::TempDir::new().unwrap();
         let file = folder.path().join("a");
-        assert_eq!(folder_of(&file).unwrap(), folder.path());
-        assert_eq!(folder_of(Path::new("a")).unwrap(), Path::new("."));
+        assert_eq!(existing_folder_of(&file).unwrap(), folder.path());
+        assert_eq!(existing_folder_of(Path::new("a")).unwrap(), Path::new("."));
         fs::write(&file, "").unwrap();
-        let error = folder_of(&file.join("b")).unwrap_err();
+        let error = existing_folder_of(&file.join("b")).unwrap_err();
         assert_eq!(error, Error::input("is no folder").in_file(&file));
         let none = folder.path().join("none");
-        let error = folder_of(&none.join("b")).unwrap_err();
+        let error = existing_folder_of(&none.join("b")).unwrap_err();
         assert_eq!(error, Error::input("no such folder").in_file(&none));
     }
 }

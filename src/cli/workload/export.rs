@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::{SetArgs, print};
 use crate::config::load_run;
-use crate::config::written::folder_of;
+use crate::config::written::existing_folder_of;
 use crate::error::Result;
 use crate::report::{check_file, write_file};
 use crate::workload::registry;
@@ -31,7 +31,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
     let workload = registry::build(&run.for_gpu())?;
     let launch = workload.launches.ptx().next().expect("a run for a GPU launches a kernel");
     let Some(file) = &args.out else { return print(&launch.ptx.text) };
-    folder_of(file)?;
+    existing_folder_of(file)?;
     check_file(file, "PTX", |old| {
         old.is_empty() || String::from_utf8_lossy(old).contains(".version")
     })?;

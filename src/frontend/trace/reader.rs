@@ -119,8 +119,8 @@ impl Records {
     }
 }
 
-/// What a cause says of a trace.
-fn said(cause: &io::Error) -> String {
+/// What a cause says of a compressed trace.
+pub(super) fn said(cause: &io::Error) -> String {
     let zstd = cause.get_ref().and_then(|cause| cause.downcast_ref::<zstd::Error>());
     match zstd {
         Some(zstd) if zstd.is(ZSTD_error_checksum_wrong) => "its checksum is wrong".to_owned(),

@@ -10,7 +10,7 @@ use zstd::Encoder;
 use super::codec::Codec;
 use super::header::{CTA, END, End, HEADER, Header, KERNEL, MAGIC, MOST_BYTES, VERSION};
 use crate::config::unreadable::cannot_read;
-use crate::config::written::{cannot_write, folder_of, replaced};
+use crate::config::written::{cannot_write, existing_folder_of, replaced};
 use crate::error::{Error, Result};
 use crate::isa::{Cta, Kernel};
 use crate::partial::Partial;
@@ -107,7 +107,7 @@ impl TraceFile {
         check_replaceable(path)?;
         let cannot = |cause: io::Error| cannot_write(path, &cause);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let partial = Partial::new(&format!("{name}.partial-"), folder_of(path)?)
+        let partial = Partial::new(&format!("{name}.partial-"), existing_folder_of(path)?)
             .map_err(|cause| cannot_write(path, &cause.kind().into()))?;
         let file = File::create(partial.path().join("trace")).map_err(cannot)?;
         let writer = TraceWriter::new(BufWriter::new(file), header, level).map_err(cannot)?;

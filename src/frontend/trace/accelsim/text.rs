@@ -1,6 +1,6 @@
 //! The trace of a kernel as lines: what it says of the launch, and its CTAs.
 
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use lzma_rust2::XzReader;
@@ -10,6 +10,7 @@ use super::line::Line;
 use crate::config::files::open;
 use crate::config::unreadable::cannot_read;
 use crate::error::{Error, Result};
+use crate::frontend::trace::reader::said;
 use crate::units::noun;
 
 /// A part of a trace behind its head.
@@ -256,10 +257,6 @@ impl Text {
 
     /// An error about the compressed file, in which lines are no places.
     fn damaged(&self, cause: &io::Error) -> Error {
-        let what = match cause.kind() {
-            ErrorKind::UnexpectedEof => "it is cut off".to_owned(),
-            _ => cause.to_string(),
-        };
-        Error::input(format!("the compressed file is damaged: {what}")).in_file(&self.path)
+        Error::input(format!("the compressed file is damaged: {}", said(cause))).in_file(&self.path)
     }
 }
