@@ -8,7 +8,9 @@ use gsim::config::machine::{L2Mode, L2Partitions, LoadsLook, Segment};
 use gsim::config::presets::PRESETS;
 use gsim::gpu::total;
 use gsim::isa::{ArithClass, Inst, LOCAL_MEMORY, Op, Operands, Turns};
+use gsim::parts::AddressMap;
 use gsim::stats::{IssueReason, LatencyStage, LsuReason};
+use gsim::units::LineAddr;
 use serde_json::{Value, json};
 
 const BASE: u64 = 0x1000_0000;
@@ -112,12 +114,25 @@ fn chase_past_l1(
     })
 }
 
-/// Addresses in different channels, all of one round over the slices.
+/// Addresses in different channels, as near each other as can be; with two partitions, of both in turn.
 fn a_row_of_channels(machine: &gsim::config::Machine) -> Vec<u64> {
-    let (slices, channels) = (machine.l2.slices.size() as u64, machine.dram.channels.size() as u64);
-    let round = slices * machine.l2.interleave.cycles();
-    let first = BASE.next_multiple_of(round);
-    (0..channels.min(8)).map(|channel| first + channel * (round / channels)).collect()
+    let map = AddressMap::new(machine);
+    let (slices, channels) = (machine.l2.slices.size(), machine.dram.channels.size());
+    let partitions = machine.l2.partitions.count();
+    let mut taken = vec![false; channels];
+    let mut row: Vec<u64> = Vec::new();
+    for address in (BASE..).step_by(machine.l2.interleave.size()) {
+        let home = map.home(LineAddr(address / u64::from(machine.l2.line.get())));
+        let channel = home / (slices / channels);
+        if home % partitions == row.len() % partitions && !taken[channel] {
+            taken[channel] = true;
+            row.push(address);
+        }
+        if row.len() == channels.min(8) {
+            break;
+        }
+    }
+    row
 }
 
 /// Core cycles of a load that hits the L1, that hits the L2, and that goes to DRAM.

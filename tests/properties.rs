@@ -242,7 +242,7 @@ fn l2() -> impl Strategy<Value = Changes> {
         let distances = [json!("Alike"), corners];
         vec![
             ("l2.mode", json!(mode)),
-            ("l2.slice_hash", if slices % 2 == 0 { hash } else { json!("Hashed") }),
+            ("l2.slice_hash", hash),
             ("sm.gpcs", json!([0, 1])),
             ("sm.tpc_sms", json!(tpc_sms)),
             ("l2.partitions", partitions),
@@ -306,10 +306,10 @@ fn memory() -> impl Strategy<Value = Changes> {
                 ("noc.store_piece", json!(if flit == 8 { 1 } else { 32 })),
                 (
                     "noc.gpc_port",
-                    if sm_port == 8 {
-                        json!("Unlimited")
-                    } else {
-                        json!({"Limited": {"bytes": 50}})
+                    match (sm_port, input) {
+                        (8, _) => json!("Unlimited"),
+                        (_, 1) => json!({"BySlices": {"groups": 2, "bytes": 40}}),
+                        _ => json!({"Limited": {"bytes": 50}}),
                     },
                 ),
                 ("noc.mask_bytes", json!(if sm_out == 8 { 0 } else { 32 })),

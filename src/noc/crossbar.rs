@@ -48,7 +48,7 @@ pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
     /// Outputs whose pipe holds a packet.
     landing: Ports<WORDS>,
     /// What outputs share, where they do.
-    groups: Option<Groups>,
+    groups: Option<Groups<WORDS>>,
     /// Packets may leave together with the one before them at their input, and need not wait for its port.
     may_share: bool,
     /// No packet finds all places of an output taken, where none waits there.
@@ -60,14 +60,18 @@ pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
 }
 
 impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
-    /// An empty crossbar from slices to SMs, whose GPCs are `gpcs`.
-    pub fn to_sms(config: &NocConfig, slices: usize, gpcs: &[u16]) -> Self {
+    /// An empty crossbar from slices, which belong to so many partitions in turn, to SMs, whose GPCs are `gpcs`.
+    pub fn to_sms(config: &NocConfig, (slices, partitions): (usize, usize), gpcs: &[u16]) -> Self {
         let port_bytes = (config.flit_bytes.get(), config.sm_port_bytes.get());
+        let groups_of = |groups: usize, bytes: u32| {
+            let group = |slice| (slice / partitions % groups) as u16;
+            let slices = (0..slices).map(group).collect();
+            Some(Groups::new(gpcs, slices, bytes, config.flit_bytes.get()))
+        };
         let groups = match config.gpc_port {
             GpcPort::Unlimited => None,
-            GpcPort::Limited { bytes } => {
-                Some(Groups::new(gpcs, bytes.get(), config.flit_bytes.get()))
-            }
+            GpcPort::Limited { bytes } => groups_of(1, bytes.get()),
+            GpcPort::BySlices { groups, bytes } => groups_of(groups.size(), bytes.get()),
         };
         Crossbar { groups, ..Self::new(config, slices, gpcs.len(), port_bytes) }
     }
@@ -262,21 +266,16 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             return;
         }
         debug_assert!(output.place_free_from() <= now, "an output is due that has no place");
-        if let Some(groups) = &self.groups {
-            let free_from = groups.free_from(port);
-            if free_from > now {
-                output.due = free_from;
-                dues.note(free_from, port);
-                return;
-            }
-        }
         let (mut able, mut later) = times.who_can_send(now, &output.entered);
         if !output.shared_by.is_empty() {
             (able, later) = output.who_can_share(now, (able, later), &places.list);
         }
+        if let Some(groups) = &self.groups {
+            (able, later) = groups.who_is_let_in(now, (port, output), (able, later));
+        }
         // The next one in turn.
         let Some(chosen) = able.round(output.turn).next() else {
-            // All who want it are sending, or still to come.
+            // All who want it are sending, wait for a port that outputs share, or are still to come.
             output.due = later;
             dues.note_later(later, port);
             return;
@@ -296,7 +295,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             input.free_at = now + u64::from(size.input);
             times.set_free(chosen, times.near_later(input.free_at));
             if let Some(groups) = &mut self.groups {
-                groups.take(now, port, size.input);
+                groups.take(now, (chosen, port), size.input);
             }
         }
         let flits = u64::from(flits);

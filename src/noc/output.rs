@@ -95,36 +95,69 @@ impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
     }
 }
 
-/// Outputs that share a port of so many bytes a cycle.
+/// Outputs that share ports of so many bytes a cycle: one for each group of inputs.
 #[derive(Clone, Debug)]
-pub(super) struct Groups {
-    /// By output.
+pub(super) struct Groups<const WORDS: usize> {
+    /// By output: its first port.
     of: Box<[u16]>,
+    /// By input: its port, behind the first one.
+    port_of: Box<[u16]>,
+    /// By port behind the first one: its inputs.
+    inputs: Box<[Ports<WORDS>]>,
     bytes: u64,
     /// Bytes of a flit as it leaves its input.
     flit_bytes: u64,
-    /// By group: what its port has taken, had it never rested [bytes].
+    /// By port: what it has taken, had it never rested [bytes].
     taken: Box<[u64]>,
 }
 
-impl Groups {
-    /// Of outputs whose groups are given, with ports of `bytes` a cycle, for flits of `flit_bytes`.
-    pub fn new(of: &[u16], bytes: u32, flit_bytes: u32) -> Self {
-        let groups = of.iter().map(|group| usize::from(*group) + 1).max().unwrap_or(0);
-        let (bytes, flit_bytes) = (u64::from(bytes), u64::from(flit_bytes));
-        Groups { of: of.into(), bytes, flit_bytes, taken: vec![0; groups].into() }
+impl<const WORDS: usize> Groups<WORDS> {
+    /// Of outputs and inputs whose groups are given, with ports of `bytes` a cycle, for flits of `flit_bytes`.
+    pub fn new(of: &[u16], inputs_of: Box<[u16]>, bytes: u32, flit_bytes: u32) -> Self {
+        let count = |groups: &[u16]| groups.iter().map(|group| group + 1).max().unwrap_or(0);
+        let mut inputs = vec![Ports::default(); count(&inputs_of).into()];
+        for (input, &group) in inputs_of.iter().enumerate() {
+            inputs[usize::from(group)].set(input, true);
+        }
+        Groups {
+            of: of.iter().map(|group| group * count(&inputs_of)).collect(),
+            taken: vec![0; usize::from(count(of)) * inputs.len()].into(),
+            port_of: inputs_of,
+            inputs: inputs.into(),
+            bytes: bytes.into(),
+            flit_bytes: flit_bytes.into(),
+        }
     }
 
-    /// When the port of an output takes the next packet.
+    /// Of the inputs that can send to an output at `now`, those whose port takes a packet, or that need none, and from when on one
+    /// of the others can send. A packet that leaves together with another one has gone through the port with it.
     #[inline]
-    pub fn free_from(&self, output: usize) -> Cycle {
-        Cycle(self.taken[usize::from(self.of[output])] / self.bytes)
+    pub fn who_is_let_in<L>(
+        &self,
+        now: Cycle,
+        (number, output): (usize, &Output<L, WORDS>),
+        (mut able, mut later): (Ports<WORDS>, Cycle),
+    ) -> (Ports<WORDS>, Cycle) {
+        let first = usize::from(self.of[number]);
+        let full = (now.0 + 1) * self.bytes;
+        for (inputs, &taken) in self.inputs.iter().zip(&self.taken[first..]) {
+            if taken >= full {
+                let waiting = inputs.without(&output.shared_by);
+                let rest = able.without(&waiting);
+                if rest != able {
+                    later = later.min(Cycle(taken / self.bytes));
+                }
+                able = rest;
+            }
+        }
+        (able, later)
     }
 
-    /// A packet of so many flits goes through the port of an output.
+    /// A packet of so many flits goes from an input through its port of an output.
     #[inline]
-    pub fn take(&mut self, now: Cycle, output: usize, flits: u16) {
-        let taken = &mut self.taken[usize::from(self.of[output])];
+    pub fn take(&mut self, now: Cycle, (input, output): (usize, usize), flits: u16) {
+        let port = self.of[output] + self.port_of[input];
+        let taken = &mut self.taken[usize::from(port)];
         *taken = (*taken).max(now.0 * self.bytes) + u64::from(flits) * self.flit_bytes;
     }
 }

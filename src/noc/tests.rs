@@ -14,7 +14,7 @@ fn shared(inputs: usize, groups: &[u16], port: &str) -> Crossbar<u32> {
         "(flit_bytes: 32, slice_in_bytes: 32, sm_port_bytes: 32, sm_out_bytes: 32, gpc_port: {port}, \
          header_bytes: 8, store_piece: 1, mask_bytes: 0, latency: 5, input_queue: 4)"
     );
-    Crossbar::to_sms(&crate::config::parse::stated(&text), inputs, groups)
+    Crossbar::to_sms(&crate::config::parse::stated(&text), (inputs, 1), groups)
 }
 
 #[test]
@@ -34,6 +34,25 @@ fn outputs_of_a_group_share_its_port() {
     assert_eq!(left, [0, 2, 0]);
 }
 
+#[test]
+fn a_group_of_outputs_has_a_port_for_each_group_of_inputs() {
+    // Inputs 0, 2 and 4 have one port of the first two outputs, inputs 1 and 3 another one.
+    let mut noc = shared(5, &[0, 0, 1], "BySlices(groups: 2, bytes: 32)");
+    for (input, output) in [(0, 0), (1, 1), (2, 1), (3, 2), (4, 0)] {
+        noc.push(Cycle(0), (input, output), 56, false, &(input as u32));
+    }
+    let mut left = [0; 5];
+    for now in 0..8 {
+        noc.tick_observed(Cycle(now), &mut |sent| {
+            left[sent.input] = now;
+            Landing::Waits
+        });
+    }
+    // Packets take ports and outputs for two cycles. From cycle 2 on outputs 0 and 1 both want the port of inputs 2 and 4, and
+    // output 0 is asked first.
+    assert_eq!(left, [0, 0, 4, 0, 2]);
+}
+
 fn crossbar(inputs: usize, outputs: usize) -> Crossbar<u32> {
     shared(inputs, &vec![0; outputs], "Unlimited")
 }
@@ -46,7 +65,7 @@ fn crossbar_of(inputs: usize, outputs: usize, bytes: (u32, u32), latency: u64) -
          gpc_port: Unlimited, header_bytes: 8, store_piece: 1, mask_bytes: 0, latency: {latency}, \
          input_queue: 4)"
     );
-    Crossbar::to_sms(&crate::config::parse::stated(&text), inputs, &vec![0; outputs])
+    Crossbar::to_sms(&crate::config::parse::stated(&text), (inputs, 1), &vec![0; outputs])
 }
 
 #[test]

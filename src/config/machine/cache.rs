@@ -121,10 +121,11 @@ pub enum SliceHash {
     /// Every round of blocks starts at a slice that a hash of the round's number chooses, so that no stride
     /// stays with a few slices.
     Hashed,
-    /// Two neighbouring slices take turns at four blocks. Which two is drawn for every four blocks, so that a few of them
-    /// can meet in one pair of slices, and many spread evenly. Needs an even number of slices.
+    /// Two slices that follow each other in their partition take turns at four blocks. Which two is drawn for every four blocks,
+    /// so that a few of them can meet in one slice, and many spread evenly. Sixteen blocks belong to one partition, and the sixteen
+    /// before or after them to the other one.
     Pairs {
-        /// Rounds over all pairs that are shuffled together [rounds, 1..=64].
+        /// Rounds over all slices of a partition that are shuffled together [rounds, 1..=64].
         rounds: Bounded<1, 64>,
     },
 }
@@ -149,6 +150,11 @@ pub enum L2Partitions {
 }
 
 impl L2Partitions {
+    /// Partitions.
+    pub fn count(&self) -> usize {
+        1 + usize::from(matches!(self, L2Partitions::Two { .. }))
+    }
+
     /// The GPCs of the upper partition, a bit each; `None` where there is one partition.
     pub fn upper_gpcs(&self) -> Option<u64> {
         match self {

@@ -228,9 +228,6 @@ impl Check for MachineFields {
             ));
         }
         self.clocks.check_ratio()?;
-        if matches!(self.l2.slice_hash, SliceHash::Pairs { .. }) && slices % 2 != 0 {
-            return Err(format!("l2.slice_hash: Pairs, but l2.slices ({slices}) is odd"));
-        }
         self.check_lsu()?;
         self.check_partitions()?;
         let piece = self.noc.store_piece.get();

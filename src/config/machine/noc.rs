@@ -42,4 +42,11 @@ pub enum GpcPort {
         /// In a cycle [bytes, 32..=16384].
         bytes: Bounded<32, 16_384>,
     },
+    /// So much from each group of slices, counted in the same way. The slices of a partition go round the groups.
+    BySlices {
+        /// Groups of slices in a partition [groups, 2..=32].
+        groups: Bounded<2, 32>,
+        /// From one group in a cycle [bytes, 32..=16384].
+        bytes: Bounded<32, 16_384>,
+    },
 }

@@ -61,8 +61,9 @@ impl<const WORDS: usize> Replies<WORDS> {
         let (sms, slices) = (machine.sm.count.size(), machine.l2.slices.size());
         let partitions = Partition::count(machine);
         let gpcs: Vec<u16> = (0..sms).map(|sm| machine.sm.gpc_of(sm) as u16).collect();
-        let mut crossbar =
-            Crossbar::to_sms(&machine.noc, slices, &gpcs).with_queues(Slice::exits(&machine.l2));
+        let of_partitions = (slices, machine.l2.partitions.count());
+        let mut crossbar = Crossbar::to_sms(&machine.noc, of_partitions, &gpcs)
+            .with_queues(Slice::exits(&machine.l2));
         if machine.l2.coalescer != L2Coalescer::None {
             crossbar = crossbar.with_shared_ports();
         }
