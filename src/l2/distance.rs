@@ -20,7 +20,7 @@ impl Distances {
         };
         // Pairs of slices, or single ones, fill row after row.
         let (columns, rows) = (8, 6);
-        let place = if machine.l2.partitions.upper_gpcs().is_some() { number / 2 } else { number };
+        let place = number / machine.l2.partitions.count();
         let (column, row) = (place % columns, place / columns % rows);
         let way = |full: u64, from: usize, steps: usize, is_far_corner: bool| {
             let steps_away = if is_far_corner { steps - from } else { from };

@@ -4,7 +4,6 @@
 use super::channel::Channel;
 use super::station::{Look, Station};
 use crate::config::Machine;
-use crate::config::machine::L2Partitions;
 use crate::dram::Controller;
 use crate::gpu::clocks::Clocks;
 use crate::gpu::news::{EVENTS, Reach};
@@ -64,11 +63,7 @@ pub struct Partition {
 impl Partition {
     /// Partitions of a machine.
     pub fn count(machine: &Machine) -> usize {
-        let channels = machine.dram.channels.size();
-        match machine.l2.partitions {
-            L2Partitions::One => channels,
-            L2Partitions::Two { .. } => channels / 2,
-        }
+        machine.dram.channels.size() / machine.l2.partitions.count()
     }
 
     /// Partition `number` of `machine`, empty.
