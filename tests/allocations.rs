@@ -60,7 +60,7 @@ fn allocations(run: &str, changes: &[&str]) -> u64 {
 /// One test, so that nothing else allocates meanwhile.
 #[test]
 fn nothing_is_allocated_once_a_launch_is_under_way() {
-    let (large, larger) = ("workload.elements=2097152", "workload.elements=16777216");
+    let (large, larger) = ("workload.elements=4194304", "workload.elements=25165824");
     let once = "workload.iterations=1";
     for (run, changes) in [
         ("stencil-char", &[large, "workload.element=Int"][..]),

@@ -637,6 +637,84 @@ fn different_addresses_of_a_load_of_constants_take_turns() {
     }
 }
 
+/// A warp that keeps the load/store unit busy must not keep out that of the other scheduler, however many cycles an instruction
+/// takes.
+#[test]
+fn schedulers_share_the_load_store_unit() {
+    const STORES: usize = 100;
+    let machine = gtx480(&[]);
+    for passes in [1, 2, 3, 4, 8, 16] {
+        let addresses = row(0, 4 * passes, 32);
+        let store = Step::StoreShared { addresses, bytes: 4 };
+        for busy in 0..2 {
+            let cycles = run(&machine, || {
+                let store = store.clone();
+                Script::new(1, 64, move |_, warp| {
+                    let stores = if warp == busy { 20 * STORES } else { STORES };
+                    let adds = if warp == busy { 0 } else { 10 * STORES * passes as usize };
+                    [vec![store.clone(); stores], vec![Step::Add { dst: 1, src: 1 }; adds]].concat()
+                })
+            })
+            .cycles;
+            // In turn, the short warp's stores are served within the first 200, and its adds end before the other's stores do.
+            let adds = 4 * 10 * STORES as u64 * passes;
+            let stores = 21 * STORES as u64 * passes;
+            let alone = (2 * STORES as u64 * passes + adds).max(stores);
+            assert!(
+                cycles.abs_diff(alone) < alone / 20 + 100,
+                "{passes}, {busy}: {cycles} {alone}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_reduction_is_answered_without_data() {
+    for name in ["gtx480", "v100", "h200"] {
+        let machine = preset(name, &[]);
+        let flits = |reduces: bool| {
+            let seen = run(&machine, || {
+                let addresses = row(BASE, 4, 32);
+                Script::new(1, 32, move |_, _| {
+                    let addresses = addresses.clone();
+                    match reduces {
+                        true => vec![Step::Reduction { addresses, bytes: 4 }, Step::Fence],
+                        false => vec![Step::Atomic { dst: 1, src: 1, addresses, bytes: 4 }],
+                    }
+                })
+            });
+            assert_eq!(total(&seen.components.l2).atomics, 1, "{name}");
+            assert_eq!(seen.latency_accesses, u64::from(!reduces), "{name}");
+            let noc = &seen.components.reply_network;
+            (noc.packets, noc.flits)
+        };
+        let line = 128 + machine.noc.header_bytes.get();
+        assert_eq!(flits(false), (1, line.div_ceil(machine.noc.flit_bytes.get()).into()), "{name}");
+        assert_eq!(flits(true), (1, 1), "{name}");
+    }
+}
+
+/// Words of local memory are interleaved, whatever the width of an access.
+#[test]
+fn wide_loads_find_in_local_memory_what_words_were_stored() {
+    for name in ["gtx480", "v100", "h200"] {
+        let machine = preset(name, &[]);
+        for (lanes, bytes) in [32, 16, 5].into_iter().flat_map(|lanes| [(lanes, 8), (lanes, 16)]) {
+            let words = usize::from(bytes) / 4;
+            let seen = run(&machine, || {
+                let words_at = move |word: u64| row(LOCAL_MEMORY + 128 * word, 4, lanes);
+                Script::new(1, 32, move |_, _| {
+                    let store = |word| Step::StoreLocal { addresses: words_at(word), bytes: 4 };
+                    let load = Step::LoadLocal { dst: 1, src: 1, addresses: words_at(0), bytes };
+                    (0..words as u64).map(store).chain([load]).collect()
+                })
+            });
+            let l1 = total(&seen.components.l1);
+            assert_eq!((l1.load_hits, l1.load_misses), (words as u64, 0), "{name} {lanes} {bytes}");
+        }
+    }
+}
+
 #[test]
 fn what_was_stored_to_local_memory_is_found_in_the_l1() {
     for name in ["gtx480", "c2050", "gtx580", "gtx680", "gtx640", "v100", "a100", "h200"] {

@@ -1,7 +1,6 @@
 //! Compiled kernels with calls and barriers of all kinds, on a machine: the timing model gets through what
 //! the front end recorded, with and without skip-ahead.
 
-#[allow(dead_code, reason = "scripts are for other tests")]
 mod common;
 
 use std::sync::Arc;

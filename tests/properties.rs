@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use common::{Script, Scripts, Step, gtx480};
@@ -69,6 +70,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => memory_step(),
         1 => (0u16..6, 0u16..6, addresses(4))
             .prop_map(|(dst, src, addresses)| Step::Atomic { dst, src, addresses, bytes: 4 }),
+        1 => addresses(4).prop_map(|addresses| Step::Reduction { addresses, bytes: 4 }),
         3 => (0u16..6, 0u16..6).prop_map(|(dst, src)| Step::Add { dst, src }),
         1 => Just(Step::Barrier),
         1 => Just(Step::Fence),
@@ -419,7 +421,18 @@ fn check_books<'a>(
     prop_assert_eq!(l1.stores, sm.store_accesses);
     prop_assert_eq!(l1.atomics, sm.atomic_accesses);
     prop_assert_eq!(l1.fills, l1.load_misses);
-    prop_assert_eq!(seen.latency_accesses, sm.load_accesses + sm.atomic_accesses);
+    // Nobody waits for the accesses of a reduction, one for each line.
+    let steps = ctas.iter().copied().flatten().flatten();
+    let lines_of = |step: &Step| match step {
+        Step::Reduction { addresses, .. } => {
+            let line = |address: &u64| address / u64::from(machine.l1.line.get());
+            addresses.iter().map(line).collect::<BTreeSet<u64>>().len() as u64
+        }
+        _ => 0,
+    };
+    let reductions: u64 = steps.map(lines_of).sum();
+    let answered = sm.load_accesses + sm.atomic_accesses - reductions;
+    prop_assert_eq!(seen.latency_accesses, answered);
     if machine.l1.tag_latency.get() == 0 && machine.lsu.stages == LsuStages::One {
         let served = [LsuReason::Serving, LsuReason::Coalescing, LsuReason::BankConflict];
         let served: u64 = served.into_iter().map(|reason| lsu.part(reason)).sum();

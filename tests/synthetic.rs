@@ -1,6 +1,5 @@
 //! Synthetic kernels on the model: what can be computed on paper, and what may not change a byte.
 
-#[allow(dead_code, reason = "shared with tests that write kernels by hand")]
 mod common;
 
 use std::path::Path;

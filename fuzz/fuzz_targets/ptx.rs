@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use gsim::config::machine::InstructionSet;
 use gsim::frontend::ptx::Module;
 use gsim::isa::{Cta, CtaSource};
 use gsim::workload::{Arg, DeviceMemory, Launch, PtxSource};
@@ -28,9 +29,11 @@ fuzz_target!(|text: &str| {
             dynamic_shared: 16,
             args,
         };
-        let Ok(mut running) = module.launch(&launch, &mut memory) else { continue };
-        running.limit = 2000;
-        let mut cta = Cta::default();
-        while running.next(&mut cta).is_ok_and(|more| more) {}
+        for set in [InstructionSet::Ptx, InstructionSet::Sass] {
+            let Ok(mut running) = module.launch_for(&launch, &mut memory, set) else { continue };
+            running.limit = 2000;
+            let mut cta = Cta::default();
+            while running.next(&mut cta).is_ok_and(|more| more) {}
+        }
     }
 });

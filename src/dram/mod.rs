@@ -1,6 +1,6 @@
 //! The DRAM controllers: one [`Controller`] is one channel.
 //!
-//! A request enters with [`Controller::try_push`], waits half of the interface latency, then in
+//! A request enters with [`Controller::push`] where there is room, waits half of the interface latency, then in
 //! the queue until the scheduler sent its column commands. A read is done when its last data came
 //! and the other half of the latency passed, which the owner is told as soon as its last command
 //! goes; a write is done when its last column command went, and says nothing.

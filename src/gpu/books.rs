@@ -9,6 +9,7 @@ use super::statistics::{Components, ConcurrentKernel, KernelStatistics, Ledgers}
 use crate::config::Machine;
 use crate::error::{Error, Result};
 use crate::isa::joint_name;
+use crate::stats::IssueReason;
 use crate::units::Cycle;
 
 /// What was counted, and until when.
@@ -86,7 +87,12 @@ impl Books {
         let sms = floor.front.nodes.len() as u64;
         let mut ledgers = after.ledgers.since(&before.ledgers);
         ledgers.lsu.add_total(cycles * sms);
-        ledgers.issue.add_total(cycles * sms * u64::from(self.machine.sm.schedulers.get()));
+        let schedulers = sms * u64::from(self.machine.sm.schedulers.get());
+        ledgers.issue.add_total(cycles * schedulers);
+        // Until the first CTA starts nobody has a warp.
+        let first = ran.iter().map(|running| running.first).min().unwrap_or(start);
+        let launching = first.since(start) * schedulers;
+        ledgers.issue.transfer(IssueReason::NoWarp, IssueReason::Launch, launching);
         let name = joint_name(&names(ran));
         ledgers.check().map_err(|why| Error::internal(format!("kernel {name}: {why}")))?;
         let concurrent = match ran {

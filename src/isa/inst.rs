@@ -249,8 +249,9 @@ pub enum Space {
 /// Generic address of the first byte of shared memory.
 pub const SHARED_WINDOW: u64 = 1 << 48;
 
-/// Where the threads' local memories lie, as streams have it. Words of the lanes of a warp lie side by side, as chips interleave
-/// them; every warp of the launch has its own range.
+/// Where the threads' local memories lie, as streams have it. Words of four bytes of the lanes of a warp lie side by side, as chips
+/// interleave them (CUDA C Programming Guide, "Local Memory"), so the words of a lane lie 128 bytes apart; a stream has the address of
+/// the first one that is accessed. Every warp of the launch has its own range.
 pub const LOCAL_MEMORY: u64 = 1 << 52;
 
 /// Direction of a memory instruction.
@@ -260,7 +261,8 @@ pub enum AccessKind {
     Load,
     /// Writes from registers.
     Store,
-    /// Reads, modifies and writes in one step, at the L2 for global memory.
+    /// Reads, modifies and writes in one step, at the L2 for global memory. Without a destination it is a reduction, to which the
+    /// L2 answers without data.
     Atomic(Turns),
 }
 

@@ -14,6 +14,7 @@ impl L1 {
         match access.kind {
             AccessKind::Store => self.store(now, access, self.config.stores),
             AccessKind::LocalStore => self.store(now, access, self.config.local_stores),
+            AccessKind::Reduction => self.reduce(now, access),
             _ => self.bypass(now, access),
         }
     }
@@ -21,14 +22,7 @@ impl L1 {
     fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         let slot = self.bypass_slot().ok_or(Refusal::MissQueue)?;
         let (kind, bytes) = if access.kind == AccessKind::Atomic {
-            match self.tags.lookup(access.line) {
-                Lookup::Present(way) => self.drop_way(way),
-                Lookup::Reserved(way) if self.config.stores == StorePolicy::Drop => {
-                    self.drop_reserved(way, access);
-                }
-                _ => {}
-            }
-            self.stats.atomics += 1;
+            self.modify(access);
             (RequestKind::Atomic, access.bytes)
         } else {
             self.stats.load_bypasses += 1;
@@ -39,6 +33,30 @@ impl L1 {
         self.bypasses[usize::from(slot)] = waiter;
         self.send(now, access.line, bytes, kind, slot, access.atomic_work);
         Ok(Outcome::Sent)
+    }
+
+    /// An atomic without an answer but that it is done.
+    fn reduce(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
+        if self.is_miss_queue_full() {
+            return Err(Refusal::MissQueue);
+        }
+        self.modify(access);
+        let Access { line, bytes, waiter, atomic_work, .. } = *access;
+        let kind = RequestKind::Reduction;
+        self.send(now, line, bytes, kind, waiter.tracker as u16, atomic_work);
+        Ok(Outcome::Sent)
+    }
+
+    /// The L2 is about to modify bytes of a line.
+    fn modify(&mut self, access: &Access) {
+        match self.tags.lookup(access.line) {
+            Lookup::Present(way) => self.drop_way(way),
+            Lookup::Reserved(way) if self.config.stores == StorePolicy::Drop => {
+                self.drop_reserved(way, access);
+            }
+            _ => {}
+        }
+        self.stats.atomics += 1;
     }
 
     /// Where to note who waits for a load past the tags; none when the miss queue is full, or as many are outstanding as requests

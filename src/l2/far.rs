@@ -178,7 +178,7 @@ impl Slice {
             self.stats.far_write_sectors += u64::from(sectors_of(request.bytes));
             return Ok(());
         }
-        if request.kind == RequestKind::Atomic {
+        if request.kind.is_atomic() {
             request.held = THROUGH_COPY;
         }
         let is_own = request.sm == FROM_SLICE;
@@ -193,7 +193,7 @@ impl Slice {
         line: LineAddr,
         request: &Request,
     ) -> Result<(), Refusal> {
-        let is_atomic = request.kind == RequestKind::Atomic;
+        let is_atomic = request.kind.is_atomic();
         if self.far.passed_on.is_full() || (is_atomic && self.far.away == self.mshrs.size()) {
             return Err(Refusal::DramQueue);
         }

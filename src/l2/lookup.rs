@@ -43,7 +43,7 @@ impl Slice {
         line: LineAddr,
         request: &Request,
     ) -> Result<(), Refusal> {
-        let is_change = matches!(request.kind, RequestKind::Store | RequestKind::Atomic);
+        let is_change = request.kind.is_change();
         let passes_on = is_change && is_copy(line);
         match (self.mode, request.kind) {
             _ if passes_on => self.pass_on(now, line, request),
@@ -242,7 +242,7 @@ impl Slice {
     /// An atomic leaves its bytes changed.
     #[inline(always)]
     fn modify(&mut self, way: Way, request: &Request) {
-        if request.kind == RequestKind::Atomic {
+        if request.kind.is_atomic() {
             self.bytes.add(&mut self.tags[way].dirty, request.bytes);
             self.tags.set_dirty(way, true);
         }
@@ -259,7 +259,7 @@ impl Slice {
     ) {
         let stats = &mut self.stats;
         match request.kind {
-            RequestKind::Atomic => stats.atomics += 1,
+            kind if kind.is_atomic() => stats.atomics += 1,
             _ if request.sm == FROM_SLICE => stats.far_read_sectors += u64::from(wanted.count()),
             _ => {
                 stats.read_sectors += u64::from(wanted.count());
@@ -424,7 +424,7 @@ impl Slice {
     fn pass_read(&mut self, now: Cycle, line: LineAddr, request: &Request) -> Result<(), Refusal> {
         let wanted = SectorSet::of(request.bytes);
         let sectors = self.sectors.around_parts(wanted);
-        let is_atomic = request.kind == RequestKind::Atomic;
+        let is_atomic = request.kind.is_atomic();
         let writes = if is_atomic { Runs::new(request.bytes, self.burst_bytes).count() } else { 0 };
         self.room_for_fetch(false, sectors, writes)?;
         let waiting = Waiting::new(request, wanted, sectors);

@@ -92,7 +92,7 @@ impl DataPort {
                 let (all, whole) = (sectors_of(request.bytes), whole_sectors_of(request.bytes));
                 whole * rates.sector + (all - whole) * rates.part
             }
-            RequestKind::Atomic => u32::from(request.atomic_work).max(4),
+            RequestKind::Atomic | RequestKind::Reduction => u32::from(request.atomic_work).max(4),
         };
         self.free_at = self.free_at.max(4 * now.0) + u64::from(quarters.max(4));
         self.last = side;

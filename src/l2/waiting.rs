@@ -33,9 +33,10 @@ impl Waiting {
     /// Of a request that wants bytes of these sectors.
     #[inline(always)]
     pub fn new(request: &Request, wanted: SectorSet, fetched: SectorSet) -> Self {
-        let Reply { kind, sm, slot, held, sectors, data_bytes, stamps } =
-            request.reply_with(wanted);
-        Waiting { stamps: stamps.request, kind, sm, slot, held, data_bytes, sectors, fetched }
+        // The answer to a reduction brings none of them.
+        let Reply { kind, sm, slot, held, data_bytes, stamps, .. } = request.reply_with(wanted);
+        let (stamps, sectors) = (stamps.request, wanted);
+        Waiting { stamps, kind, sm, slot, held, data_bytes, sectors, fetched }
     }
 
     /// The answer, whose last data is this.

@@ -2,7 +2,7 @@
 //!
 //! Packets wait at their input, which has room for a fixed number of them; a packet behind one for
 //! another output may pass it (virtual output queues). An output takes from the waiting inputs in
-//! turn. A packet keeps its input and its output for as many cycles as it has flits of their width, and arrives
+//! turn, and of outputs that can take a packet in one cycle, that which took none for the longest time chooses first. A packet keeps its input and its output for as many cycles as it has flits of their width, and arrives
 //! `latency` cycles after its last flit left. An output whose receiver does not take packets stops.
 //!
 //! Each output stands in a calendar with the earliest cycle in which it can take a packet, and is not looked at before:
@@ -24,12 +24,15 @@ use super::ports::{MOST_WORDS, Ports};
 use super::stats::NocStats;
 use super::times::{FAR, Times};
 use crate::config::machine::{GpcPort, NocConfig};
-use crate::units::{Cycle, Divisor};
+use crate::units::Cycle;
 
 /// Bytes of data that a packet carries, at most: a line.
 const MOST_DATA: u32 = 128;
 /// Numbers of bytes of data that have a size, more than a line and the masks of its bytes.
 const SIZES: usize = 1 << u8::BITS;
+
+/// Bits that a port's number has.
+const PORT_BITS: u32 = (MOST_WORDS as u32 * u64::BITS).ilog2();
 
 /// A crossbar from `inputs` to `outputs`.
 #[derive(Clone, Debug)]
@@ -43,8 +46,9 @@ pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
     times: Times<WORDS>,
     /// Of the packets at inputs and before them.
     pub(super) places: Places<P>,
-    output_count: Divisor,
     dues: Calendar<WORDS>,
+    /// Outputs of one cycle, each behind the cycle from which on it waits, in one number.
+    turns: Vec<u64>,
     /// Outputs whose pipe holds a packet.
     landing: Ports<WORDS>,
     /// What outputs share, where they do.
@@ -107,8 +111,8 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             outputs: vec![output; outputs].into(),
             times: Times::new(inputs),
             places: Places::new(inputs * room),
-            output_count: Divisor::new(outputs as u64),
             dues: Calendar::default(),
+            turns: Vec::with_capacity(outputs),
             landing: Ports::default(),
             groups: None,
             may_share: false,
@@ -221,14 +225,36 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             if self.times.begins_epoch(now) {
                 self.begin_epoch(now);
             }
-            // The first choice rotates, so that no output is always matched last.
-            let turn = self.output_count.divide(now.0).1 as usize;
-            for output in self.dues.take_next().round(turn) {
-                self.serve(now, output, enters, sent);
+            let due = self.dues.take_next();
+            match due.iter().next() {
+                Some(output) if due.only_has(output) => self.serve(now, output, enters, sent),
+                _ => self.serve_in_turn(now, due, enters, sent),
             }
             last = Some(now);
         }
         last
+    }
+
+    /// Cycle `now` of several outputs. Those that have waited longest come first, as they may want the same input: an order by
+    /// the clock alone may keep step with the packets, and let some wait for ever.
+    #[inline]
+    fn serve_in_turn(
+        &mut self,
+        now: Cycle,
+        due: Ports<WORDS>,
+        enters: &mut impl FnMut(Entering<'_, P>) -> Cycle,
+        sent: &mut impl FnMut(Sent<'_, P>) -> Landing,
+    ) {
+        let mut turns = std::mem::take(&mut self.turns);
+        turns.clear();
+        turns.extend(
+            due.iter().map(|port| self.outputs[port].ready_from.0 << PORT_BITS | port as u64),
+        );
+        turns.sort_unstable();
+        for turn in &turns {
+            self.serve(now, (turn & ((1 << PORT_BITS) - 1)) as usize, enters, sent);
+        }
+        self.turns = turns;
     }
 
     /// Tells all times again.
@@ -329,9 +355,8 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             output.shared_by.set(chosen, !is_last);
         }
         let ready_from = now + u64::from(size.output);
-        output.free_from = ready_from;
+        (output.free_from, output.ready_from) = (ready_from, ready_from);
         if !self.is_never_full || self.landing.contains(port) {
-            output.ready_from = ready_from;
             output.free_from = ready_from.max(output.place_free_from());
         }
         output.due = Cycle::NEVER;

@@ -113,6 +113,38 @@ fn two_inputs_share_an_output_in_turn() {
 }
 
 #[test]
+fn outputs_that_want_one_input_share_it_in_turn() {
+    // Packets of four flits, and of five.
+    for (outputs, bytes) in
+        [16, 15, 12].into_iter().flat_map(|outputs| [(outputs, 120), (outputs, 128)])
+    {
+        for (one, other) in (0..outputs).flat_map(|one| (0..one).map(move |other| (one, other))) {
+            let mut noc = crossbar(1, outputs);
+            for output in [one, other, one, other] {
+                noc.push(Cycle(0), (0, output), bytes, false, &0);
+            }
+            let mut sent = Vec::new();
+            for now in 0..400 {
+                let mut left = None;
+                noc.tick_observed(Cycle(now), &mut |packet| {
+                    left = Some(packet.output);
+                    Landing::Waits
+                });
+                if let Some(output) = left {
+                    noc.push(Cycle(now + 1), (0, output), bytes, false, &0);
+                    sent.push(output);
+                }
+                for output in [one, other] {
+                    noc.pop(Cycle(now), output);
+                }
+            }
+            assert!(sent.len() >= 79);
+            assert!(sent.windows(2).all(|two| two[0] != two[1]), "{one}, {other}: {sent:?}");
+        }
+    }
+}
+
+#[test]
 fn a_packet_may_enter_long_after_it_is_pushed() {
     for skips in [false, true] {
         let mut noc = crossbar(2, 1);

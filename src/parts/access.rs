@@ -28,6 +28,16 @@ pub enum AccessKind {
     LocalStore,
     /// A read-modify-write at the L2.
     Atomic,
+    /// The same, without an answer but that it is done.
+    Reduction,
+}
+
+impl AccessKind {
+    /// True for what is answered without data.
+    #[inline]
+    pub fn is_posted(self) -> bool {
+        matches!(self, AccessKind::Store | AccessKind::LocalStore | AccessKind::Reduction)
+    }
 }
 
 /// One access of the load/store unit: some bytes of one line.

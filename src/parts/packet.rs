@@ -17,6 +17,22 @@ pub enum RequestKind {
     Store,
     /// A read-modify-write of bytes; the old values come back.
     Atomic,
+    /// The same, of which nobody wants the old values.
+    Reduction,
+}
+
+impl RequestKind {
+    /// True for what reads, modifies and writes bytes.
+    #[inline]
+    pub fn is_atomic(self) -> bool {
+        matches!(self, RequestKind::Atomic | RequestKind::Reduction)
+    }
+
+    /// True for what changes bytes.
+    #[inline]
+    pub fn is_change(self) -> bool {
+        self == RequestKind::Store || self.is_atomic()
+    }
 }
 
 /// In place of an SM, in what one L2 slice asks of another.
@@ -54,7 +70,7 @@ pub enum ReplyKind {
     Fill,
     /// Bytes for registers.
     Data,
-    /// The bytes are written.
+    /// The bytes are written, or modified.
     Ack,
 }
 
@@ -93,7 +109,7 @@ impl Request {
         let kind = match self.kind {
             RequestKind::Fetch => ReplyKind::Fill,
             RequestKind::Load | RequestKind::Atomic => ReplyKind::Data,
-            RequestKind::Store => ReplyKind::Ack,
+            RequestKind::Store | RequestKind::Reduction => ReplyKind::Ack,
         };
         let (sectors, data_bytes) = match kind {
             ReplyKind::Ack => (SectorSet::default(), 0),
@@ -110,14 +126,13 @@ impl Request {
         const OPERAND: u32 = 8;
         if store_piece == 1 {
             // Which it is nobody can foretell.
-            let carries = matches!(self.kind, RequestKind::Store | RequestKind::Atomic);
-            return select_unpredictable(carries, bytes_of(self.bytes), 0);
+            return select_unpredictable(self.kind.is_change(), bytes_of(self.bytes), 0);
         }
         let whole = match self.kind {
             RequestKind::Fetch | RequestKind::Load => return 0,
             RequestKind::Store => self.bytes,
-            RequestKind::Atomic if bytes_of(self.bytes) > OPERAND => 0,
-            RequestKind::Atomic => return bytes_of(self.bytes),
+            _ if bytes_of(self.bytes) > OPERAND => 0,
+            _ => return bytes_of(self.bytes),
         };
         let pieces = Sectors::new(u128::BITS, store_piece).around(self.bytes);
         bytes_of(pieces) + if pieces == whole { 0 } else { mask_bytes }

@@ -112,6 +112,7 @@ pub fn known_look(name: &str) -> Option<Look> {
         "dram_service" => (Colour(25, 43, 90), "way, row and column access, data"),
         "memory_shared" => (Colour(218, 166, 172), "oldest access is in shared memory"),
         "barrier" => (Colour(84, 84, 88), "every warp waits at a barrier"),
+        "launch" => (Colour(142, 106, 100), "the launch has not begun"),
         "no_warp" => (Colour(208, 209, 212), "no warp has work left"),
         "idle" => (Colour(208, 209, 212), "no access was offered"),
         _ => return None,

@@ -45,9 +45,9 @@ totals! {
         dram_bytes_read: u64,
         /// Written to DRAM by the end, in whole bursts: what waits in the L2 or a DRAM controller then is not counted [bytes].
         dram_bytes_written: u64,
-        /// Load accesses that the latency ledger explains [accesses].
+        /// Accesses of loads, and of atomics whose old values come back: those that the latency ledger explains [accesses].
         load_accesses: u64,
-        /// Mean time of a load access from its issue to its release [core cycles].
+        /// Mean time of such an access from its issue to its release [core cycles].
         mean_latency: f64,
         /// Accesses that the coalescers made of loads, stores and atomics [accesses].
         memory_accesses: u64,

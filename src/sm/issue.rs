@@ -6,7 +6,7 @@ use super::scheduler::Candidates;
 use super::sub_core::{Slot, SubCore};
 use crate::isa::{BarrierKind, BarrierUse};
 use crate::stats::IssueReason;
-use crate::units::{Bits, Cycle};
+use crate::units::{Bits, Cycle, fibonacci};
 
 impl Sm {
     /// Lets every scheduler issue; true when one did.
@@ -28,13 +28,11 @@ impl Sm {
     #[inline(always)]
     fn issue_in_turn(&mut self, now: Cycle) -> bool {
         let count = self.sub_cores.len();
-        // The first choice alternates, so that no scheduler always has the load/store unit first.
-        let mut number = match count {
-            1 => 0,
-            2 => now.0 as usize % 2,
-            4 => now.0 as usize % 4,
-            _ => now.0 as usize % count,
-        };
+        // Who comes first is drawn, and whether they go up or down, so that each of two is as often before the other one. An order
+        // that the clock counts off keeps step with units that take an instruction every few cycles, and one scheduler gets none.
+        let drawn = fibonacci(now.0);
+        let mut number = ((drawn * count as u64) >> 32) as usize;
+        let step = if drawn & 1 == 0 { 1 } else { count - 1 };
         let mut memory_taken = false;
         let mut issued = false;
         let is_shared = !self.lsu.has_banks();
@@ -49,7 +47,8 @@ impl Sm {
             } else {
                 self.set_slot(now, number, slot);
             }
-            number = if number + 1 == count { 0 } else { number + 1 };
+            number += step;
+            number -= if number >= count { count } else { 0 };
         }
         issued
     }

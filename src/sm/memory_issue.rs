@@ -1,7 +1,7 @@
 //! The issue of memory instructions: what goes to the load/store unit, and who waits for it.
 
 use super::core::{Coalescing, Sm};
-use super::lsu::Target;
+use super::lsu::{Passes, Target};
 use super::program::{FROM_MEMORY, Port};
 use crate::config::machine::{LoadsLook, Segment};
 use crate::isa::{
@@ -10,6 +10,9 @@ use crate::isa::{
 };
 use crate::parts::{AccessKind, Waiter};
 use crate::units::Cycle;
+
+/// Bytes of a word of local memory, and of a register.
+const WORD: u32 = 4;
 
 impl Sm {
     /// Issues a memory instruction; the one after it may issue at `next_issue`.
@@ -44,25 +47,27 @@ impl Sm {
         dsts: Operands,
     ) {
         let addresses = self.warps.reader_mut(warp).addresses(self.ctas.stream(warp));
-        let bytes = u32::from(op.bytes);
         let space = space_of(op, &addresses);
+        // Local memory is interleaved by words.
+        let words = if space == Space::Local { u32::from(op.bytes).div_ceil(WORD) } else { 1 };
+        let bytes = u32::from(op.bytes) / words;
         if space == Space::Shared {
             return self.push_shared(now, scheduler, warp, op, dsts, &addresses);
         }
-        let kind = self.cache_access(op, space);
+        let kind = self.cache_access(op, space, dsts);
         let Coalescing { line_bits, atomic_work, .. } = self.coalescing;
         let is_constant = op.space == Space::Constant;
         let hits_by_banks = kind == AccessKind::Load && self.lsu.has_banks();
         let (target, passes) = if !hits_by_banks {
-            (Target::Cache(kind), 0)
+            (Target::Cache(kind), Passes::default())
         } else if is_constant {
-            (Target::Constants, addresses.distinct())
+            (Target::Constants, Passes { count: addresses.distinct(), least: 1 })
         } else {
-            (Target::Cache(kind), self.passes(op, &addresses))
+            (Target::Cache(kind), self.passes(op, &addresses, words))
         };
         let segment = match kind {
             _ if is_constant => Segment::Line,
-            AccessKind::Atomic => Segment::Line,
+            AccessKind::Atomic | AccessKind::Reduction => Segment::Line,
             _ => self.coalescing.segment,
         };
         let segment_bits = match (kind, segment, bytes) {
@@ -76,23 +81,26 @@ impl Sm {
             (_, Segment::ByElement, 2) => 6,
             (_, _, _) => line_bits,
         };
-        let is_store = matches!(kind, AccessKind::Store | AccessKind::LocalStore);
-        let waits = if is_store { warp as u32 } else { self.outstanding.next_place() };
+        let is_posted = kind.is_posted();
+        let waits = if is_posted { warp as u32 } else { self.outstanding.next_place() };
         let waiter = waiter(waits, now);
         let accesses = self.lsu.push(now, warp, target, passes, waiter, |list| {
             match segment {
                 Segment::HalfWarp => {
-                    list.group_half_warps(&addresses, bytes, line_bits, is_store);
+                    list.group_half_warps(&addresses, bytes, line_bits, is_posted);
                 }
                 Segment::HalfWarpInOrder => {
-                    list.group_in_order(&addresses, bytes, line_bits, is_store);
+                    list.group_in_order(&addresses, bytes, line_bits, is_posted);
                 }
                 _ => list.group(&addresses, bytes, line_bits, segment_bits.min(line_bits)),
             }
-            if kind == AccessKind::Atomic
+            if matches!(kind, AccessKind::Atomic | AccessKind::Reduction)
                 && let Some(work) = atomic_work
             {
                 list.count_atomic_work(&addresses, bytes, line_bits, work);
+            }
+            if words > 1 {
+                list.repeat(words, line_bits);
             }
             list.len()
         });
@@ -100,14 +108,14 @@ impl Sm {
             AccessKind::Store | AccessKind::LocalStore => {
                 (&mut self.stats.store_instructions, &mut self.stats.store_accesses)
             }
-            AccessKind::Atomic => {
+            AccessKind::Atomic | AccessKind::Reduction => {
                 (&mut self.stats.atomic_instructions, &mut self.stats.atomic_accesses)
             }
             _ => (&mut self.stats.load_instructions, &mut self.stats.load_accesses),
         };
         *instructions += 1;
         *sum += accesses as u64;
-        if is_store {
+        if is_posted {
             self.warps[warp].pending_stores += accesses as u32;
             self.stores_in_flight += accesses as u64;
         } else {
@@ -127,31 +135,33 @@ impl Sm {
         addresses: &LaneAddresses,
     ) {
         self.stats.shared_instructions += 1;
-        let passes = self.passes(op, addresses);
-        self.stats.shared_passes += u64::from(passes);
+        let passes = self.passes(op, addresses, 1);
+        self.stats.shared_passes += u64::from(passes.count);
         let waiter = waiter(self.outstanding.next_place(), now);
-        let pushed =
-            self.lsu.push(now, warp, Target::Shared, passes, waiter, |_| passes.min(1) as usize);
+        let pushed = self
+            .lsu
+            .push(now, warp, Target::Shared, passes, waiter, |_| passes.count.min(1) as usize);
         self.track(now, scheduler, warp, dsts, pushed);
     }
 
-    /// Passes over the banks that an instruction takes. In a unit of two stages, a pass of a load gives each lane one
-    /// register.
-    fn passes(&self, op: MemoryOp, addresses: &LaneAddresses) -> u32 {
-        const REGISTER: u32 = 4;
-        let bytes = u32::from(op.bytes);
-        let passes = match op.kind {
+    /// Passes over the banks that an instruction takes, each word of local memory by itself. In a unit of two stages, a pass of a load
+    /// gives each lane one register.
+    fn passes(&self, op: MemoryOp, addresses: &LaneAddresses, words: u32) -> Passes {
+        let bytes = u32::from(op.bytes) / words;
+        let count = match op.kind {
             MemoryKind::Atomic(Turns::Lanes) => self.banks.lane_passes(addresses, bytes),
             MemoryKind::Atomic(Turns::LanesTwice) => 2 * self.banks.lane_passes(addresses, bytes),
             kind => self.banks.passes(addresses, bytes, kind),
         };
-        match passes {
-            0 => 0,
-            passes if self.lsu.has_banks() && op.kind == MemoryKind::Load => {
-                passes.max(bytes.div_ceil(REGISTER))
-            }
-            passes => passes,
-        }
+        let least = match op.kind {
+            MemoryKind::Atomic(Turns::LanesTwice) => 2,
+            _ => 1,
+        } * self.banks.least_passes(addresses.mask, bytes);
+        let registers = match op.kind {
+            MemoryKind::Load if self.lsu.has_banks() && count > 0 => bytes.div_ceil(WORD),
+            _ => 0,
+        };
+        Passes { count: words * count.max(registers), least: words * least.max(registers) }
     }
 
     /// Notes a load of `accesses` accesses; its registers are ready at once when there are none.
@@ -179,10 +189,11 @@ impl Sm {
 
     /// What a global, local or constant access asks of the cache.
     #[inline]
-    fn cache_access(&self, op: MemoryOp, space: Space) -> AccessKind {
+    fn cache_access(&self, op: MemoryOp, space: Space, dsts: Operands) -> AccessKind {
         match op.kind {
             MemoryKind::Store if space == Space::Local => AccessKind::LocalStore,
             MemoryKind::Store => AccessKind::Store,
+            MemoryKind::Atomic(_) if dsts.as_slice().is_empty() => AccessKind::Reduction,
             MemoryKind::Atomic(_) => AccessKind::Atomic,
             MemoryKind::Load => {
                 let past_l1 = matches!(op.cache, CacheOp::Global | CacheOp::Volatile);

@@ -1,8 +1,8 @@
 //! The streaming multiprocessor: resident CTAs, schedulers, scoreboard, arithmetic, load/store unit.
 //!
 //! In a cycle, in this order: a reply arrives; a line's waiting accesses are released; data of hits
-//! reaches the registers; the load/store unit serves one access; each scheduler issues to one
-//! warp. What a warp needs next is kept in bit masks, so that a cycle in which nothing can
+//! reaches the registers; the load/store unit serves an access, or looks up lines and makes a pass over
+//! its banks; each scheduler issues to one warp, one instruction or two. What a warp needs next is kept in bit masks, so that a cycle in which nothing can
 //! happen is known as such: [`Sm::next_event`] says when the next one is due, and the cycles between
 //! are charged to the ledgers in one step.
 

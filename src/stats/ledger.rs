@@ -51,6 +51,14 @@ impl<R: Reason, const N: usize> Ledger<R, N> {
         self.parts[reason.index()] += amount;
     }
 
+    /// Charges to another reason `amount` of what was charged to one.
+    pub fn transfer(&mut self, from: R, to: R, amount: u64) {
+        debug_assert!(amount <= self.part(from), "more is transferred than was charged");
+        let amount = amount.min(self.part(from));
+        self.parts[from.index()] -= amount;
+        self.parts[to.index()] += amount;
+    }
+
     /// Adds to the total, independently of the parts.
     #[inline]
     pub fn add_total(&mut self, amount: u64) {

@@ -41,6 +41,8 @@ crate::reasons! {
         MemoryShared = "memory_shared",
         /// Every warp waits at a barrier or fence.
         Barrier = "barrier",
+        /// No CTA has started yet: the machine's launch latency.
+        Launch = "launch",
         /// No warp is resident that has an instruction left.
         NoWarp = "no_warp",
     }
@@ -51,7 +53,7 @@ crate::reasons! {
     pub enum LsuReason {
         /// No access was offered.
         Idle = "idle",
-        /// An access was served, the last one of its warp instruction.
+        /// An access was served, the last one of its warp instruction, or a pass over banks that its width asks for.
         Serving = "serving",
         /// Stalled: the line is outstanding and its MSHR entry has no free merger field.
         NoMerger = "nomerger",
@@ -63,7 +65,7 @@ crate::reasons! {
         Coalescing = "coalescing",
         /// Stalled: the queue to the interconnect is full.
         MissQueue = "missqueue",
-        /// Shared memory served one of several passes that bank conflicts make of one instruction.
+        /// A pass over the banks of shared memory was made, or of what the L1 keeps in banks, that only conflicts of lanes ask for.
         BankConflict = "bankconflict",
     }
 }

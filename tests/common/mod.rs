@@ -1,4 +1,5 @@
 //! Kernels written by hand, instruction by instruction, and machines changed field by field.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::sync::Arc;
 
@@ -12,7 +13,6 @@ use gsim::isa::{
 
 /// One executed warp instruction.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
 pub enum Step {
     /// A global load of `bytes` a lane into register `dst`, after `src` is ready.
     Load { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
@@ -26,6 +26,8 @@ pub enum Step {
     StoreLocal { addresses: Vec<u64>, bytes: u8 },
     /// An atomic of `bytes` a lane that returns the old value in `dst`.
     Atomic { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
+    /// An atomic of `bytes` a lane whose old value nobody wants.
+    Reduction { addresses: Vec<u64>, bytes: u8 },
     /// An integer add that reads `src` and writes `dst`.
     Add { dst: u16, src: u16 },
     /// A barrier.
@@ -43,7 +45,6 @@ pub enum Step {
     /// A fence.
     Fence,
     /// An arithmetic instruction.
-    #[allow(dead_code)]
     Arith(Inst),
 }
 
@@ -84,35 +85,30 @@ impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
     }
 
     /// The same with a buffer at these addresses.
-    #[allow(dead_code)]
     pub fn buffer(mut self, addresses: std::ops::Range<u64>) -> Self {
         self.kernel.buffers.push(addresses);
         self
     }
 
     /// The same, where the next launch may run at the same time.
-    #[allow(dead_code)]
     pub fn overlaps_next(mut self, overlaps: bool) -> Self {
         self.kernel.overlaps_next = overlaps;
         self
     }
 
     /// The same with so many registers a thread.
-    #[allow(dead_code)]
     pub fn registers(mut self, registers: u32) -> Self {
         self.kernel.registers_per_thread = registers;
         self
     }
 
     /// The same with another name.
-    #[allow(dead_code)]
     pub fn named(mut self, name: &str) -> Self {
         self.kernel.name = name.into();
         self
     }
 
     /// The same with so much shared memory a CTA.
-    #[allow(dead_code)]
     pub fn shared_bytes(mut self, bytes: u32) -> Self {
         self.kernel.shared_bytes = bytes;
         self
@@ -164,6 +160,9 @@ fn inst(step: &Step) -> Inst {
             src,
             memory(Space::Global, AccessKind::Atomic(Turns::Lanes), bytes, CacheOp::Default),
         ),
+        Step::Reduction { bytes, .. } => {
+            memory(Space::Global, AccessKind::Atomic(Turns::Lanes), bytes, CacheOp::Default)
+        }
         Step::Shared { dst, .. } => {
             with(dst, dst, memory(Space::Shared, AccessKind::Load, 4, CacheOp::Default))
         }
@@ -231,14 +230,12 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
 }
 
 /// Launches, one after another.
-#[allow(dead_code)]
 pub struct Scripts<F> {
     launches: Vec<Script<F>>,
     begun: usize,
 }
 
 impl<F> Scripts<F> {
-    #[allow(dead_code)]
     pub fn new(launches: Vec<Script<F>>) -> Self {
         Scripts { launches, begun: 0 }
     }
@@ -257,13 +254,11 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> LaunchSource for Scripts<F> {
 }
 
 /// The GTX 480 preset with fields replaced: `("l1.mshr_mergers", "2")`.
-#[allow(dead_code)]
 pub fn gtx480(changes: &[(&str, serde_json::Value)]) -> Machine {
     preset("gtx480", changes)
 }
 
 /// A preset with fields replaced.
-#[allow(dead_code)]
 pub fn preset(name: &str, changes: &[(&str, serde_json::Value)]) -> Machine {
     let preset = gsim::config::presets::find(name).expect("the preset exists");
     let machine = preset.machine().expect("the preset is valid");
@@ -276,7 +271,6 @@ pub fn preset(name: &str, changes: &[(&str, serde_json::Value)]) -> Machine {
 }
 
 /// Runs a source on a machine, with and without skip-ahead, which must agree.
-#[allow(dead_code)]
 pub fn run<S: CtaSource>(machine: &Machine, source: impl Fn() -> S) -> KernelStatistics {
     let go = |stepping| {
         Gpu::new(machine, stepping).run(&mut source(), &mut |_| ()).expect("the kernel runs")
@@ -287,7 +281,6 @@ pub fn run<S: CtaSource>(machine: &Machine, source: impl Fn() -> S) -> KernelSta
 }
 
 /// `count` addresses from `first`, `stride` apart.
-#[allow(dead_code)]
 pub fn row(first: u64, stride: u64, count: usize) -> Vec<u64> {
     (0..count as u64).map(|i| first + i * stride).collect()
 }

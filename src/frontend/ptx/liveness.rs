@@ -14,7 +14,7 @@ use crate::units::Bits;
 const LEAST: u32 = 8;
 
 /// The most that a thread can have. Source: CUDA C++ Programming Guide, compute capabilities.
-const MOST: u32 = 255;
+pub const MOST: u32 = 255;
 /// Memory for the sets of a kernel beyond which nothing is computed [64-bit words].
 const MAX_WORDS: usize = 1 << 24;
 
@@ -30,11 +30,13 @@ pub fn contains(set: &[u64], reg: u16) -> bool {
     set[usize::from(reg / 64)] >> (reg % 64) & 1 == 1
 }
 
-fn insert(set: &mut [u64], reg: u16) {
+/// Puts a register into a set.
+pub fn insert(set: &mut [u64], reg: u16) {
     set[usize::from(reg / 64)] |= 1 << (reg % 64);
 }
 
-fn remove(set: &mut [u64], reg: u16) {
+/// Takes a register out of a set.
+pub fn remove(set: &mut [u64], reg: u16) {
     set[usize::from(reg / 64)] &= !(1 << (reg % 64));
 }
 
@@ -64,28 +66,41 @@ pub fn live_out(
     }
     let mut live_in: Vec<Set> = vec![vec![0; words]; count];
     let range = |block: usize| blocks[block].start as usize..blocks[block].end as usize;
-    let live_out = |live_in: &[Set], block: usize| {
-        let mut live = vec![0; words];
+    let find_live_out = |live_in: &[Set], block: usize, live: &mut Set| {
+        live.fill(0);
         for &next in &successors[block] {
             for (word, more) in live.iter_mut().zip(&live_in[next as usize]) {
                 *word |= more;
             }
         }
-        live
     };
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for block in (0..count).rev() {
-            let mut live = live_out(&live_in, block);
-            walk(&insts[range(block)], &guarded[range(block)], &mut live, |_| {});
-            if live != live_in[block] {
-                live_in[block] = live;
-                changed = true;
+    let mut predecessors = vec![Vec::new(); count];
+    for (block, successors) in successors.iter().enumerate() {
+        successors.iter().for_each(|&next| predecessors[next as usize].push(block));
+    }
+    // Blocks to look at, the last one first, each once.
+    let mut open: Vec<usize> = (0..count).collect();
+    let mut is_open = vec![true; count];
+    let mut live = vec![0; words];
+    while let Some(block) = open.pop() {
+        is_open[block] = false;
+        find_live_out(&live_in, block, &mut live);
+        walk(&insts[range(block)], &guarded[range(block)], &mut live, |_| {});
+        if live != live_in[block] {
+            live_in[block].copy_from_slice(&live);
+            for &before in &predecessors[block] {
+                if !std::mem::replace(&mut is_open[before], true) {
+                    open.push(before);
+                }
             }
         }
     }
-    Some((0..count).map(|block| live_out(&live_in, block)).collect())
+    let of_block = |block| {
+        let mut live = vec![0; words];
+        find_live_out(&live_in, block, &mut live);
+        live
+    };
+    Some((0..count).map(of_block).collect())
 }
 
 /// The most 32-bit registers that are live at once; `weights` gives those that each register fills.

@@ -26,7 +26,7 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
         return Err(format!("a thread has {registers_per_thread} registers"));
     }
     if u32::try_from(insts.len()).is_err() {
-        return Err("it has more than 2^32 instructions".to_owned());
+        return Err("it has 2^32 instructions or more".to_owned());
     }
     // Every register has a place in every warp: there are not more than instructions can name, which in machine code are
     // not named one behind the other.

@@ -60,14 +60,15 @@ impl Lsu {
             self.retire(place);
         } else {
             // The lanes of lines that missed take no part; which of them conflict is not known here.
-            entry.passes = (entry.passes * u32::from(entry.hits)).div_ceil(total);
+            let of_hits = |passes: u32| (passes * u32::from(entry.hits)).div_ceil(total);
+            (entry.passes, entry.least) =
+                (of_hits(entry.passes), of_hits(entry.least.into()) as u8);
             entry.stage = Stage::Banks;
             self.in_banks += 1;
         }
     }
 
-    /// Makes a pass of the oldest instruction that is due. Gives what that is in the ledger: serving where an instruction
-    /// has ended with it, and where one has passes left, coalescing for constants, else a bank conflict.
+    /// Makes a pass of the oldest instruction that is due. Gives what that is in the ledger.
     fn pass(&mut self, now: Cycle, rates: Rates, returns: &mut Returns) -> LsuReason {
         if self.in_banks == 0 {
             return LsuReason::Idle;
@@ -78,7 +79,8 @@ impl Lsu {
             let is_between = |entry: &Entry| entry.stage == Stage::Banks && entry.passed;
             let between = self.first(is_between);
             return between.map_or(LsuReason::Idle, |place| {
-                between_passes(self.entries[self.order[place]].target)
+                let entry = &self.entries[self.order[place]];
+                entry.pass_reason(entry.passes)
             });
         };
         let entry = &mut self.entries[self.order[place]];
@@ -91,7 +93,7 @@ impl Lsu {
             self.warp_due[usize::from(entry.warp)] = now + rates.pass_interval;
         }
         if entry.passes > 0 {
-            return between_passes(entry.target);
+            return entry.pass_reason(entry.passes);
         }
         match entry.target {
             Target::Shared => returns.pass(now, &entry.waiter),
@@ -144,9 +146,4 @@ impl Lsu {
         }
         next.max(now + 1)
     }
-}
-
-/// The ledger's name for an instruction that has passes left.
-fn between_passes(target: Target) -> LsuReason {
-    if target == Target::Constants { LsuReason::Coalescing } else { LsuReason::BankConflict }
 }

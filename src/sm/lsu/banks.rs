@@ -14,6 +14,14 @@ pub struct Banks {
     sharing: BankSharing,
 }
 
+/// What an instruction takes over the banks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passes {
+    pub count: u32,
+    /// How many it takes where no lanes conflict: for its width, and for half-warps that go by themselves.
+    pub least: u32,
+}
+
 /// The most banks.
 const MOST: usize = 64;
 /// Lanes of a quarter-warp.
@@ -37,6 +45,19 @@ impl Banks {
             }
             BankSharing::Warps { quarter_extra } => {
                 self.passes_of_warp(addresses, bytes, quarter_extra.get())
+            }
+        }
+    }
+
+    /// Passes that lanes of `mask` need for `bytes` bytes each where none of them conflict.
+    pub fn least_passes(&self, mask: LaneMask, bytes: u32) -> u32 {
+        let word = 1 << self.word_bits;
+        match self.sharing {
+            _ if mask == 0 => 0,
+            BankSharing::HalfWarps => halves(mask).count() as u32 * bytes.div_ceil(word),
+            BankSharing::Warps { .. } if bytes <= word => 1,
+            BankSharing::Warps { .. } => {
+                groups(word, bytes).filter(|group| mask & group != 0).count() as u32
             }
         }
     }
@@ -92,12 +113,9 @@ impl Banks {
             return passes;
         }
         let all = addresses.all();
-        let lanes_at_once = (WARP as u32 * word / bytes.max(word)).max(1);
-        let group: LaneMask = if lanes_at_once >= 32 { !0 } else { (1 << lanes_at_once) - 1 };
-        let extra = if lanes_at_once == QUARTER { quarter_extra } else { 0 };
-        (0..WARP as u32)
-            .step_by(lanes_at_once as usize)
-            .map(|first| match self.degree(&all, addresses.mask & (group << first), bytes) {
+        let extra = if lanes_at_once(word, bytes) == QUARTER { quarter_extra } else { 0 };
+        groups(word, bytes)
+            .map(|group| match self.degree(&all, addresses.mask & group, bytes) {
                 0 => 0,
                 conflicts => conflicts + extra,
             })
@@ -183,6 +201,19 @@ impl Banks {
     }
 }
 
+/// Lanes that go together where each wants `bytes` bytes, and banks have words of `word`.
+fn lanes_at_once(word: u32, bytes: u32) -> u32 {
+    (WARP as u32 * word / bytes.max(word)).max(1)
+}
+
+/// The lanes of a warp, as they go together.
+fn groups(word: u32, bytes: u32) -> impl Iterator<Item = LaneMask> {
+    let count = lanes_at_once(word, bytes);
+    (0..WARP as u32)
+        .step_by(count as usize)
+        .map(move |first| LaneMask::MAX >> (WARP as u32 - count) << first)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -222,6 +253,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_access_takes_fewer_passes_than_one_without_conflicts(
+            places in prop::array::uniform32(0u64..100), log in 0u32..5, mask in any::<LaneMask>(),
+        ) {
+            let bytes = 1 << log;
+            let any = LaneAddresses { mask, shape: Shape::Scattered(places.map(|place| place * u64::from(bytes))) };
+            let dense = LaneAddresses { mask, ..affine(bytes as i32, 0) };
+            for (banks, kind) in [banks_of(16, "HalfWarps"), banks(32)].into_iter().flat_map(|banks| [(banks.clone(), Load), (banks, Store)]) {
+                let least = banks.least_passes(mask, bytes);
+                prop_assert!(banks.passes(&any, bytes, kind) >= least);
+                if bytes >= 4 && banks.sharing != BankSharing::HalfWarps {
+                    prop_assert_eq!(banks.passes(&dense, bytes, kind), least);
+                }
+            }
+            let least = banks_of(16, "HalfWarps").least_passes(mask, 4);
+            prop_assert_eq!(banks_of(16, "HalfWarps").passes(&LaneAddresses { mask, ..affine(4, 0) }, 4, Load), least);
+        }
+
         #[test]
         fn a_stride_takes_as_many_passes_as_its_addresses_one_by_one(
             first in 0u64..100, stride in -300i32..300, log in 0u32..5, count in 4u32..6, mask in any::<LaneMask>(),

@@ -7,11 +7,19 @@ use crate::units::{LineAddr, fibonacci};
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct AccessList {
-    len: u8,
+    /// Pieces.
+    count: u8,
+    /// Words of local memory that each lane accesses, one behind the other: as many accesses for each piece.
+    words: u8,
     pieces: [Piece; WARP],
     /// While the list is being filled piece by piece: the segments of its accesses.
     segments: [u64; WARP],
+    /// Lines from a word of local memory to the next one.
+    row_lines: u64,
 }
+
+/// Bytes from a word of a lane's local memory to the next one: those of all lanes lie between.
+const ROW_BYTES: u64 = 4 * WARP as u64;
 
 /// One access, side by side.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,21 +84,21 @@ impl Pieces<'_> {
     fn add_to(&mut self, segment: u64, first: u64, length: u64) {
         let wanted = byte_mask(first, length, self.line_bits);
         let list = &mut *self.list;
-        if self.latest < list.len() && list.segments[self.latest] == segment {
+        if self.latest < list.count() && list.segments[self.latest] == segment {
             list.pieces[self.latest].bytes |= wanted;
             return;
         }
         let bit = 1u64 << (fibonacci(segment) % u64::from(u64::BITS));
         let known = match self.there & bit {
             0 => None,
-            _ => list.segments[..list.len()].iter().rposition(|&other| other == segment),
+            _ => list.segments[..list.count()].iter().rposition(|&other| other == segment),
         };
         self.there |= bit;
-        self.latest = known.unwrap_or(list.len());
+        self.latest = known.unwrap_or(list.count());
         match known {
             Some(access) => list.pieces[access].bytes |= wanted,
             None => {
-                list.segments[list.len()] = segment;
+                list.segments[list.count()] = segment;
                 list.push(LineAddr::of_byte(first, self.line_bits), wanted);
             }
         }
@@ -99,7 +107,13 @@ impl Pieces<'_> {
 
 impl Default for AccessList {
     fn default() -> Self {
-        AccessList { len: 0, pieces: [Piece::default(); WARP], segments: [0; WARP] }
+        AccessList {
+            count: 0,
+            words: 1,
+            pieces: [Piece::default(); WARP],
+            segments: [0; WARP],
+            row_lines: 0,
+        }
     }
 }
 
@@ -107,37 +121,60 @@ impl AccessList {
     /// How many accesses.
     #[inline]
     pub fn len(&self) -> usize {
-        usize::from(self.len)
+        self.count() * usize::from(self.words)
+    }
+
+    /// How many pieces.
+    #[inline]
+    fn count(&self) -> usize {
+        usize::from(self.count)
     }
 
     /// True when no lane accessed memory.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.count == 0
     }
 
     /// Line and bytes of an access; bit 0 is the line's first byte.
     #[inline]
     pub fn get(&self, access: usize) -> (LineAddr, u128) {
+        if access >= self.count() {
+            return self.get_behind(access);
+        }
         let Piece { line, bytes, .. } = self.pieces[access];
         (line, bytes)
     }
 
-    /// How long an access of an atomic keeps a slice's data port [quarters of an L2 cycle].
+    /// The same of a word behind the first one of each lane. Lines are powers of two and no longer than a row of words.
+    #[inline(never)]
+    fn get_behind(&self, access: usize) -> (LineAddr, u128) {
+        let Piece { line, bytes, .. } = self.pieces[access % self.count()];
+        (LineAddr(line.0 + (access / self.count()) as u64 * self.row_lines), bytes)
+    }
+
+    /// Each lane accesses `words` words of local memory, of which the accesses are those of the first ones. Words that follow each
+    /// other in a lane's memory lie a row of words of all lanes apart.
+    pub fn repeat(&mut self, words: u32, line_bits: u32) {
+        self.words = words as u8;
+        self.row_lines = ROW_BYTES >> line_bits;
+    }
+
+    /// How long an access of an atomic, which goes to no local memory, keeps a slice's data port [quarters of an L2 cycle].
     #[inline]
     pub fn atomic_work(&self, access: usize) -> u8 {
-        self.pieces[access].atomic_work
+        self.pieces.get(access).map_or(0, |piece| piece.atomic_work)
     }
 
     #[inline]
     pub(super) fn clear(&mut self) {
-        self.len = 0;
+        (self.count, self.words) = (0, 1);
     }
 
     #[inline]
     pub(super) fn push(&mut self, line: LineAddr, bytes: u128) {
-        self.pieces[self.len()] = Piece { line, bytes, atomic_work: 0 };
-        self.len += 1;
+        self.pieces[self.count()] = Piece { line, bytes, atomic_work: 0 };
+        self.count += 1;
     }
 
     /// Fills the list with the accesses of a warp whose lanes each access `bytes` bytes, aligned to
@@ -201,7 +238,7 @@ impl AccessList {
         line_bits: u32,
         (whole, part): (u8, u8),
     ) {
-        for access in 0..self.len() {
+        for access in 0..self.count() {
             let mut lanes_of_word = [0u8; WARP];
             for lane in lanes(addresses.mask) {
                 let address = addresses.of(lane);
@@ -293,6 +330,17 @@ mod tests {
         assert_eq!(group(&dense(0x120, 1), 1, 7), [(2, 0xffff_ffff << 32)]);
         let segments = group(&dense(0x11f, 1), 1, 5);
         assert_eq!(segments, [(2, 1 << 31), (2, 0x7fff_ffff << 32)]);
+    }
+
+    #[test]
+    fn words_of_local_memory_lie_a_row_of_all_lanes_apart() {
+        let half = LaneAddresses { mask: 0xffff, ..dense(512, 4) };
+        let mut list = AccessList::default();
+        list.group(&half, 4, 6, 6);
+        list.repeat(4, 6);
+        let lines: Vec<_> = (0..list.len()).map(|access| list.get(access)).collect();
+        let all = u128::from(u64::MAX);
+        assert_eq!(lines, [8, 10, 12, 14].map(|line| (LineAddr(line), all)));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! An instruction in the load/store unit.
 
+use super::banks::Passes;
 use super::coalescer::AccessList;
 use crate::parts::{Access, AccessKind, Waiter};
+use crate::stats::LsuReason;
 use crate::units::Cycle;
 
 /// What a queued instruction wants.
@@ -50,6 +52,8 @@ pub struct Entry {
     pub served: u32,
     /// Passes over the banks that it takes, or that are left of them.
     pub passes: u32,
+    /// Passes that it takes where no lanes conflict.
+    pub least: u8,
     /// Accesses that hit.
     pub hits: u16,
     pub warp: u8,
@@ -68,11 +72,23 @@ const _: () = assert!(std::mem::offset_of!(Entry, accesses) == 48);
 impl Entry {
     /// An instruction of `warp` takes the place, whose accesses are there. It is due at `due`, and takes `passes` over the banks.
     #[inline(always)]
-    pub fn begin(&mut self, due: Cycle, warp: u8, target: Target, passes: u32, waiter: Waiter) {
+    pub fn begin(&mut self, due: Cycle, warp: u8, target: Target, passes: Passes, waiter: Waiter) {
         (self.due, self.warp, self.target, self.waiter) = (due, warp, target, waiter);
-        (self.served, self.passes, self.passed, self.hits) = (0, passes, false, 0);
+        (self.served, self.passed, self.hits) = (0, false, 0);
+        (self.passes, self.least) = (passes.count, passes.least as u8);
         self.replay = Cycle(0);
         self.stage = if target == Target::Shared { Stage::Banks } else { Stage::Tags };
+    }
+
+    /// The ledger's name for a pass behind which so many are left: those that conflicts make come first.
+    #[inline]
+    pub fn pass_reason(&self, left: u32) -> LsuReason {
+        match self.target {
+            _ if left == 0 => LsuReason::Serving,
+            Target::Constants => LsuReason::Coalescing,
+            _ if left < self.least.into() => LsuReason::Serving,
+            _ => LsuReason::BankConflict,
+        }
     }
 
     /// The first access that is not served.

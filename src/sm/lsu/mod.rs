@@ -9,7 +9,7 @@ mod queues;
 mod returns;
 mod unit;
 
-pub use banks::Banks;
+pub use banks::{Banks, Passes};
 pub use coalescer::AccessList;
 pub use entry::Target;
 pub use returns::Returns;

@@ -1,6 +1,7 @@
 //! The load/store unit: one access a cycle, in order, until the cache refuses one. A unit of two stages is in
 //! `banked.rs`.
 
+use super::banks::Passes;
 use super::coalescer::AccessList;
 use super::entry::{Entry, Stage, Target};
 use super::queues::Queues;
@@ -155,7 +156,7 @@ impl Lsu {
         now: Cycle,
         warp: usize,
         target: Target,
-        passes: u32,
+        passes: Passes,
         waiter: Waiter,
         fill: impl FnOnce(&mut AccessList) -> usize,
     ) -> usize {
@@ -416,7 +417,7 @@ impl Lsu {
         self.state = match entry.target.kind() {
             _ if !more => LsuReason::Serving,
             Some(_) => LsuReason::Coalescing,
-            None => LsuReason::BankConflict,
+            None => entry.pass_reason(total - entry.served),
         };
         if !more {
             self.retire(0);

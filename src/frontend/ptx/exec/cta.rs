@@ -18,6 +18,7 @@ use super::shared::SharedMemory;
 use super::stack::Stack;
 use super::{Checks, Fault};
 use crate::isa::{BarrierKind, BarrierUse, Cta, LaneMask, WARP, WarpStream};
+use crate::units::Bits;
 use crate::workload::DeviceMemory;
 
 /// Warp instructions after which the size of the streams is looked at.
@@ -95,8 +96,8 @@ impl CtaState {
                     self.rows.take_back(warp);
                     self.barriers.end_warp(alive as u16);
                 }
-                while let Some((id, held)) = self.barriers.take_opened() {
-                    self.release(program, id, held);
+                while let Some((_, held)) = self.barriers.take_opened() {
+                    self.release(program, held);
                 }
             }
             if !moved && alive > 0 {
@@ -107,17 +108,16 @@ impl CtaState {
         Ok(())
     }
 
-    /// Lets the warps of `held` go on from barrier `id`.
-    fn release(&mut self, program: &Program, id: u8, held: u64) {
+    /// Lets the warps of `held` go on from a barrier.
+    fn release(&mut self, program: &Program, held: u64) {
         let mut reduction = Reduction::default();
-        for warp in crate::isa::lanes(held as u32) {
+        for warp in Bits(held) {
             let preds = &self.preds[warp * usize::from(program.pred_rows)..];
             reduction.add(program, &self.stacks[warp], preds);
         }
-        for warp in crate::isa::lanes(held as u32) {
+        for warp in Bits(held) {
             let mut regs = registers(program, warp, &mut self.rows, &mut self.preds);
             reduction.give(program, &self.stacks[warp], &mut regs);
-            debug_assert!(id < 16);
             self.stacks[warp].release(|_| true);
             self.passed[warp] = None;
         }

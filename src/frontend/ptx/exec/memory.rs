@@ -108,8 +108,7 @@ impl Spaces<'_> {
         };
         let order = Order::of(&addresses, mask);
         self.perform(space, access, &addresses, regs, mask, order)?;
-        let bytes = u64::from(access.ty.bytes()) * u64::from(access.elements);
-        self.record(access.space, space, &addresses, mask, order, bytes, stream);
+        self.record(access.space, space, &addresses, mask, order, stream);
         Ok(())
     }
 
@@ -147,7 +146,10 @@ impl Spaces<'_> {
             self.perform(space, access, &inner, regs, part, Order::Unknown)?;
             rest &= !part;
         }
-        let visible = addresses.map(|address| address & ((1 << 62) - 1));
+        let visible = std::array::from_fn(|lane| match window_of(addresses[lane]) {
+            (AccessSpace::Local, start) => self.local_address(lane, addresses[lane] - start),
+            _ => addresses[lane] & ((1 << 62) - 1),
+        });
         stream.push_addresses(mask, &visible);
         Ok(())
     }
@@ -363,8 +365,16 @@ impl Spaces<'_> {
         format!("{} {bytes} bytes at address {address:#x}, {what}", verb(kind))
     }
 
+    /// Where a byte of a lane's local memory lies, as streams have it. Lanes that take no part may ask for any byte.
+    fn local_address(&self, lane: usize, offset: u64) -> u64 {
+        // Kept below the largest address that a stream holds, however large the grid.
+        let warp = self.warp_of_launch % (1 << 32);
+        let start = LOCAL_MEMORY + warp * self.local_bytes.next_multiple_of(4) * WARP as u64;
+        let word = (offset / 4).wrapping_mul(WARP as u64).wrapping_add(lane as u64);
+        start.wrapping_add(word.wrapping_mul(4)).wrapping_add(offset % 4)
+    }
+
     /// Hands the addresses to the timing model.
-    #[expect(clippy::too_many_arguments, reason = "called once, with what its caller has at hand")]
     #[inline]
     fn record(
         &self,
@@ -373,20 +383,10 @@ impl Spaces<'_> {
         addresses: &[u64; WARP],
         mask: LaneMask,
         order: Order,
-        bytes: u64,
         stream: &mut WarpStream,
     ) {
         if space == AccessSpace::Local {
-            let unit = bytes.max(4);
-            // Kept below the largest address that a stream holds, however large the grid.
-            let warp = self.warp_of_launch % (1 << 32);
-            let start = LOCAL_MEMORY + warp * self.local_bytes * WARP as u64;
-            // Lanes outside the mask may hold anything: nothing here may overflow.
-            let physical = std::array::from_fn(|lane| {
-                let (word, rest) = (addresses[lane] / unit, addresses[lane] % unit);
-                let slot = word.wrapping_mul(WARP as u64).wrapping_add(lane as u64);
-                start.wrapping_add(slot.wrapping_mul(unit)).wrapping_add(rest)
-            });
+            let physical = std::array::from_fn(|lane| self.local_address(lane, addresses[lane]));
             return stream.push_addresses(mask, &physical);
         }
         let is_generic = named == AccessSpace::Generic && space == AccessSpace::Shared;

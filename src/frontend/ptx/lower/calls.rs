@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::super::ast::{Ast, Call, Entry, Instruction, Name, Statement, Value};
 use super::super::cfg::Flow;
 use super::super::exec::Kind;
+use super::super::liveness;
 use super::super::program::{CallSite, FrameSlot, Step, Target};
 use super::variables::for_each_name;
 use super::{Decoded, Lowerer};
@@ -16,9 +17,6 @@ use crate::isa::{ArithClass, Op};
 /// Local memory for the frames of functions that call themselves `[bytes]`. A chip has 1 KiB unless the
 /// host asks for more, and an overflow there is an error too.
 const RECURSION_STACK: u64 = 32 << 10;
-
-/// The most registers of a thread, as in `liveness`.
-const MOST_REGISTERS: u32 = 255;
 
 /// The functions that an entry may call, by their place in the module.
 pub fn reachable(entry: &Entry, ast: &Ast) -> Vec<u32> {
@@ -86,7 +84,7 @@ pub fn stack_bytes(graph: &[Vec<usize>], frames: &[u64]) -> (bool, u64) {
 pub fn registers(graph: &[Vec<usize>], peaks: &[u32]) -> u32 {
     let peaks: Vec<u64> = peaks.iter().map(|peak| u64::from(*peak)).collect();
     let sum = deepest(graph, &peaks).unwrap_or_else(|| peaks.iter().sum());
-    sum.min(u64::from(MOST_REGISTERS)) as u32
+    sum.min(u64::from(liveness::MOST)) as u32
 }
 
 /// The largest sum of weights along the calls from body 0; `None` when there is a cycle.

@@ -2,6 +2,7 @@
 //! operands of others, signs.
 
 use super::super::ast::{Type, VarSpace};
+use super::super::liveness;
 use super::super::parts::Special;
 use super::code::{Arg, Code, Fate};
 use crate::isa::{AccessKind, ArithClass, Inst, MemoryOp, Op, Operands, Reg, Space, Turns};
@@ -61,9 +62,7 @@ pub fn copies(code: &mut Code) {
             let (dsts, srcs) = (code.insts[pc].dsts, code.insts[pc].srcs);
             if let Some((to, from)) = copy(code, pc) {
                 let same = is_single[usize::from(to)] && is_single[usize::from(from)];
-                let ends = live
-                    .as_ref()
-                    .is_some_and(|live| live[usize::from(from) / 64] >> (from % 64) & 1 == 0);
+                let ends = live.as_ref().is_some_and(|live| !liveness::contains(live, from));
                 let joins = ends && !code.is_guarded(pc);
                 if !code.is_gone(pc) && (same || joins && read_old_value_first(code, pc, to, from))
                 {
@@ -74,13 +73,9 @@ pub fn copies(code: &mut Code) {
             }
             let Some(live) = &mut live else { continue };
             if !code.is_guarded(pc) {
-                for reg in dsts.as_slice() {
-                    live[usize::from(*reg) / 64] &= !(1 << (reg % 64));
-                }
+                dsts.as_slice().iter().for_each(|reg| liveness::remove(live, *reg));
             }
-            for reg in srcs.as_slice() {
-                live[usize::from(*reg) / 64] |= 1 << (reg % 64);
-            }
+            srcs.as_slice().iter().for_each(|reg| liveness::insert(live, *reg));
         }
     }
     let names: Vec<Reg> = (0..names.len()).map(|reg| find(&names, reg as Reg)).collect();

@@ -24,7 +24,7 @@ const MOST: usize = 50;
 const MOST_WITHOUT_MEMORY: usize = 21;
 
 /// Registers beyond which no more are named.
-const MOST_REGISTERS: usize = 60_000;
+const MOST_NAMES: usize = 60_000;
 
 /// For a loop, the first blocks of two and of four iterations.
 pub type Copies = [u32; TIMES.len()];
@@ -64,7 +64,7 @@ fn counted(code: &Code, region: &Range<usize>) -> Option<Counted> {
         && !code.is_gone(branch)
         && next[..] == [region.start as u32, region.end as u32];
     let asks = range.clone().any(|pc| code.lines[pc].nounroll);
-    let room = code.weights.len() + 8 * range.len() < MOST_REGISTERS;
+    let room = code.weights.len() + 8 * range.len() < MOST_NAMES;
     if !is_loop || asks || !room || !is_short(code, range.clone()) {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Divergence, barriers and exits.
 
 use super::*;
-use crate::isa::Op;
+use crate::isa::{LOCAL_MEMORY, Op, SHARED_WINDOW};
 
 #[test]
 fn lanes_leave_a_loop_when_they_are_done() {
@@ -57,6 +57,30 @@ fn a_guarded_access_issues_with_the_lanes_it_has() {
     let mut cursor = WarpCursor::default();
     assert_eq!(cursor.addresses(&streams[0]).mask, 3);
     assert_eq!(cursor.addresses(&streams[0]).mask, 0);
+}
+
+/// Words of local memory of the lanes of a warp lie side by side, also where other lanes access something else.
+#[test]
+fn local_memory_lies_where_streams_have_it() {
+    let body = ".local .align 8 .b8 own[32]; .reg .u64 %d<3>;
+        mov.u64 %d0, own; cvta.local.u64 %d0, %d0; st.u32 [%d0+4], 7; and.b32 %r1, %r0, 1;
+        setp.eq.u32 %p1, %r1, 0; add.u64 %d0, %d0, 8; selp.b64 %d1, %d0, %a1, %p1;
+        st.v2.u32 [%d1], {%r0, %r0}; ret;";
+    let (streams, _) = run(body, 64, &[]).unwrap();
+    for (warp, stream) in streams.iter().enumerate() {
+        let start = LOCAL_MEMORY + warp as u64 * 32 * 32;
+        let mut cursor = WarpCursor::default();
+        let own = cursor.addresses(stream).all();
+        assert_eq!(own, std::array::from_fn(|lane| start + 128 + 4 * lane as u64));
+        let mixed = cursor.addresses(stream).all();
+        for (lane, address) in mixed.into_iter().enumerate() {
+            if lane % 2 == 0 {
+                assert_eq!(address, start + 2 * 128 + 4 * lane as u64);
+            } else {
+                assert!(address < SHARED_WINDOW, "{address:#x}");
+            }
+        }
+    }
 }
 
 #[test]

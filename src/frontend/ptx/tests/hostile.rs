@@ -164,6 +164,10 @@ fn the_kernel_that_is_mutated_works() {
 fn deep_nesting_and_many_registers_are_no_danger() {
     survive(&kernel(&format!("{}ret;{}", "{".repeat(100_000), "}".repeat(100_000))));
     survive(&"{".repeat(100_000));
+    // Each block goes to the one before it.
+    let chain: String =
+        (1..30_000).map(|block| format!("B{block}: bra B{};\n", block - 1)).collect();
+    survive(&kernel(&format!("bra B29999; B0: ret;\n{chain}")));
     survive(&kernel("mov.b64 {{{{%r1}}}}, %a1; ret;"));
     let many: String = (0..70_000).map(|reg| format!("mov.u32 %x{reg}, {reg};\n")).collect();
     let error = run(&format!(".reg .b32 %x<70000>;\n{many} ret;"), 32, &[]).unwrap_err();

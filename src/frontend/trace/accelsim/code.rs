@@ -80,13 +80,12 @@ impl Windows {
     }
 
     /// Where a lane's local memory lies, as streams have it: words of the lanes side by side, each warp of the launch with its own
-    /// range. `bytes` are those of the access; `None` beyond what is used.
-    pub fn local(&self, warp: u64, lane: usize, offset: u64, bytes: u8) -> Option<u64> {
-        let unit = u64::from(bytes.max(4));
+    /// range. `None` beyond what is used.
+    pub fn local(&self, warp: u64, lane: usize, offset: u64) -> Option<u64> {
         let Range { start, end } = self.used;
         let offset = offset.checked_sub(start).filter(|offset| *offset < end - start)?;
-        let slot = offset / unit * WARP as u64 + lane as u64;
-        Some(LOCAL_MEMORY + warp * (end - start) * WARP as u64 + slot * unit + offset % unit)
+        let word = offset / 4 * WARP as u64 + lane as u64;
+        Some(LOCAL_MEMORY + warp * (end - start) * WARP as u64 + word * 4 + offset % 4)
     }
 }
 

@@ -93,7 +93,7 @@ fn push(
                 }
                 addresses[lane] = match code.windows.place(op.space, address) {
                     (Space::Local, offset) => {
-                        let place = code.windows.local(warp, lane, offset, op.bytes);
+                        let place = code.windows.local(warp, lane, offset);
                         place.ok_or(CHANGED)?
                     }
                     (Space::Shared, offset) if op.space == Space::Generic => SHARED_WINDOW + offset,
