@@ -50,6 +50,9 @@
 //! **[`isa`]** is the warp instruction, the one contract between the front ends and the timing model; see
 //! below. Imports the foundations.
 //!
+//! **[`parts`]** holds what the components share: accesses, packets, address maps, tag arrays, sectors, MSHR files, places of queues.
+//! A component meets its neighbour only as a type of this module.
+//!
 //! **[`workload`]** holds what can be run: device memory with its buffers, the launches, the check of
 //! the result on the host, the registry of the workloads that come with gsim, their kernels, and what
 //! makes a workload of a user's own kernel and files. Imports `config`.
@@ -58,10 +61,6 @@
 //! [`frontend::synthetic`] generates patterns of accesses; `workload` also writes them as PTX, for a GPU.
 //! [`frontend::trace`] writes streams to files and reads them, and converts those of Accel-Sim.
 //! Imports `isa` and `workload`; knows no machine.
-//!
-//! **[`parts`]** holds what the components share: accesses, packets, address maps, tag arrays, sectors, MSHR files, places of queues.
-//! A component meets its neighbour only as a type of this module. Imports `config` and the foundations, as
-//! all that follows does.
 //!
 //! **[`sm`]** holds the resident CTAs, the warps and their scoreboard, the schedulers, the arithmetic
 //! pipelines and the load/store unit with its coalescer. It reads warp streams from `isa` and asks a cache
@@ -79,15 +78,16 @@
 //! **[`report`]** turns statistics into files and text. It reads the components' statistics types and
 //! never a component, so a stored report can be shown again at any time, and held against others.
 //!
-//! **[`native`]** runs the same kernels on a GPU through the CUDA driver, which is loaded at run time: verified bit by
-//! bit against the functional execution, timed, counted by NVIDIA's profiler. **[`calibrate`]** holds the simulator
-//! against what `native` recorded.
-//!
 //! **[`simulate`]** takes one resolved run to its report: it alone knows front end, GPU and report. It has a
 //! functional half, which knows no machine and executes kernels or reads a trace, and a timing half.
+//!
+//! **[`native`]** runs the same kernels on a GPU through the CUDA driver, which is loaded at run time: verified bit by
+//! bit against the functional execution, timed, counted by NVIDIA's profiler.
+//!
 //! **[`study`]** makes many runs of a study file, and figures and tables of their reports. Points with
-//! the same workload share one functional half.
-//! [`cli`] is one file a subcommand, and `main.rs` prints the error.
+//! the same workload share one functional half. **[`calibrate`]** holds the simulator against what `native` recorded.
+//!
+//! **[`cli`]** is one file a subcommand, and `main.rs` prints the error.
 //!
 //! # What holds, and what is deliberately absent
 //!

@@ -116,7 +116,7 @@ impl Nvrtc {
     /// Compiles CUDA C++ to PTX. `name` is what messages call the source.
     ///
     /// An error holds the compiler's first message, and where in the source it is.
-    pub fn compile(&self, name: &str, source: &str, options: &[&str]) -> Result<String> {
+    pub fn compile(&self, name: &str, source: &str, options: &[String]) -> Result<String> {
         let text = |text: &str| {
             CString::new(text).map_err(|_| Error::input(format!("{name} contains a zero byte")))
         };

@@ -459,7 +459,7 @@ fn loops_are_bounded_and_their_rounds_are_checked() {
         &format!("[Loop(times: 4, index: \"i\", body: [{launch}])]"),
         "workload.launches.0.body.0.args.1: there is no element 120 in `b`, which has 100",
     );
-    check("[Loop(times: 0, body: [])]", "there are none");
+    check("[Loop(times: 0, body: [])]", "the list is empty");
     let untimed = "[Untimed(body: [Launch(entry: \"spin\", grid: 1, block: 1)])]";
     check(untimed, "all of them stand in `Untimed`");
     check(

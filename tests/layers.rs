@@ -26,6 +26,21 @@ const LAYERS: &[&[&str]] = &[
     &["cli"],
 ];
 
+/// The paragraphs of the crate's documentation come in the order of the layers.
+#[test]
+fn the_modules_are_described_in_their_order() {
+    let text = include_str!("../src/lib.rs");
+    let list = text.split("# The modules, in the order of the data").nth(1).unwrap();
+    let list = list.split("//! # ").next().unwrap();
+    let described: Vec<usize> = list
+        .split("**[`")
+        .skip(1)
+        .map(|rest| rest.split('`').next().unwrap())
+        .map(|module| layer_of(module).unwrap_or_else(|| panic!("{module} has no layer")))
+        .collect();
+    assert!(described.len() > 15 && described.is_sorted(), "{described:?}");
+}
+
 /// The crate's own files, which name modules to declare them.
 const ROOTS: [&str; 2] = ["lib", "main"];
 

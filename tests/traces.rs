@@ -152,7 +152,8 @@ fn the_command_line_shows_what_a_trace_holds() {
     let info = succeed(folder.path(), &["trace", "info", "stencil-char.gtrace"]);
     for part in [
         "2 launches, Ptx instructions, written by gsim",
-        "captured from the run stencil-char, seed 1: {\"Stencil1d\":",
+        "captured from the run stencil-char, seed 1:\n  Stencil1d(",
+        "element: Char,\n",
         "workloads/stencil1d/stencil1d.ptx: sha256: ",
         "1  stencil1d_char    16      256          8       0            33              3,594        516",
     ] {

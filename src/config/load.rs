@@ -115,6 +115,12 @@ pub fn load_run(path: &Path, sets: &[(String, Setting)]) -> Result<ResolvedRun> 
 impl RunFile {
     /// Reads a run file.
     pub fn read(path: &Path) -> Result<Self> {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if matches!(extension, Some("ptx" | "cu")) && path.exists() {
+            return Err(Error::input("is a kernel, not a run file")
+                .in_file(path)
+                .hint("a run file names it: gsim workload show Kernel has an example"));
+        }
         RunFile::from_text(path, parse::read_ron(path)?)
     }
 

@@ -252,11 +252,22 @@ fn put(text: &str, path: &[String], setting: &Setting) -> Result<String> {
         ron::to_string(setting.ron()).expect("a text can be written as RON")
     } else {
         RawValue::from_ron(setting.ron()).map_err(|error| {
-            Error::input(format!("the value is not RON: {}", parse::said(&error.code)))
+            let refused = format!("the value is not RON: {}", parse::said(&error.code));
+            match has_unit(setting.ron()) {
+                true => Error::input(format!("{} is no number", setting.ron()))
+                    .hint("a number stands alone: its unit is the field's, bytes or kHz or cycles"),
+                false => Error::input(refused),
+            }
         })?;
         setting.ron().to_owned()
     };
     Ok(format!("{}{new}{}", &text[..node.start], &text[node.end..]))
+}
+
+/// Whether a value is a number with letters behind it, such as `16KB`.
+fn has_unit(value: &str) -> bool {
+    let number = value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    number.len() < value.len() && number.parse::<f64>().is_ok()
 }
 
 /// Whether a value is a list such as `(4, 2)`, which no text without its quotes is.
@@ -523,6 +534,7 @@ mod tests {
                 &[("l1.sets", "64, ways: 2")],
                 "l1.sets=64, ways: 2: the value is not RON: Non-whitespace trailing characters",
             ),
+            (&[("l1.size", "16KB")], "l1.size=16KB: 16KB is no number"),
             (
                 &[("l1.sets", "32"), ("machine.l1.sets", "32")],
                 "machine.l1.sets=32: this field is set twice, with and without machine.",

@@ -158,7 +158,12 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
         Code::ExpectedDifferentStructName { expected, found } => {
             let kind = KINDS.iter().find(|(name, _)| name == found);
             let hint = kind.map(|(_, fate)| (*fate).to_owned());
-            (start_of(&path), format!("expected {expected}(..), found {found}(..)"), hint)
+            let message = match path.last() {
+                // The names of types are for whole files.
+                None => format!("expected {expected}(..), found {found}(..)"),
+                Some(_) => format!("expected (name: value, ..), found {found}"),
+            };
+            (start_of(&path), message, hint)
         }
         Code::Message(message) => {
             let node = root.find(&path);

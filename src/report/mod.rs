@@ -31,7 +31,7 @@ mod write;
 
 pub use colour::Colour;
 pub use glossary::Glossary;
-pub use model::{Inputs, KernelReport, Report, SCHEMA};
+pub use model::{Inputs, KernelReport, KernelSum, Report, SCHEMA};
 pub use totals::Totals;
 pub use write::{Pictures, check_file, check_folder, write_file, write_folder};
 

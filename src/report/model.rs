@@ -1,6 +1,6 @@
 //! What a result file holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,19 @@ pub struct Report {
     pub inputs: Inputs,
     /// The meaning of every name: by group, then by name.
     pub glossary: Glossary,
+}
+
+/// All launches of one kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelSum<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// How often it was launched.
+    pub launches: u64,
+    /// What the launches took together [core cycles].
+    pub cycles: u64,
+    /// What they issued together [warp instructions].
+    pub warp_instructions: u64,
 }
 
 /// One kernel launch, or several at the same time.
@@ -193,6 +206,23 @@ impl Report {
         let changes =
             self.inputs.set.iter().map(|(path, value)| format!("{path} = {}", in_words(value)));
         format!("{name} with {}", changes.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The kernels, all launches of one name together, in the order of their first ones.
+    pub fn by_kernel(&self) -> Vec<KernelSum<'_>> {
+        let mut sums: Vec<KernelSum<'_>> = Vec::new();
+        let mut places = HashMap::new();
+        for kernel in &self.kernels {
+            let place = *places.entry(&kernel.name).or_insert_with(|| {
+                sums.push(KernelSum { name: &kernel.name, ..KernelSum::default() });
+                sums.len() - 1
+            });
+            let sum = &mut sums[place];
+            sum.launches += 1;
+            sum.cycles += kernel.totals.cycles;
+            sum.warp_instructions += kernel.totals.warp_instructions;
+        }
+        sums
     }
 
     /// The loads looked up in the L1 that merged into an outstanding miss, as a share: what neither hit nor missed.

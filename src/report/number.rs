@@ -44,9 +44,15 @@ pub fn short(value: f64) -> String {
         s if s >= 99.95 => 0,
         s if s >= 9.995 => 1,
         s if s >= 0.1 => 2,
-        _ => 4,
+        s if s >= 0.001 => 4,
+        s => (2 - s.log10().floor() as i32).clamp(4, 12) as usize,
     };
     format!("{value:.decimals$}")
+}
+
+/// True for what is so small that it needs a prefix.
+pub fn is_small(value: f64) -> bool {
+    value != 0.0 && value.abs() < 0.0995
 }
 
 /// A quantity with a decimal prefix and its unit: `84.3 GB/s`, `1.27 ms`.

@@ -25,7 +25,12 @@ pub fn file_in(path: &Path, name: &str) -> PathBuf {
 /// # Errors
 /// When it cannot be read, has a layout other than version `schema`, or is something else; with the place, where there is one.
 pub fn read<T: DeserializeOwned>(file: &Path, what: &str, schema: u32) -> Result<T> {
-    let text = read_text(file)?;
+    let text = read_text(file).map_err(|error| match file.with_file_name("runs.csv").exists() {
+        true => {
+            error.hint("the folder is a study's; --reports keeps its reports, in `reports` there")
+        }
+        false => error,
+    })?;
     let wrong = |why: serde_json::Error| {
         let (line, column) = (why.line(), why.column());
         let why = why.to_string();

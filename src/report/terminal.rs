@@ -9,7 +9,7 @@ use crate::stats::{Ledger, Reason, ratio};
 use super::Report;
 use super::colour::{Colour, look};
 use super::headline::headlines;
-use super::number::{counted, percent, thousands};
+use super::number::{counted, percent, short, thousands};
 
 /// Cells of a bar that stands for everything.
 const BAR: usize = 32;
@@ -31,6 +31,7 @@ pub fn summary(report: &Report, style: Style, out: &mut impl Write) -> io::Resul
     writeln!(out, "{}", report.workload_line())?;
     writeln!(out)?;
     write_table(out, &totals(report, style), style)?;
+    kernels(out, report, style)?;
     let ledgers = &report.ledgers;
     let total = format!("{} scheduler cycles", thousands(ledgers.issue.total()));
     ledger(out, "Issue", &total, &ledgers.issue, style)?;
@@ -45,6 +46,38 @@ pub fn summary(report: &Report, style: Style, out: &mut impl Write) -> io::Resul
     concurrent(out, report, style)?;
     writeln!(out, "\n{}", report.verdict_line())?;
     report.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
+}
+
+/// Prints what each of several kernels took, all of its launches together, the longest first.
+fn kernels(out: &mut impl Write, report: &Report, style: Style) -> io::Result<()> {
+    let mut kernels = report.by_kernel();
+    if kernels.len() < 2 {
+        return Ok(());
+    }
+    kernels.sort_by_key(|kernel| std::cmp::Reverse(kernel.cycles));
+    let launches = counted(report.kernels.len() as u64, "launch", "launches");
+    writeln!(out, "\n{}: {} in {launches}", bold("Kernels", style), kernels.len())?;
+    let mut table = table(style);
+    for kernel in kernels.iter().take(ROWS) {
+        let share = ratio(kernel.cycles, report.totals.cycles);
+        table.add_row([
+            Cell::new(shortened(kernel.name)),
+            right(counted(kernel.launches, "launch", "launches")),
+            right(format!("{} cycles", thousands(kernel.cycles))),
+            right(percent(share)),
+            right(format!("IPC {}", short(ratio(kernel.warp_instructions, kernel.cycles)))),
+        ]);
+    }
+    write_table(out, &table, style)?;
+    more_in_report(out, kernels.len())
+}
+
+/// Says how many of so many kernels are not shown.
+fn more_in_report(out: &mut impl Write, kernels: usize) -> io::Result<()> {
+    match kernels.saturating_sub(ROWS) {
+        0 => Ok(()),
+        more => writeln!(out, "  and {more} more in {}", super::REPORT_FILE),
+    }
 }
 
 /// Prints when kernels ran that did at the same time: of the first launch of several, which others are mostly like.
@@ -71,13 +104,10 @@ fn concurrent(out: &mut impl Write, report: &Report, style: Style) -> io::Result
         ]);
     }
     write_table(out, &table, style)?;
-    match launch.concurrent.len().saturating_sub(ROWS) {
-        0 => Ok(()),
-        more => writeln!(out, "  and {more} more in {}", super::REPORT_FILE),
-    }
+    more_in_report(out, launch.concurrent.len())
 }
 
-/// Kernels that are shown of those that ran at the same time.
+/// Kernels that are shown.
 const ROWS: usize = 16;
 
 /// A name that leaves room for others in its line.
@@ -217,6 +247,16 @@ mod tests {
         assert!(!printed(Style::Plain).contains('\u{1b}'));
         let coloured = printed(Style::Coloured);
         assert!(coloured.contains("\u{1b}[38;2;206;48;33m"), "{coloured}");
+    }
+
+    #[test]
+    fn several_kernels_are_shown_by_what_they_took() {
+        let (inputs, mut kernels, check) = sample::parts();
+        kernels[3].name = "a_name_longer_than_all".to_owned();
+        let report = crate::report::Report::new("x", inputs, kernels, check).unwrap();
+        let mut out = Vec::new();
+        super::kernels(&mut out, &report, Style::Plain).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
     }
 
     #[test]

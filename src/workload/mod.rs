@@ -18,7 +18,7 @@ pub(crate) mod synthetic;
 
 use std::collections::BTreeMap;
 
-pub use kernel::compile;
+pub use kernel::{compile, compile_by};
 pub use launch::{Arg, Launch, Launches, PtxSource, SyntheticLaunch, Work};
 pub use memory::{Buffer, DeviceMemory};
 pub use output::{Output, Outputs};

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 
 use crate::config::files::open;
+use crate::config::parse;
 use crate::config::unreadable::cannot_read;
 use crate::error::Result;
 use crate::frontend::trace::{Header, Origin, TraceReader};
 use crate::isa::{Cta, LaunchSource, Op, WarpCursor, WarpStream};
 use crate::report::number;
-use crate::serial;
 
 /// Arguments of `gsim trace info`.
 #[derive(Debug, clap::Args)]
@@ -96,10 +96,13 @@ fn described(header: &Header) -> String {
     let Header { gsim, instructions, launches, origin } = header;
     let from = match origin {
         Origin::Run { name, workload, seed, versions } => {
-            let workload = serial::to_json_value(workload);
+            let workload = parse::to_text(workload);
+            // As a run file has it, which leaves out what is not there.
+            let lines = workload.lines().filter(|line| !line.ends_with(": None,"));
+            let workload = lines.map(|line| format!("\n  {line}")).collect::<String>();
             let files: String =
                 versions.iter().map(|(file, what)| format!("\n  {file}: {what}")).collect();
-            format!("captured from the run {name}, seed {seed}: {workload}{files}")
+            format!("captured from the run {name}, seed {seed}:{workload}{files}")
         }
         Origin::AccelSim { list, binary_version, tracer_version } => format!(
             "converted from Accel-Sim's {list}: code of compute capability {}.{}, tracer {tracer_version}",

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::nvrtc::Nvrtc;
 use crate::report::write_file;
 use crate::workload::bundled::{KERNELS, Kernel};
-use crate::workload::ptx_header;
+use crate::workload::{compile_by, ptx_header};
 
 /// Arguments of `gsim workload build`.
 #[derive(Debug, clap::Args)]
@@ -29,6 +29,9 @@ pub(in crate::cli) struct BuildArgs {
     /// Root of gsim's source tree, the folder that holds workloads/ [default: the current folder].
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
+    /// Options of the compiler for sources of your own, in place of --gpu-architecture=compute_75.
+    #[arg(last = true, value_name = "OPTION")]
+    options: Vec<String>,
 }
 
 /// A CUDA source and the PTX made of it.
@@ -48,11 +51,11 @@ pub(super) fn run(args: &BuildArgs) -> Result<()> {
         open(&pair.source)?;
     }
     if args.check {
-        return pairs.iter().try_for_each(|pair| check(pair, args.nvrtc.as_deref()));
+        return pairs.iter().try_for_each(|pair| check(pair, args));
     }
     let nvrtc = Nvrtc::load(args.nvrtc.as_deref())?;
     for pair in pairs {
-        let ptx = compile(&pair, &nvrtc)?;
+        let ptx = compile(&pair, &nvrtc, &args.options)?;
         let changed = std::fs::read_to_string(&pair.ptx).ok().as_ref() != Some(&ptx);
         if changed {
             write_file(&pair.ptx, ptx.as_bytes())?;
@@ -74,6 +77,10 @@ fn chosen(args: &BuildArgs) -> Result<Vec<Pair>> {
     };
     let is_file = |name: &&String| name.ends_with(".cu");
     if !args.names.iter().all(|name| is_file(&name)) || args.names.is_empty() {
+        if !args.options.is_empty() {
+            return Err(Error::input("options of the compiler are for sources of your own")
+                .hint("name their files: gsim workload build FILE.cu -- OPTION"));
+        }
         check_root(args, root)?;
     }
     if args.names.is_empty() {
@@ -110,14 +117,14 @@ fn check_root(args: &BuildArgs, root: &Path) -> Result<()> {
         .hint("run in the root of gsim's source tree, or give it with --root"))
 }
 
-fn compile(pair: &Pair, nvrtc: &Nvrtc) -> Result<String> {
+fn compile(pair: &Pair, nvrtc: &Nvrtc, options: &[String]) -> Result<String> {
     let text = read_text(&pair.source)?;
-    let shown = pair.source.display().to_string();
-    let ptx = nvrtc.compile(&shown, &text, ptx_header::OPTIONS)?;
-    Ok(ptx_header::add(&pair.name, &text, &nvrtc.version(), &ptx))
+    let ptx = compile_by(nvrtc, &pair.source, &text, (options, Path::new("")))?;
+    Ok(ptx_header::add(&pair.name, &text, &nvrtc.version(), options, &ptx))
 }
 
-fn check(pair: &Pair, nvrtc: Option<&Path>) -> Result<()> {
+fn check(pair: &Pair, args: &BuildArgs) -> Result<()> {
+    let nvrtc = args.nvrtc.as_deref();
     let ptx = read_text(&pair.ptx)?;
     let source = read_text(&pair.source)?;
     let stale = |why: &str| {
@@ -135,7 +142,7 @@ fn check(pair: &Pair, nvrtc: Option<&Path>) -> Result<()> {
     };
     let same = loaded.filter(|nvrtc| Some(nvrtc.version().as_str()) == ptx_header::compiler(&ptx));
     let how = match same {
-        Some(nvrtc) if compile(pair, &nvrtc)? != ptx => {
+        Some(nvrtc) if compile(pair, &nvrtc, &ptx_header::options(&ptx))? != ptx => {
             return stale("differs from what its compiler makes of its source");
         }
         Some(nvrtc) => format!("the source's hash and {} agree", nvrtc.version()),

@@ -44,6 +44,7 @@ pub(super) enum WorkloadCommand {
     /// GPU. NVRTC is looked for at --nvrtc, else at the path in GSIM_NVRTC, else by the system's loader.
     #[command(after_help = "Examples:\n  \
         gsim workload build mine.cu\n  \
+        gsim workload build mine.cu -- --gpu-architecture=compute_90 -I/usr/local/cuda/include\n  \
         gsim workload build stencil1d --nvrtc ~/venv/lib/python3.*/site-packages/nvidia/cu13/lib/libnvrtc.so.13\n  \
         gsim workload build --check")]
     Build(BuildArgs),

@@ -21,7 +21,7 @@ use crate::workload::{PtxSource, compile};
 pub(super) fn show(what: &str, nvrtc: Option<&Path>) -> Result<String> {
     let path = Path::new(what);
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("ptx" | "cu") => source(path, &[], nvrtc),
+        Some("ptx" | "cu") => source(path, (&[], Path::new("")), nvrtc),
         Some("ron") => run_file(path, nvrtc),
         _ => {
             let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
@@ -66,7 +66,7 @@ fn run_file(path: &Path, nvrtc: Option<&Path>) -> Result<String> {
     match &run.config.workload {
         WorkloadSpec::Kernel(spec) => {
             let folder = path.parent().unwrap_or(Path::new(""));
-            source(&folder.join(&spec.source), &spec.options, nvrtc)
+            source(&folder.join(&spec.source), (&spec.options, folder), nvrtc)
         }
         other => {
             let value = serial::to_json_value(other);
@@ -77,7 +77,7 @@ fn run_file(path: &Path, nvrtc: Option<&Path>) -> Result<String> {
 }
 
 /// A kernel of the user's.
-fn source(path: &Path, options: &[String], nvrtc: Option<&Path>) -> Result<String> {
+fn source(path: &Path, options: (&[String], &Path), nvrtc: Option<&Path>) -> Result<String> {
     let text = read_text(path)?;
     let is_cu = path.extension().is_some_and(|extension| extension == "cu");
     let text = if is_cu { compile(path, &text, options, nvrtc)?.0 } else { text };
@@ -169,7 +169,7 @@ fn class(op: Op) -> String {
         ArithClass::DpMul => "double multiply",
         ArithClass::DpFma => "double multiply-add",
         ArithClass::DpDiv => "double divide",
-        ArithClass::Sfu => "special function",
+        ArithClass::Sfu => "special function, shuffle or vote",
         ArithClass::SfuPair => "special function of a pair",
         ArithClass::Control => "control",
         ArithClass::Branch => "branch",

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::report::Report;
 use crate::report::headline::{Headline, Measure, headlines};
 use crate::report::page::instances;
+use crate::report::{KernelSum, Report};
 use crate::serial::{Difference, differences, to_json_value};
 use crate::stats::{Ledger, Reason, ratio};
 
@@ -57,19 +57,20 @@ pub fn totals(reports: &[&Report]) -> Table {
 
 /// The cycles of each kernel, all of its launches together; none where there is but one, or where no two reports share one.
 pub fn kernels(reports: &[&Report]) -> Option<Table> {
+    let each: Vec<Vec<KernelSum>> = reports.iter().map(|report| report.by_kernel()).collect();
     let mut names: Vec<&str> = Vec::new();
-    for kernel in reports.iter().flat_map(|report| &report.kernels) {
-        if !names.contains(&kernel.name.as_str()) {
-            names.push(&kernel.name);
+    for kernel in each.iter().flatten() {
+        if !names.contains(&kernel.name) {
+            names.push(kernel.name);
         }
     }
-    let cycles = |report: &Report, name: &str| {
-        let launches = report.kernels.iter().filter(|kernel| kernel.name == name);
-        launches.map(|kernel| kernel.totals.cycles as f64).reduce(|sum, more| sum + more)
+    let cycles = |kernels: &[KernelSum], name: &str| {
+        let kernel = kernels.iter().find(|kernel| kernel.name == name)?;
+        Some(kernel.cycles as f64)
     };
     let row = |name: &str| Row {
         name: name.to_owned(),
-        values: reports.iter().map(|report| cycles(report, name)).collect(),
+        values: each.iter().map(|kernels| cycles(kernels, name)).collect(),
         measure: Measure::Count,
         against: Against::Value,
     };

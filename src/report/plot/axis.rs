@@ -138,7 +138,7 @@ fn nice_step(least: f64, whole: bool) -> f64 {
 fn tick_text(format: Format, value: f64, step: f64) -> String {
     let (shown, step, unit) = match format {
         Format::Percent => (100.0 * value, 100.0 * step, " %"),
-        Format::Prefixed if value.abs() >= 1000.0 => {
+        Format::Prefixed if value.abs() >= 1000.0 || number::is_small(step) => {
             let text = number::si(value, "");
             let (digits, prefix) = text.split_once(' ').expect("a space before the prefix");
             let digits = match digits.split_once('.') {
@@ -147,7 +147,6 @@ fn tick_text(format: Format, value: f64, step: f64) -> String {
             };
             return format!("{digits} {prefix}").trim_end().to_owned();
         }
-        // A thousandth of a count is no milli-count.
         Format::Plain | Format::Prefixed => (value, step, ""),
     };
     let decimals = (0..6).find(|&d| {
@@ -190,6 +189,8 @@ mod tests {
             ["0", "250 k", "500 k", "750 k", "1 M", "1.25 M"]
         );
         assert_eq!(labels(&prefixed, &[0.0, 2.1]), ["0.0", "0.5", "1.0", "1.5", "2.0", "2.5"]);
+        let small = labels(&prefixed, &[0.0, 2.61e-5]);
+        assert_eq!(small, ["0", "10 µ", "20 µ", "30 µ"]);
         assert_eq!(labels(&Axis::log2(""), &[4.0, 32.0]), ["4", "8", "16", "32"]);
         let doubled = Axis { format: Format::Prefixed, ..Axis::log2("") };
         assert_eq!(labels(&doubled, &[512.0, 2048.0]), ["512", "1 Ki", "2 Ki"]);

@@ -197,7 +197,7 @@ pub enum Format {
     Plain,
     /// A share of one as a percentage.
     Percent,
-    /// With a decimal prefix from a thousand on: `1.2 M`.
+    /// With a decimal prefix from a thousand on, and below a tenth: `1.2 M`, `26.1 µ`.
     Prefixed,
 }
 
@@ -207,7 +207,9 @@ impl Format {
         match self {
             Format::Plain => number::short(value),
             Format::Percent => format!("{:.1} %", 100.0 * value),
-            Format::Prefixed if value.abs() >= 999.5 => number::si(value, ""),
+            Format::Prefixed if value.abs() >= 999.5 || number::is_small(value) => {
+                number::si(value, "")
+            }
             Format::Prefixed => number::short(value),
         }
     }

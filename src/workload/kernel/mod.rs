@@ -127,7 +127,10 @@ fn ptx(
     if !spec.source.ends_with(".cu") {
         return Ok(Arc::new(PtxSource { path, text }));
     }
-    let (ptx, compiler) = compile(&path, &text, &spec.options, around.nvrtc).map_err(at_source)?;
+    let (ptx, compiler) = {
+        let options = (&spec.options[..], around.origin.folder());
+        compile(&path, &text, options, around.nvrtc).map_err(at_source)?
+    };
     digests.insert(format!("{}: compiler", spec.source), compiler);
     digests.insert(format!("{}: PTX sha256", spec.source), sha256(&ptx));
     // Messages name lines of the PTX, which is in no file.
@@ -136,25 +139,55 @@ fn ptx(
     Ok(Arc::new(PtxSource { path: name.into(), text: ptx }))
 }
 
-/// PTX of CUDA C++, and the compiler that made it. Headers are looked for beside the source.
+/// PTX of CUDA C++, and the compiler that made it, with options whose paths are relative to a folder.
 pub fn compile(
     path: &Path,
     text: &str,
-    options: &[String],
+    options: (&[String], &Path),
     nvrtc: Option<&Path>,
 ) -> Result<(String, String)> {
     let elsewhere = "or compile it elsewhere, with nvcc -ptx, and name the .ptx";
     let nvrtc = Nvrtc::load(nvrtc).map_err(|error| error.also_hint(elsewhere))?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let include = format!("--include-path={}", folder.unwrap_or(Path::new(".")).display());
-    let own = options.iter().map(String::as_str);
-    let mut all: Vec<&str> = match options.is_empty() {
-        true => ptx_header::OPTIONS.to_vec(),
-        false => own.collect(),
+    Ok((compile_by(&nvrtc, path, text, options)?, nvrtc.version()))
+}
+
+/// The same, by a compiler that is loaded. Headers are looked for beside the source, too.
+pub fn compile_by(
+    nvrtc: &Nvrtc,
+    path: &Path,
+    text: &str,
+    (options, folder): (&[String], &Path),
+) -> Result<String> {
+    let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let include = format!("--include-path={}", beside.unwrap_or(Path::new(".")).display());
+    let mut all = match options {
+        [] => ptx_header::OPTIONS.map(str::to_owned).to_vec(),
+        options => relative_to(folder, options),
     };
-    all.push(&include);
-    let ptx = nvrtc.compile(&path.display().to_string(), text, &all)?;
-    Ok((ptx, nvrtc.version()))
+    all.push(include);
+    nvrtc.compile(&path.display().to_string(), text, &all)
+}
+
+/// Compiler options whose folders of headers are relative to `folder`.
+fn relative_to(folder: &Path, options: &[String]) -> Vec<String> {
+    const FOLDERS: [&str; 3] = ["--include-path=", "-I=", "-I"];
+    let mut is_folder = false;
+    let mut resolved = |option: &String| {
+        let prefix = if is_folder {
+            Some("")
+        } else {
+            FOLDERS.into_iter().find(|prefix| option.starts_with(prefix))
+        };
+        // The folder may be the next word.
+        is_folder = !is_folder && ["-I", "--include-path"].contains(&option.as_str());
+        match prefix {
+            Some(prefix) if !is_folder => {
+                format!("{prefix}{}", folder.join(&option[prefix.len()..]).display())
+            }
+            _ => option.clone(),
+        }
+    };
+    options.iter().map(&mut resolved).collect()
 }
 
 /// Finds out how large a buffer is, which a file may say.
@@ -334,4 +367,24 @@ fn expected(
         origin: around.origin.clone(),
         path,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_headers_are_relative_to_the_run_file() {
+        let options = ["-Iinc", "-I", "more", "--include-path=/usr/include", "-DI=4", "-I=../up"];
+        let seen = relative_to(Path::new("runs"), &options.map(str::to_owned));
+        let want = [
+            "-Iruns/inc",
+            "-I",
+            "runs/more",
+            "--include-path=/usr/include",
+            "-DI=4",
+            "-I=runs/../up",
+        ];
+        assert_eq!(seen, want);
+    }
 }

@@ -43,7 +43,7 @@ pub fn expand(
     expander.steps(&spec.launches, "launches")?;
     let Expander { launches, places, names, .. } = expander;
     if launches.is_empty() {
-        return Err("launches: there are none".to_owned());
+        return Err("launches: the list is empty".to_owned());
     }
     if launches.timed() == 0 {
         return Err("launches: all of them stand in `Untimed`".to_owned());
@@ -286,7 +286,7 @@ mod tests {
         let only = error(&format!("[Untimed(body: [{STEP}])]"));
         assert!(only.contains("launches: all of them stand in `Untimed`"), "{only}");
         let none = error(&format!("[Loop(times: 0, body: [{STEP}]), Concurrent(body: [])]"));
-        assert!(none.contains("launches: there are none"), "{none}");
+        assert!(none.contains("launches: the list is empty"), "{none}");
         // No launch in the first round of the outer loop.
         let inner =
             format!(r#"Loop(times: 3, index: "i", body: [Loop(times: "i", body: [{STEP}])])"#);

@@ -24,6 +24,9 @@ pub enum Amount {
     Text(String),
 }
 
+/// Whole numbers up to here are exact in floating point.
+const EXACT: f64 = (1u64 << 53) as f64;
+
 impl Amount {
     /// The whole number that it stands for.
     ///
@@ -32,6 +35,10 @@ impl Amount {
     pub fn whole(&self, scope: &Scope) -> Result<i128, String> {
         match self {
             Amount::Whole(value) => Ok(*value),
+            // As in `1e6`.
+            Amount::Real(value) if value.fract() == 0.0 && value.abs() <= EXACT => {
+                Ok(*value as i128)
+            }
             Amount::Real(value) => Err(format!("expected a whole number, found {value}")),
             Amount::Text(text) => expression::evaluate(text, scope),
         }
