@@ -227,6 +227,19 @@ int main() {
     printf("\n8 KiB whose halves have one home: %u of %zu\nSlices of 256 bytes each, 4 KiB a row:\n", uneven, is_near.size() / 2);
     for (u32 line = 0; line < 16 * 32; line += 2) printf("%3d%s", slice_of[line], line % 32 == 30 ? "\n" : "");
 
+    printf("\nThe most that a slice has, its share of so many KiB in a row = 1, mean and worst:");
+    for (u32 pages : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
+        double sum = 0, worst = 0;
+        for (u32 first = 0; first < LINES; first += pages * 32) {
+            std::vector<int> count(slices.size(), 0);
+            for (u32 line = first; line < first + pages * 32; ++line) ++count[slice_of[line]];
+            double share = *std::max_element(count.begin(), count.end()) * (double)slices.size() / (pages * 32);
+            sum += share, worst = std::max(worst, share);
+        }
+        printf(" %u: %.2f/%.2f", pages * 4, sum * pages * 32 / LINES, worst);
+    }
+    printf("\n");
+
     // GPCs by what TPCs have them in turn, at least at first.
     auto of_gpcs = [&](std::initializer_list<int> gpcs, int of_each) {
         Sms used(none);
@@ -267,6 +280,28 @@ int main() {
         printf("\n");
     }
 
+    auto own_lines = [&](const std::vector<int>& of) {
+        Lines lines;
+        for (u32 line : join(of)) if (is_near[line / 32]) lines.push_back(line);
+        return lines;
+    };
+    auto both = [&](int first, int second) { return rate<Reduction>(own_lines({first, second}), every, 32, 60); };
+    printf("\nSlices of which two together make fewer reductions than others:");
+    double of_two = 0, of_others = 0;
+    int partner = -1;
+    for (int first = 0; first < (int)slices.size(); ++first)
+        for (int second = first + 1; second < (int)slices.size(); ++second) {
+            double taken = both(first, second);
+            bool is_pair = taken < 1.8 * rate<Reduction>(own_lines({first}), every, 32, 60);
+            (is_pair ? of_two : of_others) = taken;
+            if (is_pair) printf(" %d-%d", first, second);
+            if (is_pair && first == 0) partner = second;
+        }
+    printf("\nReductions [lines a cycle] of one slice, one SM's partition %.2f, all SMs %.2f, of two such slices %.2f, of two others %.2f\n",
+           rate<Reduction>(own_lines({0}), near, 32, 60), rate<Reduction>(own_lines({0}), every, 32, 60), of_two, of_others);
+    printf("Stores [bytes a cycle] of one slice, one SM's partition %.0f, all SMs %.0f, of two such slices %.0f, of two others %.0f\n",
+           128 * rate<Store>(own_lines({0}), near, 32, 60), 128 * rate<Store>(own_lines({0}), every, 32, 60),
+           128 * rate<Store>(own_lines({0, partner < 0 ? 1 : partner}), every, 32, 60), 128 * rate<Store>(own_lines({0, partner == 1 ? 2 : 1}), every, 32, 60));
     printf("\nOne slice, all near SMs, cycles a request: of one sector %.3f, of two %.3f, of four %.3f\n",
            1 / rate<Load>(slices[0], near, 32, 500, 1), 1 / rate<Load>(slices[0], near, 32, 500, 2),
            1 / rate<Load>(slices[0], near, 32, 500, 4));
