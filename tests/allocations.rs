@@ -71,7 +71,7 @@ fn nothing_is_allocated_once_a_launch_is_under_way() {
         ("stencil-char", &[larger, once, "machine=h200"]),
         ("stream", &["workload.ctas=4000"]),
         ("gather", &["workload.ctas=4000"]),
-        ("mixture", &["workload.ctas=2000", "workload.repeats=1"]),
+        ("mixture", &["workload.ctas=4000", "workload.repeats=1"]),
     ] {
         let count = allocations(run, changes);
         assert_eq!(count, 0, "{run} {changes:?}");

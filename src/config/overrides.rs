@@ -534,7 +534,10 @@ mod tests {
                 &[("l1.sets", "64, ways: 2")],
                 "l1.sets=64, ways: 2: the value is not RON: Non-whitespace trailing characters",
             ),
-            (&[("l1.size", "16KB")], "l1.size=16KB: 16KB is no number"),
+            (
+                &[("l1.size", "16KB")],
+                "l1.size=16KB: 16KB is no number (hint: a number stands alone: its unit is the field's, bytes or kHz or cycles)",
+            ),
             (
                 &[("l1.sets", "32"), ("machine.l1.sets", "32")],
                 "machine.l1.sets=32: this field is set twice, with and without machine.",
