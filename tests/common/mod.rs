@@ -212,6 +212,7 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
                 | Step::StoreShared { addresses, .. }
                 | Step::SharedAtomic { addresses, .. }
                 | Step::Atomic { addresses, .. }
+                | Step::Reduction { addresses, .. }
                 | Step::Shared { addresses, .. } = &step
                 {
                     let (mask, lanes) = lanes_of(addresses);
