@@ -52,7 +52,9 @@ pub enum Step {
 pub struct Script<F> {
     kernel: Kernel,
     script: F,
+    /// The CTA that comes next, and the place of its first instruction.
     next: u64,
+    next_pc: u32,
 }
 
 /// Registers that scripts may name.
@@ -72,7 +74,7 @@ impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
             overlaps_next: false,
         };
         // Every step of every warp becomes a static instruction of its own.
-        let mut script = Script { kernel, script, next: 0 };
+        let mut script = Script { kernel, script, next: 0, next_pc: 0 };
         let warps = script.kernel.cta_warps();
         for cta in 0..ctas {
             for warp in 0..warps {
@@ -191,17 +193,10 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
         }
         let warps = self.kernel.cta_warps();
         cta.reset(warps);
-        let before = |cta: u64| -> usize {
-            (0..cta)
-                .flat_map(|cta| (0..warps).map(move |warp| (cta, warp)))
-                .map(|(cta, warp)| (self.script)(cta, warp).len() + 1)
-                .sum()
-        };
-        let mut pc = before(self.next) as u32;
         for (warp, stream) in cta.warps.iter_mut().enumerate() {
             for step in (self.script)(self.next, warp) {
-                stream.push(pc, !0);
-                pc += 1;
+                stream.push(self.next_pc, !0);
+                self.next_pc += 1;
                 if let Step::Load { addresses, .. }
                 | Step::LoadPastL1 { addresses, .. }
                 | Step::Store { addresses, .. }
@@ -222,8 +217,8 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
                     stream.push_barrier(BarrierUse::ALL);
                 }
             }
-            stream.push(pc, !0);
-            pc += 1;
+            stream.push(self.next_pc, !0);
+            self.next_pc += 1;
         }
         self.next += 1;
         Ok(true)
