@@ -8,14 +8,8 @@ pub(super) fn warp(entry: &str, input: &[u8], out: usize, bytes: usize) -> Vec<u
     let from = memory.allocate("in", input.len() as u64);
     memory.of_mut(from).copy_from_slice(input);
     let to = memory.allocate("out", (32 * out * bytes) as u64);
-    let launch = Launch {
-        ptx: source(include_str!("arithmetic.ptx")),
-        entry: entry.into(),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(from), Arg::Buffer(to)],
-    };
+    let launch =
+        Launch { entry: entry.into(), ..one_cta(include_str!("arithmetic.ptx"), 32, &[from, to]) };
     let module = Module::parse(&launch.ptx).unwrap();
     drain(&mut module.launch(&launch, &mut memory).unwrap()).unwrap();
     memory.of(to).to_vec()

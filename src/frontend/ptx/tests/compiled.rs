@@ -234,14 +234,7 @@ fn functions_of_the_mathematical_library_come_close_to_the_host() {
 fn a_variable_of_the_module_lives_from_launch_to_launch() {
     let mut memory = DeviceMemory::default();
     let output = memory.allocate("out", 4 * 32);
-    let launch = Launch {
-        ptx: source(TEXT),
-        entry: "globalvar".into(),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(output)],
-    };
+    let launch = Launch { entry: "globalvar".into(), ..one_cta(TEXT, 32, &[output]) };
     let module = Module::parse(&launch.ptx).unwrap();
     for first in [0, 32] {
         drain(&mut module.launch(&launch, &mut memory).unwrap()).unwrap();

@@ -12,14 +12,7 @@ fn run_with(functions: &str, body: &str, threads: u32) -> Result<(Vec<WarpStream
 fn run_text(text: &str, threads: u32) -> Result<(Vec<WarpStream>, Vec<u64>)> {
     let mut memory = DeviceMemory::default();
     let [input, output] = ["in", "out"].map(|name| memory.allocate(name, 8 * u64::from(threads)));
-    let launch = Launch {
-        ptx: source(text),
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [threads, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(input), Arg::Buffer(output)],
-    };
+    let launch = one_cta(text, threads, &[input, output]);
     let mut cta = Cta::default();
     let module = Module::parse(&launch.ptx)?;
     let mut running = module.launch(&launch, &mut memory)?;
@@ -37,14 +30,7 @@ fn error_of(functions: &str, body: &str, threads: u32) -> String {
 fn barriers(body: &str, stream: &WarpStream) -> Vec<BarrierUse> {
     let mut memory = DeviceMemory::default();
     let buffer = memory.allocate("b", 1 << 16);
-    let launch = Launch {
-        ptx: source(kernel(body)),
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(buffer); 2],
-    };
+    let launch = one_cta(kernel(body), 32, &[buffer; 2]);
     let module = Module::parse(&launch.ptx).unwrap();
     let running = module.launch(&launch, &mut memory).unwrap();
     let mut cursor = WarpCursor::default();

@@ -142,14 +142,7 @@ fn two_bodies_with_one_name_are_refused() {
 fn a_launch_must_fit_the_entry() {
     let mut memory = DeviceMemory::default();
     let buffer = memory.allocate("b", 256);
-    let launch = Launch {
-        ptx: source(kernel("ret;").replace(") {", ") .maxntid 64, 1, 1 {")),
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(buffer); 2],
-    };
+    let launch = one_cta(kernel("ret;").replace(") {", ") .maxntid 64, 1, 1 {"), 32, &[buffer; 2]);
     let module = Module::parse(&launch.ptx).unwrap();
     let mut told = |change: &dyn Fn(&mut Launch)| {
         let mut launch = launch.clone();
@@ -200,16 +193,11 @@ fn division_by_zero_is_an_error_that_can_be_switched_off() {
     assert!(run("setp.ne.u32 %p1, %r0, 0; @%p1 div.u32 %r1, 7, %r0; ret;", 32, &[]).is_ok());
     let mut memory = DeviceMemory::default();
     let buffer = memory.allocate("b", 256);
-    let launch = Launch {
-        ptx: source(kernel(
-            ".shared .align 4 .b8 s[64]; ld.shared.u32 %r1, [s]; div.u32 %r1, 1, %r1; ret;",
-        )),
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(buffer); 2],
-    };
+    let launch = one_cta(
+        kernel(".shared .align 4 .b8 s[64]; ld.shared.u32 %r1, [s]; div.u32 %r1, 1, %r1; ret;"),
+        32,
+        &[buffer; 2],
+    );
     let module = Module::parse(&launch.ptx).unwrap();
     let mut running = module.launch(&launch, &mut memory).unwrap();
     running.check(crate::frontend::ptx::Checks { uninitialised_shared: false, division: false });
@@ -232,14 +220,7 @@ fn a_failed_assertion_says_what_failed() {
     );
     let mut memory = DeviceMemory::default();
     let buffer = memory.allocate("b", 256);
-    let launch = Launch {
-        ptx: source(text),
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(buffer); 2],
-    };
+    let launch = one_cta(text, 32, &[buffer; 2]);
     let module = Module::parse(&launch.ptx).unwrap();
     let error = drain(&mut module.launch(&launch, &mut memory).unwrap()).unwrap_err().to_string();
     says(&error, &["thread (5,0,0): assertion `a<b` failed in f.c:12, function `f.c`"]);

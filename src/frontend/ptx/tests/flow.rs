@@ -117,14 +117,7 @@ fn dynamic_shared_memory_starts_behind_the_static() {
     );
     let mut memory = DeviceMemory::default();
     let output = memory.allocate("out", 256);
-    let mut launch = Launch {
-        ptx: source(text),
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 8,
-        args: vec![Arg::Buffer(output); 2],
-    };
+    let mut launch = Launch { dynamic_shared: 8, ..one_cta(text, 32, &[output; 2]) };
     let module = Module::parse(&launch.ptx).unwrap();
     let mut running = module.launch(&launch, &mut memory).unwrap();
     assert_eq!(running.kernel().shared_bytes, 40);
@@ -152,14 +145,7 @@ fn ctas_come_in_launch_order_x_first() {
     );
     let mut memory = DeviceMemory::default();
     let output = memory.allocate("out", 8 * 6);
-    let launch = Launch {
-        ptx: source(text),
-        entry: "k".into(),
-        grid: [3, 2, 1],
-        block: [1, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(output); 2],
-    };
+    let launch = Launch { grid: [3, 2, 1], ..one_cta(text, 1, &[output; 2]) };
     let module = Module::parse(&launch.ptx).unwrap();
     let mut running = module.launch(&launch, &mut memory).unwrap();
     let mut cta = Cta::default();
@@ -175,14 +161,11 @@ fn ctas_come_in_launch_order_x_first() {
 fn fences_and_barriers_keep_their_kind() {
     let mut memory = DeviceMemory::default();
     let buffer = memory.allocate("both", 256);
-    let launch = Launch {
-        ptx: source(kernel("membar.gl; bar.sync 0; bar.warp.sync -1; fence.acq_rel.gpu; ret;")),
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(buffer); 2],
-    };
+    let launch = one_cta(
+        kernel("membar.gl; bar.sync 0; bar.warp.sync -1; fence.acq_rel.gpu; ret;"),
+        32,
+        &[buffer; 2],
+    );
     let module = Module::parse(&launch.ptx).unwrap();
     let running = module.launch(&launch, &mut memory).unwrap();
     let ops: Vec<Op> = running.kernel().insts[6..].iter().map(|inst| inst.op).collect();

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use super::{Module, PtxLaunch};
 use crate::error::Result;
 use crate::isa::{Cta, CtaSource, WarpCursor, WarpStream};
-use crate::workload::{Arg, DeviceMemory, Launch, PtxSource};
+use crate::workload::{Arg, Buffer, DeviceMemory, Launch, PtxSource};
 
 /// A module with one entry `k` of two buffers, `in` and `out`, and the body given.
 ///
@@ -47,6 +47,18 @@ pub fn source(text: impl Into<String>) -> Arc<PtxSource> {
     Arc::new(PtxSource { path: "t.ptx".into(), text: text.into() })
 }
 
+/// A launch of the entry `k` with one CTA of `threads` threads in a row; its parameters are the buffers.
+pub fn one_cta(text: impl Into<String>, threads: u32, buffers: &[Buffer]) -> Launch {
+    Launch {
+        ptx: source(text),
+        entry: "k".into(),
+        grid: [1; 3],
+        block: [threads, 1, 1],
+        dynamic_shared: 0,
+        args: buffers.iter().map(|buffer| Arg::Buffer(*buffer)).collect(),
+    }
+}
+
 /// Runs [`kernel`] with one CTA of `threads` threads; gives the stream of each warp and the output.
 pub fn run(body: &str, threads: u32, inputs: &[u64]) -> Result<(Vec<WarpStream>, Vec<u64>)> {
     let mut memory = DeviceMemory::default();
@@ -55,14 +67,7 @@ pub fn run(body: &str, threads: u32, inputs: &[u64]) -> Result<(Vec<WarpStream>,
     for (place, value) in memory.of_mut(input).chunks_exact_mut(8).zip(inputs) {
         place.copy_from_slice(&value.to_le_bytes());
     }
-    let launch = Launch {
-        ptx: source(kernel(body)),
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [threads, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(input), Arg::Buffer(output)],
-    };
+    let launch = one_cta(kernel(body), threads, &[input, output]);
     let mut cta = Cta::default();
     let module = Module::parse(&launch.ptx)?;
     let mut running = module.launch(&launch, &mut memory)?;

@@ -298,14 +298,7 @@ fn constants_are_read_at_fixed_and_at_computed_places() {
     );
     let mut memory = DeviceMemory::default();
     let output = memory.allocate("out", 256);
-    let launch = Launch {
-        ptx: source(text),
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(output); 2],
-    };
+    let launch = one_cta(text, 32, &[output; 2]);
     let module = Module::parse(&launch.ptx).unwrap();
     drain(&mut module.launch(&launch, &mut memory).unwrap()).unwrap();
     let pair = |lane: usize| u64::from_le_bytes(memory.of(output).as_chunks::<8>().0[lane]);

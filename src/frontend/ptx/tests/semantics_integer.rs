@@ -162,14 +162,7 @@ fn the_carry_is_a_register_between_its_instructions() {
         kernel("add.cc.u32 %r1, %r0, %r0; addc.u32 %r2, 0, 0; st.global.u32 [%a1], %r2; ret;");
     let mut memory = DeviceMemory::default();
     let buffer = memory.allocate("b", 256);
-    let launch = Launch {
-        ptx: source(text),
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_shared: 0,
-        args: vec![Arg::Buffer(buffer); 2],
-    };
+    let launch = one_cta(text, 32, &[buffer; 2]);
     let module = Module::parse(&launch.ptx).unwrap();
     let running = module.launch(&launch, &mut memory).unwrap();
     let body: Vec<_> =

@@ -7,13 +7,13 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::super::super::Module;
-use super::super::super::tests::{BODY_LINE, kernel, source};
+use super::super::super::tests::{BODY_LINE, kernel, one_cta, source};
 use crate::config::machine::InstructionSet;
 use crate::config::{load_run, overrides};
 use crate::isa::{
     Cta, CtaSource, Inst, LaneAddresses, LaneMask, Op, WarpCursor, WarpStream, lanes,
 };
-use crate::workload::{Arg, DeviceMemory, Launch, Work, registry};
+use crate::workload::{DeviceMemory, Launch, Work, registry};
 
 /// The lines of a body in the order in which their instructions are issued, counted from 0.
 fn issued(body: &str) -> Vec<u32> {
@@ -200,14 +200,7 @@ fn accesses(body: &str, set: InstructionSet) -> (Vec<Vec<Access>>, Vec<u64>) {
 fn accesses_of(text: &str, set: InstructionSet) -> (Vec<Vec<Access>>, Vec<u64>) {
     let mut memory = DeviceMemory::default();
     let [input, output] = ["in", "out"].map(|name| memory.allocate(name, 96 * 64));
-    let launch = Launch {
-        ptx: source(text),
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [96, 1, 1],
-        dynamic_shared: 8192,
-        args: vec![Arg::Buffer(input), Arg::Buffer(output)],
-    };
+    let launch = Launch { dynamic_shared: 8192, ..one_cta(text, 96, &[input, output]) };
     let module = Module::parse(&launch.ptx).unwrap();
     let mut running = module.launch_for(&launch, &mut memory, set).unwrap();
     let mut cta = Cta::default();
