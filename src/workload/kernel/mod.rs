@@ -15,7 +15,7 @@ use compare::Tolerance;
 use files::Elements;
 
 use super::{Buffer, DeviceMemory, Output, Own, PtxSource, Verdict, Workload, ptx_header};
-use crate::config::files::sha256;
+use crate::config::files::{folder_of, sha256};
 use crate::config::kernel::{Amount, BufferSpec, Expect, Fill, MAX_BYTES, Scalar, Scope};
 use crate::config::parse::read_text;
 use crate::config::{KernelSpec, Origin};
@@ -158,8 +158,7 @@ pub fn compile_by(
     text: &str,
     (options, folder): (&[String], &Path),
 ) -> Result<String> {
-    let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let include = format!("--include-path={}", beside.unwrap_or(Path::new(".")).display());
+    let include = format!("--include-path={}", folder_of(path).display());
     let mut all = match options {
         [] => ptx_header::OPTIONS.map(str::to_owned).to_vec(),
         options => relative_to(folder, options),
