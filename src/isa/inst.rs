@@ -241,18 +241,13 @@ pub enum Space {
     Local,
     /// Constant memory, at global addresses.
     Constant,
-    /// Whatever the address says: shared memory from [`SHARED_WINDOW`] on, local memory from [`LOCAL_MEMORY`] on, else as
+    /// Whatever the address says: shared memory from [`SHARED_WINDOW`] on, local memory from [`LOCAL_MEMORY`](super::LOCAL_MEMORY) on, else as
     /// global memory.
     Generic,
 }
 
 /// Generic address of the first byte of shared memory.
 pub const SHARED_WINDOW: u64 = 1 << 48;
-
-/// Where the threads' local memories lie, as streams have it. Words of four bytes of the lanes of a warp lie side by side, as chips
-/// interleave them (CUDA C Programming Guide, "Local Memory"), so the words of a lane lie 128 bytes apart; a stream has the address of
-/// the first one that is accessed. Every warp of the launch has its own range.
-pub const LOCAL_MEMORY: u64 = 1 << 52;
 
 /// Direction of a memory instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

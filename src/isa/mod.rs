@@ -6,6 +6,7 @@
 //! the resident CTAs whatever the size of the grid; the launches of a workload come through [`LaunchSource`].
 
 mod inst;
+mod local;
 mod pattern;
 mod source;
 mod stream;
@@ -13,9 +14,10 @@ mod stream;
 use crate::units::Bits;
 
 pub use inst::{
-    AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Inst, LOCAL_MEMORY,
-    MAX_OPERANDS, MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space, Turns,
+    AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Inst, MAX_OPERANDS,
+    MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space, Turns,
 };
+pub use local::{LOCAL_MEMORY, local_address};
 pub use pattern::Rows;
 pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch, joint_name};
 pub use stream::{LaneAddresses, Run, Shape, Spare, WarpCursor, WarpReader, WarpStream};

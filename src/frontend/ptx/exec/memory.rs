@@ -10,7 +10,7 @@ use super::copy::{Places, load, store};
 use super::registers::Registers;
 use super::shared::SharedMemory;
 use super::{CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW};
-use crate::isa::{LOCAL_MEMORY, LaneMask, Rows, WARP, WarpStream, lanes};
+use crate::isa::{LaneMask, Rows, WARP, WarpStream, lanes, local_address};
 use crate::workload::DeviceMemory;
 
 /// A lane that did wrong, and what.
@@ -365,13 +365,9 @@ impl Spaces<'_> {
         format!("{} {bytes} bytes at address {address:#x}, {what}", verb(kind))
     }
 
-    /// Where a byte of a lane's local memory lies, as streams have it. Lanes that take no part may ask for any byte.
+    /// Where a byte of a lane's local memory lies. Lanes that take no part may ask for any byte.
     fn local_address(&self, lane: usize, offset: u64) -> u64 {
-        // Kept below the largest address that a stream holds, however large the grid.
-        let warp = self.warp_of_launch % (1 << 32);
-        let start = LOCAL_MEMORY + warp * self.local_bytes.next_multiple_of(4) * WARP as u64;
-        let word = (offset / 4).wrapping_mul(WARP as u64).wrapping_add(lane as u64);
-        start.wrapping_add(word.wrapping_mul(4)).wrapping_add(offset % 4)
+        local_address(self.warp_of_launch, self.local_bytes, lane, offset)
     }
 
     /// Hands the addresses to the timing model.

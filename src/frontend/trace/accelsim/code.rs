@@ -10,7 +10,7 @@ use super::sass::{Address, Lanes, Place, opcode};
 use super::text::{Item, Text};
 use crate::error::Result;
 use crate::isa::{
-    ArithClass, Inst, Kernel, LOCAL_MEMORY, MAX_OPERANDS, Op, Operands, Reg, Space, WARP, lanes,
+    ArithClass, Inst, Kernel, MAX_OPERANDS, Op, Operands, Reg, Space, lanes, local_address,
 };
 
 /// A kernel, and what the second reading needs to know of it.
@@ -79,13 +79,11 @@ impl Windows {
         };
     }
 
-    /// Where a lane's local memory lies, as streams have it: words of the lanes side by side, each warp of the launch with its own
-    /// range. `None` beyond what is used.
+    /// Where a byte of a lane's local memory lies, as [`local_address`] has it for what is used; `None` beyond that.
     pub fn local(&self, warp: u64, lane: usize, offset: u64) -> Option<u64> {
         let Range { start, end } = self.used;
         let offset = offset.checked_sub(start).filter(|offset| *offset < end - start)?;
-        let word = offset / 4 * WARP as u64 + lane as u64;
-        Some(LOCAL_MEMORY + warp * (end - start) * WARP as u64 + word * 4 + offset % 4)
+        Some(local_address(warp, end - start, lane, offset))
     }
 }
 
