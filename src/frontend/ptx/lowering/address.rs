@@ -110,7 +110,7 @@ fn reads_low_half(code: &Code, pc: usize, reader: usize) -> bool {
             // A sum of itself, which a loop carries, says nothing new.
             _ if reader == pc => true,
             "add" | "sub" | "mul" | "mad" | "shl" => {
-                matches!(&code.fates[reader], Fate::Into(classes) if classes.len() == 1)
+                matches!(&code.fates[reader], Fate::Into(sequence) if sequence.classes.len() == 1)
                     && code.bytes(reader) == 8
                     && !code.has(reader, "wide")
             }
@@ -134,14 +134,12 @@ pub fn bases(code: &mut Code) {
             code.opcode(*reader) == "add"
                 && code.is_sum(*reader)
                 && code.bytes(*reader) == 8
-                && code.fates[*reader] == Fate::Into(vec![IntAdd; 2])
+                && code.becomes(*reader, &[IntAdd; 2])
                 && !matches!(code.arg(*reader, 2), Arg::Number(_))
         };
         // LEA or IMAD.
         let narrow_sum = |reader: &usize| {
-            code.is_sum(*reader)
-                && code.bytes(*reader) == 8
-                && code.fates[*reader] == Fate::Into(vec![IntAdd])
+            code.is_sum(*reader) && code.bytes(*reader) == 8 && code.becomes(*reader, &[IntAdd])
         };
         let scales = match code.opcode(pc) {
             "mul" => code.has(pc, "wide") || code.has(pc, "lo"),
@@ -168,12 +166,11 @@ pub fn bases(code: &mut Code) {
                 readers.iter().for_each(|reader| code.set(*reader, &[IntMulWide]));
             }
             "mul"
-                if code.fates[pc] == Fate::Into(expand::classes(expand::PRODUCT))
+                if code.becomes(pc, &expand::classes(expand::PRODUCT))
                     && !many
                     && code.block_of[pc] == code.block_of[readers[0]] =>
             {
                 code.fates[readers[0]] = code.fates[pc].clone();
-                code.graphs[readers[0]] = code.graphs[pc];
                 code.remove(pc);
             }
             "shl" if code.shift_left(pc).is_some() && !many => {

@@ -36,7 +36,9 @@ pub fn balance(code: &mut Code) {
         for pc in all.clone() {
             match (&code.fates[pc], &code.insts[pc].op) {
                 (Fate::Same, Op::Arith(class)) => load.add(*class),
-                (Fate::Into(classes), _) => classes.iter().for_each(|class| load.add(*class)),
+                (Fate::Into(sequence), _) => {
+                    sequence.classes.iter().for_each(|class| load.add(*class));
+                }
                 _ => {}
             }
         }

@@ -45,9 +45,18 @@ pub enum Fate {
     Dead,
     /// Nothing: its readers depend on what it reads.
     Gone,
-    /// These, one after the other, each depending on the one before, the last being the result, unless a graph says
-    /// otherwise.
-    Into(Vec<ArithClass>),
+    /// Others.
+    Into(Sequence),
+}
+
+/// What an instruction becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// The classes of these instructions, one after the other.
+    pub classes: Vec<ArithClass>,
+    /// How they depend on each other, in the notation of `expand`; without it each depends on the one before, and the last is
+    /// the result.
+    pub graph: Option<&'static str>,
 }
 
 /// Definitions of a register.
@@ -65,8 +74,6 @@ pub struct Code<'a> {
     pub insts: Vec<Inst>,
     /// What becomes of each.
     pub fates: Vec<Fate>,
-    /// How the instructions depend on each other that one becomes, in the notation of `expand`, where that was said.
-    pub graphs: Vec<Option<&'static str>>,
     /// Basic blocks.
     pub blocks: Vec<Block>,
     /// Blocks that may follow each.
@@ -100,7 +107,6 @@ impl<'a> Code<'a> {
         }
         let mut code = Code {
             fates: vec![Fate::Same; lines.len()],
-            graphs: vec![None; lines.len()],
             lines,
             insts: insts.to_vec(),
             blocks: blocks.to_vec(),
@@ -151,6 +157,11 @@ impl<'a> Code<'a> {
 
     fn is_dead(&self, pc: usize) -> bool {
         self.fates[pc] == Fate::Dead
+    }
+
+    /// Whether these are what `pc` becomes.
+    pub fn becomes(&self, pc: usize, these: &[ArithClass]) -> bool {
+        matches!(&self.fates[pc], Fate::Into(Sequence { classes, .. }) if classes == these)
     }
 
     pub fn opcode(&self, pc: usize) -> &'a str {
@@ -228,7 +239,6 @@ impl<'a> Code<'a> {
         self.lines[to..=from].rotate_right(1);
         self.insts[to..=from].rotate_right(1);
         self.fates[to..=from].rotate_right(1);
-        self.graphs[to..=from].rotate_right(1);
     }
 
     /// Takes out what nobody reads.
@@ -241,8 +251,9 @@ impl<'a> Code<'a> {
         self.fates[pc] = Fate::Gone;
     }
 
+    /// Makes these of `pc`, each depending on the one before.
     pub fn set(&mut self, pc: usize, classes: &[ArithClass]) {
-        self.fates[pc] = Fate::Into(classes.to_vec());
+        self.fates[pc] = Fate::Into(Sequence { classes: classes.to_vec(), graph: None });
     }
 
     /// Gives every register the name that `names` has for it.

@@ -157,7 +157,7 @@ fn predicate(code: &mut Code, varying: &[bool]) {
             issued += match &code.fates[at] {
                 Fate::Gone | Fate::Dead => 0,
                 Fate::Same => 1,
-                Fate::Into(classes) => classes.len(),
+                Fate::Into(sequence) => sequence.classes.len(),
             };
             plain &= code.opcode(at) == "bra"
                 || matches!(code.insts[at].op, Op::Memory(op) if !matches!(op.kind, AccessKind::Atomic(_)))

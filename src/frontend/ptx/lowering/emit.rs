@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::ast::Type;
-use super::code::{Code, Fate};
+use super::code::{Code, Fate, Sequence};
 use super::expand::{Makes, Step};
 use super::interleave::Interleaver;
 use super::regions::{entered, regions};
@@ -235,15 +235,13 @@ impl<'a> Emitter<'a> {
 
     /// The instructions that `pc` becomes when it is said how they depend on each other.
     fn steps(&self, pc: usize) -> Option<Vec<Step>> {
-        let (Some(letters), Fate::Into(classes)) = (self.code.graphs[pc], &self.code.fates[pc])
-        else {
+        let Fate::Into(Sequence { graph: Some(letters), .. }) = self.code.fates[pc] else {
             return None;
         };
-        // Another rule may have made something else of it since.
-        if expand::classes(letters) != *classes || self.code.insts[pc].dsts.as_slice().len() != 1 {
+        let inst = &self.code.insts[pc];
+        if inst.dsts.as_slice().len() != 1 {
             return None;
         }
-        let inst = &self.code.insts[pc];
         let mut registers = inst.srcs.as_slice().iter().chain(inst.dsts.as_slice());
         let uniform = registers.all(|reg| !self.varying[usize::from(*reg)]);
         Some(expand::steps(if uniform { expand::uniform(letters) } else { letters }))
@@ -289,7 +287,7 @@ impl<'a> Emitter<'a> {
         let single = Inst { srcs, dsts, guard, ..inst.clone() };
         match &code.fates[pc] {
             Fate::Gone | Fate::Dead => false,
-            Fate::Into(classes) if classes[..] == [ArithClass::FpAdd] && code.has(pc, "pred") => {
+            Fate::Into(_) if code.becomes(pc, &[ArithClass::FpAdd]) && code.has(pc, "pred") => {
                 // A comparison that was joined with another predicate: `FSETP.AND`.
                 self.insts.push(Inst { op: Op::Arith(ArithClass::FpCompare), ..single });
                 true
@@ -300,7 +298,7 @@ impl<'a> Emitter<'a> {
                 self.insts.push(Inst { op, ..single });
                 true
             }
-            Fate::Into(classes) => {
+            Fate::Into(Sequence { classes, .. }) => {
                 for (place, class) in classes.iter().enumerate() {
                     // The steps of a sequence hand their results on in the register of the last.
                     let chained = place > 0 && !inst.dsts.as_slice().is_empty();

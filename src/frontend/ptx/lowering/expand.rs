@@ -5,7 +5,7 @@
 //! instruction depends on is that code's, too; in others each depends on the one before.
 
 use super::super::ast::Type;
-use super::code::{Arg, Code, Fate};
+use super::code::{Arg, Code, Fate, Sequence};
 use crate::isa::{AccessKind, ArithClass, MemoryOp, Op, Turns};
 
 /// Classes by letter: `m`ove, `i`nteger add, integer multiply-add `x`, the same with a `w`ide product, uniform integer `y`,
@@ -173,12 +173,14 @@ pub fn sequences(code: &mut Code) {
         }
         let letters = if code.is_pinned(pc) { control(code, pc) } else { sequence(code, pc) };
         if let Some(letters) = letters {
+            let is_graph = letters.contains(|letter: char| !letter.is_alphabetic());
             code.fates[pc] = match letters {
                 "" => Fate::Gone,
-                letters => Fate::Into(classes(letters)),
+                letters => Fate::Into(Sequence {
+                    classes: classes(letters),
+                    graph: is_graph.then_some(letters),
+                }),
             };
-            code.graphs[pc] =
-                letters.contains(|letter: char| !letter.is_alphabetic()).then_some(letters);
         }
     }
     code.index();

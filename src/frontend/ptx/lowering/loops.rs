@@ -37,9 +37,7 @@ pub fn parameters(code: &mut Code) {
         blocks.sort_unstable();
         blocks.dedup();
         let is_pointer = code.bytes(pc) == 8
-            && code
-                .readers(pc)
-                .all(|reader| code.fates[reader] == Fate::Into(vec![ArithClass::IntMulWide]));
+            && code.readers(pc).all(|reader| code.becomes(reader, &[ArithClass::IntMulWide]));
         let home = code.block_of[pc] as usize;
         if blocks.iter().any(|block| inside[*block])
             || blocks.len() > 1 && !is_pointer
@@ -64,7 +62,7 @@ pub fn pointers(code: &mut Code) {
         let Arg::Reg(pointer) = code.arg(pc, 0) else { continue };
         let advances = inside[block]
             && code.opcode(pc) == "add"
-            && code.fates[pc] == Fate::Into(vec![ArithClass::IntAdd; 2])
+            && code.becomes(pc, &[ArithClass::IntAdd; 2])
             && code.arg(pc, 1) == Arg::Reg(pointer);
         let mut readers = code.readers(pc);
         let addresses = |reader: usize| {

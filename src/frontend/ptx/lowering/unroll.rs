@@ -220,7 +220,6 @@ fn append(code: &mut Code, pc: usize, names: &[Reg]) -> usize {
     code.lines.push(line);
     code.insts.push(inst);
     code.fates.push(code.fates[pc].clone());
-    code.graphs.push(code.graphs[pc]);
     code.block_of.push(code.blocks.len() as u32);
     code.len() - 1
 }
