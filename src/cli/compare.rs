@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{print, written};
+use super::{Verbosity, print, written};
 use crate::config::run::check_name;
 use crate::error::{Error, Result};
 use crate::report::compare::{self, Comparison, Exceeding};
@@ -44,9 +44,8 @@ pub struct CompareArgs {
     /// Name of that folder.
     #[arg(long, value_name = "NAME", default_value = "comparison", requires = "out", value_parser = folder_name)]
     name: String,
-    /// Print nothing but errors.
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 fn percent(text: &str) -> std::result::Result<f64, String> {
@@ -72,7 +71,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<()> {
     let names = compare::names(&own, &paths);
     let named: Vec<_> = names.into_iter().zip(reports).collect();
     let comparison = Comparison::new(&named, args.counters);
-    if !args.quiet {
+    if !args.verbosity.quiet {
         print(&written(|style, out| compare::write(&comparison, style, out)))?;
     }
     if let Some(out) = &args.out {
@@ -80,9 +79,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<()> {
             write_file(&folder.join(TABLE), &comparison.csv()?)?;
             comparison.chart().picture().write(&folder.join("comparison"))
         })?;
-        if !args.quiet {
-            print(&format!("\nResults in {}\n", folder.display()))?;
-        }
+        args.verbosity.say(&format!("\nResults in {}\n", folder.display()))?;
     }
     args.tolerance.map_or(Ok(()), |percent| check(&comparison, percent))
 }

@@ -15,6 +15,7 @@ mod usage;
 mod workload;
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -181,6 +182,29 @@ impl SetArgs {
     fn settings(&self) -> Result<Settings> {
         Ok(self.pairs()?.into_iter().collect())
     }
+}
+
+/// `--quiet`.
+#[derive(Debug, clap::Args)]
+struct Verbosity {
+    /// Print nothing but errors.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Verbosity {
+    /// Writes to the standard output, unless only errors are to be printed.
+    fn say(&self, text: &str) -> Result<()> {
+        if self.quiet { Ok(()) } else { print(text) }
+    }
+}
+
+/// `--nvrtc`, where a run may compile a kernel.
+#[derive(Debug, clap::Args)]
+struct Compiler {
+    /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
+    #[arg(long, value_name = "PATH")]
+    nvrtc: Option<PathBuf>,
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{print, written};
+use super::{Verbosity, written};
 use crate::error::Result;
 use crate::report::{REPORT_FILE, Report, stored, terminal};
 
@@ -18,9 +18,8 @@ pub struct ReportArgs {
     /// Write the pictures, the page and the table of the ledgers anew, beside each report.
     #[arg(long)]
     draw: bool,
-    /// Print nothing but errors.
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 /// Prints every report's summary; with `--draw`, writes what goes beside it.
@@ -37,9 +36,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
             report.draw(folder)?;
             text += &format!("\nPictures in {}\n", folder.display());
         }
-        if !args.quiet {
-            print(&text)?;
-        }
+        args.verbosity.say(&text)?;
     }
     Ok(())
 }

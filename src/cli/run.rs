@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{SetArgs, print, written};
+use super::{Compiler, SetArgs, Verbosity, print, written};
 use crate::config::{ResolvedRun, load_run};
 use crate::error::Result;
 use crate::gpu::Stepping;
@@ -27,9 +27,8 @@ pub struct RunArgs {
     /// Folder of the results; this run's are in the folder of its name in it.
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
-    /// Print nothing but errors.
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
     /// Write the numbers only, no pictures.
     #[arg(long)]
     no_plots: bool,
@@ -43,26 +42,25 @@ pub struct RunArgs {
         value_parser = clap::value_parser!(u32).range(1..=256)
     )]
     threads: u32,
-    /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
-    #[arg(long, value_name = "PATH")]
-    nvrtc: Option<PathBuf>,
+    #[command(flatten)]
+    compiler: Compiler,
 }
 
 /// Loads and validates the run, simulates it, writes its report.
 pub(super) fn run(args: RunArgs) -> Result<()> {
     let mut run = load_run(&args.file, &args.set.pairs()?)?;
-    run.nvrtc = args.nvrtc;
+    run.nvrtc = args.compiler.nvrtc;
     let instead = "give the run another name";
     report::check_folder(&args.out, &run.config.name, report::REPORT_FILE, instead)?;
     let started = Instant::now();
     let Outcome { report, executed } =
-        simulate_with_progress(&run, Stepping::threads(args.threads), args.quiet)?;
+        simulate_with_progress(&run, Stepping::threads(args.threads), args.verbosity.quiet)?;
     let simulated = started.elapsed();
     let pictures = if args.no_plots { Pictures::None } else { Pictures::All };
     let folder = report.save_with(&args.out, pictures, |folder| {
         executed.outputs.write(&folder.join(report::OUTPUTS))
     })?;
-    if args.quiet {
+    if args.verbosity.quiet {
         return Ok(());
     }
     print(&written(|style, out| terminal::summary(&report, style, out)))?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::SetArgs;
+use super::{Compiler, SetArgs};
 use crate::config::unreadable::cannot_read;
 use crate::config::{ResolvedRun, Setting, StudyFile, WorkloadSpec, load_run, parse};
 use crate::error::{Error, Result};
@@ -21,16 +21,15 @@ pub(super) struct Selection {
     /// Every run file of configs/runs.
     #[arg(long, conflicts_with = "files")]
     all: bool,
-    /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
-    #[arg(long, value_name = "PATH")]
-    nvrtc: Option<PathBuf>,
+    #[command(flatten)]
+    compiler: Compiler,
 }
 
 impl Selection {
     /// The runs, each with the file that it is from.
     pub fn runs(&self, set: &SetArgs) -> Result<Vec<(PathBuf, ResolvedRun)>> {
         let files = if self.all { run_files(Path::new(RUN_FOLDER))? } else { self.files.clone() };
-        expand(&files, &set.pairs()?, self.nvrtc.as_deref())
+        expand(&files, &set.pairs()?, self.compiler.nvrtc.as_deref())
     }
 
     /// The files, as they were named.
@@ -47,7 +46,7 @@ impl Selection {
 
     /// What a child process needs to find NVRTC.
     pub fn nvrtc_arguments(&self) -> Vec<String> {
-        let path = self.nvrtc.iter().map(|path| path.display().to_string());
+        let path = self.compiler.nvrtc.iter().map(|path| path.display().to_string());
         path.flat_map(|path| ["--nvrtc".to_owned(), path]).collect()
     }
 }

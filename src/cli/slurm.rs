@@ -18,7 +18,7 @@ pub(super) fn script(study: &StudyFile, args: &StudyArgs, parts: u32) -> Result<
     let shown = |path: &Path| quoted(&path.display().to_string());
     let mut command = study.command(&program.display().to_string());
     command += &format!(" --out={} --quiet", shown(&args.out));
-    if let Some(nvrtc) = &args.nvrtc {
+    if let Some(nvrtc) = &args.compiler.nvrtc {
         command += &format!(" --nvrtc={}", shown(nvrtc));
     }
     // Without it, gsim asks how many cores the job has.

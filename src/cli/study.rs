@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::simulating::Jobs;
-use super::{SetArgs, print, slurm};
+use super::{Compiler, SetArgs, Verbosity, print, slurm};
 use crate::config::StudyFile;
 use crate::error::Result;
 use crate::report::number;
@@ -50,12 +50,10 @@ pub struct StudyArgs {
     /// rows of `runs.csv`, from 1 on.
     #[arg(long, conflicts_with = "part")]
     pub(super) reports: bool,
-    /// Print nothing but errors.
-    #[arg(long, short)]
-    quiet: bool,
-    /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
-    #[arg(long, value_name = "PATH")]
-    pub(super) nvrtc: Option<PathBuf>,
+    #[command(flatten)]
+    verbosity: Verbosity,
+    #[command(flatten)]
+    pub(super) compiler: Compiler,
 }
 
 impl StudyArgs {
@@ -69,13 +67,13 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
     let study = StudyFile::read(&args.file)?.with(&args.set.pairs()?)?;
     let mut points = study.points()?;
     for point in &mut points {
-        point.run.nvrtc.clone_from(&args.nvrtc);
+        point.run.nvrtc.clone_from(&args.compiler.nvrtc);
     }
     study::check(&study, &points, &args.out)?;
     if let Some(parts) = args.slurm {
         return print(&slurm::script(&study, &args, parts)?);
     }
-    let say = |text: &str| if args.quiet { Ok(()) } else { print(text) };
+    let say = |text: &str| args.verbosity.say(text);
     let mut kept = Kept::of(&points, &args.out, &study.name);
     let missing = kept.missing(args.part);
     let folder = kept.folder().display().to_string();
@@ -90,7 +88,7 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
         ))?;
     }
     let started = Instant::now();
-    args.jobs.simulate(missing.len(), args.quiet, |options, observe| {
+    args.jobs.simulate(missing.len(), args.verbosity.quiet, |options, observe| {
         kept.simulate(&missing, options, observe)
     })?;
     let (runs, seconds) = (missing.len(), started.elapsed().as_secs_f64());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::calibrate::correlate;
 use crate::cli::runs::Selection;
 use crate::cli::simulating::Jobs;
-use crate::cli::{SetArgs, print};
+use crate::cli::{SetArgs, Verbosity};
 use crate::config::parse;
 use crate::error::Result;
 
@@ -27,9 +27,8 @@ pub(in crate::cli) struct CorrelateArgs {
     /// Folder of the results; these are in the folder `correlation` in it, or `correlation-warm` with `--set launch.l2=Warm`.
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
-    /// Print nothing but errors.
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 /// Simulates, compares, writes.
@@ -37,14 +36,11 @@ pub(super) fn run(args: &CorrelateArgs) -> Result<()> {
     let runs = args.selection.runs(&args.set)?;
     let findings = args.findings.as_deref().map(parse::read_text).transpose()?;
     let runs: Vec<_> = runs.into_iter().map(|(_, run)| run).collect();
-    let pairs = args.jobs.simulate(runs.len(), args.quiet, |options, observe| {
+    let pairs = args.jobs.simulate(runs.len(), args.verbosity.quiet, |options, observe| {
         correlate::correlate(runs, &args.native, options, observe)
     });
     let words = args.selection.words() + &args.set.words();
     let findings = findings.unwrap_or_default();
     let folder = correlate::save(&words, &findings, &pairs?, &args.out)?;
-    match args.quiet {
-        true => Ok(()),
-        false => print(&format!("Results in {}\n", folder.display())),
-    }
+    args.verbosity.say(&format!("Results in {}\n", folder.display()))
 }

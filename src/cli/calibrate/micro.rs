@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::calibrate::micro;
 use crate::cli::simulating::Jobs;
-use crate::cli::{SetArgs, print};
+use crate::cli::{SetArgs, Verbosity};
 use crate::config::MicroFile;
 use crate::error::{Error, Result};
 use crate::native::MicroReport;
@@ -25,9 +25,8 @@ pub(in crate::cli) struct MicroArgs {
     /// Folder of the results; these are in the folder of the file's name in it.
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
-    /// Print nothing but errors.
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 /// Simulates, compares, writes.
@@ -41,12 +40,10 @@ pub(super) fn run(args: &MicroArgs) -> Result<()> {
         let message = format!("has no answer to a question of {}", args.file.display());
         return Err(Error::input(message).in_file(path));
     }
-    let compared = args.jobs.simulate(2 * points.len(), args.quiet, |options, observe| {
-        micro::compare(&file, &points, device.as_ref(), options, observe)
-    });
+    let compared =
+        args.jobs.simulate(2 * points.len(), args.verbosity.quiet, |options, observe| {
+            micro::compare(&file, &points, device.as_ref(), options, observe)
+        });
     let folder = micro::save(&file, &args.set.words(), &compared?, device.as_ref(), &args.out)?;
-    match args.quiet {
-        true => Ok(()),
-        false => print(&format!("Results in {}\n", folder.display())),
-    }
+    args.verbosity.say(&format!("Results in {}\n", folder.display()))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 
 use crate::cli::runs::{Selection, expand};
-use crate::cli::{SetArgs, complain, print};
+use crate::cli::{SetArgs, Verbosity, complain, print};
 use crate::config::written::said;
 use crate::error::{Error, Result};
 use crate::native::counters::{self, CounterReport, METRICS};
@@ -22,9 +22,8 @@ pub(in crate::cli) struct CountersArgs {
     /// Folder of the results; each run's counters.json is in the folder of its name in it.
     #[arg(long, value_name = "DIR", default_value = "results/native")]
     out: PathBuf,
-    /// Print nothing but errors.
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 /// Arguments of `gsim native launch`.
@@ -59,7 +58,7 @@ pub(super) fn run(args: &CountersArgs) -> Result<()> {
         let done = counters::profile(name, &gsim, &arguments)
             .and_then(|report| report.save(&args.out).map(|_| report));
         match done {
-            Ok(report) if args.quiet => drop(report),
+            Ok(report) if args.verbosity.quiet => drop(report),
             Ok(report) => print(&format!("{name}\n{}\n\n", table(&report)))?,
             Err(error) => {
                 complain(format_args!("{name}: {error}"));
@@ -67,9 +66,7 @@ pub(super) fn run(args: &CountersArgs) -> Result<()> {
             }
         }
     }
-    if !args.quiet {
-        print(&format!("Results in {}\n", args.out.display()))?;
-    }
+    args.verbosity.say(&format!("Results in {}\n", args.out.display()))?;
     first_error.map_or(Ok(()), Err)
 }
 

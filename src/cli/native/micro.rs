@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::{SetArgs, print};
+use crate::cli::{SetArgs, Verbosity};
 use crate::config::MicroFile;
 use crate::error::Result;
 use crate::native::{self, Device, MicroReport, Options};
@@ -28,9 +28,8 @@ pub(in crate::cli) struct MicroArgs {
     /// The file that gets the answers.
     #[arg(long, value_name = "FILE", default_value = "results/micro.json")]
     out: PathBuf,
-    /// Print nothing but errors.
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 /// Asks all questions and writes the answers.
@@ -42,14 +41,11 @@ pub(super) fn run(args: &MicroArgs) -> Result<()> {
     let device = Device::open()?;
     let options = Options { repeats: args.repeats };
     let report = native::micro(&device, &file, &points, options, &mut |answer| {
-        if !args.quiet {
+        if !args.verbosity.quiet {
             let place = [std::slice::from_ref(&answer.benchmark), &answer.labels].concat();
             println!("{}: {} {}", place.join(", "), number::short(answer.value), answer.unit);
         }
     })?;
     report.write(&args.out)?;
-    match args.quiet {
-        true => Ok(()),
-        false => print(&format!("Answers in {}\n", args.out.display())),
-    }
+    args.verbosity.say(&format!("Answers in {}\n", args.out.display()))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 
 use crate::cli::runs::Selection;
-use crate::cli::{SetArgs, complain, print};
+use crate::cli::{SetArgs, Verbosity, complain, print};
 use crate::error::Result;
 use crate::native::{self, Device, NativeReport, Options};
 
@@ -28,9 +28,8 @@ pub(in crate::cli) struct RunArgs {
     /// Folder of the results; each run's native.json is in the folder of its name in it.
     #[arg(long, value_name = "DIR", default_value = "results/native")]
     out: PathBuf,
-    /// Print nothing but errors.
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 /// Runs all of them; what fails is said at the end of the others.
@@ -67,7 +66,7 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
             }
         }
     }
-    if !args.quiet && !table.is_empty() {
+    if !args.verbosity.quiet && !table.is_empty() {
         print(&format!("{}\n\nResults in {}\n", table.trim_fmt(), args.out.display()))?;
     }
     first_error.map_or(Ok(()), Err)

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::cli::{SetArgs, print};
+use crate::cli::{Compiler, SetArgs, print};
 use crate::config::load_run;
 use crate::error::Result;
 use crate::frontend::trace::End;
@@ -25,9 +25,8 @@ pub(in crate::cli) struct CaptureArgs {
     out: Option<PathBuf>,
     #[command(flatten)]
     compression: Compression,
-    /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
-    #[arg(long, value_name = "PATH")]
-    nvrtc: Option<PathBuf>,
+    #[command(flatten)]
+    compiler: Compiler,
 }
 
 /// How hard a trace is compressed.
@@ -46,7 +45,7 @@ pub(super) struct Compression {
 
 pub(super) fn run(args: &CaptureArgs) -> Result<()> {
     let mut run = load_run(&args.file, &args.set.pairs()?)?;
-    run.nvrtc.clone_from(&args.nvrtc);
+    run.nvrtc.clone_from(&args.compiler.nvrtc);
     let path = match &args.out {
         Some(path) => path.clone(),
         None => PathBuf::from(format!("{}.gtrace", run.config.name)),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::{SetArgs, print};
+use crate::cli::{Compiler, SetArgs, print};
 use crate::config::load_run;
 use crate::config::written::existing_folder_of;
 use crate::error::Result;
@@ -20,14 +20,13 @@ pub(in crate::cli) struct ExportArgs {
     /// Write to a file [default: the standard output].
     #[arg(long, short, value_name = "FILE.ptx")]
     out: Option<PathBuf>,
-    /// Path of libnvrtc.so, for a kernel that is CUDA C++ [default: GSIM_NVRTC, else the system's loader].
-    #[arg(long, value_name = "PATH")]
-    nvrtc: Option<PathBuf>,
+    #[command(flatten)]
+    compiler: Compiler,
 }
 
 pub(super) fn run(args: &ExportArgs) -> Result<()> {
     let mut run = load_run(&args.run, &args.set.pairs()?)?;
-    run.nvrtc.clone_from(&args.nvrtc);
+    run.nvrtc.clone_from(&args.compiler.nvrtc);
     let workload = registry::build(&run.for_gpu())?;
     let launch = workload.launches.ptx().next().expect("a run for a GPU launches a kernel");
     let Some(file) = &args.out else { return print(&launch.ptx.text) };
