@@ -5,6 +5,7 @@
 //! * `shared` — shared memory, with what of it was written;
 //! * `calls` — functions; `barrier` — who waits where;
 //! * `stack` — divergence: which lanes are where;
+//! * `warp` — the blocks of a warp, one after the other; `ends` — what ends a block;
 //! * `cta` — the warps of a CTA in turn, each until a barrier or its end.
 
 mod atomic;
@@ -13,6 +14,7 @@ mod calls;
 mod control;
 mod copy;
 mod cta;
+mod ends;
 mod iterations;
 mod memory;
 mod registers;
@@ -21,6 +23,7 @@ mod shared;
 mod stack;
 mod storage;
 mod transfers;
+mod warp;
 
 pub use control::LIMIT_REACHED;
 pub use cta::{CtaState, Place};
