@@ -177,6 +177,27 @@ fn no_plots_means_numbers_only() {
 }
 
 #[test]
+fn what_warps_did_by_line_changes_nothing_else() {
+    let out = TempDir::new().unwrap();
+    let without = report_in(&result_of(out.path(), &["--no-plots"]));
+    let folder = result_of(out.path(), &["--lines"]);
+    let names =
+        ["ledgers.csv", "lines.csv", "report.html", "report.json", "stalls.png", "stalls.svg"];
+    assert_eq!(names_in(&folder), names);
+    let mut with = report_in(&folder);
+    let lines = with.as_object_mut().unwrap().shift_remove("lines").unwrap();
+    let waits =
+        lines.as_array().unwrap().iter().map(|line| line["waits"]["total"].as_u64().unwrap());
+    let sms = with["components"]["sm"].as_array().unwrap();
+    let resident = sms.iter().map(|sm| sm["resident_warp_cycles"].as_u64().unwrap());
+    assert_eq!(waits.sum::<u64>(), resident.sum::<u64>());
+    for group in ["lines.counters", "lines.waits"] {
+        assert!(with["glossary"].as_object_mut().unwrap().shift_remove(group).is_some(), "{group}");
+    }
+    assert_eq!(with, without);
+}
+
+#[test]
 fn the_terminal_says_what_was_found_and_quiet_says_nothing() {
     let out = TempDir::new().unwrap();
     let (_, text, _) = gsim(out.path(), &["--no-plots", "--set", SMALL]);

@@ -12,7 +12,7 @@ use gsim::config::Machine;
 use gsim::config::machine::{L2Partitions, LsuStages};
 use gsim::gpu::{Gpu, KernelStatistics, Stepping, total};
 use gsim::isa::Turns;
-use gsim::stats::{IssueReason, LsuReason};
+use gsim::stats::{IssueReason, LsuReason, WaitReason};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -377,6 +377,7 @@ fn script(ctas: &Ctas) -> Script<impl Fn(u64, usize) -> Vec<Step>> {
 /// Runs the kernel twice on one GPU, so that the second starts with what the first left behind.
 fn run_twice(machine: &Machine, ctas: &Ctas, stepping: Stepping) -> [KernelStatistics; 2] {
     let mut gpu = Gpu::new(machine, stepping);
+    gpu.count_by_line();
     [(); 2].map(|()| {
         gpu.run(&mut script(ctas), &mut |_| ()).unwrap_or_else(|why| panic!("{stepping:?}: {why}"))
     })
@@ -406,6 +407,17 @@ fn check_books<'a>(
     prop_assert_eq!(issue.total(), lsu.total() * u64::from(machine.sm.schedulers.get()));
     prop_assert_eq!(issue.part(IssueReason::Issued) + sm.pairs, instructions);
     prop_assert!(machine.sm.issue_width.get() == 2 || sm.pairs == 0);
+    // Lines have all that warps did. That no cycle is missing was seen when they were summed.
+    let lines = || seen.lines.iter();
+    prop_assert_eq!(lines().map(|line| line.counters.issued).sum::<u64>(), instructions);
+    let issued = lines().map(|line| line.waits.part(WaitReason::Issued)).sum::<u64>();
+    prop_assert_eq!(issued, instructions - sm.pairs);
+    let accesses = lines().map(|line| line.counters.accesses).sum::<u64>();
+    prop_assert_eq!(accesses, sm.load_accesses + sm.store_accesses + sm.atomic_accesses);
+    let loads = lines().map(|line| line.counters.loads).sum::<u64>();
+    prop_assert_eq!(loads, seen.latency_accesses);
+    let passes = lines().map(|line| line.counters.shared_passes).sum::<u64>();
+    prop_assert_eq!(passes, sm.shared_passes);
     let refusals = [
         (LsuReason::NoMerger, l1.stall_nomerger),
         (LsuReason::NoMshrLine, l1.stall_nomshrline),
@@ -513,9 +525,9 @@ fn run_beside(machine: &Machine, launches: &[Beside], stepping: Stepping) -> Vec
             .buffer(BASE..BASE + WINDOW)
     });
     let mut scripts = Scripts::new(scripts.collect());
-    Gpu::new(machine, stepping)
-        .run_all(&mut scripts, &mut |_| ())
-        .unwrap_or_else(|why| panic!("{stepping:?}: {why}"))
+    let mut gpu = Gpu::new(machine, stepping);
+    gpu.count_by_line();
+    gpu.run_all(&mut scripts, &mut |_| ()).unwrap_or_else(|why| panic!("{stepping:?}: {why}"))
 }
 
 proptest! {

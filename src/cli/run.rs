@@ -17,6 +17,7 @@ use crate::simulate::{Outcome, Step, simulate_with_outputs};
 #[command(after_help = "Examples:\n  \
     gsim run configs/runs/stencil-char.ron\n  \
     gsim run configs/runs/stencil-char.ron --set l1.mshr_mergers=16 --set name=mergers-16\n  \
+    gsim run configs/runs/stencil-char.ron --lines\n  \
     gsim run configs/runs/stencil-char.ron --set l1.sets=64 --set l1.size=32768 --out mine")]
 pub struct RunArgs {
     /// The run file.
@@ -29,6 +30,9 @@ pub struct RunArgs {
     out: PathBuf,
     #[command(flatten)]
     verbosity: Verbosity,
+    /// Count by line of the kernels' PTX: where warps wait, and what loads take. Also writes `lines.csv`.
+    #[arg(long)]
+    lines: bool,
     /// Write the numbers only, no pictures.
     #[arg(long)]
     no_plots: bool,
@@ -50,6 +54,7 @@ pub struct RunArgs {
 pub(super) fn run(args: RunArgs) -> Result<()> {
     let mut run = load_run(&args.file, &args.set.pairs()?)?;
     run.nvrtc = args.compiler.nvrtc;
+    run.by_line = args.lines;
     let instead = "give the run another name";
     report::check_folder(&args.out, &run.config.name, report::REPORT_FILE, instead)?;
     let started = Instant::now();

@@ -36,6 +36,8 @@ pub struct ResolvedRun {
     pub origin: Origin,
     /// Where NVRTC is, for a workload that is CUDA C++; `None` looks in the usual places.
     pub nvrtc: Option<PathBuf>,
+    /// What warps do is counted by line of the kernels' sources.
+    pub by_line: bool,
 }
 
 /// Where the values of a resolved run come from: the run file, and overrides.
@@ -190,7 +192,14 @@ impl RunFile {
         let words = origin.to_owned();
         let origin = Origin { file: Some(Arc::new(self.clone())), words, given };
         let machine = target.machine;
-        Ok(ResolvedRun { path: self.path.clone(), config, machine, origin, nvrtc: None })
+        Ok(ResolvedRun {
+            path: self.path.clone(),
+            config,
+            machine,
+            origin,
+            nvrtc: None,
+            by_line: false,
+        })
     }
 
     /// The machine that the file names, without overrides.

@@ -4,8 +4,9 @@ use std::ops::DerefMut;
 
 use super::floor::Floor;
 use super::front::{Launch, Node, Running, names};
+use super::lines::{by_line, check};
 use super::memory::Partition;
-use super::statistics::{Components, ConcurrentKernel, KernelStatistics, Ledgers};
+use super::statistics::{Components, ConcurrentKernel, KernelStatistics, Ledgers, total};
 use crate::config::Machine;
 use crate::error::{Error, Result};
 use crate::isa::joint_name;
@@ -94,7 +95,13 @@ impl Books {
         let launching = first.since(start) * schedulers;
         ledgers.issue.transfer(IssueReason::NoWarp, IssueReason::Launch, launching);
         let name = joint_name(&names(ran));
-        ledgers.check().map_err(|why| Error::internal(format!("kernel {name}: {why}")))?;
+        let components = after.components.since(&before.components);
+        let lines = by_line(ran, floor.front.nodes.iter_mut().map(|node| node.sm.take_profile()));
+        let checked = match lines.is_empty() {
+            true => ledgers.check(),
+            false => ledgers.check().and_then(|()| check(&lines, &ledgers, &total(&components.sm))),
+        };
+        checked.map_err(|why| Error::internal(format!("kernel {name}: {why}")))?;
         let concurrent = match ran {
             [_] => Vec::new(),
             _ => ran
@@ -124,7 +131,8 @@ impl Books {
             concurrent,
             ledgers,
             latency_accesses: after.latency_accesses - before.latency_accesses,
-            components: after.components.since(&before.components),
+            components,
+            lines,
         })
     }
 }

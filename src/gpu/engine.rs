@@ -73,6 +73,12 @@ impl<const WORDS: usize> Engine<WORDS> {
         Engine { stepping, parts, turn: 0, pace, books }
     }
 
+    /// From now on it is counted what warps do at each line of a kernel's source.
+    pub fn count_by_line(&mut self) {
+        let nodes = self.parts.nodes.iter_mut();
+        nodes.for_each(|node| node.get_mut().expect(NO_PANIC).sm.count_by_instruction());
+    }
+
     /// Runs kernels, each from its first CTA to its last acknowledged store, one after another but for those that overlap. The L1s
     /// are empty when a kernel starts, or the first of several at the same time.
     ///

@@ -1,7 +1,7 @@
 //! The whole GPU: owns every component and every queue between them, the clocks, and the launches.
 //!
 //! A core cycle goes from the memory to the SMs: DRAM clocks that fall into it, then L2 cycles, then
-//! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs kernels, `books.rs` counts them and `watch.rs`
+//! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs kernels, `books.rs` counts them, `lines.rs` by line of their sources, and `watch.rs`
 //! sees to it that they come on. `floor.rs` says how far the two halves of the GPU may go, `front` and `memory`, and carries the
 //! `news` from one to the other; `threads` does that with several threads. `widths.rs` chooses how large sets of ports are.
 //!
@@ -28,6 +28,7 @@ mod clocks;
 mod engine;
 mod floor;
 mod front;
+mod lines;
 mod memory;
 mod news;
 mod statistics;
@@ -36,6 +37,7 @@ mod watch;
 mod widths;
 
 pub use engine::Stepping;
+pub use lines::LineStatistics;
 pub use statistics::{Components, ConcurrentKernel, KernelStatistics, Ledgers, total};
 pub use watch::Progress;
 pub use widths::Gpu;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::lines::LineStatistics;
 use crate::dram::DramStats;
 use crate::l1::L1Stats;
 use crate::l2::L2Stats;
@@ -77,6 +78,8 @@ pub struct KernelStatistics {
     pub latency_accesses: u64,
     /// Every counter.
     pub components: Components,
+    /// What warps did by line of the kernels' sources, where that was asked for.
+    pub lines: Vec<LineStatistics>,
 }
 
 fn merge_each<S: Stats>(sums: &mut Vec<S>, more: &[S]) {

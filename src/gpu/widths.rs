@@ -28,6 +28,14 @@ impl Gpu {
         })
     }
 
+    /// From now on it is counted what warps do at each line of a kernel's source.
+    pub fn count_by_line(&mut self) {
+        match &mut self.0 {
+            Width::Narrow(engine) => engine.count_by_line(),
+            Width::Wide(engine) => engine.count_by_line(),
+        }
+    }
+
     /// Runs one kernel from its first CTA to its last acknowledged store. The L1s start empty.
     ///
     /// `observe` is called every few thousand cycles.

@@ -112,6 +112,11 @@ pub fn known_look(name: &str) -> Option<Look> {
         "dram_service" => (Colour(25, 43, 90), "way, row and column access, data"),
         "memory_shared" => (Colour(218, 166, 172), "oldest access is in shared memory"),
         "barrier" => (Colour(84, 84, 88), "every warp waits at a barrier"),
+        "lsu_taken" => (Colour(206, 48, 33), "ready, the LSU is taken"),
+        "turn" => (Colour(127, 105, 161), "ready, others come first"),
+        "memory" => (Colour(55, 116, 188), "waits for data of a load"),
+        "control" => (Colour(242, 205, 62), "behind a branch"),
+        "start" => (Colour(142, 106, 100), "the warp has just come"),
         "launch" => (Colour(142, 106, 100), "the launch has not begun"),
         "no_warp" => (Colour(208, 209, 212), "no warp has work left"),
         "idle" => (Colour(208, 209, 212), "no access was offered"),
@@ -123,11 +128,14 @@ pub fn known_look(name: &str) -> Option<Look> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{IssueReason, LatencyStage, LsuReason, Reason};
+    use crate::stats::{IssueReason, LatencyStage, LsuReason, Reason, WaitReason};
+
+    const LEDGERS: [&[(&str, &str)]; 4] =
+        [IssueReason::GLOSSARY, LsuReason::GLOSSARY, LatencyStage::GLOSSARY, WaitReason::GLOSSARY];
 
     #[test]
     fn every_reason_has_a_look_of_its_own_within_its_ledger() {
-        for glossary in [IssueReason::GLOSSARY, LsuReason::GLOSSARY, LatencyStage::GLOSSARY] {
+        for glossary in LEDGERS {
             let mut seen = Vec::new();
             for (name, _) in glossary {
                 let look = look(name);
@@ -195,7 +203,7 @@ mod tests {
                 ],
             ),
         ];
-        for glossary in [IssueReason::GLOSSARY, LsuReason::GLOSSARY, LatencyStage::GLOSSARY] {
+        for glossary in LEDGERS {
             for (place, (first, _)) in glossary.iter().enumerate() {
                 for (second, _) in &glossary[place + 1..] {
                     let names = format!("{first} and {second}");

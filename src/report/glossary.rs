@@ -6,16 +6,16 @@ use crate::dram::DramStats;
 use crate::l1::L1Stats;
 use crate::l2::L2Stats;
 use crate::noc::NocStats;
-use crate::sm::SmStats;
-use crate::stats::{IssueReason, LatencyStage, LsuReason, Reason, Stats};
+use crate::sm::{InstCounters, SmStats};
+use crate::stats::{IssueReason, LatencyStage, LsuReason, Reason, Stats, WaitReason};
 
 use super::totals::Totals;
 
 /// By group (`totals`, the ledgers, the components), then by name: the meaning.
 pub type Glossary = BTreeMap<String, BTreeMap<String, String>>;
 
-/// The meaning of every total, ledger reason and counter.
-pub fn glossary() -> Glossary {
+/// The meaning of every total, ledger reason and counter, and of what is counted by line if there is any.
+pub fn glossary(has_lines: bool) -> Glossary {
     let groups = [
         ("totals", Totals::GLOSSARY),
         ("ledgers.issue", IssueReason::GLOSSARY),
@@ -28,7 +28,9 @@ pub fn glossary() -> Glossary {
         ("components.l2", L2Stats::GLOSSARY),
         ("components.dram", DramStats::GLOSSARY),
     ];
-    groups.into_iter().map(|(group, entries)| (group.to_owned(), meanings(entries))).collect()
+    let lines = [("lines.counters", InstCounters::GLOSSARY), ("lines.waits", WaitReason::GLOSSARY)];
+    let groups = groups.into_iter().chain(lines.into_iter().filter(|_| has_lines));
+    groups.map(|(group, entries)| (group.to_owned(), meanings(entries))).collect()
 }
 
 fn meanings(entries: &[(&str, &str)]) -> BTreeMap<String, String> {

@@ -11,7 +11,7 @@ use crate::config::run::check_name;
 use crate::config::{Machine, WorkloadSpec};
 use crate::dram::DramStats;
 use crate::error::{Error, Result};
-use crate::gpu::{Components, ConcurrentKernel, KernelStatistics, Ledgers, total};
+use crate::gpu::{Components, ConcurrentKernel, KernelStatistics, Ledgers, LineStatistics, total};
 use crate::l1::L1Stats;
 use crate::l2::L2Stats;
 use crate::serial;
@@ -20,6 +20,7 @@ use crate::stats::ratio;
 use crate::workload::Verdict;
 
 use super::glossary::{Glossary, glossary};
+use super::lines;
 use super::stored;
 use super::totals::Totals;
 
@@ -50,6 +51,9 @@ pub struct Report {
     pub kernels: Vec<KernelReport>,
     /// Every counter of every component instance, all kernels together.
     pub components: Components,
+    /// What warps did by line of the kernels' sources, all launches of a kernel together; empty where that was not counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<LineStatistics>,
     /// What to run to get this again.
     pub inputs: Inputs,
     /// The meaning of every name: by group, then by name.
@@ -130,6 +134,7 @@ impl Report {
             cycles += kernel.cycles;
             load_accesses += kernel.latency_accesses;
         }
+        let lines = lines::merged(kernels.iter().map(|kernel| &kernel.lines));
         let machine = &inputs.machine;
         let totals = Totals::new(machine, cycles, load_accesses, &ledgers, &components);
         let kernels =
@@ -145,7 +150,8 @@ impl Report {
             kernels,
             components,
             inputs,
-            glossary: glossary(),
+            glossary: glossary(!lines.is_empty()),
+            lines,
         })
     }
 
@@ -168,6 +174,7 @@ impl Report {
             ledgers: Ledgers::default(),
             latency_accesses: 0,
             components,
+            lines: Vec::new(),
         };
         Report::new(name, inputs, vec![kernel], Verdict::NOTHING_TO_CHECK)
             .expect("empty ledgers sum")
@@ -188,6 +195,9 @@ impl Report {
         let kernels = report.kernels.iter().map(|kernel| &kernel.ledgers);
         for ledgers in std::iter::once(&report.ledgers).chain(kernels) {
             ledgers.check().map_err(|why| Error::input(why).in_file(&file))?;
+        }
+        for line in &report.lines {
+            line.check().map_err(|why| Error::input(why).in_file(&file))?;
         }
         Ok(report)
     }

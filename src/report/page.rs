@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::gpu::LineStatistics;
 use crate::serial;
-use crate::stats::{Ledger, Reason, ratio};
+use crate::sm::InstCounters;
+use crate::stats::{Ledger, Reason, Stats, WaitReason, ratio};
 
-use super::colour::look;
+use super::colour::{Look, known_look, look};
 use super::number::{percent, short, thousands};
 use super::{Report, plot};
 
@@ -21,6 +23,8 @@ th{text-align:left;font-weight:600;color:#5c6570}
 th,td{padding:.22rem .6rem .22rem 0;border-bottom:1px solid #dee2e7;vertical-align:top}
 .n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 .m{color:#5c6570;width:50%}
+code{white-space:pre-wrap;font-size:13px}
+b{display:inline-block;height:.8em}
 i{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin-right:.5em}
 details{margin-top:1rem}
 summary{cursor:pointer}
@@ -48,6 +52,7 @@ impl Report {
         self.push_ledger(&mut page, "Issue ledger", "ledgers.issue", &self.ledgers.issue);
         self.push_ledger(&mut page, "LSU ledger", "ledgers.lsu", &self.ledgers.lsu);
         self.push_ledger(&mut page, "Latency ledger", "ledgers.latency", &self.ledgers.latency);
+        self.push_lines(&mut page);
         self.push_concurrent(&mut page);
         let components = serial::to_json_value(&self.components);
         for (name, instances) in components.as_object().into_iter().flatten() {
@@ -115,6 +120,50 @@ impl Report {
         page.push_str("</table>\n");
     }
 
+    /// The kernels' sources, with what warps did at each line.
+    fn push_lines(&self, page: &mut String) {
+        let all: u64 = self.lines.iter().map(|line| line.waits.total()).sum();
+        for lines in self.lines.chunk_by(|one, next| one.kernel == next.kernel) {
+            let own = lines.iter().map(|line| line.waits.total()).sum();
+            let _ = write!(
+                page,
+                "<h2>Lines of {}: {} warp cycles</h2>\n<table>\n\
+                 <tr><th class=\"n\">line</th><th>text</th><th class=\"n\">issued</th>\
+                 <th class=\"n\">lanes</th><th class=\"n\">accesses each</th>\
+                 <th class=\"n\">L1 hits</th><th class=\"n\">latency</th>\
+                 <th class=\"n\">warp cycles</th><th>what warps stood for</th></tr>\n",
+                escape(&lines[0].kernel),
+                thousands(own)
+            );
+            let most = lines.iter().map(|line| line.waits.total()).max().unwrap_or(0);
+            lines.iter().for_each(|line| push_line(page, line, all, most));
+            page.push_str("</table>\n");
+        }
+        if !self.lines.is_empty() {
+            self.push_meanings(page, "lines.waits", WaitReason::GLOSSARY, known_look);
+            self.push_meanings(page, "lines.counters", InstCounters::GLOSSARY, |_| None);
+        }
+    }
+
+    /// The meanings of names, with the colours of those that have one.
+    fn push_meanings(
+        &self,
+        page: &mut String,
+        group: &str,
+        glossary: &[(&str, &str)],
+        look: fn(&str) -> Option<Look>,
+    ) {
+        page.push_str("<table>\n");
+        for (name, _) in glossary {
+            let mark = look(name).map_or(String::new(), |look| {
+                format!("<i style=\"background:{}\"></i>", look.colour.hex())
+            });
+            let meaning = self.meaning(group, name);
+            let _ = writeln!(page, "<tr><td>{mark}{name}</td><td class=\"m\">{meaning}</td></tr>");
+        }
+        page.push_str("</table>\n");
+    }
+
     /// When kernels ran that did at the same time.
     fn push_concurrent(&self, page: &mut String) {
         for (number, launch) in self.kernels.iter().enumerate() {
@@ -165,6 +214,55 @@ impl Report {
     }
 }
 
+/// A line of a kernel's source; the bar of the line where warps stood longest is full.
+fn push_line(page: &mut String, line: &LineStatistics, all: u64, most: u64) {
+    let LineStatistics { counters, waits, latency, .. } = line;
+    let mean = |sum: u64, count: u64| match count {
+        0 => String::new(),
+        _ => short(ratio(sum, count)),
+    };
+    let hits = match counters.loads {
+        0 => String::new(),
+        loads => percent(ratio(counters.l1_hits, loads)),
+    };
+    let made_of = match line.made_of.as_str() {
+        "" => String::new(),
+        place => format!(" title=\"{}\"", escape(place)),
+    };
+    let _ = write!(
+        page,
+        "<tr><td class=\"n\"{made_of}>{}</td><td><code>{}</code></td>",
+        line.line,
+        escape(&line.text)
+    );
+    let cells = [
+        thousands(counters.issued),
+        mean(counters.threads, counters.issued),
+        if counters.accesses == 0 {
+            String::new()
+        } else {
+            mean(counters.accesses, counters.issued)
+        },
+        hits,
+        mean(latency.total(), counters.loads),
+        percent(ratio(waits.total(), all)),
+    ];
+    for cell in cells {
+        let _ = write!(page, "<td class=\"n\">{cell}</td>");
+    }
+    page.push_str("<td style=\"width:20%;white-space:nowrap\">");
+    for (name, _, amount) in waits.parts().filter(|part| part.2 > 0) {
+        let _ = write!(
+            page,
+            "<b style=\"background:{};width:{:.2}%\" title=\"{name} {}\"></b>",
+            look(name).colour.hex(),
+            100.0 * ratio(amount, most),
+            percent(ratio(amount, waits.total()))
+        );
+    }
+    page.push_str("</td></tr>\n");
+}
+
 /// A component's instances, of which there may be one only.
 pub fn instances(component: &Value) -> &[Value] {
     match component {
@@ -185,7 +283,7 @@ mod tests {
 
     #[test]
     fn the_page_stands_alone_and_explains_every_number() {
-        let report = sample::report();
+        let report = sample::report_with_lines();
         let page = report.to_html();
         assert!(!page.contains("<script") && !page.contains("src=") && !page.contains("href="));
         for meanings in report.glossary.values() {
@@ -195,6 +293,8 @@ mod tests {
             }
         }
         assert!(page.contains("<td class=\"n\">177,174</td>"));
-        assert_eq!(page, sample::report().to_html());
+        assert!(page.contains("<code>ld.global.s8 \t%r7, [%rd1+-1];</code>"));
+        assert!(page.contains(" title=\"my.cu:12\""));
+        assert_eq!(page, sample::report_with_lines().to_html());
     }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::config::parse::stated;
 use crate::dram::DramStats;
-use crate::gpu::{Components, KernelStatistics, Ledgers};
+use crate::gpu::{Components, KernelStatistics, Ledgers, LineStatistics};
 use crate::l1::L1Stats;
 use crate::l2::L2Stats;
 use crate::noc::NocStats;
-use crate::sm::SmStats;
-use crate::stats::{IssueReason, LatencyStage, Ledger, LsuReason, Reason};
+use crate::sm::{InstCounters, SmStats};
+use crate::stats::{IssueReason, LatencyStage, Ledger, LsuReason, Reason, WaitReason};
 use crate::workload::Verdict;
 
 use super::{Inputs, Report};
@@ -119,6 +119,7 @@ pub fn parts() -> (Inputs, Vec<KernelStatistics>, Verdict) {
         ledgers: ledgers(scale),
         latency_accesses: 2040 * scale,
         components: components(scale),
+        lines: Vec::new(),
     };
     let kernels = vec![kernel(103), kernel(94), kernel(95), kernel(94)];
     (inputs, kernels, Verdict { elements: 524_288 })
@@ -128,4 +129,43 @@ pub fn parts() -> (Inputs, Vec<KernelStatistics>, Verdict) {
 pub fn report() -> Report {
     let (inputs, kernels, check) = parts();
     Report::new("stencil-char", inputs, kernels, check).expect("the ledgers sum")
+}
+
+/// A line where warps stood for data.
+fn line(kernel: &str, line: u32, scale: u64) -> LineStatistics {
+    LineStatistics {
+        kernel: kernel.to_owned(),
+        line,
+        instructions: 1,
+        counters: InstCounters {
+            issued: 3 * scale,
+            threads: 96 * scale,
+            accesses: 4 * scale,
+            loads: 4 * scale,
+            l1_hits: scale,
+            ..InstCounters::default()
+        },
+        waits: ledger(&[
+            (WaitReason::Issued, 3 * scale),
+            (WaitReason::LsuTaken, 50 * scale),
+            (WaitReason::Memory, 40 * scale),
+        ]),
+        latency: ledger(&[(LatencyStage::L1, 90 * scale), (LatencyStage::L2, 70 * scale)]),
+        ..LineStatistics::default()
+    }
+}
+
+/// The same with what warps did by line: two launches of one kernel and one of another, whose source says where it comes from.
+pub fn report_with_lines() -> Report {
+    let (inputs, mut kernels, check) = parts();
+    kernels[0].lines = vec![line("stencil1d_char", 3, 7), line("stencil1d_char", 4, 900)];
+    kernels[1].lines = vec![line("stencil1d_char", 2, 1), line("stencil1d_char", 4, 100)];
+    kernels[2].lines = vec![line("a_name_longer_than_all", 2, 600)];
+    let mut report = Report::new("stencil-char", inputs, kernels, check).expect("the ledgers sum");
+    report.quote(
+        "stencil1d_char",
+        "{\n\tmov.u32 \t%r1, 0;\n\tret;\n\tld.global.s8 \t%r7, [%rd1+-1];",
+    );
+    report.quote("a_name_longer_than_all", ".loc 1 12 3\nadd.u32 %r1, %r1, 1;\n.file 1 \"my.cu\"");
+    report
 }

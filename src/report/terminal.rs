@@ -43,6 +43,7 @@ pub fn summary(report: &Report, style: Style, out: &mut impl Write) -> io::Resul
         counted(report.totals.load_accesses, "access", "accesses")
     );
     ledger(out, "Load latency", &total, &ledgers.latency, style)?;
+    lines(out, report, style)?;
     concurrent(out, report, style)?;
     writeln!(out, "\n{}", report.verdict_line())?;
     report.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
@@ -80,6 +81,41 @@ fn more_in_report(out: &mut impl Write, kernels: usize) -> io::Result<()> {
     }
 }
 
+/// Prints the lines at which warps stood longest, the first ones first.
+fn lines(out: &mut impl Write, report: &Report, style: Style) -> io::Result<()> {
+    let mut lines: Vec<_> = report.lines.iter().filter(|line| line.waits.total() > 0).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let all = lines.iter().map(|line| line.waits.total()).sum();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.waits.total()));
+    lines.truncate(ROWS);
+    lines.retain(|line| line.waits.total() as f64 >= LEAST_SHOWN * all as f64);
+    let several = lines.iter().any(|line| line.kernel != lines[0].kernel);
+    let title = bold("Lines", style);
+    let what = "where warps stood, and what most were for";
+    writeln!(out, "\n{title}: {} warp cycles {what}", thousands(all))?;
+    let mut table = table(style);
+    for line in lines {
+        let total = line.waits.total();
+        let reasons = line.waits.parts().max_by_key(|part| part.2);
+        let (reason, _, most) = reasons.expect("a ledger has reasons");
+        let what = match line.made_of.as_str() {
+            "" => line.text.clone(),
+            place => format!("{place}: {}", line.text),
+        };
+        let kernel = several.then(|| Cell::new(shortened(&line.kernel)));
+        table.add_row(kernel.into_iter().chain([
+            right(line.line.to_string()),
+            right(format!("{:>7}", percent(ratio(total, all)))),
+            Cell::new(reason),
+            right(percent(ratio(most, total))),
+            Cell::new(cut(&what, if several { 26 } else { 44 })),
+        ]));
+    }
+    write_table(out, &table, style)
+}
+
 /// Prints when kernels ran that did at the same time: of the first launch of several, which others are mostly like.
 fn concurrent(out: &mut impl Write, report: &Report, style: Style) -> io::Result<()> {
     let mut launches = report.kernels.iter().filter(|kernel| !kernel.concurrent.is_empty());
@@ -107,15 +143,22 @@ fn concurrent(out: &mut impl Write, report: &Report, style: Style) -> io::Result
     more_in_report(out, launch.concurrent.len())
 }
 
-/// Kernels that are shown.
+/// Kernels or lines that are shown.
 const ROWS: usize = 16;
+/// The least share of all warp cycles of a line that is shown.
+const LEAST_SHOWN: f64 = 0.001;
 
 /// A name that leaves room for others in its line.
 fn shortened(name: &str) -> String {
-    const MOST: usize = 18;
-    match name.char_indices().nth(MOST) {
-        Some(_) => name.chars().take(MOST - 2).chain("..".chars()).collect(),
-        None => name.to_owned(),
+    cut(name, 18)
+}
+
+/// A text in one line, with one space where there were several, of so many letters at most.
+fn cut(text: &str, most: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(most) {
+        Some(_) => text.chars().take(most - 2).chain("..".chars()).collect(),
+        None => text,
     }
 }
 
@@ -257,6 +300,15 @@ mod tests {
         let mut out = Vec::new();
         super::kernels(&mut out, &report, Style::Plain).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn lines_are_shown_by_how_long_warps_stood_there() {
+        let mut out = Vec::new();
+        super::lines(&mut out, &sample::report_with_lines(), Style::Plain).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(text);
     }
 
     #[test]

@@ -74,6 +74,9 @@ impl Report {
     /// All that a result folder has beside the report.
     fn write_beside(&self, folder: &Path, pictures: Pictures) -> Result<()> {
         write_file(&folder.join("ledgers.csv"), self.ledgers_csv().as_bytes())?;
+        if !self.lines.is_empty() {
+            write_file(&folder.join("lines.csv"), &self.lines_csv()?)?;
+        }
         if pictures == Pictures::None {
             return Ok(());
         }

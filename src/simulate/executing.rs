@@ -95,6 +95,8 @@ impl Executing {
     pub fn finish(mut self) -> Result<Executed> {
         let mut cta = Cta::default();
         while self.next(&mut cta)? || self.begin()?.is_some() {}
+        let launches = self.workload.launches.distinct().iter().filter_map(Work::ptx);
+        let sources = launches.map(|launch| (launch.entry.clone(), launch.ptx.clone())).collect();
         let verdict = (self.workload.check)(&self.workload.memory)?;
         let outputs = Outputs { memory: self.workload.memory, files: self.workload.own.outputs };
         let facts = Facts {
@@ -102,6 +104,7 @@ impl Executing {
             verdict,
             prints: self.prints,
             instructions: self.instructions,
+            sources,
         };
         Ok(Executed { facts, outputs, ctas: self.ctas })
     }

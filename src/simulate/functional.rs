@@ -9,7 +9,7 @@ use crate::config::machine::InstructionSet;
 use crate::config::{ResolvedRun, WorkloadSpec};
 use crate::error::Result;
 use crate::isa::{Cta, Kernel, LaunchSource};
-use crate::workload::{Outputs, Verdict};
+use crate::workload::{Outputs, PtxSource, Verdict};
 
 /// The launches of a run, executed or read from a trace as they are asked for.
 ///
@@ -33,6 +33,8 @@ pub struct Facts {
     pub prints: u64,
     /// What the instructions were.
     pub instructions: InstructionSet,
+    /// The sources of kernels that were executed, by entry point.
+    pub sources: BTreeMap<String, Arc<PtxSource>>,
 }
 
 /// What the functional part leaves behind.

@@ -75,6 +75,7 @@ impl Replaying {
             verdict: Verdict::NOTHING_TO_CHECK,
             prints: 0,
             instructions,
+            sources: BTreeMap::new(),
         };
         let outputs = Outputs { memory: DeviceMemory::default(), files: Vec::new() };
         Ok(Executed { facts, outputs, ctas: self.reader.read().ctas })

@@ -19,7 +19,11 @@ pub struct Timing<'r> {
 impl<'r> Timing<'r> {
     /// The machine of `run`, idle.
     pub fn new(run: &'r ResolvedRun, stepping: Stepping) -> Self {
-        Timing { run, gpu: Gpu::new(&run.machine, stepping), kernels: Vec::new() }
+        let mut gpu = Gpu::new(&run.machine, stepping);
+        if run.by_line {
+            gpu.count_by_line();
+        }
+        Timing { run, gpu, kernels: Vec::new() }
     }
 
     /// Runs launches. `observe` is called now and then.
@@ -44,6 +48,9 @@ impl<'r> Timing<'r> {
         let name = &self.run.config.name;
         let mut report = Report::new(name, inputs, self.kernels, facts.verdict.clone())?;
         report.notes = notes(self.run, facts);
+        for (kernel, source) in &facts.sources {
+            report.quote(kernel, &source.text);
+        }
         Ok(report)
     }
 }

@@ -7,6 +7,7 @@ use super::fetch::Fetch;
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Returns};
 use super::pipelines::Pipelines;
+use super::profile::{InstProfile, Profile};
 use super::program::{FROM_MEMORY, Program};
 use super::residency::Residency;
 use super::stats::SmStats;
@@ -17,7 +18,7 @@ use crate::config::Machine;
 use crate::config::machine::{LoadsLook, Segment, line_bits};
 use crate::isa::Cta;
 use crate::parts::{DataCache, Refusal, Reply, ReplyKind};
-use crate::stats::{IssueLedger, LatencyLedger, LsuLedger};
+use crate::stats::{IssueLedger, LatencyLedger, LsuLedger, WaitReason};
 use crate::units::{Bits, Cycle};
 
 /// Address rules of the load/store unit.
@@ -73,6 +74,8 @@ pub struct Sm {
     pub(super) latency_accesses: u64,
     pub(super) latency_ledger: LatencyLedger,
     pub(super) stats: SmStats,
+    /// Where somebody asked for it.
+    pub(super) profile: Option<Box<Profile>>,
     pub(super) issue_ledger: IssueLedger,
     pub(super) warps: Warps,
     pub(super) coalescing: Coalescing,
@@ -142,6 +145,7 @@ impl Sm {
             latency_ledger: LatencyLedger::default(),
             latency_accesses: 0,
             stats: SmStats::default(),
+            profile: None,
         }
     }
 
@@ -157,6 +161,24 @@ impl Sm {
         self.sub_cores.iter_mut().for_each(|sub_core| sub_core.prepare(now));
         (self.stands_still, self.waiting_for_lsu) = (false, 0);
         self.residency_changed = false;
+    }
+
+    /// From now on it is counted what warps do at each instruction.
+    pub fn count_by_instruction(&mut self) {
+        self.profile = Some(Box::new(Profile::new()));
+    }
+
+    /// What warps did at each instruction of the program since this was asked last; nothing where it was not counted.
+    pub fn take_profile(&mut self) -> Vec<InstProfile> {
+        self.profile.as_mut().map_or_else(Vec::new, |profile| profile.take())
+    }
+
+    /// What came before keeps a warp from its next instruction, for the profile.
+    #[inline(always)]
+    pub(super) fn note_hold(&mut self, warp: usize, reason: WaitReason, until: Cycle) {
+        if let Some(profile) = &mut self.profile {
+            profile.hold(warp, reason, until);
+        }
     }
 
     /// Kernels of those that run at the same time that the SM has heard of.
@@ -175,6 +197,9 @@ impl Sm {
     /// CTAs of another kernel come.
     fn expect(&mut self, program: Arc<Program>) {
         self.fetch.prepare(program.insts.len());
+        if let Some(profile) = &mut self.profile {
+            profile.expect(program.insts.len());
+        }
         self.program = program;
     }
 
@@ -214,6 +239,9 @@ impl Sm {
         let mut issues = next_issue.max(now + 1);
         for warp in Bits(warps) {
             self.warps.start(warp, self.ctas.stream(warp), &self.program, now, issues);
+            if let Some(profile) = &mut self.profile {
+                profile.start(now, warp, issues);
+            }
             issues += self.warp_start_interval;
             if self.warps.alive >> warp & 1 == 0 {
                 self.ctas.end_warp(now, self.ctas.of_warp(warp));
@@ -384,6 +412,9 @@ impl Sm {
     #[inline(always)]
     fn access_done(&mut self, now: Cycle, place: u32, journey: &Journey, from_l2: bool) {
         journey.charge_latency(&mut self.latency_ledger);
+        if let Some(profile) = &mut self.profile {
+            profile.access_done(place, journey);
+        }
         self.latency_accesses += 1;
         self.finish_access(now, place, journey, from_l2);
     }
@@ -430,6 +461,7 @@ impl Sm {
     #[inline(never)]
     fn leave_fence(&mut self, now: Cycle, warp: usize) {
         self.warps.at_fence &= !(1 << warp);
+        self.note_hold(warp, WaitReason::Barrier, now);
         self.go_on(now, warp, now);
     }
 
@@ -454,6 +486,9 @@ impl Sm {
     #[inline(never)]
     fn have_fetched(&mut self, now: Cycle) {
         for warp in Bits(self.warps.take_fetched()) {
+            if let Some(profile) = &mut self.profile {
+                profile.fetched(now, warp);
+            }
             self.wait_for_operands(now, warp, now);
         }
     }

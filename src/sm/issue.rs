@@ -5,7 +5,7 @@ use super::program::{Action, Decoded, Hold, Maker, Port};
 use super::scheduler::Candidates;
 use super::sub_core::{Slot, SubCore};
 use crate::isa::{BarrierKind, BarrierUse};
-use crate::stats::IssueReason;
+use crate::stats::{IssueReason, WaitReason};
 use crate::units::{Bits, Cycle, fibonacci};
 
 impl Sm {
@@ -165,6 +165,14 @@ impl Sm {
         let Sm { program, warps, pipelines, fetch, .. } = self;
         let (pc, lanes) = warps.next(warp);
         let inst = &program.insts[pc];
+        if let Some(profile) = &mut self.profile {
+            let turn = match inst.port {
+                Port::Memory => WaitReason::LsuTaken,
+                _ => WaitReason::Turn,
+            };
+            let made_ready = warps.made_ready(warp, inst, &program.delays);
+            profile.issue(now, (warp, pc), lanes, made_ready, turn);
+        }
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += lanes;
         if inst.reads > 0 {
@@ -194,6 +202,11 @@ impl Sm {
             Hold::Converge => now + self.holds.converge,
             Hold::BlockEnd => now + self.holds.block_end,
         };
+        if let Some(profile) = &mut self.profile
+            && next_issue > at_once
+        {
+            profile.hold(warp, WaitReason::Control, next_issue);
+        }
         if !fetch.holds_up(warps, now, warp, next_issue) {
             warps.wait_for_operands(warp, next, &program.delays, now, next_issue);
         }
@@ -245,6 +258,7 @@ impl Sm {
         self.stats.barriers += opened;
         self.warps.at_barrier &= !waiting;
         for warp in Bits(waiting) {
+            self.note_hold(warp, WaitReason::Barrier, now + self.holds.fall_through);
             self.go_on(now, warp, now + self.holds.fall_through);
         }
     }

@@ -77,6 +77,11 @@ impl<'a> Journey<'a> {
         Journey { waiter, way: Way::Shared, done }
     }
 
+    /// True when the access found its line in the L1.
+    pub fn is_hit(&self) -> bool {
+        matches!(self.way, Way::Hit)
+    }
+
     /// Cycles from a border of this access to its end.
     #[inline(always)]
     fn age(&self, border: Stamp) -> u32 {

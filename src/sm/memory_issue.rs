@@ -115,6 +115,9 @@ impl Sm {
         };
         *instructions += 1;
         *sum += accesses as u64;
+        if let Some(profile) = &mut self.profile {
+            profile.count_accesses(self.warps.pc(warp), accesses);
+        }
         if is_posted {
             self.warps[warp].pending_stores += accesses as u32;
             self.stores_in_flight += accesses as u64;
@@ -137,6 +140,9 @@ impl Sm {
         self.stats.shared_instructions += 1;
         let passes = self.passes(op, addresses, 1);
         self.stats.shared_passes += u64::from(passes.count);
+        if let Some(profile) = &mut self.profile {
+            profile.count_passes(self.warps.pc(warp), passes.count);
+        }
         let waiter = waiter(self.outstanding.next_place(), now);
         let pushed = self
             .lsu
@@ -180,7 +186,10 @@ impl Sm {
             }
             return;
         }
-        self.outstanding.add(warp, dsts, accesses as u16, scheduler);
+        let place = self.outstanding.add(warp, dsts, accesses as u16, scheduler);
+        if let Some(profile) = &mut self.profile {
+            profile.track(place, self.warps.pc(warp));
+        }
         self.warps[warp].pending_loads += 1;
         for &reg in dsts.as_slice() {
             self.warps.set_not_ready(warp, reg);

@@ -4,7 +4,8 @@
 //! reaches the registers; the load/store unit serves an access, or looks up lines and makes a pass over
 //! its banks; each scheduler issues to one warp, one instruction or two. What a warp needs next is kept in bit masks, so that a cycle in which nothing can
 //! happen is known as such: [`Sm::next_event`] says when the next one is due, and the cycles between
-//! are charged to the ledgers in one step.
+//! are charged to the ledgers in one step. Where somebody asks for it, `profile.rs` counts by instruction what warps stood for and what
+//! loads took.
 
 mod accounts;
 mod core;
@@ -15,6 +16,7 @@ mod journey;
 mod lsu;
 mod memory_issue;
 mod pipelines;
+mod profile;
 mod program;
 mod residency;
 mod scheduler;
@@ -26,6 +28,7 @@ mod warps;
 
 pub use self::core::Sm;
 pub use lsu::AccessList;
+pub use profile::{InstCounters, InstProfile};
 pub use program::Program;
 pub use residency::Residency;
 pub use scheduler::{Ages, Candidates, SLOTS, Scheduler};

@@ -11,6 +11,7 @@ use super::program::{Decoded, Delays, FROM_MEMORY, MAKERS, Maker, Port, Program}
 use super::scheduler::{Ages, SLOTS};
 use super::warp_slot::WarpSlot;
 use crate::isa::{WarpReader, WarpStream};
+use crate::stats::WaitReason;
 use crate::units::{Bits, Cycle};
 
 /// Slots of the wheel that wakes warps. Most latencies are shorter, and a small wheel stays in the processor's caches.
@@ -40,6 +41,11 @@ impl Ready {
     #[inline]
     fn at(self, delays: &[u8; MAKERS]) -> u32 {
         self.0 / MAKERS as u32 + u32::from(delays[self.0 as usize % MAKERS])
+    }
+
+    /// Memory makes the value, or it was there from the start.
+    fn is_from_memory(self) -> bool {
+        self.0 as usize % MAKERS == usize::from(FROM_MEMORY)
     }
 
     /// The same of an epoch that is so many cycles later.
@@ -316,6 +322,19 @@ impl Warps {
         } else {
             self.file_arithmetic(warp, now, due);
         }
+    }
+
+    /// When the last of the registers was ready that `inst`, the warp's next instruction, needs, and what made that one. All are ready.
+    #[inline(never)]
+    pub fn made_ready(&self, warp: usize, inst: &Decoded, delays: &Delays) -> (Cycle, WaitReason) {
+        let registers = &self.ready_at[warp * self.regs..][..self.regs];
+        let each = inst.needs().iter().map(|need| {
+            let ready = registers[usize::from(need.reg)];
+            (ready.at(delays.of(need.reader)), ready.is_from_memory())
+        });
+        let (due, is_from_memory) = each.max().unwrap_or_default();
+        let maker = if is_from_memory { WaitReason::Memory } else { WaitReason::Arithmetic };
+        (self.epoch + u64::from(due), maker)
     }
 
     /// Files a warp that wakes at `due`, after `now`.

@@ -10,6 +10,8 @@ pub trait Stats: Default + Clone + Serialize {
     fn merge(&mut self, other: &Self);
     /// Takes `earlier` away counter by counter: what happened since then.
     fn since(&self, earlier: &Self) -> Self;
+    /// Every counter, in the order of declaration.
+    fn values(&self) -> impl Iterator<Item = u64>;
 }
 
 /// Declares a statistics struct whose every field is a `u64` counter with a one-line meaning.
@@ -32,6 +34,9 @@ macro_rules! counters {
             }
             fn since(&self, earlier: &Self) -> Self {
                 $name { $($field: self.$field - earlier.$field,)+ }
+            }
+            fn values(&self) -> impl Iterator<Item = u64> {
+                [$(self.$field,)+].into_iter()
             }
         }
     };
@@ -58,5 +63,6 @@ mod tests {
         assert_eq!(sum, Two { first: 11, second: 22 });
         assert_eq!(sum.since(&Two { first: 1, second: 2 }), Two { first: 10, second: 20 });
         assert_eq!(Two::GLOSSARY[1].0, "second");
+        assert_eq!(sum.values().collect::<Vec<_>>(), [11, 22]);
     }
 }

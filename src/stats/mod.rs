@@ -8,12 +8,14 @@ mod reasons;
 pub use counters::Stats;
 pub use ledger::{Ledger, Reason};
 pub use quantile::quantile;
-pub use reasons::{IssueReason, LatencyStage, LsuReason};
+pub use reasons::{IssueReason, LatencyStage, LsuReason, WaitReason};
 
 /// Per scheduler and cycle: issued, or the one reason that it was not.
 pub type IssueLedger = Ledger<IssueReason, { IssueReason::COUNT }>;
 /// Per SM and cycle: what the load/store unit did.
 pub type LsuLedger = Ledger<LsuReason, { LsuReason::COUNT }>;
+/// Per warp and cycle: what it stood at its next instruction for.
+pub type WaitLedger = Ledger<WaitReason, { WaitReason::COUNT }>;
 /// Per load access: where its latency went.
 pub type LatencyLedger = Ledger<LatencyStage, { LatencyStage::COUNT }>;
 

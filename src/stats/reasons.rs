@@ -1,4 +1,4 @@
-//! The reasons of the three ledgers.
+//! The reasons of the ledgers.
 
 crate::reasons! {
     /// What a scheduler did with one cycle.
@@ -67,6 +67,30 @@ crate::reasons! {
         MissQueue = "missqueue",
         /// A pass over the banks of shared memory was made, or of what the L1 keeps in banks, that only conflicts of lanes ask for.
         BankConflict = "bankconflict",
+    }
+}
+
+crate::reasons! {
+    /// What a warp stood at an instruction for, from the cycle behind the one before it.
+    pub enum WaitReason {
+        /// The cycle in which it was issued, unless that was the one of the instruction before it.
+        Issued = "issued",
+        /// A ready memory instruction: the LSU was taken, or another warp was chosen.
+        LsuTaken = "lsu_taken",
+        /// Another ready instruction: its unit or the register file was taken, or another warp was chosen.
+        Turn = "turn",
+        /// The last register to be ready was one that a load fills.
+        Memory = "memory",
+        /// The last register to be ready was the result of arithmetic.
+        Arithmetic = "arithmetic",
+        /// A branch before it, lanes that meet, or the end of a block held the warp up.
+        Control = "control",
+        /// The barrier or fence before it was closed.
+        Barrier = "barrier",
+        /// It was in no instruction cache of the sub-core.
+        Fetch = "fetch",
+        /// The warp had come, and could not issue yet.
+        Start = "start",
     }
 }
 

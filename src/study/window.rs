@@ -325,6 +325,7 @@ mod tests {
             verdict: Verdict::NOTHING_TO_CHECK,
             prints: 0,
             instructions: InstructionSet::Ptx,
+            sources: BTreeMap::new(),
         }
     }
 

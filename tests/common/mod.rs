@@ -266,14 +266,22 @@ pub fn preset(name: &str, changes: &[(&str, serde_json::Value)]) -> Machine {
     Machine::from_json(value).expect("the change is valid")
 }
 
-/// Runs a source on a machine, with and without skip-ahead, which must agree.
+/// Runs a source on a machine, with and without skip-ahead, which must agree. What warps do is counted by line as well, which must
+/// change nothing.
 pub fn run<S: CtaSource>(machine: &Machine, source: impl Fn() -> S) -> KernelStatistics {
-    let go = |stepping| {
-        Gpu::new(machine, stepping).run(&mut source(), &mut |_| ()).expect("the kernel runs")
+    let go = |stepping, by_line: bool| {
+        let mut gpu = Gpu::new(machine, stepping);
+        if by_line {
+            gpu.count_by_line();
+        }
+        gpu.run(&mut source(), &mut |_| ()).expect("the kernel runs")
     };
-    let fast = go(Stepping::SkipAhead);
-    assert_eq!(fast, go(Stepping::EveryCycle), "skip-ahead changed the result");
-    fast
+    let counted = go(Stepping::SkipAhead, true);
+    assert_eq!(counted, go(Stepping::EveryCycle, true), "skip-ahead changed the result");
+    let lines = Vec::new();
+    let uncounted = KernelStatistics { lines, ..counted.clone() };
+    assert_eq!(uncounted, go(Stepping::SkipAhead, false), "counting changed the result");
+    counted
 }
 
 /// `count` addresses from `first`, `stride` apart.

@@ -16,7 +16,7 @@ pub struct Running {
     /// How an SM holds its CTAs.
     pub residency: Residency,
     /// Where the kernel's instructions are in the program.
-    place: u32,
+    pub place: u32,
     /// CTAs of the kernels before it.
     before: u64,
     /// The cycle at whose end the first CTA started.

@@ -1,0 +1,145 @@
+//! What warps did, by line of the kernels' sources.
+
+use serde::{Deserialize, Serialize};
+
+use super::front::Running;
+use super::statistics::Ledgers;
+use crate::isa::{AccessKind, Inst, MemoryOp, Op};
+use crate::sm::{InstCounters, InstProfile, SmStats};
+use crate::stats::{LatencyLedger, Stats, WaitLedger};
+
+/// What warps did at the instructions of one line of a kernel's source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LineStatistics {
+    /// Entry point.
+    pub kernel: String,
+    /// The line, from 1; of a kernel without source text, the place of the instruction, from 1.
+    pub line: u32,
+    /// What stands there, or what the instruction does.
+    pub text: String,
+    /// File and line that a compiler made this line of, as the source says: `stencil.cu:12`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub made_of: String,
+    /// Machine instructions of the line that were issued, in one launch at most `[instructions]`.
+    pub instructions: u64,
+    /// What was issued.
+    pub counters: InstCounters,
+    /// What warps stood there for, in core cycles of each warp.
+    pub waits: WaitLedger,
+    /// Where the line's loads spent their time.
+    pub latency: LatencyLedger,
+}
+
+impl LineStatistics {
+    /// Of one instruction, which stands at `place` in its kernel, from 1.
+    fn new(kernel: &str, inst: &Inst, place: u32, profile: &InstProfile) -> Self {
+        let has_text = inst.line > 0;
+        LineStatistics {
+            kernel: kernel.to_owned(),
+            line: if has_text { inst.line } else { place },
+            text: if has_text { String::new() } else { in_words(inst) },
+            made_of: String::new(),
+            instructions: 1,
+            counters: profile.counters.clone(),
+            waits: profile.waits.clone(),
+            latency: profile.latency.clone(),
+        }
+    }
+
+    /// Adds another launch of the same line.
+    pub fn merge(&mut self, other: &Self) {
+        self.instructions = self.instructions.max(other.instructions);
+        self.add(other);
+    }
+
+    /// Adds what others did at the same line.
+    fn add(&mut self, other: &Self) {
+        self.counters.merge(&other.counters);
+        self.waits.merge(&other.waits);
+        self.latency.merge(&other.latency);
+    }
+
+    /// Says which of its ledgers does not sum.
+    pub fn check(&self) -> Result<(), String> {
+        let ledgers = [("waits", self.waits.check()), ("latency", self.latency.check())];
+        for (name, result) in ledgers {
+            let place = || format!("line {} of {}", self.line, self.kernel);
+            result.map_err(|why| format!("{}: the {name} ledger does not sum: {why}", place()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The lines of the kernels that ran, from what each SM counted by instruction; those that were issued, kernel by kernel.
+pub fn by_line(
+    ran: &[Running],
+    sms: impl Iterator<Item = Vec<InstProfile>>,
+) -> Vec<LineStatistics> {
+    let mut program: Vec<InstProfile> = Vec::new();
+    for sm in sms {
+        program.resize(program.len().max(sm.len()), InstProfile::default());
+        program.iter_mut().zip(&sm).for_each(|(sum, one)| sum.merge(one));
+    }
+    let mut lines = Vec::new();
+    for (number, running) in ran.iter().enumerate() {
+        // Launches of the same instructions share them.
+        if ran[..number].iter().any(|other| other.place == running.place) {
+            continue;
+        }
+        let kernel = &running.kernel;
+        let issued = program
+            .iter()
+            .skip(running.place as usize)
+            .zip(&kernel.insts)
+            .zip(1..)
+            .filter(|((profile, _), _)| profile.counters.issued > 0);
+        let mut own: Vec<LineStatistics> = issued
+            .map(|((profile, inst), place)| LineStatistics::new(&kernel.name, inst, place, profile))
+            .collect();
+        own.sort_by_key(|line| line.line);
+        own.dedup_by(|next, first| {
+            let is_same = next.line == first.line;
+            if is_same {
+                first.instructions += next.instructions;
+                first.add(next);
+            }
+            is_same
+        });
+        lines.append(&mut own);
+    }
+    lines
+}
+
+/// Says what lines miss of what the SMs counted together.
+pub fn check(lines: &[LineStatistics], ledgers: &Ledgers, sms: &SmStats) -> Result<(), String> {
+    let mut sum = LineStatistics::default();
+    for line in lines {
+        line.check()?;
+        sum.merge(line);
+    }
+    let pairs = [
+        ("instructions", sum.counters.issued, sms.warp_instructions),
+        ("warp cycles", sum.waits.total(), sms.resident_warp_cycles),
+        ("cycles of loads", sum.latency.total(), ledgers.latency.total()),
+    ];
+    match pairs.iter().find(|(_, lines, all)| lines != all) {
+        None => Ok(()),
+        Some((what, lines, all)) => Err(format!("lines have {lines} {what} of {all}")),
+    }
+}
+
+/// What an instruction does.
+fn in_words(inst: &Inst) -> String {
+    match inst.op {
+        Op::Arith(class) => format!("{class:?}"),
+        Op::Barrier | Op::Fence | Op::Exit => format!("{:?}", inst.op),
+        Op::Memory(MemoryOp { space, kind, bytes, .. }) => {
+            let kind = match kind {
+                AccessKind::Load => "Load",
+                AccessKind::Store => "Store",
+                AccessKind::Atomic(_) => "Atomic",
+            };
+            format!("{kind}, {space:?}, {bytes} bytes a lane")
+        }
+    }
+}
