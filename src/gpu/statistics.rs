@@ -115,6 +115,18 @@ impl Components {
 }
 
 impl Components {
+    /// The sum of each kind of component, in vectors of one entry.
+    pub fn sums(&self) -> Self {
+        Components {
+            sm: vec![total(&self.sm)],
+            l1: vec![total(&self.l1)],
+            request_network: self.request_network.clone(),
+            reply_network: self.reply_network.clone(),
+            l2: vec![total(&self.l2)],
+            dram: vec![total(&self.dram)],
+        }
+    }
+
     /// Takes `earlier` away, component by component; both of the same machine.
     pub fn since(&self, earlier: &Self) -> Self {
         Components {

@@ -67,7 +67,10 @@ pub struct TagArray<K = ()> {
     age_bits: u32,
     /// A bit.
     dirty: u64,
+    /// Counts lines that were put in or used.
     clock: u64,
+    /// The clock when all lines were dropped.
+    empty_at: u64,
     by_ways: Divisor,
     /// With NRU, by set.
     rounds: Box<[Round]>,
@@ -126,6 +129,7 @@ impl<K: Copy + Default> TagArray<K> {
             age_bits: ways.next_power_of_two().trailing_zeros() + 1,
             dirty: ways.next_power_of_two() as u64,
             clock: 0,
+            empty_at: 0,
             by_ways: Divisor::new(ways as u64),
             rounds: match replacement {
                 Replacement::Nru => vec![Round { number: 1, used: 0 }; sets].into(),
@@ -387,6 +391,11 @@ impl<K: Copy + Default> TagArray<K> {
 
     /// Drops every line. No fill may be on its way.
     pub fn invalidate_all(&mut self) {
+        if self.clock == self.empty_at {
+            // No line has come since then: small launches leave most caches of a large GPU alone.
+            return;
+        }
+        self.empty_at = self.clock;
         for number in 0..self.slots.len() {
             let way = Way(number as u32);
             let is_reserved = self.is_reserved_at(way, self.place_of(way));

@@ -25,7 +25,7 @@ use super::stored;
 use super::totals::Totals;
 
 /// Raised whenever the meaning or the place of a field of [`Report`] changes.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Everything about one simulation: what came out, and all that is needed to run it again.
 ///
@@ -91,7 +91,7 @@ pub struct KernelReport {
     pub totals: Totals,
     /// The three ledgers.
     pub ledgers: Ledgers,
-    /// Every counter of every component instance.
+    /// Every counter, of all instances of a component together: a GPU has hundreds, and a run may have thousands of launches.
     pub components: Components,
 }
 
@@ -349,7 +349,7 @@ impl KernelReport {
             concurrent: kernel.concurrent,
             totals,
             ledgers: kernel.ledgers,
-            components: kernel.components,
+            components: kernel.components.sums(),
         }
     }
 }
