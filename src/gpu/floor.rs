@@ -83,6 +83,11 @@ where
         }
         let mut reach = front.memory_reach(launch, &memory.hub.delays);
         let last = reach.owing + ALONE;
+        if quiet_to > clock && quiet_to != Cycle::NEVER && memory.holds_nothing() {
+            // Nobody asks for anything, or answers: as before the first CTA of a launch starts. The kernel does not end before.
+            let owing = memory.hub.delays.needs_from(quiet_to.min(clock + ALONE));
+            reach = Reach { owing, idle: reach.idle.max(quiet_to.min(owing)) };
+        }
         loop {
             memory.advance(&reach);
             let known = memory.replies_known_to(reach.owing);

@@ -28,6 +28,11 @@ impl Dispatch {
         Dispatch { rate, next: 0, first: start + config.latency.cycles(), granted: 0 }
     }
 
+    /// The cycle at whose end the first CTA may start.
+    pub fn first(&self) -> Cycle {
+        self.first
+    }
+
     /// The cycle at whose end a CTA may start for which an SM asks at the end of cycle `at`.
     pub fn slot(&mut self, at: Cycle) -> Cycle {
         let earliest = at.max(self.first);

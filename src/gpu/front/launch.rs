@@ -117,6 +117,12 @@ impl<'a> Launch<'a> {
         self.started < self.ctas
     }
 
+    /// No CTA starts before the end of this cycle, as far as known.
+    #[inline]
+    pub fn starts_from(&self) -> Cycle {
+        if self.started == 0 { self.dispatch.first() } else { Cycle(0) }
+    }
+
     /// True when another kernel follows as soon as the CTAs of this one have been handed out.
     pub fn is_followed(&self) -> bool {
         let most = self.machine.launch.concurrent_kernels.size();

@@ -120,11 +120,15 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
 
     /// Nothing happens in the front before this cycle, as far as known, unless a reply comes.
     pub fn quiet_to(&self, launch: &Launch) -> Cycle {
-        if launch.has_more() {
+        let starts_from = match launch.has_more() {
+            true => launch.starts_from(),
+            false => Cycle::NEVER,
+        };
+        if starts_from <= self.requests.clock() {
             return self.requests.clock();
         }
         let events = self.awake().map(Node::next_event);
-        events.fold(self.requests.next_event(), Cycle::min)
+        events.fold(self.requests.next_event().min(starts_from), Cycle::min)
     }
 
     /// Advances as far as it can go without news of the memory, whose slices have told of what left them before cycle

@@ -124,6 +124,12 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
         self.awake().all(Partition::is_idle)
     }
 
+    /// True when no reply is owed, nor on its way as far as the SMs have not heard of it.
+    pub fn holds_nothing(&self) -> bool {
+        let replies = &self.hub.replies;
+        replies.next_event() == Cycle::NEVER && replies.coming.is_empty() && self.is_idle()
+    }
+
     /// The partitions that can do something within `reach`, as far as known, and do not rest.
     pub fn at_work(&self, reach: &Reach) -> usize {
         self.awake().filter(|partition| partition.has_work(reach)).count()
