@@ -1,5 +1,7 @@
 //! The CTAs of an SM: which warp slots belong to which.
 
+use std::cmp::Reverse;
+
 use crate::config::machine::{CtaRelease, SmConfig};
 use crate::isa::{BARRIERS, BarrierKind, BarrierUse, Cta, WarpStream};
 use crate::units::{Bits, Cycle};
@@ -89,10 +91,16 @@ impl Ctas {
     /// Divides the SM for a kernel. No CTA may be resident.
     pub fn prepare(&mut self, residency: Residency) {
         debug_assert_eq!(self.resident, 0);
+        // Launches of one kernel, one after the other, need no other slots, but those in their first order.
+        let is_divided = self.ended.len() == 1 && self.next == residency;
         self.ended.clear();
         self.ended.push(Cycle(0));
         self.next = residency;
-        self.divide_all();
+        if is_divided {
+            self.free.sort_unstable_by_key(|slot| Reverse(*slot));
+        } else {
+            self.divide_all();
+        }
         self.turned = [Cycle(0); SLOTS];
         self.slots.iter_mut().for_each(|slot| slot.next_issue = Cycle(0));
         debug_assert_eq!(self.free.len(), residency.ctas);
@@ -319,6 +327,25 @@ mod tests {
         assert_eq!(ctas.arrive(0, 0, BarrierUse::ALL), None);
         assert_eq!(ctas.end_warp(Cycle(5), 0), (0, 0));
         assert_eq!(ctas.end_warp(Cycle(5), 0), (1, 1));
+    }
+
+    #[test]
+    fn a_kernel_that_comes_again_finds_the_slots_in_their_first_order() {
+        let mut ctas = ctas();
+        let residency = ctas.next;
+        assert_eq!(ctas.start().0, 0b1111 << 4);
+        for slot in [0, 1] {
+            (0..4).for_each(|_| assert_eq!(ctas.end_warp(Cycle(5), slot), (0, 0)));
+            assert!(ctas.try_end(slot, &Warps::new(), Cycle(6)));
+        }
+        // The one that ended last is used next.
+        assert_eq!(ctas.free.last(), Some(&1));
+        ctas.prepare(residency);
+        assert_eq!(ctas.ended(), [Cycle(0)]);
+        for slot in 0..8 {
+            assert_eq!(ctas.start(), (0b1111 << (4 * slot), Cycle(0)));
+        }
+        assert!(!ctas.has_room());
     }
 
     #[test]
