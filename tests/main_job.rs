@@ -136,7 +136,7 @@ fn a_report_holds_all_that_is_needed_to_run_it_again() {
     assert_eq!(inputs["workload"], workload);
     assert_eq!(inputs["seed"], 7);
     assert_eq!(report["gsim"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(report["schema"], 1);
+    assert_eq!(report["schema"], gsim::report::SCHEMA);
     let versions = inputs["versions"].as_object().unwrap();
     let ptx = "workloads/stencil1d/stencil1d.ptx";
     assert_eq!(versions[&format!("{ptx}: sha256")].as_str().unwrap().len(), 64);

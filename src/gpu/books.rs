@@ -157,12 +157,12 @@ impl Snapshot {
             ..Snapshot::default()
         };
         for node in front.nodes.iter() {
-            let (issue, lsu, latency, accesses, stats) = node.sm.accounts();
-            snapshot.ledgers.issue.merge(issue);
-            snapshot.ledgers.lsu.merge(lsu);
-            snapshot.ledgers.latency.merge(latency);
-            snapshot.latency_accesses += accesses;
-            snapshot.components.sm.push(stats.clone());
+            let accounts = node.sm.accounts();
+            snapshot.ledgers.issue.merge(accounts.issue);
+            snapshot.ledgers.lsu.merge(accounts.lsu);
+            snapshot.ledgers.latency.merge(accounts.latency);
+            snapshot.latency_accesses += accounts.latency_accesses;
+            snapshot.components.sm.push(accounts.stats.clone());
         }
         snapshot
     }

@@ -20,6 +20,21 @@ fn wait_for(state: LsuReason) -> IssueReason {
     }
 }
 
+/// What an SM has counted since construction.
+#[derive(Clone, Copy, Debug)]
+pub struct Accounts<'a> {
+    /// Parts only: the total is the owner's.
+    pub issue: &'a IssueLedger,
+    /// Parts only, likewise.
+    pub lsu: &'a LsuLedger,
+    /// Of loads that are done.
+    pub latency: &'a LatencyLedger,
+    /// The accesses in it.
+    pub latency_accesses: u64,
+    /// Events.
+    pub stats: &'a SmStats,
+}
+
 impl Sm {
     /// Charges the cycles up to `until` in which nothing happened.
     #[inline(always)]
@@ -106,15 +121,14 @@ impl Sm {
         self.lsu_waits = LsuLedger::default();
     }
 
-    /// Issue ledger (parts only: the total is the owner's), load/store ledger (likewise), latency ledger
-    /// and the accesses in it, and counters since construction.
-    pub fn accounts(&self) -> (&IssueLedger, &LsuLedger, &LatencyLedger, u64, &SmStats) {
-        (
-            &self.issue_ledger,
-            &self.lsu_ledger,
-            &self.latency_ledger,
-            self.latency_accesses,
-            &self.stats,
-        )
+    /// All that was counted since construction.
+    pub fn accounts(&self) -> Accounts<'_> {
+        Accounts {
+            issue: &self.issue_ledger,
+            lsu: &self.lsu_ledger,
+            latency: &self.latency_ledger,
+            latency_accesses: self.latency_accesses,
+            stats: &self.stats,
+        }
     }
 }

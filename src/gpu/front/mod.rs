@@ -76,8 +76,8 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
     /// Instructions issued and accesses answered so far.
     pub fn retired(&self) -> u64 {
         let retired = |node: &N| {
-            let (_, _, _, accesses, stats) = node.sm.accounts();
-            stats.warp_instructions + accesses
+            let accounts = node.sm.accounts();
+            accounts.stats.warp_instructions + accounts.latency_accesses
         };
         self.nodes.iter().map(retired).sum()
     }
