@@ -29,6 +29,7 @@ runs=(
     "mixture|configs/runs/mixture.ron --set workload.ctas=20 --set workload.repeats=1"
     "spmv|configs/runs/spmv.ron"
     "heat|configs/runs/heat.ron"
+    "heat-100-launches-h200|configs/runs/heat.ron --set machine=h200 --set workload.parameters.n=16 --set workload.parameters.steps=100"
     "chase-h200|configs/runs/chase.ron --set machine=h200"
 )
 

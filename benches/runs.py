@@ -63,6 +63,7 @@ RUNS = {
     "chase": (["chase"], ["gtx480"]),
     "chase-65536": (["chase", "workload.phases.0.accesses=65536"], ["gtx480"]),
     "heat": (["heat"], ["gtx480"]),
+    "heat-1000-launches": (["heat", "workload.parameters.n=16", "workload.parameters.steps=1000"], ["gtx480", "h200"]),
 }
 
 # The same, for the table of threads.

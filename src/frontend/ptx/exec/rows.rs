@@ -154,7 +154,7 @@ impl<T: Copy + Default + PartialEq> Rows<T> {
         let places = self.places(area);
         let area = &mut self.values[places];
         for variables in &self.variables {
-            area[variables.clone()].fill([T::default(); WARP]);
+            area[variables.clone()].as_flattened_mut().fill(T::default());
         }
         for (row, values) in &self.by_warp {
             area[*row] = values[warp];
