@@ -82,7 +82,7 @@ impl<const WORDS: usize> Engine<WORDS> {
     /// Runs kernels, each from its first CTA to its last acknowledged store, one after another but for those that overlap. The L1s
     /// are empty when a kernel starts, or the first of several at the same time.
     ///
-    /// `observe` is called every few thousand cycles.
+    /// `observe` is called every few thousand cycles, and `ended` of each launch, or of several at the same time, as it ends.
     ///
     /// # Errors
     /// When a CTA does not fit on an SM, when the source fails, when nothing can go on, and when a
@@ -91,12 +91,13 @@ impl<const WORDS: usize> Engine<WORDS> {
         &mut self,
         launches: &mut dyn LaunchSource,
         observe: &mut dyn FnMut(Progress),
-    ) -> Result<Vec<KernelStatistics>> {
+        ended: &mut dyn FnMut(KernelStatistics),
+    ) -> Result<()> {
         match self.stepping {
             Stepping::Threads(threads) | Stepping::AllShared(threads) => {
-                self.run_team(launches, threads, observe)
+                self.run_team(launches, threads, observe, ended)
             }
-            Stepping::SkipAhead | Stepping::EveryCycle => self.run_alone(launches, observe),
+            Stepping::SkipAhead | Stepping::EveryCycle => self.run_alone(launches, observe, ended),
         }
     }
 
@@ -105,10 +106,11 @@ impl<const WORDS: usize> Engine<WORDS> {
         &mut self,
         launches: &mut dyn LaunchSource,
         observe: &mut dyn FnMut(Progress),
-    ) -> Result<Vec<KernelStatistics>> {
+        ended: &mut dyn FnMut(KernelStatistics),
+    ) -> Result<()> {
         let every_cycle = self.stepping == Stepping::EveryCycle;
         let mut all = self.parts.lend();
-        let (mut kernels, mut begun) = (Vec::new(), 0);
+        let mut begun = 0;
         while let Some(kernel) = launches.begin()? {
             let mut roster = Roster::new(self.turn, all.nodes.len());
             let mut floor = all.floor(&mut roster);
@@ -123,10 +125,10 @@ impl<const WORDS: usize> Engine<WORDS> {
             let end = floor.front.end(&launch);
             let ran = launch.into_kernels();
             begun += ran.len();
-            kernels.push(self.books.close(&ran, end, &mut floor)?);
+            ended(self.books.close(&ran, end, &mut floor)?);
             self.turn = roster.turn;
         }
-        Ok(kernels)
+        Ok(())
     }
 
     /// As [`Engine::run`], by `threads` threads.
@@ -135,7 +137,8 @@ impl<const WORDS: usize> Engine<WORDS> {
         launches: &mut dyn LaunchSource,
         threads: NonZeroU32,
         observe: &mut dyn FnMut(Progress),
-    ) -> Result<Vec<KernelStatistics>> {
+        ended: &mut dyn FnMut(KernelStatistics),
+    ) -> Result<()> {
         let Engine { stepping, parts, turn, pace, books } = self;
         let enough = match stepping {
             Stepping::AllShared(_) => Enough::ANYTHING,
@@ -151,7 +154,7 @@ impl<const WORDS: usize> Engine<WORDS> {
                 let crew = &crew;
                 scope.spawn(move || crew.help(thread));
             }
-            let (mut kernels, mut begun) = (Vec::new(), 0);
+            let mut begun = 0;
             let mut ahead = &crew.ahead;
             while let Some(kernel) = ahead.begin()? {
                 let mut roster = Roster::new(*turn, parts.nodes.len());
@@ -182,10 +185,10 @@ impl<const WORDS: usize> Engine<WORDS> {
                 let end = floor.front.end(&launch);
                 let ran = launch.into_kernels();
                 begun += ran.len();
-                kernels.push(books.close(&ran, end, &mut floor)?);
+                ended(books.close(&ran, end, &mut floor)?);
                 *turn = roster.turn;
             }
-            Ok(kernels)
+            Ok(())
         })
     }
 }

@@ -38,6 +38,8 @@ mod widths;
 
 pub use engine::Stepping;
 pub use lines::LineStatistics;
-pub use statistics::{Components, ConcurrentKernel, KernelStatistics, Ledgers, total};
+pub use statistics::{
+    Components, ConcurrentKernel, KernelStatistics, Ledgers, RunStatistics, total,
+};
 pub use watch::Progress;
 pub use widths::Gpu;

@@ -82,6 +82,32 @@ pub struct KernelStatistics {
     pub lines: Vec<LineStatistics>,
 }
 
+/// What the launches of a run did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunStatistics {
+    /// By launch; counters are sums, in lists of one entry: a GPU has hundreds of components, and a run may have thousands of launches.
+    pub kernels: Vec<KernelStatistics>,
+    /// Every counter of every component, all launches together.
+    pub components: Components,
+}
+
+impl RunStatistics {
+    /// Another launch has ended.
+    pub fn add(&mut self, mut kernel: KernelStatistics) {
+        self.components.merge(&kernel.components);
+        kernel.components = kernel.components.sums();
+        self.kernels.push(kernel);
+    }
+}
+
+impl From<Vec<KernelStatistics>> for RunStatistics {
+    fn from(kernels: Vec<KernelStatistics>) -> Self {
+        let mut run = RunStatistics::default();
+        kernels.into_iter().for_each(|kernel| run.add(kernel));
+        run
+    }
+}
+
 fn merge_each<S: Stats>(sums: &mut Vec<S>, more: &[S]) {
     sums.resize(sums.len().max(more.len()), S::default());
     for (sum, one) in sums.iter_mut().zip(more) {

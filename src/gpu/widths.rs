@@ -62,9 +62,24 @@ impl Gpu {
         launches: &mut dyn LaunchSource,
         observe: &mut dyn FnMut(Progress),
     ) -> Result<Vec<KernelStatistics>> {
+        let mut kernels = Vec::new();
+        self.run_each(launches, observe, &mut |kernel| kernels.push(kernel))?;
+        Ok(kernels)
+    }
+
+    /// As [`Gpu::run_all`]; tells `ended` of each launch, or of several at the same time, as it ends.
+    ///
+    /// # Errors
+    /// As [`Gpu::run_all`].
+    pub fn run_each(
+        &mut self,
+        launches: &mut dyn LaunchSource,
+        observe: &mut dyn FnMut(Progress),
+        ended: &mut dyn FnMut(KernelStatistics),
+    ) -> Result<()> {
         match &mut self.0 {
-            Width::Narrow(engine) => engine.run(launches, observe),
-            Width::Wide(engine) => engine.run(launches, observe),
+            Width::Narrow(engine) => engine.run(launches, observe, ended),
+            Width::Wide(engine) => engine.run(launches, observe, ended),
         }
     }
 }

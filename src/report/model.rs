@@ -11,7 +11,9 @@ use crate::config::run::check_name;
 use crate::config::{Machine, WorkloadSpec};
 use crate::dram::DramStats;
 use crate::error::{Error, Result};
-use crate::gpu::{Components, ConcurrentKernel, KernelStatistics, Ledgers, LineStatistics, total};
+use crate::gpu::{
+    Components, ConcurrentKernel, KernelStatistics, Ledgers, LineStatistics, RunStatistics, total,
+};
 use crate::l1::L1Stats;
 use crate::l2::L2Stats;
 use crate::serial;
@@ -119,10 +121,11 @@ impl Report {
     pub fn new(
         name: &str,
         inputs: Inputs,
-        kernels: Vec<KernelStatistics>,
+        ran: impl Into<RunStatistics>,
         check: Verdict,
     ) -> Result<Self> {
-        let (mut ledgers, mut components) = (Ledgers::default(), Components::default());
+        let RunStatistics { kernels, components } = ran.into();
+        let mut ledgers = Ledgers::default();
         let (mut cycles, mut load_accesses) = (0, 0);
         for kernel in &kernels {
             kernel
@@ -130,7 +133,6 @@ impl Report {
                 .check()
                 .map_err(|why| Error::internal(format!("kernel {}: {why}", kernel.name)))?;
             ledgers.merge(&kernel.ledgers);
-            components.merge(&kernel.components);
             cycles += kernel.cycles;
             load_accesses += kernel.latency_accesses;
         }
@@ -349,7 +351,7 @@ impl KernelReport {
             concurrent: kernel.concurrent,
             totals,
             ledgers: kernel.ledgers,
-            components: kernel.components.sums(),
+            components: kernel.components,
         }
     }
 }

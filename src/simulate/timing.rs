@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Facts;
 use crate::config::ResolvedRun;
 use crate::error::Result;
-use crate::gpu::{Gpu, KernelStatistics, Progress, Stepping};
+use crate::gpu::{Gpu, Progress, RunStatistics, Stepping};
 use crate::isa::LaunchSource;
 use crate::report::{Inputs, Report, number};
 
@@ -13,7 +13,7 @@ use crate::report::{Inputs, Report, number};
 pub struct Timing<'r> {
     run: &'r ResolvedRun,
     gpu: Gpu,
-    kernels: Vec<KernelStatistics>,
+    ran: RunStatistics,
 }
 
 impl<'r> Timing<'r> {
@@ -23,7 +23,7 @@ impl<'r> Timing<'r> {
         if run.by_line {
             gpu.count_by_line();
         }
-        Timing { run, gpu, kernels: Vec::new() }
+        Timing { run, gpu, ran: RunStatistics::default() }
     }
 
     /// Runs launches. `observe` is called now and then.
@@ -35,8 +35,8 @@ impl<'r> Timing<'r> {
         launches: &mut dyn LaunchSource,
         observe: &mut dyn FnMut(Progress),
     ) -> Result<()> {
-        self.kernels.extend(self.gpu.run_all(launches, observe)?);
-        Ok(())
+        let Timing { gpu, ran, .. } = self;
+        gpu.run_each(launches, observe, &mut |kernel| ran.add(kernel))
     }
 
     /// The report on the launches so far.
@@ -46,7 +46,7 @@ impl<'r> Timing<'r> {
     pub fn report(self, facts: &Facts) -> Result<Report> {
         let inputs = inputs(self.run, facts.versions.clone());
         let name = &self.run.config.name;
-        let mut report = Report::new(name, inputs, self.kernels, facts.verdict.clone())?;
+        let mut report = Report::new(name, inputs, self.ran, facts.verdict.clone())?;
         report.notes = notes(self.run, facts);
         for (kernel, source) in &facts.sources {
             report.quote(kernel, &source.text);
