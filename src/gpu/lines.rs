@@ -15,7 +15,7 @@ pub struct LineStatistics {
     pub kernel: String,
     /// The line, from 1; of a kernel without source text, the place of the instruction, from 1.
     pub line: u32,
-    /// What stands there, or what the instruction does.
+    /// What stands there; without source text, what its first instruction does.
     pub text: String,
     /// File and line that a compiler made this line of, as the source says: `stencil.cu:12`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -33,11 +33,10 @@ pub struct LineStatistics {
 impl LineStatistics {
     /// Of one instruction, which stands at `place` in its kernel, from 1.
     fn new(kernel: &str, inst: &Inst, place: u32, profile: &InstProfile) -> Self {
-        let has_text = inst.line > 0;
         LineStatistics {
             kernel: kernel.to_owned(),
-            line: if has_text { inst.line } else { place },
-            text: if has_text { String::new() } else { in_words(inst) },
+            line: if inst.line > 0 { inst.line } else { place },
+            text: in_words(inst),
             made_of: String::new(),
             instructions: 1,
             counters: profile.counters.clone(),

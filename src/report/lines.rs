@@ -79,7 +79,7 @@ impl Report {
             return;
         }
         let listing = Listing::new(text);
-        for line in lines.filter(|line| line.text.is_empty()) {
+        for line in lines {
             let place = line.line as usize - 1;
             line.text = listing.lines.get(place).map_or("", |text| text.trim()).to_owned();
             line.made_of = listing.made_of.get(place).cloned().unwrap_or_default();
