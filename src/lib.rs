@@ -171,6 +171,9 @@
 //! `sm/journey.rs` makes of the stamps a journey without a gap; the latency ledger takes its stages, and each
 //! span of waiting is split by the stages it overlaps. All of this is local to an SM and exact.
 //!
+//! Where it is asked for, a fourth ledger, [`stats::WaitReason`], says for each line of a kernel what every warp stood there for.
+//! `sm/profile.rs` writes it when an instruction is issued, as all is known then.
+//!
 //! # Skip-ahead
 //!
 //! Every component says when it next does anything if nobody interferes: `next_event`. A component with
