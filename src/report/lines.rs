@@ -1,7 +1,6 @@
 //! What a report shows of the lines of kernels: a table, and the text that stands in them.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use crate::error::{Error, Result};

@@ -6,7 +6,7 @@
 
 use super::journey::Journey;
 use super::scheduler::SLOTS;
-use crate::stats::{LatencyLedger, WaitLedger, WaitReason};
+use crate::stats::{LatencyLedger, Stats, WaitLedger, WaitReason};
 use crate::units::Cycle;
 
 crate::counters! {
@@ -160,7 +160,6 @@ impl Profile {
 impl InstProfile {
     /// Adds `other`.
     pub fn merge(&mut self, other: &Self) {
-        use crate::stats::Stats as _;
         self.counters.merge(&other.counters);
         self.waits.merge(&other.waits);
         self.latency.merge(&other.latency);
