@@ -2,7 +2,7 @@
 //!
 //! gsim executes a CUDA kernel's own instructions, warp by warp, and moves every memory access of theirs
 //! through a model of the GPU: schedulers, load/store unit, L1, interconnect, L2, DRAM. It says how many
-//! cycles that took and, in three ledgers that sum exactly, where each of them went.
+//! cycles that took and, in four ledgers that sum exactly, where each of them went.
 //!
 //! This page is the architecture. It holds for every file; the head of each module says more.
 //!
@@ -157,11 +157,12 @@
 //! or warps. L1 and shared memory are two arrays, or one that is divided anew for
 //! each kernel. Slices take addresses in turn or by a hash. See [`config::machine`].
 //!
-//! # The three ledgers
+//! # The four ledgers
 //!
 //! - **Issue**, [`stats::IssueReason`], per scheduler and cycle: issued, or the one reason that it was not.
 //! - **Load/store**, [`stats::LsuReason`], per SM and cycle: idle, serving, or stalled and why.
 //! - **Latency**, [`stats::LatencyStage`], per load access: its time in each stage on the way.
+//! - **DRAM**, [`stats::DramReason`], per channel and DRAM clock: a burst, or what the next burst waited for.
 //!
 //! A scheduler without a ready warp charges the reason of the warp that is nearest to issue: arithmetic,
 //! else memory, else a barrier. For memory it must say *where* its oldest outstanding access is, and
@@ -171,7 +172,7 @@
 //! `sm/journey.rs` makes of the stamps a journey without a gap; the latency ledger takes its stages, and each
 //! span of waiting is split by the stages it overlaps. All of this is local to an SM and exact.
 //!
-//! Where it is asked for, a fourth ledger, [`stats::WaitReason`], says for each line of a kernel what every warp stood there for.
+//! Where it is asked for, a fifth ledger, [`stats::WaitReason`], says for each line of a kernel what every warp stood there for.
 //! `sm/profile.rs` writes it when an instruction is issued, as all is known then.
 //!
 //! # Skip-ahead

@@ -9,7 +9,7 @@ use gsim::config::presets::PRESETS;
 use gsim::gpu::total;
 use gsim::isa::{ArithClass, Inst, LOCAL_MEMORY, Op, Operands, Turns};
 use gsim::parts::AddressMap;
-use gsim::stats::{IssueReason, LatencyStage, LsuReason};
+use gsim::stats::{DramReason, IssueReason, LatencyStage, LsuReason};
 use gsim::units::LineAddr;
 use serde_json::{Value, json};
 
@@ -82,6 +82,14 @@ fn a_pointer_chase_in_the_dram_adds_the_latencies_of_the_chips() {
         + timing.cl.cycles()
         + dram.burst_clocks();
     assert_eq!(long.cycles - short.cycles, 8 * (there + chips + back));
+    let [row, burst] = [timing.rcd.cycles(), dram.burst_clocks()];
+    let ledger = &long.ledgers.dram;
+    let parts = [DramReason::Row, DramReason::Read, DramReason::BankGroup];
+    let clocks = [row, 2 * burst, timing.ccd_l.cycles() - burst].map(|clocks| 12 * clocks);
+    assert_eq!(parts.map(|reason| ledger.part(reason)), clocks);
+    let nobody = ledger.part(DramReason::NoRequest);
+    let channels = u64::from(dram.channels.get());
+    assert_eq!(clocks.iter().sum::<u64>() + nobody, channels * long.cycles);
 }
 
 #[test]

@@ -8,18 +8,19 @@ use common::{Script, Step, gtx480, row, run};
 use gsim::gpu::{LineStatistics, Stepping};
 use gsim::report::terminal::{Style, summary};
 use gsim::simulate::simulate;
+use gsim::sm::InstProfile;
 use gsim::stats::WaitReason::{self, Arithmetic, Barrier, Issued, LsuTaken, Memory, Turn};
 
 const BASE: u64 = 0x1000_0000;
 
 /// What a line's warp cycles were for, but for reasons without any.
 fn parts(line: &LineStatistics) -> Vec<(&'static str, u64)> {
-    let parts = line.waits.parts().filter(|part| part.2 > 0);
+    let parts = line.profile.waits.parts().filter(|part| part.2 > 0);
     parts.map(|(name, _, amount)| (name, amount)).collect()
 }
 
 fn part(line: &LineStatistics, reason: WaitReason) -> u64 {
-    line.waits.part(reason)
+    line.profile.waits.part(reason)
 }
 
 #[test]
@@ -41,8 +42,9 @@ fn a_warp_stands_at_the_first_instruction_that_reads_what_a_load_fills() {
     // It issues in the cycle in which the data comes; two cycles of the load's went by before.
     let latency = seen.ledgers.latency.total();
     assert_eq!(parts(reader), [("issued", 1), ("memory", latency - 2)]);
-    assert_eq!(load.latency, seen.ledgers.latency);
-    assert_eq!((load.counters.accesses, load.counters.loads, load.counters.l1_hits), (1, 1, 0));
+    let InstProfile { counters, latency, .. } = &load.profile;
+    assert_eq!(*latency, seen.ledgers.latency);
+    assert_eq!((counters.accesses, counters.loads, counters.l1_hits), (1, 1, 0));
     // A result of integers takes as long as their pipeline is.
     let add = machine.sm.arithmetic.int_add.latency.cycles();
     assert_eq!(parts(next), [("issued", 1), ("arithmetic", add - 1)]);
@@ -103,12 +105,13 @@ fn lines_say_what_stands_there() {
     assert_eq!(loads.len(), 3);
     for load in &loads {
         // Each of 128 warps, four times, but for the ends of the data.
-        assert_eq!((load.kernel.as_str(), load.counters.issued), ("stencil1d_char", 4 * 128));
-        assert!(load.counters.threads < 32 * load.counters.issued);
+        let counters = &load.profile.counters;
+        assert_eq!((load.kernel.as_str(), counters.issued), ("stencil1d_char", 4 * 128));
+        assert!(counters.threads < 32 * counters.issued);
     }
     // The others copy what is at the ends.
     let all = report.lines.iter().filter(|line| line.text.starts_with("ld.global"));
-    let latency = all.map(|line| line.latency.total()).sum::<u64>();
+    let latency = all.map(|line| line.profile.latency.total()).sum::<u64>();
     assert_eq!(latency, report.ledgers.latency.total());
     let table = String::from_utf8(report.lines_csv().unwrap()).unwrap();
     assert_eq!(table.lines().count(), 1 + report.lines.len());

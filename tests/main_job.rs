@@ -61,7 +61,7 @@ fn check_numbers(numbers: &Value) {
     assert!(cycles > 0 && instructions > 0);
     assert_eq!(totals["ipc"].as_f64().unwrap(), instructions as f64 / cycles as f64);
     let ledgers = numbers["ledgers"].as_object().unwrap();
-    assert_eq!(ledgers.keys().collect::<Vec<_>>(), ["issue", "lsu", "latency"]);
+    assert_eq!(ledgers.keys().collect::<Vec<_>>(), ["issue", "lsu", "latency", "dram"]);
     for (name, ledger) in ledgers {
         let keys = ledger.as_object().unwrap().keys().collect::<Vec<_>>();
         assert_eq!(keys, ["total", "parts"]);

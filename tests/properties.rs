@@ -409,14 +409,14 @@ fn check_books<'a>(
     prop_assert!(machine.sm.issue_width.get() == 2 || sm.pairs == 0);
     // Lines have all that warps did. That no cycle is missing was seen when they were summed.
     let lines = || seen.lines.iter();
-    prop_assert_eq!(lines().map(|line| line.counters.issued).sum::<u64>(), instructions);
-    let issued = lines().map(|line| line.waits.part(WaitReason::Issued)).sum::<u64>();
+    prop_assert_eq!(lines().map(|line| line.profile.counters.issued).sum::<u64>(), instructions);
+    let issued = lines().map(|line| line.profile.waits.part(WaitReason::Issued)).sum::<u64>();
     prop_assert_eq!(issued, instructions - sm.pairs);
-    let accesses = lines().map(|line| line.counters.accesses).sum::<u64>();
+    let accesses = lines().map(|line| line.profile.counters.accesses).sum::<u64>();
     prop_assert_eq!(accesses, sm.load_accesses + sm.store_accesses + sm.atomic_accesses);
-    let loads = lines().map(|line| line.counters.loads).sum::<u64>();
+    let loads = lines().map(|line| line.profile.counters.loads).sum::<u64>();
     prop_assert_eq!(loads, seen.latency_accesses);
-    let passes = lines().map(|line| line.counters.shared_passes).sum::<u64>();
+    let passes = lines().map(|line| line.profile.counters.shared_passes).sum::<u64>();
     prop_assert_eq!(passes, sm.shared_passes);
     let refusals = [
         (LsuReason::NoMerger, l1.stall_nomerger),

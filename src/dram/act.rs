@@ -77,6 +77,7 @@ impl Controller {
         if self.refresh.due() > now {
             return false;
         }
+        let due = self.refresh.due();
         match self.refresh.step(now, &mut self.banks, &mut self.stats) {
             Step::Waits(ready) => self.wake = ready,
             Step::Closed => {
@@ -86,6 +87,7 @@ impl Controller {
             }
             Step::Refreshed => {
                 owner.sent(Sent::Refresh { at: now });
+                self.bus.refreshes(0, due, now);
                 self.find_interrupt();
                 self.scheduler.touch_all(&self.queue);
                 self.scheduler.settle(&self.queue, &self.banks, self.drain.turn());
@@ -99,10 +101,10 @@ impl Controller {
     #[inline]
     fn send_row(&mut self, action: Action, now: Cycle, owner: &mut impl Listener) {
         let Action { command, bank, slot } = action;
-        let (mut row, mut tag, mut is_first) = (CLOSED, None, 0);
+        let (mut row, mut tag, mut is_first, mut entered) = (CLOSED, None, 0, now);
         if slot != NONE {
             let entry = self.queue.entry_mut(slot);
-            (row, tag) = (entry.row, Some(entry.tag));
+            (row, tag, entered) = (entry.row, Some(entry.tag), entry.entered);
             // A row that closes for a request opens for it: of two commands one is the first.
             is_first = u64::from(entry.first_command == Cycle::NEVER);
             entry.first_command = entry.first_command.min(now);
@@ -111,6 +113,7 @@ impl Controller {
         if command == Command::Activate {
             self.stats.activates += 1;
             self.stats.row_misses += is_first;
+            self.bus.activates(bank, entered, &self.banks);
             self.banks.activate(bank, row, now);
             self.scheduler.row_opened(bank, slot, &self.queue, &self.banks, self.drain.turn());
         } else {
@@ -135,6 +138,7 @@ impl Controller {
         let (bank, direction) = (usize::from(bank), usize::from(write));
         let command = column_command(write);
         owner.sent(Sent::Command { command, bank: bank as u32, row, tag: Some(tag) });
+        self.bus.burst(now, direction, bank, &self.banks, self.since);
         self.banks.column(command, bank, now);
         self.data_end[direction] = now + self.data_delay[direction];
         self.bursts[direction] += 1;

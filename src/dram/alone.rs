@@ -58,6 +58,7 @@ impl Controller {
         if open != row {
             tell(Command::Activate);
             self.stats.activates += 1;
+            self.bus.activates(bank, now, &self.banks);
             self.banks.activate(bank, row, opens);
             let (kind, first) = match is_conflict {
                 true => (&mut self.stats.row_conflicts, closes),
@@ -70,6 +71,8 @@ impl Controller {
         }
         let command = column_command(write);
         (0..bursts).for_each(|_| tell(command));
+        self.bus.burst(begins, direction, bank, &self.banks, self.since);
+        self.bus.more_bursts(u64::from(bursts - 1), step);
         // What the earlier ones hold back, the last one holds back for longer.
         self.banks.column(command, bank, last);
         self.data_end[direction] = last + self.data_delay[direction];

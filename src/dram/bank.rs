@@ -238,6 +238,19 @@ impl Banks {
         of_bank.later(select_unpredictable(is_closed, opens, closes))
     }
 
+    /// Since when `bank` may be read, or written, as far as the data bus and its group know, and as far as its row does.
+    #[inline]
+    pub fn column_limits(&self, direction: usize, bank: usize) -> (Cycle, Cycle) {
+        let of_group = self.groups[direction][self.group(bank)];
+        (of_group.later(self.columns[direction]), self.bank(bank).column)
+    }
+
+    /// Since when `bank` may be activated as far as it knows, and as far as the activates of others let it.
+    #[inline]
+    pub fn activate_limits(&self, bank: usize) -> (Cycle, Cycle) {
+        (self.bank(bank).activate, self.activate)
+    }
+
     #[inline]
     fn group(&self, bank: usize) -> usize {
         usize::from(self.group_of[bank % MOST_BANKS]) % MOST_GROUPS

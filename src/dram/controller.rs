@@ -2,10 +2,12 @@
 
 use crate::config::machine::DramConfig;
 use crate::ring::Ring;
+use crate::stats::DramLedger;
 use crate::units::Cycle;
 
 use super::bank::Banks;
-use super::drain::Drain;
+use super::bus::Bus;
+use super::drain::{Drain, Turn};
 use super::mapping::Mapping;
 use super::queue::Queue;
 use super::refresh::{BankRefresh, Refresh, Step};
@@ -23,6 +25,7 @@ pub struct Controller {
     /// Requests that it takes: places of the queue, and of the way to it, that are free.
     pub(super) room: usize,
     pub(super) banks: Banks,
+    pub(super) bus: Bus,
     pub(super) scheduler: Scheduler,
     pub(super) drain: Drain,
     pub(super) refresh: Refresh,
@@ -36,7 +39,7 @@ pub struct Controller {
     /// Clocks before this one were ticked or skipped.
     passed_to: Cycle,
     /// From this clock on the queue has been empty, or not empty.
-    since: Cycle,
+    pub(super) since: Cycle,
     /// When requests left the queue less when they entered it, summed up [clocks].
     pub(super) left_less_entered: u64,
     /// A refresh of all banks is due at this clock, or the turn may pass.
@@ -96,6 +99,7 @@ impl Controller {
             served: [0; 2],
             stats: DramStats::default(),
             banks,
+            bus: Bus::new(config),
             refresh,
             bank_refresh: BankRefresh::new(config),
         };
@@ -258,6 +262,19 @@ impl Controller {
         stats
     }
 
+    /// What the data bus did with each of these clocks.
+    pub fn ledger(&self) -> DramLedger {
+        let is_empty = self.queue.is_empty();
+        let mut ledger = self.bus.ledger(self.passed_to, self.bursts, self.since, is_empty);
+        ledger.add_total(self.passed_to.0);
+        ledger
+    }
+
+    /// The books of a kernel are closed: the clocks that were ticked or skipped are charged for good.
+    pub fn settle(&mut self) {
+        self.bus.settle(self.passed_to, self.since, self.queue.is_empty());
+    }
+
     /// Busy clocks before `to` since the queue became empty, or not empty.
     #[inline]
     fn busy_before(&self, to: Cycle) -> u64 {
@@ -325,7 +342,7 @@ impl Controller {
         while self.arrives <= now {
             let request = self.arriving.take();
             let (row, bank) = self.mapping.row_and_bank(request.address);
-            let slot = self.queue.insert(request, row, bank, self.burst_bytes as u32);
+            let slot = self.queue.insert(now, request, row, bank, self.burst_bytes as u32);
             self.left_less_entered = self.left_less_entered.wrapping_sub(now.0);
             self.scheduler.arrived(slot, now, &self.queue, &self.banks, self.drain.turn());
             self.find_arrival();
@@ -342,6 +359,8 @@ impl Controller {
         if self.drain.update(now, self.queue.reads(), self.queue.writes()) {
             self.scheduler.touch_all(&self.queue);
         }
+        let only_writes = self.queue.reads() == 0 && self.queue.writes() > 0;
+        self.bus.holds(now, only_writes && self.drain.turn() == Turn::Reads);
         self.find_interrupt();
     }
 
@@ -363,7 +382,10 @@ impl Controller {
         self.refresh.catch_up(now, &mut self.banks, &mut self.stats, |step, at| match step {
             Step::Waits(_) => {}
             Step::Closed => owner.sent(Sent::PrechargeAll { at }),
-            Step::Refreshed => owner.sent(Sent::Refresh { at }),
+            Step::Refreshed => {
+                self.bus.refreshes(0, at, at);
+                owner.sent(Sent::Refresh { at });
+            }
         });
         self.find_interrupt();
     }
@@ -384,6 +406,7 @@ impl Controller {
             if concerned >> bank & 1 == 1 {
                 scheduler.touch(bank);
             }
+            self.bus.refreshes(bank, start, start);
             owner.sent(Sent::RefreshOne { bank: bank as u32, start });
         });
         self.find_interrupt();

@@ -14,15 +14,17 @@
 //! - Requests to the same bytes take effect in the order of their arrival: a read never passes an
 //!   older write to the same bytes, nor a write an older read, whatever the policies.
 //! - A refused request changes nothing, and every accepted read completes exactly once.
+//! - Every clock of the data bus is explained: see [`DramReason`](crate::stats::DramReason).
 //! - Skipping is exact: clocks before [`Controller::next_event`] may be ticked or skipped, and all
 //!   counters and completions are the same.
 //!
 //! The files in reading order: `request`, `mapping`, `timing`, `bank`, `lists`, `queue`, `drain`,
-//! `candidate`, `scheduler`, `settle`, `refresh`, `controller`, `act`, `alone`.
+//! `candidate`, `scheduler`, `settle`, `refresh`, `bus`, `controller`, `act`, `alone`.
 
 mod act;
 mod alone;
 pub mod bank;
+mod bus;
 mod candidate;
 mod controller;
 mod drain;

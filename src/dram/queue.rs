@@ -20,6 +20,8 @@ pub struct Entry {
     pub age: u64,
     /// The row that it wants.
     pub row: u64,
+    /// The clock in which it entered the queue.
+    pub entered: Cycle,
     /// Clock of the first command that went for it; [`Cycle::NEVER`] before.
     pub first_command: Cycle,
     /// The caller's mark.
@@ -31,7 +33,7 @@ pub struct Entry {
     /// Column accesses of any bank that passed it while it was the channel's oldest.
     pub overtaken: u32,
     /// Column accesses still to go.
-    pub bursts: u32,
+    pub bursts: u16,
     /// Older requests for the same bytes that it has to wait for: of the two, one at least writes.
     pub blockers: u16,
     /// Younger requests that wait for it so.
@@ -94,6 +96,7 @@ impl Queue {
             address: 0,
             age: 0,
             row: 0,
+            entered: Cycle(0),
             first_command: Cycle::NEVER,
             tag: 0,
             bytes: 0,
@@ -214,9 +217,16 @@ impl Queue {
         usize::from(self.list_of_writes & u8::from(write))
     }
 
-    /// Takes `request` in as the youngest and says where. There is room: the caller counted.
+    /// Takes `request` in at `now` as the youngest and says where. There is room: the caller counted.
     #[inline]
-    pub fn insert(&mut self, request: Request, row: u64, bank: u32, burst_bytes: u32) -> Slot {
+    pub fn insert(
+        &mut self,
+        now: Cycle,
+        request: Request,
+        row: u64,
+        bank: u32,
+        burst_bytes: u32,
+    ) -> Slot {
         // The controller admits no more than its queue holds: else this is no slot.
         let slot = self.free;
         let entry = &mut self.entries[usize::from(slot)];
@@ -234,12 +244,13 @@ impl Queue {
             address: request.address,
             age: self.arrivals,
             row,
+            entered: now,
             first_command: Cycle::NEVER,
             tag: request.tag,
             bytes: u32::from(request.bursts) * burst_bytes,
             passed: 0,
             overtaken: 0,
-            bursts: u32::from(request.bursts),
+            bursts: request.bursts,
             blockers: 0,
             dependents: 0,
             bank: bank as u8,
@@ -318,7 +329,7 @@ mod tests {
 
     fn insert(queue: &mut Queue, address: u64, write: bool) {
         let request = Request { address, bursts: 2, write, tag: 0 };
-        queue.insert(request, 0, 0, 64);
+        queue.insert(Cycle(0), request, 0, 0, 64);
     }
 
     #[test]

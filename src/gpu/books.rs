@@ -156,6 +156,9 @@ impl Snapshot {
             },
             ..Snapshot::default()
         };
+        for controller in memory.controllers() {
+            snapshot.ledgers.dram.merge(&controller.ledger());
+        }
         for node in front.nodes.iter() {
             let accounts = node.sm.accounts();
             snapshot.ledgers.issue.merge(accounts.issue);

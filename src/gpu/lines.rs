@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::front::Running;
 use super::statistics::Ledgers;
 use crate::isa::{AccessKind, Inst, MemoryOp, Op};
-use crate::sm::{InstCounters, InstProfile, SmStats};
-use crate::stats::{LatencyLedger, Stats, WaitLedger};
+use crate::sm::{InstProfile, SmStats};
 
 /// What warps did at the instructions of one line of a kernel's source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,12 +21,9 @@ pub struct LineStatistics {
     pub made_of: String,
     /// Machine instructions of the line that were issued, in one launch at most `[instructions]`.
     pub instructions: u64,
-    /// What was issued.
-    pub counters: InstCounters,
-    /// What warps stood there for, in core cycles of each warp.
-    pub waits: WaitLedger,
-    /// Where the line's loads spent their time.
-    pub latency: LatencyLedger,
+    /// What they did there, all instructions of the line together.
+    #[serde(flatten)]
+    pub profile: InstProfile,
 }
 
 impl LineStatistics {
@@ -39,28 +35,20 @@ impl LineStatistics {
             text: in_words(inst),
             made_of: String::new(),
             instructions: 1,
-            counters: profile.counters.clone(),
-            waits: profile.waits.clone(),
-            latency: profile.latency.clone(),
+            profile: profile.clone(),
         }
     }
 
     /// Adds another launch of the same line.
     pub fn merge(&mut self, other: &Self) {
         self.instructions = self.instructions.max(other.instructions);
-        self.add(other);
-    }
-
-    /// Adds what others did at the same line.
-    fn add(&mut self, other: &Self) {
-        self.counters.merge(&other.counters);
-        self.waits.merge(&other.waits);
-        self.latency.merge(&other.latency);
+        self.profile.merge(&other.profile);
     }
 
     /// Says which of its ledgers does not sum.
     pub fn check(&self) -> Result<(), String> {
-        let ledgers = [("waits", self.waits.check()), ("latency", self.latency.check())];
+        let InstProfile { waits, latency, .. } = &self.profile;
+        let ledgers = [("waits", waits.check()), ("latency", latency.check())];
         for (name, result) in ledgers {
             let place = || format!("line {} of {}", self.line, self.kernel);
             result.map_err(|why| format!("{}: the {name} ledger does not sum: {why}", place()))?;
@@ -100,7 +88,7 @@ pub fn by_line(
             let is_same = next.line == first.line;
             if is_same {
                 first.instructions += next.instructions;
-                first.add(next);
+                first.profile.merge(&next.profile);
             }
             is_same
         });
@@ -111,10 +99,10 @@ pub fn by_line(
 
 /// Says what lines miss of what the SMs counted together.
 pub fn check(lines: &[LineStatistics], ledgers: &Ledgers, sms: &SmStats) -> Result<(), String> {
-    let mut sum = LineStatistics::default();
+    let mut sum = InstProfile::default();
     for line in lines {
         line.check()?;
-        sum.merge(line);
+        sum.merge(&line.profile);
     }
     let pairs = [
         ("instructions", sum.counters.issued, sms.warp_instructions),

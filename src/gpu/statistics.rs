@@ -8,7 +8,7 @@ use crate::l1::L1Stats;
 use crate::l2::L2Stats;
 use crate::noc::NocStats;
 use crate::sm::SmStats;
-use crate::stats::{IssueLedger, LatencyLedger, LsuLedger, Stats};
+use crate::stats::{DramLedger, IssueLedger, LatencyLedger, LsuLedger, Stats};
 
 /// The counters of every component: one entry each in the vectors, by number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct Components {
     pub dram: Vec<DramStats>,
 }
 
-/// The three ledgers.
+/// The four ledgers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ledgers {
     /// Per scheduler and cycle.
@@ -36,6 +36,9 @@ pub struct Ledgers {
     pub lsu: LsuLedger,
     /// Per load access.
     pub latency: LatencyLedger,
+    /// Per DRAM channel and clock; empty in reports of a gsim that did not know it.
+    #[serde(default)]
+    pub dram: DramLedger,
 }
 
 /// One of several kernels that ran at the same time.
@@ -72,7 +75,7 @@ pub struct KernelStatistics {
     pub cycles: u64,
     /// The kernels, where there were several.
     pub concurrent: Vec<ConcurrentKernel>,
-    /// The three ledgers.
+    /// The four ledgers.
     pub ledgers: Ledgers,
     /// Load accesses that the latency ledger explains `[accesses]`.
     pub latency_accesses: u64,
@@ -173,6 +176,7 @@ impl Ledgers {
             issue: self.issue.since(&earlier.issue),
             lsu: self.lsu.since(&earlier.lsu),
             latency: self.latency.since(&earlier.latency),
+            dram: self.dram.since(&earlier.dram),
         }
     }
 
@@ -181,6 +185,7 @@ impl Ledgers {
         self.issue.merge(&other.issue);
         self.lsu.merge(&other.lsu);
         self.latency.merge(&other.latency);
+        self.dram.merge(&other.dram);
     }
 
     /// Says which ledger does not sum.
@@ -189,6 +194,7 @@ impl Ledgers {
             ("issue", self.issue.check()),
             ("lsu", self.lsu.check()),
             ("latency", self.latency.check()),
+            ("dram", self.dram.check()),
         ];
         for (name, result) in named {
             result.map_err(|why| format!("the {name} ledger does not sum: {why}"))?;

@@ -117,6 +117,15 @@ pub fn known_look(name: &str) -> Option<Look> {
         "memory" => (Colour(55, 116, 188), "waits for data of a load"),
         "control" => (Colour(242, 205, 62), "behind a branch"),
         "start" => (Colour(142, 106, 100), "the warp has just come"),
+        "read" => (Colour(73, 172, 131), "a burst was read"),
+        "write" => (Colour(182, 239, 202), "a burst was written"),
+        "row" => (Colour(206, 48, 33), "a row is closed and opened"),
+        "activates" => (Colour(240, 115, 40), "a row waits for others to open"),
+        "bank_group" => (Colour(250, 174, 108), "a burst behind one of its bank group"),
+        "turnaround" => (Colour(242, 205, 62), "from reads to writes, or back"),
+        "refresh" => (Colour(190, 90, 134), "the bank is refreshed"),
+        "write_hold" => (Colour(104, 56, 22), "writes wait for a batch"),
+        "no_request" => (Colour(208, 209, 212), "no request waits"),
         "launch" => (Colour(142, 106, 100), "the launch has not begun"),
         "no_warp" => (Colour(208, 209, 212), "no warp has work left"),
         "idle" => (Colour(208, 209, 212), "no access was offered"),
@@ -128,10 +137,15 @@ pub fn known_look(name: &str) -> Option<Look> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{IssueReason, LatencyStage, LsuReason, Reason, WaitReason};
+    use crate::stats::{DramReason, IssueReason, LatencyStage, LsuReason, Reason, WaitReason};
 
-    const LEDGERS: [&[(&str, &str)]; 4] =
-        [IssueReason::GLOSSARY, LsuReason::GLOSSARY, LatencyStage::GLOSSARY, WaitReason::GLOSSARY];
+    const LEDGERS: [&[(&str, &str)]; 5] = [
+        IssueReason::GLOSSARY,
+        LsuReason::GLOSSARY,
+        LatencyStage::GLOSSARY,
+        DramReason::GLOSSARY,
+        WaitReason::GLOSSARY,
+    ];
 
     #[test]
     fn every_reason_has_a_look_of_its_own_within_its_ledger() {

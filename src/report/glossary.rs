@@ -7,7 +7,7 @@ use crate::l1::L1Stats;
 use crate::l2::L2Stats;
 use crate::noc::NocStats;
 use crate::sm::{InstCounters, SmStats};
-use crate::stats::{IssueReason, LatencyStage, LsuReason, Reason, Stats, WaitReason};
+use crate::stats::{DramReason, IssueReason, LatencyStage, LsuReason, Reason, Stats, WaitReason};
 
 use super::totals::Totals;
 
@@ -21,6 +21,7 @@ pub fn glossary(has_lines: bool) -> Glossary {
         ("ledgers.issue", IssueReason::GLOSSARY),
         ("ledgers.lsu", LsuReason::GLOSSARY),
         ("ledgers.latency", LatencyStage::GLOSSARY),
+        ("ledgers.dram", DramReason::GLOSSARY),
         ("components.sm", SmStats::GLOSSARY),
         ("components.l1", L1Stats::GLOSSARY),
         ("components.request_network", NocStats::GLOSSARY),

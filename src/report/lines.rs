@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::gpu::LineStatistics;
-use crate::sm::InstCounters;
+use crate::sm::{InstCounters, InstProfile};
 use crate::stats::{LatencyStage, Reason, Stats, WaitReason};
 
 use super::Report;
@@ -103,7 +103,8 @@ impl Report {
         let names = names.chain(parts("latency", LatencyStage::GLOSSARY));
         table.write_record(names).map_err(failed)?;
         for line in &self.lines {
-            let LineStatistics { kernel, text, made_of, counters, waits, latency, .. } = line;
+            let LineStatistics { kernel, text, made_of, .. } = line;
+            let InstProfile { counters, waits, latency } = &line.profile;
             let own = [kernel.clone(), line.line.to_string(), text.clone(), made_of.clone()];
             let counted = counters.values();
             let amounts = std::iter::once(line.instructions).chain(counted);
@@ -126,7 +127,7 @@ mod tests {
     fn launches_of_a_kernel_are_taken_together() {
         let report = sample::report_with_lines();
         let lines: Vec<_> =
-            report.lines.iter().map(|line| (line.line, line.counters.issued)).collect();
+            report.lines.iter().map(|line| (line.line, line.profile.counters.issued)).collect();
         assert_eq!(lines, [(2, 3), (3, 21), (4, 3000), (2, 1800)]);
         assert_eq!(report.lines[2].text, "ld.global.s8 \t%r7, [%rd1+-1];");
         assert_eq!((report.lines[2].instructions, report.lines[2].made_of.as_str()), (1, ""));
@@ -144,7 +145,7 @@ mod tests {
         let mut report = sample::report_with_lines();
         std::fs::write(&file, report.to_json()).unwrap();
         assert_eq!(Report::read(&file).unwrap(), report);
-        report.lines[1].waits.add_total(1);
+        report.lines[1].profile.waits.add_total(1);
         std::fs::write(&file, report.to_json()).unwrap();
         let error = Report::read(&file).unwrap_err();
         assert!(error.message.contains("line 3 of stencil1d_char: the waits ledger"), "{error}");

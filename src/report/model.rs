@@ -47,7 +47,7 @@ pub struct Report {
     /// What else a reader should know, a clause each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The three ledgers, all kernels together.
+    /// The four ledgers, all kernels together.
     pub ledgers: Ledgers,
     /// By kernel, in the order of launch.
     pub kernels: Vec<KernelReport>,
@@ -91,7 +91,7 @@ pub struct KernelReport {
     pub concurrent: Vec<ConcurrentKernel>,
     /// The first numbers to look at.
     pub totals: Totals,
-    /// The three ledgers.
+    /// The four ledgers.
     pub ledgers: Ledgers,
     /// Every counter, of all instances of a component together: a GPU has hundreds, and a run may have thousands of launches.
     pub components: Components,
@@ -408,7 +408,7 @@ mod tests {
             keys(&json["kernels"][0]),
             ["name", "ctas", "cta_threads", "resident_warps", "totals", "ledgers", "components"]
         );
-        assert_eq!(keys(&json["ledgers"]), ["issue", "lsu", "latency"]);
+        assert_eq!(keys(&json["ledgers"]), ["issue", "lsu", "latency", "dram"]);
         assert_eq!(keys(&json["inputs"]), ["machine", "workload", "seed", "set", "versions"]);
         assert_eq!(json["check"]["elements"], 524_288);
         assert_eq!(json["inputs"]["machine"]["l1"]["mshr_mergers"], 8);

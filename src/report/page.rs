@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::gpu::LineStatistics;
 use crate::serial;
-use crate::sm::InstCounters;
+use crate::sm::{InstCounters, InstProfile};
 use crate::stats::{Ledger, Reason, Stats, WaitReason, ratio};
 
 use super::colour::{Look, known_look, look};
@@ -52,6 +52,7 @@ impl Report {
         self.push_ledger(&mut page, "Issue ledger", "ledgers.issue", &self.ledgers.issue);
         self.push_ledger(&mut page, "LSU ledger", "ledgers.lsu", &self.ledgers.lsu);
         self.push_ledger(&mut page, "Latency ledger", "ledgers.latency", &self.ledgers.latency);
+        self.push_ledger(&mut page, "DRAM ledger", "ledgers.dram", &self.ledgers.dram);
         self.push_lines(&mut page);
         self.push_concurrent(&mut page);
         let components = serial::to_json_value(&self.components);
@@ -122,9 +123,9 @@ impl Report {
 
     /// The kernels' sources, with what warps did at each line.
     fn push_lines(&self, page: &mut String) {
-        let all: u64 = self.lines.iter().map(|line| line.waits.total()).sum();
+        let all: u64 = self.lines.iter().map(|line| line.profile.waits.total()).sum();
         for lines in self.lines.chunk_by(|one, next| one.kernel == next.kernel) {
-            let own = lines.iter().map(|line| line.waits.total()).sum();
+            let own = lines.iter().map(|line| line.profile.waits.total()).sum();
             let _ = write!(
                 page,
                 "<h2>Lines of {}: {} warp cycles</h2>\n<table>\n\
@@ -135,7 +136,7 @@ impl Report {
                 escape(&lines[0].kernel),
                 thousands(own)
             );
-            let most = lines.iter().map(|line| line.waits.total()).max().unwrap_or(0);
+            let most = lines.iter().map(|line| line.profile.waits.total()).max().unwrap_or(0);
             lines.iter().for_each(|line| push_line(page, line, all, most));
             page.push_str("</table>\n");
         }
@@ -216,7 +217,7 @@ impl Report {
 
 /// A line of a kernel's source; the bar of the line where warps stood longest is full.
 fn push_line(page: &mut String, line: &LineStatistics, all: u64, most: u64) {
-    let LineStatistics { counters, waits, latency, .. } = line;
+    let InstProfile { counters, waits, latency } = &line.profile;
     let mean = |sum: u64, count: u64| match count {
         0 => String::new(),
         _ => short(ratio(sum, count)),

@@ -8,8 +8,8 @@ use crate::gpu::{Components, KernelStatistics, Ledgers, LineStatistics};
 use crate::l1::L1Stats;
 use crate::l2::L2Stats;
 use crate::noc::NocStats;
-use crate::sm::{InstCounters, SmStats};
-use crate::stats::{IssueReason, LatencyStage, Ledger, LsuReason, Reason, WaitReason};
+use crate::sm::{InstCounters, InstProfile, SmStats};
+use crate::stats::{DramReason, IssueReason, LatencyStage, Ledger, LsuReason, Reason, WaitReason};
 use crate::workload::Verdict;
 
 use super::{Inputs, Report};
@@ -26,6 +26,7 @@ fn ledger<R: Reason, const N: usize>(parts: &[(R, u64)]) -> Ledger<R, N> {
 }
 
 fn ledgers(scale: u64) -> Ledgers {
+    use DramReason as D;
     use IssueReason as I;
     use LatencyStage as L;
     use LsuReason as U;
@@ -67,6 +68,16 @@ fn ledgers(scale: u64) -> Ledgers {
             (L::DramQueue, 31_000 * scale),
             (L::DramService, 22_500 * scale),
             (L::ReplyNetwork, 11_900 * scale),
+        ]),
+        dram: ledger(&[
+            (D::Read, 816 * scale),
+            (D::Write, 300 * scale),
+            (D::Turnaround, 141 * scale),
+            (D::BankGroup, 95 * scale),
+            (D::Row, 604 * scale),
+            (D::Activates, 38 * scale),
+            (D::Refresh, 62 * scale),
+            (D::NoRequest, 1580 * scale),
         ]),
     }
 }
@@ -137,20 +148,22 @@ fn line(kernel: &str, line: u32, scale: u64) -> LineStatistics {
         kernel: kernel.to_owned(),
         line,
         instructions: 1,
-        counters: InstCounters {
-            issued: 3 * scale,
-            threads: 96 * scale,
-            accesses: 4 * scale,
-            loads: 4 * scale,
-            l1_hits: scale,
-            ..InstCounters::default()
+        profile: InstProfile {
+            counters: InstCounters {
+                issued: 3 * scale,
+                threads: 96 * scale,
+                accesses: 4 * scale,
+                loads: 4 * scale,
+                l1_hits: scale,
+                ..InstCounters::default()
+            },
+            waits: ledger(&[
+                (WaitReason::Issued, 3 * scale),
+                (WaitReason::LsuTaken, 50 * scale),
+                (WaitReason::Memory, 40 * scale),
+            ]),
+            latency: ledger(&[(LatencyStage::L1, 90 * scale), (LatencyStage::L2, 70 * scale)]),
         },
-        waits: ledger(&[
-            (WaitReason::Issued, 3 * scale),
-            (WaitReason::LsuTaken, 50 * scale),
-            (WaitReason::Memory, 40 * scale),
-        ]),
-        latency: ledger(&[(LatencyStage::L1, 90 * scale), (LatencyStage::L2, 70 * scale)]),
         ..LineStatistics::default()
     }
 }

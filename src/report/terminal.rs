@@ -43,6 +43,8 @@ pub fn summary(report: &Report, style: Style, out: &mut impl Write) -> io::Resul
         counted(report.totals.load_accesses, "access", "accesses")
     );
     ledger(out, "Load latency", &total, &ledgers.latency, style)?;
+    let total = format!("{} channel clocks", thousands(ledgers.dram.total()));
+    ledger(out, "DRAM channels", &total, &ledgers.dram, style)?;
     lines(out, report, style)?;
     concurrent(out, report, style)?;
     writeln!(out, "\n{}", report.verdict_line())?;
@@ -83,22 +85,23 @@ fn more_in_report(out: &mut impl Write, kernels: usize) -> io::Result<()> {
 
 /// Prints the lines at which warps stood longest, the first ones first.
 fn lines(out: &mut impl Write, report: &Report, style: Style) -> io::Result<()> {
-    let mut lines: Vec<_> = report.lines.iter().filter(|line| line.waits.total() > 0).collect();
+    let mut lines: Vec<_> =
+        report.lines.iter().filter(|line| line.profile.waits.total() > 0).collect();
     if lines.is_empty() {
         return Ok(());
     }
-    let all = lines.iter().map(|line| line.waits.total()).sum();
-    lines.sort_by_key(|line| std::cmp::Reverse(line.waits.total()));
+    let all = lines.iter().map(|line| line.profile.waits.total()).sum();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.profile.waits.total()));
     lines.truncate(ROWS);
-    lines.retain(|line| line.waits.total() as f64 >= LEAST_SHOWN * all as f64);
+    lines.retain(|line| line.profile.waits.total() as f64 >= LEAST_SHOWN * all as f64);
     let several = lines.iter().any(|line| line.kernel != lines[0].kernel);
     let title = bold("Lines", style);
     let what = "where warps stood, and what most were for";
     writeln!(out, "\n{title}: {} warp cycles {what}", thousands(all))?;
     let mut table = table(style);
     for line in lines {
-        let total = line.waits.total();
-        let reasons = line.waits.parts().max_by_key(|part| part.2);
+        let total = line.profile.waits.total();
+        let reasons = line.profile.waits.parts().max_by_key(|part| part.2);
         let (reason, _, most) = reasons.expect("a ledger has reasons");
         let what = match line.made_of.as_str() {
             "" => line.text.clone(),

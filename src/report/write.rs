@@ -94,6 +94,7 @@ impl Report {
             push_rows(&mut text, &kernel, "issue", &ledgers.issue);
             push_rows(&mut text, &kernel, "lsu", &ledgers.lsu);
             push_rows(&mut text, &kernel, "latency", &ledgers.latency);
+            push_rows(&mut text, &kernel, "dram", &ledgers.dram);
         }
         text
     }
@@ -238,7 +239,7 @@ fn put_in_place(new: &Path, folder: &Path, aside: &Path) -> Result<()> {
 mod tests {
     use super::*;
     use crate::report::sample;
-    use crate::stats::{IssueReason, LatencyStage, LsuReason};
+    use crate::stats::{DramReason, IssueReason, LatencyStage, LsuReason};
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
@@ -293,7 +294,8 @@ mod tests {
     fn the_table_has_every_ledger_of_every_kernel() {
         let csv = sample::report().ledgers_csv();
         let lines: Vec<_> = csv.lines().collect();
-        let reasons = IssueReason::COUNT + LsuReason::COUNT + LatencyStage::COUNT;
+        let memory = LatencyStage::COUNT + DramReason::COUNT;
+        let reasons = IssueReason::COUNT + LsuReason::COUNT + memory;
         assert_eq!(lines.len(), 1 + 5 * reasons);
         assert!(lines.contains(&"all,lsu,nocacheline,28,0.000010"), "{csv}");
     }

@@ -4,6 +4,8 @@
 //! then: what the one before held the warp up for, when the instruction came, when the last of its registers was ready. So a
 //! profile is written at issues only, and costs nothing where nobody asked for it.
 
+use serde::{Deserialize, Serialize};
+
 use super::journey::Journey;
 use super::scheduler::SLOTS;
 use crate::stats::{LatencyLedger, Stats, WaitLedger, WaitReason};
@@ -28,11 +30,11 @@ crate::counters! {
 }
 
 /// What warps did at one place of a program.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InstProfile {
     /// What was issued.
     pub counters: InstCounters,
-    /// What warps stood there for.
+    /// What warps stood there for, in core cycles of each warp.
     pub waits: WaitLedger,
     /// Where its loads spent their time.
     pub latency: LatencyLedger,

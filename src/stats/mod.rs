@@ -1,4 +1,4 @@
-//! Statistics: plain counters, declared once, and the three ledgers.
+//! Statistics: plain counters, declared once, and the ledgers.
 
 mod counters;
 mod ledger;
@@ -8,7 +8,7 @@ mod reasons;
 pub use counters::Stats;
 pub use ledger::{Ledger, Reason};
 pub use quantile::quantile;
-pub use reasons::{IssueReason, LatencyStage, LsuReason, WaitReason};
+pub use reasons::{DramReason, IssueReason, LatencyStage, LsuReason, WaitReason};
 
 /// Per scheduler and cycle: issued, or the one reason that it was not.
 pub type IssueLedger = Ledger<IssueReason, { IssueReason::COUNT }>;
@@ -18,6 +18,8 @@ pub type LsuLedger = Ledger<LsuReason, { LsuReason::COUNT }>;
 pub type WaitLedger = Ledger<WaitReason, { WaitReason::COUNT }>;
 /// Per load access: where its latency went.
 pub type LatencyLedger = Ledger<LatencyStage, { LatencyStage::COUNT }>;
+/// Per DRAM channel and clock: what the data bus did.
+pub type DramLedger = Ledger<DramReason, { DramReason::COUNT }>;
 
 /// `part` of `whole`; zero when there is no whole.
 pub fn ratio(part: u64, whole: u64) -> f64 {

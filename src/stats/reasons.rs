@@ -119,3 +119,27 @@ crate::reasons! {
         ReplyNetwork = "reply_network",
     }
 }
+
+crate::reasons! {
+    /// What the data bus of a DRAM channel did with one clock. A burst counts from its command on.
+    pub enum DramReason {
+        /// It carried a burst that was read.
+        Read = "read",
+        /// It carried a burst that was written.
+        Write = "write",
+        /// The next burst waited for the bus to change from reads to writes, or back.
+        Turnaround = "turnaround",
+        /// The next burst waited for the one before it of its bank group (tCCD).
+        BankGroup = "bank_group",
+        /// The next burst waited for its row to be closed and opened, or came behind others that did.
+        Row = "row",
+        /// The next burst's row could have been opened, but for those that others opened before (tRRD, tFAW).
+        Activates = "activates",
+        /// The next burst's bank was refreshed.
+        Refresh = "refresh",
+        /// Only writes waited, until there were enough of them or no read had come for a while.
+        WriteHold = "write_hold",
+        /// No request waited.
+        NoRequest = "no_request",
+    }
+}

@@ -2,6 +2,7 @@
 
 mod bandwidth;
 mod banks;
+mod bus;
 mod clocks;
 mod oracle;
 mod properties;

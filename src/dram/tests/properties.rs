@@ -9,6 +9,7 @@ use crate::config::machine::{
 };
 use crate::dram::testing::{Bench, bounded, gtx480};
 use crate::dram::{Completion, Controller, DramStats, Listener, Request};
+use crate::stats::{DramLedger, DramReason};
 use crate::units::Cycle;
 
 prop_compose! {
@@ -91,13 +92,12 @@ fn any_traffic() -> impl Strategy<Value = Vec<(u64, Request)>> {
     })
 }
 
+/// Reads that were done, and what was counted.
+type Outcome = (Vec<Completion>, DramStats, DramLedger);
+
 /// Offers each request at its clock, or when there is room; passes clocks one by one or, with
 /// `skips`, jumps over all in which nothing happens. Goes on a while after all is done.
-fn run(
-    config: &DramConfig,
-    traffic: &[(u64, Request)],
-    skips: bool,
-) -> (Vec<Completion>, DramStats) {
+fn run(config: &DramConfig, traffic: &[(u64, Request)], skips: bool) -> Outcome {
     let mut controller = Controller::new(config);
     let (mut done, mut now, mut due) = (Vec::new(), Cycle(0), Cycle(0));
     let mut traffic = traffic.iter().peekable();
@@ -137,7 +137,7 @@ fn run(
         }
         assert!(now < Cycle(2_000_000), "stuck");
     }
-    (done, controller.stats())
+    (done, controller.stats(), controller.ledger())
 }
 
 /// Hears of a controller that goes on before clock `to`, or until a request has left.
@@ -166,7 +166,7 @@ impl Listener for Ahead<'_> {
 }
 
 /// As [`run`], where the channel is as far ahead of who pushes as it may be.
-fn run_ahead(config: &DramConfig, traffic: &[(u64, Request)]) -> (Vec<Completion>, DramStats) {
+fn run_ahead(config: &DramConfig, traffic: &[(u64, Request)]) -> Outcome {
     let mut controller = Controller::new(config);
     let (mut done, mut leaves, mut seen) = (Vec::new(), Vec::new(), 0);
     let (mut room, mut now) = (controller.room(), Cycle(0));
@@ -203,7 +203,7 @@ fn run_ahead(config: &DramConfig, traffic: &[(u64, Request)]) -> (Vec<Completion
         go(&mut controller, end, false, &mut leaves);
     }
     controller.skip(end);
-    (done, controller.stats())
+    (done, controller.stats(), controller.ledger())
 }
 
 proptest! {
@@ -217,6 +217,42 @@ proptest! {
     #[test]
     fn skipping_changes_nothing(config in any_channel(), traffic in any_traffic()) {
         prop_assert_eq!(run(&config, &traffic, false), run(&config, &traffic, true));
+    }
+
+    #[test]
+    fn the_ledger_sums_at_any_time_and_never_takes_back(
+        config in any_channel(),
+        traffic in any_traffic(),
+        closings in prop::collection::vec(1..300u64, 0..20),
+    ) {
+        let mut bench = Bench::new(&config);
+        let (mut due, mut closes) = (Cycle(0), Cycle(0));
+        let mut traffic = traffic.into_iter();
+        let mut closings = closings.into_iter();
+        let mut offered = traffic.next();
+        let mut before = bench.controller.ledger();
+        while offered.is_some() || !bench.controller.is_idle() {
+            if let Some((gap, request)) = offered
+                && due + gap <= bench.now
+                && bench.controller.can_accept()
+            {
+                bench.push(request);
+                (due, offered) = (bench.now, traffic.next());
+            }
+            bench.tick();
+            let ledger = bench.controller.ledger();
+            prop_assert_eq!(ledger.check(), Ok(()), "at {}", bench.now);
+            prop_assert_eq!(ledger.total(), bench.now.0);
+            if closes <= bench.now {
+                bench.controller.settle();
+                prop_assert_eq!(&bench.controller.ledger(), &ledger);
+                // Fails where a part is smaller than it was when the books were closed last.
+                prop_assert_eq!(ledger.since(&before).check(), Ok(()));
+                closes = closings.next().map_or(Cycle::NEVER, |clocks| bench.now + clocks);
+                before = ledger;
+            }
+        }
+        prop_assert_eq!(bench.controller.ledger().since(&before).check(), Ok(()));
     }
 
     #[test]
@@ -246,5 +282,13 @@ proptest! {
             crate::dram::Sent::Command { command: crate::dram::timing::Command::Activate, .. }));
         prop_assert_eq!(stats.activates, open.count() as u64);
         prop_assert!(stats.precharges <= stats.activates);
+
+        let ledger = bench.controller.ledger();
+        prop_assert_eq!(ledger.check(), Ok(()));
+        prop_assert_eq!(ledger.total(), stats.clocks);
+        let data = [(DramReason::Read, stats.read_bursts), (DramReason::Write, stats.write_bursts)];
+        for (reason, bursts) in data {
+            prop_assert_eq!(ledger.part(reason), bursts * config.burst_clocks());
+        }
     }
 }

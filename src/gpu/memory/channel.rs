@@ -202,9 +202,10 @@ impl Channel {
         self.due_clock = self.controller.run_on(tick, &mut ear);
     }
 
-    /// Counts every command clock before `end`.
+    /// Counts every command clock before `end`, where the books are closed.
     pub fn catch_up(&mut self, end: Cycle) {
         debug_assert!(self.controller.passed_to() <= end, "it is too far ahead");
         self.controller.skip(end);
+        self.controller.settle();
     }
 }

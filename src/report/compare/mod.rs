@@ -238,8 +238,8 @@ mod tests {
         let of_all = |row| find(&comparison, "Totals", row).change(1).share();
         let (cycles, latency) = (of_all("core cycles"), of_all("mean load latency"));
         let ledgers: Vec<_> = comparison.tables.iter().filter(|table| table.adds_up).collect();
-        assert_eq!(ledgers.len(), 3);
-        for (ledger, whole) in ledgers.iter().zip([cycles, cycles, latency]) {
+        assert_eq!(ledgers.len(), 4);
+        for (ledger, whole) in ledgers.iter().zip([cycles, cycles, latency, cycles]) {
             let sum: f64 = ledger.rows.iter().map(|row| row.change(1).share()).sum();
             assert!((sum - whole).abs() < 1e-12, "{}: {sum} and {whole}", ledger.title);
         }
@@ -339,7 +339,9 @@ mod tests {
             comparison.tables.iter().map(|table| table.title.clone()).collect::<Vec<_>>()
         };
         let one = Comparison::new(&[base(), changed()], false);
-        assert_eq!(titles(&one), ["Totals", "Schedulers", "Load/store units", "Load latency"]);
+        let ledgers = ["Schedulers", "Load/store units", "Load latency", "DRAM channels"];
+        assert_eq!(titles(&one)[0], "Totals");
+        assert_eq!(titles(&one)[1..], ledgers);
         let (inputs, mut kernels, check) = sample::parts();
         kernels[3].name = "last".to_owned();
         let other = Report::new("two", inputs, kernels, check).unwrap();

@@ -84,19 +84,22 @@ pub fn kernels(reports: &[&Report]) -> Option<Table> {
     })
 }
 
-/// The three ledgers, in core cycles.
-pub fn ledgers(reports: &[&Report]) -> [Table; 3] {
-    // A ledger's total is the cycles of all units, so this is a whole number.
+/// The four ledgers, in core cycles.
+pub fn ledgers(reports: &[&Report]) -> [Table; 4] {
+    // A ledger's total is the cycles of all units, which gives their number. A DRAM channel counts in clocks of its own, and so many
+    // to a core cycle.
     fn of_units<R: Reason, const N: usize>(ledger: &Ledger<R, N>, report: &Report) -> Explained {
         Explained::new(ledger, ratio(ledger.total(), report.totals.cycles))
     }
     let of_access =
         |one: &Report| Explained::new(&one.ledgers.latency, one.totals.load_accesses as f64);
-    let [scheduler, unit, access] = ["scheduler", "load/store unit", "load access"];
+    let [scheduler, unit, access, channel] =
+        ["scheduler", "load/store unit", "load access", "DRAM channel"];
     [
         ledger("Schedulers", scheduler, reports, |one| of_units(&one.ledgers.issue, one)),
         ledger("Load/store units", unit, reports, |one| of_units(&one.ledgers.lsu, one)),
         ledger("Load latency", access, reports, of_access),
+        ledger("DRAM channels", channel, reports, |one| of_units(&one.ledgers.dram, one)),
     ]
 }
 
@@ -109,7 +112,7 @@ struct Explained {
 impl Explained {
     /// Of `ledger`, which explains `count` of them.
     fn new<R: Reason, const N: usize>(ledger: &Ledger<R, N>, count: f64) -> Self {
-        let of_one = |amount: u64| amount as f64 / count.max(1.0);
+        let of_one = |amount: u64| if count > 0.0 { amount as f64 / count } else { 0.0 };
         let parts = ledger.parts().map(|(name, _, amount)| (name, of_one(amount)));
         Explained { whole: of_one(ledger.total()), parts: parts.collect() }
     }

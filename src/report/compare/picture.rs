@@ -111,6 +111,6 @@ mod tests {
                 assert!((drawn / all - 1.0).abs() < 1e-12, "{drawn} of {all}");
             }
         }
-        assert_eq!(panels.len(), 3);
+        assert_eq!(panels.len(), 4);
     }
 }

@@ -39,7 +39,7 @@ fn shares<R: Reason, const N: usize>(ledger: &Ledger<R, N>) -> Parts {
     parts.map(|(name, _, amount)| (name, ratio(amount, ledger.total()))).collect()
 }
 
-/// The three ledgers of `report` as bars of 100 %, with the totals above and the kernels beneath.
+/// The four ledgers of `report` as bars of 100 %, with the totals above and the kernels beneath.
 pub fn stalls(report: &Report) -> Picture {
     let ledgers = &report.ledgers;
     let panels = [
@@ -64,6 +64,12 @@ pub fn stalls(report: &Report) -> Picture {
                 short(report.totals.mean_latency)
             ),
             parts: shares(&ledgers.latency),
+        },
+        Panel {
+            title: "DRAM channels",
+            meaning: "what their data buses did with their clocks",
+            total: format!("{} channel clocks", thousands(ledgers.dram.total())),
+            parts: shares(&ledgers.dram),
         },
     ];
     let kernels = if report.kernels.len() > 1 { report.kernels.as_slice() } else { &[] };
