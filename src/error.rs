@@ -11,6 +11,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum ErrorKind {
     /// The user's input is wrong: exit code 2.
     Input,
+    /// No CTA of a kernel has room on an SM of the machine: exit code 2.
+    Misfit,
     /// The run failed: a wrong result, a deadlock, a file that cannot be written. Exit code 1.
     Run,
     /// gsim broke one of its own promises, such as a ledger that does not sum. Exit code 1.
@@ -47,6 +49,11 @@ impl Error {
     /// Bad input.
     pub fn input(message: impl Into<String>) -> Self {
         Error::new(ErrorKind::Input, message)
+    }
+
+    /// A kernel that does not fit its machine.
+    pub fn misfit(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Misfit, message)
     }
 
     /// A failed run.
@@ -95,7 +102,7 @@ impl Error {
     /// The exit code: 2 for bad input, 1 otherwise.
     pub fn exit_code(&self) -> u8 {
         match self.kind {
-            ErrorKind::Input => 2,
+            ErrorKind::Input | ErrorKind::Misfit => 2,
             ErrorKind::Run | ErrorKind::Internal => 1,
         }
     }

@@ -114,6 +114,87 @@ fn runs_that_were_over_when_one_failed_are_not_run_again() {
     goes_on(folder.path(), 1);
 }
 
+/// A folder whose study goes on where a kernel does not fit: of its four runs two do not.
+fn folder_with_misfits() -> TempDir {
+    let folder = folder(128);
+    let skips = study(128).replace("columns:", "misfits: Skip, columns:");
+    fs::write(folder.path().join("s.ron"), skips).unwrap();
+    folder
+}
+
+const WHY: &str = "kernel fill: a CTA needs 256 threads, but an SM of the GeForce GTX 480 has 128";
+
+#[test]
+fn a_study_that_skips_misfits_says_of_each_why_and_has_the_other_reports() {
+    let folder = folder_with_misfits();
+    for jobs in ["1", "3"] {
+        let study = ["study", "s.ron", "--reports", "--jobs", jobs, "--out", jobs];
+        let out = succeed(folder.path(), &study);
+        assert!(out.contains(" s. 2 runs do not fit their machines.\n"), "{out}");
+    }
+    assert!(!folder.path().join("1/s.unfinished").exists());
+    let read = |file: &str| fs::read_to_string(folder.path().join(file)).unwrap();
+    let table = read("1/s/runs.csv");
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.splitn(5, ',').collect()).collect();
+    assert_eq!(rows[0][2..], ["totals.cycles", "totals.seconds_simulated", "misfit"]);
+    for row in [2, 4] {
+        assert_eq!(rows[row][1..], ["two", "", "", &format!("\"{WHY}\"")]);
+        assert!(rows[row - 1][2].parse::<u64>().is_ok() && rows[row - 1][4].is_empty());
+    }
+    assert!(read("1/s/README.md").contains(&format!("| 2 | two | none | none | {WHY} |\n")));
+    let reports = fs::read_dir(folder.path().join("1/s/reports")).unwrap();
+    let mut names: Vec<_> = reports.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["1-2-one", "3-4-one"]);
+    assert_eq!((table, read("1/s/README.md")), (read("3/s/runs.csv"), read("3/s/README.md")));
+}
+
+#[test]
+fn a_misfit_is_over_for_the_study_that_skips_it_alone() {
+    let folder = folder_with_misfits();
+    let folder = folder.path();
+    // One group has two runs, one of which does not fit.
+    let out = succeed(folder, &["study", "s.ron", "--part", "1/2"]);
+    assert!(out.contains("2 runs in ") && out.contains(" 1 run does not fit its machine.\n"));
+    goes_on(folder, 2);
+    succeed(folder, &["study", "s.ron", "--part", "1/2"]);
+    let skips = fs::read_to_string(folder.join("s.ron")).unwrap();
+    fs::write(folder.join("s.ron"), study(128)).unwrap();
+    let (code, _, error) = gsim(folder, &["study", "s.ron"]);
+    let hints = "(hint: use a smaller block, or a machine with larger SMs; or let the study have `misfits: Skip`; \
+                 finished runs are kept: ";
+    let place = "the run at workload.launches.0.grid 2, machine two";
+    assert_eq!(code, 2);
+    assert!(error.starts_with(&format!("error: {place}: {WHY} {hints}")), "{error}");
+    fs::write(folder.join("s.ron"), skips).unwrap();
+    // The run of the other group that fits may or may not be over.
+    let out = succeed(folder, &["study", "s.ron"]);
+    assert!(out.contains(" of 4 runs are finished: "), "{out}");
+    assert!(results(folder, "results") == results(folder, "whole"));
+}
+
+#[test]
+fn a_study_of_which_no_run_fits_and_one_that_fails_otherwise_are_errors() {
+    let folder = folder_with_misfits();
+    let folder = folder.path();
+    let set = ["--set", "sm.max_warps=4"];
+    let (code, _, error) = gsim(folder, &[&["study", "s.ron", "-q"], &set[..]].concat());
+    let why = "kernel fill: a CTA needs 8 warps, but an SM of the GeForce GTX 480 has 4";
+    let want = format!("error: s.ron: no run of the study fits its machine; the first: {why}\n");
+    assert_eq!((code, error), (2, want));
+    assert!(!folder.join("results/s").exists());
+    // A part may have such runs alone.
+    fs::remove_dir_all(folder.join("results/s.unfinished")).unwrap();
+    let part = ["study", "s.ron", "--part", "1/4"];
+    assert!(succeed(folder, &[&part[..], &set].concat()).contains("1 run does not fit"));
+    // What goes wrong in the others is still said.
+    fs::write(folder.join("run.ron"), RUN.replace("1024", "768")).unwrap();
+    let (code, _, error) = gsim(folder, &["study", "s.ron", "-q"]);
+    assert_eq!(code, 2);
+    let place = "the run at workload.launches.0.grid 4, machine one: kernel `fill`, CTA (3,0,0)";
+    assert!(error.contains(place), "{error}");
+}
+
 #[test]
 fn what_was_torn_changed_or_simulated_by_another_program_is_run_again() {
     let folder = folder(1024);

@@ -74,7 +74,7 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
         return print(&slurm::script(&study, &args, parts)?);
     }
     let say = |text: &str| args.verbosity.say(text);
-    let mut kept = Kept::of(&points, &args.out, &study.name);
+    let mut kept = Kept::of(&study, &points, &args.out);
     let missing = kept.missing(args.part);
     let folder = kept.folder().display().to_string();
     if kept.finished() > 0 {
@@ -93,12 +93,16 @@ pub(super) fn run(args: StudyArgs) -> Result<()> {
     })?;
     let (runs, seconds) = (missing.len(), started.elapsed().as_secs_f64());
     let ran = number::counted(runs as u64, "run", "runs");
-    let simulated = format!("{ran} in {seconds:.1} s.");
+    let mut simulated = format!("{ran} in {seconds:.1} s.");
+    if kept.misfits() > 0 {
+        let (one, more) = ("run does not fit its machine", "runs do not fit their machines");
+        simulated += &format!(" {}.", number::counted(kept.misfits() as u64, one, more));
+    }
     if args.part.is_some() {
         let kept = if runs > 0 { format!("Reports are kept in {folder}\n") } else { String::new() };
         return say(&format!("{simulated}\n{kept}"));
     }
-    let table = Table::new(&study.config.axes, kept.take_reports());
+    let table = Table::new(&study.config.axes, kept.take_outcomes());
     let folder = study::save(&study, &table, &args.out, args.kept_reports())?;
     kept.forget()?;
     say(&format!("{simulated}\nResults in {}\n", folder.display()))

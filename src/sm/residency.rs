@@ -40,7 +40,7 @@ impl Residency {
     /// The most CTAs of `kernel` that every resource of an SM allows.
     ///
     /// # Errors
-    /// When not even one CTA fits; names the resource.
+    /// A misfit when not even one CTA fits; names the resource.
     pub fn new(kernel: &Kernel, machine: &Machine) -> Result<Self> {
         let most = Self::with_shared(kernel, machine, machine.shared_memory.size.get())?;
         let CarveOut::Unified { total, options } = &machine.shared_memory.carve_out else {
@@ -81,7 +81,7 @@ impl Residency {
         ];
         for (what, needed, there, hint) in limits {
             if needed > there {
-                return Err(Error::input(format!(
+                return Err(Error::misfit(format!(
                     "kernel {}: a CTA needs {needed} {what}, but an SM of the {} has {there}",
                     kernel.name, machine.name
                 ))

@@ -48,8 +48,8 @@ fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
                 place.insert(panel.across.clone(), label.clone());
                 value(panel, table, &place, metric).at("bars")
             })
-            .collect::<Result<Vec<f64>>>()?;
-        Ok(BarSeries::new(name, values))
+            .collect::<Result<_>>()?;
+        Ok(BarSeries { name: name.to_owned(), values, ..BarSeries::default() })
     };
     let format = match panel.format {
         NumberFormat::Plain => Format::Plain,
@@ -147,15 +147,22 @@ fn refuse_marks(field: &str, empty: bool) -> Result<()> {
     }
 }
 
-/// A metric at a place, divided and inverted as the panel asks.
-fn value(panel: &Panel, table: &Table, place: &Place, metric: &str) -> crate::error::Result<f64> {
+/// A metric at a place, divided and inverted as the panel asks; `None` where its run, or that which it is divided by, does not
+/// fit its machine.
+fn value(
+    panel: &Panel,
+    table: &Table,
+    place: &Place,
+    metric: &str,
+) -> crate::error::Result<Option<f64>> {
     let mut value = table.value(place, metric)?;
     if let Some(to) = &panel.relative_to {
         let mut other = place.clone();
         other.extend(to.clone());
-        value /= table.value(&other, metric)?;
+        let base = table.value(&other, metric)?;
+        value = value.zip(base).map(|(value, base)| value / base);
     }
-    Ok(if panel.inverse { 1.0 / value } else { value })
+    Ok(value.map(|value| if panel.inverse { 1.0 / value } else { value }))
 }
 
 #[cfg(test)]
@@ -165,26 +172,35 @@ mod tests {
     use super::*;
     use crate::config::Setting;
     use crate::config::study::Axis;
+    use crate::study::Outcome;
+
+    /// As cycles: a run that does not fit its machine.
+    const MISFIT: u64 = 0;
 
     /// Cycles of two applications (a, b) with two types (x, y).
-    fn table() -> Table {
+    fn table(cycles: [u64; 4]) -> Table {
         let axis = |path: &str, values: [&str; 2]| Axis::Field {
             path: path.into(),
             values: values.iter().map(Setting::new).collect(),
         };
-        let report = |cycles: u64| json!({"totals": {"cycles": cycles}});
-        Table::new(
-            &[axis("app", ["a", "b"]), axis("type", ["x", "y"])],
-            [10, 5, 20, 30].map(report).to_vec(),
-        )
+        let outcome = |cycles: u64| match cycles {
+            MISFIT => Outcome::Misfit("no room".to_owned()),
+            _ => Outcome::Report(json!({"totals": {"cycles": cycles}})),
+        };
+        let axes = [axis("app", ["a", "b"]), axis("type", ["x", "y"])];
+        Table::new(&axes, cycles.map(outcome).to_vec())
     }
 
     fn draw(bars: &str, reference: &str) -> Result<Chart> {
+        draw_of([10, 5, 20, 30], bars, reference)
+    }
+
+    fn draw_of(cycles: [u64; 4], bars: &str, reference: &str) -> Result<Chart> {
         let text = format!(
             r#"(file: "f", title: "t", panels: [(y: "time", across: "app", bars: {bars},
                 relative_to: {{"type": "x"}}, reference: (name: "paper", {reference}))])"#
         );
-        chart(&crate::config::parse::stated(&text), &table())
+        chart(&crate::config::parse::stated(&text), &table(cycles))
     }
 
     const AXIS: &str = r#"Axis(name: "type", metric: "totals.cycles")"#;
@@ -202,6 +218,18 @@ mod tests {
         let x = ("x".to_owned(), vec![Some(1.0), Some(1.0)], Vec::new());
         let y = ("y".to_owned(), vec![Some(0.5), Some(1.5)], vec![None, Some(1.4)]);
         assert_eq!(shown, [x, y]);
+    }
+
+    #[test]
+    fn a_bar_is_missing_where_its_run_or_that_which_it_is_divided_by_does_not_fit() {
+        let values = |cycles| {
+            let chart = draw_of(cycles, AXIS, "").unwrap();
+            let Body::GroupedBars(bars) = chart.body else { panic!("grouped bars") };
+            bars.series.into_iter().map(|series| series.values).collect::<Vec<_>>()
+        };
+        let (one, half) = (Some(1.0), Some(0.5));
+        assert_eq!(values([10, 5, 20, MISFIT]), [[one, one], [half, None]]);
+        assert_eq!(values([10, 5, MISFIT, 30]), [[one, None], [half, None]]);
     }
 
     #[test]

@@ -6,20 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope};
 
-use serde_json::Value;
-
 use super::permits::{Permits, Worker};
 use super::window::{Reader, Writer, stream};
-use super::{Event, Options};
+use super::{Event, Options, Outcome};
 use crate::config::ResolvedRun;
 use crate::config::machine::InstructionSet;
-use crate::config::study::StudyPoint;
+use crate::config::study::{Misfits, StudyPoint};
 use crate::config::written::said;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::gpu::Stepping;
 use crate::report::Report;
 use crate::serial;
-use crate::simulate::{Functional, Outcome, Timing, simulate_with_outputs};
+use crate::simulate::{Functional, Timing, simulate_with_outputs};
 
 /// The most simulations that share one execution: each has a thread, and its machine in memory.
 const MOST_TOGETHER: usize = 64;
@@ -53,42 +51,45 @@ pub fn groups(points: &[StudyPoint]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Takes the report of a run as soon as it is over, on any thread; its failure is that of the run.
-pub type Keep<'k> = dyn Fn(&Value) -> Result<()> + Sync + 'k;
+/// Takes what came of a point, by its number, as soon as its run is over, on any thread; its failure is that of the run.
+pub type Keep<'k> = dyn Fn(usize, &Outcome) -> Result<()> + Sync + 'k;
 
 /// What every thread of a study sees.
 struct Study<'s> {
     points: &'s [StudyPoint],
+    misfits: Misfits,
     observe: &'s (dyn Fn(Event) + Sync),
     keep: &'s Keep<'s>,
     permits: Permits,
     /// The first point that has failed so far. Those behind it need not begin; those before it might
     /// fail, too.
     failed: AtomicUsize,
-    reports: Mutex<Vec<Option<Result<Value>>>>,
+    outcomes: Mutex<Vec<Option<Result<Outcome>>>>,
 }
 
-/// Simulates every point. A point that was left out, as one before it has failed, has no report.
+/// Simulates every point. A point that was left out, as one before it has failed, has no outcome.
 ///
 /// # Errors
 /// When a thread cannot be started.
 pub fn simulate_all(
     points: &[StudyPoint],
+    misfits: Misfits,
     options: &Options,
     observe: &(dyn Fn(Event) + Sync),
     keep: &Keep,
-) -> Result<Vec<Option<Result<Value>>>> {
+) -> Result<Vec<Option<Result<Outcome>>>> {
     let jobs = match options.jobs {
         0 => thread::available_parallelism().map_or(1, usize::from),
         jobs => jobs,
     };
     let study = Study {
         points,
+        misfits,
         observe,
         keep,
         permits: Permits::new(jobs),
         failed: AtomicUsize::new(usize::MAX),
-        reports: Mutex::new(points.iter().map(|_| None).collect()),
+        outcomes: Mutex::new(points.iter().map(|_| None).collect()),
     };
     thread::scope(|scope| {
         groups(points).iter().enumerate().try_for_each(|(number, members)| {
@@ -99,7 +100,7 @@ pub fn simulate_all(
             Ok(())
         })
     })?;
-    Ok(study.reports.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(study.outcomes.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl Study<'_> {
@@ -159,10 +160,9 @@ impl Study<'_> {
         worker.start();
         self.record(point, || {
             let run = &self.points[point].run;
-            let Outcome { report, executed } =
-                simulate_with_outputs(run, Stepping::SkipAhead, &mut |_| ())?;
-            (self.observe)(Event::Executed { ctas: executed.ctas });
-            Ok(report)
+            let simulated = simulate_with_outputs(run, Stepping::SkipAhead, &mut |_| ())?;
+            (self.observe)(Event::Executed { ctas: simulated.executed.ctas });
+            Ok(simulated.report)
         });
     }
 
@@ -171,15 +171,21 @@ impl Study<'_> {
         if !self.is_needed(point) {
             return;
         }
-        let report = simulate().and_then(|report| {
-            let report = serial::to_json_value(&report);
-            (self.keep)(&report)?;
-            Ok(report)
+        let outcome = match simulate() {
+            Ok(report) => Ok(Outcome::Report(serial::to_json_value(&report))),
+            Err(error) if self.misfits == Misfits::Skip && error.kind == ErrorKind::Misfit => {
+                Ok(Outcome::Misfit(error.message))
+            }
+            Err(error) => Err(error),
+        };
+        let outcome = outcome.and_then(|outcome| {
+            (self.keep)(point, &outcome)?;
+            Ok(outcome)
         });
-        if report.is_err() {
+        if outcome.is_err() {
             self.failed.fetch_min(point, Ordering::Relaxed);
         }
-        self.reports.lock().unwrap_or_else(PoisonError::into_inner)[point] = Some(report);
+        self.outcomes.lock().unwrap_or_else(PoisonError::into_inner)[point] = Some(outcome);
         (self.observe)(Event::Simulated);
     }
 }

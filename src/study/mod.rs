@@ -31,7 +31,7 @@ use serde_json::Value;
 pub use table::{Table, metric};
 
 use crate::config::StudyFile;
-use crate::config::study::StudyPoint;
+use crate::config::study::{Misfits, StudyPoint};
 use crate::error::{Error, Result};
 use crate::report::plot::Chart;
 use crate::report::{check_folder, write_file, write_folder};
@@ -52,6 +52,25 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options { jobs: 0, window: 64 << 20 }
+    }
+}
+
+/// What came of a point.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Its report, as JSON.
+    Report(Value),
+    /// No report, as a kernel does not fit the machine: why, in a line.
+    Misfit(String),
+}
+
+impl Outcome {
+    /// The report; `None` for a misfit.
+    pub fn report(&self) -> Option<&Value> {
+        match self {
+            Outcome::Report(report) => Some(report),
+            Outcome::Misfit(_) => None,
+        }
     }
 }
 
@@ -80,27 +99,33 @@ pub fn simulate(
     options: &Options,
     observe: &(dyn Fn(Event) + Sync),
 ) -> Result<Vec<Value>> {
-    simulate_and(points, options, observe, &|_| Ok(()))
+    let outcomes = simulate_and(points, Misfits::Stop, options, observe, &|_, _| Ok(()))?;
+    let report = |outcome| match outcome {
+        Outcome::Report(report) => Ok(report),
+        Outcome::Misfit(why) => Err(Error::misfit(why)),
+    };
+    outcomes.into_iter().map(report).collect()
 }
 
-/// As [`simulate`], and hands every report to `keep` as soon as it is there.
+/// As [`simulate`], and hands every outcome to `keep` as soon as it is there. Misfits are no errors where they are skipped.
 fn simulate_and(
     points: &[StudyPoint],
+    misfits: Misfits,
     options: &Options,
     observe: &(dyn Fn(Event) + Sync),
     keep: &Keep,
-) -> Result<Vec<Value>> {
-    let outcomes = groups::simulate_all(points, options, observe, keep)?;
-    let mut reports = Vec::with_capacity(points.len());
+) -> Result<Vec<Outcome>> {
+    let outcomes = groups::simulate_all(points, misfits, options, observe, keep)?;
+    let mut done = Vec::with_capacity(points.len());
     for (point, outcome) in points.iter().zip(outcomes) {
         // A point that was left out comes with the failure of another.
         let Some(outcome) = outcome else { continue };
-        reports.push(outcome.map_err(|error| {
+        done.push(outcome.map_err(|error| {
             let message = format!("the run {}: {}", point.place, error.message);
             Error { message, ..error }
         })?);
     }
-    Ok(reports)
+    Ok(done)
 }
 
 /// Everything about a study that can be wrong after its simulations, before them: what it shows, and its result
@@ -140,8 +165,12 @@ fn shown<'s>(study: &'s StudyFile, table: &Table) -> Result<Shown<'s>> {
 /// Writes the result folder `ROOT/NAME`: `README.md`, `runs.csv`, the figures, and each run's report where it is kept.
 ///
 /// # Errors
-/// As [`check`].
+/// As [`check`], and where no run fits its machine.
 pub fn save(study: &StudyFile, table: &Table, root: &Path, keep: Reports) -> Result<PathBuf> {
+    if let Some(why) = table.why_empty() {
+        let message = format!("no run of the study fits its machine; the first: {why}");
+        return Err(Error::misfit(message).in_file(&study.path));
+    }
     let shown = shown(study, table)?;
     write_folder(root, &study.name, TABLE_FILE, |folder| {
         if keep == Reports::All {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::misplaced::{At, Result};
-use super::table::Table;
+use super::table::{MISFIT, Table};
 use crate::config::StudyFile;
 use crate::config::figure::{Comparison, Place, Row, Show};
 use crate::report::number;
@@ -74,16 +74,30 @@ fn push_comparison(page: &mut String, comparison: &Comparison, table: &Table) ->
 fn shown(row: &Row, table: &Table) -> Result<String> {
     table.check_place(&row.at).at("at")?;
     let value = table.value(&row.at, &row.metric).at("metric")?;
-    let other = |place: &Place| table.value(place, &row.metric).at("against").at("show");
+    let against = match &row.show {
+        Show::Value => None,
+        Show::Change { against }
+        | Show::Speed { against }
+        | Show::Times { against }
+        | Show::Difference { against } => Some(against),
+    };
+    let base = match against {
+        Some(place) => table.value(place, &row.metric).at("against").at("show")?,
+        None => value,
+    };
     let change = |ratio| ratio_as(ratio, |ratio| format!("{:+.1} %", 100.0 * (ratio - 1.0)));
-    Ok(match &row.show {
-        Show::Value => plain(value),
-        Show::Change { against } => change(value / other(against)?),
-        Show::Speed { against } => change(other(against)? / value),
-        Show::Times { against } => {
-            ratio_as(other(against)? / value, |ratio| format!("{} times", number::short(ratio)))
-        }
-        Show::Difference { against } => plain(value - other(against)?),
+    Ok(match (value, base) {
+        (None, _) => "does not fit".to_owned(),
+        (_, None) => "none: what it is held against does not fit".to_owned(),
+        (Some(value), Some(base)) => match &row.show {
+            Show::Value => plain(value),
+            Show::Change { .. } => change(value / base),
+            Show::Speed { .. } => change(base / value),
+            Show::Times { .. } => {
+                ratio_as(base / value, |ratio| format!("{} times", number::short(ratio)))
+            }
+            Show::Difference { .. } => plain(value - base),
+        },
     })
 }
 
@@ -115,13 +129,17 @@ fn push_runs(page: &mut String, columns: &[String], table: &Table) -> Result<()>
     }
     let metrics = || std::iter::once("totals.cycles").chain(columns.iter().map(String::as_str));
     let names = metrics().map(|metric| metric.strip_prefix("totals.").unwrap_or(metric));
-    let head: Vec<String> = table.axes().chain(names).map(str::to_owned).collect();
+    let misfit = table.has_misfits().then_some(MISFIT);
+    let head: Vec<String> = table.axes().chain(names).chain(misfit).map(str::to_owned).collect();
     let mut rows = Vec::new();
     for place in table.places() {
         let mut cells: Vec<String> = table.axes().map(|axis| place[axis].clone()).collect();
         for metric in metrics() {
             let value = table.value_if_any(&place, metric)?;
             cells.push(value.map_or_else(|| "none".to_owned(), plain));
+        }
+        if misfit.is_some() {
+            cells.push(table.misfit(&place)?.unwrap_or_default().to_owned());
         }
         rows.push(cells);
     }
@@ -137,6 +155,7 @@ mod tests {
 
     use super::*;
     use crate::config::study::Axis;
+    use crate::study::Outcome;
 
     #[test]
     fn small_numbers_keep_three_digits() {
@@ -151,8 +170,8 @@ mod tests {
     #[test]
     fn what_is_shown_is_held_against_another_place() {
         let axes: Vec<Axis> = ron::from_str(r#"[Field(path: "n", values: [1, 2])]"#).unwrap();
-        let reports = [30, 120].map(|cycles| json!({"totals": {"cycles": cycles, "none": 0}}));
-        let table = Table::new(&axes, reports.to_vec());
+        let report = |cycles| Outcome::Report(json!({"totals": {"cycles": cycles, "none": 0}}));
+        let table = Table::new(&axes, [30, 120].map(report).to_vec());
         let at = |label: &str| Place::from([("n".to_owned(), label.to_owned())]);
         let row = |metric: &str, show| Row {
             what: String::new(),
@@ -172,6 +191,33 @@ mod tests {
             Row { at: at("1"), ..row("totals.cycles", Show::Difference { against: at("2") }) };
         assert_eq!(super::shown(&back, &table).unwrap(), "-90");
         assert_eq!(shown("totals.none", Show::Times { against: against() }), "none");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_to_be_so() {
+        let axes: Vec<Axis> = ron::from_str(r#"[Field(path: "n", values: [1, 2])]"#).unwrap();
+        let fits = Outcome::Report(json!({"totals": {"cycles": 30}}));
+        let table = Table::new(&axes, vec![fits, Outcome::Misfit("no | room".to_owned())]);
+        let at = |label: &str| Place::from([("n".to_owned(), label.to_owned())]);
+        let shown = |place, show| {
+            let metric = "totals.cycles".to_owned();
+            let row =
+                Row { what: String::new(), metric, at: at(place), show, others: BTreeMap::new() };
+            super::shown(&row, &table).unwrap()
+        };
+        assert_eq!(shown("2", Show::Value), "does not fit");
+        assert_eq!(shown("2", Show::Change { against: at("1") }), "does not fit");
+        assert_eq!(
+            shown("1", Show::Change { against: at("2") }),
+            "none: what it is held against does not fit"
+        );
+        let mut page = String::new();
+        push_runs(&mut page, &[], &table).unwrap();
+        assert_eq!(
+            page,
+            "## All runs\n\n| n | cycles | misfit |\n| --- | --- | --- |\n| 1 | 30 |  |\n\
+             | 2 | none | no \\| room |\n\n"
+        );
     }
 
     #[test]

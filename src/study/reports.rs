@@ -19,7 +19,7 @@ pub enum Reports {
     /// Nothing.
     None,
     /// Its report, as `gsim run` writes it without pictures, in `reports/NUMBER-LABELS`. The numbers are those of the table's
-    /// rows, from one on.
+    /// rows, from one on; a row without a report has no folder.
     All,
 }
 
@@ -29,9 +29,10 @@ const LONGEST: usize = 80;
 /// Writes all reports to `folder`. Each takes the name of its folder.
 pub(super) fn write(table: &Table, folder: &Path) -> Result<()> {
     let folder = folder.join(FOLDER);
-    let count = table.reports().len();
+    let count = table.outcomes().len();
     let digits = count.to_string().len();
-    for (row, (place, report)) in table.places().iter().zip(table.reports()).enumerate() {
+    for (row, (place, outcome)) in table.places().iter().zip(table.outcomes()).enumerate() {
+        let Some(report) = outcome.report() else { continue };
         let labels = table.axes().map(|axis| place[axis].as_str());
         let name = format!("{:0digits$}-{}", row + 1, words(labels));
         let mut report = Report::deserialize(report)

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::Outcome;
 use crate::config::ResolvedRun;
 use crate::config::figure::Place;
 use crate::config::study::Axis;
@@ -13,22 +14,25 @@ use crate::report::Report;
 use crate::serial;
 use crate::simulate::inputs;
 
-/// Every report of a study.
+/// The column that says why a run does not fit its machine.
+pub const MISFIT: &str = "misfit";
+
+/// What came of every point of a study.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Name and labels of each axis.
     axes: Vec<(String, Vec<String>)>,
-    /// As JSON, the last axis varying fastest.
-    reports: Vec<Value>,
+    /// The last axis varies fastest.
+    outcomes: Vec<Outcome>,
     /// Whether there is only one report, which stands for all of them: it has their fields, and one entry in each list.
     only_shape: bool,
 }
 
 impl Table {
-    /// `reports` in the order of the points of `axes`.
-    pub fn new(axes: &[Axis], reports: Vec<Value>) -> Self {
+    /// `outcomes` in the order of the points of `axes`.
+    pub fn new(axes: &[Axis], outcomes: Vec<Outcome>) -> Self {
         let axes = axes.iter().map(|axis| (axis.name().to_owned(), axis.labels())).collect();
-        Table { axes, reports, only_shape: false }
+        Table { axes, outcomes, only_shape: false }
     }
 
     /// What is known of the table before anything was simulated. Its metrics have values without a meaning, and those
@@ -36,13 +40,30 @@ impl Table {
     /// `run` is any of its runs.
     pub fn shape(axes: &[Axis], run: &ResolvedRun) -> Self {
         let shape = Report::shape(&run.config.name, inputs(run, BTreeMap::new()));
-        let shape = serial::to_json_value(&shape);
+        let shape = Outcome::Report(serial::to_json_value(&shape));
         Table { only_shape: true, ..Table::new(axes, vec![shape]) }
     }
 
-    /// Every report as JSON, in the order of the points.
-    pub fn reports(&self) -> &[Value] {
-        &self.reports
+    /// What came of every point, in their order.
+    pub fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes
+    }
+
+    /// Why the first point has no report, where none has one.
+    pub fn why_empty(&self) -> Option<&str> {
+        match self.outcomes.first()? {
+            Outcome::Misfit(why) if self.reports().next().is_none() => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Whether a point has no report.
+    pub fn has_misfits(&self) -> bool {
+        self.outcomes.iter().any(|outcome| outcome.report().is_none())
+    }
+
+    fn reports(&self) -> impl Iterator<Item = &Value> {
+        self.outcomes.iter().filter_map(Outcome::report)
     }
 
     /// The labels of an axis.
@@ -57,10 +78,22 @@ impl Table {
         }
     }
 
-    /// The report at a place.
-    fn report(&self, place: &Place) -> Result<&Value> {
+    fn outcome(&self, place: &Place) -> Result<&Outcome> {
         let index = self.index(place)?;
-        Ok(if self.only_shape { &self.reports[0] } else { &self.reports[index] })
+        Ok(&self.outcomes[if self.only_shape { 0 } else { index }])
+    }
+
+    /// The report at a place; `None` where a kernel does not fit its machine.
+    fn report(&self, place: &Place) -> Result<Option<&Value>> {
+        Ok(self.outcome(place)?.report())
+    }
+
+    /// Why there is no report at a place; `None` where there is one.
+    pub fn misfit(&self, place: &Place) -> Result<Option<&str>> {
+        Ok(match self.outcome(place)? {
+            Outcome::Report(_) => None,
+            Outcome::Misfit(why) => Some(why),
+        })
     }
 
     /// Whether there is such a place.
@@ -87,12 +120,15 @@ impl Table {
         Ok(index)
     }
 
-    /// A metric at a place.
-    pub fn value(&self, place: &Place, metric: &str) -> Result<f64> {
-        let report = self.report(place)?;
+    /// A metric at a place; `None` where a kernel does not fit its machine.
+    pub fn value(&self, place: &Place, metric: &str) -> Result<Option<f64>> {
+        let Some(report) = self.report(place)? else {
+            // What no report has is a mistake anywhere.
+            return if self.is_anywhere(metric) { Ok(None) } else { Err(no_metric(metric)) };
+        };
         if !self.only_shape {
             let lacks = || self.lacks(place, metric);
-            return lookup(report, metric).ok_or_else(lacks);
+            return lookup(report, metric).ok_or_else(lacks).map(Some);
         }
         let paths = metric.split(" + ").filter(|path| !path.starts_with("inputs."));
         for path in paths {
@@ -100,7 +136,7 @@ impl Table {
             let any: Vec<&str> = path.split('.').map(entry).collect();
             lookup(report, &any.join(".")).ok_or_else(|| no_metric(metric))?;
         }
-        Ok(1.0)
+        Ok(Some(1.0))
     }
 
     /// There is no such number at a place.
@@ -118,24 +154,25 @@ impl Table {
 
     /// Whether any report has such a number.
     fn is_anywhere(&self, metric: &str) -> bool {
-        self.reports.iter().any(|report| lookup(report, metric).is_some())
+        self.reports().any(|report| lookup(report, metric).is_some())
     }
 
-    /// A metric at a place; none where it says nothing, or where others have it alone.
+    /// A metric at a place; none where it says nothing, or where others have it alone, or where there is no report.
     pub fn value_if_any(&self, place: &Place, metric: &str) -> Result<Option<f64>> {
-        let is_here = self.only_shape || lookup(self.report(place)?, metric).is_some();
+        let report = self.report(place)?;
+        let is_here = self.only_shape || report.is_some_and(|one| lookup(one, metric).is_some());
         if !self.has(place, metric)? || !is_here && self.is_anywhere(metric) {
             return Ok(None);
         }
-        self.value(place, metric).map(Some)
+        self.value(place, metric)
     }
 
     /// Whether a metric says anything at a place; see [`Report::has`].
     fn has(&self, place: &Place, metric: &str) -> Result<bool> {
         let total = metric.strip_prefix("totals.").filter(|name| Report::MAY_LACK.contains(name));
-        let Some(total) = total else { return Ok(true) };
+        let (Some(total), Some(report)) = (total, self.report(place)?) else { return Ok(true) };
         // What is no whole report was made up by a test.
-        let report = Report::deserialize(self.report(place)?);
+        let report = Report::deserialize(report);
         Ok(report.map_or(true, |report| report.has(total)))
     }
 
@@ -162,18 +199,23 @@ impl Table {
         self.axes.iter().map(|(name, _)| name.as_str())
     }
 
-    /// All runs as a table: the axes, the cycles, and `columns`; nothing where a metric says nothing.
+    /// All runs as a table: the axes, the cycles, and `columns`; nothing where a metric says nothing. Where kernels do not fit
+    /// their machines, a last column says why.
     pub fn csv(&self, columns: &[String]) -> Result<String> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let metrics = || std::iter::once("totals.cycles").chain(columns.iter().map(String::as_str));
         let write_error =
             |cause: csv::Error| Error::internal(format!("a table in memory: {cause}"));
-        writer.write_record(self.axes().chain(metrics())).map_err(write_error)?;
+        let misfit = self.has_misfits().then_some(MISFIT);
+        writer.write_record(self.axes().chain(metrics()).chain(misfit)).map_err(write_error)?;
         for place in self.places() {
             let mut record: Vec<String> = self.axes().map(|axis| place[axis].clone()).collect();
             for metric in metrics() {
                 let value = self.value_if_any(&place, metric)?;
                 record.push(value.map_or_else(String::new, |value| value.to_string()));
+            }
+            if misfit.is_some() {
+                record.push(self.misfit(&place)?.unwrap_or_default().to_owned());
             }
             writer.write_record(record).map_err(write_error)?;
         }
@@ -237,8 +279,10 @@ mod tests {
             path: path.into(),
             values: values.iter().map(Setting::new).collect(),
         };
-        let report =
-            |cycles: u64| json!({"totals": {"cycles": cycles}, "sm": [{"n": 1}, {"n": cycles}]});
+        let report = |cycles: u64| {
+            let report = json!({"totals": {"cycles": cycles}, "sm": [{"n": 1}, {"n": cycles}]});
+            Outcome::Report(report)
+        };
         let axes = [axis("a", ["1", "2"]), axis("b", ["x", "y"])];
         Table::new(&axes, [10, 11, 20, 21].map(report).to_vec())
     }
@@ -250,8 +294,8 @@ mod tests {
     #[test]
     fn a_place_that_leaves_out_an_axis_means_its_first_point() {
         let value = |labels| table().value(&place(labels), "totals.cycles").unwrap();
-        assert_eq!(value(&[("b", "y")]), 11.0);
-        assert_eq!(value(&[("a", "2"), ("b", "y")]), 21.0);
+        assert_eq!(value(&[("b", "y")]), Some(11.0));
+        assert_eq!(value(&[("a", "2"), ("b", "y")]), Some(21.0));
     }
 
     #[test]
@@ -265,8 +309,8 @@ mod tests {
 
     #[test]
     fn a_star_sums_a_list_and_a_number_takes_one_entry() {
-        assert_eq!(table().value(&place(&[("a", "2")]), "sm.*.n").unwrap(), 21.0);
-        assert_eq!(table().value(&place(&[("a", "2")]), "sm.1.n").unwrap(), 20.0);
+        assert_eq!(table().value(&place(&[("a", "2")]), "sm.*.n").unwrap(), Some(21.0));
+        assert_eq!(table().value(&place(&[("a", "2")]), "sm.1.n").unwrap(), Some(20.0));
     }
 
     #[test]
@@ -280,7 +324,9 @@ mod tests {
     #[test]
     fn a_metric_that_only_some_reports_have_is_none_in_a_cell_and_an_error_elsewhere() {
         let mut table = table();
-        table.reports[2]["inputs"] = json!({"elements": 7});
+        table.outcomes[2] = Outcome::Report(json!({
+            "totals": {"cycles": 20}, "inputs": {"elements": 7},
+        }));
         let elements = |labels| table.value_if_any(&place(labels), "inputs.elements").unwrap();
         assert_eq!(elements(&[("a", "2")]), Some(7.0));
         assert_eq!(elements(&[("a", "2"), ("b", "y")]), None);
@@ -321,5 +367,26 @@ mod tests {
     fn the_csv_has_a_line_for_each_run() {
         let csv = table().csv(&["sm.*.n".into()]).unwrap();
         assert_eq!(csv, "a,b,totals.cycles,sm.*.n\n1,x,10,11\n1,y,11,12\n2,x,20,21\n2,y,21,22\n");
+    }
+
+    #[test]
+    fn a_run_that_does_not_fit_has_no_values_and_says_why_in_a_column_of_its_own() {
+        let mut table = table();
+        assert!(!table.has_misfits());
+        table.outcomes[0] = Outcome::Misfit("kernel k: no, it does not".to_owned());
+        assert_eq!(table.value(&place(&[]), "totals.cycles"), Ok(None));
+        assert_eq!(table.value_if_any(&place(&[]), "sm.*.n"), Ok(None));
+        assert_eq!(table.value(&place(&[("b", "y")]), "totals.cycles"), Ok(Some(11.0)));
+        // What no report has is a mistake there, too.
+        let error = table.value_if_any(&place(&[]), "totals.ipc").unwrap_err();
+        assert_eq!(Err(error), table.value(&place(&[]), "totals.ipc"));
+        assert_eq!(
+            table.csv(&["sm.*.n".into()]).unwrap(),
+            "a,b,totals.cycles,sm.*.n,misfit\n1,x,,,\"kernel k: no, it does not\"\n\
+             1,y,11,12,\n2,x,20,21,\n2,y,21,22,\n"
+        );
+        assert_eq!(table.why_empty(), None);
+        table.outcomes.truncate(1);
+        assert_eq!(table.why_empty(), Some("kernel k: no, it does not"));
     }
 }

@@ -45,6 +45,19 @@ pub struct StudyFields {
     /// Metrics that the table of all runs shows besides the cycles.
     #[serde(default)]
     pub columns: Vec<String>,
+    /// What becomes of the study where a kernel does not fit a machine.
+    #[serde(default)]
+    pub misfits: Misfits,
+}
+
+/// What becomes of a study at a run that has a misfit: a kernel of which no CTA has room on an SM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Misfits {
+    /// The study ends with an error.
+    #[default]
+    Stop,
+    /// The run has no values, and the study goes on.
+    Skip,
 }
 
 /// A study whose axes do not contradict each other.

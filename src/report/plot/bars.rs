@@ -183,21 +183,22 @@ impl StackedBars {
         entries
     }
 
-    fn sum(&self, category: usize) -> f64 {
-        self.parts.iter().filter_map(|part| part.value(category)).sum()
+    /// `None` where no part has a value.
+    fn sum(&self, category: usize) -> Option<f64> {
+        self.parts.iter().filter_map(|part| part.value(category)).reduce(|sum, value| sum + value)
     }
 
     pub(super) fn draw(&self, canvas: &Canvas, area: Area) {
-        let sums: Vec<f64> = (0..self.categories.len()).map(|index| self.sum(index)).collect();
+        let sums: Vec<_> = (0..self.categories.len()).map(|index| self.sum(index)).collect();
         let axis =
             if self.normalise { Axis { max: Some(1.0), ..self.y.clone() } } else { self.y.clone() };
-        let highest = sums.iter().copied().map(|sum| if self.normalise { 1.0 } else { sum });
+        let highest = sums.iter().flatten().map(|&sum| if self.normalise { 1.0 } else { sum });
         let ruler = Ruler::new(&axis, highest.chain([0.0]), 5);
         let room = area.w - frame::room(&ruler, &axis);
         let slot = room / self.categories.len().max(1) as f64;
         // They are left out where one would stand on the next.
         let label_width = |sum: &f64| text(VALUE).bold().width(&axis.format.value(*sum));
-        let fit = sums.iter().map(label_width).fold(0.0, f64::max) <= slot - 4.0;
+        let fit = sums.iter().flatten().map(label_width).fold(0.0, f64::max) <= slot - 4.0;
         let sum_labels = self.sum_labels && !self.normalise && fit;
         let top = HEADROOM + if sum_labels { VALUE } else { 0.0 };
         let categories = Categories::new(&self.categories, room);
@@ -206,7 +207,8 @@ impl StackedBars {
             Frame::new(canvas, area, margins, categories.room(), categories.axis(), (ruler, &axis));
         let width = (0.66 * slot).min(1.3 * WIDEST);
         let half = 0.5 * width / slot;
-        for (category, &sum) in sums.iter().enumerate() {
+        for (category, sum) in sums.iter().enumerate() {
+            let &Some(sum) = sum else { continue };
             let middle = category as f64 + 0.5;
             let scale = if self.normalise && sum > 0.0 { 1.0 / sum } else { 1.0 };
             let mut below = 0.0;

@@ -311,6 +311,14 @@ fn a_chart_carries_its_labels_and_survives_odd_values() {
         ..Chart::default()
     };
     assert!(odd.picture().svg().contains("&lt;nothing&gt; &amp; more"));
+    let sums = |values: Vec<Option<f64>>| {
+        let parts = vec![BarSeries { values, ..BarSeries::default() }];
+        let stack =
+            StackedBars { categories: types(), parts, sum_labels: true, ..StackedBars::default() };
+        let body = Body::StackedBars(stack);
+        Chart { body, ..Chart::default() }.picture().svg().matches("font-weight=\"bold\"").count()
+    };
+    assert_eq!(sums(vec![Some(3.0), None, Some(0.0)]), 2, "a stack of nothing has no sum");
     odd.picture().png().unwrap();
     Chart::default().picture().png().unwrap();
 }
