@@ -8,7 +8,7 @@ use super::compared::Compared;
 use super::samples::rows;
 use crate::config::ResolvedRun;
 use crate::config::micro::{MicroFile, MicroPoint, Points};
-use crate::config::study::{Axis, StudyPoint};
+use crate::config::study::{Axis, StudyPoint, number_of};
 use crate::error::{Error, Result};
 use crate::native::MicroReport;
 use crate::report::plot::{self, Body, Chart, LineSeries, Lines};
@@ -111,7 +111,7 @@ fn chart(file: &MicroFile, compared: &[Compared], place: usize) -> Option<Chart>
         .enumerate()
         .map(|(place, one)| match are_samples {
             true => Some(place as f64 + 1.0),
-            false => one.labels[0].replace('_', "").parse().ok(),
+            false => number_of(&one.labels[0]),
         })
         .collect();
     let x = x.filter(|x| x.len() > 3)?;
@@ -125,7 +125,10 @@ fn chart(file: &MicroFile, compared: &[Compared], place: usize) -> Option<Chart>
     let mut series = vec![line("gsim", of_this.iter().map(|one| one.simulated).collect())];
     let measured = of_this.iter().map(|one| one.measured.map(|[_, value, _]| value));
     series.extend(measured.collect::<Option<_>>().map(|measured| line("GPU", measured)));
-    let field = axis.name().rsplit('.').next().unwrap_or_default();
+    let field = match axis.title() {
+        "" => axis.name().rsplit('.').next().unwrap_or_default(),
+        title => title,
+    };
     let growing = x.iter().all(|x| *x > 0.0) && x[x.len() - 1] > 16.0 * x[0];
     let x_axis = match are_samples {
         true => plot::Axis::new(format!("{field}, from the least answer to the greatest")),

@@ -15,6 +15,7 @@ use crate::study::{self, Kept, MOST_PARTS, Part, Reports, Table};
 #[command(
     after_help = "Reports of finished runs are kept in DIR/NAME.unfinished until the study is done: the same command goes on with an \
         interrupted study. A run that has changed since, or that another build of gsim simulated, is simulated anew.\n\n\
+        A kernel that does not fit its machine ends the study, unless the file has misfits: Skip.\n\n\
         Examples:\n  \
         gsim study configs/studies/small-data-types.ron --jobs 4\n  \
         gsim study configs/studies/small-data-types.ron --reports && gsim report results/small-data-types/reports/01-* --draw\n  \

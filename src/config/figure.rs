@@ -33,7 +33,7 @@ pub struct Figure {
     pub panels: Vec<Panel>,
 }
 
-/// One chart of bars.
+/// One chart, of bars or lines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Panel {
@@ -47,8 +47,11 @@ pub struct Panel {
     /// Those of its points that do, in this order; all of them when empty.
     #[serde(default)]
     pub only: Vec<String>,
-    /// The bars of each point along x.
+    /// The values of each point along x.
     pub bars: Bars,
+    /// How they are drawn.
+    #[serde(default)]
+    pub draw: Draw,
     /// Points of the other axes.
     #[serde(default)]
     pub at: Place,
@@ -67,6 +70,25 @@ pub struct Panel {
     /// Somebody else's values, marked at the bars.
     #[serde(default)]
     pub reference: Option<Reference>,
+}
+
+/// How a panel shows its values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Draw {
+    /// As bars.
+    #[default]
+    Bars,
+    /// As lines over the numbers that the points along x are, one for each bar, with a dot for each value.
+    Lines(Spacing),
+}
+
+/// Where numbers along x stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Spacing {
+    /// Equal differences are equally far apart.
+    Linear,
+    /// Equal ratios are equally far apart; every number is above zero.
+    Log2,
 }
 
 /// The bars of one point along x.

@@ -2,27 +2,28 @@
 
 use std::collections::BTreeMap;
 
+use super::lines;
 use super::misplaced::{At, Result};
 use super::table::Table;
-use crate::config::figure::{Bars, Figure, NumberFormat, Panel, Place, Reference};
+use crate::config::figure::{Bars, Draw, Figure, NumberFormat, Panel, Place, Reference};
+use crate::config::study;
 use crate::error::Error;
-use crate::report::plot::{Axis, BarSeries, Body, Chart, Format, GroupedBars, StackedBars};
+use crate::report::plot::{Axis, BarSeries, Body, Chart, Format, GroupedBars, Lines, StackedBars};
 
-/// The chart of a figure.
-pub fn chart(figure: &Figure, table: &Table) -> Result<Chart> {
+/// The chart of a figure of a study with `axes`.
+pub fn chart(figure: &Figure, axes: &[study::Axis], table: &Table) -> Result<Chart> {
     let mut panels = Vec::new();
     for (number, panel) in figure.panels.iter().enumerate() {
-        panels.push(panel_chart(panel, table).at(number).at("panels")?);
+        panels.push(panel_chart(panel, axes, table).at(number).at("panels")?);
     }
-    let body = match panels.len() {
-        1 => panels.remove(0).body,
-        _ => Body::Panels(panels),
+    let chart = match panels.len() {
+        1 => panels.remove(0),
+        _ => Chart { body: Body::Panels(panels), ..Chart::default() },
     };
-    let (title, note) = (figure.title.clone(), figure.note.clone());
-    Ok(Chart { title, note, body, ..Chart::default() })
+    Ok(Chart { title: figure.title.clone(), note: figure.note.clone(), ..chart })
 }
 
-fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
+fn panel_chart(panel: &Panel, axes: &[study::Axis], table: &Table) -> Result<Chart> {
     let mut categories = table.labels(&panel.across).at("across")?.to_vec();
     if let Bars::Axis { name, .. } = &panel.bars
         && *name == panel.across
@@ -40,6 +41,12 @@ fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
         }
         categories = panel.only.clone();
     }
+    let axis = |name: &str| axes.iter().find(|axis| axis.name() == name);
+    let shown = |name: &str, label: &String| {
+        axis(name).map_or(label.as_str(), |axis| axis.shown(label)).to_owned()
+    };
+    let across = axis(&panel.across).map_or("", study::Axis::title).to_owned();
+    let names = || categories.iter().map(|label| shown(&panel.across, label)).collect();
     let series = |name: &str, metric: &str, at: &Place| -> Result<BarSeries> {
         let values = categories
             .iter()
@@ -57,25 +64,34 @@ fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
         NumberFormat::Prefixed => Format::Prefixed,
     };
     let y = Axis { format, ..Axis::new(&panel.y) }.from_zero();
-    let grouped = |series: Vec<BarSeries>| {
-        Body::GroupedBars(GroupedBars {
-            categories: categories.clone(),
-            series,
-            y: y.clone(),
-            value_labels: true,
-            reference_name: panel.reference.as_ref().map_or(String::new(), |one| one.name.clone()),
-            baseline: panel.relative_to.as_ref().map(|_| 1.0),
-        })
-    };
     let none = Reference::default();
     let known = panel.reference.as_ref().unwrap_or(&none);
+    let grouped = |series: Vec<BarSeries>| -> Result<Body> {
+        Ok(match panel.draw {
+            Draw::Bars => Body::GroupedBars(GroupedBars {
+                categories: names(),
+                across: across.clone(),
+                series,
+                y: y.clone(),
+                value_labels: true,
+                reference_name: known.name.clone(),
+                baseline: panel.relative_to.as_ref().map(|_| 1.0),
+            }),
+            Draw::Lines(spacing) => {
+                let x = lines::axis(&across, spacing);
+                let numbers = lines::numbers(&categories, spacing).at("draw")?;
+                let series = lines::series(&numbers, &series, &known.name);
+                Body::Lines(Lines { x, y: y.clone(), series })
+            }
+        })
+    };
     let body = match &panel.bars {
         Bars::One(metric) => {
             let bars = series("gsim", metric, &panel.at)?;
             let marks =
                 marks(&panel.across, &categories, &known.values).at("values").at("reference")?;
             refuse_marks("bars", known.bars.is_empty())?;
-            grouped(vec![bars.with_reference(marks)])
+            grouped(vec![bars.with_reference(marks)])?
         }
         Bars::Axis { name, metric } => {
             let mut all = Vec::new();
@@ -94,15 +110,22 @@ fn panel_chart(panel: &Panel, table: &Table) -> Result<Chart> {
                         .at("reference")?,
                     None => Vec::new(),
                 };
-                all.push(series(label, metric, &at)?.with_reference(marks));
+                all.push(series(&shown(name, label), metric, &at)?.with_reference(marks));
             }
-            grouped(all)
+            grouped(all)?
         }
         Bars::Stack(parts) => {
             refuse_marks("values", known.values.is_empty())?;
             refuse_marks("bars", known.bars.is_empty())?;
+            if panel.draw != Draw::Bars {
+                return Err(
+                    Error::input("a stack has no lines").hint("lines show what One and Axis do")
+                )
+                .at("draw");
+            }
             Body::StackedBars(StackedBars {
-                categories: categories.clone(),
+                categories: names(),
+                across: across.clone(),
                 parts: parts
                     .iter()
                     .map(|part| series(&part.name, &part.metric, &panel.at))
@@ -170,8 +193,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::Setting;
-    use crate::config::study::Axis;
+    use crate::config::parse::stated;
+    use crate::report::plot::{LineSeries, Scale};
     use crate::study::Outcome;
 
     /// As cycles: a run that does not fit its machine.
@@ -179,16 +202,15 @@ mod tests {
 
     /// Cycles of two applications (a, b) with two types (x, y).
     fn table(cycles: [u64; 4]) -> Table {
-        let axis = |path: &str, values: [&str; 2]| Axis::Field {
-            path: path.into(),
-            values: values.iter().map(Setting::new).collect(),
-        };
         let outcome = |cycles: u64| match cycles {
             MISFIT => Outcome::Misfit("no room".to_owned()),
             _ => Outcome::Report(json!({"totals": {"cycles": cycles}})),
         };
-        let axes = [axis("app", ["a", "b"]), axis("type", ["x", "y"])];
-        Table::new(&axes, cycles.map(outcome).to_vec())
+        Table::new(&axes(), cycles.map(outcome).to_vec())
+    }
+
+    fn axes() -> Vec<study::Axis> {
+        stated(r#"[Field(path: "app", values: [a, b]), Field(path: "type", values: [x, y])]"#)
     }
 
     fn draw(bars: &str, reference: &str) -> Result<Chart> {
@@ -200,7 +222,7 @@ mod tests {
             r#"(file: "f", title: "t", panels: [(y: "time", across: "app", bars: {bars},
                 relative_to: {{"type": "x"}}, reference: (name: "paper", {reference}))])"#
         );
-        chart(&crate::config::parse::stated(&text), &table(cycles))
+        chart(&stated(&text), &axes(), &table(cycles))
     }
 
     const AXIS: &str = r#"Axis(name: "type", metric: "totals.cycles")"#;
@@ -264,5 +286,89 @@ mod tests {
             let error = draw(bars, reference).map(|_| ()).unwrap_err();
             assert_eq!(format!("{}: {}", error.field.join("."), error.error), want);
         }
+    }
+
+    /// A panel with `more` of a study with cycles over three sizes, for two types; the third does not fit for one of them.
+    fn draw_sizes(axes: &str, more: &str) -> Result<Chart> {
+        let text =
+            format!(r#"(file: "f", title: "t", panels: [(y: "time", across: "size", {more})])"#);
+        let axes: Vec<study::Axis> = stated(axes);
+        let outcome = |cycles: u64| match cycles {
+            MISFIT => Outcome::Misfit("no room".to_owned()),
+            _ => Outcome::Report(json!({"totals": {"cycles": cycles}})),
+        };
+        let cycles = [40, 44, 10, 11, 20, MISFIT].map(outcome);
+        chart(&stated(&text), &axes, &Table::new(&axes, cycles.to_vec()))
+    }
+
+    const SIZES: &str = r#"[
+        Field(path: "size", title: "elements", values: [4_096, 1024, 2048], names: {"1024": "1 Ki"}),
+        Field(path: "type", values: [x, y], names: {"y": "wide"}),
+    ]"#;
+
+    #[test]
+    fn figures_have_the_titles_and_names_of_axes() {
+        let chart = draw_sizes(SIZES, &format!("bars: {AXIS}")).unwrap();
+        let Body::GroupedBars(bars) = chart.body else { panic!("grouped bars") };
+        assert_eq!(bars.across, "elements");
+        assert_eq!(bars.categories, ["4_096", "1 Ki", "2048"]);
+        let names: Vec<&str> = bars.series.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["x", "wide"]);
+        let stack = r#"bars: Stack([(name: "cycles", metric: "totals.cycles")])"#;
+        let Body::StackedBars(bars) = draw_sizes(SIZES, stack).unwrap().body else {
+            panic!("stacked bars")
+        };
+        assert_eq!(bars.categories, ["4_096", "1 Ki", "2048"]);
+    }
+
+    #[test]
+    fn lines_join_the_values_over_the_numbers_in_their_order() {
+        let more = format!(
+            r#"bars: {AXIS}, draw: Lines(Log2),
+            reference: (name: "paper", bars: {{"x": {{"1024": 9.0, "4_096": 41.0}}, "y": {{"2048": 18.0}}}})"#
+        );
+        let Body::Lines(drawn) = draw_sizes(SIZES, &more).unwrap().body else { panic!("lines") };
+        let line = |name: &str, points: &[(f64, f64)]| LineSeries {
+            name: name.to_owned(),
+            points: points.to_vec(),
+            ..LineSeries::default()
+        };
+        let paper = line("x, paper", &[(1024.0, 9.0), (4096.0, 41.0)]);
+        let dot = line("wide, paper", &[(2048.0, 18.0)]);
+        let want = [
+            line("x", &[(1024.0, 10.0), (2048.0, 20.0), (4096.0, 40.0)]),
+            line("wide", &[(1024.0, 11.0), (4096.0, 44.0)]),
+            LineSeries { dashed: true, beside: Some(0), ..paper },
+            LineSeries { dashed: true, beside: Some(1), ..dot },
+        ];
+        assert_eq!(drawn.series, want);
+        let (label, scale) = ("elements".to_owned(), Scale::Log2);
+        assert_eq!(drawn.x, Axis { label, scale, format: Format::Prefixed, ..Axis::default() });
+    }
+
+    #[test]
+    fn lines_are_over_numbers_and_not_of_stacks() {
+        let error = |axes: &str, more: &str| {
+            let error = draw_sizes(axes, more).map(|_| ()).unwrap_err();
+            format!("{}: {}", error.field.join("."), error.error)
+        };
+        let words = SIZES.replace("2048", "many");
+        assert_eq!(
+            error(&words, &format!("bars: {ONE}, draw: Lines(Linear)")),
+            "panels.0.draw: there are no lines over \"many\", which is no number (hint: without it, there are bars)"
+        );
+        let zero = SIZES.replace("2048", "0");
+        let log = format!("bars: {ONE}, draw: Lines(Log2)");
+        assert_eq!(
+            error(&zero, &log),
+            "panels.0.draw: \"0\" is not above zero (hint: Lines(Linear) can show it)"
+        );
+        draw_sizes(&zero, &log.replace("Log2", "Linear")).unwrap();
+        let stack =
+            r#"bars: Stack([(name: "cycles", metric: "totals.cycles")]), draw: Lines(Log2)"#;
+        assert_eq!(
+            error(SIZES, stack),
+            "panels.0.draw: a stack has no lines (hint: lines show what One and Axis do)"
+        );
     }
 }

@@ -12,6 +12,7 @@
 mod figures;
 mod groups;
 mod kept;
+mod lines;
 mod misplaced;
 mod page;
 mod part;
@@ -154,7 +155,10 @@ fn shown<'s>(study: &'s StudyFile, table: &Table) -> Result<Shown<'s>> {
     let in_study = |Misplaced { field, error }: Misplaced| study.point(&field, error);
     let mut charts = Vec::new();
     for (number, figure) in config.figures.iter().enumerate() {
-        let chart = figures::chart(figure, table).at(number).at("figures").map_err(in_study)?;
+        let chart = figures::chart(figure, &config.axes, table)
+            .at(number)
+            .at("figures")
+            .map_err(in_study)?;
         charts.push((figure.file.as_str(), chart));
     }
     let page = page::markdown(study, table).map_err(in_study)?;

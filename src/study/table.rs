@@ -272,18 +272,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::{Setting, load_run};
+    use crate::config::load_run;
+    use crate::config::parse::stated;
 
     fn table() -> Table {
-        let axis = |path: &str, values: [&str; 2]| Axis::Field {
-            path: path.into(),
-            values: values.iter().map(Setting::new).collect(),
-        };
         let report = |cycles: u64| {
             let report = json!({"totals": {"cycles": cycles}, "sm": [{"n": 1}, {"n": cycles}]});
             Outcome::Report(report)
         };
-        let axes = [axis("a", ["1", "2"]), axis("b", ["x", "y"])];
+        let axes: Vec<Axis> =
+            stated(r#"[Field(path: "a", values: [1, 2]), Field(path: "b", values: [x, y])]"#);
         Table::new(&axes, [10, 11, 20, 21].map(report).to_vec())
     }
 

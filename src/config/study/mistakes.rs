@@ -36,7 +36,7 @@ impl StudyFile {
         }
         let field = self.config.axes.iter().enumerate().find_map(|(axis, one)| {
             let (list, point) = match one {
-                Axis::Field { path: varied, values } => {
+                Axis::Field { path: varied, values, .. } => {
                     ("values", values.iter().position(|other| varied == path && other == value))
                 }
                 Axis::Together { points, .. } => {

@@ -5,7 +5,7 @@ mod mistakes;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,12 @@ pub enum Axis {
         path: String,
         /// The values.
         values: Vec<Setting>,
+        /// What the axis is, with its unit, for figures; empty for none.
+        #[serde(default)]
+        title: String,
+        /// What figures call points, by their labels; others are called by their labels.
+        #[serde(default)]
+        names: BTreeMap<String, String>,
     },
     /// Several fields change together.
     Together {
@@ -80,6 +86,9 @@ pub enum Axis {
         name: String,
         /// Its points.
         points: Vec<AxisPoint>,
+        /// As of a `Field`.
+        #[serde(default)]
+        title: String,
     },
 }
 
@@ -102,6 +111,21 @@ impl Axis {
         }
     }
 
+    /// What the axis is, for figures; empty for none.
+    pub fn title(&self) -> &str {
+        match self {
+            Axis::Field { title, .. } | Axis::Together { title, .. } => title,
+        }
+    }
+
+    /// What figures call the point with a label.
+    pub fn shown<'a>(&'a self, label: &'a str) -> &'a str {
+        match self {
+            Axis::Field { names, .. } => names.get(label).map_or(label, String::as_str),
+            Axis::Together { .. } => label,
+        }
+    }
+
     /// The fields that the axis changes, each once.
     fn fields(&self) -> BTreeSet<String> {
         self.points()
@@ -118,7 +142,7 @@ impl Axis {
     /// Label and overrides of each point.
     fn points(&self) -> Vec<(String, Vec<(String, Setting)>)> {
         match self {
-            Axis::Field { path, values } => values
+            Axis::Field { path, values, .. } => values
                 .iter()
                 .map(|value| (value.text(), vec![(path.clone(), value.clone())]))
                 .collect(),
@@ -128,6 +152,11 @@ impl Axis {
                 .collect(),
         }
     }
+}
+
+/// The number that a label is; `None` for one that is none.
+pub fn number_of(label: &str) -> Option<f64> {
+    label.replace('_', "").parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// Labels and overrides of every combination of the axes' points, which come after `fixed`; the last axis varies
@@ -171,6 +200,13 @@ pub(super) fn check_axes(axes: &[Axis]) -> std::result::Result<(), String> {
                 };
                 return Err(format!("axes.{number}.{point}: {label:?} is there twice"));
             }
+        }
+        if let Axis::Field { names, .. } = axis
+            && let Some(label) = names.keys().find(|label| !labels.contains(label))
+        {
+            return Err(format!(
+                "axes.{number}.names.{label}: the axis {name:?} has no such point"
+            ));
         }
         for field in axis.fields() {
             if let Some((other, _)) = seen.iter().find(|(_, known)| *known == field) {

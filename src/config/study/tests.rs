@@ -73,6 +73,10 @@ fn a_study_that_contradicts_itself_is_refused() {
             "study.ron:1:101: axes.0.points.1.label: \"x\" is there twice",
         ),
         (
+            r#"[Field(path: "seed", values: [1, 2], names: {"1": "one", "3": "three"})]"#,
+            "study.ron:1:102: axes.0.names.3: the axis \"seed\" has no such point",
+        ),
+        (
             r#"[Together(name: "seed", points: [(label: "x", set: {})]), Field(path: "seed", values: [2])]"#,
             "study.ron:1:98: axes.1: another axis is called \"seed\" too",
         ),

@@ -55,6 +55,7 @@ impl Comparison {
         }
         let bars = StackedBars {
             categories: self.names.iter().map(|name| ending(name)).collect(),
+            across: String::new(),
             parts,
             y: Axis::new("core cycles"),
             normalise: false,

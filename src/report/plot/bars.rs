@@ -80,7 +80,7 @@ impl GroupedBars {
         // Bars that hang from zero have their values below.
         let hanging = value_labels && values(&self.series).any(|value| value < 0.0);
         let below = if hanging { top } else { 0.0 };
-        let categories = Categories::new(&self.categories, width);
+        let categories = Categories::new(&self.categories, &self.across, width);
         let high = ruler.range().end;
         let margins = Margins { top, right: 0.0, bottom: below };
         let y = (ruler, &self.y);
@@ -201,7 +201,7 @@ impl StackedBars {
         let fit = sums.iter().flatten().map(label_width).fold(0.0, f64::max) <= slot - 4.0;
         let sum_labels = self.sum_labels && !self.normalise && fit;
         let top = HEADROOM + if sum_labels { VALUE } else { 0.0 };
-        let categories = Categories::new(&self.categories, room);
+        let categories = Categories::new(&self.categories, &self.across, room);
         let margins = Margins { top, ..Margins::default() };
         let mut frame =
             Frame::new(canvas, area, margins, categories.room(), categories.axis(), (ruler, &axis));

@@ -21,6 +21,8 @@ pub struct Categories<'a> {
     names: &'a [String],
     /// Lines of every name; `None` if one does not fit into its slot, so that all stand upright.
     lines: Option<Vec<Vec<&'a str>>>,
+    /// Beneath them all: what they are; empty for none.
+    title: &'a str,
 }
 
 /// `name` in lines no wider than `width`, broken behind spaces and marks, if that can be.
@@ -39,10 +41,11 @@ fn wrap(name: &str, width: f64) -> Option<Vec<&str>> {
 }
 
 impl<'a> Categories<'a> {
-    /// Slots for `names` in a frame about `width` wide.
-    pub fn new(names: &'a [String], width: f64) -> Self {
+    /// Slots for `names` in a frame about `width` wide, and their `title`, empty for none.
+    pub fn new(names: &'a [String], title: &'a str, width: f64) -> Self {
         let slot = width / names.len().max(1) as f64;
-        Categories { names, lines: names.iter().map(|name| wrap(name, slot - 8.0)).collect() }
+        let lines = names.iter().map(|name| wrap(name, slot - 8.0)).collect();
+        Categories { names, lines, title }
     }
 
     /// The axis for plotters.
@@ -50,8 +53,12 @@ impl<'a> Categories<'a> {
         (0.0..self.names.len().max(1) as f64).into()
     }
 
-    /// Room that the labels need beneath the frame.
+    /// Room that names and title need beneath the frame.
     pub fn room(&self) -> f64 {
+        self.names_room() + if self.title.is_empty() { 0.0 } else { LABEL + 8.0 }
+    }
+
+    fn names_room(&self) -> f64 {
         match &self.lines {
             Some(lines) => {
                 let most = lines.iter().map(Vec::len).max().unwrap_or(1).max(1);
@@ -64,10 +71,15 @@ impl<'a> Categories<'a> {
         }
     }
 
-    /// The base line at `bottom`, and the names.
+    /// The base line at `bottom`, the names, and the title.
     pub fn draw(&self, canvas: &Canvas, frame: &Frame<RangedCoordf64>, bottom: f64) {
         let area = frame.area();
         canvas.line((area.x, bottom), (area.right(), bottom), Colour::GREY, 1.5);
+        if !self.title.is_empty() {
+            let style = text(LABEL).anchor(Anchor::Middle);
+            let place = (area.x + area.w / 2.0, bottom + self.names_room() + LABEL);
+            canvas.text(&style.fit(self.title, area.w), place, style);
+        }
         for (index, name) in self.names.iter().enumerate() {
             let (x, _) = frame.at((index as f64 + 0.5, 0.0));
             match &self.lines {

@@ -40,6 +40,8 @@ impl Default for Body {
 pub struct GroupedBars {
     /// Names of the groups.
     pub categories: Vec<String>,
+    /// Beneath the categories: what they are; empty for none.
+    pub across: String,
     /// The bars of every group.
     pub series: Vec<BarSeries>,
     /// The values' axis; zero is always on it.
@@ -101,6 +103,8 @@ impl BarSeries {
 pub struct StackedBars {
     /// Names of the bars.
     pub categories: Vec<String>,
+    /// Beneath the categories: what they are; empty for none.
+    pub across: String,
     /// The parts of every bar.
     pub parts: Vec<BarSeries>,
     /// The values' axis; it starts at zero.
@@ -133,8 +137,10 @@ pub struct LineSeries {
     pub dashed: bool,
     /// Whether there are dots only: points without an order.
     pub scattered: bool,
-    /// Its colour; `None` for the next one of the palette.
+    /// Its colour; `None` for that of `beside`, else the next one of the palette.
     pub colour: Option<Colour>,
+    /// The line, by its place among all, of which these are somebody else's values: they have diamonds.
+    pub beside: Option<usize>,
 }
 
 /// One axis.

@@ -53,6 +53,7 @@ impl<'s> Frame<'s, Ruler> {
         let label = if x_axis.label.is_empty() { 0.0 } else { LABEL + 8.0 };
         let below = 2.0 * TICK + label;
         let mut frame = Frame::new(canvas, area, margins, below, x, (y, y_axis));
+        let label = text(LABEL).fit(&x_axis.label, frame.area().w);
         let mut mesh = frame.chart.configure_mesh();
         mesh.disable_mesh()
             .disable_y_axis()
@@ -61,7 +62,7 @@ impl<'s> Frame<'s, Ruler> {
             .axis_desc_style(text(LABEL).anchor(Anchor::Middle).plotters())
             .set_tick_mark_size(LabelAreaPosition::Bottom, units(MARK));
         if !x_axis.label.is_empty() {
-            mesh.x_desc(&x_axis.label);
+            mesh.x_desc(label);
         }
         drawn(mesh.draw());
         frame

@@ -11,13 +11,13 @@ use super::canvas::{Area, Canvas, DOT, ink, units};
 use super::chart::{LineSeries, Lines};
 use super::frame::{Frame, Margins};
 use super::legend::Entry;
-use super::marks::Sign;
+use super::marks::{self, Sign};
 
 /// Points beyond this many get no dots: the line is the data.
 const MOST_DOTS: usize = 40;
 
 fn colour(series: &LineSeries, index: usize) -> Colour {
-    series.colour.unwrap_or(colour::series(index))
+    series.colour.unwrap_or(colour::series(series.beside.unwrap_or(index)))
 }
 
 fn has_dots(series: &LineSeries) -> bool {
@@ -30,6 +30,7 @@ impl Lines {
         named
             .map(|(index, series)| Entry {
                 sign: match () {
+                    () if series.beside.is_some() => Sign::Diamonds,
                     () if series.dashed => Sign::Dashes,
                     () if has_dots(series) => Sign::Dots,
                     () => Sign::Line,
@@ -56,7 +57,13 @@ impl Lines {
             let colour = colour(series, index);
             let style = ink(colour).stroke_width(units(2.5) as u32);
             if series.dashed {
-                frame.draw(DashedLineSeries::new(points, units(7.0), units(5.0), style));
+                let line = points.iter().copied();
+                frame.draw(DashedLineSeries::new(line, units(7.0), units(5.0), style));
+                if series.beside.is_some() {
+                    points
+                        .iter()
+                        .for_each(|&point| marks::diamond(canvas, frame.at(point), colour));
+                }
                 continue;
             }
             if !series.scattered {

@@ -15,6 +15,8 @@ pub enum Sign {
     Dots,
     /// A dashed line.
     Dashes,
+    /// A dashed line with a diamond.
+    Diamonds,
     /// The mark of a reference value.
     Reference,
 }
@@ -24,7 +26,7 @@ impl Sign {
     pub fn room(self) -> f64 {
         match self {
             Sign::Square => 24.0,
-            Sign::Line | Sign::Dots | Sign::Dashes | Sign::Reference => 35.0,
+            Sign::Line | Sign::Dots | Sign::Dashes | Sign::Diamonds | Sign::Reference => 35.0,
         }
     }
 }
@@ -34,6 +36,12 @@ pub fn reference(canvas: &Canvas, (x, y): (f64, f64), half_width: f64) {
     canvas.line((x - half_width, y), (x + half_width, y), Colour::WHITE, 5.0);
     canvas.line((x - half_width, y), (x + half_width, y), Colour::INK, 2.0);
     canvas.diamond((x, y), 6.0_f64.min(half_width), Colour::INK);
+}
+
+/// The mark of a reference value on a line.
+pub fn diamond(canvas: &Canvas, place: (f64, f64), colour: Colour) {
+    canvas.diamond(place, 8.0, Colour::WHITE);
+    canvas.diamond(place, 6.0, colour);
 }
 
 /// The sign of a legend entry; (`x`, `y`) is the middle of its left edge.
@@ -49,6 +57,10 @@ pub fn sign(canvas: &Canvas, sign: Sign, colour: Colour, (x, y): (f64, f64)) {
             canvas.dot((x + 13.0, y), colour);
         }
         Sign::Dashes => canvas.dashed((x, y), end, colour, 3.0, (6.0, 4.0)),
+        Sign::Diamonds => {
+            canvas.dashed((x, y), end, colour, 3.0, (6.0, 4.0));
+            diamond(canvas, (x + 13.0, y), colour);
+        }
         Sign::Reference => reference(canvas, (x + 13.0, y), 13.0),
     }
 }

@@ -53,13 +53,13 @@ impl Chart {
     /// Height of what a panel has above and beneath its frame, the titles apart.
     fn words(&self, own_legend: bool) -> f64 {
         let legend = if own_legend { legend::height(&self.legend(), PANEL_WIDTH) } else { 0.0 };
-        let categories = match &self.body {
-            Body::GroupedBars(bars) => &bars.categories[..],
-            Body::StackedBars(bars) => &bars.categories[..],
-            _ => &[],
+        let (categories, across) = match &self.body {
+            Body::GroupedBars(bars) => (&bars.categories[..], &bars.across[..]),
+            Body::StackedBars(bars) => (&bars.categories[..], &bars.across[..]),
+            _ => (&[][..], ""),
         };
         // Without the room for the values' axis.
-        legend + Categories::new(categories, 0.85 * PANEL_WIDTH).room()
+        legend + Categories::new(categories, across, 0.85 * PANEL_WIDTH).room()
     }
 
     fn legend(&self) -> Vec<Entry> {

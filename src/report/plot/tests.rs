@@ -21,6 +21,7 @@ fn execution_time() -> Chart {
         note: "Paper: Lashgar and Baniasadi, 2014, figure 4, read off the plot.".to_owned(),
         body: Body::GroupedBars(GroupedBars {
             categories: types(),
+            across: "element type".to_owned(),
             series: vec![gsim.with_reference(paper)],
             y: Axis::new("time, int = 1"),
             value_labels: true,
@@ -46,6 +47,7 @@ fn potential() -> Chart {
         note: String::new(),
         body: Body::GroupedBars(GroupedBars {
             categories: strings(&machines),
+            across: String::new(),
             series: vec![int, short, char],
             y: Axis::new("performance"),
             value_labels: true,
@@ -63,6 +65,7 @@ fn stacked(normalise: bool) -> Chart {
         note: String::new(),
         body: Body::StackedBars(StackedBars {
             categories: types(),
+            across: "element type".to_owned(),
             parts: vec![
                 BarSeries::new("nomerger", [40e3, 310e3, 820e3]),
                 BarSeries::new("nomshrline", [120e3, 60e3, 11e3]),
@@ -86,6 +89,7 @@ fn metrics() -> Chart {
         title: title.to_owned(),
         body: Body::GroupedBars(GroupedBars {
             categories: types(),
+            across: String::new(),
             series: vec![BarSeries::new("", values).with_reference(paper.map(Some).into())],
             y: axis,
             value_labels: true,
@@ -121,7 +125,10 @@ fn sweep() -> Chart {
         dashed,
         scattered: false,
         colour: None,
+        beside: None,
     };
+    let mut paper = line("char, paper", [0.3, 0.7, 1.0, 1.2, f64::NAN], true);
+    paper.beside = Some(2);
     Chart {
         title: "More merger fields help small types".to_owned(),
         subtitle: "1D stencil on a GTX 480".to_owned(),
@@ -134,6 +141,7 @@ fn sweep() -> Chart {
                 line("short", [0.41, 0.66, 1.16, 1.2, 1.2], false),
                 line("char", [0.39, 0.76, 1.01, 1.29, 1.36], false),
                 line("bound", [0.4, 0.8, 1.2, 1.4, 1.42], true),
+                paper,
             ],
         }),
     }
@@ -161,6 +169,7 @@ fn many_names() -> Chart {
         title: "L1 hits".to_owned(),
         body: Body::GroupedBars(GroupedBars {
             categories: names,
+            across: "merger fields of an MSHR entry".to_owned(),
             series: vec![BarSeries::new("", (0..24).map(share))],
             y: Axis::percent("L1 hit rate").to(0.7),
             value_labels: true,
@@ -203,6 +212,7 @@ fn curve() -> Chart {
         dashed,
         scattered: false,
         colour: None,
+        beside: None,
     };
     Chart {
         title: "Latency under load".to_owned(),
