@@ -146,7 +146,14 @@ fn a_study_that_skips_misfits_says_of_each_why_and_has_the_other_reports() {
     let mut names: Vec<_> = reports.map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["1-2-one", "3-4-one"]);
-    assert_eq!((table, read("1/s/README.md")), (read("3/s/runs.csv"), read("3/s/README.md")));
+    assert_eq!((&table, read("1/s/README.md")), (&read("3/s/runs.csv"), read("3/s/README.md")));
+    // Those that fit are what they are where all do.
+    fs::write(folder.path().join("s.ron"), study(1024)).unwrap();
+    succeed(folder.path(), &["study", "s.ron", "--out", "all"]);
+    let all = read("all/s/runs.csv");
+    for row in [1, 3] {
+        assert_eq!(table.lines().nth(row).unwrap(), format!("{},", all.lines().nth(row).unwrap()));
+    }
 }
 
 #[test]
