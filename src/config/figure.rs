@@ -73,13 +73,24 @@ pub struct Panel {
 }
 
 /// How a panel shows its values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Draw {
     /// As bars.
     #[default]
     Bars,
     /// As lines over the numbers that the points along x are, one for each bar, with a dot for each value.
     Lines(Spacing),
+    /// As lines from point to point, in their order, over another metric of the same runs.
+    Curve {
+        /// What that is, with its unit.
+        x: String,
+        /// The metric.
+        metric: String,
+        /// How it is written.
+        #[serde(default)]
+        format: NumberFormat,
+    },
 }
 
 /// Where numbers along x stand.

@@ -47,27 +47,24 @@ fn panel_chart(panel: &Panel, axes: &[study::Axis], table: &Table) -> Result<Cha
     };
     let across = axis(&panel.across).map_or("", study::Axis::title).to_owned();
     let names = || categories.iter().map(|label| shown(&panel.across, label)).collect();
+    let place = |label: &String, at: &Place| {
+        let mut place = at.clone();
+        place.insert(panel.across.clone(), label.clone());
+        place
+    };
     let series = |name: &str, metric: &str, at: &Place| -> Result<BarSeries> {
         let values = categories
             .iter()
-            .map(|label| {
-                let mut place = at.clone();
-                place.insert(panel.across.clone(), label.clone());
-                value(panel, table, &place, metric).at("bars")
-            })
+            .map(|label| value(panel, table, &place(label, at), metric).at("bars"))
             .collect::<Result<_>>()?;
         Ok(BarSeries { name: name.to_owned(), values, ..BarSeries::default() })
     };
-    let format = match panel.format {
-        NumberFormat::Plain => Format::Plain,
-        NumberFormat::Percent => Format::Percent,
-        NumberFormat::Prefixed => Format::Prefixed,
-    };
-    let y = Axis { format, ..Axis::new(&panel.y) }.from_zero();
+    let y = Axis { format: format(panel.format), ..Axis::new(&panel.y) }.from_zero();
     let none = Reference::default();
     let known = panel.reference.as_ref().unwrap_or(&none);
-    let grouped = |series: Vec<BarSeries>| -> Result<Body> {
-        Ok(match panel.draw {
+    // Series, and where each of them is.
+    let grouped = |series: Vec<BarSeries>, at: &[Place]| -> Result<Body> {
+        Ok(match &panel.draw {
             Draw::Bars => Body::GroupedBars(GroupedBars {
                 categories: names(),
                 across: across.clone(),
@@ -78,9 +75,24 @@ fn panel_chart(panel: &Panel, axes: &[study::Axis], table: &Table) -> Result<Cha
                 baseline: panel.relative_to.as_ref().map(|_| 1.0),
             }),
             Draw::Lines(spacing) => {
-                let x = lines::axis(&across, spacing);
-                let numbers = lines::numbers(&categories, spacing).at("draw")?;
+                let x = lines::axis(&across, *spacing);
+                let numbers = lines::numbers(&categories, *spacing).at("draw")?;
                 let series = lines::series(&numbers, &series, &known.name);
+                Body::Lines(Lines { x, y: y.clone(), series })
+            }
+            Draw::Curve { x, metric, format: of_x } => {
+                if panel.reference.is_some() {
+                    return Err(Error::input("nobody says where these values stand along x"))
+                        .at("reference");
+                }
+                let numbers = at.iter().map(|at| {
+                    let number = |label| table.value(&place(label, at), metric);
+                    categories.iter().map(number).collect::<crate::error::Result<Vec<_>>>()
+                });
+                let numbers = numbers.collect::<crate::error::Result<Vec<_>>>();
+                let curves = series.iter().zip(numbers.at("metric").at("draw")?);
+                let x = Axis { format: format(*of_x), ..Axis::new(x) }.from_zero();
+                let series = curves.map(|(one, x)| lines::curve(one, &x)).collect();
                 Body::Lines(Lines { x, y: y.clone(), series })
             }
         })
@@ -91,10 +103,10 @@ fn panel_chart(panel: &Panel, axes: &[study::Axis], table: &Table) -> Result<Cha
             let marks =
                 marks(&panel.across, &categories, &known.values).at("values").at("reference")?;
             refuse_marks("bars", known.bars.is_empty())?;
-            grouped(vec![bars.with_reference(marks)])?
+            grouped(vec![bars.with_reference(marks)], std::slice::from_ref(&panel.at))?
         }
         Bars::Axis { name, metric } => {
-            let mut all = Vec::new();
+            let (mut all, mut places) = (Vec::new(), Vec::new());
             let labels = table.labels(name).at("name").at("bars")?;
             refuse_marks("values", known.values.is_empty())?;
             for label in known.bars.keys() {
@@ -111,8 +123,9 @@ fn panel_chart(panel: &Panel, axes: &[study::Axis], table: &Table) -> Result<Cha
                     None => Vec::new(),
                 };
                 all.push(series(&shown(name, label), metric, &at)?.with_reference(marks));
+                places.push(at);
             }
-            grouped(all)?
+            grouped(all, &places)?
         }
         Bars::Stack(parts) => {
             refuse_marks("values", known.values.is_empty())?;
@@ -137,6 +150,14 @@ fn panel_chart(panel: &Panel, axes: &[study::Axis], table: &Table) -> Result<Cha
         }
     };
     Ok(Chart { title: panel.title.clone(), body, ..Chart::default() })
+}
+
+fn format(format: NumberFormat) -> Format {
+    match format {
+        NumberFormat::Plain => Format::Plain,
+        NumberFormat::Percent => Format::Percent,
+        NumberFormat::Prefixed => Format::Prefixed,
+    }
 }
 
 /// Somebody else's values, in the order of the categories.
@@ -344,6 +365,27 @@ mod tests {
         assert_eq!(drawn.series, want);
         let (label, scale) = ("elements".to_owned(), Scale::Log2);
         assert_eq!(drawn.x, Axis { label, scale, format: Format::Prefixed, ..Axis::default() });
+    }
+
+    #[test]
+    fn a_curve_goes_from_point_to_point_over_another_metric() {
+        let curve = r#"draw: Curve(x: "twice the time", metric: "totals.cycles + totals.cycles")"#;
+        let more = format!("bars: {AXIS}, inverse: true, {curve}");
+        let Body::Lines(drawn) = draw_sizes(SIZES, &more).unwrap().body else { panic!("lines") };
+        let points: Vec<_> = drawn.series.iter().map(|one| one.points.clone()).collect();
+        let at = |cycles: f64| (2.0 * cycles, 1.0 / cycles);
+        assert_eq!(points, [vec![at(40.0), at(10.0), at(20.0)], vec![at(44.0), at(11.0)]]);
+        assert_eq!(drawn.series[1].name, "wide");
+        assert_eq!(drawn.x.label, "twice the time");
+        let error = |more: String| {
+            let error = draw_sizes(SIZES, &more).map(|_| ()).unwrap_err();
+            format!("{}: {}", error.field.join("."), error.error)
+        };
+        let unknown = error(more.replace("totals.cycles + ", "totals.cycle + "));
+        assert!(unknown.starts_with("panels.0.draw.metric: "), "{unknown}");
+        let reference = r#"reference: (name: "paper", bars: {"x": {"1024": 9.0}})"#;
+        let refused = error(format!("{more}, {reference}"));
+        assert_eq!(refused, "panels.0.reference: nobody says where these values stand along x");
     }
 
     #[test]

@@ -33,6 +33,12 @@ pub fn axis(title: &str, spacing: Spacing) -> Axis {
     Axis { scale, format: Format::Prefixed, ..Axis::new(title) }
 }
 
+/// A line through the values of `series`, in their order, each over the number that `x` has for it.
+pub fn curve(series: &BarSeries, x: &[Option<f64>]) -> LineSeries {
+    let points = x.iter().zip(&series.values).filter_map(|(&x, &value)| x.zip(value)).collect();
+    LineSeries { name: series.name.clone(), points, ..LineSeries::default() }
+}
+
 /// A line for each series over the numbers `x`, and behind them all one for somebody else's values of each, which is dashed.
 pub fn series(x: &[f64], series: &[BarSeries], reference: &str) -> Vec<LineSeries> {
     let line = |name: String, values: &[Option<f64>]| {
