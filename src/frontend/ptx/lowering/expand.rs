@@ -136,6 +136,13 @@ const SUM: &str = "i.-i01";
 const HALVES: &str = "i.-i0";
 /// The product of two numbers of 64 bits: `IMAD`, `IMAD.WIDE.U32`, `IMAD`, `IADD3`.
 pub const PRODUCT: &str = "x0w.-x.2i12";
+/// The high half of the product of two numbers of 64 bits: `IMAD.WIDE.U32`, the same with a sum, the first again, `IADD3.X`, `MOV`,
+/// `IADD3`, `IMAD.WIDE.U32.X`.
+const HIGH: &str = "w0w01*w0i2/m3/i34w0123*";
+/// Where one is a power of two of 32 bits: `IMAD.WIDE.U32`, the same with a sum, `IADD3.X`, `LEA.HI`, `MOV`, `IMAD.WIDE.U32.X`.
+const HIGH_OF_SHIFTED: &str = "w0/w01i1/i02m3/w0123*";
+/// The low 32 bits of that: `IMAD.WIDE.U32`, the same with a sum, `LEA.HI`, `IMAD.X`.
+const HIGH_OF_SHIFTED_LOW: &str = "w0/w01i01x012*";
 /// `IABS`, `I2F.RP`, `MUFU.RCP`, `F2I`, .. `LOP3`.
 const DIV_S32: &str = "i0i0s2sxi0i0s3i2x0x3xi0w2*wx*ix!1i4!2i0i3x3!1ii1!4";
 const REM_S32: &str = "i0i0s2i0i0s3xx0s2x0x2xw*wx*ii!1i0i2x3!1ii1!4";
@@ -197,7 +204,11 @@ fn sequence(code: &Code, pc: usize) -> Option<&'static str> {
         // Half of the corrections for negative operands fall away.
         ("mul", S64) if code.has(pc, "hi") && code.numbers(pc) > 0 => "xxxxxiiiiim",
         ("mul" | "mad", S64) if code.has(pc, "hi") => "xxxxxxxiiiiiiiiii",
-        ("mul" | "mad", U64) if code.has(pc, "hi") => "xxxxiiiim",
+        ("mul", U64) if code.has(pc, "hi") && is_power_of_two(code.arg(pc, 2)) => {
+            if is_read_low(code, pc) { HIGH_OF_SHIFTED_LOW } else { HIGH_OF_SHIFTED }
+        }
+        ("mul", U64) if code.has(pc, "hi") => HIGH,
+        ("mad", U64) if code.has(pc, "hi") => "xxxxiiiim",
         ("mul", S64 | U64 | B64) if is_unsigned_narrow(code, code.arg(pc, 2)) => {
             if is_unsigned_narrow(code, code.arg(pc, 1)) {
                 "w"
@@ -310,6 +321,21 @@ fn is_unsigned_narrow(code: &Code, arg: Arg) -> bool {
                 || code.opcode(maker) == "mul" && code.has(maker, "u16")
         }),
     }
+}
+
+/// A power of two that 32 bits hold, but for one.
+fn is_power_of_two(arg: Arg) -> bool {
+    matches!(arg, Arg::Number(number) if number.is_power_of_two() && number > 1 && number >> 32 == 0)
+}
+
+/// Whether only the low 32 bits of what `pc` makes are read.
+fn is_read_low(code: &Code, pc: usize) -> bool {
+    let reads_low = |reader: usize| {
+        let is_cut = code.opcode(reader) == "cvt"
+            && code.types(reader).next().is_some_and(|to| !to.float() && to.bytes() <= 4);
+        is_cut || code.types(reader).all(|ty| ty.bytes() <= 4)
+    };
+    code.maker(code.arg(pc, 0)) == Some(pc) && code.readers(pc).all(reads_low)
 }
 
 /// A mask of the high half of 64 bits, with which compilers ask whether a division is one of 32 bits.

@@ -169,6 +169,23 @@ fn pairs_are_fused() {
     );
 }
 
+/// As `ptxas` 13.0 for `sm_90` writes each of them.
+#[test]
+fn a_high_half_of_a_product_is_as_long_as_its_operands_ask_for() {
+    let product = |factor: &str, use_of: &str| {
+        let text = format!(
+            "ld.global.u64 %a3, [%a0];\nld.global.u64 %a4, [%a0+8];\nmul.hi.u64 %a5, %a3, {factor};\n{use_of}\nret;"
+        );
+        lowered(&text)[2].len()
+    };
+    let whole = "st.global.u64 [%a1], %a5;";
+    let low = "cvt.u32.u64 %r1, %a5;\nst.global.u32 [%a1], %r1;";
+    assert_eq!([product("%a4", whole), product("1000003", whole)], [7, 7]);
+    assert_eq!([product("4194304", whole), product("4194304", low)], [6, 4]);
+    // It is read as a whole, too.
+    assert_eq!(product("4194304", &format!("{low}\n{whole}")), 6);
+}
+
 #[test]
 fn comparisons_take_a_predicate() {
     let body = "setp.lt.s32 %p1, %r0, 7;\nsetp.gt.s32 %p2, %r0, 2;\nand.pred %p3, %p1, %p2;\n\
