@@ -9,7 +9,7 @@ use crate::units::Cycle;
 
 use super::bank::{Banks, MOST_BANKS};
 
-/// Clocks from the first one to the one before the last one.
+/// The clocks from `from` to the one before `to`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
     from: Cycle,
@@ -29,7 +29,7 @@ impl Span {
 pub struct Bus {
     /// The clock after the last burst, or before which all is explained already.
     explained_to: Cycle,
-    /// Whether the last burst was written.
+    /// Of the last burst: 0 where it was read, 1 where it was written.
     last: usize,
     burst_clocks: u64,
     refresh_clocks: u64,
