@@ -74,10 +74,10 @@ impl Controller {
         if self.drain.next_event(self.queue.writes()) <= now {
             self.pass_turn(now);
         }
-        if self.refresh.due() > now {
+        let due = self.refresh.due();
+        if due > now {
             return false;
         }
-        let due = self.refresh.due();
         match self.refresh.step(now, &mut self.banks, &mut self.stats) {
             Step::Waits(ready) => self.wake = ready,
             Step::Closed => {

@@ -7,7 +7,7 @@ use crate::units::Cycle;
 
 use super::bank::Banks;
 use super::bus::Bus;
-use super::drain::{Drain, Turn};
+use super::drain::Drain;
 use super::mapping::Mapping;
 use super::queue::Queue;
 use super::refresh::{BankRefresh, Refresh, Step};
@@ -359,8 +359,9 @@ impl Controller {
         if self.drain.update(now, self.queue.reads(), self.queue.writes()) {
             self.scheduler.touch_all(&self.queue);
         }
-        let only_writes = self.queue.reads() == 0 && self.queue.writes() > 0;
-        self.bus.holds(now, only_writes && self.drain.turn() == Turn::Reads);
+        // Only where no read waits, writes have a clock at which it is their turn.
+        let is_held = self.drain.next_event(self.queue.writes()) != Cycle::NEVER;
+        self.bus.holds(now, is_held);
         self.find_interrupt();
     }
 

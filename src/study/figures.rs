@@ -47,16 +47,17 @@ fn panel_chart(panel: &Panel, axes: &[study::Axis], table: &Table) -> Result<Cha
     };
     let across = axis(&panel.across).map_or("", study::Axis::title).to_owned();
     let names = || categories.iter().map(|label| shown(&panel.across, label)).collect();
-    let place = |label: &String, at: &Place| {
+    // What `of` says of each point along x.
+    let along = |at: &Place, of: &dyn Fn(&Place) -> crate::error::Result<Option<f64>>| {
         let mut place = at.clone();
-        place.insert(panel.across.clone(), label.clone());
-        place
+        let of = |label: &String| {
+            place.insert(panel.across.clone(), label.clone());
+            of(&place)
+        };
+        categories.iter().map(of).collect::<crate::error::Result<Vec<_>>>()
     };
     let series = |name: &str, metric: &str, at: &Place| -> Result<BarSeries> {
-        let values = categories
-            .iter()
-            .map(|label| value(panel, table, &place(label, at), metric).at("bars"))
-            .collect::<Result<_>>()?;
+        let values = along(at, &|place| value(panel, table, place, metric)).at("bars")?;
         Ok(BarSeries { name: name.to_owned(), values, ..BarSeries::default() })
     };
     let y = Axis { format: format(panel.format), ..Axis::new(&panel.y) }.from_zero();
@@ -85,14 +86,12 @@ fn panel_chart(panel: &Panel, axes: &[study::Axis], table: &Table) -> Result<Cha
                     return Err(Error::input("nobody says where these values stand along x"))
                         .at("reference");
                 }
-                let numbers = at.iter().map(|at| {
-                    let number = |label| table.value(&place(label, at), metric);
-                    categories.iter().map(number).collect::<crate::error::Result<Vec<_>>>()
-                });
-                let numbers = numbers.collect::<crate::error::Result<Vec<_>>>();
-                let curves = series.iter().zip(numbers.at("metric").at("draw")?);
+                let curve = |(one, at): (&BarSeries, &Place)| {
+                    let numbers = along(at, &|place| table.value(place, metric));
+                    Ok(lines::curve(one, &numbers.at("metric").at("draw")?))
+                };
+                let series = series.iter().zip(at).map(curve).collect::<Result<_>>()?;
                 let x = Axis { format: format(*of_x), ..Axis::new(x) }.from_zero();
-                let series = curves.map(|(one, x)| lines::curve(one, &x)).collect();
                 Body::Lines(Lines { x, y: y.clone(), series })
             }
         })
@@ -223,11 +222,14 @@ mod tests {
 
     /// Cycles of two applications (a, b) with two types (x, y).
     fn table(cycles: [u64; 4]) -> Table {
-        let outcome = |cycles: u64| match cycles {
+        Table::new(&axes(), cycles.map(outcome).to_vec())
+    }
+
+    fn outcome(cycles: u64) -> Outcome {
+        match cycles {
             MISFIT => Outcome::Misfit("no room".to_owned()),
             _ => Outcome::Report(json!({"totals": {"cycles": cycles}})),
-        };
-        Table::new(&axes(), cycles.map(outcome).to_vec())
+        }
     }
 
     fn axes() -> Vec<study::Axis> {
@@ -314,10 +316,6 @@ mod tests {
         let text =
             format!(r#"(file: "f", title: "t", panels: [(y: "time", across: "size", {more})])"#);
         let axes: Vec<study::Axis> = stated(axes);
-        let outcome = |cycles: u64| match cycles {
-            MISFIT => Outcome::Misfit("no room".to_owned()),
-            _ => Outcome::Report(json!({"totals": {"cycles": cycles}})),
-        };
         let cycles = [40, 44, 10, 11, 20, MISFIT].map(outcome);
         chart(&stated(&text), &axes, &Table::new(&axes, cycles.to_vec()))
     }
