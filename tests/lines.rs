@@ -127,7 +127,9 @@ fn the_readme_shows_what_is_printed() {
     summary(&report, Style::Plain, &mut printed).unwrap();
     let printed = String::from_utf8(printed).unwrap();
     let readme = include_str!("../README.md");
-    let shown = &readme[readme.find("\nLines: ").unwrap()..];
-    let shown = &shown[..shown.find("  ..\n").unwrap()];
-    assert!(shown.lines().count() > 3 && printed.contains(shown), "{printed}");
+    for (first, end) in [("\nLines: ", "  ..\n"), ("\nBuffers: ", "```")] {
+        let shown = &readme[readme.find(first).unwrap()..];
+        let shown = &shown[..shown.find(end).unwrap()];
+        assert!(shown.lines().count() > 3 && printed.contains(shown), "{printed}");
+    }
 }

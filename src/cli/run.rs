@@ -30,7 +30,8 @@ pub struct RunArgs {
     out: PathBuf,
     #[command(flatten)]
     verbosity: Verbosity,
-    /// Count by line of the kernels' PTX: where warps wait, and what loads take. Also writes `lines.csv`.
+    /// Count by line of the kernels' PTX where warps wait and what loads take, and by buffer where loads find their lines. Also
+    /// writes `lines.csv` and `buffers.csv`.
     #[arg(long)]
     lines: bool,
     /// Write the numbers only, no pictures.

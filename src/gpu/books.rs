@@ -2,9 +2,10 @@
 
 use std::ops::DerefMut;
 
+use super::buffers::{self, by_buffer};
 use super::floor::Floor;
 use super::front::{Launch, Node, Running, names};
-use super::lines::{by_line, check};
+use super::lines::{self, by_line};
 use super::memory::Partition;
 use super::statistics::{Components, ConcurrentKernel, KernelStatistics, Ledgers, total};
 use crate::config::Machine;
@@ -96,12 +97,22 @@ impl Books {
         ledgers.issue.transfer(IssueReason::NoWarp, IssueReason::Launch, launching);
         let name = joint_name(&names(ran));
         let components = after.components.since(&before.components);
-        let lines = by_line(ran, floor.front.nodes.iter_mut().map(|node| node.sm.take_profile()));
-        let checked = match lines.is_empty() {
-            true => ledgers.check(),
-            false => ledgers.check().and_then(|()| check(&lines, &ledgers, &total(&components.sm))),
+        let latency_accesses = after.latency_accesses - before.latency_accesses;
+        let nodes = floor.front.nodes.iter_mut();
+        let (insts, regions): (Vec<_>, Vec<_>) = nodes.map(|node| node.sm.take_profile()).unzip();
+        let lines = by_line(ran, insts.into_iter());
+        let ranges = ran.first().map_or(&[][..], |running| &running.kernel.buffers);
+        let buffers = by_buffer(ranges, regions.into_iter());
+        let check = || {
+            ledgers.check()?;
+            if lines.is_empty() {
+                return Ok(());
+            }
+            let sms = total(&components.sm);
+            lines::check(&lines, &ledgers, &sms)?;
+            buffers::check(&buffers, &ledgers, latency_accesses, &sms)
         };
-        checked.map_err(|why| Error::internal(format!("kernel {name}: {why}")))?;
+        check().map_err(|why: String| Error::internal(format!("kernel {name}: {why}")))?;
         let concurrent = match ran {
             [_] => Vec::new(),
             _ => ran
@@ -130,9 +141,10 @@ impl Books {
             cycles,
             concurrent,
             ledgers,
-            latency_accesses: after.latency_accesses - before.latency_accesses,
+            latency_accesses,
             components,
             lines,
+            buffers,
         })
     }
 }

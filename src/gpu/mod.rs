@@ -1,7 +1,7 @@
 //! The whole GPU: owns every component and every queue between them, the clocks, and the launches.
 //!
 //! A core cycle goes from the memory to the SMs: DRAM clocks that fall into it, then L2 cycles, then
-//! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs kernels, `books.rs` counts them, `lines.rs` by line of their sources, and `watch.rs`
+//! network cycles, then the SMs in order, then CTAs that start. `engine.rs` runs kernels, `books.rs` counts them, `lines.rs` by line of their sources and `buffers.rs` by buffer, and `watch.rs`
 //! sees to it that they come on. `floor.rs` says how far the two halves of the GPU may go, `front` and `memory`, and carries the
 //! `news` from one to the other; `threads` does that with several threads. `widths.rs` chooses how large sets of ports are.
 //!
@@ -24,6 +24,7 @@
 //! on; `Known` has the clocks of the memory that these follow from, and `Delays` the latencies between.
 
 mod books;
+mod buffers;
 mod clocks;
 mod engine;
 mod floor;
@@ -36,6 +37,7 @@ mod threads;
 mod watch;
 mod widths;
 
+pub use buffers::BufferStatistics;
 pub use engine::Stepping;
 pub use lines::LineStatistics;
 pub use statistics::{

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::buffers::BufferStatistics;
 use super::lines::LineStatistics;
 use crate::dram::DramStats;
 use crate::l1::L1Stats;
@@ -83,6 +84,8 @@ pub struct KernelStatistics {
     pub components: Components,
     /// What warps did by line of the kernels' sources, where that was asked for.
     pub lines: Vec<LineStatistics>,
+    /// What warps did by buffer, likewise.
+    pub buffers: Vec<BufferStatistics>,
 }
 
 /// What the launches of a run did.

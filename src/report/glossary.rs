@@ -6,7 +6,7 @@ use crate::dram::DramStats;
 use crate::l1::L1Stats;
 use crate::l2::L2Stats;
 use crate::noc::NocStats;
-use crate::sm::{InstCounters, SmStats};
+use crate::sm::{BufferCounters, InstCounters, SmStats};
 use crate::stats::{DramReason, IssueReason, LatencyStage, LsuReason, Reason, Stats, WaitReason};
 
 use super::totals::Totals;
@@ -14,7 +14,7 @@ use super::totals::Totals;
 /// By group (`totals`, the ledgers, the components), then by name: the meaning.
 pub type Glossary = BTreeMap<String, BTreeMap<String, String>>;
 
-/// The meaning of every total, ledger reason and counter, and of what is counted by line if there is any.
+/// The meaning of every total, ledger reason and counter, and of what is counted by line and by buffer if there is any.
 pub fn glossary(has_lines: bool) -> Glossary {
     let groups = [
         ("totals", Totals::GLOSSARY),
@@ -29,7 +29,11 @@ pub fn glossary(has_lines: bool) -> Glossary {
         ("components.l2", L2Stats::GLOSSARY),
         ("components.dram", DramStats::GLOSSARY),
     ];
-    let lines = [("lines.counters", InstCounters::GLOSSARY), ("lines.waits", WaitReason::GLOSSARY)];
+    let lines = [
+        ("lines.counters", InstCounters::GLOSSARY),
+        ("lines.waits", WaitReason::GLOSSARY),
+        ("buffers.counters", BufferCounters::GLOSSARY),
+    ];
     let groups = groups.into_iter().chain(lines.into_iter().filter(|_| has_lines));
     groups.map(|(group, entries)| (group.to_owned(), meanings(entries))).collect()
 }

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::LineStatistics;
 use crate::sm::{InstCounters, InstProfile};
-use crate::stats::{LatencyStage, Reason, Stats, WaitReason};
+use crate::stats::{LatencyStage, Stats, WaitReason};
 
 use super::Report;
+use super::rows;
 
 /// The launches of each kernel together, in the order of the first ones; lines in theirs.
 pub(super) fn merged<'a>(
@@ -90,31 +91,20 @@ impl Report {
     /// # Errors
     /// None that is known.
     pub fn lines_csv(&self) -> Result<Vec<u8>> {
-        let failed = |why: csv::Error| Error::internal(format!("a table in memory: {why}"));
-        let mut table = csv::Writer::from_writer(Vec::new());
-        let names = ["kernel", "line", "text", "made_of", "instructions"].map(str::to_owned);
-        let counters = InstCounters::GLOSSARY.iter().map(|(name, _)| (*name).to_owned());
-        let parts = |group: &'static str, glossary: &'static [(&'static str, &'static str)]| {
-            let parts = glossary.iter().map(move |(name, _)| format!("{group}.{name}"));
-            std::iter::once(format!("{group}.total")).chain(parts)
-        };
-        let names = names.into_iter().chain(counters);
-        let names = names.chain(parts("waits", WaitReason::GLOSSARY));
-        let names = names.chain(parts("latency", LatencyStage::GLOSSARY));
-        table.write_record(names).map_err(failed)?;
-        for line in &self.lines {
+        let own = ["kernel", "line", "text", "made_of", "instructions"].map(str::to_owned);
+        let head = own.into_iter().chain(rows::counter_head(InstCounters::GLOSSARY));
+        let head = head.chain(rows::ledger_head::<WaitReason>("waits"));
+        let head = head.chain(rows::ledger_head::<LatencyStage>("latency"));
+        let rows = self.lines.iter().map(|line| {
             let LineStatistics { kernel, text, made_of, .. } = line;
             let InstProfile { counters, waits, latency } = &line.profile;
             let own = [kernel.clone(), line.line.to_string(), text.clone(), made_of.clone()];
-            let counted = counters.values();
-            let amounts = std::iter::once(line.instructions).chain(counted);
-            let amounts = amounts.chain([waits.total()]).chain(waits.parts().map(|part| part.2));
-            let amounts =
-                amounts.chain([latency.total()]).chain(latency.parts().map(|part| part.2));
-            let row = own.into_iter().chain(amounts.map(|amount| amount.to_string()));
-            table.write_record(row).map_err(failed)?;
-        }
-        table.into_inner().map_err(|why| Error::internal(format!("a table in memory: {why}")))
+            let amounts = std::iter::once(line.instructions).chain(counters.values());
+            let amounts = amounts.chain(rows::ledger_cells(waits));
+            let amounts = amounts.chain(rows::ledger_cells(latency));
+            own.into_iter().chain(amounts.map(|amount| amount.to_string())).collect()
+        });
+        rows::csv(head, rows)
     }
 }
 

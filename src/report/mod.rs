@@ -4,7 +4,7 @@
 //! never looks into a component, so a stored report ([`Report::read`]) can be shown again at any time:
 //!
 //! - [`Report::save`] writes a result folder, whole or not at all: `report.json`, the stall
-//!   breakdown as `stalls.svg` and `stalls.png`, `ledgers.csv`, `lines.csv` where lines were counted, and all of it as `report.html`;
+//!   breakdown as `stalls.svg` and `stalls.png`, `ledgers.csv`, `lines.csv` and `buffers.csv` where they were counted, and all of it as `report.html`;
 //! - [`terminal::summary`] prints the totals and the ledgers;
 //! - [`compare::Comparison`] holds reports against the first of them, as text, table and picture;
 //! - [`plot`] draws: the stall breakdown of one report, and any [`plot::Chart`] that a study describes.
@@ -14,6 +14,7 @@
 //! has the same colour everywhere, and the colours of a ledger can be told apart with every kind of
 //! colour vision.
 
+mod buffers;
 mod colour;
 pub mod compare;
 mod glossary;
@@ -23,6 +24,7 @@ mod model;
 pub mod number;
 mod page;
 pub mod plot;
+mod rows;
 #[cfg(test)]
 mod sample;
 pub mod stored;

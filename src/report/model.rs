@@ -12,7 +12,8 @@ use crate::config::{Machine, WorkloadSpec};
 use crate::dram::DramStats;
 use crate::error::{Error, Result};
 use crate::gpu::{
-    Components, ConcurrentKernel, KernelStatistics, Ledgers, LineStatistics, RunStatistics, total,
+    BufferStatistics, Components, ConcurrentKernel, KernelStatistics, Ledgers, LineStatistics,
+    RunStatistics, total,
 };
 use crate::l1::L1Stats;
 use crate::l2::L2Stats;
@@ -21,6 +22,7 @@ use crate::sm::SmStats;
 use crate::stats::ratio;
 use crate::workload::Verdict;
 
+use super::buffers;
 use super::glossary::{Glossary, glossary};
 use super::lines;
 use super::stored;
@@ -56,6 +58,9 @@ pub struct Report {
     /// What warps did by line of the kernels' sources, all launches of a kernel together; empty where that was not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineStatistics>,
+    /// What warps did by buffer, all launches together; empty where that was not counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub buffers: Vec<BufferStatistics>,
     /// What to run to get this again.
     pub inputs: Inputs,
     /// The meaning of every name: by group, then by name.
@@ -137,6 +142,7 @@ impl Report {
             load_accesses += kernel.latency_accesses;
         }
         let lines = lines::merged(kernels.iter().map(|kernel| &kernel.lines));
+        let buffers = buffers::merged(kernels.iter().map(|kernel| &kernel.buffers));
         let machine = &inputs.machine;
         let totals = Totals::new(machine, cycles, load_accesses, &ledgers, &components);
         let kernels =
@@ -154,6 +160,7 @@ impl Report {
             inputs,
             glossary: glossary(!lines.is_empty()),
             lines,
+            buffers,
         })
     }
 
@@ -177,6 +184,7 @@ impl Report {
             latency_accesses: 0,
             components,
             lines: Vec::new(),
+            buffers: Vec::new(),
         };
         Report::new(name, inputs, vec![kernel], Verdict::NOTHING_TO_CHECK)
             .expect("empty ledgers sum")
@@ -200,6 +208,9 @@ impl Report {
         }
         for line in &report.lines {
             line.check().map_err(|why| Error::input(why).in_file(&file))?;
+        }
+        for buffer in &report.buffers {
+            buffer.check().map_err(|why| Error::input(why).in_file(&file))?;
         }
         Ok(report)
     }

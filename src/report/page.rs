@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::gpu::LineStatistics;
+use crate::gpu::{BufferStatistics, LineStatistics};
 use crate::serial;
-use crate::sm::{InstCounters, InstProfile};
+use crate::sm::{BufferCounters, BufferProfile, InstCounters, InstProfile};
 use crate::stats::{Ledger, Reason, Stats, WaitReason, ratio};
 
 use super::colour::{Look, known_look, look};
@@ -54,6 +54,7 @@ impl Report {
         self.push_ledger(&mut page, "Latency ledger", "ledgers.latency", &self.ledgers.latency);
         self.push_ledger(&mut page, "DRAM ledger", "ledgers.dram", &self.ledgers.dram);
         self.push_lines(&mut page);
+        self.push_buffers(&mut page);
         self.push_concurrent(&mut page);
         let components = serial::to_json_value(&self.components);
         for (name, instances) in components.as_object().into_iter().flatten() {
@@ -146,6 +147,33 @@ impl Report {
         }
     }
 
+    /// The buffers, with every counter, and what loads took in the mean.
+    fn push_buffers(&self, page: &mut String) {
+        if self.buffers.is_empty() {
+            return;
+        }
+        page.push_str("<h2>Buffers</h2>\n<table>\n<tr><th>buffer</th><th class=\"n\">size</th>");
+        for (name, _) in BufferCounters::GLOSSARY {
+            let _ = write!(page, "<th class=\"n\">{}</th>", name.replace('_', " "));
+        }
+        page.push_str("<th class=\"n\">latency</th></tr>\n");
+        for BufferStatistics { name, size, profile, .. } in &self.buffers {
+            let BufferProfile { counters, latency } = profile;
+            let size = if *size == 0 { String::new() } else { thousands(*size) };
+            let _ = write!(page, "<tr><td>{}</td><td class=\"n\">{size}</td>", escape(name));
+            for amount in counters.values() {
+                let _ = write!(page, "<td class=\"n\">{}</td>", thousands(amount));
+            }
+            let _ = writeln!(
+                page,
+                "<td class=\"n\">{}</td></tr>",
+                mean(latency.total(), counters.loads)
+            );
+        }
+        page.push_str("</table>\n");
+        self.push_meanings(page, "buffers.counters", BufferCounters::GLOSSARY, |_| None);
+    }
+
     /// The meanings of names, with the colours of those that have one.
     fn push_meanings(
         &self,
@@ -218,10 +246,6 @@ impl Report {
 /// A line of a kernel's source; the bar of the line where warps stood longest is full.
 fn push_line(page: &mut String, line: &LineStatistics, all: u64, most: u64) {
     let InstProfile { counters, waits, latency } = &line.profile;
-    let mean = |sum: u64, count: u64| match count {
-        0 => String::new(),
-        _ => short(ratio(sum, count)),
-    };
     let hits = match counters.loads {
         0 => String::new(),
         loads => percent(ratio(counters.l1_hits, loads)),
@@ -262,6 +286,11 @@ fn push_line(page: &mut String, line: &LineStatistics, all: u64, most: u64) {
         );
     }
     page.push_str("</td></tr>\n");
+}
+
+/// A mean, where there is one.
+fn mean(sum: u64, count: u64) -> String {
+    if count == 0 { String::new() } else { short(ratio(sum, count)) }
 }
 
 /// A component's instances, of which there may be one only.

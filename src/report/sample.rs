@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::config::parse::stated;
 use crate::dram::DramStats;
-use crate::gpu::{Components, KernelStatistics, Ledgers, LineStatistics};
+use crate::gpu::{BufferStatistics, Components, KernelStatistics, Ledgers, LineStatistics};
 use crate::l1::L1Stats;
 use crate::l2::L2Stats;
 use crate::noc::NocStats;
-use crate::sm::{InstCounters, InstProfile, SmStats};
+use crate::sm::{BufferCounters, BufferProfile, InstCounters, InstProfile, SmStats};
 use crate::stats::{DramReason, IssueReason, LatencyStage, Ledger, LsuReason, Reason, WaitReason};
 use crate::workload::Verdict;
 
@@ -131,6 +131,7 @@ pub fn parts() -> (Inputs, Vec<KernelStatistics>, Verdict) {
         latency_accesses: 2040 * scale,
         components: components(scale),
         lines: Vec::new(),
+        buffers: Vec::new(),
     };
     let kernels = vec![kernel(103), kernel(94), kernel(95), kernel(94)];
     (inputs, kernels, Verdict { elements: 524_288 })
@@ -168,12 +169,37 @@ fn line(kernel: &str, line: u32, scale: u64) -> LineStatistics {
     }
 }
 
-/// The same with what warps did by line: two launches of one kernel and one of another, whose source says where it comes from.
+/// A buffer whose loads found their lines everywhere.
+fn buffer(name: &str, address: Option<u64>, size: u64, scale: u64) -> BufferStatistics {
+    let counters = BufferCounters {
+        instructions: 20 * scale,
+        bytes: 640 * scale,
+        load_accesses: 20 * scale,
+        loads: 20 * scale,
+        l1_hits: 10 * scale,
+        l1_merged: 6 * scale,
+        l2_hits: 2 * scale,
+        l2_merged: scale,
+        dram: scale,
+        ..BufferCounters::default()
+    };
+    let latency =
+        ledger(&[(LatencyStage::L1, 2200 * scale), (LatencyStage::DramService, 1020 * scale)]);
+    let profile = BufferProfile { counters, latency };
+    BufferStatistics { name: name.to_owned(), address, size, profile }
+}
+
+/// The same with what warps did by line and by buffer: two launches of one kernel and one of another, whose source says where it comes from.
 pub fn report_with_lines() -> Report {
     let (inputs, mut kernels, check) = parts();
     kernels[0].lines = vec![line("stencil1d_char", 3, 7), line("stencil1d_char", 4, 900)];
     kernels[1].lines = vec![line("stencil1d_char", 2, 1), line("stencil1d_char", 4, 100)];
     kernels[2].lines = vec![line("a_name_longer_than_all", 2, 600)];
+    let [first, second] = [(0x1000_0000, 524_290), (0x1008_0200, 524_288)];
+    kernels[0].buffers =
+        vec![buffer("buffer 2", Some(second.0), second.1, 35), buffer("local memory", None, 0, 5)];
+    kernels[1].buffers = vec![buffer("buffer 1", Some(first.0), first.1, 140)];
+    kernels[2].buffers = vec![buffer("buffer 1", Some(first.0), first.1, 10)];
     let mut report = Report::new("stencil-char", inputs, kernels, check).expect("the ledgers sum");
     report.quote(
         "stencil1d_char",

@@ -1,9 +1,12 @@
 //! The summary of a run for the terminal, readable at 80 columns.
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 
+use crate::gpu::BufferStatistics;
+use crate::sm::BufferCounters;
 use crate::stats::{Ledger, Reason, ratio};
 
 use super::Report;
@@ -46,6 +49,7 @@ pub fn summary(report: &Report, style: Style, out: &mut impl Write) -> io::Resul
     let total = format!("{} channel clocks", thousands(ledgers.dram.total()));
     ledger(out, "DRAM channels", &total, &ledgers.dram, style)?;
     lines(out, report, style)?;
+    buffers(out, report, style)?;
     concurrent(out, report, style)?;
     writeln!(out, "\n{}", report.verdict_line())?;
     report.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
@@ -57,7 +61,7 @@ fn kernels(out: &mut impl Write, report: &Report, style: Style) -> io::Result<()
     if kernels.len() < 2 {
         return Ok(());
     }
-    kernels.sort_by_key(|kernel| std::cmp::Reverse(kernel.cycles));
+    kernels.sort_by_key(|kernel| Reverse(kernel.cycles));
     let launches = counted(report.kernels.len() as u64, "launch", "launches");
     writeln!(out, "\n{}: {} in {launches}", bold("Kernels", style), kernels.len())?;
     let mut table = table(style);
@@ -91,7 +95,7 @@ fn lines(out: &mut impl Write, report: &Report, style: Style) -> io::Result<()> 
         return Ok(());
     }
     let all = lines.iter().map(|line| line.profile.waits.total()).sum();
-    lines.sort_by_key(|line| std::cmp::Reverse(line.profile.waits.total()));
+    lines.sort_by_key(|line| Reverse(line.profile.waits.total()));
     lines.truncate(ROWS);
     lines.retain(|line| line.profile.waits.total() as f64 >= LEAST_SHOWN * all as f64);
     let several = lines.iter().any(|line| line.kernel != lines[0].kernel);
@@ -115,6 +119,39 @@ fn lines(out: &mut impl Write, report: &Report, style: Style) -> io::Result<()> 
             right(percent(ratio(most, total))),
             Cell::new(cut(&what, if several { 26 } else { 44 })),
         ]));
+    }
+    write_table(out, &table, style)
+}
+
+/// Prints where loads of each buffer found their lines.
+fn buffers(out: &mut impl Write, report: &Report, style: Style) -> io::Result<()> {
+    if report.buffers.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}: accesses, and where loads found their lines", bold("Buffers", style))?;
+    let mut table = table(style);
+    let head = ["loads", "L1", "merged", "L2", "DRAM", "latency", "writes"];
+    table.set_header(std::iter::once(Cell::new("")).chain(head.map(right)));
+    let mut buffers: Vec<_> = report.buffers.iter().collect();
+    let accesses = |counters: &BufferCounters| {
+        counters.load_accesses + counters.store_accesses + counters.atomic_accesses
+    };
+    buffers.sort_by_key(|buffer| Reverse(accesses(&buffer.profile.counters)));
+    for BufferStatistics { name, profile, .. } in buffers.iter().take(ROWS) {
+        let BufferCounters { loads, l1_hits, l1_merged, l2_hits, l2_merged, dram, .. } =
+            profile.counters;
+        let found = [l1_hits, l1_merged, l2_hits, l2_merged + dram];
+        let share =
+            |amount: u64| if loads == 0 { String::new() } else { percent(ratio(amount, loads)) };
+        let latency = match loads {
+            0 => String::new(),
+            _ => short(ratio(profile.latency.total(), loads)),
+        };
+        let changes = profile.counters.store_accesses + profile.counters.atomic_accesses;
+        let row = [Cell::new(cut(name, 16)), right(thousands(loads))];
+        let shares = found.map(|amount| right(share(amount)));
+        let rest = [right(latency), right(thousands(changes))];
+        table.add_row(row.into_iter().chain(shares).chain(rest));
     }
     write_table(out, &table, style)
 }
@@ -248,7 +285,7 @@ fn ledger<R: Reason, const N: usize>(
     writeln!(out, "\n{}: {total}", bold(name, style))?;
     let mut parts: Vec<_> = ledger.parts().filter(|&(_, _, amount)| amount > 0).collect();
     // The sort is stable: equal amounts stay in the order of declaration.
-    parts.sort_by_key(|&(_, _, amount)| std::cmp::Reverse(amount));
+    parts.sort_by_key(|&(_, _, amount)| Reverse(amount));
     let mut table = table(style);
     for (reason, _, amount) in parts {
         let share = ratio(amount, ledger.total());
@@ -309,6 +346,15 @@ mod tests {
     fn lines_are_shown_by_how_long_warps_stood_there() {
         let mut out = Vec::new();
         super::lines(&mut out, &sample::report_with_lines(), Style::Plain).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn buffers_are_shown_by_where_their_loads_found_lines() {
+        let mut out = Vec::new();
+        super::buffers(&mut out, &sample::report_with_lines(), Style::Plain).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         insta::assert_snapshot!(text);

@@ -77,6 +77,9 @@ impl Report {
         if !self.lines.is_empty() {
             write_file(&folder.join("lines.csv"), &self.lines_csv()?)?;
         }
+        if !self.buffers.is_empty() {
+            write_file(&folder.join("buffers.csv"), &self.buffers_csv()?)?;
+        }
         if pictures == Pictures::None {
             return Ok(());
         }

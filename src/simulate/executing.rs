@@ -97,6 +97,7 @@ impl Executing {
         while self.next(&mut cta)? || self.begin()?.is_some() {}
         let launches = self.workload.launches.distinct().iter().filter_map(Work::ptx);
         let sources = launches.map(|launch| (launch.entry.clone(), launch.ptx.clone())).collect();
+        let buffers = self.workload.buffer_names();
         let verdict = (self.workload.check)(&self.workload.memory)?;
         let outputs = Outputs { memory: self.workload.memory, files: self.workload.own.outputs };
         let facts = Facts {
@@ -105,6 +106,7 @@ impl Executing {
             prints: self.prints,
             instructions: self.instructions,
             sources,
+            buffers,
         };
         Ok(Executed { facts, outputs, ctas: self.ctas })
     }

@@ -35,6 +35,8 @@ pub struct Facts {
     pub instructions: InstructionSet,
     /// The sources of kernels that were executed, by entry point.
     pub sources: BTreeMap<String, Arc<PtxSource>>,
+    /// The workload's names for its buffers, by address.
+    pub buffers: BTreeMap<u64, String>,
 }
 
 /// What the functional part leaves behind.

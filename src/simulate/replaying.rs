@@ -76,6 +76,7 @@ impl Replaying {
             prints: 0,
             instructions,
             sources: BTreeMap::new(),
+            buffers: BTreeMap::new(),
         };
         let outputs = Outputs { memory: DeviceMemory::default(), files: Vec::new() };
         Ok(Executed { facts, outputs, ctas: self.reader.read().ctas })

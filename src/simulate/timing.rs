@@ -51,6 +51,7 @@ impl<'r> Timing<'r> {
         for (kernel, source) in &facts.sources {
             report.quote(kernel, &source.text);
         }
+        report.name_buffers(&facts.buffers);
         Ok(report)
     }
 }

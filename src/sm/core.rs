@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::buffers::BufferProfile;
 use super::ctas::Ctas;
 use super::fetch::Fetch;
 use super::journey::Journey;
@@ -163,14 +164,15 @@ impl Sm {
         self.residency_changed = false;
     }
 
-    /// From now on it is counted what warps do at each instruction.
+    /// From now on it is counted what warps do at each instruction, and with each buffer.
     pub fn count_by_instruction(&mut self) {
         self.profile = Some(Box::new(Profile::new()));
     }
 
-    /// What warps did at each instruction of the program since this was asked last; nothing where it was not counted.
-    pub fn take_profile(&mut self) -> Vec<InstProfile> {
-        self.profile.as_mut().map_or_else(Vec::new, |profile| profile.take())
+    /// What warps did since this was asked last, by place in the program and by place of a [`Region`](super::Region); nothing where
+    /// it was not counted.
+    pub fn take_profile(&mut self) -> (Vec<InstProfile>, Vec<BufferProfile>) {
+        self.profile.as_mut().map_or_else(Default::default, |profile| profile.take())
     }
 
     /// What came before keeps a warp from its next instruction, for the profile.
@@ -198,7 +200,7 @@ impl Sm {
     fn expect(&mut self, program: Arc<Program>) {
         self.fetch.prepare(program.insts.len());
         if let Some(profile) = &mut self.profile {
-            profile.expect(program.insts.len());
+            profile.expect(&program);
         }
         self.program = program;
     }

@@ -25,6 +25,21 @@ enum Way<'a> {
     Shared,
 }
 
+/// Where a load found its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// In the L1, or in shared memory.
+    InL1,
+    /// On its way to the L1 for another access.
+    OnItsWayToL1,
+    /// In the L2.
+    InL2,
+    /// On its way to the L2 for another request.
+    OnItsWayToL2,
+    /// In the DRAM.
+    InDram,
+}
+
 /// A stage of the latency ledger, or shared memory, which that ledger does not cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -77,9 +92,16 @@ impl<'a> Journey<'a> {
         Journey { waiter, way: Way::Shared, done }
     }
 
-    /// True when the access found its line in the L1.
-    pub fn is_hit(&self) -> bool {
-        matches!(self.way, Way::Hit)
+    /// Where the access found its line.
+    pub fn found(&self) -> Found {
+        match self.way {
+            Way::Hit | Way::Shared => Found::InL1,
+            Way::Merged(_) => Found::OnItsWayToL1,
+            Way::L2(stamps, _) if stamps.merged_at_l2 => Found::OnItsWayToL2,
+            // What was there took none of the DRAM's time.
+            Way::L2(stamps, _) if stamps.dram_started == stamps.filled => Found::InL2,
+            Way::L2(..) => Found::InDram,
+        }
     }
 
     /// Cycles from a border of this access to its end.
@@ -211,6 +233,19 @@ mod tests {
         assert_eq!(ledger.check(), Ok(()));
         assert_eq!(ledger.part(LatencyStage::L1Merged), 88);
         assert_eq!(ledger.part(LatencyStage::L1), 3);
+    }
+
+    #[test]
+    fn a_load_finds_its_line_where_that_was() {
+        let (waiter, stamps) = (waiter(), stamps());
+        let found = |merged, stamps: &Stamps| {
+            Journey::filled(&released(merged, &waiter, stamps), Cycle(103)).found()
+        };
+        assert_eq!(found(false, &stamps), Found::InDram);
+        assert_eq!(found(true, &stamps), Found::OnItsWayToL1);
+        assert_eq!(found(false, &Stamps { merged_at_l2: true, ..stamps }), Found::OnItsWayToL2);
+        assert_eq!(found(false, &Stamps { dram_started: stamps.filled, ..stamps }), Found::InL2);
+        assert_eq!(Journey::hit(&waiter, Cycle(20)).found(), Found::InL1);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The issue of memory instructions: what goes to the load/store unit, and who waits for it.
 
+use super::buffers::Asked;
 use super::core::{Coalescing, Sm};
 use super::lsu::{Passes, Target};
 use super::program::{FROM_MEMORY, Port};
@@ -115,14 +116,16 @@ impl Sm {
         };
         *instructions += 1;
         *sum += accesses as u64;
-        if let Some(profile) = &mut self.profile {
-            profile.count_accesses(self.warps.pc(warp), accesses);
-        }
-        if is_posted {
+        let place = if is_posted {
             self.warps[warp].pending_stores += accesses as u32;
             self.stores_in_flight += accesses as u64;
+            None
         } else {
-            self.track(now, scheduler, warp, dsts, accesses);
+            self.track(now, scheduler, warp, dsts, accesses)
+        };
+        if let Some(profile) = &mut self.profile {
+            let asked = Asked { op, addresses: &addresses, accesses };
+            profile.ask(self.warps.pc(warp), &asked, place);
         }
     }
 
@@ -170,7 +173,7 @@ impl Sm {
         Passes { count: words * count.max(registers), least: words * least.max(registers) }
     }
 
-    /// Notes a load of `accesses` accesses; its registers are ready at once when there are none.
+    /// Notes a load of `accesses` accesses, and gives its place; its registers are ready at once when there are none.
     #[inline(always)]
     fn track(
         &mut self,
@@ -179,21 +182,19 @@ impl Sm {
         warp: usize,
         dsts: Operands,
         accesses: usize,
-    ) {
+    ) -> Option<u32> {
         if accesses == 0 {
             for &reg in dsts.as_slice() {
                 self.warps.set_ready_at(warp, reg, now + 1, FROM_MEMORY);
             }
-            return;
+            return None;
         }
         let place = self.outstanding.add(warp, dsts, accesses as u16, scheduler);
-        if let Some(profile) = &mut self.profile {
-            profile.track(place, self.warps.pc(warp));
-        }
         self.warps[warp].pending_loads += 1;
         for &reg in dsts.as_slice() {
             self.warps.set_not_ready(warp, reg);
         }
+        Some(place)
     }
 
     /// What a global, local or constant access asks of the cache.

@@ -5,9 +5,10 @@
 //! its banks; each scheduler issues to one warp, one instruction or two. What a warp needs next is kept in bit masks, so that a cycle in which nothing can
 //! happen is known as such: [`Sm::next_event`] says when the next one is due, and the cycles between
 //! are charged to the ledgers in one step. Where somebody asks for it, `profile.rs` counts by instruction what warps stood for and what
-//! loads took.
+//! loads took, and `buffers.rs` by buffer where loads found their lines.
 
 mod accounts;
+mod buffers;
 mod core;
 mod ctas;
 mod fetch;
@@ -27,6 +28,7 @@ mod warp_slot;
 mod warps;
 
 pub use self::core::Sm;
+pub use buffers::{BufferCounters, BufferProfile, Region};
 pub use lsu::AccessList;
 pub use profile::{InstCounters, InstProfile};
 pub use program::Program;

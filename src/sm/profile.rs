@@ -1,4 +1,4 @@
-//! Where warps stand and what loads take, by instruction, for those who ask.
+//! Where warps stand and what loads take, by instruction and by buffer, for those who ask.
 //!
 //! A warp stands at an instruction from the cycle behind that of the one before it until it has issued it. All of that is known
 //! then: what the one before held the warp up for, when the instruction came, when the last of its registers was ready. So a
@@ -6,7 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::journey::Journey;
+use super::buffers::{Asked, BufferProfile, Buffers};
+use super::journey::{Found, Journey};
+use super::program::Program;
 use super::scheduler::SLOTS;
 use crate::stats::{LatencyLedger, Stats, WaitLedger, WaitReason};
 use crate::units::Cycle;
@@ -57,27 +59,38 @@ struct Stand {
 pub struct Profile {
     /// By place in the program.
     insts: Vec<InstProfile>,
+    buffers: Buffers,
     /// By warp slot.
     stands: [Stand; SLOTS],
-    /// By place of an outstanding load: that of its instruction in the program.
-    loads: Vec<u32>,
+    /// By place of an outstanding load: that of its instruction in the program, and that of its region among the buffers.
+    loads: Vec<(u32, u32)>,
 }
 
 impl Profile {
     /// Of no program yet.
     pub fn new() -> Self {
-        Profile { insts: Vec::new(), stands: [Stand::default(); SLOTS], loads: Vec::new() }
+        Profile {
+            insts: Vec::new(),
+            buffers: Buffers::default(),
+            stands: [Stand::default(); SLOTS],
+            loads: Vec::new(),
+        }
     }
 
-    /// Makes room for a program of so many instructions.
-    pub fn expect(&mut self, instructions: usize) {
+    /// Makes room for a program, and for its buffers.
+    pub fn expect(&mut self, program: &Program) {
+        self.make_room(program.insts.len());
+        self.buffers.expect(&program.buffers);
+    }
+
+    fn make_room(&mut self, instructions: usize) {
         let instructions = instructions.max(self.insts.len());
         self.insts.resize(instructions, InstProfile::default());
     }
 
-    /// The profile so far, by place in the program; it begins anew.
-    pub fn take(&mut self) -> Vec<InstProfile> {
-        std::mem::take(&mut self.insts)
+    /// The profile so far, by place in the program and by that of a region among the buffers; it begins anew.
+    pub fn take(&mut self) -> (Vec<InstProfile>, Vec<BufferProfile>) {
+        (std::mem::take(&mut self.insts), self.buffers.take())
     }
 
     /// A warp comes at the end of cycle `now`, and can issue from `first` on.
@@ -131,9 +144,16 @@ impl Profile {
         waits.charge(WaitReason::Issued, next.since(since.max(now)));
     }
 
-    /// The coalescer makes so many accesses of the instruction at `pc`.
-    pub fn count_accesses(&mut self, pc: usize, accesses: usize) {
-        self.insts[pc].counters.accesses += accesses as u64;
+    /// The instruction at `pc` asks for this; where it waits for data, its outstanding load is at `place`.
+    #[inline(never)]
+    pub fn ask(&mut self, pc: usize, asked: &Asked<'_>, place: Option<u32>) {
+        self.insts[pc].counters.accesses += asked.accesses as u64;
+        let region = self.buffers.count(asked);
+        if let Some(place) = place {
+            let place = place as usize;
+            self.loads.resize(self.loads.len().max(place + 1), (0, 0));
+            self.loads[place] = (pc as u32, region as u32);
+        }
     }
 
     /// The instruction at `pc` takes so many passes over the banks of shared memory.
@@ -141,21 +161,15 @@ impl Profile {
         self.insts[pc].counters.shared_passes += u64::from(passes);
     }
 
-    /// The outstanding load at `place` is of the instruction at `pc`.
-    pub fn track(&mut self, place: u32, pc: usize) {
-        let place = place as usize;
-        self.loads.resize(self.loads.len().max(place + 1), 0);
-        self.loads[place] = pc as u32;
-    }
-
     /// An access of the outstanding load at `place` has its data.
     #[inline(never)]
     pub fn access_done(&mut self, place: u32, journey: &Journey) {
-        let InstProfile { counters, latency, .. } =
-            &mut self.insts[self.loads[place as usize] as usize];
+        let (pc, region) = self.loads[place as usize];
+        let InstProfile { counters, latency, .. } = &mut self.insts[pc as usize];
         counters.loads += 1;
-        counters.l1_hits += u64::from(journey.is_hit());
+        counters.l1_hits += u64::from(journey.found() == Found::InL1);
         journey.charge_latency(latency);
+        self.buffers.access_done(region as usize, journey);
     }
 }
 
@@ -183,7 +197,7 @@ mod tests {
     #[test]
     fn what_a_warp_stands_for_comes_in_order_and_sums() {
         let mut profile = Profile::new();
-        profile.expect(3);
+        profile.make_room(3);
         let never = (Cycle(0), WaitReason::Memory);
         profile.start(Cycle(9), 5, Cycle(14));
         profile.issue(Cycle(16), (5, 0), 32, never, WaitReason::Turn);
@@ -199,7 +213,7 @@ mod tests {
         profile.issue(Cycle(40), (5, 2), 1, (Cycle(40), WaitReason::Arithmetic), WaitReason::Turn);
         profile.issue(Cycle(41), (5, 2), 1, (Cycle(30), WaitReason::Arithmetic), WaitReason::Turn);
         assert_eq!(parts(&profile, 2), (vec![("issued", 1)], 1));
-        let issued = profile.take().iter().map(|inst| inst.counters.issued).collect::<Vec<_>>();
+        let issued = profile.take().0.iter().map(|inst| inst.counters.issued).collect::<Vec<_>>();
         assert_eq!(issued, [1, 1, 2]);
     }
 }

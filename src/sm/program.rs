@@ -1,5 +1,7 @@
 //! A kernel's instructions, decoded for one machine.
 
+use std::ops::Range;
+
 use crate::config::machine::{Arithmetic, Forwarding, IntProducts, OpTiming};
 use crate::isa::{ArithClass, Kernel, MAX_OPERANDS, MemoryOp, Op, Operands, Reg};
 
@@ -168,6 +170,8 @@ pub struct Program {
     pub regs: usize,
     /// What values take to unlike readers.
     pub delays: Delays,
+    /// Addresses of the buffers, in order.
+    pub buffers: Vec<Range<u64>>,
 }
 
 /// Pipeline and time of a class.
@@ -252,6 +256,7 @@ impl Program {
             insts: kernel.insts.iter().map(decode).collect(),
             regs: usize::from(kernel.regs),
             delays: Delays::new(&arithmetic.forwarding),
+            buffers: kernel.buffers.clone(),
         }
     }
 
@@ -261,6 +266,7 @@ impl Program {
             insts: self.insts.iter().chain(&other.insts).copied().collect(),
             regs: self.regs.max(other.regs),
             delays: self.delays,
+            buffers: self.buffers.clone(),
         }
     }
 }

@@ -326,6 +326,7 @@ mod tests {
             prints: 0,
             instructions: InstructionSet::Ptx,
             sources: BTreeMap::new(),
+            buffers: BTreeMap::new(),
         }
     }
 

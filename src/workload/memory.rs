@@ -19,6 +19,8 @@ pub struct Buffer {
 pub struct DeviceMemory {
     bytes: Vec<u8>,
     buffers: Vec<(String, Buffer)>,
+    /// So many of them are the workload's own; the others are variables of modules.
+    own: usize,
     /// Buffers with addresses in every so many bytes from their start on.
     addresses: Vec<(Buffer, usize)>,
 }
@@ -34,8 +36,15 @@ impl DeviceMemory {
         usize::try_from(bytes).is_ok_and(|bytes| self.bytes.try_reserve_exact(bytes).is_ok())
     }
 
-    /// Adds a zeroed buffer.
+    /// Adds a zeroed buffer of the workload, which has no variable yet.
     pub fn allocate(&mut self, name: impl Into<String>, bytes: u64) -> Buffer {
+        debug_assert_eq!(self.own, self.buffers.len(), "variables come behind all buffers");
+        self.own += 1;
+        self.allocate_variable(name, bytes)
+    }
+
+    /// Adds a zeroed buffer for a variable of a module.
+    pub fn allocate_variable(&mut self, name: impl Into<String>, bytes: u64) -> Buffer {
         let gap = if self.buffers.is_empty() { 0 } else { Self::ALIGN };
         let start = (self.bytes.len() as u64 + gap).next_multiple_of(Self::ALIGN);
         self.bytes.resize((start + bytes) as usize, 0);
@@ -44,14 +53,20 @@ impl DeviceMemory {
         buffer
     }
 
-    /// Every buffer with its name, in the order of allocation, which is that of addresses.
+    /// Every buffer and variable with its name, in the order of allocation, which is that of addresses.
     pub fn buffers(&self) -> &[(String, Buffer)] {
         &self.buffers
     }
 
-    /// The addresses of every buffer, in order.
+    /// As [`DeviceMemory::buffers`], without the variables.
+    pub fn own_buffers(&self) -> &[(String, Buffer)] {
+        &self.buffers[..self.own]
+    }
+
+    /// The addresses of every buffer of the workload, in order.
     pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
-        self.buffers.iter().map(|(_, buffer)| buffer.address..buffer.address + buffer.bytes)
+        let buffers = self.own_buffers().iter();
+        buffers.map(|(_, buffer)| buffer.address..buffer.address + buffer.bytes)
     }
 
     /// Says that every `step` bytes, from its start on, `buffer` holds a 64-bit address of this memory.
@@ -137,6 +152,18 @@ mod tests {
         assert_eq!(memory.find(0, 1), None);
         memory.of_mut(second)[7] = 9;
         assert_eq!(memory.of(second), [0, 0, 0, 0, 0, 0, 0, 9]);
+    }
+
+    #[test]
+    fn variables_are_no_buffers_of_the_workload() {
+        let mut memory = DeviceMemory::default();
+        let buffer = memory.allocate("b", 300);
+        let variable = memory.allocate_variable("a.ptx: v", 8);
+        assert_eq!(memory.find(variable.address, 8), Some(variable));
+        assert_eq!(memory.buffers().len(), 2);
+        assert_eq!(memory.own_buffers(), [("b".to_owned(), buffer)]);
+        let addresses: Vec<_> = memory.ranges().map(|range| (range.start, range.end)).collect();
+        assert_eq!(addresses, [(buffer.address, buffer.address + 300)]);
     }
 
     #[test]

@@ -40,6 +40,19 @@ pub struct Workload {
     pub own: Own,
 }
 
+impl Workload {
+    /// Names of the buffers, by address: those in device memory, and the arrays of patterns.
+    pub fn buffer_names(&self) -> BTreeMap<u64, String> {
+        let buffers = self.memory.own_buffers().iter();
+        let buffers = buffers.map(|(name, buffer)| (buffer.address, name.clone()));
+        let arrays = self.launches.distinct().iter().filter_map(|work| match work {
+            Work::Synthetic(launch) => Some(synthetic::layout::names(&launch.spec)),
+            Work::Ptx(_) => None,
+        });
+        buffers.chain(arrays.flatten()).collect()
+    }
+}
+
 /// What a user's own kernel has and a workload of gsim's does not need.
 #[derive(Clone, Debug, Default)]
 pub struct Own {

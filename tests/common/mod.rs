@@ -266,8 +266,8 @@ pub fn preset(name: &str, changes: &[(&str, serde_json::Value)]) -> Machine {
     Machine::from_json(value).expect("the change is valid")
 }
 
-/// Runs a source on a machine, with and without skip-ahead, which must agree. What warps do is counted by line as well, which must
-/// change nothing.
+/// Runs a source on a machine, with and without skip-ahead, which must agree. What warps do is counted by line and by buffer as
+/// well, which must change nothing.
 pub fn run<S: CtaSource>(machine: &Machine, source: impl Fn() -> S) -> KernelStatistics {
     let go = |stepping, by_line: bool| {
         let mut gpu = Gpu::new(machine, stepping);
@@ -278,8 +278,8 @@ pub fn run<S: CtaSource>(machine: &Machine, source: impl Fn() -> S) -> KernelSta
     };
     let counted = go(Stepping::SkipAhead, true);
     assert_eq!(counted, go(Stepping::EveryCycle, true), "skip-ahead changed the result");
-    let lines = Vec::new();
-    let uncounted = KernelStatistics { lines, ..counted.clone() };
+    let (lines, buffers) = (Vec::new(), Vec::new());
+    let uncounted = KernelStatistics { lines, buffers, ..counted.clone() };
     assert_eq!(uncounted, go(Stepping::SkipAhead, false), "counting changed the result");
     counted
 }

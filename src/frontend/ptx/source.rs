@@ -166,7 +166,7 @@ impl Module {
         {
             return *buffer;
         }
-        let buffer = memory.allocate(name, global.bytes);
+        let buffer = memory.allocate_variable(name, global.bytes);
         memory.of_mut(buffer)[..global.init.len()].copy_from_slice(&global.init);
         buffer
     }

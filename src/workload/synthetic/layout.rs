@@ -1,5 +1,6 @@
 //! Where the arrays lie. Nothing is allocated: there are addresses and no bytes.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::config::SyntheticSpec;
@@ -32,6 +33,19 @@ pub fn arrays(spec: &SyntheticSpec) -> Vec<Range<u64>> {
     arrays.sort_unstable();
     arrays.dedup();
     arrays.into_iter().map(|(first, end)| first..end).collect()
+}
+
+/// Names of the arrays in device memory, by address: their own, or of their first pattern with the array's number, from 1.
+pub fn names(spec: &SyntheticSpec) -> BTreeMap<u64, String> {
+    let regions = regions(spec);
+    let places = spec.arrays().into_iter().map(|array| array.uses[0]).zip(1..);
+    let named = places.map(|(first, number)| {
+        let access = spec.access(first);
+        let name = access.array.clone();
+        let name = name.unwrap_or_else(|| format!("{} {number}", access.pattern.name()));
+        (regions[first.phase][first.entry].base, name)
+    });
+    named.filter(|(base, _)| *base >= DeviceMemory::BASE).collect()
 }
 
 /// The regions by phase and place in the mixture.
