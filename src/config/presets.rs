@@ -149,7 +149,7 @@ mod tests {
         );
         for (name, published) in published {
             let machine = find(name).unwrap().machine().unwrap();
-            let (arithmetic, dram) = (&machine.sm.arithmetic, &machine.dram);
+            let arithmetic = &machine.sm.arithmetic;
             let sets = match arithmetic.pipelines {
                 Pipelining::PerSm => 1,
                 Pipelining::PerScheduler => machine.sm.schedulers.get(),
@@ -166,11 +166,10 @@ mod tests {
                 (_, 0) => arithmetic.sfu_units.get(),
                 (_, units) => units,
             };
-            let bytes = dram.channels.get() * dram.bus_bytes.get() * dram.data_rate.get();
             let have = [
                 gflops(arithmetic.sp_units.get(), arithmetic.fp_fma.interval.get()),
                 gflops(dp_units, arithmetic.dp_fma.interval.get()),
-                f64::from(bytes) * f64::from(machine.clocks.dram_khz.get()) / 1e6,
+                machine.dram_peak() / 1e9,
             ];
             for (have, published) in have.into_iter().zip(published) {
                 assert!(

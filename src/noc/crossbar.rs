@@ -89,10 +89,9 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
     fn new(config: &NocConfig, inputs: usize, outputs: usize, port_bytes: (u32, u32)) -> Self {
         assert!(inputs.max(outputs) <= Ports::<WORDS>::MOST, "a crossbar has no such port");
         let latency = config.latency.cycles();
-        let header_bytes = config.header_bytes.get();
         let most_data = MOST_DATA + config.mask_bytes.get();
         assert!(most_data < SIZES as u32, "a packet has no such size");
-        let flits = |data: u32, width: u32| (header_bytes + data).div_ceil(width) as u16;
+        let flits = |data: u32, width: u32| config.flits(data, width) as u16;
         let size = |data| {
             let (input, output) = (flits(data, port_bytes.0), flits(data, port_bytes.1));
             Size { input, output }

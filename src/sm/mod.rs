@@ -29,9 +29,10 @@ mod warps;
 
 pub use self::core::Sm;
 pub use buffers::{BufferCounters, BufferProfile, Region};
-pub use lsu::AccessList;
+pub use lsu::{AccessList, Banks};
+pub use pipelines::Throughput;
 pub use profile::{InstCounters, InstProfile};
-pub use program::Program;
+pub use program::{Port, Program};
 pub use residency::Residency;
 pub use scheduler::{Ages, Candidates, SLOTS, Scheduler};
 pub use stats::SmStats;

@@ -1,7 +1,8 @@
 //! The arithmetic pipelines: of the whole SM, or of each sub-core.
 
-use super::program::Port;
-use crate::config::machine::{Arithmetic, Pipelining};
+use super::program::{Port, timing};
+use crate::config::machine::{Arithmetic, Pipelining, SmConfig};
+use crate::isa::ArithClass;
 use crate::units::Cycle;
 
 /// Every pipeline of an SM.
@@ -71,23 +72,55 @@ impl Units {
     }
 }
 
+/// Pipelines of each port, in one set.
+fn units(config: &Arithmetic) -> [usize; Port::ARITHMETIC.len()] {
+    [
+        config.sp_units.size(),
+        config.int_units.size(),
+        config.sfu_units.size(),
+        config.dp_units.size(),
+    ]
+}
+
+/// Sets of pipelines of an SM.
+fn sets(config: &Arithmetic, schedulers: usize) -> usize {
+    match config.pipelines {
+        Pipelining::PerSm => 1,
+        Pipelining::PerScheduler => schedulers,
+    }
+}
+
+/// What the pipelines of an SM take of one class of operation, as long as there are instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Throughput {
+    /// Which pipelines.
+    pub port: Port,
+    /// Those of all sub-cores together.
+    pub pipelines: usize,
+    /// From an instruction until its pipeline takes another one [core cycles].
+    pub interval: u64,
+}
+
+impl Throughput {
+    /// That of `class`.
+    pub fn of(config: &SmConfig, class: ArithClass) -> Self {
+        let arithmetic = &config.arithmetic;
+        let (port, timing) = timing(arithmetic, class);
+        let sets = sets(arithmetic, config.schedulers.size());
+        let pipelines = sets * units(arithmetic)[port as usize];
+        Throughput { port, pipelines, interval: timing.interval.cycles() }
+    }
+}
+
 impl Pipelines {
     /// Pipelines that are all free.
     pub fn new(config: &Arithmetic, schedulers: usize) -> Self {
-        let units = [
-            config.sp_units.size(),
-            config.int_units.size(),
-            config.sfu_units.size(),
-            config.dp_units.size(),
-        ];
         let mut ahead = [0; Port::ARITHMETIC.len()];
         ahead[Port::Sfu as usize] = u64::from(config.sfu_queue.get() * config.sfu.interval.get());
+        let units = units(config);
         let ports = std::array::from_fn(|port| Units::new(units[port], ahead[port]));
         let set = Set { free_from: Cycle(0), ports };
-        let sets = match config.pipelines {
-            Pipelining::PerSm => 1,
-            Pipelining::PerScheduler => schedulers,
-        };
+        let sets = sets(config, schedulers);
         Pipelines { free_from: Cycle(0), sets: vec![set; sets].into() }
     }
 

@@ -175,7 +175,7 @@ pub struct Program {
 }
 
 /// Pipeline and time of a class.
-fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTiming) {
+pub(super) fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTiming) {
     let int = if arithmetic.int_units.get() == 0 { Port::Sp } else { Port::Int };
     let product = match arithmetic.int_products {
         IntProducts::IntUnits => int,

@@ -31,7 +31,28 @@ pub struct Residency {
 const BLOCK: &str = "use a smaller block, or a machine with larger SMs";
 const SHARED: &str = "use less shared memory, or a machine with more of it";
 
+/// Registers of a thread, at most. Source: CUDA C++ Programming Guide, compute capabilities.
+const MOST_REGISTERS: u32 = 255;
+
+/// Registers that a warp takes whose threads have so many, and warps that find them.
+fn by_registers(sm: &SmConfig, of_thread: u32) -> (u32, u32) {
+    let of_warp = (of_thread * WARP as u32).next_multiple_of(sm.register_granule.get());
+    // Each scheduler has its share of the register file, and its warps have theirs there.
+    let schedulers = sm.schedulers.get();
+    let warps = match of_warp {
+        0 => sm.max_warps.get(),
+        registers => schedulers * (sm.registers.get() / schedulers / registers),
+    };
+    (of_warp, warps)
+}
+
 impl Residency {
+    /// Registers that a thread may have where all warps of an SM are to be resident, at most.
+    pub fn registers_of_all_warps(sm: &SmConfig) -> u32 {
+        let fits = |registers: &u32| by_registers(sm, *registers).1 >= sm.max_warps.get();
+        (0..=MOST_REGISTERS).rev().find(fits).unwrap_or(0)
+    }
+
     /// Warps at once, where the SM has no CTAs of others.
     pub fn warps(&self) -> u32 {
         (self.ctas * self.cta_warps) as u32
@@ -61,14 +82,7 @@ impl Residency {
         let sm = &machine.sm;
         let cta_warps = kernel.cta_warps();
         let threads = kernel.cta_threads;
-        let warp_registers =
-            (kernel.registers_per_thread * WARP as u32).next_multiple_of(sm.register_granule.get());
-        // Each scheduler has its share of the register file, and its warps have theirs there.
-        let schedulers = sm.schedulers.get();
-        let register_warps = match warp_registers {
-            0 => sm.max_warps.get(),
-            registers => schedulers * (sm.registers.get() / schedulers / registers),
-        };
+        let (warp_registers, register_warps) = by_registers(sm, kernel.registers_per_thread);
         let registers = format!("warps of {warp_registers} registers");
         let shared = (u64::from(kernel.shared_bytes)
             + u64::from(machine.shared_memory.per_cta.get()))

@@ -127,6 +127,16 @@ impl Clocks {
 }
 
 impl MachineFields {
+    /// What the DRAM can move at most: every channel, in every clock [bytes/s].
+    pub fn dram_peak(&self) -> f64 {
+        let dram = &self.dram;
+        let bytes = [dram.channels.get(), dram.bus_bytes.get(), dram.data_rate.get()];
+        let bytes: f64 = bytes.into_iter().map(f64::from).product();
+        bytes * f64::from(self.clocks.dram_khz.get()) * 1e3
+    }
+}
+
+impl MachineFields {
     /// What a carve-out leaves for the L1 must be whole ways of its sets.
     fn check_carve_out(&self) -> Result<(), String> {
         let CarveOut::Unified { total, options } = &self.shared_memory.carve_out else {

@@ -31,6 +31,13 @@ pub struct NocConfig {
     pub input_queue: Bounded<1, 1024>,
 }
 
+impl NocConfig {
+    /// Cycles that a packet of `data` bytes besides its header keeps a port of `port` bytes a cycle: its flits there.
+    pub fn flits(&self, data: u32, port: u32) -> u32 {
+        (self.header_bytes.get() + data).div_ceil(port)
+    }
+}
+
 /// What the SMs of a GPC take in one cycle, together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
