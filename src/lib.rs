@@ -75,6 +75,9 @@
 //! **[`gpu`]** owns every component, carries packets between them, keeps the clocks, hands out CTAs, and
 //! closes the ledgers after each kernel. It alone knows all components.
 //!
+//! **[`limits`]** says what a machine can do at most: the peak rate of every level, what a lone load takes, which the GPU is asked,
+//! and what may be under way.
+//!
 //! **[`report`]** turns statistics into files and text. It reads the components' statistics types and
 //! never a component, so a stored report can be shown again at any time, and held against others.
 //!
@@ -215,6 +218,7 @@ pub mod gpu;
 pub mod isa;
 pub mod l1;
 pub mod l2;
+pub mod limits;
 pub mod native;
 pub mod noc;
 pub mod nvrtc;

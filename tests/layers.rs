@@ -18,6 +18,7 @@ const LAYERS: &[&[&str]] = &[
     &["frontend"],
     &["sm", "l1", "noc", "l2", "dram"],
     &["gpu"],
+    &["limits"],
     &["report"],
     &["simulate"],
     &["native"],

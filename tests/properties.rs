@@ -12,6 +12,7 @@ use gsim::config::Machine;
 use gsim::config::machine::{L2Partitions, LsuStages};
 use gsim::gpu::{Gpu, KernelStatistics, Stepping, total};
 use gsim::isa::Turns;
+use gsim::limits::Limits;
 use gsim::stats::{IssueReason, LsuReason, WaitReason};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -579,5 +580,20 @@ proptest! {
         prop_assert_eq!(&seen, &run_beside(&machine, &launches, Stepping::EveryCycle));
         let threads = NonZeroU32::new(2 + launches.len() as u32 % 3).expect("at least two");
         prop_assert_eq!(&seen, &run_beside(&machine, &launches, Stepping::AllShared(threads)));
+    }
+
+    #[test]
+    fn any_machine_has_limits(changes in small_machine(), more in small_sm()) {
+        let machine = gtx480(&[changes, more].concat());
+        let limits = Limits::of(&machine).map_err(|why| TestCaseError::fail(why.to_string()))?;
+        for rate in &limits.rates.all {
+            prop_assert!(rate.per_second.is_finite() && rate.per_second > 0.0, "{:?}", rate);
+        }
+        let latencies = limits.latencies;
+        let hits = [latencies.l1, latencies.l2].into_iter().flatten();
+        prop_assert!(hits.into_iter().all(|cycles| cycles >= 1.0), "{:?}", latencies);
+        prop_assert!(latencies.behind_l2 < latencies.behind_lsu, "{:?}", latencies);
+        let bound = limits.filling.bound.bytes_per_second;
+        prop_assert!(bound > 0.0 && bound <= machine.dram_peak(), "{:?}", limits.filling);
     }
 }
