@@ -418,9 +418,13 @@ fn a_file_is_written_only_where_one_can_be() {
 #[test]
 fn a_machine_is_no_field_of_a_machine() {
     let folder = TempDir::new().unwrap();
-    let (code, error) = gsim(folder.path(), &["machine", "show", "h200", "--set", "machine=v100"]);
-    let want = "error: --set machine=v100: no field machine (hint: `gsim machine show v100` shows that one)\n";
-    assert_eq!((code, error.as_str()), (2, want));
+    for command in ["show", "limits"] {
+        let args = ["machine", command, "h200", "--set", "machine=v100"];
+        let want = format!(
+            "error: --set machine=v100: no field machine (hint: `gsim machine {command} v100` shows that one)\n"
+        );
+        assert_eq!(gsim(folder.path(), &args), (2, want));
+    }
 }
 
 #[test]

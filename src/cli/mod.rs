@@ -69,7 +69,7 @@ enum Command {
     /// Hold the simulator against what a GPU was measured to do.
     #[command(subcommand)]
     Calibrate(calibrate::CalibrateCommand),
-    /// List, show and check machines.
+    /// List, show and check machines, and say what they can do at most.
     #[command(subcommand)]
     Machine(machine::MachineCommand),
     /// Write instruction streams to files, and look into them.

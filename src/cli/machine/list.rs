@@ -2,6 +2,7 @@
 
 use comfy_table::{Table, presets::NOTHING};
 
+use super::gigabytes;
 use crate::config::Machine;
 use crate::config::machine::{Calibration, L2Mode, LoadsLook};
 use crate::config::presets::PRESETS;
@@ -30,7 +31,7 @@ pub(super) fn list() -> Result<String> {
             machine.sm.count.get().to_string(),
             sizes.l1.map_or_else(absent, size),
             sizes.l2.map_or_else(absent, size),
-            format!("{:.1} GB/s", sizes.peak / 1e9),
+            gigabytes(machine.dram_peak()),
             calibration,
         ]);
     }
@@ -43,21 +44,16 @@ struct Sizes {
     l1: Option<u64>,
     /// All slices together `[bytes]`; none where they keep nothing.
     l2: Option<u64>,
-    /// All channels together [bytes/s].
-    peak: f64,
 }
 
 impl Sizes {
     fn of(machine: &Machine) -> Sizes {
-        let (l1, l2, dram) = (&machine.l1, &machine.l2, &machine.dram);
+        let (l1, l2) = (&machine.l1, &machine.l2);
         let bypassed = [l1.global_loads, l1.local_loads] == [LoadsLook::Bypass; 2];
         let slices = u64::from(l2.slices.get()) * u64::from(l2.size.get());
-        let bytes = [dram.channels.get(), dram.bus_bytes.get(), dram.data_rate.get()];
-        let bytes: f64 = bytes.into_iter().map(f64::from).product();
         Sizes {
             l1: (!bypassed).then_some(u64::from(l1.size.get())),
             l2: (l2.mode == L2Mode::Cache).then_some(slices),
-            peak: bytes * f64::from(machine.clocks.dram_khz.get()) * 1e3,
         }
     }
 }
@@ -80,7 +76,7 @@ mod tests {
         let machine = crate::config::presets::find("gtx480").unwrap().machine().unwrap();
         let sizes = Sizes::of(&machine);
         assert_eq!((sizes.l1, sizes.l2), (Some(16 << 10), Some(768 << 10)));
-        assert!((sizes.peak - 177.4e9).abs() < 0.1e9, "{:?}", sizes.peak);
+        assert_eq!(gigabytes(machine.dram_peak()), "177.4 GB/s");
         let machine = crate::config::presets::find("gtx280").unwrap().machine().unwrap();
         let sizes = Sizes::of(&machine);
         assert_eq!((sizes.l1, sizes.l2), (None, None));

@@ -1,6 +1,7 @@
 //! `gsim machine`: the machines that can be simulated.
 
 mod diff;
+mod limits;
 mod list;
 
 use std::path::Path;
@@ -9,7 +10,7 @@ use clap::Subcommand;
 
 use super::{SetArgs, complain, print};
 use crate::config::study::quoted;
-use crate::config::{Machine, overrides, parse, presets};
+use crate::config::{Machine, Settings, overrides, parse, presets};
 use crate::error::{Error, Result};
 
 /// Subcommands of `gsim machine`.
@@ -46,6 +47,22 @@ pub(super) enum MachineCommand {
         #[arg(value_name = "NAME|FILE")]
         second: String,
     },
+    /// Say what a machine can do at most, before any kernel runs.
+    ///
+    /// Prints the peak rate of every level and the narrowest one, what a load takes that is alone, what may be under way at
+    /// once, and what must be under way to fill the DRAM. Latencies are simulated: a lane follows a random cycle. Everything
+    /// else follows from the fields that stand beside it, by the paths that --set takes. Peaks are those without conflicts,
+    /// refreshes and queues: a kernel gets less.
+    #[command(after_help = "Examples:\n  \
+        gsim machine limits gtx480\n  \
+        gsim machine limits gtx480 --set l1.mshr_entries=16")]
+    Limits {
+        /// A preset's name, or the path of a machine file (.ron).
+        #[arg(value_name = "NAME|FILE")]
+        machine: String,
+        #[command(flatten)]
+        set: SetArgs,
+    },
     /// Check machine files: every field, every range, every rule between fields.
     ///
     /// All of them are checked; one that is wrong makes the exit code 2.
@@ -64,6 +81,9 @@ pub(super) fn run(command: MachineCommand) -> Result<()> {
         MachineCommand::Diff { first, second } => {
             let of = |reference: &str| presets::machine(reference, Path::new(""));
             print(&diff::diff([&first, &second], [&of(&first)?, &of(&second)?]))
+        }
+        MachineCommand::Limits { machine, set } => {
+            print(&limits::limits(&changed("limits", &machine, &set.settings()?)?)?)
         }
         MachineCommand::Check { files } => {
             let mut wrong = None;
@@ -95,20 +115,33 @@ fn check(reference: &str) -> Result<Machine> {
 }
 
 fn show(reference: &str, set: &SetArgs) -> Result<()> {
-    let machine = presets::machine(reference, Path::new(""))?;
     let settings = set.settings()?;
-    if let Some(other) = settings.get("machine") {
-        return Err(Error::input(format!("--set machine={other}: no field machine"))
-            .hint(format!("`gsim machine show {}` shows that one", quoted(&other.text()))));
-    }
+    let machine = changed("show", reference, &settings)?;
     if settings.is_empty()
         && let Ok(preset) = presets::find(reference)
     {
         return print(preset.text);
     }
-    let machine = overrides::apply_to_machine(&machine, &settings).map_err(|error| {
+    print(&format!("Machine{}\n", parse::to_text(&machine)))
+}
+
+/// The machine that `command` is asked for, with fields changed.
+fn changed(command: &str, reference: &str, settings: &Settings) -> Result<Machine> {
+    let machine = presets::machine(reference, Path::new(""))?;
+    if let Some(other) = settings.get("machine") {
+        return Err(Error::input(format!("--set machine={other}: no field machine"))
+            .hint(format!("`gsim machine {command} {}` shows that one", quoted(&other.text()))));
+    }
+    if settings.is_empty() {
+        return Ok(machine);
+    }
+    overrides::apply_to_machine(&machine, settings).map_err(|error| {
         let message = format!("--set {}", error.message);
         Error { message, ..error }
-    })?;
-    print(&format!("Machine{}\n", parse::to_text(&machine)))
+    })
+}
+
+/// Bytes a second, as all lists of machines have them.
+fn gigabytes(bytes_per_second: f64) -> String {
+    format!("{:.1} GB/s", bytes_per_second / 1e9)
 }
