@@ -11,6 +11,7 @@ impl Slice {
     /// wait.
     pub fn invalidate_all(&mut self) {
         self.tags.invalidate_all();
+        self.partial.clear();
         for way in self.tags.ways() {
             let kept = &mut self.tags[way];
             self.bytes.clear(&mut kept.valid);
@@ -34,11 +35,13 @@ impl Slice {
             // One more dirty way in the set, and perhaps one too many, which has been written.
             let cleaned = self.tags.to_clean(line, self.dirty_ways).filter(|_| !has_dirty);
             if let Some(cleaned) = cleaned {
+                self.partial.remove(cleaned);
                 self.bytes.clear(&mut self.tags[cleaned].dirty);
                 self.tags.set_dirty(cleaned, false);
             }
             self.tags.insert_dirty(set, way, line);
         }
+        self.partial.remove(way);
         let kept = &mut self.tags[way];
         self.bytes.make(&mut kept.valid, all);
         self.bytes.make(&mut kept.dirty, if is_written { all } else { SectorSet::default() });

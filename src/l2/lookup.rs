@@ -227,16 +227,39 @@ impl Slice {
         is_copy: bool,
     ) {
         self.expect_from_home(entry, sectors);
+        let pieces = self.pieces(first, sectors, entry.0);
         let queue = if is_copy { &mut self.far.to_home } else { &mut self.to_dram };
-        let (parts, mut rest) = ((1 << (self.fetch_bytes / 32)) - 1, u32::from(sectors.bits()));
-        while rest != 0 {
-            let part = rest.trailing_zeros();
-            rest &= !(parts << part);
-            let address = first + u64::from((part * 32) & !(self.burst_bytes - 1));
-            let (bytes, slot, piece) = (self.least_fetch, entry.0, (part >> self.part_bits) as u8);
-            queue.push(now, DramRequest { address, bytes, write: false, slot, piece });
+        for read in pieces {
+            queue.push(now, read);
             self.stats.fetches += 1;
         }
+    }
+
+    /// Requests for these sectors, as whole ones are fetched, of a line that begins at `first`.
+    #[inline(always)]
+    pub(super) fn pieces(
+        &self,
+        first: u64,
+        sectors: SectorSet,
+        slot: u16,
+    ) -> impl Iterator<Item = DramRequest> + use<> {
+        let Slice { fetch_bytes, burst_bytes, least_fetch: bytes, part_bits, .. } = *self;
+        let (parts, mut rest) = ((1 << (fetch_bytes / 32)) - 1, u32::from(sectors.bits()));
+        std::iter::from_fn(move || {
+            if rest == 0 {
+                return None;
+            }
+            let part = rest.trailing_zeros();
+            rest &= !(parts << part);
+            let address = first + u64::from((part * 32) & !(burst_bytes - 1));
+            Some(DramRequest {
+                address,
+                bytes,
+                write: false,
+                slot,
+                piece: (part >> part_bits) as u8,
+            })
+        })
     }
 
     /// An atomic leaves its bytes changed.
@@ -312,7 +335,7 @@ impl Slice {
 
     /// Where a line begins in its channel's address space.
     #[inline]
-    fn first_byte(&self, line: LineAddr) -> u64 {
+    pub(super) fn first_byte(&self, line: LineAddr) -> u64 {
         let local = within_home(line);
         self.map.within_channel(self.part, local).first_byte(self.line_bits)
     }
@@ -347,7 +370,8 @@ impl Slice {
         let is_dirty = self.tags.is_dirty_in(set, way);
         let cleaned = if is_dirty { None } else { self.tags.to_clean(line, self.dirty_ways) };
         let written = if is_dirty && !is_there { Some(way) } else { cleaned };
-        self.room_for_dram(written.map_or(0, |way| self.writes_of(way)))?;
+        let writes = written.map_or(0, |way| self.writes_of(way));
+        self.room_for_dram(writes + self.room_to_complete())?;
         match is_there {
             true => {
                 self.stats.write_hits += 1;
@@ -373,6 +397,9 @@ impl Slice {
         let kept = &mut self.tags[way];
         self.bytes.add(&mut kept.valid, request.bytes);
         self.bytes.add(&mut kept.dirty, request.bytes);
+        if self.partial.is_limited() {
+            self.note_store(now, way);
+        }
         self.reply(now, request);
         Ok(())
     }
@@ -388,7 +415,7 @@ impl Slice {
     }
 
     /// Sends the dirty bytes of `way`, which is dirty, to DRAM.
-    fn write_back(&mut self, now: Cycle, way: Way) {
+    pub(super) fn write_back(&mut self, now: Cycle, way: Way) {
         debug_assert!(self.tags.is_dirty(way));
         let set = &mut self.tags[way].dirty;
         let dirty = self.bytes.of(*set);
@@ -397,18 +424,22 @@ impl Slice {
             return;
         }
         let line = self.tags.occupant(way).expect("a dirty way holds a line");
+        if self.partial.is_limited() {
+            self.complete(now, line, way);
+        }
         self.write_bytes(now, line, dirty);
         self.stats.writebacks += 1;
     }
 
-    /// The DRAM requests that write the dirty bytes of `way`, which is dirty.
+    /// The DRAM requests that write the dirty bytes of `way`, which is dirty, and read what its sectors lack.
     #[inline]
-    fn writes_of(&self, way: Way) -> usize {
+    pub(super) fn writes_of(&self, way: Way) -> usize {
         // There is no room for a gap where a line is two bursts, or one.
         if 2 * self.burst_bytes >= 1 << self.line_bits {
-            return 1;
+            return 1 + self.reads_of(way);
         }
-        Runs::new(self.bytes.of(self.tags[way].dirty), self.burst_bytes).count()
+        let runs = Runs::new(self.bytes.of(self.tags[way].dirty), self.burst_bytes).count();
+        runs + self.reads_of(way)
     }
 
     /// Writes bytes of a line to DRAM, with the bursts that hold them.

@@ -28,9 +28,9 @@ pub struct DataPort {
 struct Rates {
     /// Bytes that are read in a cycle.
     read: u32,
-    /// To write a whole sector, and a part of one [quarters of a cycle].
+    /// To write a sector, and a store's masks [quarters of a cycle].
     sector: u32,
-    part: u32,
+    masks: u32,
 }
 
 /// Bytes of a sector, as they are counted everywhere.
@@ -41,8 +41,8 @@ impl DataPort {
     pub fn new(config: &Config) -> Self {
         let rates = match config {
             Config::Unlimited => None,
-            Config::Limited { read, sector, part } => {
-                Some(Rates { read: read.get(), sector: sector.get(), part: part.get() })
+            Config::Limited { read, sector, masks, .. } => {
+                Some(Rates { read: read.get(), sector: sector.get(), masks: masks.get() })
             }
         };
         DataPort { rates, free_at: 0, last: Side::Far }
@@ -90,7 +90,7 @@ impl DataPort {
             }
             RequestKind::Store => {
                 let (all, whole) = (sectors_of(request.bytes), whole_sectors_of(request.bytes));
-                whole * rates.sector + (all - whole) * rates.part
+                all * rates.sector + if whole < all { rates.masks } else { 0 }
             }
             RequestKind::Atomic | RequestKind::Reduction => u32::from(request.atomic_work).max(4),
         };
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn limited() -> DataPort {
-        let text = "Limited(read: 64, sector: 4, part: 5)";
+        let text = "Limited(read: 64, sector: 4, part: 5, masks: 3)";
         DataPort::new(&crate::config::parse::stated(text))
     }
 
@@ -125,8 +125,13 @@ mod tests {
         assert_eq!(cycles(limited(), read), [10, 12, 14, 16, 18]);
         let write = Request { kind: RequestKind::Store, ..read };
         assert_eq!(cycles(limited(), write), [10, 14, 18, 22, 26]);
+        // Parts of sectors have masks, once a store: of one sector or of four.
         let one_word = Request { bytes: 0xf0, ..write };
-        assert_eq!(cycles(limited(), one_word), [10, 11, 12, 13, 15]);
+        assert_eq!(cycles(limited(), one_word), [10, 11, 13, 15, 17]);
+        let four_words = Request { bytes: 0xf | 0xf << 32 | 0xf << 64 | 0xf << 96, ..write };
+        assert_eq!(cycles(limited(), four_words), [10, 14, 19, 24, 29]);
+        let one_lacks = Request { bytes: !0xf, ..write };
+        assert_eq!(cycles(limited(), one_lacks), [10, 14, 19, 24, 29]);
     }
 
     #[test]

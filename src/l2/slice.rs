@@ -6,6 +6,7 @@ use super::coalescer::Coalescer;
 use super::distance::Distances;
 use super::exit::Exit;
 use super::far::Far;
+use super::partial_lines::PartialLines;
 use super::port::{DataPort, SECTOR, Side};
 use super::stats::L2Stats;
 use super::waiting::{Arrival, Fetch, Kept, Pieces, Refusal, Waiting};
@@ -74,6 +75,8 @@ pub struct Slice {
     /// By entry: how far its sectors have come, where a line does not come in one piece.
     pub(super) arriving: Box<[Pieces]>,
     pub(super) number: usize,
+    /// Lines with sectors that were written in part.
+    pub(super) partial: PartialLines,
     /// What it has to do with the other partition, where there is one.
     pub(super) far: Far,
     /// What reads of other SMs are held against on the way to `input`, where there is such a thing.
@@ -114,6 +117,7 @@ impl Slice {
             sector_latency: config.sector_latency.cycles(),
             sectors,
             bytes: BytePool::new(2 * tags.len()),
+            partial: PartialLines::new(&config.partial_lines, tags.len()),
             dirty_ways: config.dirty_ways.size(),
             tags,
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),

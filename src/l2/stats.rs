@@ -33,6 +33,8 @@ crate::counters! {
         atomics,
         /// Dirty lines sent to DRAM, to make room or as too many of their set were dirty [lines].
         writebacks,
+        /// Requests to the DRAM that read what sectors lack which were written in part, before these are written there [requests].
+        completions,
         /// Cycles in which a request was refused for want of a merger field [L2 cycles].
         stall_nomerger,
         /// Cycles in which a request was refused for want of an MSHR entry [L2 cycles].

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::Machine;
 use crate::config::parse::stated;
-use crate::parts::{ReplyKind, Request, RequestKind, Stamps};
+use crate::parts::{FOR_NOBODY, ReplyKind, Request, RequestKind, Stamps};
 use crate::units::{Cycle, LineAddr};
 
 /// A slice that has the whole memory to itself: two sets of two ways, two MSHR entries of two mergers.
@@ -22,14 +22,28 @@ fn slice_of(mode: &str, sector: u32, fetch: u32) -> Slice {
 
 /// With so many dirty ways a set at most.
 fn slice_that_holds(mode: &str, sector: u32, fetch: u32, dirty_ways: u32) -> Slice {
+    slice_made((mode, sector, fetch), dirty_ways, "Unlimited")
+}
+
+/// In sectors of 32 bytes, with so few lines that were written in part.
+fn slice_with_few(partial_lines: &str) -> Slice {
+    slice_made(("Cache", 32, 32), 2, partial_lines)
+}
+
+fn slice_made(
+    (mode, sector, fetch): (&str, u32, u32),
+    dirty_ways: u32,
+    partial_lines: &str,
+) -> Slice {
     let preset = include_str!("../../configs/gpus/gtx480.ron");
     let (before, l2) = preset.split_once("    l2: (").unwrap();
     let (_, after) = l2.split_once("    dram: (").unwrap();
+    let miss_queue = if partial_lines == "Unlimited" { 6 } else { 16 };
     let small = format!(
         "    l2: (mode: {mode}, slices: 6, interleave: 128, slice_hash: RoundRobin, partitions: One, coalescer: None, size: 512, \
                  sets: 2, ways: 2, line: 128, sector: {sector}, \
-                 index: Linear, replacement: Lru, dirty_ways: {dirty_ways}, mshr_entries: 2, mshr_mergers: 2, \
-                 input_queue: 8, tag_latency: 3, distance: Alike, data_latency: 5, sector_latency: 0, data_port: Unlimited, fetch: {fetch}, miss_queue: 6, reply_queue: 4),\n"
+                 index: Linear, replacement: Lru, dirty_ways: {dirty_ways}, partial_lines: {partial_lines}, mshr_entries: 2, mshr_mergers: 2, \
+                 input_queue: 8, tag_latency: 3, distance: Alike, data_latency: 5, sector_latency: 0, data_port: Unlimited, fetch: {fetch}, miss_queue: {miss_queue}, reply_queue: 4),\n"
     );
     let machine: Machine = stated(&format!("{before}{small}    dram: ({after}"));
     Slice::new(&machine, 0)
@@ -50,6 +64,69 @@ fn run(slice: &mut Slice, from: u64, to: u64) {
         slice.tick(Cycle(now), Cycle(now));
     }
     slice.catch_up(Cycle(to));
+}
+
+/// What the slice asks of the DRAM next: line, byte there, bytes, and whether they are written.
+fn asked(slice: &mut Slice, now: u64) -> Vec<(u64, u64, u32, bool)> {
+    let mut asked = Vec::new();
+    while let Some(request) = slice.take_dram_request(Cycle(now)) {
+        assert_eq!(request.slot == FOR_NOBODY, !request.write);
+        let (line, byte) = (request.address / 128, request.address % 128);
+        asked.push((line, byte, request.bytes, request.write));
+    }
+    asked
+}
+
+#[test]
+fn of_too_many_lines_that_were_written_in_part_the_oldest_are_completed() {
+    let mut slice = slice_with_few("Limited(most: 3, least: 1)");
+    let store = |local, bytes| request(RequestKind::Store, local, bytes);
+    // A part of the second sector, a whole first one, a part of the third, and one that a second store makes whole.
+    for (cycle, local, bytes) in [
+        (0, 0, 0xff << 40),
+        (1, 1, 0xffff_ffff),
+        (2, 2, 0xf << 64),
+        (3, 3, 0xffff),
+        (4, 3, 0xffff << 16),
+    ] {
+        slice.arrive(Cycle(cycle), store(local, bytes));
+    }
+    run(&mut slice, 0, 7);
+    // After the third one in part.
+    let both = |line, byte| [(line, byte, 64, false), (line, byte, 64, true)];
+    assert_eq!(asked(&mut slice, 10), [both(0, 0), both(2, 64)].concat());
+    run(&mut slice, 7, 20);
+    assert_eq!((slice.stats().completions, slice.stats().writebacks), (2, 2));
+    // What was read is there, and nothing else.
+    slice.arrive(Cycle(20), request(RequestKind::Fetch, 0, 0xffff_ffff << 32));
+    run(&mut slice, 20, 30);
+    assert_eq!((slice.stats().read_hits, asked(&mut slice, 30).len()), (1, 0));
+    // The third line lacks nothing, and two in part are not too many.
+    slice.arrive(Cycle(30), store(1, 0xf << 96));
+    slice.arrive(Cycle(31), store(0, 0xf));
+    run(&mut slice, 30, 50);
+    assert_eq!(asked(&mut slice, 50), []);
+}
+
+#[test]
+fn a_line_that_was_written_in_part_is_completed_before_it_makes_room() {
+    let mut slice = slice_with_few("Limited(most: 9, least: 1)");
+    // Parts of two sectors of a line, which share a burst, and the whole of one of the other line of the set.
+    slice.arrive(Cycle(0), request(RequestKind::Store, 0, 0xf | 0xf << 32));
+    slice.arrive(Cycle(1), request(RequestKind::Store, 2, 0xffff_ffff));
+    run(&mut slice, 0, 20);
+    assert_eq!(asked(&mut slice, 20), []);
+    for local in [4, 6] {
+        slice.arrive(Cycle(20), request(RequestKind::Store, local, 0xffff_ffff));
+    }
+    run(&mut slice, 20, 40);
+    let read = (0, 0, 64, false);
+    assert_eq!(asked(&mut slice, 40), [read, read, (0, 0, 64, true), (2, 0, 64, true)]);
+    assert_eq!(slice.stats().completions, 2);
+    // Nothing is left of it: the line can be there again.
+    slice.arrive(Cycle(40), request(RequestKind::Store, 0, 0xf));
+    run(&mut slice, 40, 60);
+    assert_eq!(asked(&mut slice, 60), [(4, 0, 64, true)]);
 }
 
 /// The lines that the slice writes to DRAM next.

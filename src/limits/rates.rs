@@ -59,6 +59,9 @@ pub struct Rates {
     pub from_l2: Option<Narrowest>,
 }
 
+/// Bytes of a sector of the L2.
+const SECTOR: u32 = 32;
+
 /// Widths that a lane can load `[bytes]`.
 const WIDTHS: [u32; 3] = [4, 8, 16];
 
@@ -94,8 +97,12 @@ impl Rates {
         let mut all = vec![issue(machine)];
         all.extend(arithmetic(machine));
         all.push(shared_memory(machine));
-        all.extend(l1_hits(machine));
-        all.extend([loads, requests, stores(machine), l2, replies, fetches, dram]);
+        let hits = l1_hits(machine);
+        // Tags that keep up with any hits hold up no load.
+        let keep_up = hits.as_ref().is_some_and(|hits| loads.per_second > hits.per_second);
+        all.extend(hits);
+        all.extend((!keep_up).then_some(loads));
+        all.extend([requests, stores(machine), l2, l2_writes(machine), replies, fetches, dram]);
         let from_l2 = has_l2(machine).then_some(narrowest_l2);
         Rates { all, from_dram: narrowest_dram, from_l2 }
     }
@@ -306,6 +313,21 @@ fn l2_reads(machine: &Machine) -> Rate {
     };
     let name = if has_l2(machine) { "L2 reads" } else { "L2 slices, which keep nothing" };
     let bytes = f64::from(machine.l2.slices.get() * bytes) / f64::from(cycles);
+    rate(name, Unit::Bytes, machine.clocks.l2_khz.get(), (bytes, set_by))
+}
+
+/// Stores of whole lines to a slice, likewise.
+fn l2_writes(machine: &Machine) -> Rate {
+    let line = machine.l1.line.get();
+    let (cycles, set_by) = match machine.l2.data_port {
+        DataPort::Unlimited => (1.0, "l2.slices"),
+        DataPort::Limited { sector, .. } => {
+            let quarters = line / SECTOR * sector.get();
+            (f64::from(quarters) / 4.0, "l2.slices, data_port")
+        }
+    };
+    let name = if has_l2(machine) { "L2 writes" } else { "L2 slices, stores" };
+    let bytes = f64::from(machine.l2.slices.get() * line) / cycles;
     rate(name, Unit::Bytes, machine.clocks.l2_khz.get(), (bytes, set_by))
 }
 

@@ -18,8 +18,8 @@ pub use byte_sets::{BytePool, ByteSet};
 pub use mshr::{MshrFile, MshrId};
 pub use occupancy::Occupancy;
 pub use packet::{
-    DramRequest, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, RequestStamps, Stamp, Stamps,
-    THROUGH_COPY,
+    DramRequest, FOR_NOBODY, FROM_SLICE, Reply, ReplyKind, Request, RequestKind, RequestStamps,
+    Stamp, Stamps, THROUGH_COPY,
 };
 pub use sectors::{SectorSet, Sectors, bytes_of, sectors_of, whole_sectors_of};
 pub use tags::{Lookup, Place, TagArray, Way};

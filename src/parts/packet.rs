@@ -38,6 +38,9 @@ impl RequestKind {
 /// In place of an SM, in what one L2 slice asks of another.
 pub const FROM_SLICE: u16 = u16::MAX;
 
+/// In place of the slot of a DRAM request: nobody waits for its data.
+pub const FOR_NOBODY: u16 = u16::MAX;
+
 /// In place of a place in a coalescer: the reply goes back through the slice that passed the request on.
 pub const THROUGH_COPY: u16 = u16::MAX;
 

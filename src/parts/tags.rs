@@ -16,7 +16,6 @@ pub struct Way(u32);
 
 impl Way {
     /// The way of this number.
-    #[cfg(test)]
     pub fn new(number: u32) -> Self {
         Way(number)
     }

@@ -24,6 +24,8 @@ macro_rules! counters {
         $(#[$meta])*
         #[allow(rustdoc::broken_intra_doc_links, reason = "units such as [bytes] are no links")]
         #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        // What a stored report lacks was not counted yet.
+        #[serde(default)]
         $vis struct $name { $(#[doc = $doc] pub $field: u64,)+ }
 
         impl $crate::stats::Stats for $name {

@@ -194,12 +194,14 @@ pub enum DataPort {
     Limited {
         /// Read in a cycle [bytes, 1..=1024].
         read: Bounded<1, 1024>,
-        /// A store or an atomic operation that changes every word of a sector of 32 bytes, for each sector
+        /// A store, for each sector of 32 bytes that it changes, and an atomic operation that changes every word of one
         /// [quarters of an L2 cycle, 1..=7].
         sector: Bounded<1, 7>,
-        /// One that changes a part of it; lanes of an atomic operation that want one word take turns [quarters of an
+        /// An atomic operation that changes a part of a sector; lanes that want one word take turns [quarters of an
         /// L2 cycle, 1..=7].
         part: Bounded<1, 7>,
+        /// A store that changes a part of a sector, in addition: its masks [quarters of an L2 cycle, 0..=7].
+        masks: Bounded<0, 7>,
     },
 }
 
@@ -262,6 +264,21 @@ impl L2Coalescer {
     }
 }
 
+/// Lines with sectors of 32 bytes that were written in part and of which the rest is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum PartialLines {
+    /// As many as there are. The bytes that were written go to DRAM as they are.
+    Unlimited,
+    /// A slice has few. What such sectors lack is read from DRAM before they are written there.
+    Limited {
+        /// From so many on, stores make the slice read what the oldest lack and write them back [lines, 1..=65536].
+        most: Bounded<1, 65_536>,
+        /// Until so many are left, fewer than `most` [lines, 0..=65535].
+        least: Bounded<0, 65_535>,
+    },
+}
+
 /// The L2: `slices` of them, each as described.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -295,6 +312,8 @@ pub struct L2Config {
     /// Ways of a set that hold bytes which memory lacks: a store that would make them more sends the oldest ones'
     /// bytes to DRAM. Atomics ask nobody [ways, 1..=512].
     pub dirty_ways: Bounded<1, 512>,
+    /// How many of a slice's lines may have sectors that were written in part.
+    pub partial_lines: PartialLines,
     /// Misses outstanding at once in one slice. With two partitions a quarter of them, and the last way of a set, is kept from
     /// copies for what the other slice asks [entries, 1..=1024].
     pub mshr_entries: Bounded<1, 1024>,
@@ -361,6 +380,21 @@ impl Check for L1Config {
     }
 }
 
+impl L2Config {
+    fn check_partial_lines(&self) -> Result<(), String> {
+        let PartialLines::Limited { most, least } = self.partial_lines else { return Ok(()) };
+        let (most, least, queue) = (most.get(), least.get(), self.miss_queue.get());
+        if least >= most {
+            return Err(format!("partial_lines: least ({least}) is not below most ({most})"));
+        }
+        // A store may send two lines' bytes, each of which is read before.
+        if queue < 16 {
+            return Err(format!("miss_queue ({queue}) is below 16, which partial_lines needs"));
+        }
+        Ok(())
+    }
+}
+
 impl Check for L2Config {
     fn check(&self) -> Result<(), String> {
         sets_index_check(self.size.get(), self.sets.get(), self.ways.get(), self.line.get())?;
@@ -375,6 +409,6 @@ impl Check for L2Config {
                 "fetch ({fetch}) is not a power of two of at most sector ({sector}) bytes"
             ));
         }
-        Ok(())
+        self.check_partial_lines()
     }
 }

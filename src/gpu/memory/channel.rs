@@ -4,7 +4,7 @@ use super::station::{Brought, Look, Station};
 use crate::config::Machine;
 use crate::dram::{self, Completion, Controller, Listener};
 use crate::gpu::clocks::Clocks;
-use crate::parts::{DramRequest, Stamp};
+use crate::parts::{DramRequest, FOR_NOBODY, Stamp};
 use crate::ring::Ring;
 use crate::units::Cycle;
 
@@ -93,6 +93,9 @@ impl Listener for Ear<'_, '_> {
     fn done(&mut self, read: Completion) {
         let Clocks { l2, dram, .. } = self.news.clocks;
         let Tag { part, piece, slot } = Tag::unpack(read.tag);
+        if slot == FOR_NOBODY {
+            return;
+        }
         let comes = dram.core_cycle_of(read.comes);
         let started = Stamp::from(dram.core_cycle_of(Cycle(read.first_command.0 - self.way)));
         let tick = l2.ticks_before(comes);

@@ -25,6 +25,11 @@ impl<K: Copy + Default> TagArray<K> {
         self.slots[way.index()].rank & self.dirty != 0
     }
 
+    /// True when the fill of `way` is on its way.
+    pub fn is_reserved(&self, way: Way) -> bool {
+        self.is_reserved_at(way, self.place_of(way))
+    }
+
     /// True when the fill of `way` is on its way; its place is this.
     #[inline(always)]
     pub(super) fn is_reserved_at(&self, way: Way, (set, place): (usize, usize)) -> bool {
