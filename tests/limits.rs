@@ -43,6 +43,7 @@ fn the_rates_of_a_gtx_480_are_those_of_its_parts() {
         // A header of 8 bytes and a line of 128 are four flits of 40.
         ("request network, stores", Unit::Bytes, 12 * 128 / 4),
         ("L2 reads", Unit::Bytes, 12 * 128),
+        ("L2 writes", Unit::Bytes, 12 * 128),
         ("reply network", Unit::Bytes, 12 * 128 / 4),
         ("L2 fetches", Unit::Bytes, 12 * 128),
     ];
@@ -75,6 +76,11 @@ fn the_port_of_a_gpc_sets_what_replies_bring() {
     let wide = json!({"BySlices": {"groups": 6, "bytes": 224}});
     let h200 = preset("h200", &[("noc.gpc_port", wide)]);
     assert_eq!(replies(&h200), (94.0 / 2.0 * 128.0, "noc.flit_bytes".to_owned()));
+    // A sector in a cycle of the L2's clock.
+    let (bytes, set_by) = per_cycle(&h200, "L2 writes");
+    let clocks = f64::from(h200.clocks.l2_khz.get()) / f64::from(h200.clocks.core_khz.get());
+    assert!((bytes - 94.0 * 32.0 * clocks).abs() < 1e-6, "{bytes}");
+    assert_eq!(set_by, "l2.slices, data_port");
 }
 
 #[test]
@@ -88,6 +94,9 @@ fn a_level_without_work_is_left_out() {
     assert!(has(&oldest, "L2 slices, which keep nothing") && !has(&oldest, "L2 reads"));
     assert!(has(&names("gtx280"), "double-precision multiply-adds"));
     assert!(has(&names("gtx680"), "L1 hits, of local memory"));
+    // Its tags see four lines a cycle.
+    let newest = names("h200");
+    assert!(has(&newest, "L1 hits") && !has(&newest, "L1 lookups"));
 }
 
 #[test]

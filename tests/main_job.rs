@@ -177,13 +177,13 @@ fn no_plots_means_numbers_only() {
 }
 
 #[test]
-fn what_warps_did_by_line_changes_nothing_else() {
+fn what_warps_did_by_line_and_by_buffer_changes_nothing_else() {
     let out = TempDir::new().unwrap();
     let without = report_in(&result_of(out.path(), &["--no-plots"]));
     let folder = result_of(out.path(), &["--lines"]);
-    let names =
-        ["ledgers.csv", "lines.csv", "report.html", "report.json", "stalls.png", "stalls.svg"];
-    assert_eq!(names_in(&folder), names);
+    let tables = ["buffers.csv", "ledgers.csv", "lines.csv"];
+    let others = ["report.html", "report.json", "stalls.png", "stalls.svg"];
+    assert_eq!(names_in(&folder), [&tables[..], &others].concat());
     let mut with = report_in(&folder);
     let lines = with.as_object_mut().unwrap().shift_remove("lines").unwrap();
     let waits =
@@ -191,7 +191,11 @@ fn what_warps_did_by_line_changes_nothing_else() {
     let sms = with["components"]["sm"].as_array().unwrap();
     let resident = sms.iter().map(|sm| sm["resident_warp_cycles"].as_u64().unwrap());
     assert_eq!(waits.sum::<u64>(), resident.sum::<u64>());
-    for group in ["lines.counters", "lines.waits"] {
+    let buffers = with.as_object_mut().unwrap().shift_remove("buffers").unwrap();
+    let loads = buffers.as_array().unwrap().iter().map(|buffer| &buffer["counters"]["loads"]);
+    let loads = loads.map(|loads| loads.as_u64().unwrap());
+    assert_eq!(loads.sum::<u64>(), with["totals"]["load_accesses"].as_u64().unwrap());
+    for group in ["lines.counters", "lines.waits", "buffers.counters"] {
         assert!(with["glossary"].as_object_mut().unwrap().shift_remove(group).is_some(), "{group}");
     }
     assert_eq!(with, without);
