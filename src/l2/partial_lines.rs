@@ -140,6 +140,11 @@ impl Slice {
         self.partial.note(way, !sectors.is_empty());
         for _ in 0..AT_ONCE {
             let Some(oldest) = self.partial.to_complete() else { return };
+            // One that a read has completed meanwhile stays as it is.
+            if self.partial_sectors(oldest).is_empty() {
+                self.partial.remove(oldest);
+                continue;
+            }
             if self.to_dram.free() < self.writes_of(oldest) {
                 return;
             }

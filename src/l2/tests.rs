@@ -109,6 +109,22 @@ fn of_too_many_lines_that_were_written_in_part_the_oldest_are_completed() {
 }
 
 #[test]
+fn a_line_that_a_read_has_completed_is_not_written_for_that() {
+    let mut slice = slice_with_few("Limited(most: 2, least: 1)");
+    slice.arrive(Cycle(0), request(RequestKind::Store, 0, 0xf));
+    slice.arrive(Cycle(1), request(RequestKind::Fetch, 0, 0xffff_ffff));
+    run(&mut slice, 0, 20);
+    assert_eq!(serve(&mut slice, 20), [(0, 64, false)]);
+    // The second one in part, and a third one beside it.
+    slice.arrive(Cycle(20), request(RequestKind::Store, 1, 0xf));
+    run(&mut slice, 20, 40);
+    assert_eq!((asked(&mut slice, 40), slice.stats().writebacks), (vec![], 0));
+    slice.arrive(Cycle(40), request(RequestKind::Store, 3, 0xf));
+    run(&mut slice, 40, 60);
+    assert_eq!(asked(&mut slice, 60), [(1, 0, 64, false), (1, 0, 64, true)]);
+}
+
+#[test]
 fn a_line_that_was_written_in_part_is_completed_before_it_makes_room() {
     let mut slice = slice_with_few("Limited(most: 9, least: 1)");
     // Parts of two sectors of a line, which share a burst, and the whole of one of the other line of the set.
