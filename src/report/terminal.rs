@@ -140,6 +140,7 @@ fn buffers(out: &mut impl Write, report: &Report, style: Style) -> io::Result<()
     for BufferStatistics { name, profile, .. } in buffers.iter().take(ROWS) {
         let BufferCounters { loads, l1_hits, l1_merged, l2_hits, l2_merged, dram, .. } =
             profile.counters;
+        // What waits in the L2 for another's fetch comes from the DRAM as well.
         let found = [l1_hits, l1_merged, l2_hits, l2_merged + dram];
         let share =
             |amount: u64| if loads == 0 { String::new() } else { percent(ratio(amount, loads)) };
