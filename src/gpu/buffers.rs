@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::statistics::Ledgers;
+use super::statistics::{Ledgers, by_place};
 use crate::sm::{BufferProfile, Region, SmStats};
 
 /// What warps did with one buffer, or with what is none: local memory, what lies elsewhere, and instructions that went to several.
@@ -51,11 +51,7 @@ pub fn by_buffer(
     ranges: &[Range<u64>],
     sms: impl Iterator<Item = Vec<BufferProfile>>,
 ) -> Vec<BufferStatistics> {
-    let mut sums: Vec<BufferProfile> = Vec::new();
-    for sm in sms {
-        sums.resize(sums.len().max(sm.len()), BufferProfile::default());
-        sums.iter_mut().zip(&sm).for_each(|(sum, one)| sum.merge(one));
-    }
+    let sums = by_place(sms, BufferProfile::merge);
     let regions = sums.into_iter().enumerate().map(|(place, sum)| (Region::at(place), sum));
     let mut used: Vec<_> =
         regions.filter(|(_, profile)| profile.counters.instructions > 0).collect();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::front::Running;
-use super::statistics::Ledgers;
+use super::statistics::{Ledgers, by_place};
 use crate::isa::{AccessKind, Inst, MemoryOp, Op};
 use crate::sm::{InstProfile, SmStats};
 
@@ -62,11 +62,7 @@ pub fn by_line(
     ran: &[Running],
     sms: impl Iterator<Item = Vec<InstProfile>>,
 ) -> Vec<LineStatistics> {
-    let mut program: Vec<InstProfile> = Vec::new();
-    for sm in sms {
-        program.resize(program.len().max(sm.len()), InstProfile::default());
-        program.iter_mut().zip(&sm).for_each(|(sum, one)| sum.merge(one));
-    }
+    let program = by_place(sms, InstProfile::merge);
     let mut lines = Vec::new();
     for (number, running) in ran.iter().enumerate() {
         // Launches of the same instructions share them.

@@ -125,6 +125,19 @@ fn since_each<S: Stats>(all: &[S], earlier: &[S]) -> Vec<S> {
     all.iter().zip(earlier).map(|(all, earlier)| all.since(earlier)).collect()
 }
 
+/// What all SMs counted together, place by place, of which an SM may have fewer than another.
+pub fn by_place<P: Clone + Default>(
+    sms: impl Iterator<Item = Vec<P>>,
+    merge: impl Fn(&mut P, &P),
+) -> Vec<P> {
+    let mut sums: Vec<P> = Vec::new();
+    for sm in sms {
+        sums.resize(sums.len().max(sm.len()), P::default());
+        sums.iter_mut().zip(&sm).for_each(|(sum, one)| merge(sum, one));
+    }
+    sums
+}
+
 /// The sum of one kind of component over all of its instances.
 pub fn total<S: Stats>(each: &[S]) -> S {
     let mut sum = S::default();

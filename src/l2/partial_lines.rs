@@ -43,6 +43,9 @@ impl PartialLines {
 
     /// There is none any more.
     pub fn clear(&mut self) {
+        if self.count == 0 {
+            return;
+        }
         for (way, link) in (0..).zip(&mut self.links) {
             *link = Link { older: way, younger: way };
         }
