@@ -24,8 +24,9 @@ pub struct Helpers<'d> {
 const FLUSH_GRID: [u32; 3] = [1024, 1, 1];
 const FLUSH_BLOCK: [u32; 3] = [256, 1, 1];
 
-/// Time that the host has for each launch that it asks for before the GPU gets to it.
+/// Time that the host has for each launch that it asks for before the GPU gets to it, at first; and at most, where it takes longer.
 const ASKING: Duration = Duration::from_micros(8);
+const MOST_ASKING: Duration = Duration::from_micros(128);
 
 /// Launches that the driver takes before it makes the host wait; the GPU need not be kept busy for more.
 const QUEUE: usize = 500;
@@ -179,20 +180,30 @@ impl<'d, 'h> Stopwatch<'d, 'h> {
         let events = (0..=launches).map(|_| self.device.event()).collect::<Result<Vec<Event>>>()?;
         let mut samples = vec![Vec::new(); launches];
         let started = Instant::now();
-        for pass in 0..passes.warm_up + passes.repeats {
-            let counted = pass.saturating_sub(passes.warm_up);
-            if counted >= 3 && started.elapsed() > passes.time {
+        let mut asking = ASKING;
+        let mut made = 0;
+        while made < passes.warm_up + passes.repeats {
+            if made >= passes.warm_up + 3 && started.elapsed() > passes.time {
                 break;
             }
             step(Step::Begin)?;
-            self.spin(ASKING * (launches.min(QUEUE) as u32 + 2))?;
+            let spinning = asking * (launches.min(QUEUE) as u32 + 2);
+            let asked = Instant::now();
+            self.spin(spinning)?;
             events[0].record()?;
             for number in 0..launches {
                 step(Step::Launch(number))?;
                 events[number + 1].record()?;
             }
+            // The GPU has waited for a host that was slower, unless there are more launches than the driver takes.
+            let is_late = launches <= QUEUE && asked.elapsed() > spinning;
             self.device.synchronize()?;
-            if pass < passes.warm_up {
+            if is_late && asking < MOST_ASKING {
+                asking *= 2;
+                continue;
+            }
+            made += 1;
+            if made <= passes.warm_up {
                 continue;
             }
             for (number, samples) in samples.iter_mut().enumerate() {
