@@ -302,7 +302,9 @@ fn loads_from_dram_take_what_the_programming_guide_says() {
 /// Luo et al., "Dissecting the NVIDIA Hopper Architecture through Microbenchmarking and Multiple Level Analysis", 2025.
 #[test]
 fn the_a100_has_a_near_and_a_far_half_of_the_l2() {
-    let machine = preset("a100", &[("dram.timing.refi", json!(0))]);
+    // Nobody waits for the last load but the end of the kernel.
+    let at_once = [("dram.timing.refi", json!(0)), ("launch.completion", json!(0))];
+    let machine = preset("a100", &at_once);
     let channels = a_row_of_channels(&machine);
     // A line each, read once: near or far misses. Lines of both kinds are there.
     let one_by_one: Vec<u64> =

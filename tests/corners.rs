@@ -84,7 +84,7 @@ fn a_copy_loses_sectors_that_others_still_wait_for() {
            "l2.sector_latency": 0, "l2.tag_latency": 0, "l2.data_latency": 1, "l2.data_port": Unlimited,
            "noc.sm_port_bytes": 1, "noc.flit_bytes": 1, "noc.input_queue": 1, "noc.latency": 1,
            "noc.gpc_port": Unlimited, "l1.miss_queue": 64, "lsu.queue": 64, "launch.l2": Warm,
-           "launch.rate": Unlimited, "launch.latency": 0"#,
+           "launch.retirement": Unlimited, "launch.latency": 0"#,
     );
 }
 

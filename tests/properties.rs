@@ -335,9 +335,19 @@ fn launch() -> impl Strategy<Value = Changes> {
         2 => (1u32..=5, 1u32..=40).prop_map(|(ctas, cycles)| json!({"Limited": {"ctas": ctas, "cycles": cycles}})),
     ];
     let l2 = prop_oneof![2 => Just("Cold"), 1 => Just("Flushed"), 1 => Just("Warm")];
-    (0u32..=30, rate, l2).prop_map(|(latency, rate, l2)| {
-        vec![("launch.latency", json!(latency)), ("launch.rate", rate), ("launch.l2", json!(l2))]
-    })
+    let intervals = prop_oneof![1 => Just((1, 0)), 1 => (1u32..=30, 0u32..=3)];
+    (0u32..=30, 0u32..=60, rate, l2, intervals).prop_map(
+        |(latency, completion, rate, l2, intervals)| {
+            vec![
+                ("launch.latency", json!(latency)),
+                ("launch.completion", json!(completion)),
+                ("launch.retirement", rate),
+                ("launch.l2", json!(l2)),
+                ("sm.cta_launch_interval", json!(intervals.0)),
+                ("sm.warp_launch_interval", json!(intervals.1)),
+            ]
+        },
+    )
 }
 
 /// The changes that make a small machine; printed when a case fails.

@@ -40,12 +40,13 @@ impl Pair {
         self.measured_us() * self.native.clock.mhz()
     }
 
-    /// Core cycles in the simulator, without the latency of the launches.
+    /// Core cycles in the simulator, without what empty launches take.
     pub fn simulated_cycles(&self) -> Result<f64> {
-        let latency = metric(&self.report, "inputs.machine.launch.latency")?;
+        let of_launch = |field| metric(&self.report, &format!("inputs.machine.launch.{field}"));
+        let empty = of_launch("latency")? + of_launch("completion")?;
         // Kernels that run at the same time pay it once; how many do is the machine's affair.
         let launches = self.report["kernels"].as_array().map_or(0, Vec::len);
-        Ok(metric(&self.report, "totals.cycles")? - latency * launches as f64)
+        Ok(metric(&self.report, "totals.cycles")? - empty * launches as f64)
     }
 
     /// The simulator's and the GPU's value of a metric; none where one has none.

@@ -88,6 +88,10 @@ pub struct Inst {
     pub reads: u8,
     /// The last of a block that another follows without a jump.
     pub ends_block: bool,
+    /// Of a move: where in the constant bank its value is read, which parameters of the kernel and sizes of the launch share
+    /// [bytes]. None where nothing is read there, or nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constant: Option<u32>,
     /// Line in the kernel's source text, from 1; 0 where there is none.
     pub line: u32,
 }
@@ -95,7 +99,7 @@ pub struct Inst {
 impl Inst {
     /// An instruction without a guard, whose reads nobody counted.
     pub fn new(op: Op, dsts: Operands, srcs: Operands, line: u32) -> Self {
-        Inst { op, dsts, srcs, guard: None, reads: 0, ends_block: false, line }
+        Inst { op, dsts, srcs, guard: None, reads: 0, ends_block: false, constant: None, line }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::buffers::BufferProfile;
+use super::constants::Constants;
 use super::ctas::Ctas;
 use super::fetch::Fetch;
 use super::journey::Journey;
@@ -67,6 +68,7 @@ pub struct Sm {
     returns: Returns,
     pub(super) program: Arc<Program>,
     pub(super) fetch: Fetch,
+    pub(super) constants: Constants,
     pub(super) outstanding: Outstanding,
     pub(super) pipelines: Pipelines,
     pub(super) lsu_ledger: LsuLedger,
@@ -84,6 +86,7 @@ pub struct Sm {
     pub(super) ctas: Ctas,
     pub(super) banks: Banks,
     cta_launch_interval: u64,
+    warp_launch_interval: u64,
     warp_start_interval: u64,
     next_cta_launch: Cycle,
     /// Warps that are there, and whether a CTA is, since cycle `there_from`.
@@ -104,6 +107,7 @@ impl Sm {
         Sm {
             program: Arc::default(),
             fetch: Fetch::new(&config.fetch, schedulers),
+            constants: Constants::new(config.constants.miss()),
             ctas: Ctas::new(config),
             warps: Warps::new(),
             stands_still: false,
@@ -131,6 +135,7 @@ impl Sm {
             returns: Returns::new(machine),
             releases_per_cycle: machine.l1.releases_per_cycle.get(),
             cta_launch_interval: config.cta_launch_interval.cycles(),
+            warp_launch_interval: config.warp_launch_interval.cycles(),
             warp_start_interval: config.warp_start_interval.cycles(),
             next_cta_launch: Cycle(0),
             stores_in_flight: 0,
@@ -155,6 +160,7 @@ impl Sm {
         assert!(self.is_idle(), "a kernel starts on an SM that is not idle");
         self.warps.prepare(now, program.regs);
         self.ctas.prepare(residency);
+        self.constants.forget();
         self.expect(program);
         (self.charged_to, self.there_from) = (now, now);
         self.next_cta_launch = now;
@@ -199,6 +205,7 @@ impl Sm {
     /// CTAs of another kernel come.
     fn expect(&mut self, program: Arc<Program>) {
         self.fetch.prepare(program.insts.len());
+        self.constants.expect(program.constant_lines);
         if let Some(profile) = &mut self.profile {
             profile.expect(&program);
         }
@@ -215,6 +222,16 @@ impl Sm {
     /// first of all where none has.
     pub fn ended(&self) -> &[Cycle] {
         self.ctas.ended()
+    }
+
+    /// Of each CTA whose place no other has taken: the cycle of its last instruction.
+    pub fn executed(&self) -> impl Iterator<Item = Cycle> {
+        self.ctas.executed()
+    }
+
+    /// The SM gets a CTA, now or later. Where that takes the place of one that has ended: the last cycle in which that one was there.
+    pub fn take_place(&mut self) -> Option<Cycle> {
+        self.ctas.take_place()
     }
 
     /// True when a CTA could start, now or after the launch interval.
@@ -235,9 +252,10 @@ impl Sm {
             return Ok(false);
         }
         self.charge_until(now + 1, cache);
-        self.next_cta_launch = now + self.cta_launch_interval;
         self.warps.come_to(now);
         let (warps, next_issue) = self.ctas.start();
+        let further = u64::from(warps.count_ones() - 1);
+        self.next_cta_launch = now + self.cta_launch_interval + further * self.warp_launch_interval;
         let mut issues = next_issue.max(now + 1);
         for warp in Bits(warps) {
             self.warps.start(warp, self.ctas.stream(warp), &self.program, now, issues);

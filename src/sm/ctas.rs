@@ -1,6 +1,7 @@
 //! The CTAs of an SM: which warp slots belong to which.
 
 use std::cmp::Reverse;
+use std::collections::VecDeque;
 
 use crate::config::machine::{CtaRelease, SmConfig};
 use crate::isa::{BARRIERS, BarrierKind, BarrierUse, Cta, WarpStream};
@@ -40,6 +41,10 @@ pub struct Ctas {
     turned: [Cycle; SLOTS],
     /// By kernel, the last that whose CTAs come: the first cycle after its last CTA so far.
     ended: Vec<Cycle>,
+    /// Of each CTA whose place no other has taken, or got: the cycle of its last instruction, in the order of these.
+    executed: VecDeque<Cycle>,
+    /// Of these CTAs, those that have ended: the last cycle in which each was there.
+    left: VecDeque<Cycle>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -85,6 +90,8 @@ impl Ctas {
             next: Residency::default(),
             turned: [Cycle(0); SLOTS],
             ended: Vec::new(),
+            executed: VecDeque::with_capacity(2 * SLOTS),
+            left: VecDeque::with_capacity(2 * SLOTS),
         }
     }
 
@@ -95,6 +102,8 @@ impl Ctas {
         let is_divided = self.ended.len() == 1 && self.next == residency;
         self.ended.clear();
         self.ended.push(Cycle(0));
+        self.executed.clear();
+        self.left.clear();
         self.next = residency;
         if is_divided {
             self.free.sort_unstable_by_key(|slot| Reverse(*slot));
@@ -190,6 +199,21 @@ impl Ctas {
         self.next.l1_ways
     }
 
+    /// Of each CTA whose place no other has taken: the cycle of its last instruction.
+    pub fn executed(&self) -> impl Iterator<Item = Cycle> {
+        self.executed.iter().copied()
+    }
+
+    /// A CTA comes, now or later. Where it takes the place of one that has ended, as there is no other room: the last cycle in which that one
+    /// was there.
+    pub fn take_place(&mut self) -> Option<Cycle> {
+        if self.free.len() > self.left.len() {
+            return None;
+        }
+        self.executed.pop_front();
+        self.left.pop_front()
+    }
+
     /// By number of the kernel, the first cycle after its last CTA that has ended here, or the first of all.
     pub fn ended(&self) -> &[Cycle] {
         &self.ended
@@ -250,6 +274,9 @@ impl Ctas {
         let Slot { alive, next_issue, barriers, .. } = &mut self.slots[slot];
         *alive -= 1;
         *next_issue = now + self.turnaround;
+        if *alive == 0 {
+            self.executed.push_back(now);
+        }
         let opened = barriers.iter_mut().filter_map(|barrier| barrier.take_if_met(*alive));
         opened.fold((0, 0), |(warps, count), waiting| (warps | waiting, count + 1))
     }
@@ -279,6 +306,7 @@ impl Ctas {
         }
         slot.resident = false;
         self.resident -= 1;
+        self.left.push_back(Cycle(from.0 - 1));
         self.ended[slot.kernel] = from;
         if slot.kernel == kernel {
             self.free.push(index);

@@ -162,7 +162,7 @@ impl Sm {
     /// Issues a warp's next instruction; the one after it may issue in the same cycle if `pairs`.
     #[inline(always)]
     fn issue_warp(&mut self, now: Cycle, scheduler: usize, warp: usize, pairs: bool) {
-        let Sm { program, warps, pipelines, fetch, .. } = self;
+        let Sm { program, warps, pipelines, fetch, constants, .. } = self;
         let (pc, lanes) = warps.next(warp);
         let inst = &program.insts[pc];
         if let Some(profile) = &mut self.profile {
@@ -180,7 +180,10 @@ impl Sm {
         }
         let at_once = now + u64::from(!pairs);
         let (latency, interval, hold) = match inst.action {
-            Action::Compute { latency, interval, hold } => (latency, interval, hold),
+            Action::Compute { latency, interval, hold } => (u64::from(latency), interval, hold),
+            Action::Constant { line, latency, interval } => {
+                (u64::from(latency) + constants.wait(now, line), interval, Hold::No)
+            }
             Action::Memory(op) => {
                 let dsts = inst.dsts;
                 return self.issue_memory(now, scheduler, warp, op, dsts, at_once);
@@ -188,7 +191,7 @@ impl Sm {
             _ => return self.issue_other(now, warp, at_once),
         };
         let start = pipelines.take(now, scheduler, inst.port, interval.into());
-        let done = start + u64::from(latency);
+        let done = start + latency;
         for &reg in inst.dsts.as_slice() {
             warps.set_ready_at(warp, reg, done, inst.port as Maker);
         }

@@ -5,10 +5,12 @@
 //! its banks; each scheduler issues to one warp, one instruction or two. What a warp needs next is kept in bit masks, so that a cycle in which nothing can
 //! happen is known as such: [`Sm::next_event`] says when the next one is due, and the cycles between
 //! are charged to the ledgers in one step. Where somebody asks for it, `profile.rs` counts by instruction what warps stood for and what
-//! loads took, and `buffers.rs` by buffer where loads found their lines.
+//! loads took, and `buffers.rs` by buffer where loads found their lines. What instructions read of the constant bank is no access of the
+//! load/store unit: `constants.rs` says when it is there.
 
 mod accounts;
 mod buffers;
+mod constants;
 mod core;
 mod ctas;
 mod fetch;

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use crate::config::machine::{Arithmetic, Forwarding, IntProducts, OpTiming};
-use crate::isa::{ArithClass, Kernel, MAX_OPERANDS, MemoryOp, Op, Operands, Reg};
+use super::constants::{self, Bank};
+use crate::config::machine::{Arithmetic, Forwarding, IntProducts, OpTiming, SmConfig};
+use crate::isa::{ArithClass, Inst, Kernel, MAX_OPERANDS, MemoryOp, Op, Operands, Reg};
 
 /// What an instruction needs in order to issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,15 @@ pub enum Action {
         interval: u8,
         /// How long the warp's next instruction waits.
         hold: Hold,
+    },
+    /// It reads a line of the constant bank, the one of this number.
+    Constant {
+        /// As [`Bank`] counts them.
+        line: u16,
+        /// Where the line is there [core cycles].
+        latency: u16,
+        /// Cycles that its pipeline is taken.
+        interval: u8,
     },
     /// It goes to the load/store unit.
     Memory(MemoryOp),
@@ -168,6 +178,8 @@ pub struct Program {
     pub insts: Box<[Decoded]>,
     /// Registers that they name: all are below this.
     pub regs: usize,
+    /// Lines of the constant bank that they read.
+    pub constant_lines: usize,
     /// What values take to unlike readers.
     pub delays: Delays,
     /// Addresses of the buffers, in order.
@@ -209,12 +221,16 @@ pub(super) fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTim
 
 impl Program {
     /// Decodes `kernel` for a machine.
-    pub fn new(kernel: &Kernel, arithmetic: &Arithmetic) -> Self {
+    pub fn new(kernel: &Kernel, config: &SmConfig) -> Self {
+        let arithmetic = &config.arithmetic;
+        let bank = Bank::new(config.constants, &kernel.insts);
         let register_reads = Some(arithmetic.register_reads.get()).filter(|reads| *reads > 0);
-        let decode = |inst: &crate::isa::Inst| {
+        let decode = |inst: &Inst| {
             let (port, action) = match inst.op {
                 Op::Arith(class) => {
                     let (port, OpTiming { latency, interval }) = timing(arithmetic, class);
+                    let constant =
+                        bank.as_ref().and_then(|bank| bank.action(inst, interval.get() as u8));
                     let hold = match class {
                         ArithClass::Control => Hold::Latency,
                         ArithClass::Branch => Hold::Branch,
@@ -223,7 +239,7 @@ impl Program {
                         _ => Hold::No,
                     };
                     let (latency, interval) = (latency.get() as u16, interval.get() as u8);
-                    (port, Action::Compute { latency, interval, hold })
+                    (port, constant.unwrap_or(Action::Compute { latency, interval, hold }))
                 }
                 Op::Memory(op) => (Port::Memory, Action::Memory(op)),
                 Op::Barrier => (Port::None, Action::Barrier),
@@ -255,6 +271,7 @@ impl Program {
         Program {
             insts: kernel.insts.iter().map(decode).collect(),
             regs: usize::from(kernel.regs),
+            constant_lines: bank.as_ref().map_or(0, Bank::lines),
             delays: Delays::new(&arithmetic.forwarding),
             buffers: kernel.buffers.clone(),
         }
@@ -262,9 +279,17 @@ impl Program {
 
     /// This one with the instructions of another for the same machine behind its own.
     pub fn with(&self, other: &Program) -> Self {
+        let shifted = |decoded: &Decoded| {
+            let mut decoded = *decoded;
+            if let Action::Constant { line, .. } = &mut decoded.action {
+                *line = constants::numbered(self.constant_lines + usize::from(*line));
+            }
+            decoded
+        };
         Program {
-            insts: self.insts.iter().chain(&other.insts).copied().collect(),
+            insts: self.insts.iter().copied().chain(other.insts.iter().map(shifted)).collect(),
             regs: self.regs.max(other.regs),
+            constant_lines: self.constant_lines + other.constant_lines,
             delays: self.delays,
             buffers: self.buffers.clone(),
         }

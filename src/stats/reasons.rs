@@ -21,7 +21,7 @@ crate::reasons! {
         LsuServing = "lsu_serving",
         /// A ready instruction found its arithmetic unit taken.
         UnitBusy = "unit_busy",
-        /// The nearest warp waits for an arithmetic result, behind a branch or an opened barrier, or outside a full active set.
+        /// The nearest warp waits for an arithmetic result or a parameter, behind a branch or an opened barrier, or outside a full active set.
         Arithmetic = "arithmetic",
         /// The nearest warp waits for its next instruction, which is in no instruction cache of its sub-core.
         Fetch = "fetch",
@@ -81,7 +81,7 @@ crate::reasons! {
         Turn = "turn",
         /// The last register to be ready was one that a load fills.
         Memory = "memory",
-        /// The last register to be ready was the result of arithmetic.
+        /// The last register to be ready was the result of arithmetic, or a parameter.
         Arithmetic = "arithmetic",
         /// A branch before it, lanes that meet, or the end of a block held the warp up.
         Control = "control",

@@ -18,8 +18,8 @@ pub(super) enum CalibrateCommand {
     Micro(MicroArgs),
     /// Simulate runs that a GPU has made, and compare the times and every counter.
     ///
-    /// Times are those of kernels alone: what an empty launch costs is taken off the measured ones, and the machine's
-    /// launch latency off the simulated ones.
+    /// Times are those of kernels alone: what an empty launch costs is taken off both, which in a machine is
+    /// `launch.latency` and `launch.completion`.
     #[command(after_help = "Example:\n  \
         gsim calibrate correlate configs/studies/h200.ron --native results/h200/native --out results/h200")]
     Correlate(CorrelateArgs),

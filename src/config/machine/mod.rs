@@ -18,12 +18,12 @@ pub use cache::{
 pub use dram::{
     DramConfig, DramScheduler, DramTiming, GroupBits, Refreshes, RowPolicy, WriteDrain,
 };
-pub use launch::{DispatchRate, L2AtStart, LaunchConfig};
+pub use launch::{L2AtStart, LaunchConfig, Retirement};
 pub use noc::{GpcPort, NocConfig};
 pub use sm::{
-    Arithmetic, BankSharing, CarveOut, ConstantPasses, CtaRelease, Fetching, Forwarding,
-    InstructionCache, InstructionSet, IntProducts, LsuConfig, LsuStages, OpTiming, Pipelining,
-    Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
+    Arithmetic, BankSharing, CarveOut, ConstantBank, ConstantPasses, CtaRelease, Fetching,
+    Forwarding, InstructionCache, InstructionSet, IntProducts, LsuConfig, LsuStages, OpTiming,
+    Pipelining, Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
 };
 
 use super::bounded::{Bounded, Check, Checked};

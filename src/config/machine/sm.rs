@@ -21,6 +21,8 @@ pub struct SmConfig {
     pub instructions: InstructionSet,
     /// When a warp's next instruction is there.
     pub fetch: Checked<Fetching>,
+    /// How long it takes to read the constant bank.
+    pub constants: ConstantBank,
     /// Which ready warp a scheduler picks.
     pub policy: Policy,
     /// Instructions of one warp that a scheduler issues in a cycle, the second when it depends on neither the
@@ -36,8 +38,10 @@ pub struct SmConfig {
     pub registers: Bounded<1024, 262_144>,
     /// Registers are given to a warp in multiples of this [count, 1..=1024].
     pub register_granule: Bounded<1, 1024>,
-    /// Cycles from one CTA's start on this SM to the next one's [core cycles, 1..=1024].
+    /// Cycles from one CTA's start on this SM to the next one's, where that has a single warp [core cycles, 1..=1024].
     pub cta_launch_interval: Bounded<1, 1024>,
+    /// What each further warp of a CTA adds to that [core cycles, 0..=64].
+    pub warp_launch_interval: Bounded<0, 64>,
     /// From the last instruction of a CTA to the first one of the CTA that takes its place, at least; `cta_release` may
     /// make it longer [core cycles, 0..=512].
     pub cta_turnaround: Bounded<0, 512>,
@@ -84,6 +88,34 @@ pub enum Fetching {
         /// The cache of the SM.
         sm: InstructionCache,
     },
+}
+
+/// How parameters of the kernel, sizes of the launch and constants at fixed addresses are read, which lie in the constant bank. Only in
+/// code of `Sass` instructions; elsewhere they are moves. Loads of constants whose address is in a register go to the L1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum ConstantBank {
+    /// As moves.
+    AsMoves,
+    /// From a cache of the SM. It holds nothing of the bank when a launch starts, and then all that has been read.
+    Cached {
+        /// Bytes of the bank that come together [bytes, 16..=256].
+        line: Bounded<16, 256>,
+        /// From issue until a dependent instruction can issue [core cycles, 1..=1023].
+        latency: Bounded<1, 1023>,
+        /// What it takes longer where no instruction on the SM has read of the line before [core cycles, 0..=4095].
+        miss: Bounded<0, 4095>,
+    },
+}
+
+impl ConstantBank {
+    /// What a line takes longer that no instruction on the SM has read before [core cycles].
+    pub fn miss(&self) -> u64 {
+        match self {
+            ConstantBank::AsMoves => 0,
+            ConstantBank::Cached { miss, .. } => miss.cycles(),
+        }
+    }
 }
 
 /// An instruction cache: lines of the ways of a set are replaced by least recent use.

@@ -1,29 +1,30 @@
-//! How fast CTAs are handed out: a slot of time for each.
+//! When CTAs start and end: the GPU takes note of one that has ended in a slot of time.
 
-use crate::config::machine::{DispatchRate, LaunchConfig};
+use crate::config::machine::{LaunchConfig, Retirement};
 use crate::units::Cycle;
 
-/// Hands out slots in which CTAs of one launch, or of several that run at the same time, may start.
+/// When CTAs of one launch, or of several that run at the same time, may start, and when those that have ended are noted.
 ///
-/// An SM that asks for a CTA gets the next slot. Where that lies ahead, the SM goes on meanwhile and its CTA starts then.
+/// An SM that asks for a CTA has room that no other had, or that of one that has ended, from the slot on in which that is noted. Where it
+/// lies ahead, the SM goes on meanwhile and its CTA starts then.
 #[derive(Clone, Debug)]
 pub struct Dispatch {
-    /// CTAs in so many cycles.
+    /// CTAs that are noted in so many cycles.
     rate: Option<(u64, u64)>,
     /// The next slot begins there, in cycles times the CTAs of the rate.
     next: u64,
     /// Before this cycle none starts.
     first: Cycle,
-    /// Slots that lie ahead and that an SM has.
+    /// Starts that lie ahead and that an SM has been promised.
     granted: u64,
 }
 
 impl Dispatch {
     /// Of a launch at `start`.
     pub fn new(config: &LaunchConfig, start: Cycle) -> Self {
-        let rate = match &config.rate {
-            DispatchRate::Unlimited => None,
-            DispatchRate::Limited { ctas, cycles } => Some((ctas.get().into(), cycles.cycles())),
+        let rate = match &config.retirement {
+            Retirement::Unlimited => None,
+            Retirement::Limited { ctas, cycles } => Some((ctas.get().into(), cycles.cycles())),
         };
         Dispatch { rate, next: 0, first: start + config.latency.cycles(), granted: 0 }
     }
@@ -33,31 +34,36 @@ impl Dispatch {
         self.first
     }
 
-    /// The cycle at whose end a CTA may start for which an SM asks at the end of cycle `at`.
-    pub fn slot(&mut self, at: Cycle) -> Cycle {
-        let earliest = at.max(self.first);
+    /// The cycle at whose end a CTA may start for which there is room at the end of cycle `at`.
+    pub fn from(&self, at: Cycle) -> Cycle {
+        at.max(self.first)
+    }
+
+    /// The cycle in which a CTA is noted that has ended in cycle `at`, and at whose end another may start in its place.
+    pub fn note(&mut self, at: Cycle) -> Cycle {
+        let earliest = self.from(at);
         let Some((ctas, cycles)) = self.rate else { return earliest };
         let begin = self.next.max(earliest.0 * ctas);
         self.next = begin + cycles;
         Cycle(begin.div_ceil(ctas))
     }
 
-    /// The cycle that [`Dispatch::slot`] would give.
-    pub fn next_slot(&self, at: Cycle) -> Cycle {
-        self.clone().slot(at)
+    /// The cycle that [`Dispatch::note`] would give.
+    pub fn next_note(&self, at: Cycle) -> Cycle {
+        self.clone().note(at)
     }
 
-    /// An SM has a slot that lies ahead.
+    /// An SM is promised a start that lies ahead.
     pub fn grant(&mut self) {
         self.granted += 1;
     }
 
-    /// An SM uses the slot that it has.
+    /// A CTA starts as promised.
     pub fn use_grant(&mut self) {
         self.granted -= 1;
     }
 
-    /// Slots that lie ahead and that an SM has.
+    /// Starts that lie ahead and that an SM has been promised.
     pub fn granted(&self) -> u64 {
         self.granted
     }
@@ -72,20 +78,21 @@ mod tests {
     }
 
     #[test]
-    fn slots_follow_each_other_at_the_rate() {
+    fn notes_follow_each_other_at_the_rate() {
         let mut dispatch = dispatch(
-            "(latency: 10, rate: Limited(ctas: 5, cycles: 6), concurrent_kernels: 1, l2: Cold)",
+            "(latency: 10, completion: 0, retirement: Limited(ctas: 5, cycles: 6), concurrent_kernels: 1, l2: Cold)",
         );
-        let slots: Vec<u64> = (0..7).map(|_| dispatch.slot(Cycle(100)).0).collect();
+        let slots: Vec<u64> = (0..7).map(|_| dispatch.note(Cycle(100)).0).collect();
         assert_eq!(slots, [110, 112, 113, 114, 115, 116, 118]);
         // After a pause nothing is made up for.
-        assert_eq!([dispatch.slot(Cycle(200)).0, dispatch.slot(Cycle(200)).0], [200, 202]);
+        assert_eq!([dispatch.note(Cycle(200)).0, dispatch.note(Cycle(200)).0], [200, 202]);
     }
 
     #[test]
     fn without_a_limit_all_start_at_once() {
-        let mut dispatch =
-            dispatch("(latency: 0, rate: Unlimited, concurrent_kernels: 1, l2: Cold)");
-        assert_eq!([dispatch.slot(Cycle(100)).0, dispatch.slot(Cycle(100)).0], [100, 100]);
+        let mut dispatch = dispatch(
+            "(latency: 0, completion: 0, retirement: Unlimited, concurrent_kernels: 1, l2: Cold)",
+        );
+        assert_eq!([dispatch.note(Cycle(100)).0, dispatch.note(Cycle(100)).0], [100, 100]);
     }
 }

@@ -57,6 +57,8 @@ pub struct Launch<'a> {
     pub ctas: u64,
     /// The kernels do not end before this cycle.
     pub end: Cycle,
+    /// Nor so many cycles after their last instruction.
+    pub completion: u64,
     /// When CTAs may start.
     pub dispatch: Dispatch,
 }
@@ -72,7 +74,7 @@ impl<'a> Launch<'a> {
         machine: &'a Machine,
         start: Cycle,
     ) -> Result<Self> {
-        let program = Arc::new(Program::new(&kernel, &machine.sm.arithmetic));
+        let program = Arc::new(Program::new(&kernel, &machine.sm));
         Ok(Launch {
             source,
             machine,
@@ -81,6 +83,7 @@ impl<'a> Launch<'a> {
             ctas: kernel.ctas,
             kernels: vec![Running::new(kernel, machine, 0, 0)?],
             end: start + 1,
+            completion: machine.launch.completion.cycles(),
             dispatch: Dispatch::new(&machine.launch, start),
         })
     }
@@ -168,7 +171,7 @@ impl<'a> Launch<'a> {
                         kernel.name
                     ))
                 })?;
-                let own = Program::new(&kernel, &self.machine.sm.arithmetic);
+                let own = Program::new(&kernel, &self.machine.sm);
                 self.program = Arc::new(self.program.with(&own));
                 place
             }

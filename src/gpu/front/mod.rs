@@ -84,7 +84,13 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
 
     /// The first cycle in which nothing is left to do, when all is idle.
     pub fn end(&self, launch: &Launch) -> Cycle {
-        self.nodes.iter().fold(launch.end, |end, node| end.max(node.busy_to()))
+        let quiet = self.nodes.iter().fold(launch.end, |end, node| end.max(node.busy_to()));
+        // No CTA took the place of these.
+        let mut last: Vec<Cycle> = self.nodes.iter().flat_map(|node| node.sm.executed()).collect();
+        last.sort_unstable();
+        let mut dispatch = launch.dispatch.clone();
+        let noted = last.into_iter().map(|executed| dispatch.note(executed));
+        noted.fold(quiet, |end, noted| end.max(noted + 1 + launch.completion))
     }
 
     /// How far the memory may go, when all is told.
@@ -296,12 +302,13 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
             } else if launch.started + launch.dispatch.granted() >= launch.ctas {
                 match launch.is_followed() {
                     // When those that others have a promise of have started, there is another kernel.
-                    true => node.defer_cta(launch.dispatch.next_slot(at)),
+                    true => node.defer_cta(launch.dispatch.next_note(at)),
                     false => node.refuse_cta(),
                 }
                 continue;
             } else {
-                let slot = launch.dispatch.slot(at);
+                let noted = node.sm.take_place().map(|left| launch.dispatch.note(left));
+                let slot = launch.dispatch.from(noted.map_or(at, |noted| noted.max(at)));
                 if slot > at {
                     launch.dispatch.grant();
                     node.promise_cta(slot);

@@ -66,6 +66,11 @@ struct Defs {
     last: u32,
 }
 
+/// An instruction without operands, of no line.
+pub fn bare(op: Op) -> Inst {
+    Inst::new(op, Operands::NONE, Operands::NONE, 0)
+}
+
 /// A kernel under way.
 pub struct Code<'a> {
     /// Instructions as they are written.
@@ -82,9 +87,9 @@ pub struct Code<'a> {
     pub block_of: Vec<u32>,
     /// 32-bit registers that each register fills; 0 for predicates.
     pub weights: Vec<u8>,
-    /// Instructions at the start of each block that the text does not have.
-    pub heads: Vec<Vec<Op>>,
-    /// The same before a block's branch, or at its end.
+    /// Instructions at the start of each block that the text does not have there.
+    pub heads: Vec<Vec<Inst>>,
+    /// What there is before a block's branch, or at its end.
     pub tails: Vec<Vec<Op>>,
     /// For each block the one behind it that is predicated instead of jumped over.
     pub predicated: Vec<Option<u32>>,

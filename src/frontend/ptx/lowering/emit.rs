@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::ast::Type;
-use super::code::{Code, Fate, Sequence};
+use super::code::{Code, Fate, Sequence, bare};
 use super::expand::{Makes, Step};
 use super::interleave::Interleaver;
 use super::regions::{entered, regions};
@@ -34,8 +34,9 @@ pub fn emit(code: &Code) -> Issued {
         let start = emitter.insts.len();
         let (first, last) = (region.start, region.end - 1);
         let line = code.insts[code.blocks[first].start as usize].line;
-        let plain = |op: &Op| Inst::new(*op, Operands::NONE, Operands::NONE, line);
-        emitter.insts.extend(code.heads[region.clone()].iter().flatten().map(plain));
+        let plain = |op: &Op| Inst { line, ..bare(*op) };
+        let heads = code.heads[region.clone()].iter().flatten();
+        emitter.insts.extend(heads.map(|head| Inst { line, ..head.clone() }));
         let end = code.blocks[last].end as usize - 1;
         let branches = matches!(code.opcode(end), "bra" | "brx");
         emitter.note(true, false);
@@ -277,7 +278,7 @@ impl<'a> Emitter<'a> {
             (None, None) => None,
         };
         let line = inst.line;
-        let number = Inst::new(Op::Arith(ArithClass::Move), Operands::NONE, Operands::NONE, line);
+        let number = Inst { line, ..bare(Op::Arith(ArithClass::Move)) };
         self.insts.extend(std::iter::repeat_n(number, expand::numbers_in_registers(code, pc)));
         if let Some(steps) = self.steps(pc) {
             self.sequence(pc, &steps, Inst { srcs, guard, ..inst.clone() });
@@ -358,7 +359,7 @@ impl<'a> Emitter<'a> {
             };
             let ends_block = step.ends_block;
             let line = whole.line;
-            self.insts.push(Inst { op, dsts, srcs, guard, reads, ends_block, line });
+            self.insts.push(Inst { dsts, srcs, guard, reads, ends_block, line, ..bare(op) });
         }
     }
 
@@ -432,6 +433,9 @@ fn machine_class(code: &Code, pc: usize, op: Op) -> ArithClass {
 fn gone_makers(code: &Code) -> Vec<Option<u32>> {
     let mut makers = vec![None; code.weights.len()];
     let mut issued = vec![false; code.weights.len()];
+    for head in code.heads.iter().flatten() {
+        head.dsts.as_slice().iter().for_each(|reg| issued[usize::from(*reg)] = true);
+    }
     for pc in 0..code.len() {
         for &reg in code.insts[pc].dsts.as_slice() {
             match code.is_gone(pc) {

@@ -1,7 +1,7 @@
 //! What depends on where loops are: parameters are loaded where they are needed, and pointers that a loop carries are
 //! copied.
 
-use super::code::{Arg, Code, Fate};
+use super::code::{Arg, Code, Fate, bare};
 use crate::isa::{ArithClass, Op};
 
 const MOVE: Op = Op::Arith(ArithClass::Move);
@@ -47,7 +47,8 @@ pub fn parameters(code: &mut Code) {
         }
         code.remove(pc);
         for block in blocks {
-            code.heads[block].push(MOVE);
+            let load = code.insts[pc].clone();
+            code.heads[block].push(load);
         }
     }
 }
@@ -73,7 +74,7 @@ pub fn pointers(code: &mut Code) {
         };
         if advances && length < LONG_BLOCK && readers.any(addresses) {
             drop(readers);
-            code.heads[block].extend([MOVE; 2]);
+            code.heads[block].extend([bare(MOVE), bare(MOVE)]);
         }
     }
 }

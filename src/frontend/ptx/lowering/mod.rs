@@ -12,6 +12,7 @@
 //! | offsets of addresses, places of constant variables; products and shifts that are added to a base | `address` |
 //! | pairs that one instruction computes: `IADD3`, `IMAD`, `LEA`, `LOP3`, `FFMA`, `ISETP.AND` | `fuse` |
 //! | sequences: 64-bit integers, division, square roots, .. | `expand` |
+//! | places in the constant bank | `bank` |
 //! | loads of parameters, copies of pointers in loops | `loops` |
 //! | exits, branches, predicated code, convergence barriers, the start of a kernel | `control` |
 //! | additions in the pipeline of products | `balance` |
@@ -32,6 +33,7 @@
 mod address;
 mod alias;
 mod balance;
+mod bank;
 mod code;
 mod control;
 mod emit;
@@ -160,6 +162,7 @@ pub fn machine_code(
     address::bases(&mut code);
     fuse::fuse(&mut code);
     free::pairs(&mut code);
+    bank::places(&mut code);
     loops::parameters(&mut code);
     loops::pointers(&mut code);
     control::control(&mut code);
