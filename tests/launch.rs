@@ -68,8 +68,8 @@ fn ctas_that_end_are_noted_one_after_the_other() {
         ("launch.retirement", json!({"Limited": {"ctas": ctas, "cycles": cycles}}))
     };
     // All have room at once, and end within less time than it takes to note one.
-    let alone = cycles(&[sms.clone()], (1, 32), &adds(10));
-    let unlimited = cycles(&[sms.clone()], (32, 32), &adds(10));
+    let unlimited = |ctas| cycles(std::slice::from_ref(&sms), (ctas, 32), &adds(10));
+    let (alone, unlimited) = (unlimited(1), unlimited(32));
     assert!(unlimited < alone + 40, "{unlimited} {alone}");
     let noted = cycles(&[sms.clone(), retirement(1, 40)], (32, 32), &adds(10));
     assert_eq!(noted, alone + 31 * 40);

@@ -88,8 +88,8 @@ pub struct Inst {
     pub reads: u8,
     /// The last of a block that another follows without a jump.
     pub ends_block: bool,
-    /// Of a move: where in the constant bank its value is read, which parameters of the kernel and sizes of the launch share
-    /// [bytes]. None where nothing is read there, or nobody said.
+    /// Of a move: where in the constant bank its value is read `[bytes]`, which has the parameters of the kernel and the sizes of the
+    /// launch. None where nothing is read there, or nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant: Option<u32>,
     /// Line in the kernel's source text, from 1; 0 where there is none.
