@@ -15,6 +15,8 @@ pub struct Dispatch {
     next: u64,
     /// Before this cycle none starts.
     first: Cycle,
+    /// From the last CTA's last instruction, and from when it is noted, to the end [core cycles].
+    completion: u64,
     /// Starts that lie ahead and that an SM has been promised.
     granted: u64,
 }
@@ -26,7 +28,8 @@ impl Dispatch {
             Retirement::Unlimited => None,
             Retirement::Limited { ctas, cycles } => Some((ctas.get().into(), cycles.cycles())),
         };
-        Dispatch { rate, next: 0, first: start + config.latency.cycles(), granted: 0 }
+        let (latency, completion) = (config.latency.cycles(), config.completion.cycles());
+        Dispatch { rate, next: 0, first: start + latency, completion, granted: 0 }
     }
 
     /// The cycle at whose end the first CTA may start.
@@ -51,6 +54,13 @@ impl Dispatch {
     /// The cycle that [`Dispatch::note`] would give.
     pub fn next_note(&self, at: Cycle) -> Cycle {
         self.clone().note(at)
+    }
+
+    /// When all is over, of CTAs whose places no other has taken: `executed` has the cycles of their last instructions.
+    pub fn end(mut self, mut executed: Vec<Cycle>) -> Cycle {
+        executed.sort_unstable();
+        let last = executed.into_iter().map(|at| self.note(at)).max();
+        last.map_or(Cycle(0), |last| last + 1 + self.completion)
     }
 
     /// An SM is promised a start that lies ahead.

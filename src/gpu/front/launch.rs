@@ -57,9 +57,7 @@ pub struct Launch<'a> {
     pub ctas: u64,
     /// The kernels do not end before this cycle.
     pub end: Cycle,
-    /// Nor so many cycles after their last instruction.
-    pub completion: u64,
-    /// When CTAs may start.
+    /// When CTAs may start, and when all is over.
     pub dispatch: Dispatch,
 }
 
@@ -83,7 +81,6 @@ impl<'a> Launch<'a> {
             ctas: kernel.ctas,
             kernels: vec![Running::new(kernel, machine, 0, 0)?],
             end: start + 1,
-            completion: machine.launch.completion.cycles(),
             dispatch: Dispatch::new(&machine.launch, start),
         })
     }

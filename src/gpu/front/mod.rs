@@ -85,12 +85,8 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
     /// The first cycle in which nothing is left to do, when all is idle.
     pub fn end(&self, launch: &Launch) -> Cycle {
         let quiet = self.nodes.iter().fold(launch.end, |end, node| end.max(node.busy_to()));
-        // No CTA took the place of these.
-        let mut last: Vec<Cycle> = self.nodes.iter().flat_map(|node| node.sm.executed()).collect();
-        last.sort_unstable();
-        let mut dispatch = launch.dispatch.clone();
-        let noted = last.into_iter().map(|executed| dispatch.note(executed));
-        noted.fold(quiet, |end, noted| end.max(noted + 1 + launch.completion))
+        let executed = self.nodes.iter().flat_map(|node| node.sm.executed()).collect();
+        quiet.max(launch.dispatch.clone().end(executed))
     }
 
     /// How far the memory may go, when all is told.
