@@ -5,12 +5,10 @@
 // Times within a kernel are read from the SM's clock. Times of kernels are those between two events, less those of an empty kernel of one
 // warp; kernels follow each other in a drawn order, and means are of some hundred launches.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <random>
 #include <string>
 #include <utility>

@@ -872,7 +872,7 @@ fn a_guard_waits_for_its_predicate_longer_than_an_operand_would() {
 
 #[test]
 fn jumps_take_longer_than_branches_that_are_not_taken() {
-    let control = |class| Inst::new(Op::Arith(class), Operands::NONE, Operands::NONE, 0);
+    let control = |class| Inst::bare(Op::Arith(class));
     assert_eq!(each(&[control(ArithClass::Control)]), 10);
     assert_eq!(each(&[control(ArithClass::Converge)]), 12);
     // In a script the next instruction is the one behind.

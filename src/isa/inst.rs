@@ -97,6 +97,11 @@ pub struct Inst {
 }
 
 impl Inst {
+    /// An instruction without operands, of no line.
+    pub fn bare(op: Op) -> Self {
+        Inst::new(op, Operands::NONE, Operands::NONE, 0)
+    }
+
     /// An instruction without a guard, whose reads nobody counted.
     pub fn new(op: Op, dsts: Operands, srcs: Operands, line: u32) -> Self {
         Inst { op, dsts, srcs, guard: None, reads: 0, ends_block: false, constant: None, line }

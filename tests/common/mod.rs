@@ -80,7 +80,7 @@ impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
             for warp in 0..warps {
                 let steps = (script.script)(cta, warp);
                 script.kernel.insts.extend(steps.iter().map(inst));
-                script.kernel.insts.push(plain(Op::Exit));
+                script.kernel.insts.push(Inst::bare(Op::Exit));
             }
         }
         script
@@ -117,13 +117,9 @@ impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
     }
 }
 
-fn plain(op: Op) -> Inst {
-    Inst::new(op, Operands::NONE, Operands::NONE, 0)
-}
-
 fn inst(step: &Step) -> Inst {
     let memory =
-        |space, kind, bytes, cache| plain(Op::Memory(MemoryOp { space, kind, bytes, cache }));
+        |space, kind, bytes, cache| Inst::bare(Op::Memory(MemoryOp { space, kind, bytes, cache }));
     let with = |dst, src, inst: Inst| Inst {
         dsts: Operands::new(&[dst]),
         srcs: Operands::new(&[src]),
@@ -168,9 +164,9 @@ fn inst(step: &Step) -> Inst {
         Step::Shared { dst, .. } => {
             with(dst, dst, memory(Space::Shared, AccessKind::Load, 4, CacheOp::Default))
         }
-        Step::Add { dst, src } => with(dst, src, plain(Op::Arith(ArithClass::IntAdd))),
-        Step::Barrier => plain(Op::Barrier),
-        Step::Fence => plain(Op::Fence),
+        Step::Add { dst, src } => with(dst, src, Inst::bare(Op::Arith(ArithClass::IntAdd))),
+        Step::Barrier => Inst::bare(Op::Barrier),
+        Step::Fence => Inst::bare(Op::Fence),
         Step::Arith(ref inst) => inst.clone(),
     }
 }

@@ -66,11 +66,6 @@ struct Defs {
     last: u32,
 }
 
-/// An instruction without operands, of no line.
-pub fn bare(op: Op) -> Inst {
-    Inst::new(op, Operands::NONE, Operands::NONE, 0)
-}
-
 /// A kernel under way.
 pub struct Code<'a> {
     /// Instructions as they are written.

@@ -3,7 +3,7 @@
 use super::super::ast::VarSpace;
 use super::super::parts::{NO_BLOCK, Special};
 use super::bank;
-use super::code::{Arg, Code, Fate, bare};
+use super::code::{Arg, Code, Fate};
 use crate::isa::{AccessKind, ArithClass, Inst, Op, Space};
 
 const MOVE: Op = Op::Arith(ArithClass::Move);
@@ -28,14 +28,14 @@ pub fn control(code: &mut Code) {
 /// The stack pointer; the descriptor of global memory; the window of shared memory, which on `sm_90` depends on the
 /// place in the cluster (`S2UR SR_CgaCtaId`, `UMOV`, `ULEA`).
 fn prologue(code: &mut Code) {
-    let mut head = vec![Inst { constant: Some(bank::STACK_POINTER), ..bare(MOVE) }];
+    let mut head = vec![Inst { constant: Some(bank::STACK_POINTER), ..Inst::bare(MOVE) }];
     let space = |op: &Op| match op {
         Op::Memory(op) => Some(op.space),
         _ => None,
     };
     let spaces = || code.insts.iter().filter_map(|inst| space(&inst.op));
     if spaces().any(|space| matches!(space, Space::Global | Space::Generic)) {
-        head.push(bare(MOVE));
+        head.push(Inst::bare(MOVE));
     }
     let args = code.lines.iter().flat_map(|line| &line.args);
     let mut windows: Vec<u64> = args
@@ -51,7 +51,7 @@ fn prologue(code: &mut Code) {
         // Further variables: IADD3, LEA.
         let window =
             if place == 0 { vec![Op::Arith(ArithClass::Sfu), MOVE, add] } else { vec![add; 2] };
-        head.extend(window.into_iter().map(bare));
+        head.extend(window.into_iter().map(Inst::bare));
     }
     head.append(&mut code.heads[0]);
     code.heads[0] = head;
@@ -201,7 +201,7 @@ fn converge(code: &mut Code, varying: &[bool]) {
         let before =
             if target as usize <= block { (target as usize).checked_sub(1) } else { Some(block) };
         code.tails[before.unwrap_or(0)].push(MOVE);
-        code.heads[meet as usize].insert(0, bare(Op::Arith(ArithClass::Converge)));
+        code.heads[meet as usize].insert(0, Inst::bare(Op::Arith(ArithClass::Converge)));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::ast::Type;
-use super::code::{Code, Fate, Sequence, bare};
+use super::code::{Code, Fate, Sequence};
 use super::expand::{Makes, Step};
 use super::interleave::Interleaver;
 use super::regions::{entered, regions};
@@ -34,7 +34,7 @@ pub fn emit(code: &Code) -> Issued {
         let start = emitter.insts.len();
         let (first, last) = (region.start, region.end - 1);
         let line = code.insts[code.blocks[first].start as usize].line;
-        let plain = |op: &Op| Inst { line, ..bare(*op) };
+        let plain = |op: &Op| Inst { line, ..Inst::bare(*op) };
         let heads = code.heads[region.clone()].iter().flatten();
         emitter.insts.extend(heads.map(|head| Inst { line, ..head.clone() }));
         let end = code.blocks[last].end as usize - 1;
@@ -278,7 +278,7 @@ impl<'a> Emitter<'a> {
             (None, None) => None,
         };
         let line = inst.line;
-        let number = Inst { line, ..bare(Op::Arith(ArithClass::Move)) };
+        let number = Inst { line, ..Inst::bare(Op::Arith(ArithClass::Move)) };
         self.insts.extend(std::iter::repeat_n(number, expand::numbers_in_registers(code, pc)));
         if let Some(steps) = self.steps(pc) {
             self.sequence(pc, &steps, Inst { srcs, guard, ..inst.clone() });
@@ -359,7 +359,7 @@ impl<'a> Emitter<'a> {
             };
             let ends_block = step.ends_block;
             let line = whole.line;
-            self.insts.push(Inst { dsts, srcs, guard, reads, ends_block, line, ..bare(op) });
+            self.insts.push(Inst { dsts, srcs, guard, reads, ends_block, line, ..Inst::bare(op) });
         }
     }
 

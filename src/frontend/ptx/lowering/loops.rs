@@ -1,8 +1,8 @@
 //! What depends on where loops are: parameters are loaded where they are needed, and pointers that a loop carries are
 //! copied.
 
-use super::code::{Arg, Code, Fate, bare};
-use crate::isa::{ArithClass, Op};
+use super::code::{Arg, Code, Fate};
+use crate::isa::{ArithClass, Inst, Op};
 
 const MOVE: Op = Op::Arith(ArithClass::Move);
 
@@ -74,7 +74,7 @@ pub fn pointers(code: &mut Code) {
         };
         if advances && length < LONG_BLOCK && readers.any(addresses) {
             drop(readers);
-            code.heads[block].extend([bare(MOVE), bare(MOVE)]);
+            code.heads[block].extend([Inst::bare(MOVE), Inst::bare(MOVE)]);
         }
     }
 }

@@ -180,7 +180,7 @@ impl Code {
         let is_exit = |inst: &Inst| inst.op == Op::Exit && inst.srcs.as_slice().is_empty();
         let exit = insts.iter().rposition(is_exit).unwrap_or(insts.len());
         if exit == insts.len() {
-            insts.push(Inst::new(Op::Exit, Operands::NONE, Operands::NONE, 0));
+            insts.push(Inst::bare(Op::Exit));
         }
         let named = insts.iter().flat_map(|inst| [inst.dsts, inst.srcs]);
         let regs = named.flat_map(|side| side.as_slice().iter().max().copied()).max();
@@ -242,7 +242,7 @@ fn meet(line: &Line) -> Result<Met, String> {
     if known.hides_result && dsts.is_empty() && !srcs.is_empty() {
         dsts.push(srcs.remove(0));
     }
-    let mut inst = Inst::new(op, Operands::NONE, Operands::NONE, line.source);
+    let mut inst = Inst { line: line.source, ..Inst::bare(op) };
     for dst in dsts {
         fill(&mut inst.dsts, dst, known.dsts, text)?;
     }
