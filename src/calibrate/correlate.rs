@@ -7,6 +7,7 @@ use super::pair::Pair;
 use super::{Agreement, waits};
 use crate::config::ResolvedRun;
 use crate::config::machine::L2AtStart;
+use crate::config::names::plain;
 use crate::config::study::StudyPoint;
 use crate::error::{Error, Result};
 use crate::native::counters::{COUNTERS_FILE, CounterReport, METRICS};
@@ -138,7 +139,7 @@ pub fn save(files: &str, findings: &str, pairs: &[Pair], root: &Path) -> Result<
         // Logarithmic axes have no zero.
         let (points, zeros): (Vec<_>, Vec<_>) = points.partition(|&(x, y)| x > 0.0 && y > 0.0);
         if points.len() > 1 {
-            let stem = what.to_lowercase().replace([' ', ':'], "-");
+            let stem = plain(&what.to_lowercase());
             pictures.push((stem, scatter(what, points, zeros.len()).picture()));
         }
     }
@@ -241,9 +242,11 @@ fn page(
     }
     let _ = writeln!(
         page,
-        "## How far apart\n\nMAPE is the mean of |gsim - GPU| / GPU, ratio the geometric mean of gsim / GPU, r Pearson's \
-         correlation, NRMSE the root mean square difference over the mean. No run is left out but where the first line \
-         says so.\n\n| quantity | runs | MAPE | ratio | r | NRMSE |\n| --- | --- | --- | --- | --- | --- |"
+        "## How far apart\n\nMAPE is the mean of |gsim - GPU| / GPU, and ratio the geometric mean of gsim / GPU, of the runs whose \
+         value on the GPU is above zero. r is Pearson's correlation, and NRMSE the root mean square difference over the mean of the \
+         GPU's values, of all runs; where a side has one value alone, there is no r. No run is left out but where a quantity names \
+         a bound.\n\n\
+         | quantity | runs | above zero | MAPE | ratio | r | NRMSE |\n| --- | --- | --- | --- | --- | --- | --- |"
     );
     let long: Vec<(f64, f64)> = pairs
         .iter()
@@ -325,13 +328,17 @@ fn push_counters(page: &mut String, pairs: &[Pair], rows: &[Row], others: &[&str
 
 fn push_agreement(page: &mut String, what: &str, values: &[(f64, f64)]) {
     let Some(sum) = Agreement::of(values) else { return };
+    let cell = |value: Option<f64>, digits: usize, unit: &str| {
+        value.map_or(String::new(), |value| format!("{value:.digits$}{unit}"))
+    };
     let _ = writeln!(
         page,
-        "| {what} | {} | {:.1} % | {:.3} | {:.4} | {:.3} |",
+        "| {what} | {} | {} | {} | {} | {} | {} |",
         sum.pairs,
-        100.0 * sum.mape,
-        sum.ratio,
-        sum.pearson,
-        sum.nrmse
+        sum.compared,
+        cell(sum.mape.map(|error| 100.0 * error), 1, " %"),
+        cell(sum.ratio, 3, ""),
+        cell(sum.pearson, 4, ""),
+        cell(sum.nrmse, 3, "")
     );
 }

@@ -8,7 +8,7 @@ use super::compared::Compared;
 use super::samples::rows;
 use crate::config::ResolvedRun;
 use crate::config::micro::{MicroFile, MicroPoint, Points};
-use crate::config::study::{Axis, StudyPoint, number_of};
+use crate::config::study::{Axis, StudyPoint, number_of, quoted};
 use crate::error::{Error, Result};
 use crate::native::MicroReport;
 use crate::report::plot::{self, Body, Chart, LineSeries, Lines};
@@ -77,7 +77,8 @@ pub fn save(
 ) -> Result<PathBuf> {
     let pictures: Vec<(String, plot::Picture)> = (0..file.config.benchmarks.len())
         .filter_map(|place| {
-            Some((picture_name(file, place), chart(file, compared, place)?.picture()))
+            let stem = file.config.benchmarks[place].picture();
+            Some((stem, chart(file, compared, place)?.picture()))
         })
         .collect();
     write_folder(root, &file.config.name, TABLE_FILE, |folder| {
@@ -90,14 +91,6 @@ pub fn save(
         let page = page(file, sets, &rows, device, &names);
         write_file(&folder.join("README.md"), page.as_bytes())
     })
-}
-
-/// A file's name made of a benchmark's.
-fn picture_name(file: &MicroFile, place: usize) -> String {
-    let name = &file.config.benchmarks[place].name;
-    name.chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
-        .collect()
 }
 
 /// Both answers over the first axis, where its points are numbers; in their order, where they are samples.
@@ -177,7 +170,7 @@ fn page(
         page,
         "Made by `gsim calibrate micro {}{sets}` with gsim {}. Each value is a slope: the difference of two runs' times over \
          the difference of their work.\n",
-        file.path.display(),
+        quoted(&file.path.display().to_string()),
         env!("CARGO_PKG_VERSION"),
     );
     if let Some(device) = device {
@@ -194,15 +187,15 @@ fn page(
         let pairs: Vec<(f64, f64)> =
             of_this().filter_map(|one| Some((one.simulated, one.measured?[1]))).collect();
         let errors = of_this().filter_map(Compared::error);
-        if let Some(sum) = Agreement::of(&pairs) {
+        if let Some(Agreement { pairs, mape: Some(mape), ratio: Some(ratio), .. }) =
+            Agreement::of(&pairs)
+        {
             let _ = writeln!(
                 page,
-                "- {} {what}: {} within {:.0} %, mean absolute error {:.1} %, geometric mean of gsim/GPU {:.3}",
-                sum.pairs,
+                "- {pairs} {what}: {} within {:.0} %, mean absolute error {:.1} %, geometric mean of gsim/GPU {ratio:.3}",
                 errors.filter(|error| error.abs() <= near).count(),
                 100.0 * near,
-                100.0 * sum.mape,
-                sum.ratio
+                100.0 * mape
             );
         }
     }

@@ -52,14 +52,17 @@ fn shares(waits: [f64; REASONS.len()]) -> Shares {
     (all > 0.0).then(|| waits.map(|wait| wait / all))
 }
 
+/// The profiler's counter of a stall: the warps that wait so, in the mean, when an instruction is issued.
+fn counter(stall: &str) -> String {
+    format!("smsp__average_warps_issue_stalled_{stall}_per_issue_active.ratio")
+}
+
 /// What the profiler says, each launch by its instructions.
 fn measured(counters: &CounterReport) -> Shares {
     shares(REASONS.map(|reason| {
         let of_launch = |launch: &crate::native::counters::LaunchCounters| {
             let value = |name: &str| launch.values.get(name).copied().unwrap_or_default();
-            let stall = |stall: &&str| {
-                value(&format!("smsp__average_warps_issue_stalled_{stall}_per_issue_active.ratio"))
-            };
+            let stall = |stall: &&str| value(&counter(stall));
             value("smsp__inst_executed.sum") * reason.stalls.iter().map(stall).sum::<f64>()
         };
         counters.launches.iter().map(of_launch).sum()
@@ -114,16 +117,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::native::counters::LaunchCounters;
+    use crate::native::counters::{LaunchCounters, METRICS};
     use crate::stats::{IssueReason, Reason};
 
     fn launch(instructions: f64, long: f64, wait: f64) -> LaunchCounters {
-        let stall =
-            |name: &str| format!("smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio");
         let values = [
             ("smsp__inst_executed.sum".to_owned(), instructions),
-            (stall("long_scoreboard"), long),
-            (stall("wait"), wait),
+            (counter("long_scoreboard"), long),
+            (counter("wait"), wait),
         ];
         LaunchCounters { entry: "kernel".to_owned(), values: values.into() }
     }
@@ -142,6 +143,13 @@ mod tests {
         let report = json!({"ledgers": {"issue": {"parts": parts}}});
         assert_eq!(simulated(&report), Some([0.8, 0.1, 0.1]));
         assert_eq!(simulated(&json!({})), None);
+    }
+
+    #[test]
+    fn every_stall_is_one_that_the_profiler_is_asked_for() {
+        for stall in REASONS.iter().flat_map(|reason| reason.stalls) {
+            assert!(METRICS.iter().any(|metric| metric.counter == counter(stall)), "{stall}");
+        }
     }
 
     #[test]

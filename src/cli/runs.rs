@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Compiler, SetArgs};
+use crate::config::study::quoted;
 use crate::config::unreadable::cannot_read;
 use crate::config::{ResolvedRun, Setting, StudyFile, WorkloadSpec, load_run, parse};
 use crate::error::{Error, Result};
@@ -38,7 +39,7 @@ impl Selection {
             true => "--all".to_owned(),
             false => {
                 let files: Vec<String> =
-                    self.files.iter().map(|file| file.display().to_string()).collect();
+                    self.files.iter().map(|file| quoted(&file.display().to_string())).collect();
                 files.join(" ")
             }
         }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kernel::Amount;
 use super::load::{ResolvedRun, RunFile};
+use super::names::plain;
 use super::overrides::{Setting, Settings};
 use super::parse;
 use super::run::check_name;
@@ -75,6 +76,13 @@ pub enum Asks {
     PerCycle(String),
 }
 
+impl Benchmark {
+    /// What its picture is called, without the extension.
+    pub fn picture(&self) -> String {
+        plain(&self.name.to_lowercase())
+    }
+}
+
 impl Asks {
     /// The unit of the answer.
     pub fn unit(&self) -> String {
@@ -96,15 +104,18 @@ impl Asks {
 impl Check for MicroFields {
     fn check(&self) -> std::result::Result<(), String> {
         check_name(&self.name)?;
-        let mut names: Vec<&str> = Vec::new();
         for (place, benchmark) in self.benchmarks.iter().enumerate() {
-            if names.contains(&benchmark.name.as_str()) {
+            let before = &self.benchmarks[..place];
+            // Two of one name would also have one picture.
+            let is_taken = |other: &&Benchmark| other.picture() == benchmark.picture();
+            if let Some(other) = before.iter().find(is_taken) {
                 return Err(format!(
-                    "benchmarks.{place}.name: {:?} is there twice",
-                    benchmark.name
+                    "benchmarks.{place}.name: {:?} and {:?} would have the same picture, {}.png",
+                    other.name,
+                    benchmark.name,
+                    benchmark.picture()
                 ));
             }
-            names.push(&benchmark.name);
             check_axes(&benchmark.axes).map_err(|why| format!("benchmarks.{place}.{why}"))?;
             if benchmark.over.1 == benchmark.over.2 {
                 return Err(format!("benchmarks.{place}.over: both values are the same"));

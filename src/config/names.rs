@@ -1,4 +1,11 @@
-//! What is said of a name that does not exist: the one that was meant.
+//! Names: what files are called, and what is said of a name that does not exist.
+
+/// The name of a file or folder made of words, for every file system and shell: what is no letter, digit, dash, underscore or
+/// dot becomes a dash.
+pub fn plain(words: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    words.chars().map(|c| if is_plain(c) { c } else { '-' }).collect()
+}
 
 /// How far `wanted` is from `name`, in letters; `None` if it is too far to be meant. Case does not count. Of `letters`
 /// letters, a third may be wrong, so that `x` does not suggest `y`.
@@ -27,6 +34,12 @@ pub fn suggest<S: AsRef<str>>(found: &str, names: &[S]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_called_by_letters_digits_and_dashes() {
+        assert_eq!(plain("L1 hit, .ca"), "L1-hit--.ca");
+        assert_eq!(plain("µ/s"), "--s");
+    }
 
     #[test]
     fn a_near_name_or_a_part_of_one_is_suggested() {

@@ -40,12 +40,16 @@ pub(super) fn run(args: &MicroArgs) -> Result<()> {
     check_file(&args.out, "file of answers", is_one)?;
     let device = Device::open()?;
     let options = Options { repeats: args.repeats };
+    let mut said = Ok(());
     let report = native::micro(&device, &file, &points, options, &mut |answer| {
-        if !args.verbosity.quiet {
-            let place = [std::slice::from_ref(&answer.benchmark), &answer.labels].concat();
-            println!("{}: {} {}", place.join(", "), number::short(answer.value), answer.unit);
+        let place = [std::slice::from_ref(&answer.benchmark), &answer.labels].concat();
+        let value = number::short(answer.value);
+        // What was measured is kept, whether or not it can be shown.
+        if said.is_ok() {
+            said = args.verbosity.say(&format!("{}: {value} {}\n", place.join(", "), answer.unit));
         }
     })?;
     report.write(&args.out)?;
+    said?;
     args.verbosity.say(&format!("Answers in {}\n", args.out.display()))
 }

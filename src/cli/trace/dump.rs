@@ -33,16 +33,19 @@ pub(super) fn dump(args: &DumpArgs) -> Result<String> {
     let missing = |what: String, there: String| {
         Err(Error::input(format!("there is no {what}")).hint(there).in_file(&args.file))
     };
-    let mut kernel = reader.begin()?;
-    for _ in 0..args.launch {
-        kernel = reader.begin()?;
-    }
-    let Some(kernel) = kernel else {
-        let launches = reader.header().launches;
-        return missing(
-            format!("launch {}", args.launch),
-            format!("the trace has {launches}, from 0 on"),
-        );
+    let mut left = args.launch;
+    let kernel = loop {
+        match reader.begin()? {
+            Some(kernel) if left == 0 => break kernel,
+            Some(_) => left -= 1,
+            None => {
+                let launches = reader.header().launches;
+                return missing(
+                    format!("launch {}", args.launch),
+                    format!("the trace has {launches}, from 0 on"),
+                );
+            }
+        }
     };
     if args.cta >= kernel.ctas {
         let there = format!("{} has {}, from 0 on", kernel.name, kernel.ctas);

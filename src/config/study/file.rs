@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::mistakes::point;
 use super::{Axis, StudyConfig, combinations};
 use crate::config::load::{ResolvedRun, RunFile};
+use crate::config::names::plain;
 use crate::config::overrides::Setting;
 use crate::config::parse;
 use crate::config::run::check_name;
@@ -152,11 +153,8 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// A folder's name made of labels: what a name may not hold becomes `-`.
+/// What the run of a point is called.
 fn name_of(study: &str, labels: &[String]) -> String {
     let parts = std::iter::once(study).chain(labels.iter().map(String::as_str));
-    let name = parts.collect::<Vec<_>>().join("-");
-    name.chars()
-        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' })
-        .collect()
+    plain(&parts.collect::<Vec<_>>().join("-"))
 }
