@@ -287,7 +287,7 @@ fn clocks_of_any_frequency_are_exact() {
 #[test]
 fn a_clock_may_be_as_slow_as_can_be() {
     let slow = ["l2.tag_latency=1023", "l2.data_latency=1023"];
-    let changes = [&[SMALL, "clocks.core_khz=1400000", "clocks.l2_khz=1400"], &slow[..]].concat();
+    let changes = [&[SMALL, "clocks.core_khz=10000000", "clocks.l2_khz=10000"], &slow[..]].concat();
     let alone = simulate_run("stencil-char", Char, &changes, Stepping::SkipAhead);
     let shared = simulate_run("stencil-char", Char, &changes, Stepping::threads(2));
     check_equal(&shared, &alone, "two threads");

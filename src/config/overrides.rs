@@ -525,9 +525,8 @@ mod tests {
                 "dram.channels=1: l2.slices (65) are more than 64 for each of dram.channels (1)",
             ),
             (
-                &[("clocks.core_khz", "3000000"), ("clocks.dram_khz", "1")],
-                "clocks.core_khz=3000000: clocks.core_khz (3000000) is more than 1000 times \
-                 clocks.dram_khz (1)",
+                &[("clocks.core_khz", "1400")],
+                "clocks.core_khz=1400: 1400 is outside 10000..=10000000 (hint: in kHz: 1400 MHz are 1400000)",
             ),
             (&[("l1.sets", "(")], "l1.sets=(: the value is not RON: Unexpected end of RON"),
             (

@@ -124,29 +124,19 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
     }
     let (offset, message, hint) = match &error.code {
         Code::NoSuchStructField { expected, found, .. } => {
-            if path.last().is_some_and(|last| last == found) {
-                path.pop();
-            }
-            let full: Vec<&str> = path.iter().chain([found]).map(String::as_str).collect();
-            let offset = root.entry(&full).map(|entry| entry.key_start);
-            (offset, format!("no field {found}"), Some(suggest(found, expected)))
+            leave(&mut path, found);
+            (key_of(&root, &path, found), format!("no field {found}"), Some(suggest(found, expected)))
         }
         Code::NoSuchEnumVariant { expected, found, .. } => {
             (start_of(&path), format!("no variant {found}"), Some(suggest(found, expected)))
         }
         Code::MissingStructField { field, .. } => {
-            if path.last().is_some_and(|last| last == field) {
-                path.pop();
-            }
+            leave(&mut path, field);
             (start_of(&path), format!("field {field} is missing"), None)
         }
         Code::DuplicateStructField { field, .. } => {
-            if path.last().is_some_and(|last| last == field) {
-                path.pop();
-            }
-            let full: Vec<&str> = path.iter().map(String::as_str).chain([*field]).collect();
-            let offset = root.entry(&full).map(|entry| entry.key_start);
-            (offset, format!("field {field} is stated twice"), None)
+            leave(&mut path, field);
+            (key_of(&root, &path, field), format!("field {field} is stated twice"), None)
         }
         Code::InvalidValueForType { expected, found } => {
             let node = root.find(&path);
@@ -172,7 +162,9 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
                     Some(first) => node.find(&first),
                     None => surrounding(node, message),
                 });
-            (named.or(node).map(|node| node.start), message.clone(), None)
+            let is_clock = path.last().is_some_and(|field| field.ends_with("_khz"));
+            let hint = is_clock.then(|| "in kHz: 1400 MHz are 1400000".to_owned());
+            (named.or(node).map(|node| node.start), message.clone(), hint)
         }
         Code::SuggestRawIdentifier(found) | Code::InvalidIdentifier(found) => {
             (start_of(&path), format!("expected a name, found {found}"), None)
@@ -212,6 +204,19 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
         None => (error.span.end.line, error.span.end.col),
     };
     Problem { path, position, message: message.replace('\n', " "), hint }
+}
+
+/// From a field to what holds it, where the path leads to the field itself.
+fn leave(path: &mut Vec<String>, field: &str) {
+    if path.last().is_some_and(|last| last == field) {
+        path.pop();
+    }
+}
+
+/// Where the name of a field of what the path leads to stands.
+fn key_of(root: &Node, path: &[String], field: &str) -> Option<usize> {
+    let full: Vec<&str> = path.iter().map(String::as_str).chain([field]).collect();
+    root.entry(&full).map(|entry| entry.key_start)
 }
 
 /// What the parser says, without its advice to programmers.
