@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::process;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::config::overrides::assignment;
 use crate::config::study::quoted;
@@ -78,6 +79,13 @@ enum Command {
     /// List workloads, and compile their kernels.
     #[command(subcommand)]
     Workload(workload::WorkloadCommand),
+    /// Print what a shell needs to complete gsim's commands and options.
+    ///
+    /// For bash: `gsim completions bash > ~/.local/share/bash-completion/completions/gsim`.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
 }
 
 impl Cli {
@@ -106,6 +114,11 @@ impl Cli {
             Some(Command::Machine(command)) => machine::run(command),
             Some(Command::Trace(command)) => trace::run(command),
             Some(Command::Workload(command)) => workload::run(command),
+            Some(Command::Completions { shell }) => {
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut Cli::command(), "gsim", &mut script);
+                print(&String::from_utf8_lossy(&script))
+            }
         }
     }
 }

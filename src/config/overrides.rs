@@ -256,6 +256,9 @@ fn put(text: &str, path: &[String], setting: &Setting) -> Result<String> {
             match has_unit(setting.ron()) {
                 true => Error::input(format!("{} is no number", setting.ron()))
                     .hint("a number stands alone: its unit is the field's, bytes or kHz or cycles"),
+                // As a condition on the command line is written, and not a field.
+                false if setting.ron().contains('=') => Error::input(refused)
+                    .hint("a field reads `name: value`, for example TwoLevel(active: 8)"),
                 false => Error::input(refused),
             }
         })?;
@@ -527,6 +530,11 @@ mod tests {
             (
                 &[("clocks.core_khz", "1400")],
                 "clocks.core_khz=1400: 1400 is outside 10000..=10000000 (hint: in kHz: 1400 MHz are 1400000)",
+            ),
+            (
+                &[("sm.policy", "TwoLevel(active=8)")],
+                "sm.policy=TwoLevel(active=8): the value is not RON: Expected comma \
+                 (hint: a field reads `name: value`, for example TwoLevel(active: 8))",
             ),
             (&[("l1.sets", "(")], "l1.sets=(: the value is not RON: Unexpected end of RON"),
             (

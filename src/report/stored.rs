@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::config::files::folder_of;
 use crate::config::parse::read_text;
 use crate::error::{Error, Result};
 
@@ -25,11 +26,13 @@ pub fn file_in(path: &Path, name: &str) -> PathBuf {
 /// # Errors
 /// When it cannot be read, has a layout other than version `schema`, or is something else; with the place, where there is one.
 pub fn read<T: DeserializeOwned>(file: &Path, what: &str, schema: u32) -> Result<T> {
-    let text = read_text(file).map_err(|error| match file.with_file_name("runs.csv").exists() {
-        true => {
+    let text = read_text(file).map_err(|error| match folders_with(file) {
+        _ if file.exists() => error,
+        _ if file.with_file_name("runs.csv").exists() => {
             error.hint("the folder is a study's; --reports keeps its reports, in `reports` there")
         }
-        false => error,
+        folders if folders.is_empty() => error,
+        folders => error.hint(format!("one of its folders: {}", folders.join(", "))),
     })?;
     let wrong = |why: serde_json::Error| {
         let (line, column) = (why.line(), why.column());
@@ -46,6 +49,17 @@ pub fn read<T: DeserializeOwned>(file: &Path, what: &str, schema: u32) -> Result
     }
     let hint = "another gsim wrote it, or it is another file of gsim";
     serde_json::from_str(&text).map_err(|why| wrong(why).hint(hint))
+}
+
+/// The folders beside a file in which there is one of the same name, by name.
+fn folders_with(file: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder_of(file)).into_iter().flatten().flatten();
+    let has_one = |folder: &Path| file.file_name().is_some_and(|name| folder.join(name).is_file());
+    let folders = entries.filter(|entry| has_one(&entry.path()));
+    let mut names: Vec<String> =
+        folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
 }
 
 #[cfg(test)]
@@ -65,6 +79,22 @@ mod tests {
         read(&file_in(folder.path(), "stored.json"), "a value", 3).inspect_err(|error| {
             assert_eq!(error.location.as_ref().unwrap().file, file);
         })
+    }
+
+    #[test]
+    fn the_folders_that_have_such_a_file_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["b", "a", "empty"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        for name in ["b", "a"] {
+            std::fs::write(folder.path().join(name).join("stored.json"), "{}").unwrap();
+        }
+        let read = |folder: &Path| {
+            read::<Stored>(&file_in(folder, "stored.json"), "a value", 3).unwrap_err().hint
+        };
+        assert_eq!(read(folder.path()).unwrap(), "one of its folders: a, b");
+        assert_eq!(read(&folder.path().join("empty")), None);
     }
 
     #[test]

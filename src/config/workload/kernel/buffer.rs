@@ -114,10 +114,11 @@ pub struct Expect {
 /// Checks one number that is to be an element.
 pub fn check_element(element: Scalar, amount: &Amount, scope: &Scope) -> Result<(), String> {
     match element.range() {
-        Some((least, most)) => amount
-            .within(scope, least, most)
-            .map(|_| ())
-            .map_err(|why| format!("{why}, the range of {element}")),
+        Some((least, most)) => {
+            amount.whole(scope)?;
+            let within = amount.within(scope, least, most).map(|_| ());
+            within.map_err(|why| format!("{why}, the range of {element}"))
+        }
         None => amount.real(scope).map(|_| ()),
     }
 }
