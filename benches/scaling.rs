@@ -121,8 +121,11 @@ fn draw(stem: &str, label: &str, all: &[(String, Vec<(f64, Point)>)]) {
         ..Chart::default()
     };
     let pictures = [
-        ("seconds", chart(&format!("Time by {label}"), "s", |point| point.seconds)),
-        ("memory", chart(&format!("Memory by {label}"), "MiB", |point| point.mib)),
+        (
+            "seconds",
+            chart(&format!("Time by {label}"), "run time of gsim [s]", |point| point.seconds),
+        ),
+        ("memory", chart(&format!("Memory by {label}"), "memory of gsim [MiB]", |point| point.mib)),
     ];
     for (what, chart) in pictures {
         let path = Path::new(FOLDER).join(format!("{what}-by-{stem}"));

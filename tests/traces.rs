@@ -390,8 +390,7 @@ fn a_trace_keeps_its_instruction_set() {
     succeed(folder.path(), &[&["trace", "capture", &run], &set[..]].concat());
     let text = "Run(name: \"a\", machine: \"gtx480\", workload: Trace(file: \"a.gtrace\"))";
     fs::write(folder.path().join("run.ron"), text).unwrap();
-    let note =
-        "note: the trace has Sass instructions, and the machine takes Ptx ones (sm.instructions)\n";
+    let note = "note: the trace has Sass instructions, and the machine's times are those of Ptx ones (sm.instructions)\n";
     assert!(succeed(folder.path(), &["run", "run.ron", "--no-plots"]).contains(note));
     let on_h200 = ["run", "run.ron", "--no-plots", "--set", "machine=h200"];
     assert!(!succeed(folder.path(), &on_h200).contains("note"));

@@ -12,9 +12,14 @@ use crate::config::study::StudyPoint;
 use crate::error::{Error, Result};
 use crate::native::counters::{COUNTERS_FILE, CounterReport, METRICS};
 use crate::native::{NATIVE_FILE, NativeReport};
-use crate::report::plot::{Axis, Body, Chart, Format, LineSeries, Lines};
+use crate::report::plot::{Axis, Body, Chart, LineSeries, Lines};
 use crate::report::{number, write_file, write_folder};
 use crate::study::{self, Event, Options};
+
+/// How many times as large as the other one a value is at the edge of the band in a picture.
+const BAND: f64 = 1.1;
+/// Runs outside the band that a picture names.
+const NAMED: usize = 8;
 
 /// The file that marks the result folder.
 pub const TABLE_FILE: &str = "correlation.csv";
@@ -135,12 +140,13 @@ pub fn save(files: &str, findings: &str, pairs: &[Pair], root: &Path) -> Result<
     let mut pictures = Vec::new();
     for what in &kinds {
         let of_kind = rows.iter().filter(|row| row.what == *what);
-        let points = of_kind.map(|row| (row.measured, row.simulated));
         // Logarithmic axes have no zero.
-        let (points, zeros): (Vec<_>, Vec<_>) = points.partition(|&(x, y)| x > 0.0 && y > 0.0);
+        let (points, zeros): (Vec<_>, Vec<_>) =
+            of_kind.partition(|row| row.measured > 0.0 && row.simulated > 0.0);
         if points.len() > 1 {
             let stem = plain(&what.to_lowercase());
-            pictures.push((stem, scatter(what, points, zeros.len()).picture()));
+            let gpu = &pairs[0].native.device.name;
+            pictures.push((stem, scatter((what, gpu), points, zeros.len()).picture()));
         }
     }
     let page = page(files, findings, pairs, &rows, &kinds, &pictures_of(&pictures))?;
@@ -157,9 +163,15 @@ fn pictures_of<T>(pictures: &[(String, T)]) -> Vec<&str> {
     pictures.iter().map(|(stem, _)| stem.as_str()).collect()
 }
 
-/// Simulated over measured, with the diagonal and the band of ten per cent; `zeros` runs, of which one of both is zero, have no
-/// place in it.
-fn scatter(what: &str, points: Vec<(f64, f64)>, zeros: usize) -> Chart {
+/// Simulated over measured on `gpu`, with the diagonal and the band of ten per cent. The runs that are furthest from it are named;
+/// `zeros` runs, of which one of both is zero, have no place in it.
+fn scatter((what, gpu): (&str, &str), mut rows: Vec<&Row>, zeros: usize) -> Chart {
+    let ratio = |row: &Row| (row.simulated / row.measured).ln().abs();
+    rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
+    let prefix = common_prefix(rows.iter().map(|row| row.run));
+    let outside = rows.iter().filter(|row| ratio(row) > BAND.ln());
+    let names = outside.take(NAMED).map(|row| row.run[prefix..].to_owned()).collect();
+    let points: Vec<(f64, f64)> = rows.iter().map(|row| (row.measured, row.simulated)).collect();
     let all = || points.iter().flat_map(|&(x, y)| [x, y]);
     let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
     let line = |name: &str, factor: f64| LineSeries {
@@ -169,17 +181,19 @@ fn scatter(what: &str, points: Vec<(f64, f64)>, zeros: usize) -> Chart {
         colour: Some(crate::report::Colour::GREY),
         ..LineSeries::default()
     };
-    let axis = |label: &str| Axis { format: Format::Prefixed, ..Axis::log2(label) };
+    let unit = if what == TIME { " [core cycles]" } else { "" };
+    let axis = |label: &str| Axis::log10(format!("{label}{unit}"));
     let dots = LineSeries {
         name: "runs".to_owned(),
         points: points.clone(),
+        names,
         scattered: true,
         ..LineSeries::default()
     };
     Chart {
         title: what.to_owned(),
         subtitle: format!(
-            "Dashed: equal, and 10 % more and less.{}",
+            "Dashed: equal, and 10 % more and less. Names: the runs furthest from equal.{}",
             match zeros {
                 0 => String::new(),
                 1 => " 1 more run has a zero.".to_owned(),
@@ -187,12 +201,22 @@ fn scatter(what: &str, points: Vec<(f64, f64)>, zeros: usize) -> Chart {
             }
         ),
         body: Body::Lines(Lines {
-            x: axis("GPU"),
+            x: axis(gpu),
             y: axis("gsim"),
-            series: vec![dots, line("", 1.0), line("", 1.1), line("", 0.9)],
+            series: vec![dots, line("", 1.0), line("", BAND), line("", 1.0 / BAND)],
         }),
         ..Chart::default()
     }
+}
+
+/// How many bytes all names begin with, up to the end of a word.
+fn common_prefix<'a>(mut names: impl Iterator<Item = &'a str>) -> usize {
+    let Some(first) = names.next() else { return 0 };
+    let common = names.fold(first.len(), |most, name| {
+        let pairs = first.bytes().zip(name.bytes()).take(most);
+        pairs.take_while(|(a, b)| a == b).count()
+    });
+    first.as_bytes()[..common].iter().rposition(|&byte| byte == b'-').map_or(0, |dash| dash + 1)
 }
 
 fn csv(rows: &[Row]) -> Result<Vec<u8>> {

@@ -38,6 +38,9 @@ pub struct CompareArgs {
     /// Also show the counters that differ, component by component.
     #[arg(long)]
     counters: bool,
+    /// List all inputs that differ, and not the first dozen only.
+    #[arg(long)]
+    inputs: bool,
     /// Also write `comparison.csv`, `comparison.svg` and `comparison.png` to the folder NAME in this one.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -72,7 +75,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<()> {
     let named: Vec<_> = names.into_iter().zip(reports).collect();
     let comparison = Comparison::new(&named, args.counters);
     if !args.verbosity.quiet {
-        print(&written(|style, out| compare::write(&comparison, style, out)))?;
+        let inputs = if args.inputs { usize::MAX } else { compare::MOST_INPUTS };
+        print(&written(|style, out| compare::write(&comparison, inputs, style, out)))?;
     }
     if let Some(out) = &args.out {
         let folder = write_folder(out, &args.name, TABLE, |folder| {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{Compiler, SetArgs, Verbosity, print, written};
+use super::{Compiler, SetArgs, Verbosity, complain, print, written};
 use crate::config::{ResolvedRun, load_run};
 use crate::error::Result;
 use crate::gpu::Stepping;
@@ -67,6 +67,8 @@ pub(super) fn run(args: RunArgs) -> Result<()> {
         executed.outputs.write(&folder.join(report::OUTPUTS))
     })?;
     if args.verbosity.quiet {
+        // What makes the numbers doubtful is said in any case.
+        report.notes.iter().for_each(|note| complain(format_args!("note: {note}")));
         return Ok(());
     }
     print(&written(|style, out| terminal::summary(&report, style, out)))?;

@@ -125,7 +125,11 @@ fn explain(text: &str, mut path: Vec<String>, error: SpannedError) -> Problem {
     let (offset, message, hint) = match &error.code {
         Code::NoSuchStructField { expected, found, .. } => {
             leave(&mut path, found);
-            (key_of(&root, &path, found), format!("no field {found}"), Some(suggest(found, expected)))
+            (
+                key_of(&root, &path, found),
+                format!("no field {found}"),
+                Some(suggest(found, expected)),
+            )
         }
         Code::NoSuchEnumVariant { expected, found, .. } => {
             (start_of(&path), format!("no variant {found}"), Some(suggest(found, expected)))

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::machine::{Calibration, L2Mode};
+use crate::config::presets::{self, Preset};
 use crate::config::run::check_name;
 use crate::config::{Machine, WorkloadSpec};
 use crate::dram::DramStats;
@@ -25,6 +26,7 @@ use crate::workload::Verdict;
 use super::buffers;
 use super::glossary::{Glossary, glossary};
 use super::lines;
+use super::number::{counted, thousands};
 use super::stored;
 use super::totals::Totals;
 
@@ -280,21 +282,55 @@ impl Report {
 
     /// Whether the machine, as it was simulated, was held against hardware.
     pub fn calibration_line(&self) -> &'static str {
-        let is_machine =
-            |path: &&String| !matches!(path.split('.').next(), Some("workload" | "seed" | "name"));
-        match &self.inputs.machine.calibration {
+        let machine = &self.inputs.machine;
+        // What was measured is the machine that comes with gsim, without changes, whether by `--set` or in a file.
+        let is_preset = || {
+            let preset = presets::find(&machine.name).and_then(Preset::machine);
+            preset.is_ok_and(|preset| preset == *machine)
+        };
+        match &machine.calibration {
             Calibration::Uncalibrated(_) => "machine not calibrated",
-            // What was measured is the machine without the changes.
-            Calibration::Calibrated(_) if self.inputs.set.keys().any(|path| is_machine(&path)) => {
-                "calibrated machine, but changed"
+            Calibration::Calibrated(_) if is_preset() => "calibrated machine",
+            Calibration::Calibrated(_) => "calibrated machine, but changed",
+        }
+    }
+
+    /// What else a reader should know: the notes, and what of the totals is easily misread. A clause each.
+    pub fn remarks(&self) -> Vec<String> {
+        let sm = total(&self.components.sm);
+        let atomics = self.totals.load_accesses.saturating_sub(sm.load_accesses);
+        let mut remarks = self.notes.clone();
+        if atomics > 0 {
+            let loads = thousands(self.totals.load_accesses);
+            let atomics = thousands(atomics);
+            remarks.push(format!("{atomics} of {loads} load accesses are atomics that return"));
+        }
+        let keeps_stores = self.inputs.machine.l2.mode == L2Mode::Cache;
+        if keeps_stores && sm.store_accesses > 0 && self.totals.dram_bytes_written == 0 {
+            remarks.push("all that was stored is in the L2 at the end, and not in DRAM".to_owned());
+        }
+        remarks
+    }
+
+    /// Where all launches are of one kernel: `histogram, 64 CTAs of 256 threads`; without the CTAs, where they differ. Empty otherwise.
+    fn kernel_in_words(&self) -> String {
+        let mut shapes: Vec<_> =
+            self.kernels.iter().map(|one| (&one.name, one.ctas, one.cta_threads)).collect();
+        shapes.dedup();
+        let is_one = self.by_kernel().len() == 1;
+        match shapes.as_slice() {
+            [(name, ctas, threads)] if self.kernels[0].concurrent.is_empty() => {
+                let ctas = counted(*ctas, "CTA", "CTAs");
+                format!("{name}, {ctas} of {}", counted((*threads).into(), "thread", "threads"))
             }
-            Calibration::Calibrated(_) => "calibrated machine",
+            [(name, ..), ..] if is_one => (*name).clone(),
+            _ => String::new(),
         }
     }
 
     /// What the comparison with the host reference found, as a clause.
     pub fn verdict_line(&self) -> String {
-        let elements = super::number::counted(self.check.elements, "element", "elements");
+        let elements = counted(self.check.elements, "element", "elements");
         match (&self.inputs.workload, self.check.elements) {
             (WorkloadSpec::Kernel(_), 0) => "output was not compared with anything".to_owned(),
             (_, 0) => "no result to check".to_owned(),
@@ -308,10 +344,9 @@ impl Report {
         if let WorkloadSpec::Kernel(kernel) = &self.inputs.workload {
             // Buffers and launches have no end.
             let parameters = serial::to_json_value(&kernel.parameters);
-            return match in_words(&parameters) {
-                parameters if parameters.is_empty() => kernel.source.clone(),
-                parameters => format!("{}: {parameters}", kernel.source),
-            };
+            let parts = [kernel.source.clone(), self.kernel_in_words(), in_words(&parameters)];
+            let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            return parts.join(": ");
         }
         // All of its fields would fill a page.
         if let WorkloadSpec::Synthetic(spec) = &self.inputs.workload {
@@ -332,9 +367,7 @@ fn in_words(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        Value::Number(number) => {
-            number.as_u64().map_or_else(|| number.to_string(), super::number::thousands)
-        }
+        Value::Number(number) => number.as_u64().map_or_else(|| number.to_string(), thousands),
         Value::Bool(flag) => flag.to_string(),
         Value::Array(items) => items.iter().map(in_words).collect::<Vec<_>>().join(" "),
         Value::Object(fields) => {
@@ -372,7 +405,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::config::presets;
+    use crate::config::{Setting, overrides};
     use crate::report::sample;
     use crate::stats::LsuReason;
 
@@ -505,9 +538,10 @@ mod tests {
         report.inputs.machine = presets::find("h200").unwrap().machine().unwrap();
         report.inputs.set.insert("workload.element".to_owned(), "Int".into());
         assert_eq!(report.calibration_line(), "calibrated machine");
-        report.inputs.set.insert("l1.mshr_mergers".to_owned(), 16.into());
-        let line = "calibrated machine, but changed";
-        assert_eq!(report.calibration_line(), line);
+        let settings = [("l1.mshr_mergers".to_owned(), Setting::new("16"))].into();
+        let machine = &mut report.inputs.machine;
+        *machine = overrides::apply_to_machine(machine, &settings).unwrap();
+        assert_eq!(report.calibration_line(), "calibrated machine, but changed");
     }
 
     #[test]

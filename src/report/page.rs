@@ -10,7 +10,7 @@ use crate::sm::{BufferCounters, BufferProfile, InstCounters, InstProfile};
 use crate::stats::{Ledger, Reason, Stats, WaitReason, ratio};
 
 use super::colour::{Look, known_look, look};
-use super::number::{percent, short, thousands};
+use super::number::{percent, short, si, thousands};
 use super::{Report, plot};
 
 const STYLE: &str = "\
@@ -69,7 +69,10 @@ impl Report {
             escape(&self.gsim),
             self.schema,
             capitalised(&self.verdict_line()),
-            self.notes.iter().map(|note| format!(" Note: {}.", escape(note))).collect::<String>(),
+            self.remarks()
+                .iter()
+                .map(|note| format!(" Note: {}.", escape(note)))
+                .collect::<String>(),
             escape(inputs.trim_end())
         );
         page
@@ -84,17 +87,21 @@ impl Report {
         page.push_str("<h2>Totals</h2>\n<table>\n");
         let totals = serial::to_json_value(&self.totals);
         for (name, value) in totals.as_object().into_iter().flatten() {
-            let shown = self.shown(name, || match (value.as_u64(), value.as_f64()) {
-                (Some(whole), _) => thousands(whole),
-                // Seconds are small; a few digits of everything else are enough.
-                (None, Some(value)) if value.abs() < 0.001 => format!("{value:.3e}"),
-                (None, Some(value)) => short(value),
-                (None, None) => value.to_string(),
+            let meaning = self.meaning("totals", name);
+            let shown = self.shown(name, || {
+                let unit =
+                    meaning.rsplit_once('[').map_or("", |(_, unit)| unit.trim_end_matches("]."));
+                match (value.as_u64(), value.as_f64()) {
+                    (_, Some(value)) if unit == "0..1" => percent(value),
+                    (_, Some(value)) if unit == "seconds" => si(value, "s"),
+                    (Some(whole), _) => thousands(whole),
+                    (None, Some(value)) => short(value),
+                    (None, None) => value.to_string(),
+                }
             });
             let _ = writeln!(
                 page,
-                "<tr><td>{name}</td><td class=\"n\">{shown}</td><td class=\"m\">{}</td></tr>",
-                self.meaning("totals", name)
+                "<tr><td>{name}</td><td class=\"n\">{shown}</td><td class=\"m\">{meaning}</td></tr>"
             );
         }
         page.push_str("</table>\n");

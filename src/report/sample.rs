@@ -87,6 +87,7 @@ fn components(scale: u64) -> Components {
         warp_instructions: 4120 * scale / SMS * 2,
         thread_instructions: 4120 * 32 * scale / SMS * 2,
         ctas: 137,
+        load_accesses: 2040 * scale / SMS,
         ..SmStats::default()
     };
     let l1 = L1Stats {

@@ -52,7 +52,7 @@ pub fn summary(report: &Report, style: Style, out: &mut impl Write) -> io::Resul
     buffers(out, report, style)?;
     concurrent(out, report, style)?;
     writeln!(out, "\n{}", report.verdict_line())?;
-    report.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
+    report.remarks().iter().try_for_each(|note| writeln!(out, "note: {note}"))
 }
 
 /// Prints what each of several kernels took, all of its launches together, the longest first.

@@ -66,7 +66,7 @@ fn notes(run: &ResolvedRun, facts: &Facts) -> Vec<String> {
     let (found, wanted) = (facts.instructions, run.machine.sm.instructions);
     if found != wanted {
         notes.push(format!(
-            "the trace has {found:?} instructions, and the machine takes {wanted:?} ones (sm.instructions)"
+            "the trace has {found:?} instructions, and the machine's times are those of {wanted:?} ones (sm.instructions)"
         ));
     }
     notes

@@ -23,6 +23,10 @@ pub fn markdown(study: &StudyFile, table: &Table) -> Result<String> {
         env!("CARGO_PKG_VERSION"),
     );
     if !study.findings.is_empty() {
+        if !study.sets.is_empty() {
+            let sets = study.settings();
+            let _ = writeln!(page, "*What follows was found without `--set {sets}`.*\n");
+        }
         let _ = writeln!(page, "{}\n", study.findings.trim());
     }
     for figure in &config.figures {

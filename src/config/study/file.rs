@@ -92,6 +92,12 @@ impl StudyFile {
         Ok(self)
     }
 
+    /// The overrides but for the name, in words: `sm.policy=Gto, l1.mshr_mergers=16`.
+    pub fn settings(&self) -> String {
+        let sets = self.sets.iter().map(|(path, value)| format!("{path}={value}"));
+        sets.collect::<Vec<_>>().join(", ")
+    }
+
     /// The command that simulates this study, for a shell: the program, and what it is told.
     pub fn command(&self, program: &str) -> String {
         let mut study = self.path.display().to_string();

@@ -7,16 +7,19 @@
 mod names;
 mod numbers;
 mod picture;
+mod remarks;
 mod table;
 mod text;
+mod times;
 
 use crate::serial::Difference;
 
 use super::Report;
 use super::headline::Measure;
+use super::number;
 
 pub use names::names;
-pub use text::write;
+pub use text::{MOST_INPUTS, write};
 
 /// Reports held against the first of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +30,8 @@ pub struct Comparison {
     pub subjects: Vec<[String; 2]>,
     /// What was put in differently, as far as it decides the outcome.
     pub inputs: Vec<Difference>,
+    /// What makes some numbers unlike, a clause each.
+    pub remarks: Vec<String>,
     /// What came out.
     pub tables: Vec<Table>,
 }
@@ -156,6 +161,10 @@ impl Row {
                 small if small.abs() < 0.05 => {
                     format!("{}<0.1 {unit}", if difference < 0.0 { '-' } else { '+' })
                 }
+                // A thousand percent say less than a factor of eleven.
+                percent if percent >= 1000.0 && self.against == Against::Value => {
+                    format!("x {}", number::short(1.0 + change.share()))
+                }
                 percent => format!("{percent:+.1} {unit}"),
             },
         }
@@ -169,18 +178,20 @@ impl Comparison {
     /// # Panics
     /// Without a report.
     pub fn new(reports: &[(String, Report)], counters: bool) -> Self {
-        let names = reports.iter().map(|(name, _)| name.clone()).collect();
+        let names: Vec<String> = reports.iter().map(|(name, _)| name.clone()).collect();
         let reports: Vec<&Report> = reports.iter().map(|(_, report)| report).collect();
         let mut tables = vec![numbers::totals(&reports)];
         tables.extend(numbers::kernels(&reports));
+        tables.extend(times::kernels_in_time(&reports));
         tables.extend(numbers::ledgers(&reports));
         if counters {
             tables.extend(numbers::components(&reports));
         }
         Comparison {
-            names,
             subjects: reports.iter().map(|one| [one.machine_line(), one.workload_line()]).collect(),
             inputs: numbers::inputs(&reports),
+            remarks: remarks::remarks(&names, &reports),
+            names,
             tables,
         }
     }

@@ -16,12 +16,29 @@ impl Comparison {
     /// The ledgers, a bar for each report: as high as the run's cycles, or as the mean latency.
     pub fn chart(&self) -> Chart {
         let ledgers = self.tables.iter().filter(|table| table.adds_up);
-        let [machine, workload] = &self.subjects[0];
         Chart {
             title: format!("{} against {}", self.names[1..].join(", "), self.names[0]),
-            subtitle: format!("{}: {machine} · {workload}", self.names[0]),
+            subtitle: self.subtitle(),
             note: self.note(),
             body: Body::Panels(ledgers.map(|table| self.panel(table)).collect()),
+        }
+    }
+
+    /// What each report is about; the workload once, where it is the same.
+    fn subtitle(&self) -> String {
+        let each = self.names.iter().zip(&self.subjects);
+        let is_one = self.subjects.iter().all(|[_, workload]| *workload == self.subjects[0][1]);
+        match is_one {
+            true => {
+                let machines = each.map(|(name, [machine, _])| format!("{name}: {machine}"));
+                let machines = machines.collect::<Vec<_>>().join(" | ");
+                format!("{machines} · {}", self.subjects[0][1])
+            }
+            false => {
+                let lines = each
+                    .map(|(name, [machine, workload])| format!("{name}: {machine} · {workload}"));
+                lines.collect::<Vec<_>>().join(" | ")
+            }
         }
     }
 

@@ -9,14 +9,20 @@ use crate::report::terminal::{Style, bold, right, table, write_table};
 use super::{Comparison, Table};
 
 /// Inputs that are listed: two chips differ in a hundred.
-const MOST_INPUTS: usize = 12;
+pub const MOST_INPUTS: usize = 12;
 
-/// Prints what was compared, what was put in differently, and the tables.
-pub fn write(comparison: &Comparison, style: Style, out: &mut impl Write) -> io::Result<()> {
+/// Prints what was compared, what was put in differently, `most_inputs` of it at most, and the tables.
+pub fn write(
+    comparison: &Comparison,
+    most_inputs: usize,
+    style: Style,
+    out: &mut impl Write,
+) -> io::Result<()> {
     for (name, [machine, workload]) in comparison.names.iter().zip(&comparison.subjects) {
         writeln!(out, "{} on {machine}\n  {workload}", bold(name, style))?;
     }
-    write_inputs(comparison, style, out)?;
+    write_inputs(comparison, most_inputs, style, out)?;
+    comparison.remarks.iter().try_for_each(|remark| writeln!(out, "note: {remark}"))?;
     for numbers in &comparison.tables {
         let title = bold(&numbers.title, style);
         match numbers.meaning.as_str() {
@@ -28,7 +34,12 @@ pub fn write(comparison: &Comparison, style: Style, out: &mut impl Write) -> io:
     Ok(())
 }
 
-fn write_inputs(comparison: &Comparison, style: Style, out: &mut impl Write) -> io::Result<()> {
+fn write_inputs(
+    comparison: &Comparison,
+    most: usize,
+    style: Style,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let found = &comparison.inputs;
     if found.is_empty() {
         return writeln!(out, "\nThe inputs are the same.");
@@ -37,13 +48,13 @@ fn write_inputs(comparison: &Comparison, style: Style, out: &mut impl Write) -> 
     let mut table = table(style);
     let names = comparison.names.iter().map(right);
     table.set_header([Cell::new("")].into_iter().chain(names));
-    for one in found.iter().take(MOST_INPUTS) {
+    for one in found.iter().take(most) {
         table.add_row([Cell::new(&one.path)].into_iter().chain(one.values.iter().map(right)));
     }
     write_table(out, &table, style)?;
-    match found.len().saturating_sub(MOST_INPUTS) {
+    match found.len().saturating_sub(most) {
         0 => Ok(()),
-        more => writeln!(out, "  and {more} more"),
+        more => writeln!(out, "  and {more} more, which --inputs lists"),
     }
 }
 
@@ -73,7 +84,7 @@ mod tests {
 
     fn printed(comparison: &Comparison) -> String {
         let mut out = Vec::new();
-        write(comparison, Style::Plain, &mut out).unwrap();
+        write(comparison, MOST_INPUTS, Style::Plain, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -89,11 +100,15 @@ mod tests {
         let (name, mut other) = base();
         other.inputs.machine = crate::config::presets::find("h200").unwrap().machine().unwrap();
         let text = printed(&Comparison::new(&[base(), (name, other)], false));
-        let list = text.split("Inputs that differ\n").nth(1).unwrap().split("\n\n").next().unwrap();
+        let list =
+            text.split("Inputs that differ\n").nth(1).unwrap().split("\nnote: ").next().unwrap();
         let lines: Vec<_> = list.lines().collect();
         // The reports' names above, and how many more beneath.
         assert_eq!(lines.len(), 1 + 12 + 1, "{text}");
-        assert!(lines[13].starts_with("  and ") && lines[13].ends_with(" more"), "{text}");
+        assert!(
+            lines[13].starts_with("  and ") && lines[13].ends_with(" more, which --inputs lists"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -42,6 +42,7 @@ impl Ruler {
         match axis.scale {
             Scale::Linear => Ruler::linear(axis, least, most, wanted, counts),
             Scale::Log2 => Ruler::log2(axis, least, most),
+            Scale::Log10 => Ruler::log10(axis, least, most),
         }
     }
 
@@ -82,11 +83,30 @@ impl Ruler {
         }
     }
 
+    fn log10(axis: &Axis, least: f64, most: f64) -> Self {
+        let least = least.max(f64::MIN_POSITIVE);
+        let most = axis.max.unwrap_or(most).max(2.0 * least);
+        let decades = least.log10().floor() as i32..=most.log10().ceil() as i32;
+        let steps = decades.flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(power)));
+        let steps: Vec<f64> = steps.collect();
+        let low = steps.iter().copied().rfind(|&step| step <= least * 1.001).unwrap_or(least);
+        let high = steps.iter().copied().find(|&step| step >= most * 0.999).unwrap_or(most);
+        let within = |step: &f64| (low..=high).contains(step);
+        let ticks: Vec<f64> = steps.iter().copied().filter(within).collect();
+        let is_power = |tick: &f64| (tick.log10() - tick.log10().round()).abs() < 1e-9;
+        // Ten labels fit; beyond that only the powers of ten get one.
+        let ticks = match ticks.len() {
+            ..=10 => ticks,
+            _ => ticks.into_iter().filter(is_power).collect(),
+        };
+        Ruler { low, high, scale: Scale::Log10, format: axis.format, step: None, ticks }
+    }
+
     /// Where `value` stands between the ends: 0 at the low one, 1 at the high one.
     fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Log2 => (value / self.low).log2() / (self.high / self.low).log2(),
+            Scale::Log2 | Scale::Log10 => (value / self.low).log2() / (self.high / self.low).log2(),
         }
     }
 
@@ -194,6 +214,9 @@ mod tests {
         assert_eq!(labels(&Axis::log2(""), &[4.0, 32.0]), ["4", "8", "16", "32"]);
         let doubled = Axis { format: Format::Prefixed, ..Axis::log2("") };
         assert_eq!(labels(&doubled, &[512.0, 2048.0]), ["512", "1 Ki", "2 Ki"]);
+        assert_eq!(labels(&Axis::log10(""), &[700.0, 4.1e3]), ["500", "1 k", "2 k", "5 k"]);
+        let far = labels(&Axis::log10(""), &[1.2, 3e6]);
+        assert_eq!(far, ["1", "10", "100", "1 k", "10 k", "100 k", "1 M"]);
         let far = labels(&doubled, &[2f64.powi(19), 2f64.powi(72)]);
         assert_eq!((far[0].as_str(), far.last().unwrap().as_str()), ("512 Ki", "128 Ei"));
     }

@@ -22,19 +22,21 @@ const DIGIT: f64 = 0.8 * VALUE;
 /// The widest that a bar gets `[pixels]`.
 const WIDEST: f64 = 96.0;
 
-fn colour(series: &BarSeries, index: usize) -> Colour {
-    let own = series.colour.or_else(|| known_look(&series.name).map(|look| look.colour));
-    own.unwrap_or(colour::series(index))
+/// The colours of series: their own, else those of reasons where all are reasons of ledgers, else in order. Colours of both kinds
+/// together would not stay apart.
+fn colours(series: &[BarSeries]) -> Vec<Colour> {
+    let reason = |series: &BarSeries| known_look(&series.name).map(|look| look.colour);
+    let are_reasons = series.iter().all(|one| one.colour.is_some() || reason(one).is_some());
+    let of_one = |(index, one): (usize, &BarSeries)| {
+        let found = one.colour.or_else(|| reason(one).filter(|_| are_reasons));
+        found.unwrap_or(colour::series(index))
+    };
+    series.iter().enumerate().map(of_one).collect()
 }
 
 fn entries(series: &[BarSeries]) -> impl Iterator<Item = Entry> {
-    series.iter().enumerate().filter(|(_, series)| !series.name.is_empty()).map(
-        |(index, series)| Entry {
-            sign: Sign::Square,
-            colour: colour(series, index),
-            name: series.name.clone(),
-        },
-    )
+    let named = series.iter().zip(colours(series)).filter(|(series, _)| !series.name.is_empty());
+    named.map(|(series, colour)| Entry { sign: Sign::Square, colour, name: series.name.clone() })
 }
 
 fn values(series: &[BarSeries]) -> impl Iterator<Item = f64> {
@@ -92,15 +94,16 @@ impl GroupedBars {
         }
         // Lengths along x in slots.
         let step = bar / slot;
+        let colours = colours(&self.series);
         let gap = units((0.06 * bar).clamp(0.5, 3.0)) as u32;
         for category in 0..self.categories.len() {
             let left = category as f64 + 0.5 - step * count / 2.0;
-            for (index, series) in self.series.iter().enumerate() {
+            for (index, (series, &colour)) in self.series.iter().zip(&colours).enumerate() {
                 let x = left + step * index as f64;
                 let middle = x + step / 2.0;
                 let (value, reference) = (series.value(category), series.reference(category));
                 if let Some(value) = value {
-                    let fill = ink(colour(series, index)).filled();
+                    let fill = ink(colour).filled();
                     let mut column = Rectangle::new([(x, 0.0), (x + step, value)], fill);
                     column.set_margin(0, 0, gap, gap);
                     frame.draw([column]);
@@ -207,18 +210,18 @@ impl StackedBars {
             Frame::new(canvas, area, margins, categories.room(), categories.axis(), (ruler, &axis));
         let width = (0.66 * slot).min(1.3 * WIDEST);
         let half = 0.5 * width / slot;
+        let colours = colours(&self.parts);
         for (category, sum) in sums.iter().enumerate() {
             let &Some(sum) = sum else { continue };
             let middle = category as f64 + 0.5;
             let scale = if self.normalise && sum > 0.0 { 1.0 / sum } else { 1.0 };
             let mut below = 0.0;
-            for (index, part) in self.parts.iter().enumerate() {
+            for (part, &fill) in self.parts.iter().zip(&colours) {
                 let Some(value) = part.value(category) else { continue };
                 let ends = (scale * below, scale * (below + value));
                 below += value;
                 let (_, bottom) = frame.at((middle, ends.0));
                 let (x, top) = frame.at((middle, ends.1));
-                let fill = colour(part, index);
                 let corners = [(middle - half, ends.0), (middle + half, ends.1)];
                 let mut column = Rectangle::new(corners, ink(fill).filled());
                 if bottom - top > 3.0 {

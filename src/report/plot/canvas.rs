@@ -151,6 +151,12 @@ impl Area {
         self.y + self.h
     }
 
+    /// Whether it has any place in common with another.
+    pub fn meets(&self, other: &Area) -> bool {
+        let across = self.x < other.right() && other.x < self.right();
+        across && self.y < other.bottom() && other.y < self.bottom()
+    }
+
     /// What is left when the margins are taken off.
     pub fn inside(&self, left: f64, top: f64, right: f64, bottom: f64) -> Area {
         Area {

@@ -133,6 +133,8 @@ pub struct LineSeries {
     pub name: String,
     /// Its points, in the order in which they are joined.
     pub points: Vec<(f64, f64)>,
+    /// What its first points are called, written beside them where there is room; may be shorter, and a name may be empty.
+    pub names: Vec<String>,
     /// Whether it is dashed: a model, a bound, somebody else's numbers.
     pub dashed: bool,
     /// Whether there are dots only: points without an order.
@@ -174,6 +176,11 @@ impl Axis {
         Axis { scale: Scale::Log2, ..Axis::new(label) }
     }
 
+    /// An axis on which each step multiplies the value, with decimal prefixes.
+    pub fn log10(label: impl Into<String>) -> Self {
+        Axis { scale: Scale::Log10, format: Format::Prefixed, ..Axis::new(label) }
+    }
+
     /// The same, ending at `max`.
     pub fn to(self, max: f64) -> Self {
         Axis { max: Some(max), ..self }
@@ -191,8 +198,10 @@ pub enum Scale {
     /// Equal differences are equally far apart.
     #[default]
     Linear,
-    /// Equal ratios are equally far apart; every value is positive.
+    /// Equal ratios are equally far apart; every value is positive. Ticks are powers of two.
     Log2,
+    /// The same, with ticks at one, two and five times powers of ten.
+    Log10,
 }
 
 /// How values are written.

@@ -7,7 +7,7 @@ use plotters::style::Color;
 use crate::report::colour::{self, Colour};
 
 use super::axis::{HEADROOM, Ruler};
-use super::canvas::{Area, Canvas, DOT, ink, units};
+use super::canvas::{Area, Canvas, DOT, ink, text, units};
 use super::chart::{LineSeries, Lines};
 use super::frame::{Frame, Margins};
 use super::legend::Entry;
@@ -22,6 +22,30 @@ fn colour(series: &LineSeries, index: usize) -> Colour {
 
 fn has_dots(series: &LineSeries) -> bool {
     !series.dashed && (series.scattered || series.points.len() <= MOST_DOTS)
+}
+
+/// The names of points, none of which stands on another.
+#[derive(Default)]
+struct Names(Vec<Area>);
+
+impl Names {
+    /// Writes `name` beside the point at `(x, y)`, on the side where there is room in `frame`, if there is.
+    fn write(&mut self, canvas: &Canvas, (x, y): (f64, f64), name: &str, frame: Area) {
+        const SIZE: f64 = 12.0;
+        const AWAY: f64 = 9.0;
+        let style = text(SIZE).colour(Colour::GREY);
+        let w = style.width(name);
+        let area = |x| Area { x, y: y - 0.5 * SIZE, w, h: SIZE };
+        let is_free = |area: &Area| {
+            let is_in = area.x >= frame.x && area.right() <= frame.right();
+            is_in && !self.0.iter().any(|other| other.meets(area))
+        };
+        let Some(place) = [area(x + AWAY), area(x - AWAY - w)].into_iter().find(is_free) else {
+            return;
+        };
+        canvas.text(name, (place.x, y + 0.36 * SIZE), style);
+        self.0.push(place);
+    }
 }
 
 impl Lines {
@@ -48,12 +72,17 @@ impl Lines {
         // The last label along x is centred on the frame's edge and needs half its width beyond it.
         let margins = Margins { top: HEADROOM, right: 24.0, bottom: 0.0 };
         let mut frame = Frame::of_values(canvas, area, margins, (x, &self.x), (y, &self.y));
+        let mut names = Names::default();
         // What was measured lies over what it is held against.
         let (under, over): (Vec<_>, Vec<_>) =
             self.series.iter().enumerate().partition(|(_, series)| series.dashed);
         for (index, series) in under.into_iter().chain(over) {
             let finite = |&&(x, y): &&(f64, f64)| x.is_finite() && y.is_finite();
             let points: Vec<_> = series.points.iter().filter(finite).copied().collect();
+            let named = series.points.iter().zip(&series.names).filter(|(point, _)| finite(point));
+            for (point, name) in named {
+                names.write(canvas, frame.at(*point), name, frame.area());
+            }
             let colour = colour(series, index);
             let style = ink(colour).stroke_width(units(2.5) as u32);
             if series.dashed {

@@ -11,6 +11,7 @@ mod categories;
 mod chart;
 mod font;
 mod frame;
+mod kernels;
 mod legend;
 mod lines;
 mod marks;

@@ -1,16 +1,17 @@
 //! The stall breakdown: where every cycle and every access's time of one run went.
 
+use crate::report::Report;
 use crate::report::colour::{Colour, look};
 use crate::report::number::{counted, percent, short, si, thousands};
-use crate::report::{KernelReport, Report};
 use crate::stats::{Ledger, Reason, ratio};
 
 use super::canvas::{self, Anchor, Area, Canvas, text};
+use super::kernels::{Concurrent, Launches};
 use super::picture::Picture;
 
-const WIDTH: f64 = 1200.0;
-const MARGIN: f64 = 32.0;
-const INNER: f64 = WIDTH - 2.0 * MARGIN;
+pub(super) const WIDTH: f64 = 1200.0;
+pub(super) const MARGIN: f64 = 32.0;
+pub(super) const INNER: f64 = WIDTH - 2.0 * MARGIN;
 const GUTTER: f64 = 28.0;
 const COLUMN: f64 = (INNER - GUTTER) / 2.0;
 const HEADER: f64 = 84.0;
@@ -19,11 +20,11 @@ const BAR: f64 = 50.0;
 const ROW: f64 = 24.0;
 /// Least share with a legend row of its own; smaller ones share a line.
 const SMALL: f64 = 0.0005;
-/// Kernels that get bars of their own.
-const MOST_KERNELS: usize = 8;
+/// A line above the last one.
+const NOTE: f64 = 20.0;
 
 /// Name and share of reasons.
-type Parts = Vec<(&'static str, f64)>;
+pub(super) type Parts = Vec<(&'static str, f64)>;
 
 /// One ledger, ready to draw.
 struct Panel {
@@ -34,7 +35,7 @@ struct Panel {
     parts: Parts,
 }
 
-fn shares<R: Reason, const N: usize>(ledger: &Ledger<R, N>) -> Parts {
+pub(super) fn shares<R: Reason, const N: usize>(ledger: &Ledger<R, N>) -> Parts {
     let parts = ledger.parts().filter(|&(_, _, amount)| amount > 0);
     parts.map(|(name, _, amount)| (name, ratio(amount, ledger.total()))).collect()
 }
@@ -72,11 +73,14 @@ pub fn stalls(report: &Report) -> Picture {
             parts: shares(&ledgers.dram),
         },
     ];
-    let kernels = if report.kernels.len() > 1 { report.kernels.as_slice() } else { &[] };
+    let (launches, concurrent) = (Launches(&report.kernels), Concurrent::of(&report.kernels));
+    let remarks = report.remarks();
     let height = HEADER
         + TILES
         + panels.iter().map(Panel::height).sum::<f64>()
-        + kernels_height(kernels.len())
+        + launches.height()
+        + concurrent.height()
+        + NOTE * remarks.len() as f64
         + 2.0 * MARGIN
         - 6.0;
     let description = format!("{}: stall breakdown", report.name);
@@ -87,10 +91,9 @@ pub fn stalls(report: &Report) -> Picture {
             panel.draw(canvas, top);
             top += panel.height();
         }
-        if !kernels.is_empty() {
-            draw_kernels(canvas, kernels, top);
-        }
-        footer(canvas, report, height);
+        launches.draw(canvas, top);
+        concurrent.draw(canvas, top + launches.height());
+        footer(canvas, report, &remarks, height);
     })
 }
 
@@ -129,7 +132,7 @@ fn tiles(canvas: &Canvas, report: &Report, top: f64) -> f64 {
 }
 
 /// Draws `parts` next to each other over `area`; `named` writes names into the wide ones.
-fn stacked_bar(canvas: &Canvas, area: Area, parts: &[(&str, f64)], named: bool) {
+pub(super) fn stacked_bar(canvas: &Canvas, area: Area, parts: &[(&str, f64)], named: bool) {
     let mut x = area.x;
     for &(name, share) in parts {
         let w = share * area.w;
@@ -210,46 +213,8 @@ fn legend_row(canvas: &Canvas, (x, y): (f64, f64), name: &str, share: f64) {
     canvas.text(&phrase, (x + SHARE + 14.0, baseline), style);
 }
 
-const KERNEL_ROW: f64 = 27.0;
-
-fn kernels_height(count: usize) -> f64 {
-    match count {
-        0 => 0.0,
-        count => 56.0 + KERNEL_ROW * count.min(MOST_KERNELS) as f64 + 18.0,
-    }
-}
-
-fn draw_kernels(canvas: &Canvas, kernels: &[KernelReport], top: f64) {
-    let style = text(15.0).colour(Colour::GREY);
-    let title = text(19.0).bold();
-    canvas.text("By kernel", (MARGIN, top + 17.0), title);
-    let words = match kernels.len() {
-        count if count > MOST_KERNELS => format!("the first {MOST_KERNELS} of {count} launches"),
-        count => format!("{count} launches"),
-    };
-    canvas.text(&words, (MARGIN + title.width("By kernel") + 12.0, top + 17.0), style);
-    const LABEL: f64 = 176.0;
-    const CYCLES: f64 = 124.0;
-    let bars = (INNER - LABEL - CYCLES - 2.0 * 14.0) / 2.0;
-    let (issue, lsu) = (MARGIN + LABEL, MARGIN + LABEL + bars + 14.0);
-    canvas.text("issue", (issue, top + 46.0), style);
-    canvas.text("load/store units", (lsu, top + 46.0), style);
-    canvas.text("core cycles", (WIDTH - MARGIN, top + 46.0), style.anchor(Anchor::End));
-    for (index, kernel) in kernels.iter().take(MOST_KERNELS).enumerate() {
-        let y = top + 56.0 + KERNEL_ROW * index as f64;
-        let baseline = y + 16.0;
-        let name = format!("{} {}", index + 1, kernel.name);
-        let style = text(15.0);
-        canvas.text(&style.fit(&name, LABEL - 12.0), (MARGIN, baseline), style);
-        let bar = |x| Area { x, y, w: bars, h: KERNEL_ROW - 6.0 };
-        stacked_bar(canvas, bar(issue), &shares(&kernel.ledgers.issue), false);
-        stacked_bar(canvas, bar(lsu), &shares(&kernel.ledgers.lsu), false);
-        let cycles = thousands(kernel.totals.cycles);
-        canvas.text(&cycles, (WIDTH - MARGIN, baseline), style.anchor(Anchor::End));
-    }
-}
-
-fn footer(canvas: &Canvas, report: &Report, height: f64) {
+/// What else a reader should know, and beneath it what was simulated and whether it is right.
+fn footer(canvas: &Canvas, report: &Report, remarks: &[String], height: f64) {
     let machine = report.calibration_line();
     let line = format!(
         "gsim {} · seed {} · {machine} · {}",
@@ -258,5 +223,10 @@ fn footer(canvas: &Canvas, report: &Report, height: f64) {
         report.verdict_line()
     );
     let style = text(13.0).colour(Colour::GREY);
-    canvas.text(&style.fit(&line, INNER), (MARGIN, height - MARGIN + 10.0), style);
+    let baseline = height - MARGIN + 10.0;
+    canvas.text(&style.fit(&line, INNER), (MARGIN, baseline), style);
+    for (above, remark) in (1..).zip(remarks.iter().rev()) {
+        let line = style.fit(&format!("Note: {remark}"), INNER);
+        canvas.text(&line, (MARGIN, baseline - NOTE * f64::from(above)), style);
+    }
 }

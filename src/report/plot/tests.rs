@@ -123,9 +123,7 @@ fn sweep() -> Chart {
         name: name.to_owned(),
         points: [2.0, 4.0, 8.0, 16.0, 32.0].into_iter().zip(values).collect(),
         dashed,
-        scattered: false,
-        colour: None,
-        beside: None,
+        ..LineSeries::default()
     };
     let mut paper = line("char, paper", [0.3, 0.7, 1.0, 1.2, f64::NAN], true);
     paper.beside = Some(2);
@@ -210,9 +208,7 @@ fn curve() -> Chart {
         name: name.to_owned(),
         points,
         dashed,
-        scattered: false,
-        colour: None,
-        beside: None,
+        ..LineSeries::default()
     };
     Chart {
         title: "Latency under load".to_owned(),
