@@ -157,7 +157,7 @@ mod tests {
         let known: Vec<&str> = REASONS.iter().flat_map(|reason| reason.parts).copied().collect();
         for (name, _) in <IssueReason as Reason>::GLOSSARY {
             // What the profiler says of instructions that are not there was not recorded.
-            let is_no_wait = ["issued", "launch", "no_warp", "fetch"].contains(name);
+            let is_no_wait = ["issued", "launch", "no_warp", "fetch", "fence"].contains(name);
             assert_eq!(known.contains(name), !is_no_wait, "{name}");
         }
     }

@@ -115,10 +115,11 @@ pub fn check(lines: &[LineStatistics], ledgers: &Ledgers, sms: &SmStats) -> Resu
 fn in_words(inst: &Inst) -> String {
     match inst.op {
         Op::Arith(class) => format!("{class:?}"),
-        Op::Barrier | Op::Fence | Op::Exit => format!("{:?}", inst.op),
+        Op::Barrier | Op::Fence | Op::Copies(_) | Op::Exit => format!("{:?}", inst.op),
         Op::Memory(MemoryOp { space, kind, bytes, .. }) => {
             let kind = match kind {
                 AccessKind::Load => "Load",
+                AccessKind::Copy => "Copy",
                 AccessKind::Store => "Store",
                 AccessKind::Atomic(_) => "Atomic",
             };

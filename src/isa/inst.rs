@@ -120,8 +120,23 @@ pub enum Op {
     Barrier,
     /// Waits until the warp's own earlier accesses are visible to others.
     Fence,
+    /// Divides the warp's asynchronous copies into groups, or waits for them.
+    Copies(Copies),
     /// Ends the lanes that execute it; the stream ends with the warp's last one.
     Exit,
+}
+
+/// What is done with the asynchronous copies of a warp ([`AccessKind::Copy`]).
+///
+/// Source: PTX ISA 9.0, section 9.7.9 "cp.async".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Copies {
+    /// Those since the last commit are a group.
+    Commit,
+    /// The warp waits until no more than so many of its youngest groups are under way [groups].
+    WaitGroups(u8),
+    /// The warp waits for all.
+    WaitAll,
 }
 
 /// How one execution of [`Op::Barrier`] uses a barrier.
@@ -263,6 +278,8 @@ pub const SHARED_WINDOW: u64 = 1 << 48;
 pub enum AccessKind {
     /// Reads into registers.
     Load,
+    /// Reads into shared memory, while the warp goes on; [`Copies`] waits for it.
+    Copy,
     /// Writes from registers.
     Store,
     /// Reads, modifies and writes in one step, at the L2 for global memory. Without a destination it is a reduction, to which the

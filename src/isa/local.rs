@@ -27,6 +27,20 @@ pub fn local_address(warp: u64, bytes: u64, lane: usize, offset: u64) -> u64 {
     LOCAL_MEMORY.wrapping_add(start).wrapping_add(place)
 }
 
+/// How far the local memory of a warp lies from where streams have it, if the warp runs in warp slot `slot` of all of a GPU: to be
+/// added, wrapping, to its addresses, of which `address` is any. Lanes have `bytes` of local memory each; for 0 there is no shift.
+///
+/// The local memory of a GPU has a place for each warp slot, which the warps that run there have one after the other: what a kernel
+/// takes of the caches does not grow with its CTAs.
+#[inline]
+pub fn local_shift(address: u64, bytes: u64, slot: u64) -> u64 {
+    let of_warp = bytes.div_ceil(WORD) * WARP as u64 * WORD;
+    match address.saturating_sub(LOCAL_MEMORY).checked_div(of_warp) {
+        Some(warp) => slot.wrapping_sub(warp).wrapping_mul(of_warp),
+        None => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +60,16 @@ mod tests {
         // Five bytes are two words.
         assert_eq!([of(1, 5), of(1, 8)], [256, 256]);
         assert_eq!(of(1, 0), 0);
+    }
+
+    #[test]
+    fn warps_that_run_in_one_slot_have_one_place() {
+        for warp in [0, 7, 1 << 20] {
+            let address = local_address(warp, 12, 31, 9);
+            let shifted = address.wrapping_add(local_shift(address, 12, 5));
+            assert_eq!(shifted, local_address(5, 12, 31, 9));
+        }
+        assert_eq!(local_shift(local_address(3, 0, 0, 0), 0, 5), 0);
     }
 
     #[test]

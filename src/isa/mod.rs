@@ -14,10 +14,10 @@ mod stream;
 use crate::units::Bits;
 
 pub use inst::{
-    AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Inst, MAX_OPERANDS,
+    AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Copies, Inst, MAX_OPERANDS,
     MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space, Turns,
 };
-pub use local::{LOCAL_MEMORY, local_address};
+pub use local::{LOCAL_MEMORY, local_address, local_shift};
 pub use pattern::Rows;
 pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch, joint_name};
 pub use stream::{LaneAddresses, Run, Shape, Spare, WarpCursor, WarpReader, WarpStream};

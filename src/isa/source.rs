@@ -23,6 +23,10 @@ pub struct Kernel {
     pub registers_per_thread: u32,
     /// Shared memory of one CTA `[bytes]`.
     pub shared_bytes: u32,
+    /// Local memory of one thread, as [`local_address`](super::local_address) has it; 0 where there is none, or nobody said
+    /// `[bytes]`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub local_bytes: u32,
     /// Threads of one CTA.
     pub cta_threads: u32,
     /// CTAs of the launch.
@@ -32,6 +36,10 @@ pub struct Kernel {
     /// The next launch may run at the same time: it needs nothing of what this one computes.
     #[serde(default, skip_serializing_if = "is_false")]
     pub overlaps_next: bool,
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 fn is_false(value: &bool) -> bool {

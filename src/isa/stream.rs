@@ -86,6 +86,14 @@ impl LaneAddresses {
         }
     }
 
+    /// All addresses are so many bytes further, wrapping.
+    pub fn shift(&mut self, by: u64) {
+        match &mut self.shape {
+            Shape::Affine { base, .. } | Shape::Rows { base, .. } => *base = base.wrapping_add(by),
+            Shape::Scattered(all) => all.iter_mut().for_each(|one| *one = one.wrapping_add(by)),
+        }
+    }
+
     /// The addresses of all lanes; those outside the mask mean nothing.
     pub fn all(&self) -> [u64; WARP] {
         match &self.shape {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::buffers::BufferProfile;
 use super::constants::Constants;
+use super::copies::{Groups, NO_GROUP};
 use super::ctas::Ctas;
 use super::fetch::Fetch;
 use super::journey::Journey;
@@ -70,6 +71,9 @@ pub struct Sm {
     pub(super) fetch: Fetch,
     pub(super) constants: Constants,
     pub(super) outstanding: Outstanding,
+    pub(super) copies: Groups,
+    /// The number of its first warp slot among all of the GPU.
+    pub(super) first_slot: u64,
     pub(super) pipelines: Pipelines,
     pub(super) lsu_ledger: LsuLedger,
     /// How long schedulers waited for the load/store unit, by its states.
@@ -95,8 +99,8 @@ pub struct Sm {
 }
 
 impl Sm {
-    /// An empty SM of `machine`.
-    pub fn new(machine: &Machine) -> Self {
+    /// SM number `number` of `machine`, empty.
+    pub fn new(machine: &Machine, number: usize) -> Self {
         let config = &machine.sm;
         let schedulers = config.schedulers.size();
         let warps = config.max_warps.size();
@@ -132,6 +136,8 @@ impl Sm {
                 local_loads: machine.l1.local_loads,
             },
             outstanding: Outstanding::new(schedulers),
+            copies: Groups::new(warps),
+            first_slot: (number * warps) as u64,
             returns: Returns::new(machine),
             releases_per_cycle: machine.l1.releases_per_cycle.get(),
             cta_launch_interval: config.cta_launch_interval.cycles(),
@@ -455,7 +461,7 @@ impl Sm {
     fn finish_load(&mut self, now: Cycle, place: u32, journey: &Journey, ready: Cycle) {
         let Sm { outstanding, sub_cores, issue_ledger, .. } = self;
         let done = outstanding.remove(now, place, journey, sub_cores, issue_ledger);
-        let warp = usize::from(done.warp);
+        let (warp, group) = (usize::from(done.warp), done.group);
         for &reg in done.dsts.as_slice() {
             self.warps.set_ready_at(warp, reg, ready, FROM_MEMORY);
         }
@@ -467,8 +473,33 @@ impl Sm {
                 self.warps.passing |= self.warps.on_arithmetic & 1 << warp;
             }
         }
-        self.leave_fence_if_done(now, warp);
+        if (self.warps.for_loads >> warp & 1 == 1) | (group != NO_GROUP) {
+            self.loads_done(now, warp, group);
+        }
         self.end_cta_of_warp_if_done(now, warp);
+    }
+
+    /// A load of a warp is done that waits for loads, or a copy of any.
+    #[inline(never)]
+    fn loads_done(&mut self, now: Cycle, warp: usize, group: u8) {
+        let copies_done = group != NO_GROUP && self.copies.end(warp, group);
+        let bit = 1 << warp;
+        let is_done = match self.warps.at_fence & bit {
+            0 => copies_done,
+            _ => self.warps[warp].pending_loads == 0,
+        };
+        if self.warps.for_loads & bit == 0 || !is_done {
+            return;
+        }
+        self.warps.for_loads &= !bit;
+        // What a scheduler waits for is another thing now.
+        self.warps.stirred = true;
+        if self.warps.at_fence & bit == 0 {
+            self.note_hold(warp, WaitReason::Memory, now);
+            self.go_on(now, warp, now);
+        } else {
+            self.leave_fence_if_done(now, warp);
+        }
     }
 
     #[inline(always)]

@@ -177,6 +177,11 @@ impl Ctas {
         self.free[kept..].reverse();
     }
 
+    /// Local memory of a thread of the warp in a slot [bytes].
+    pub fn local_bytes(&self, warp: usize) -> u32 {
+        self.slots[self.of_warp(warp)].takes.local_bytes
+    }
+
     /// The number of the kernel whose CTAs come, among those that run at the same time.
     fn kernel(&self) -> usize {
         self.ended.len() - 1

@@ -150,9 +150,11 @@ impl Sm {
             Slot::idle(IssueReason::Fetch)
         } else if warps.passing & mask != 0 {
             Slot::idle(IssueReason::LsuServing)
-        } else if warps.on_memory & mask != 0 {
+        } else if (warps.on_memory | warps.for_loads) & mask != 0 {
             Slot::MEMORY
-        } else if (warps.at_barrier | warps.at_fence) & mask != 0 {
+        } else if warps.at_fence & mask != 0 {
+            Slot::idle(IssueReason::Fence)
+        } else if warps.at_barrier & mask != 0 {
             Slot::idle(IssueReason::Barrier)
         } else {
             Slot::idle(IssueReason::NoWarp)
@@ -242,7 +244,13 @@ impl Sm {
             return self.end_warp(now, warp);
         }
         match action {
-            Action::Fence if self.has_accesses_in_flight(warp) => self.warps.at_fence |= 1 << warp,
+            Action::Fence if self.has_accesses_in_flight(warp) => {
+                self.warps.at_fence |= 1 << warp;
+                self.warps.for_loads |= u64::from(self.warps[warp].pending_loads > 0) << warp;
+            }
+            Action::Copies(copies) if self.copies.execute(warp, copies) => {
+                self.warps.for_loads |= 1 << warp;
+            }
             _ => self.go_on(now, warp, next_issue),
         }
     }

@@ -7,7 +7,7 @@ use super::program::{FROM_MEMORY, Port};
 use crate::config::machine::{LoadsLook, Segment};
 use crate::isa::{
     AccessKind as MemoryKind, CacheOp, LOCAL_MEMORY, LaneAddresses, MemoryOp, Operands,
-    SHARED_WINDOW, Space, Turns, WARP,
+    SHARED_WINDOW, Space, Turns, WARP, local_shift,
 };
 use crate::parts::{AccessKind, Waiter};
 use crate::units::Cycle;
@@ -47,8 +47,11 @@ impl Sm {
         op: MemoryOp,
         dsts: Operands,
     ) {
-        let addresses = self.warps.reader_mut(warp).addresses(self.ctas.stream(warp));
+        let mut addresses = self.warps.reader_mut(warp).addresses(self.ctas.stream(warp));
         let space = space_of(op, &addresses);
+        if space == Space::Local {
+            self.place_local(warp, &mut addresses);
+        }
         // Local memory is interleaved by words.
         let words = if space == Space::Local { u32::from(op.bytes).div_ceil(WORD) } else { 1 };
         let bytes = u32::from(op.bytes) / words;
@@ -121,12 +124,24 @@ impl Sm {
             self.stores_in_flight += accesses as u64;
             None
         } else {
-            self.track(now, scheduler, warp, dsts, accesses)
+            let place = self.track(now, scheduler, warp, dsts, accesses);
+            if let (MemoryKind::Copy, Some(place)) = (op.kind, place) {
+                self.outstanding.at_mut(place).group = self.copies.begin(warp);
+            }
+            place
         };
         if let Some(profile) = &mut self.profile {
             let asked = Asked { op, addresses: &addresses, accesses };
             profile.ask(self.warps.pc(warp), &asked, place);
         }
+    }
+
+    /// The local memory of a warp lies where that of its slot does.
+    #[inline(never)]
+    fn place_local(&self, warp: usize, addresses: &mut LaneAddresses) {
+        let address = addresses.of(addresses.mask.trailing_zeros() as usize % WARP);
+        let (bytes, slot) = (self.ctas.local_bytes(warp), self.first_slot + warp as u64);
+        addresses.shift(local_shift(address, bytes.into(), slot));
     }
 
     /// Gives an access of shared memory to the load/store unit.
@@ -205,7 +220,7 @@ impl Sm {
             MemoryKind::Store => AccessKind::Store,
             MemoryKind::Atomic(_) if dsts.as_slice().is_empty() => AccessKind::Reduction,
             MemoryKind::Atomic(_) => AccessKind::Atomic,
-            MemoryKind::Load => {
+            MemoryKind::Load | MemoryKind::Copy => {
                 let past_l1 = matches!(op.cache, CacheOp::Global | CacheOp::Volatile);
                 let look = match space {
                     Space::Global | Space::Generic if past_l1 => LoadsLook::Bypass,

@@ -11,6 +11,7 @@
 mod accounts;
 mod buffers;
 mod constants;
+mod copies;
 mod core;
 mod ctas;
 mod fetch;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::constants::{self, Bank};
 use crate::config::machine::{Arithmetic, Forwarding, IntProducts, OpTiming, SmConfig};
-use crate::isa::{ArithClass, Inst, Kernel, MAX_OPERANDS, MemoryOp, Op, Operands, Reg};
+use crate::isa::{ArithClass, Copies, Inst, Kernel, MAX_OPERANDS, MemoryOp, Op, Operands, Reg};
 
 /// What an instruction needs in order to issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub enum Action {
     Barrier,
     /// It waits for the warp's own accesses.
     Fence,
+    /// It divides the warp's asynchronous copies, or waits for them.
+    Copies(Copies),
     /// It ends lanes.
     Exit,
 }
@@ -244,6 +246,7 @@ impl Program {
                 Op::Memory(op) => (Port::Memory, Action::Memory(op)),
                 Op::Barrier => (Port::None, Action::Barrier),
                 Op::Fence => (Port::None, Action::Fence),
+                Op::Copies(copies) => (Port::None, Action::Copies(copies)),
                 Op::Exit => (Port::None, Action::Exit),
             };
             // All that they read are predicates.

@@ -21,6 +21,8 @@ pub struct Residency {
     pub warp_registers: u32,
     /// Shared memory of one CTA `[bytes]`.
     pub cta_shared: u32,
+    /// Local memory of one thread `[bytes]`.
+    pub local_bytes: u32,
     /// Shared memory of the SM where it is divided for this kernel `[bytes]`.
     pub shared_size: u32,
     /// Ways of the L1's sets there.
@@ -112,6 +114,7 @@ impl Residency {
             cta_warps,
             warp_registers,
             cta_shared: shared as u32,
+            local_bytes: kernel.local_bytes,
             shared_size,
             l1_ways: machine.l1.ways.size(),
         })
@@ -198,6 +201,7 @@ mod tests {
                 regs: 1,
                 registers_per_thread,
                 shared_bytes: 0,
+                local_bytes: 0,
                 cta_threads: 32 * warps,
                 ctas: 1,
                 buffers: Vec::new(),

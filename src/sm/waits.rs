@@ -5,6 +5,7 @@
 //! as spans, and then each is split by the access's journey. Nothing has to be asked of the rest of
 //! the machine while the access is on its way. The wait that has not ended is the scheduler's affair: it knows since when.
 
+use super::copies::NO_GROUP;
 use super::journey::Journey;
 use super::sub_core::{Slot, SubCore};
 use crate::isa::Operands;
@@ -28,6 +29,8 @@ pub struct Tracker {
     pub dsts: Operands,
     /// Accesses whose data has not arrived.
     pub remaining: u16,
+    /// The group of an asynchronous copy; [`NO_GROUP`] of any other load.
+    pub group: u8,
     /// The outstanding instructions of the scheduler that were issued last before it and next after it.
     before: u32,
     behind: u32,
@@ -73,7 +76,8 @@ impl Outstanding {
         let waits = &mut self.waits[scheduler];
         let (warp, scheduler, remaining) = (warp as u8, scheduler as u8, accesses);
         let before = waits.youngest;
-        let tracker = Tracker { warp, scheduler, dsts, remaining, before, behind: NONE };
+        let tracker =
+            Tracker { warp, scheduler, dsts, remaining, group: NO_GROUP, before, behind: NONE };
         let place = match self.free.pop() {
             Some(place) => {
                 self.trackers[place as usize] = tracker;

@@ -84,8 +84,10 @@ pub struct Warps {
     pub on_memory: u64,
     /// The warp waits at a barrier.
     pub at_barrier: u64,
-    /// The warp waits at a fence.
+    /// The warp waits at a fence, for stores alone where it is not in the next set as well.
     pub at_fence: u64,
+    /// The warp waits at a fence, among other things for loads, or for copies.
+    pub for_loads: u64,
     /// Warps that have an instruction left.
     pub alive: u64,
     /// Warps by the port that their next instruction needs.
@@ -142,6 +144,7 @@ impl Warps {
             on_memory: 0,
             at_barrier: 0,
             at_fence: 0,
+            for_loads: 0,
             alive: 0,
             wants: [0; Port::COUNT],
             wants_reads: 0,

@@ -39,7 +39,9 @@ crate::reasons! {
         MemoryDram = "memory_dram",
         /// The oldest outstanding access was in shared memory.
         MemoryShared = "memory_shared",
-        /// Every warp waits at a barrier or fence.
+        /// The nearest warp waits at a fence for its stores to be acknowledged.
+        Fence = "fence",
+        /// Every warp waits at a barrier.
         Barrier = "barrier",
         /// No CTA has started yet: the machine's launch latency.
         Launch = "launch",

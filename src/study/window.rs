@@ -294,6 +294,7 @@ mod tests {
                 regs: 0,
                 registers_per_thread: 1,
                 shared_bytes: 0,
+                local_bytes: 0,
                 cta_threads: 32,
                 ctas,
                 buffers: Vec::new(),

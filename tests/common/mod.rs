@@ -68,6 +68,7 @@ impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
             regs: REGS,
             registers_per_thread: 16,
             shared_bytes: 0,
+            local_bytes: 0,
             cta_threads,
             ctas,
             buffers: Vec::new(),

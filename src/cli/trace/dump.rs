@@ -98,7 +98,7 @@ fn list(kernel: &Kernel, warp: &WarpStream, text: &mut String) {
                     };
                     let _ = write!(text, " {id} of {warps}, {kind:?}");
                 }
-                Op::Arith(_) | Op::Fence | Op::Exit => {}
+                Op::Arith(_) | Op::Fence | Op::Copies(_) | Op::Exit => {}
             }
             text.push('\n');
         }
@@ -112,6 +112,7 @@ fn words(inst: &Inst) -> String {
         Op::Memory(MemoryOp { space, kind, bytes, cache }) => {
             let kind = match kind {
                 AccessKind::Load => "Load",
+                AccessKind::Copy => "Copy",
                 AccessKind::Store => "Store",
                 AccessKind::Atomic(_) => "Atomic",
             };
@@ -127,6 +128,7 @@ fn words(inst: &Inst) -> String {
         }
         Op::Barrier => "Barrier".to_owned(),
         Op::Fence => "Fence".to_owned(),
+        Op::Copies(copies) => format!("Copies {copies:?}"),
         Op::Exit => "Exit".to_owned(),
     };
     if let Some(guard) = inst.guard {

@@ -187,6 +187,7 @@ fn class(op: Op) -> String {
             };
             let kind = match kind {
                 AccessKind::Load => "load",
+                AccessKind::Copy => "copy",
                 AccessKind::Store => "store",
                 AccessKind::Atomic(_) => "atomic",
             };
@@ -194,6 +195,7 @@ fn class(op: Op) -> String {
         }
         Op::Barrier => "barrier".to_owned(),
         Op::Fence => "fence".to_owned(),
+        Op::Copies(_) => "groups of copies".to_owned(),
         Op::Exit => "exit".to_owned(),
     }
 }

@@ -48,6 +48,8 @@ pub enum Step {
     /// Reads or writes the parameters of a call, which the machine passes in registers: index into
     /// [`Program::accesses`].
     Param(u32),
+    /// Asks for an address, and reads nothing: index into [`Program::accesses`].
+    Prefetch(u32),
     /// Copies from global to shared memory: index into [`Program::copies`].
     Copy(u32),
     /// Reads a clock, which counts the warp's own instructions.

@@ -122,6 +122,7 @@ impl Module {
             regs: program.issued.regs,
             registers_per_thread: program.registers_per_thread,
             shared_bytes,
+            local_bytes: program.local_bytes,
             cta_threads: threads,
             ctas: gx * gy * gz,
             buffers: memory.ranges().collect(),

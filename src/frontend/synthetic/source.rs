@@ -50,6 +50,7 @@ impl SyntheticSource {
             regs: program.regs,
             registers_per_thread: spec.registers.get(),
             shared_bytes: spec.shared.get(),
+            local_bytes: 0,
             cta_threads: spec.warps.get() * WARP as u32,
             ctas: u64::from(spec.ctas.get()),
             buffers: arrays(spec),

@@ -39,6 +39,7 @@ fn kernel(ctas: u64) -> Kernel {
         regs: 3,
         registers_per_thread: 8,
         shared_bytes: 64,
+        local_bytes: 0,
         cta_threads: 64,
         ctas,
         buffers: vec![0x1000..0x2000, 0x4000..0x4100],

@@ -62,7 +62,7 @@ impl Node {
     /// An idle node.
     pub fn new(machine: &Machine, number: usize) -> Self {
         Node {
-            sm: Sm::new(machine),
+            sm: Sm::new(machine, number),
             l1: L1::new(&machine.l1, number as u16),
             inbox: Awaited::new(EVENTS),
             leaves: Awaited::new(machine.l1.miss_queue.size()),

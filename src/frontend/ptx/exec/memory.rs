@@ -112,6 +112,38 @@ impl Spaces<'_> {
         Ok(())
     }
 
+    /// Records a prefetch for those lanes of `mask` whose addresses are some; the others ask for nothing.
+    pub fn prefetch(
+        &mut self,
+        access: &Access,
+        regs: &Registers,
+        mask: LaneMask,
+        stream: &mut WarpStream,
+    ) {
+        let named = addresses(access, regs);
+        let place = |lane: usize| match access.space {
+            AccessSpace::Generic => {
+                let (space, start) = window_of(named[lane]);
+                (space, named[lane].wrapping_sub(start))
+            }
+            space => (space, named[lane]),
+        };
+        let (mut there, mut visible) = (0, [0; WARP]);
+        for lane in lanes(mask) {
+            let (space, address) = place(lane);
+            let all = [address; WARP];
+            let found = self.check(space, AccessKind::Load, &all, 1, 1 << lane, Order::Unknown);
+            visible[lane] = match space {
+                _ if found.is_err() => continue,
+                AccessSpace::Global => address,
+                AccessSpace::Local => self.local_address(lane, address),
+                _ => continue,
+            };
+            there |= 1 << lane;
+        }
+        stream.push_addresses(there, &visible);
+    }
+
     /// Reads or writes the parameters of a call in the frame, which the machine does not see.
     pub fn param(
         &mut self,

@@ -167,6 +167,10 @@ impl Running<'_> {
                 Step::Param(access) => spaces
                     .param(&program.accesses[access as usize], regs, active)
                     .map_err(|(lane, message)| self.fault(pc, lane, message))?,
+                Step::Prefetch(access) => {
+                    let access = &program.accesses[access as usize];
+                    spaces.prefetch(access, regs, active, self.stream);
+                }
                 Step::Copy(copy) => spaces
                     .copy(&program.copies[copy as usize], regs, active, self.stream)
                     .map_err(|(lane, message)| self.fault(pc, lane, message))?,

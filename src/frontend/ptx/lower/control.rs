@@ -81,10 +81,16 @@ impl Lowerer<'_> {
                 return Ok(Some(decoded));
             }
             ("bar" | "barrier", words) => return self.barrier(instruction, words).map(Some),
-            // Warps run one after the other and memory is always up to date.
+            // Warps run one after the other and memory is always up to date. What a CTA sees is in order in any case: its accesses
+            // go through one load/store unit. A proxy fence orders kinds of accesses that the machine does not tell apart.
+            ("membar" | "fence", words) if words.contains(&"cta") || words[0] == "proxy" => {
+                Decoded::new(Step::Nothing, control)
+            }
             ("membar" | "fence", _) => Decoded::new(Step::Nothing, Op::Fence),
-            ("nanosleep", ["u32"])
-            | ("prefetch" | "prefetchu" | "discard" | "applypriority", _) => {
+            ("prefetch" | "prefetchu", words) if !words.contains(&"tensormap") => {
+                return self.prefetch(instruction).map(Some);
+            }
+            ("nanosleep", ["u32"]) | ("prefetch" | "discard" | "applypriority", _) => {
                 // Its operands decide nothing that shows.
                 return Ok(Some(Decoded::new(Step::Nothing, control)));
             }

@@ -1,6 +1,6 @@
-//! Asynchronous copies.
+//! Asynchronous copies, and prefetches.
 //!
-//! Source: PTX ISA 9.0, section 9.7.9 "cp.async".
+//! Source: PTX ISA 9.0, section 9.7.9 "cp.async", "prefetch, prefetchu".
 
 use super::super::ast::{Instruction, Operand, Type, Value};
 use super::super::exec::Kind;
@@ -8,21 +8,50 @@ use super::super::program::{AccessKind, AccessSpace, Copy, Step};
 use super::memory::Words;
 use super::{Decoded, Lowerer};
 use crate::error::Result;
-use crate::isa::{ArithClass, CacheOp, Op};
+use crate::isa::{self, CacheOp, Copies, Op};
+
+fn groups(copies: Copies) -> Decoded {
+    Decoded::new(Step::Nothing, Op::Copies(copies))
+}
 
 impl Lowerer<'_> {
-    /// `cp.async`: a load from global memory whose data goes to shared memory. The machine sees the load;
-    /// waiting for all copies is a fence, and waiting for all but some is free.
+    /// `prefetch` and `prefetchu`: a load without a register, into the L1 or past it. What is fetched into the L2 alone travels to the
+    /// SM as well, where nobody waits for it.
+    pub(super) fn prefetch(&mut self, instruction: &Instruction) -> Result<Decoded> {
+        let words: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();
+        let (space, level) = match words[..] {
+            ["global", level] => (AccessSpace::Global, level),
+            ["local", level] => (AccessSpace::Local, level),
+            [level] => (AccessSpace::Generic, level),
+            _ => return Err(self.unsupported(instruction)),
+        };
+        let cache = match level {
+            "L1" => CacheOp::Default,
+            "L2" | "L2::evict_last" | "L2::evict_normal" => CacheOp::Global,
+            _ => return Err(self.unsupported(instruction)),
+        };
+        let [address] = &instruction.operands[..] else { return Err(self.few(instruction)) };
+        let (ty, space) = (Type::B8, Some(space));
+        let words =
+            Words { space, param: false, cache, elements: 1, atomic: None, policy: false, ty };
+        let mut decoded = self.access(instruction, &words, AccessKind::Load, address)?;
+        if let Step::Memory(access) = decoded.step {
+            decoded.step = Step::Prefetch(access);
+        }
+        Ok(decoded)
+    }
+
+    /// `cp.async`: a load from global memory whose data goes to shared memory. The machine sees the load, and what waits for it;
+    /// that its data passes over the banks is left out.
     pub(super) fn copy_async(&mut self, instruction: &Instruction) -> Result<Decoded> {
         let words: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();
         match (&words[1..], &instruction.operands[..]) {
-            (["commit_group"], []) => {
-                return Ok(Decoded::new(Step::Nothing, Op::Arith(ArithClass::Control)));
-            }
-            (["wait_all"], []) => return Ok(Decoded::new(Step::Nothing, Op::Fence)),
+            (["commit_group"], []) => return Ok(groups(Copies::Commit)),
+            (["wait_all"], []) => return Ok(groups(Copies::WaitAll)),
             (["wait_group"], [Operand { value: Value::Int(left), .. }]) => {
-                let op = if *left == 0 { Op::Fence } else { Op::Arith(ArithClass::Control) };
-                return Ok(Decoded::new(Step::Nothing, op));
+                // More than there can be are waited for by nobody.
+                let left = u8::try_from(*left).unwrap_or(u8::MAX);
+                return Ok(groups(Copies::WaitGroups(left)));
             }
             _ => {}
         }
@@ -67,6 +96,9 @@ impl Lowerer<'_> {
         let (from, to) = (self.accesses.pop(), self.accesses.pop());
         if let (Some(from), Some(to)) = (from, to) {
             decoded.step = Step::Copy(self.copies.len() as u32);
+            if let Op::Memory(op) = &mut decoded.op {
+                op.kind = isa::AccessKind::Copy;
+            }
             self.copies.push(Copy { to, from, bytes: size, read });
         }
         Ok(decoded)

@@ -368,8 +368,9 @@ fn words(instruction: &Instruction) -> Option<Words> {
             "nc" => words.cache = CacheOp::ReadOnly,
             "v2" => words.elements = 2,
             "v4" => words.elements = 4,
-            "weak" | "mmio" | "relaxed" | "sc" | "acquire" | "release" | "acq_rel" => {}
-            "cta" | "cluster" | "gpu" | "sys" => {}
+            "weak" | "mmio" | "relaxed" | "sc" | "acquire" | "release" | "acq_rel" | "cta" => {}
+            // What other SMs have written need not be in the L1, so it does not serve them.
+            "cluster" | "gpu" | "sys" => words.cache = CacheOp::Global,
             "add" => words.atomic = Some(AtomicOp::Add),
             "min" => words.atomic = Some(AtomicOp::Min),
             "max" => words.atomic = Some(AtomicOp::Max),

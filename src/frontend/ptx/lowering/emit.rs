@@ -410,7 +410,9 @@ impl<'a> Emitter<'a> {
 fn is_wall(inst: &Inst) -> bool {
     use ArithClass::{Branch, Control, Converge};
     let jumps = matches!(inst.op, Op::Arith(Control | Branch | Converge));
-    jumps || inst.ends_block || matches!(inst.op, Op::Barrier | Op::Fence | Op::Exit)
+    jumps
+        || inst.ends_block
+        || matches!(inst.op, Op::Barrier | Op::Fence | Op::Copies(_) | Op::Exit)
 }
 
 /// The class of a single instruction: comparisons, selections, minima and maxima of single precision run where integers

@@ -171,7 +171,7 @@ pub fn constants(code: &mut Code) {
 
 /// Stores a register as it is: a number would have to be in one.
 fn stores(code: &Code, pc: usize) -> bool {
-    matches!(code.insts[pc].op, Op::Memory(op) if op.kind != AccessKind::Load)
+    matches!(code.insts[pc].op, Op::Memory(op) if !matches!(op.kind, AccessKind::Load | AccessKind::Copy))
 }
 
 /// Sizes of the launch lie in constant memory (`LDC`, `ULDC`); the others are read by `S2R`, which takes the time of a

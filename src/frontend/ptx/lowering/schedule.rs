@@ -215,7 +215,7 @@ impl Order<'_> {
     /// Whether a load takes long; `None` for other instructions.
     fn is_far_load(&self, pc: usize) -> Option<bool> {
         match self.code.insts[pc].op {
-            Op::Memory(MemoryOp { kind: AccessKind::Load, space, .. }) => {
+            Op::Memory(MemoryOp { kind: AccessKind::Load | AccessKind::Copy, space, .. }) => {
                 Some(!matches!(space, Space::Shared | Space::Constant))
             }
             _ => None,

@@ -10,7 +10,7 @@ use super::sass::{Address, Lanes, Place, opcode};
 use super::text::{Item, Text};
 use crate::error::Result;
 use crate::isa::{
-    ArithClass, Inst, Kernel, MAX_OPERANDS, Op, Operands, Reg, Space, lanes, local_address,
+    ArithClass, Copies, Inst, Kernel, MAX_OPERANDS, Op, Operands, Reg, Space, lanes, local_address,
 };
 
 /// A kernel, and what the second reading needs to know of it.
@@ -191,6 +191,7 @@ impl Code {
             regs: regs.map_or(0, |last| last + 1),
             registers_per_thread: head.registers,
             shared_bytes: head.shared,
+            local_bytes: (windows.used.end - windows.used.start) as u32,
             cta_threads: threads,
             ctas,
             buffers: buffers.to_vec(),
@@ -235,9 +236,13 @@ fn meet(line: &Line) -> Result<Met, String> {
             }
         }
     }
-    // All asynchronous copies are waited for, where the trace says so; some are waited for at no cost, as in PTX.
-    if text.starts_with("DEPBAR") && line.immediate() == Some(0) {
-        op = Op::Fence;
+    // Copies are committed to a scoreboard, of which no more than so many groups may be under way.
+    if text.starts_with("LDGDEPBAR") {
+        op = Op::Copies(Copies::Commit);
+    } else if text.starts_with("DEPBAR")
+        && let Some(left) = line.immediate()
+    {
+        op = Op::Copies(Copies::WaitGroups(u8::try_from(left).unwrap_or(u8::MAX)));
     }
     if known.hides_result && dsts.is_empty() && !srcs.is_empty() {
         dsts.push(srcs.remove(0));

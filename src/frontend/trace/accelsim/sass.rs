@@ -293,7 +293,8 @@ fn memory(
         false => Turns::Lanes,
     };
     let (space, kind) = match name {
-        "LDG" | "LDGSTS" => (Space::Global, AccessKind::Load),
+        "LDG" => (Space::Global, AccessKind::Load),
+        "LDGSTS" => (Space::Global, AccessKind::Copy),
         "STG" => (Space::Global, AccessKind::Store),
         "LD" => (Space::Generic, AccessKind::Load),
         "ST" => (Space::Generic, AccessKind::Store),
