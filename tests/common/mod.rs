@@ -7,7 +7,7 @@ use gsim::config::Machine;
 use gsim::error::Result;
 use gsim::gpu::{Gpu, KernelStatistics, Stepping};
 use gsim::isa::{
-    AccessKind, ArithClass, BarrierUse, CacheOp, Cta, CtaSource, Inst, Kernel, LaneMask,
+    AccessKind, ArithClass, BarrierUse, CacheOp, Copies, Cta, CtaSource, Inst, Kernel, LaneMask,
     LaunchSource, MemoryOp, Op, Operands, Space, Turns, WARP,
 };
 
@@ -18,6 +18,10 @@ pub enum Step {
     Load { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
     /// A global load past the L1.
     LoadPastL1 { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
+    /// An asynchronous copy of 4 bytes a lane from global to shared memory, past the L1.
+    Copy { addresses: Vec<u64> },
+    /// What is done with the copies.
+    Copies(Copies),
     /// A global store.
     Store { addresses: Vec<u64>, bytes: u8 },
     /// A load of local memory.
@@ -111,6 +115,12 @@ impl<F: Fn(u64, usize) -> Vec<Step>> Script<F> {
         self
     }
 
+    /// The same with so much local memory a thread.
+    pub fn local_bytes(mut self, bytes: u32) -> Self {
+        self.kernel.local_bytes = bytes;
+        self
+    }
+
     /// The same with so much shared memory a CTA.
     pub fn shared_bytes(mut self, bytes: u32) -> Self {
         self.kernel.shared_bytes = bytes;
@@ -133,6 +143,8 @@ fn inst(step: &Step) -> Inst {
         Step::LoadPastL1 { dst, src, bytes, .. } => {
             with(dst, src, memory(Space::Global, AccessKind::Load, bytes, CacheOp::Global))
         }
+        Step::Copy { .. } => memory(Space::Global, AccessKind::Copy, 4, CacheOp::Global),
+        Step::Copies(copies) => Inst::bare(Op::Copies(copies)),
         Step::Store { bytes, .. } => {
             memory(Space::Global, AccessKind::Store, bytes, CacheOp::Default)
         }
@@ -196,6 +208,7 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
                 self.next_pc += 1;
                 if let Step::Load { addresses, .. }
                 | Step::LoadPastL1 { addresses, .. }
+                | Step::Copy { addresses }
                 | Step::Store { addresses, .. }
                 | Step::LoadLocal { addresses, .. }
                 | Step::StoreLocal { addresses, .. }
