@@ -247,9 +247,9 @@ fn registers_of_machine_code_are_those_that_the_operands_have() {
     2  ffffffff  Atomic.Global 4 B r3 <- r4 r5 r6  0x7f0000001000 + 0 lane
     3  ffffffff  Store.Global 8 B <- r8 r9  0x7f0000001000 + 8 lane
     4  ffffffff  DpFma r2 r3 <- r4 r5 r6 r7 r8 r9
-    5  ffffffff  Load.Global.cg 16 B <- r10 r12 r13  0x7f0000002000 + 16 lane
-    6  ffffffff  Move
-    7  ffffffff  Fence
+    5  ffffffff  Copy.Global.cg 16 B <- r10 r12 r13  0x7f0000002000 + 16 lane
+    6  ffffffff  Copies WaitGroups(1)
+    7  ffffffff  Copies WaitGroups(0)
     8  ffffffff  Exit
 ";
     assert_eq!(listing, expected);

@@ -37,8 +37,8 @@
 //! **Clocks** (`%clock`, `%globaltimer`) count the instructions of the warp, and registers that name
 //! a place on the chip (`%smid`) are 0: values never depend on timing.
 //!
-//! **Asynchronous copies** (`cp.async`) copy at once. The machine sees a load from global memory without
-//! a register; waiting for all of them is a fence, waiting for all but some is free.
+//! **Asynchronous copies** (`cp.async`) copy at once. The machine sees a load from global memory whose data nobody gets, and
+//! waits for it by groups, as the program does. A **prefetch** is a load without a register.
 //!
 //! What is refused, with its place: textures and surfaces, tensor cores, clusters and their barriers,
 //! bulk copies, the heap, launches from kernels, and parameters in registers. A generic access goes where

@@ -388,7 +388,8 @@ mod tests {
         let store = of("STG.E.64");
         assert_eq!((store.dsts, store.srcs, store.address), (0, 2, address(Place::First, 2)));
         let copy = of("LDGSTS.E.BYPASS.128");
-        assert_eq!(copy.op, load(Space::Global, 16, CacheOp::Global));
+        let (space, kind, bytes, cache) = (Space::Global, AccessKind::Copy, 16, CacheOp::Global);
+        assert_eq!(copy.op, Op::Memory(MemoryOp { space, kind, bytes, cache }));
         assert_eq!(copy.address, address(Place::Last, 2));
         let atomic = |kind: Turns, space: Space, bytes: u8| {
             let kind = AccessKind::Atomic(kind);
