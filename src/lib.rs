@@ -45,22 +45,22 @@
 //!
 //! **[`config`]** holds the machine, run and study files as types. Ranges and rules between fields are
 //! checked while a file is parsed, so that an error names its line, and so that no other module checks a
-//! machine again. A machine file states every field; the presets are machine files too. Imports `error`.
+//! machine again. A machine file states every field; the presets are machine files too.
 //!
 //! **[`isa`]** is the warp instruction, the one contract between the front ends and the timing model; see
-//! below. Imports the foundations.
+//! below.
 //!
 //! **[`parts`]** holds what the components share: accesses, packets, address maps, tag arrays, sectors, MSHR files, places of queues.
 //! A component meets its neighbour only as a type of this module.
 //!
 //! **[`workload`]** holds what can be run: device memory with its buffers, the launches, the check of
 //! the result on the host, the registry of the workloads that come with gsim, their kernels, and what
-//! makes a workload of a user's own kernel and files. Imports `config`.
+//! makes a workload of a user's own kernel and files.
 //!
 //! **[`frontend`]** makes warp instructions of a launch. [`frontend::ptx`] parses PTX and executes it;
 //! [`frontend::synthetic`] generates patterns of accesses; `workload` also writes them as PTX, for a GPU.
-//! [`frontend::trace`] writes streams to files and reads them, and converts those of Accel-Sim.
-//! Imports `isa` and `workload`; knows no machine.
+//! [`frontend::trace`] writes streams to files and reads them, and converts those of Accel-Sim. Of a machine they know its
+//! instruction set alone.
 //!
 //! **[`sm`]** holds the resident CTAs, the warps and their scoreboard, the schedulers, the arithmetic
 //! pipelines and the load/store unit with its coalescer. It reads warp streams from `isa` and asks a cache
@@ -75,7 +75,7 @@
 //! **[`gpu`]** owns every component, carries packets between them, keeps the clocks, hands out CTAs, and
 //! closes the ledgers after each kernel. It alone knows all components.
 //!
-//! **[`limits`]** says what a machine can do at most: the peak rate of every level, what a lone load takes, which the GPU is asked,
+//! **[`limits`]** says what a machine can do at most: the peak rate of every level, the latency of a single load, which is simulated,
 //! and what may be under way.
 //!
 //! **[`report`]** turns statistics into files and text. It reads the components' statistics types and

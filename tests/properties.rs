@@ -11,7 +11,7 @@ use common::{Script, Scripts, Step, gtx480};
 use gsim::config::Machine;
 use gsim::config::machine::{L2Partitions, LsuStages, PartialLines};
 use gsim::gpu::{Gpu, KernelStatistics, Stepping, total};
-use gsim::isa::Turns;
+use gsim::isa::{Copies, Turns};
 use gsim::limits::Limits;
 use gsim::stats::{IssueReason, LsuReason, WaitReason};
 use proptest::prelude::*;
@@ -66,6 +66,11 @@ fn step() -> impl Strategy<Value = Step> {
         let word = (0..u64::from(SHARED_BYTES) / 4).prop_map(|word| word * 4);
         prop::collection::vec(word, 1..=32)
     };
+    let copies = prop_oneof![
+        2 => Just(Copies::Commit),
+        2 => (0u8..3).prop_map(Copies::WaitGroups),
+        1 => Just(Copies::WaitAll),
+    ];
     let turns = prop_oneof![Just(Turns::Lanes), Just(Turns::LanesTwice), Just(Turns::Words)];
     prop_oneof![
         8 => memory_step(),
@@ -75,6 +80,8 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0u16..6, 0u16..6).prop_map(|(dst, src)| Step::Add { dst, src }),
         1 => Just(Step::Barrier),
         1 => Just(Step::Fence),
+        1 => addresses(4).prop_map(|addresses| Step::Copy { addresses }),
+        1 => copies.prop_map(Step::Copies),
         1 => (0u16..6, words()).prop_map(|(dst, addresses)| Step::Shared { dst, addresses }),
         1 => (0u16..6, addresses(4))
             .prop_map(|(dst, addresses)| Step::Constants { dst, addresses }),

@@ -28,7 +28,7 @@ impl Pair {
         if self.is_warm { self.native.warm_us() } else { self.native.cold_us() }
     }
 
-    /// From the first to the third quartile of these.
+    /// The interquartile range of these, summed over the launches [us].
     pub fn spread_us(&self) -> f64 {
         let times = self.native.launches.iter();
         let times = times.map(|one| if self.is_warm { &one.warm } else { &one.cold });

@@ -114,7 +114,7 @@ impl Delays {
     }
 }
 
-/// Appends what `make` makes of a packet. Just pushed, it would be copied once more, before there is known to be a place.
+/// Appends what `make` makes of a packet. To reserve first spares the copy that `push` makes where the vector may grow.
 #[inline]
 pub fn push_copy<P: Copy, T>(packet: &P, list: &mut Vec<T>, make: impl Fn(P) -> T) {
     if list.len() == list.capacity() {

@@ -70,7 +70,7 @@ impl Slice {
         self.read_at(now, (set, line), self.tags.find_in(set, line), request, is_copy(line))
     }
 
-    /// The same, of a line with its set, that stands there and may be a copy.
+    /// As [`Slice::read`], with the line's set and where it stands there given; it may be a copy.
     #[inline(always)]
     fn read_at(
         &mut self,

@@ -78,7 +78,7 @@ impl Executing {
         &self.versions
     }
 
-    /// What the machine takes instructions for.
+    /// The instruction set of the streams: PTX or SASS.
     pub fn instructions(&self) -> InstructionSet {
         self.instructions
     }

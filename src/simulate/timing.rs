@@ -29,7 +29,7 @@ impl<'r> Timing<'r> {
     /// Runs launches. `observe` is called now and then.
     ///
     /// # Errors
-    /// As [`Gpu::run_all`].
+    /// As [`Gpu::run_each`].
     pub fn run(
         &mut self,
         launches: &mut dyn LaunchSource,

@@ -166,7 +166,7 @@ impl L2Partitions {
     }
 }
 
-/// Whether a slice makes one of the reads that SMs of a GPC make of the same bytes.
+/// Whether a slice merges reads of the same bytes by SMs of one GPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum L2Coalescer {
@@ -255,7 +255,7 @@ impl L2Coalescer {
         }
     }
 
-    /// From there to the tag lookup [L2 cycles].
+    /// From the coalescer to the tag lookup [L2 cycles].
     pub fn latency(&self) -> u64 {
         match self {
             L2Coalescer::None => 0,
@@ -309,8 +309,8 @@ pub struct L2Config {
     pub index: SetIndex,
     /// Which line of a set makes room.
     pub replacement: Replacement,
-    /// Ways of a set that hold bytes which memory lacks: a store that would make them more sends the oldest ones'
-    /// bytes to DRAM. Atomics ask nobody [ways, 1..=512].
+    /// Dirty ways that a set may have. A store that would exceed this writes the oldest dirty line back; atomics are not limited
+    /// [ways, 1..=512].
     pub dirty_ways: Bounded<1, 512>,
     /// How many of a slice's lines may have sectors that were written in part.
     pub partial_lines: PartialLines,
@@ -349,7 +349,7 @@ pub fn line_bits(line: u32) -> u32 {
 }
 
 /// The rules of any set-associative cache: powers of two, and size = sets x ways x line.
-pub fn sets_index_check(size: u32, sets: u32, ways: u32, line: u32) -> Result<(), String> {
+pub fn geometry_check(size: u32, sets: u32, ways: u32, line: u32) -> Result<(), String> {
     for (name, value) in [("sets", sets), ("line", line)] {
         if !value.is_power_of_two() {
             return Err(format!("{name} ({value}) is not a power of two"));
@@ -375,7 +375,7 @@ fn sector_check(sector: u32, line: u32) -> Result<(), String> {
 
 impl Check for L1Config {
     fn check(&self) -> Result<(), String> {
-        sets_index_check(self.size.get(), self.sets.get(), self.ways.get(), self.line.get())?;
+        geometry_check(self.size.get(), self.sets.get(), self.ways.get(), self.line.get())?;
         sector_check(self.sector.get(), self.line.get())
     }
 }
@@ -397,7 +397,10 @@ impl L2Config {
 
 impl Check for L2Config {
     fn check(&self) -> Result<(), String> {
-        sets_index_check(self.size.get(), self.sets.get(), self.ways.get(), self.line.get())?;
+        geometry_check(self.size.get(), self.sets.get(), self.ways.get(), self.line.get())
+            .map_err(|why| {
+                format!("{why}: all of one slice, of which there are {}", self.slices.get())
+            })?;
         let interleave = self.interleave.get();
         if !interleave.is_power_of_two() {
             return Err(format!("interleave ({interleave}) is not a power of two"));

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cache::{
     DataPort, Distance, L1Config, L2Coalescer, L2Config, L2Mode, L2Partitions, LoadsLook,
-    PartialLines, Replacement, SetIndex, SliceHash, StorePolicy, line_bits, sets_index_check,
+    PartialLines, Replacement, SetIndex, SliceHash, StorePolicy, geometry_check, line_bits,
 };
 pub use dram::{
     DramConfig, DramScheduler, DramTiming, GroupBits, Refreshes, RowPolicy, WriteDrain,

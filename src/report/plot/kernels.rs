@@ -106,14 +106,14 @@ impl<'a> Concurrent<'a> {
         if self.kernels.is_empty() {
             return;
         }
-        title(canvas, "At the same time", &in_words(self.kernels.len(), "kernels"), top);
+        let words = format!("{}, in core cycles", in_words(self.kernels.len(), "kernels"));
+        title(canvas, "At the same time", &words, top);
         let style = text(15.0).colour(Colour::GREY);
         let left = MARGIN + LABEL + CTAS;
         let w = INNER - LABEL - CTAS - TIMES - GAP;
         canvas.text("0", (left, top + 46.0), style);
         canvas.text(&thousands(self.cycles), (left + w, top + 46.0), style.anchor(Anchor::End));
-        let head = "first CTA to end [core cycles]";
-        canvas.text(head, (WIDTH - MARGIN, top + 46.0), style.anchor(Anchor::End));
+        canvas.text("first CTA to end", (WIDTH - MARGIN, top + 46.0), style.anchor(Anchor::End));
         let at = |cycle: u64| left + w * cycle as f64 / self.cycles.max(1) as f64;
         for (index, kernel) in self.kernels.iter().take(MOST_KERNELS).enumerate() {
             let y = row(top, index);

@@ -24,11 +24,17 @@ fn has_dots(series: &LineSeries) -> bool {
     !series.dashed && (series.scattered || series.points.len() <= MOST_DOTS)
 }
 
-/// The names of points, none of which stands on another.
-#[derive(Default)]
+/// The names of points, none of which stands on another name or on a dot.
 struct Names(Vec<Area>);
 
 impl Names {
+    /// Of points among these dots.
+    fn among(dots: impl Iterator<Item = (f64, f64)>) -> Self {
+        let [(radius, _), _] = DOT;
+        let size = 2.0 * radius;
+        Names(dots.map(|(x, y)| Area { x: x - radius, y: y - radius, w: size, h: size }).collect())
+    }
+
     /// Writes `name` beside the point at `(x, y)`, on the side where there is room in `frame`, if there is.
     fn write(&mut self, canvas: &Canvas, (x, y): (f64, f64), name: &str, frame: Area) {
         const SIZE: f64 = 12.0;
@@ -43,6 +49,7 @@ impl Names {
         let Some(place) = [area(x + AWAY), area(x - AWAY - w)].into_iter().find(is_free) else {
             return;
         };
+        canvas.rect(place, Colour::WHITE);
         canvas.text(name, (place.x, y + 0.36 * SIZE), style);
         self.0.push(place);
     }
@@ -72,7 +79,10 @@ impl Lines {
         // The last label along x is centred on the frame's edge and needs half its width beyond it.
         let margins = Margins { top: HEADROOM, right: 24.0, bottom: 0.0 };
         let mut frame = Frame::of_values(canvas, area, margins, (x, &self.x), (y, &self.y));
-        let mut names = Names::default();
+        let is_named = |series: &&LineSeries| !series.names.is_empty();
+        let dots = self.series.iter().filter(is_named).flat_map(|series| &series.points);
+        let mut names =
+            Names::among(dots.map(|point| frame.at(*point)).collect::<Vec<_>>().into_iter());
         // What was measured lies over what it is held against.
         let (under, over): (Vec<_>, Vec<_>) =
             self.series.iter().enumerate().partition(|(_, series)| series.dashed);

@@ -96,7 +96,6 @@ pub fn narrow(code: &mut Code) {
             }
         }
     }
-    code.index();
 }
 
 fn reads_low_half(code: &Code, pc: usize, reader: usize) -> bool {
@@ -180,5 +179,4 @@ pub fn bases(code: &mut Code) {
             _ => {}
         }
     }
-    code.index();
 }

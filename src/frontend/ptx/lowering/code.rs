@@ -124,7 +124,8 @@ impl<'a> Code<'a> {
         code
     }
 
-    /// Counts definitions and uses anew, of what is not dead.
+    /// Counts definitions and uses anew, of what is not dead: needed where an instruction dies, or gets other registers. What is
+    /// gone because another does its work still counts.
     pub fn index(&mut self) {
         self.defs = vec![Defs::default(); self.weights.len()];
         self.users = vec![Vec::new(); self.weights.len()];

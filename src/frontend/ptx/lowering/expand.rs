@@ -190,7 +190,6 @@ pub fn sequences(code: &mut Code) {
             };
         }
     }
-    code.index();
 }
 
 fn sequence(code: &Code, pc: usize) -> Option<&'static str> {

@@ -166,7 +166,6 @@ pub fn constants(code: &mut Code) {
             _ => {}
         }
     }
-    code.index();
 }
 
 /// Stores a register as it is: a number would have to be in one.

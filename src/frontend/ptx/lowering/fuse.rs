@@ -9,15 +9,13 @@ const INPUTS: usize = 3;
 
 /// Fuses what computes operands into the instructions that read them, but for conditions of branches: see [`conditions`].
 ///
-/// A result that several instructions read is fused into all of them or into none. `full` notes which instructions
-/// are fused already.
+/// A result that several instructions read is fused into all of them or into none.
 pub fn fuse(code: &mut Code) {
     fuse_where(code, |code, pc| !is_half_condition(code, pc));
 }
 
-/// A branch or an exit takes two predicates, `@P0 BRA P1`, and jumps where both are true. So where its condition is that, neither
-/// comparison waits for the other one. What is predicated has one guard, and what jumps where not both are true, or where one is,
-/// has one condition: a comparison takes the other's result. Measured with `ptxas` 13.0, conditions of two comparisons by `and`, `or` and
+/// A branch or an exit can test two predicates, `@P0 BRA P1`, and jumps where both are true: then neither comparison waits for the
+/// other one. For any other condition, and for predicated code, one comparison takes the other's result. Measured with `ptxas` 13.0, conditions of two comparisons by `and`, `or` and
 /// `xor`, negated or not, of loops, exits, and blocks short and long.
 pub fn conditions(code: &mut Code) {
     for pc in 0..code.len() {
@@ -96,7 +94,6 @@ fn fuse_where(code: &mut Code, may: impl Fn(&Code, usize) -> bool) {
     }
     code.index();
 }
-
 fn is_sum_of_numbers(code: &Code, pc: usize) -> bool {
     code.inputs(pc).is_empty()
 }
