@@ -133,7 +133,7 @@ pub enum Op {
 pub enum Copies {
     /// Those since the last commit are a group.
     Commit,
-    /// The warp waits until no more than so many of its youngest groups are under way [groups].
+    /// The warp waits until no more than so many of its youngest groups are under way `[groups]`.
     WaitGroups(u8),
     /// The warp waits for all.
     WaitAll,
