@@ -6,7 +6,9 @@ use super::WARP;
 pub const LOCAL_MEMORY: u64 = 1 << 52;
 
 /// Bytes of a word, in which local memories are interleaved.
-const WORD: u64 = 4;
+pub const LOCAL_WORD: u8 = 4;
+
+const WORD: u64 = LOCAL_WORD as u64;
 
 /// Where a byte of a lane's local memory lies, as streams have it: the byte at `offset` of lane `lane`, of the warp with number
 /// `warp` in its launch, each of whose lanes has `bytes` of local memory.

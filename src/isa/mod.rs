@@ -17,7 +17,7 @@ pub use inst::{
     AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Copies, Inst, MAX_OPERANDS,
     MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space, Turns,
 };
-pub use local::{LOCAL_MEMORY, local_address, local_shift};
+pub use local::{LOCAL_MEMORY, LOCAL_WORD, local_address, local_shift};
 pub use pattern::Rows;
 pub use source::{Cta, CtaSource, Kernel, LaunchSource, OneLaunch, joint_name};
 pub use stream::{LaneAddresses, Run, Shape, Spare, WarpCursor, WarpReader, WarpStream};

@@ -24,8 +24,8 @@
 //! the compression behind this makes next to nothing of.
 
 use crate::isa::{
-    BARRIERS, BarrierKind, BarrierUse, Cta, Inst, LaneAddresses, LaneMask, Op, Rows, Shape, WARP,
-    WarpCursor, WarpStream, lanes,
+    BARRIERS, BarrierKind, BarrierUse, Cta, Inst, LOCAL_MEMORY, LOCAL_WORD, LaneAddresses,
+    LaneMask, Op, Rows, Shape, WARP, WarpCursor, WarpStream, lanes,
 };
 use crate::units::noun;
 
@@ -228,7 +228,9 @@ impl Codec {
         let base = self.bases[place as usize].wrapping_add_signed(bytes.take_signed()?);
         self.bases[place as usize] = base;
         let is_right = |address: u64| {
-            if address < ADDRESSES && address.is_multiple_of(size.into()) {
+            // The words of local memory lie apart, and an access has the address of its first.
+            let aligned = if address < LOCAL_MEMORY { size } else { size.min(LOCAL_WORD) };
+            if address < ADDRESSES && address.is_multiple_of(aligned.into()) {
                 return Ok(());
             }
             Err(format!("an access of {size} bytes at 0x{address:x}"))
