@@ -130,9 +130,7 @@ impl Slice {
         }
         let wanted = SectorSet::of(request.bytes);
         if lacking == 0 {
-            if self.replies.is_full(now) {
-                return Err(Refusal::ReplyQueue);
-            }
+            self.place_for_reply(now)?;
             self.tags.touch(way);
             self.modify(way, request);
             let fetched = SectorSet::default();
@@ -333,6 +331,13 @@ impl Slice {
         Err(Refusal::DramQueue)
     }
 
+    /// Whether there is a place for a reply. Nothing is asked after this: replies of others take places and leave them while a
+    /// request waits, and what it waits for would change from cycle to cycle.
+    #[inline(always)]
+    fn place_for_reply(&self, now: Cycle) -> Result<(), Refusal> {
+        if self.replies.is_full(now) { Err(Refusal::ReplyQueue) } else { Ok(()) }
+    }
+
     /// Where a line begins in its channel's address space.
     #[inline]
     pub(super) fn first_byte(&self, line: LineAddr) -> u64 {
@@ -358,9 +363,6 @@ impl Slice {
         place: Place,
         request: &Request,
     ) -> Result<(), Refusal> {
-        if self.replies.is_full(now) {
-            return Err(Refusal::ReplyQueue);
-        }
         let (way, is_there) = match place {
             Place::Present(way) | Place::Reserved(way) => (way, true),
             Place::Absent(way) => (way, false),
@@ -372,6 +374,7 @@ impl Slice {
         let written = if is_dirty && !is_there { Some(way) } else { cleaned };
         let writes = written.map_or(0, |way| self.writes_of(way));
         self.room_for_dram(writes + self.room_to_complete())?;
+        self.place_for_reply(now)?;
         match is_there {
             true => {
                 self.stats.write_hits += 1;
@@ -471,10 +474,8 @@ impl Slice {
 
     /// A write that goes straight to DRAM.
     fn pass_write(&mut self, now: Cycle, line: LineAddr, request: &Request) -> Result<(), Refusal> {
-        if self.replies.is_full(now) {
-            return Err(Refusal::ReplyQueue);
-        }
         self.room_for_dram(Runs::new(request.bytes, self.burst_bytes).count())?;
+        self.place_for_reply(now)?;
         self.write_bytes(now, line, request.bytes);
         self.stats.write_misses += 1;
         self.reply(now, request);

@@ -31,8 +31,8 @@ impl Slice {
         if self.is_plain { request.line } else { self.local(request.line) }
     }
 
-    /// The set in which a read looks; none of one that is not a cache's, or whose ways other slices empty, or of a store,
-    /// which wants a place for its reply first.
+    /// The set in which a read looks; none of one that is not a cache's, or whose ways other slices empty, or of a store, which may
+    /// ask for room that sectors of other sets take.
     fn set_of_read(&self, request: &Request) -> Option<Way> {
         let is_read = self.mode == L2Mode::Cache && request.kind != RequestKind::Store;
         let is_alone = is_read && !self.far.is_paired();

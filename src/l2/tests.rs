@@ -30,11 +30,17 @@ fn slice_with_few(partial_lines: &str) -> Slice {
     slice_made(("Cache", 32, 32), 2, partial_lines)
 }
 
-fn slice_made(
+fn slice_made(kind: (&str, u32, u32), dirty_ways: u32, partial_lines: &str) -> Slice {
+    Slice::new(&machine(kind, dirty_ways, partial_lines, [2, 5, 4]), 0)
+}
+
+/// With so many mergers an entry, data that takes so many cycles, and so many places for replies besides.
+fn machine(
     (mode, sector, fetch): (&str, u32, u32),
     dirty_ways: u32,
     partial_lines: &str,
-) -> Slice {
+    [mergers, data_latency, reply_queue]: [u32; 3],
+) -> Machine {
     let preset = include_str!("../../configs/gpus/gtx480.ron");
     let (before, l2) = preset.split_once("    l2: (").unwrap();
     let (_, after) = l2.split_once("    dram: (").unwrap();
@@ -42,11 +48,10 @@ fn slice_made(
     let small = format!(
         "    l2: (mode: {mode}, slices: 6, interleave: 128, slice_hash: RoundRobin, partitions: One, coalescer: None, size: 512, \
                  sets: 2, ways: 2, line: 128, sector: {sector}, \
-                 index: Linear, replacement: Lru, dirty_ways: {dirty_ways}, partial_lines: {partial_lines}, mshr_entries: 2, mshr_mergers: 2, \
-                 input_queue: 8, tag_latency: 3, distance: Alike, data_latency: 5, sector_latency: 0, data_port: Unlimited, fetch: {fetch}, miss_queue: {miss_queue}, reply_queue: 4),\n"
+                 index: Linear, replacement: Lru, dirty_ways: {dirty_ways}, partial_lines: {partial_lines}, mshr_entries: 2, mshr_mergers: {mergers}, \
+                 input_queue: 8, tag_latency: 3, distance: Alike, data_latency: {data_latency}, sector_latency: 0, data_port: Unlimited, fetch: {fetch}, miss_queue: {miss_queue}, reply_queue: {reply_queue}),\n"
     );
-    let machine: Machine = stated(&format!("{before}{small}    dram: ({after}"));
-    Slice::new(&machine, 0)
+    stated(&format!("{before}{small}    dram: ({after}"))
 }
 
 /// The lines of slice 0 are every sixth one.
@@ -603,14 +608,21 @@ enum Driven {
     AtOnce,
 }
 
-/// Offers `requests` as fast as the slice takes them, serves its fetches `dram_latency` cycles later, and
-/// takes replies in the cycles that `takes` allows. Gives the slots of the replies in order.
+/// What a slice gives its requests to: every so many cycles one for the DRAM, which answers so many cycles later, and every so many
+/// cycles a reply.
+#[derive(Clone, Copy, Debug)]
+struct Surroundings {
+    per_dram_request: u64,
+    dram_latency: u64,
+    per_reply: u64,
+}
+
+/// Offers `requests` as fast as the slice takes them. Gives the slots of the replies in order.
 fn drain(
     mut slice: Slice,
     requests: &[Request],
-    dram_latency: u64,
+    around: Surroundings,
     driven: Driven,
-    takes: impl Fn(u64) -> bool,
 ) -> (Slice, Vec<u16>) {
     let mut offered = requests.iter();
     let mut next = offered.next();
@@ -640,12 +652,13 @@ fn drain(
         if refusals > refusals_before && replies == replies_before {
             assert!(before == after, "a refusal changed state");
         }
-        if let Some(request) = slice.take_dram_request(cycle)
+        if now.is_multiple_of(around.per_dram_request)
+            && let Some(request) = slice.take_dram_request(cycle)
             && !request.write
         {
-            dram.push_back((now + dram_latency, request.slot, request.piece));
+            dram.push_back((now + around.dram_latency, request.slot, request.piece));
         }
-        if takes(now)
+        if now.is_multiple_of(around.per_reply)
             && let Some(reply) = slice.take_reply(cycle)
         {
             seen.push(reply.slot);
@@ -666,9 +679,11 @@ fn drain(
 proptest! {
     #[test]
     fn random_requests_are_answered_once_and_refusals_change_nothing(
-        wanted in prop::collection::vec((0u64..8, 0u32..4, any::<u8>()), 1..60),
-        dram_latency in 1u64..40,
-        patience in 1u64..6,
+        wanted in prop::collection::vec((0u64..8, 0u32..4, any::<u8>()), 1..120),
+        lines in 3u64..9,
+        (per_dram_request, dram_latency, per_reply) in (1u64..40, 1u64..40, 1u64..20),
+        mode in prop::sample::select(vec!["Cache", "PassThrough"]),
+        (mergers, data_latency, reply_queue) in (1u32..6, 1u32..6, 1u32..5),
         (sector, fetch) in
             prop::sample::select(vec![(128, 128), (128, 64), (64, 64), (64, 32), (32, 32)]),
     ) {
@@ -679,15 +694,16 @@ proptest! {
             .enumerate()
             .map(|(number, &(local, kind, bytes))| {
                 let bytes = u128::from(bytes.max(1)) << (local * 8);
-                let request = request(kinds[kind as usize], local, bytes);
+                let request = request(kinds[kind as usize], local % lines, bytes);
                 Request { slot: number as u16, ..request }
             })
             .collect();
-        let takes = |now| now % patience == 0;
-        let empty = || slice_of("Cache", sector, fetch);
-        let (slice, mut seen) = drain(empty(), &requests, dram_latency, Driven::Plainly, takes);
+        let around = Surroundings { per_dram_request, dram_latency, per_reply };
+        let machine = machine((mode, sector, fetch), 2, "Unlimited", [mergers, data_latency, reply_queue]);
+        let drained = |driven| drain(Slice::new(&machine, 0), &requests, around, driven);
+        let (slice, mut seen) = drained(Driven::Plainly);
         for driven in [Driven::Again, Driven::AtOnce] {
-            let (other, others) = drain(empty(), &requests, dram_latency, driven, takes);
+            let (other, others) = drained(driven);
             prop_assert_eq!((other.stats(), &others), (slice.stats(), &seen));
         }
         seen.sort_unstable();
