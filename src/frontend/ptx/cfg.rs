@@ -45,6 +45,35 @@ pub struct Graph {
     pub block_of: Vec<u32>,
 }
 
+impl Graph {
+    /// Whether lanes that part at a branch may come to a block one after the other, before they meet again: from several ways of the
+    /// branch. Behind an early way out of an `if` in a loop or a kernel, they may.
+    pub fn reached_apart(&self) -> Vec<bool> {
+        let count = self.blocks.len();
+        let mut apart = vec![false; count];
+        // The last search that came to each block, and the branch that it was for.
+        let mut seen = vec![(usize::MAX, usize::MAX); count];
+        let mut next = Vec::new();
+        let branches = self.successors.iter().enumerate().filter(|(_, ways)| ways.len() > 1);
+        for (branch, ways) in branches {
+            let meet = self.blocks[branch].reconverge;
+            for (way, &first) in ways.iter().enumerate() {
+                next.push(first);
+                while let Some(block) = next.pop() {
+                    let at = block as usize;
+                    if block == meet || seen[at] == (branch, way) {
+                        continue;
+                    }
+                    apart[at] |= seen[at].0 == branch;
+                    seen[at] = (branch, way);
+                    next.extend_from_slice(&self.successors[at]);
+                }
+            }
+        }
+        apart
+    }
+}
+
 /// Builds the graph; `Err` holds an instruction after which control leaves the kernel's text. `tables` has
 /// the targets of indirect branches.
 pub fn build(flow: &[Flow], tables: &[Vec<u32>]) -> Result<Graph, usize> {
@@ -211,6 +240,18 @@ mod tests {
     fn a_loop_without_end_has_no_place_to_meet() {
         let flow = [jump(3, true), Flow::Next, jump(1, false), STOP];
         assert_eq!(meets(&flow)[1], NO_BLOCK);
+    }
+
+    #[test]
+    fn lanes_come_apart_to_what_lies_behind_an_early_way_out_of_an_if() {
+        // 0: if -> 3; 1: out -> 5; 2: then; 3: behind; 4: loop -> 0; 5: stop
+        let flow = [jump(3, true), jump(5, true), Flow::Next, Flow::Next, jump(0, true), STOP];
+        let apart = build(&flow, &[]).unwrap().reached_apart();
+        // Once there, they come apart to all that the loop goes through again.
+        assert_eq!(apart, [true, true, true, true, false]);
+        // Without the way out they meet behind the `if`, and in each turn of the loop.
+        let flow = [jump(3, true), Flow::Next, Flow::Next, Flow::Next, jump(0, true), STOP];
+        assert_eq!(build(&flow, &[]).unwrap().reached_apart(), [false; 4]);
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! What control instructions need to look at, and what is said when a CTA cannot go on.
 
 use super::super::lowering::Issued;
+use super::super::ops::across;
 use super::super::program::{DivisorBits, Micro, Program, Step};
 use super::Fault;
 use super::barrier::{self, Barriers};
 use super::memory::LaneFault;
 use super::registers::{Registers, write};
 use super::rows::RegisterRows;
-use super::stack::Stack;
+use super::stack::{Frame, Stack};
 use crate::isa::{BarrierUse, LaneMask, WARP, WarpStream, lanes};
 
 /// Runs of a stream that are searched for a loop.
@@ -73,20 +74,54 @@ pub fn ways_of(
     Ok(ways)
 }
 
-/// Lets lanes go on that wait for others of their warp, all of which have arrived too; true when some did.
-pub fn release_lanes(program: &Program, stack: &mut Stack, regs: &Registers) -> bool {
-    let is_sync = |pc: u32| matches!(program.micros[pc as usize].step, Step::WarpSync);
-    let arrived = stack.waiting().filter(|frame| is_sync(frame.wait));
-    let arrived = arrived.fold(0, |all, frame| all | frame.mask);
-    let live = stack.live();
-    let is_met = |pc: u32, mask: LaneMask| {
-        let row = usize::from(program.micros[pc as usize].ops[0]);
-        let members = regs.narrow[row][mask.trailing_zeros() as usize % WARP];
-        is_sync(pc) && members & live & !arrived == 0
+/// All members that the lanes of `mask` name.
+pub fn named_by(mask: LaneMask, members: &[u32; WARP]) -> LaneMask {
+    lanes(mask).fold(0, |all, lane| all | members[lane])
+}
+
+/// Of lanes that all wait, lets those go on that wait for others of their warp, or that these wait for; true when some did.
+pub fn let_go_on(program: &Program, stack: &mut Stack, regs: &mut Registers) -> bool {
+    let waits_for_lanes = |frame: &Frame| {
+        matches!(program.micros[frame.wait as usize].step, Step::WarpSync | Step::Meet(..))
     };
-    let some = stack.waiting().any(|frame| is_met(frame.wait, frame.mask));
-    stack.release(|frame| is_met(frame.wait, frame.mask));
-    some
+    stack.waiting().any(waits_for_lanes) && (release(program, stack, regs) || stack.go_ahead())
+}
+
+/// Lets lanes go on whose members have all arrived, too; true when some did.
+fn release(program: &Program, stack: &mut Stack, regs: &mut Registers) -> bool {
+    let met = stack.waiting().filter(|frame| is_met(program, stack, regs, frame));
+    let met: Vec<Frame> = met.copied().collect();
+    for (place, frame) in met.iter().enumerate() {
+        let micro = &program.micros[frame.wait as usize];
+        let is_first = met[..place].iter().all(|earlier| earlier.wait != frame.wait);
+        if let (Step::Meet(exec, members), true) = (micro.step, is_first) {
+            let together = met.iter().filter(|other| other.wait == frame.wait);
+            let active = together.fold(0, |all, other| all | regs.guarded(micro, other.mask));
+            across(exec, micro.ops[usize::from(members)], regs, micro, active);
+        }
+    }
+    stack.release(|frame| met.contains(frame));
+    stack.join();
+    !met.is_empty()
+}
+
+/// Whether all members that have not exited wait where these lanes do.
+fn is_met(program: &Program, stack: &Stack, regs: &Registers, frame: &Frame) -> bool {
+    let micro = &program.micros[frame.wait as usize];
+    let (row, active) = match micro.step {
+        Step::WarpSync => (micro.ops[0], frame.mask & frame.mask.wrapping_neg()),
+        Step::Meet(_, members) => {
+            (micro.ops[usize::from(members)], regs.guarded(micro, frame.mask))
+        }
+        _ => return false,
+    };
+    let named = named_by(active, &regs.narrow[usize::from(row)]);
+    // Lanes may wait for each other at different barriers of the warp.
+    let is_sync = |pc: u32| matches!(program.micros[pc as usize].step, Step::WarpSync);
+    let has_come =
+        |other: &&Frame| other.wait == frame.wait || is_sync(other.wait) && is_sync(frame.wait);
+    let arrived = stack.waiting().filter(has_come).fold(0, |all, other| all | other.mask);
+    named & stack.live() & !arrived == 0
 }
 
 /// The barrier at which all lanes of a warp wait; `Err` holds two instructions when there are several.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::super::program::Program;
 use super::barrier::{Barriers, Reduction};
 use super::calls::Calls;
-use super::control::{deadlock, release_lanes, too_long};
+use super::control::{deadlock, let_go_on, too_long};
 use super::iterations::Iterations;
 use super::memory::Spaces;
 use super::registers::Registers;
@@ -187,7 +187,7 @@ impl CtaState {
             let last = running.execute(here, &mut regs, &mut spaces)?;
             running.end_block(here, last, &mut regs, &mut spaces)?;
             // Lanes that wait for others of the warp come first.
-            if running.waits() && !release_lanes(program, running.stack, &regs) {
+            if running.waits() && !let_go_on(program, running.stack, &mut regs) {
                 return running.arrive(here, &regs);
             }
         }

@@ -1,10 +1,11 @@
 //! What ends a block: branches, calls, exits, and waiting.
 
-use super::super::program::{NO_BLOCK, Step};
+use super::super::ops::across;
+use super::super::program::{Exec, NO_BLOCK, Step};
 use super::Fault;
 use super::barrier;
 use super::calls::Calls;
-use super::control::{meeting, micro_at, ways_of};
+use super::control::{meeting, micro_at, named_by, ways_of};
 use super::memory::Spaces;
 use super::registers::Registers;
 use super::warp::{Here, Running};
@@ -33,7 +34,11 @@ impl Running<'_> {
             (Step::Call(_), 0) => self.stack.go(here.next()),
             (Step::Call(site), _) => self.call(here, site, active, regs, spaces)?,
             (Step::Indexed(table), _) => self.branch_by_table(here, table, active, regs)?,
-            (Step::WarpSync, _) => self.wait_for_lanes(here, active, regs),
+            (Step::WarpSync, _) => {
+                let row = micro_at(self.program, here.last()).ops[0];
+                self.wait_for_lanes(here, regs.narrow[usize::from(row)][here.lane()], active);
+            }
+            (Step::Meet(exec, members), _) => self.meet(here, (exec, members), active, regs),
             (Step::Barrier(_), 0) => {
                 let none = BarrierUse { kind: BarrierKind::Pass, ..BarrierUse::ALL };
                 self.stream.push_barrier(none);
@@ -102,14 +107,30 @@ impl Running<'_> {
     }
 
     #[inline(always)]
-    fn wait_for_lanes(&mut self, here: Here, active: LaneMask, regs: &Registers) {
-        let row = micro_at(self.program, here.last()).ops[0];
-        let members = regs.narrow[usize::from(row)][here.lane()];
+    fn wait_for_lanes(&mut self, here: Here, members: LaneMask, active: LaneMask) {
         if active == 0 || members & self.stack.live() & !here.frame.mask == 0 {
             self.stack.go(here.next());
         } else {
             self.stack.wait(here.last() as u32);
         }
+    }
+
+    /// An instruction across lanes waits for members that have not come to it.
+    #[inline(never)]
+    fn meet(
+        &mut self,
+        here: Here,
+        (exec, members): (Exec, u8),
+        active: LaneMask,
+        regs: &mut Registers,
+    ) {
+        let micro = micro_at(self.program, here.last());
+        let row = micro.ops[usize::from(members)];
+        let named = named_by(active, &regs.narrow[usize::from(row)]);
+        if named & self.stack.live() & !here.frame.mask == 0 {
+            across(exec, row, regs, micro, active);
+        }
+        self.wait_for_lanes(here, named, active);
     }
 
     #[inline(always)]

@@ -4,6 +4,7 @@
 //! a predicate is a [`LaneMask`]. Constants, kernel parameters and special registers have rows of
 //! their own, so an operand is always the number of a row.
 
+use super::super::program::Micro;
 use crate::isa::{LaneMask, WARP};
 
 /// The registers of one warp.
@@ -14,6 +15,14 @@ pub struct Registers<'a> {
     pub wide: &'a mut [[u64; WARP]],
     /// Predicates.
     pub preds: &'a mut [LaneMask],
+}
+
+impl Registers<'_> {
+    /// The lanes of `mask` for which an instruction's guard holds.
+    #[inline(always)]
+    pub fn guarded(&self, micro: &Micro, mask: LaneMask) -> LaneMask {
+        mask & (self.preds[usize::from(micro.guard)] ^ micro.guard_flip)
+    }
 }
 
 /// What an operand's row holds.

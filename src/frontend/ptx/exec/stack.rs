@@ -189,6 +189,40 @@ impl Stack {
         self.select();
     }
 
+    /// Where all lanes wait, some of them at the meeting point of others: those go on alone; true when there are any. Lanes that wait
+    /// for them elsewhere in the warp would wait for ever.
+    pub fn go_ahead(&mut self) -> bool {
+        let mut above = 0;
+        for place in (0..self.frames.len()).rev() {
+            let frame = self.frames[place];
+            let alone = frame.mask & !above;
+            if frame.wait == RUNS && alone != 0 {
+                self.frames[place].mask &= above;
+                self.frames.insert(place + 1, Frame { mask: alone, ..frame });
+                self.select();
+                return true;
+            }
+            above |= frame.mask;
+        }
+        false
+    }
+
+    /// Lanes that run at one block, to meet at one place, go on together.
+    pub fn join(&mut self) {
+        for upper in (1..self.frames.len()).rev() {
+            let frame = self.frames[upper];
+            let is_twin = |other: &Frame| Frame { mask: other.mask, ..frame } == *other;
+            if frame.wait == RUNS
+                && let Some(lower) = self.frames[..upper].iter().rposition(is_twin)
+                && self.frames[lower..upper].iter().all(|other| other.mask & frame.mask == 0)
+            {
+                self.frames[lower].mask |= frame.mask;
+                self.frames.remove(upper);
+            }
+        }
+        self.select();
+    }
+
     /// The lanes that wait where `at` says go on.
     pub fn release(&mut self, at: impl Fn(&Frame) -> bool) {
         // From the top: going on may remove a frame.

@@ -3,6 +3,7 @@
 //! Execution spends its time here, so all of it is inlined into one function, `CtaState::run_warp`.
 
 use super::super::lowering::{IssuedBlock, NO_LOOP};
+use super::super::ops::across;
 use super::super::program::{Block, Program, Step};
 use super::barrier::Barriers;
 use super::calls::Calls;
@@ -150,9 +151,12 @@ impl Running<'_> {
         let mut last = (Step::Nothing, 0);
         for pc in block.start as usize..block.end as usize {
             let micro = &program.micros[pc];
-            let active = frame.mask & (regs.preds[usize::from(micro.guard)] ^ micro.guard_flip);
+            let active = regs.guarded(micro, frame.mask);
             match micro.step {
                 Step::Compute(exec) => exec(regs, micro, active),
+                Step::Across(exec, members) => {
+                    across(exec, micro.ops[usize::from(members)], regs, micro, active);
+                }
                 Step::Memory(access) => spaces
                     .access(&program.accesses[access as usize], regs, active, self.stream)
                     .map_err(|(lane, message)| self.fault(pc, lane, message))?,

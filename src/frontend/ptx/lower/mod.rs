@@ -26,7 +26,7 @@ use super::cfg::{self, Flow, Graph};
 use super::exec::{CONST_WINDOW, Kind};
 use super::lexer::Place;
 use super::lowering::Line;
-use super::ops::{Opcode, Rule, Slot, select};
+use super::ops::{Opcode, Rule, Slot, names_members, select};
 use super::program::*;
 use crate::config::machine::InstructionSet;
 use crate::error::{Error, Result};
@@ -188,9 +188,9 @@ impl<'a> Lowerer<'a> {
             }
         }
         self.names.close();
-        let flow = std::mem::take(&mut self.flow);
+        let mut flow = std::mem::take(&mut self.flow);
         let graph = match cfg::build(&flow, &self.tables) {
-            Ok(graph) if !graph.blocks.is_empty() => graph,
+            Ok(graph) if !graph.blocks.is_empty() => self.with_meetings(graph, &mut flow),
             Ok(_) => return Err(self.error(body.at, "the entry has no instruction")),
             Err(pc) => {
                 let line = self.insts[self.first_pc + pc].line;
@@ -226,6 +226,27 @@ impl<'a> Lowerer<'a> {
         }
         self.layout.frames[number] = frame;
         Ok(())
+    }
+
+    /// Lets instructions across lanes wait for members that may come one after the other: these end their blocks.
+    fn with_meetings(&mut self, graph: Graph, flow: &mut [Flow]) -> Graph {
+        let micros = &mut self.micros[self.first_pc..];
+        if !micros.iter().any(|micro| matches!(micro.step, Step::Across(..))) {
+            return graph;
+        }
+        let apart = graph.reached_apart();
+        let mut waits = false;
+        for (pc, micro) in micros.iter_mut().enumerate() {
+            if let Step::Across(exec, members) = micro.step
+                && apart[graph.block_of[pc] as usize]
+            {
+                (micro.step, flow[pc]) = (Step::Meet(exec, members), Flow::Pause);
+                waits = true;
+            }
+        }
+        // Where a pause ends a block, control still goes to the next instruction.
+        let again = if waits { cfg::build(flow, &self.tables).ok() } else { None };
+        again.unwrap_or(graph)
     }
 
     fn error(&self, at: Place, message: impl Into<String>) -> Error {
@@ -327,7 +348,14 @@ impl<'a> Lowerer<'a> {
         let opcode = Opcode::new(instruction);
         let wide = [0, 1].map(|place| self.is_wide(&opcode, instruction, place));
         let rule = select(&opcode, wide).ok_or_else(|| self.unsupported(instruction))?;
-        self.apply(rule, instruction)
+        let members = rule.slots.len() as u8 - 1;
+        let mut decoded = self.apply(rule, instruction)?;
+        if let Step::Compute(exec) = decoded.step
+            && names_members(&opcode)
+        {
+            decoded.step = Step::Across(exec, members);
+        }
+        Ok(decoded)
     }
 
     /// Whether the register of an operand has 64 bits; a number has the size of its type.

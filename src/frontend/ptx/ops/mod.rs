@@ -28,6 +28,8 @@ mod rounding;
 mod short;
 mod warp;
 
+pub use warp::{across, names_members};
+
 use super::ast::{Instruction, Type};
 use super::exec::Kind;
 use super::program::Exec;

@@ -1,7 +1,8 @@
 //! Instructions that look across the lanes of a warp.
 //!
-//! They see the lanes that execute together; lanes that went another way count as inactive, whatever
-//! the member mask says.
+//! With `.sync`, a lane sees those that execute together with it and name the same members. Where members may come one after the
+//! other, the instruction waits for them ([`Step::Meet`](super::super::program::Step::Meet)); elsewhere, lanes that went another way
+//! count as inactive, whatever the member mask says.
 //!
 //! Source: PTX ISA 9.0, sections 9.7.9 "shfl.sync" and 9.7.13 "vote.sync", "activemask",
 //! "match.sync".
@@ -80,6 +81,24 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         _ => return None,
     };
     Some(Rule { exec, class, slots, imm: 0 })
+}
+
+/// Whether the last operand of an instruction across lanes names its members.
+pub fn names_members(opcode: &Opcode) -> bool {
+    opcode.key.split('.').any(|word| word == "sync")
+}
+
+/// Executes an instruction across the lanes of `mask`, those together that name the same members in row `members`.
+#[inline]
+pub fn across(exec: Exec, members: u16, regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let mut rest = mask;
+    while rest != 0 {
+        let members = &regs.narrow[usize::from(members)];
+        let first = members[rest.trailing_zeros() as usize];
+        let together = pack(&members.map(|other| other == first)) & rest;
+        exec(regs, micro, together);
+        rest &= !together;
+    }
 }
 
 /// Each lane reads another one's value; a lane outside the segment keeps its own.

@@ -213,6 +213,62 @@ fn lanes_of_both_ways_meet_at_a_warp_barrier() {
     assert_eq!(values, expected);
 }
 
+/// Lanes below 16 come to `X` behind an `if`, unless `leaves` holds for them, and the others at once.
+fn apart(leaves: &str, x: &str) -> String {
+    format!(
+        "setp.lt.u32 %p1, %r0, 16; @!%p1 bra X; setp.lt.u32 %p2, %r0, {leaves}; @%p2 bra OUT;
+        add.u32 %r9, %r0, 1; X: {x} OUT: ret;"
+    )
+}
+
+#[test]
+fn instructions_across_lanes_wait_for_members_that_come_later() {
+    let body = apart(
+        "0",
+        "shfl.sync.bfly.b32 %r1, %r0, 16, 31, -1; vote.sync.ballot.b32 %r2, %p1, -1; activemask.b32 %r3;
+        popc.b32 %r3, %r3; mad.lo.u32 %r2, %r3, 65536, %r2; st.global.v2.u32 [%a1], {%r1, %r2};",
+    );
+    // From there on they go together.
+    let expected: Vec<u64> = (0..32).map(|lane| (32 << 16 | 0xffff) << 32 | lane ^ 16).collect();
+    assert_eq!(run(&body, 32, &[]).unwrap().1, expected);
+}
+
+#[test]
+fn members_that_have_exited_are_not_waited_for() {
+    let body = apart("4", "vote.sync.ballot.b32 %r2, %p1, -1; st.global.u32 [%a1], %r2;");
+    let expected: Vec<u64> = (0..32).map(|lane| if lane < 4 { 0 } else { 0xfff0 }).collect();
+    assert_eq!(run(&body, 32, &[]).unwrap().1, expected);
+}
+
+#[test]
+fn only_lanes_for_which_the_guard_holds_meet() {
+    let x =
+        "setp.eq.u32 %p3, %r4, 1; mov.u32 %r2, 7; @%p3 vote.sync.ballot.b32 %r2, %p1, 0x55555555;
+        st.global.u32 [%a1], %r2;";
+    let body = format!("and.b32 %r4, %r0, 1; xor.b32 %r4, %r4, 1; {}", apart("0", x));
+    let expected: Vec<u64> = (0..32).map(|lane| if lane % 2 == 0 { 0x5555 } else { 7 }).collect();
+    assert_eq!(run(&body, 32, &[]).unwrap().1, expected);
+}
+
+#[test]
+fn lanes_look_across_those_that_name_the_same_members() {
+    let body =
+        "setp.lt.u32 %p1, %r0, 16; selp.u32 %r1, 0xffff, 0xffff0000, %p1; setp.ne.u32 %p2, %r0, 3;
+        vote.sync.all.pred %p3, %p2, %r1; selp.u32 %r2, 1, 0, %p3; redux.sync.add.u32 %r3, %r0, %r1;
+        st.global.v2.u32 [%a1], {%r2, %r3};";
+    let (_, values) = run(&format!("{body} ret;"), 32, &[]).unwrap();
+    let halves = [120 << 32, 376 << 32 | 1];
+    let expected: Vec<u64> = (0..32).map(|lane| halves[lane / 16]).collect();
+    assert_eq!(values, expected);
+}
+
+#[test]
+fn lanes_that_wait_for_members_at_a_barrier_are_an_error() {
+    let x = "@!%p1 bra B; vote.sync.ballot.b32 %r2, %p1, -1; B: bar.sync 0;";
+    let error = run(&apart("0", x), 32, &[]).unwrap_err().to_string();
+    assert!(error.contains("at different barriers, so that none opens"), "{error}");
+}
+
 #[test]
 fn clocks_count_instructions() {
     let body = "mov.u64 %a3, %clock64; mov.u32 %r1, %clock; mov.u64 %a4, %globaltimer;
