@@ -5,12 +5,13 @@
 use super::super::ast::Type;
 use super::super::program::{Access, AtomicOp};
 use super::copy::Places;
-use super::registers::{Lane, Registers};
+use super::registers::{Flushed, Lane, Registers};
 use crate::isa::{LaneMask, lanes};
 
-/// Updates memory for the lanes of `mask`; each gets the value that it found.
+/// Updates memory for the lanes of `mask`; each gets the value that it found. Sums of single precision may flush subnormal numbers
+/// to zero, which the ones in global memory do and those in shared memory do not.
 pub fn execute(
-    op: AtomicOp,
+    (op, flushes): (AtomicOp, bool),
     block: &mut [u8],
     places: &Places,
     mask: LaneMask,
@@ -30,7 +31,7 @@ pub fn execute(
         let mut word = [0; 8];
         word[..size].copy_from_slice(place);
         let old = u64::from_le_bytes(word);
-        let new = combine(op, access.ty, old, a, b);
+        let new = combine((op, flushes), access.ty, old, a, b);
         place.copy_from_slice(&new.to_le_bytes()[..size]);
         match wide {
             true => regs.wide[result][lane] = old,
@@ -39,12 +40,10 @@ pub fn execute(
     }
 }
 
-fn combine(op: AtomicOp, ty: Type, old: u64, a: u64, b: u64) -> u64 {
+fn combine((op, flushes): (AtomicOp, bool), ty: Type, old: u64, a: u64, b: u64) -> u64 {
     match (op, ty) {
-        (AtomicOp::Add, Type::F32) => {
-            let [x, y] = [old, a].map(|bits| f32::from_bits(bits as u32));
-            u64::from(<f32 as Lane>::put(x + y))
-        }
+        (AtomicOp::Add, Type::F32) if flushes => sum::<Flushed>(old, a),
+        (AtomicOp::Add, Type::F32) => sum::<f32>(old, a),
         (AtomicOp::Add, Type::F64) => (f64::from_bits(old) + f64::from_bits(a)).to_bits(),
         (AtomicOp::Add, _) => old.wrapping_add(a),
         (AtomicOp::Min, Type::S32) => (old as i32).min(a as i32) as u64,
@@ -79,4 +78,8 @@ fn combine(op: AtomicOp, ty: Type, old: u64, a: u64, b: u64) -> u64 {
             }
         }
     }
+}
+
+fn sum<L: Lane<Value = f32, Row = u32>>(old: u64, a: u64) -> u64 {
+    u64::from(L::put(L::get(old as u32) + L::get(a as u32)))
 }

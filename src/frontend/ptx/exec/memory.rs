@@ -234,7 +234,8 @@ impl Spaces<'_> {
             AccessKind::Load => load(block, &places, mask, access, regs),
             AccessKind::Store => store(block, &places, mask, access, regs),
             AccessKind::Atomic(op) => {
-                super::atomic::execute(op, block, &places, mask, access, regs);
+                let flushes = space != AccessSpace::Shared;
+                super::atomic::execute((op, flushes), block, &places, mask, access, regs);
             }
         }
         Ok(())

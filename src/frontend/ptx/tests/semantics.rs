@@ -327,6 +327,18 @@ fn atomics_go_lane_after_lane() {
 }
 
 #[test]
+fn sums_of_atomics_flush_subnormal_numbers_in_global_memory_alone() {
+    // Half the smallest normal number, twice from each lane: all to one word of shared memory, and to a word each of global memory,
+    // which gets the smallest normal number between.
+    let body = ".shared .align 4 .b8 cell[8]; mov.f32 %f1, 0f00400000; st.shared.u32 [cell], 0;
+        st.global.u32 [%a1], 0; atom.shared.add.f32 %f2, [cell], %f1; red.global.add.f32 [%a1], %f1;
+        red.shared.add.f32 [cell], %f1; ld.shared.u32 %r1, [cell]; mov.f32 %f3, 0f00800000;
+        atom.global.add.f32 %f4, [%a1], %f3; atom.add.f32 %f4, [%a1], %f1; ld.global.u32 %r2, [%a1];
+        st.global.v2.u32 [%a1], {%r1, %r2};";
+    assert_eq!(check(body, &[0]), [0x80_0000 << 32 | 0x300_0000]);
+}
+
+#[test]
 fn lanes_shuffle_and_vote() {
     let body = "shfl.sync.down.b32 %r1|%p1, %r0, 1, 31, -1; selp.u32 %r2, 1, 0, %p1;
         st.global.v2.u32 [%a1], {%r1, %r2};";
