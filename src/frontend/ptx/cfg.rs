@@ -54,9 +54,12 @@ impl Graph {
         // The last search that came to each block, and the branch that it was for.
         let mut seen = vec![(usize::MAX, usize::MAX); count];
         let mut next = Vec::new();
-        let branches = self.successors.iter().enumerate().filter(|(_, ways)| ways.len() > 1);
-        for (branch, ways) in branches {
+        for (branch, ways) in self.successors.iter().enumerate() {
             let meet = self.blocks[branch].reconverge;
+            // Of a single way, which others wait for at its end, nothing is reached by two.
+            if ways.iter().filter(|first| **first != meet).count() < 2 {
+                continue;
+            }
             for (way, &first) in ways.iter().enumerate() {
                 next.push(first);
                 while let Some(block) = next.pop() {

@@ -2,7 +2,7 @@
 
 use super::super::lowering::Issued;
 use super::super::ops::across;
-use super::super::program::{DivisorBits, Micro, Program, Step};
+use super::super::program::{Block, DivisorBits, Micro, Program, Step, TRUE};
 use super::Fault;
 use super::barrier::{self, Barriers};
 use super::memory::LaneFault;
@@ -79,20 +79,39 @@ pub fn named_by(mask: LaneMask, members: &[u32; WARP]) -> LaneMask {
     lanes(mask).fold(0, |all, lane| all | members[lane])
 }
 
-/// Of lanes that all wait, lets those go on that wait for others of their warp, or that these wait for; true when some did.
-pub fn let_go_on(program: &Program, stack: &mut Stack, regs: &mut Registers) -> bool {
-    let waits_for_lanes = |frame: &Frame| {
-        matches!(program.micros[frame.wait as usize].step, Step::WarpSync | Step::Meet(..))
-    };
-    stack.waiting().any(waits_for_lanes) && (release(program, stack, regs) || stack.go_ahead())
+/// The row of the members that an instruction waits for, if it does.
+fn members_row(micro: &Micro) -> Option<u16> {
+    match micro.step {
+        Step::WarpSync => Some(micro.ops[0]),
+        Step::Meet(_, place) => Some(micro.ops[usize::from(place)]),
+        _ => None,
+    }
 }
 
-/// Lets lanes go on whose members have all arrived, too; true when some did.
+/// Where all lanes wait: lets those go on whose members have come, or else those end that wait to end with others; true when there
+/// were any.
+pub fn let_go_on(program: &Program, stack: &mut Stack, regs: &mut Registers) -> bool {
+    let waits_for_lanes = |frame: &Frame| members_row(micro_at(program, frame.wait as usize));
+    if !stack.waiting().any(|frame| waits_for_lanes(frame).is_some()) {
+        return false;
+    }
+    let ends = |block: u32| {
+        let Block { start, end, .. } = program.blocks[block as usize];
+        let micros = &program.micros[start as usize..end as usize];
+        let all_exit = |micro: &Micro| {
+            matches!(micro.step, Step::Exit) && micro.guard == TRUE && micro.guard_flip == 0
+        };
+        micros.last().is_some_and(all_exit)
+            && !micros.iter().any(|micro| matches!(micro.step, Step::Across(..)))
+    };
+    release(program, stack, regs) || stack.go_ahead(ends)
+}
+
+/// Lets lanes go on whose members have all come, too; true when some did.
 fn release(program: &Program, stack: &mut Stack, regs: &mut Registers) -> bool {
-    let met = stack.waiting().filter(|frame| is_met(program, stack, regs, frame));
-    let met: Vec<Frame> = met.copied().collect();
+    let met = met(program, stack, regs);
     for (place, frame) in met.iter().enumerate() {
-        let micro = &program.micros[frame.wait as usize];
+        let micro = micro_at(program, frame.wait as usize);
         let is_first = met[..place].iter().all(|earlier| earlier.wait != frame.wait);
         if let (Step::Meet(exec, members), true) = (micro.step, is_first) {
             let together = met.iter().filter(|other| other.wait == frame.wait);
@@ -105,23 +124,28 @@ fn release(program: &Program, stack: &mut Stack, regs: &mut Registers) -> bool {
     !met.is_empty()
 }
 
-/// Whether all members that have not exited wait where these lanes do.
-fn is_met(program: &Program, stack: &Stack, regs: &Registers, frame: &Frame) -> bool {
-    let micro = &program.micros[frame.wait as usize];
-    let (row, active) = match micro.step {
-        Step::WarpSync => (micro.ops[0], frame.mask & frame.mask.wrapping_neg()),
-        Step::Meet(_, members) => {
-            (micro.ops[usize::from(members)], regs.guarded(micro, frame.mask))
+/// The lanes that wait for members all of which have come, and go on with them.
+fn met(program: &Program, stack: &Stack, regs: &Registers) -> Vec<Frame> {
+    let is_sync = |pc: u32| matches!(micro_at(program, pc as usize).step, Step::WarpSync);
+    let live = stack.live();
+    let mut met: Vec<Frame> = stack.waiting().copied().collect();
+    // Who does not go on keeps those who wait for it.
+    loop {
+        let all = met.clone();
+        met.retain(|frame| {
+            let micro = micro_at(program, frame.wait as usize);
+            let Some(row) = members_row(micro) else { return false };
+            let named = named_by(regs.guarded(micro, frame.mask), &regs.narrow[usize::from(row)]);
+            // Lanes may wait for each other at different barriers of the warp.
+            let come = all.iter().filter(|other| {
+                other.wait == frame.wait || is_sync(other.wait) && is_sync(frame.wait)
+            });
+            named & live & !come.fold(0, |lanes, other| lanes | other.mask) == 0
+        });
+        if met.len() == all.len() {
+            return met;
         }
-        _ => return false,
-    };
-    let named = named_by(active, &regs.narrow[usize::from(row)]);
-    // Lanes may wait for each other at different barriers of the warp.
-    let is_sync = |pc: u32| matches!(program.micros[pc as usize].step, Step::WarpSync);
-    let has_come =
-        |other: &&Frame| other.wait == frame.wait || is_sync(other.wait) && is_sync(frame.wait);
-    let arrived = stack.waiting().filter(has_come).fold(0, |all, other| all | other.mask);
-    named & stack.live() & !arrived == 0
+    }
 }
 
 /// The barrier at which all lanes of a warp wait; `Err` holds two instructions when there are several.

@@ -36,7 +36,8 @@ impl Running<'_> {
             (Step::Indexed(table), _) => self.branch_by_table(here, table, active, regs)?,
             (Step::WarpSync, _) => {
                 let row = micro_at(self.program, here.last()).ops[0];
-                self.wait_for_lanes(here, regs.narrow[usize::from(row)][here.lane()], active);
+                let named = named_by(active, &regs.narrow[usize::from(row)]);
+                self.wait_for_lanes(here, named, active);
             }
             (Step::Meet(exec, members), _) => self.meet(here, (exec, members), active, regs),
             (Step::Barrier(_), 0) => {
@@ -172,9 +173,15 @@ impl Running<'_> {
     pub fn arrive(&mut self, here: Here, regs: &Registers) -> Result<(), Fault> {
         let at = meeting(self.program, self.stack, regs).map_err(|(a, b)| {
             let [first, second] = [a, b].map(|pc| self.program.insts[pc as usize].line);
+            let meets =
+                |pc: u32| matches!(micro_at(self.program, pc as usize).step, Step::Meet(..));
+            let why = if meets(a) || meets(b) {
+                "for members that do not come"
+            } else {
+                "at different barriers, so that none opens"
+            };
             let message = format!(
-                "lanes of its warp wait in line {first} and others in line {second}, \
-                 at different barriers, so that none opens"
+                "lanes of its warp wait in line {first} and others in line {second}, {why}"
             );
             self.fault(a as usize, self.stack.live().trailing_zeros() as usize, message)
         })?;

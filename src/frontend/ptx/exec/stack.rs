@@ -7,8 +7,8 @@
 //! depth of its calls.
 //!
 //! A call puts a frame for the function's lanes on the caller's, which stays at its block until they are
-//! back. Lanes that wait at a barrier hold up nobody: their frame is marked, and the next frame below
-//! that has no lane in common with those above it runs in its place.
+//! back. Lanes that wait at a barrier, or for others to look across, hold up nobody: their frame is marked, and the next frame below
+//! that has no lane in common with those above it runs in its place. Once they go on, those that are at one block run together.
 
 use super::super::program::NO_BLOCK;
 use crate::isa::LaneMask;
@@ -27,7 +27,7 @@ pub struct Frame {
     pub mask: LaneMask,
     /// The call that they are in; 0 for the kernel itself.
     pub call: u32,
-    /// The barrier instruction at which they wait; [`RUNS`] when they do not.
+    /// The instruction at which they wait for others, of the warp or the CTA; [`RUNS`] when they do not.
     pub wait: u32,
 }
 
@@ -63,7 +63,7 @@ impl Stack {
         self.frames.iter().fold(0, |live, frame| live | frame.mask)
     }
 
-    /// The frames whose lanes wait at a barrier.
+    /// The frames whose lanes wait at an instruction.
     pub fn waiting(&self) -> impl Iterator<Item = &Frame> {
         self.frames.iter().filter(|frame| frame.wait != RUNS)
     }
@@ -181,7 +181,7 @@ impl Stack {
         self.select();
     }
 
-    /// The running lanes wait at the barrier instruction at `pc`.
+    /// The running lanes wait at the instruction at `pc`.
     pub fn wait(&mut self, pc: u32) {
         if let Some(frame) = self.frames.get_mut(self.at) {
             frame.wait = pc;
@@ -189,14 +189,13 @@ impl Stack {
         self.select();
     }
 
-    /// Where all lanes wait, some of them at the meeting point of others: those go on alone; true when there are any. Lanes that wait
-    /// for them elsewhere in the warp would wait for ever.
-    pub fn go_ahead(&mut self) -> bool {
+    /// Where all lanes wait, some of them for others to run a block of `ends` with them: those run it alone; true when there are any.
+    pub fn go_ahead(&mut self, ends: impl Fn(u32) -> bool) -> bool {
         let mut above = 0;
         for place in (0..self.frames.len()).rev() {
             let frame = self.frames[place];
             let alone = frame.mask & !above;
-            if frame.wait == RUNS && alone != 0 {
+            if frame.wait == RUNS && alone != 0 && ends(frame.block) {
                 self.frames[place].mask &= above;
                 self.frames.insert(place + 1, Frame { mask: alone, ..frame });
                 self.select();
@@ -207,17 +206,22 @@ impl Stack {
         false
     }
 
-    /// Lanes that run at one block, to meet at one place, go on together.
+    /// Lanes that are at one block, to meet at one place, and wait for nobody run it together.
     pub fn join(&mut self) {
         for upper in (1..self.frames.len()).rev() {
             let frame = self.frames[upper];
             let is_twin = |other: &Frame| Frame { mask: other.mask, ..frame } == *other;
             if frame.wait == RUNS
                 && let Some(lower) = self.frames[..upper].iter().rposition(is_twin)
-                && self.frames[lower..upper].iter().all(|other| other.mask & frame.mask == 0)
             {
-                self.frames[lower].mask |= frame.mask;
-                self.frames.remove(upper);
+                // Lanes of a frame that are in one above it are elsewhere, such as in a function.
+                let all = frame.mask | self.frames[lower].mask;
+                let above = self.frames[lower + 1..].iter().enumerate();
+                let mut others = above.filter(|(place, _)| lower + 1 + place != upper);
+                if others.all(|(_, other)| other.mask & all == 0) {
+                    self.frames[lower].mask |= frame.mask;
+                    self.frames.remove(upper);
+                }
             }
         }
         self.select();

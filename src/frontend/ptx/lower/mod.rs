@@ -228,7 +228,8 @@ impl<'a> Lowerer<'a> {
         Ok(())
     }
 
-    /// Lets instructions across lanes wait for members that may come one after the other: these end their blocks.
+    /// Lets instructions across lanes wait for members that may come one after the other: these end their blocks. All of a function do,
+    /// as lanes may call it one after the other.
     fn with_meetings(&mut self, graph: Graph, flow: &mut [Flow]) -> Graph {
         let micros = &mut self.micros[self.first_pc..];
         if !micros.iter().any(|micro| matches!(micro.step, Step::Across(..))) {
@@ -238,7 +239,7 @@ impl<'a> Lowerer<'a> {
         let mut waits = false;
         for (pc, micro) in micros.iter_mut().enumerate() {
             if let Step::Across(exec, members) = micro.step
-                && apart[graph.block_of[pc] as usize]
+                && (self.current > 0 || apart[graph.block_of[pc] as usize])
             {
                 (micro.step, flow[pc]) = (Step::Meet(exec, members), Flow::Pause);
                 waits = true;
@@ -348,12 +349,10 @@ impl<'a> Lowerer<'a> {
         let opcode = Opcode::new(instruction);
         let wide = [0, 1].map(|place| self.is_wide(&opcode, instruction, place));
         let rule = select(&opcode, wide).ok_or_else(|| self.unsupported(instruction))?;
-        let members = rule.slots.len() as u8 - 1;
+        let (exec, operands) = (rule.exec, rule.slots.len());
         let mut decoded = self.apply(rule, instruction)?;
-        if let Step::Compute(exec) = decoded.step
-            && names_members(&opcode)
-        {
-            decoded.step = Step::Across(exec, members);
+        if names_members(&opcode) {
+            decoded.step = Step::Across(exec, operands as u8 - 1);
         }
         Ok(decoded)
     }

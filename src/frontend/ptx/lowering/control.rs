@@ -165,6 +165,8 @@ fn predicate(code: &mut Code, varying: &[bool]) {
                 || matches!(code.insts[at].op, Op::Arith(class) if class != ArithClass::Control);
         }
         let end = range.end - 1;
+        // Lanes may wait there for others, which come with a run of their own.
+        plain &= !code.has(end, "sync");
         let jumps = usize::from(code.opcode(end) == "bra" && !code.is_gone(end));
         let parts = code.insts[pc].srcs.as_slice().iter().any(|reg| varying[usize::from(*reg)]);
         let most = MOST_PREDICATED[usize::from(!parts)];

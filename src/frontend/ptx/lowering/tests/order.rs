@@ -272,6 +272,20 @@ fn records_change_places_with_their_instructions() {
     }
 }
 
+#[test]
+fn lanes_that_wait_for_members_in_a_block_that_could_be_predicated_leave_their_records_in_order() {
+    // Lanes of both halves come to X one after the other; of each the even ones wait in the block behind.
+    let body = "mov.u32 %r1, %tid.x;\nand.b32 %r1, %r1, 31;\nand.b32 %r2, %r1, 1;\nsetp.lt.u32 %p1, %r1, 16;\nsetp.eq.u32 %p2, %r2, 0;\n\
+                setp.lt.u32 %p3, %r1, 0;\n@!%p1 bra X;\n@%p3 bra OUT;\nadd.u32 %r3, %r1, 1;\nX:\n@!%p2 bra Z;\n\
+                shfl.sync.bfly.b32 %r1, %r1, 16, 31, 0x55555555;\nZ:\nst.global.u32 [%a1], %r1;\nOUT:\nret;";
+    let [text, machine] =
+        [InstructionSet::Ptx, InstructionSet::Sass].map(|set| accesses(body, set).0);
+    for (text, machine) in text.iter().zip(&machine) {
+        assert_eq!(by_lane(text).len(), 32);
+        assert_eq!(by_lane(text), by_lane(machine));
+    }
+}
+
 /// A loop that a thread goes through so many times, where `%r1` is its number in the CTA; a word each time, and one more
 /// where the counter is odd.
 fn walk(times: &str) -> String {
