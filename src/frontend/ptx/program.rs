@@ -41,9 +41,8 @@ pub struct Micro {
 pub enum Step {
     /// Works on registers alone.
     Compute(Exec),
-    /// Looks across the lanes that name one another as members; the row of these is the operand of that number.
-    Across(Exec, u8),
-    /// The same where lanes may come one after the other: it ends its block, and waits for all members.
+    /// The same across lanes, where these may come one after the other: it ends its block, and waits for all members, whose row is
+    /// the operand of that number.
     Meet(Exec, u8),
     /// Divides whole numbers; the third operand must not be zero.
     Divide(Exec, DivisorBits),

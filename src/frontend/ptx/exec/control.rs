@@ -1,7 +1,6 @@
 //! What control instructions need to look at, and what is said when a CTA cannot go on.
 
 use super::super::lowering::Issued;
-use super::super::ops::across;
 use super::super::program::{Block, DivisorBits, Micro, Program, Step, TRUE};
 use super::Fault;
 use super::barrier::{self, Barriers};
@@ -9,6 +8,7 @@ use super::memory::LaneFault;
 use super::registers::{Registers, write};
 use super::rows::RegisterRows;
 use super::stack::{Frame, Stack};
+use super::warp::Here;
 use crate::isa::{BarrierUse, LaneMask, WARP, WarpStream, lanes};
 
 /// Runs of a stream that are searched for a loop.
@@ -74,8 +74,31 @@ pub fn ways_of(
     Ok(ways)
 }
 
+/// The lanes of `active` go on from an instruction that waits for members, if all have come, or wait for them.
+///
+/// It is apart from the warp that runs, so that this stays in registers where nobody waits.
+#[inline(never)]
+pub fn meet(
+    program: &Program,
+    stack: &mut Stack,
+    here: Here,
+    active: LaneMask,
+    regs: &mut Registers,
+) {
+    let micro = micro_at(program, here.last());
+    let named =
+        members_row(micro).map_or(0, |row| named_by(active, &regs.narrow[usize::from(row)]));
+    if named & stack.live() & !here.frame.mask != 0 {
+        return stack.wait(here.last() as u32);
+    }
+    if let Step::Meet(exec, _) = micro.step {
+        exec(regs, micro, active);
+    }
+    stack.go(here.next());
+}
+
 /// All members that the lanes of `mask` name.
-pub fn named_by(mask: LaneMask, members: &[u32; WARP]) -> LaneMask {
+fn named_by(mask: LaneMask, members: &[u32; WARP]) -> LaneMask {
     lanes(mask).fold(0, |all, lane| all | members[lane])
 }
 
@@ -88,23 +111,26 @@ fn members_row(micro: &Micro) -> Option<u16> {
     }
 }
 
-/// Where all lanes wait: lets those go on whose members have come, or else those end that wait to end with others; true when there
-/// were any.
+/// Where all lanes wait: lets those go on whose members have come, or else those end that wait to end with others, until some run or
+/// all have ended; false when the rest waits for something else.
+#[inline(never)]
 pub fn let_go_on(program: &Program, stack: &mut Stack, regs: &mut Registers) -> bool {
-    let waits_for_lanes = |frame: &Frame| members_row(micro_at(program, frame.wait as usize));
-    if !stack.waiting().any(|frame| waits_for_lanes(frame).is_some()) {
-        return false;
-    }
+    let waits_for_lanes =
+        |frame: &Frame| members_row(micro_at(program, frame.wait as usize)).is_some();
     let ends = |block: u32| {
         let Block { start, end, .. } = program.blocks[block as usize];
-        let micros = &program.micros[start as usize..end as usize];
-        let all_exit = |micro: &Micro| {
-            matches!(micro.step, Step::Exit) && micro.guard == TRUE && micro.guard_flip == 0
-        };
-        micros.last().is_some_and(all_exit)
-            && !micros.iter().any(|micro| matches!(micro.step, Step::Across(..)))
+        let micro = &program.micros[start as usize];
+        let is_sure = micro.guard == TRUE && micro.guard_flip == 0;
+        start + 1 == end && is_sure && matches!(micro.step, Step::Exit)
     };
-    release(program, stack, regs) || stack.go_ahead(ends)
+    while stack.top().is_none() && !stack.is_done() {
+        let goes_on = stack.waiting().any(waits_for_lanes)
+            && (release(program, stack, regs) || stack.go_ahead(ends));
+        if !goes_on {
+            return false;
+        }
+    }
+    true
 }
 
 /// Lets lanes go on whose members have all come, too; true when some did.
@@ -113,10 +139,10 @@ fn release(program: &Program, stack: &mut Stack, regs: &mut Registers) -> bool {
     for (place, frame) in met.iter().enumerate() {
         let micro = micro_at(program, frame.wait as usize);
         let is_first = met[..place].iter().all(|earlier| earlier.wait != frame.wait);
-        if let (Step::Meet(exec, members), true) = (micro.step, is_first) {
+        if let (Step::Meet(exec, _), true) = (micro.step, is_first) {
             let together = met.iter().filter(|other| other.wait == frame.wait);
             let active = together.fold(0, |all, other| all | regs.guarded(micro, other.mask));
-            across(exec, micro.ops[usize::from(members)], regs, micro, active);
+            exec(regs, micro, active);
         }
     }
     stack.release(|frame| met.contains(frame));

@@ -187,10 +187,8 @@ impl CtaState {
             let last = running.execute(here, &mut regs, &mut spaces)?;
             running.end_block(here, last, &mut regs, &mut spaces)?;
             // Lanes that wait for others of the warp come first.
-            while running.waits() {
-                if !let_go_on(program, running.stack, &mut regs) {
-                    return running.arrive(here, &regs);
-                }
+            if running.waits() && !let_go_on(program, running.stack, &mut regs) {
+                return running.arrive(here, &regs);
             }
         }
         Ok(())

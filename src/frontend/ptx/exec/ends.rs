@@ -1,11 +1,10 @@
 //! What ends a block: branches, calls, exits, and waiting.
 
-use super::super::ops::across;
-use super::super::program::{Exec, NO_BLOCK, Step};
+use super::super::program::{NO_BLOCK, Step};
 use super::Fault;
 use super::barrier;
 use super::calls::Calls;
-use super::control::{meeting, micro_at, named_by, ways_of};
+use super::control::{meet, meeting, micro_at, ways_of};
 use super::memory::Spaces;
 use super::registers::Registers;
 use super::warp::{Here, Running};
@@ -34,12 +33,9 @@ impl Running<'_> {
             (Step::Call(_), 0) => self.stack.go(here.next()),
             (Step::Call(site), _) => self.call(here, site, active, regs, spaces)?,
             (Step::Indexed(table), _) => self.branch_by_table(here, table, active, regs)?,
-            (Step::WarpSync, _) => {
-                let row = micro_at(self.program, here.last()).ops[0];
-                let named = named_by(active, &regs.narrow[usize::from(row)]);
-                self.wait_for_lanes(here, named, active);
+            (Step::WarpSync | Step::Meet(..), _) => {
+                meet(self.program, self.stack, here, active, regs)
             }
-            (Step::Meet(exec, members), _) => self.meet(here, (exec, members), active, regs),
             (Step::Barrier(_), 0) => {
                 let none = BarrierUse { kind: BarrierKind::Pass, ..BarrierUse::ALL };
                 self.stream.push_barrier(none);
@@ -105,33 +101,6 @@ impl Running<'_> {
         let ways = [(here.next(), mask & !active), (block, active & !same), (block, same)];
         self.stack.part(&ways[usize::from(mask == active)..], here.next());
         Ok(())
-    }
-
-    #[inline(always)]
-    fn wait_for_lanes(&mut self, here: Here, members: LaneMask, active: LaneMask) {
-        if active == 0 || members & self.stack.live() & !here.frame.mask == 0 {
-            self.stack.go(here.next());
-        } else {
-            self.stack.wait(here.last() as u32);
-        }
-    }
-
-    /// An instruction across lanes waits for members that have not come to it.
-    #[inline(never)]
-    fn meet(
-        &mut self,
-        here: Here,
-        (exec, members): (Exec, u8),
-        active: LaneMask,
-        regs: &mut Registers,
-    ) {
-        let micro = micro_at(self.program, here.last());
-        let row = micro.ops[usize::from(members)];
-        let named = named_by(active, &regs.narrow[usize::from(row)]);
-        if named & self.stack.live() & !here.frame.mask == 0 {
-            across(exec, row, regs, micro, active);
-        }
-        self.wait_for_lanes(here, named, active);
     }
 
     #[inline(always)]

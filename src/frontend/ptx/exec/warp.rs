@@ -3,7 +3,6 @@
 //! Execution spends its time here, so all of it is inlined into one function, `CtaState::run_warp`.
 
 use super::super::lowering::{IssuedBlock, NO_LOOP};
-use super::super::ops::across;
 use super::super::program::{Block, Program, Step};
 use super::barrier::Barriers;
 use super::calls::Calls;
@@ -154,9 +153,6 @@ impl Running<'_> {
             let active = regs.guarded(micro, frame.mask);
             match micro.step {
                 Step::Compute(exec) => exec(regs, micro, active),
-                Step::Across(exec, members) => {
-                    across(exec, micro.ops[usize::from(members)], regs, micro, active);
-                }
                 Step::Memory(access) => spaces
                     .access(&program.accesses[access as usize], regs, active, self.stream)
                     .map_err(|(lane, message)| self.fault(pc, lane, message))?,

@@ -68,6 +68,7 @@ pub fn lower<'a>(
         tables: Vec::new(),
         calls: Vec::new(),
         flow: Vec::new(),
+        across: Vec::new(),
         graphs: Vec::new(),
     };
     let module = std::mem::take(&mut lowerer.layout.module);
@@ -133,6 +134,8 @@ struct Lowerer<'a> {
     tables: Vec<Vec<u32>>,
     calls: Vec<CallSite>,
     flow: Vec<Flow>,
+    /// Instructions across lanes of the body, with the operand that names the members.
+    across: Vec<(usize, Exec, u8)>,
     graphs: Vec<Graph>,
 }
 
@@ -231,17 +234,17 @@ impl<'a> Lowerer<'a> {
     /// Lets instructions across lanes wait for members that may come one after the other: these end their blocks. All of a function do,
     /// as lanes may call it one after the other.
     fn with_meetings(&mut self, graph: Graph, flow: &mut [Flow]) -> Graph {
-        let micros = &mut self.micros[self.first_pc..];
-        if !micros.iter().any(|micro| matches!(micro.step, Step::Across(..))) {
+        let across = std::mem::take(&mut self.across);
+        if across.is_empty() {
             return graph;
         }
         let apart = graph.reached_apart();
         let mut waits = false;
-        for (pc, micro) in micros.iter_mut().enumerate() {
-            if let Step::Across(exec, members) = micro.step
-                && (self.current > 0 || apart[graph.block_of[pc] as usize])
-            {
-                (micro.step, flow[pc]) = (Step::Meet(exec, members), Flow::Pause);
+        for (at, exec, members) in across {
+            let pc = at - self.first_pc;
+            if self.current > 0 || apart[graph.block_of[pc] as usize] {
+                self.micros[at].step = Step::Meet(exec, members);
+                flow[pc] = Flow::Pause;
                 waits = true;
             }
         }
@@ -349,12 +352,10 @@ impl<'a> Lowerer<'a> {
         let opcode = Opcode::new(instruction);
         let wide = [0, 1].map(|place| self.is_wide(&opcode, instruction, place));
         let rule = select(&opcode, wide).ok_or_else(|| self.unsupported(instruction))?;
-        let (exec, operands) = (rule.exec, rule.slots.len());
-        let mut decoded = self.apply(rule, instruction)?;
         if names_members(&opcode) {
-            decoded.step = Step::Across(exec, operands as u8 - 1);
+            self.across.push((self.micros.len(), rule.exec, rule.slots.len() as u8 - 1));
         }
-        Ok(decoded)
+        self.apply(rule, instruction)
     }
 
     /// Whether the register of an operand has 64 bits; a number has the size of its type.

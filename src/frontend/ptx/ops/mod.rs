@@ -28,7 +28,7 @@ mod rounding;
 mod short;
 mod warp;
 
-pub use warp::{across, names_members};
+pub use warp::names_members;
 
 use super::ast::{Instruction, Type};
 use super::exec::Kind;

@@ -42,41 +42,58 @@ const MATCH_ALL_WIDE: &[Slot] =
     &[Slot::Dst(Kind::Narrow), Slot::SecondPred, Slot::Src(Kind::Wide), Slot::Src(Kind::Narrow)];
 const ELECT: &[Slot] = &[Slot::Dst(Kind::Narrow), Slot::SecondPred, Slot::Src(Kind::Narrow)];
 
+/// The parts of a rule for lanes that name their members in the last operand.
+macro_rules! together {
+    ($exec:expr, $slots:expr, $class:expr) => {{
+        fn exec(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+            across($exec, micro.ops[$slots.len() - 1], regs, micro, mask);
+        }
+        (exec as Exec, $slots, $class)
+    }};
+}
+
 /// The rule for an instruction across lanes.
 pub fn select(opcode: &Opcode) -> Option<Rule> {
     // The one instruction without a type.
     if opcode.key == "elect.sync" {
-        return Some(Rule { exec: elect, class: ArithClass::IntAdd, slots: ELECT, imm: 0 });
+        let (exec, slots, class) = together!(elect, ELECT, ArithClass::IntAdd);
+        return Some(Rule { exec, class, slots, imm: 0 });
     }
     let (exec, slots, class): (Exec, _, _) = match (opcode.key.as_str(), opcode.ty()?) {
-        ("shfl.sync.up", Type::B32) => (shuffle::<b'u'>, SHUFFLE_SYNC, ArithClass::Sfu),
-        ("shfl.sync.down", Type::B32) => (shuffle::<b'd'>, SHUFFLE_SYNC, ArithClass::Sfu),
-        ("shfl.sync.bfly", Type::B32) => (shuffle::<b'b'>, SHUFFLE_SYNC, ArithClass::Sfu),
-        ("shfl.sync.idx", Type::B32) => (shuffle::<b'i'>, SHUFFLE_SYNC, ArithClass::Sfu),
+        ("shfl.sync.up", Type::B32) => together!(shuffle::<b'u'>, SHUFFLE_SYNC, ArithClass::Sfu),
+        ("shfl.sync.down", Type::B32) => together!(shuffle::<b'd'>, SHUFFLE_SYNC, ArithClass::Sfu),
+        ("shfl.sync.bfly", Type::B32) => together!(shuffle::<b'b'>, SHUFFLE_SYNC, ArithClass::Sfu),
+        ("shfl.sync.idx", Type::B32) => together!(shuffle::<b'i'>, SHUFFLE_SYNC, ArithClass::Sfu),
         ("shfl.up", Type::B32) => (shuffle::<b'u'>, SHUFFLE, ArithClass::Sfu),
         ("shfl.down", Type::B32) => (shuffle::<b'd'>, SHUFFLE, ArithClass::Sfu),
         ("shfl.bfly", Type::B32) => (shuffle::<b'b'>, SHUFFLE, ArithClass::Sfu),
         ("shfl.idx", Type::B32) => (shuffle::<b'i'>, SHUFFLE, ArithClass::Sfu),
-        ("vote.sync.all", Type::Pred) => (vote::<b'&'>, VOTE_SYNC, ArithClass::IntAdd),
-        ("vote.sync.any", Type::Pred) => (vote::<b'|'>, VOTE_SYNC, ArithClass::IntAdd),
-        ("vote.sync.uni", Type::Pred) => (vote::<b'='>, VOTE_SYNC, ArithClass::IntAdd),
+        ("vote.sync.all", Type::Pred) => together!(vote::<b'&'>, VOTE_SYNC, ArithClass::IntAdd),
+        ("vote.sync.any", Type::Pred) => together!(vote::<b'|'>, VOTE_SYNC, ArithClass::IntAdd),
+        ("vote.sync.uni", Type::Pred) => together!(vote::<b'='>, VOTE_SYNC, ArithClass::IntAdd),
         ("vote.all", Type::Pred) => (vote::<b'&'>, VOTE, ArithClass::IntAdd),
         ("vote.any", Type::Pred) => (vote::<b'|'>, VOTE, ArithClass::IntAdd),
         ("vote.uni", Type::Pred) => (vote::<b'='>, VOTE, ArithClass::IntAdd),
-        ("vote.sync.ballot", Type::B32) => (ballot, BALLOT_SYNC, ArithClass::IntAdd),
+        ("vote.sync.ballot", Type::B32) => together!(ballot, BALLOT_SYNC, ArithClass::IntAdd),
         ("vote.ballot", Type::B32) => (ballot, BALLOT, ArithClass::IntAdd),
-        ("match.any.sync", Type::B32) => (match_any::<u32>, MATCH, ArithClass::IntAdd),
-        ("match.any.sync", Type::B64) => (match_any::<u64>, MATCH_WIDE, ArithClass::IntAdd),
-        ("match.all.sync", Type::B32) => (match_all::<u32>, MATCH_ALL, ArithClass::IntAdd),
-        ("match.all.sync", Type::B64) => (match_all::<u64>, MATCH_ALL_WIDE, ArithClass::IntAdd),
-        ("redux.sync.add", Type::U32 | Type::S32) => (redux::<b'+'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.min", Type::U32) => (redux::<b'<'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.max", Type::U32) => (redux::<b'>'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.min", Type::S32) => (redux::<b'l'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.max", Type::S32) => (redux::<b'g'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.and", Type::B32) => (redux::<b'&'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.or", Type::B32) => (redux::<b'|'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.xor", Type::B32) => (redux::<b'^'>, MATCH, ArithClass::Sfu),
+        ("match.any.sync", Type::B32) => together!(match_any::<u32>, MATCH, ArithClass::IntAdd),
+        ("match.any.sync", Type::B64) => {
+            together!(match_any::<u64>, MATCH_WIDE, ArithClass::IntAdd)
+        }
+        ("match.all.sync", Type::B32) => together!(match_all::<u32>, MATCH_ALL, ArithClass::IntAdd),
+        ("match.all.sync", Type::B64) => {
+            together!(match_all::<u64>, MATCH_ALL_WIDE, ArithClass::IntAdd)
+        }
+        ("redux.sync.add", Type::U32 | Type::S32) => {
+            together!(redux::<b'+'>, MATCH, ArithClass::Sfu)
+        }
+        ("redux.sync.min", Type::U32) => together!(redux::<b'<'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.max", Type::U32) => together!(redux::<b'>'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.min", Type::S32) => together!(redux::<b'l'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.max", Type::S32) => together!(redux::<b'g'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.and", Type::B32) => together!(redux::<b'&'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.or", Type::B32) => together!(redux::<b'|'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.xor", Type::B32) => together!(redux::<b'^'>, MATCH, ArithClass::Sfu),
         ("activemask", Type::B32) => (active, &[Slot::Dst(Kind::Narrow)], ArithClass::Move),
         _ => return None,
     };
@@ -89,8 +106,7 @@ pub fn names_members(opcode: &Opcode) -> bool {
 }
 
 /// Executes an instruction across the lanes of `mask`, those together that name the same members in row `members`.
-#[inline]
-pub fn across(exec: Exec, members: u16, regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+fn across(exec: Exec, members: u16, regs: &mut Registers, micro: &Micro, mask: LaneMask) {
     let mut rest = mask;
     while rest != 0 {
         let members = &regs.narrow[usize::from(members)];
