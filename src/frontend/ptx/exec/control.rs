@@ -123,7 +123,7 @@ pub fn let_go_on(program: &Program, stack: &mut Stack, regs: &mut Registers) -> 
         let is_sure = micro.guard == TRUE && micro.guard_flip == 0;
         start + 1 == end && is_sure && matches!(micro.step, Step::Exit)
     };
-    while stack.top().is_none() && !stack.is_done() {
+    while stack.all_wait() {
         let goes_on = stack.waiting().any(waits_for_lanes)
             && (release(program, stack, regs) || stack.go_ahead(ends));
         if !goes_on {

@@ -187,7 +187,7 @@ impl CtaState {
             let last = running.execute(here, &mut regs, &mut spaces)?;
             running.end_block(here, last, &mut regs, &mut spaces)?;
             // Lanes that wait for others of the warp come first.
-            if running.waits() && !let_go_on(program, running.stack, &mut regs) {
+            if running.stack.all_wait() && !let_go_on(program, running.stack, &mut regs) {
                 return running.arrive(here, &regs);
             }
         }

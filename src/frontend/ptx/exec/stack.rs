@@ -58,6 +58,12 @@ impl Stack {
         self.frames.is_empty()
     }
 
+    /// Whether all lanes that have not exited wait.
+    #[inline(always)]
+    pub fn all_wait(&self) -> bool {
+        self.top().is_none() && !self.is_done()
+    }
+
     /// The lanes that have not exited.
     pub fn live(&self) -> LaneMask {
         self.frames.iter().fold(0, |live, frame| live | frame.mask)
@@ -216,10 +222,9 @@ impl Stack {
             {
                 // Lanes of a frame that are in one above it are elsewhere, such as in a function.
                 let all = frame.mask | self.frames[lower].mask;
-                let above = self.frames[lower + 1..].iter().enumerate();
-                let mut others = above.filter(|(place, _)| lower + 1 + place != upper);
-                if others.all(|(_, other)| other.mask & all == 0) {
-                    self.frames[lower].mask |= frame.mask;
+                let mut others = self.frames[lower + 1..].iter().filter(|other| **other != frame);
+                if others.all(|other| other.mask & all == 0) {
+                    self.frames[lower].mask = all;
                     self.frames.remove(upper);
                 }
             }

@@ -89,12 +89,6 @@ impl Running<'_> {
         Some(Here { frame, block, issued })
     }
 
-    /// Whether all lanes that have not exited wait.
-    #[inline(always)]
-    pub fn waits(&self) -> bool {
-        self.stack.top().is_none() && !self.stack.is_done()
-    }
-
     /// What a lane did wrong.
     #[inline(always)]
     pub fn fault(&self, pc: usize, lane: usize, message: String) -> Fault {
