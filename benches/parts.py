@@ -6,7 +6,7 @@
     benches/parts.py configs/runs/gather.ron --set workload.ctas=20
 
 One process under callgrind, with caches of 32 KiB, 48 KiB and 1 MiB and its simple predictor of branches. A line
-counts for the component that its file in `src` belongs to, wherever the compiler put it; the slices' doors count for the
+counts for the component that its file in `src` belongs to, wherever the compiler put it; the slices' inputs count for the
 L2. Lines of the standard library, and of what all components share, count for the function that they became part of. The
 rest is the engine, the front end, shared functions, and all that comes before and after the run. Needs valgrind, and the
 release binary.
@@ -37,7 +37,7 @@ COLUMNS = {
 # How paths in `src` begin, and what they are in the table; the first one counts.
 PARTS = {
     "gpu/memory/replies": "networks", "gpu/memory/channel": "DRAM", "gpu/memory/ahead": "DRAM", "gpu/memory": "L2",
-    "gpu/front/requests": "networks", "gpu/front": "SM", "sm": "SM", "l1": "L1", "noc": "networks", "l2": "L2", "dram": "DRAM",
+    "gpu/sm_side/requests": "networks", "gpu/sm_side": "SM", "sm": "SM", "l1": "L1", "noc": "networks", "l2": "L2", "dram": "DRAM",
     "gpu": REST, "simulate": REST, "frontend": REST, "workload": REST, "isa": REST, "config": REST, "report": REST, "cli": REST,
 }
 

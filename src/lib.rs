@@ -191,7 +191,7 @@
 //! The order above is what happens, not the order in which it is computed. Four kinds of parts have a clock of
 //! their own: an SM with its L1, the request network, a DRAM channel with its L2 slices, and the reply network.
 //! Latencies say how far each can go without news of the others: a reply is known a network latency before it arrives, a request is known the
-//! slice's tag latency before it is looked up. `gpu/floor.rs` computes these bounds. So an SM runs for a hundred
+//! slice's tag latency before it is looked up. `gpu/sides.rs` computes these bounds. So an SM runs for a hundred
 //! cycles at a time, with its state near the processor, and all parts can run at the same time on threads
 //! ([`gpu::Stepping::Threads`]). Where a part depends on a place in a queue that may or may not have become free,
 //! it stops until that is known. What is computed is the same in any order: reports are equal byte by byte.
@@ -200,7 +200,7 @@
 //!
 //! 1. `configs/gpus/gtx480.ron`: what a machine is, each value with its source;
 //! 2. [`simulate::simulate`]: a run from file to report, on one page;
-//! 3. `gpu/floor.rs`, `cycle` and `window`, then `gpu/front/mod.rs` and `gpu/front/node.rs`: the heart;
+//! 3. `gpu/sides.rs`, `cycle` and `window`, then `gpu/sm_side/mod.rs` and `gpu/sm_side/node.rs`: the heart;
 //! 4. `sm/core.rs`, `tick`, then `sm/issue.rs` and `sm/lsu/unit.rs`;
 //! 5. `l1/cache.rs`: the access path with its refusals;
 //! 6. `sm/waits.rs` and `sm/journey.rs`;

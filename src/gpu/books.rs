@@ -3,10 +3,10 @@
 use std::ops::DerefMut;
 
 use super::buffers::{self, by_buffer};
-use super::floor::Floor;
-use super::front::{Launch, Node, Running, names};
 use super::lines::{self, by_line};
 use super::memory::Partition;
+use super::sides::Sides;
+use super::sm_side::{Launch, Node, Running, names};
 use super::statistics::{Components, ConcurrentKernel, KernelStatistics, Ledgers, total};
 use crate::config::Machine;
 use crate::error::{Error, Result};
@@ -32,12 +32,12 @@ struct Snapshot {
 
 impl Books {
     /// Of an idle GPU.
-    pub fn new<N, P, const WORDS: usize>(machine: &Machine, floor: &Floor<N, P, WORDS>) -> Self
+    pub fn new<N, P, const WORDS: usize>(machine: &Machine, sides: &Sides<N, P, WORDS>) -> Self
     where
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,
     {
-        Books { machine: machine.clone(), now: Cycle(0), before: Snapshot::of(floor) }
+        Books { machine: machine.clone(), now: Cycle(0), before: Snapshot::of(sides) }
     }
 
     /// The GPU's machine.
@@ -51,17 +51,17 @@ impl Books {
     }
 
     /// Makes every part ready for the first kernel of `launch`.
-    pub fn open<N, P, const WORDS: usize>(&self, launch: &Launch, floor: &mut Floor<N, P, WORDS>)
+    pub fn open<N, P, const WORDS: usize>(&self, launch: &Launch, sides: &mut Sides<N, P, WORDS>)
     where
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,
     {
         let (Running { kernel, residency, .. }, _) = launch.current();
-        for node in floor.front.nodes.iter_mut() {
+        for node in sides.sm_side.nodes.iter_mut() {
             node.prepare(self.now, launch.program().clone(), *residency);
         }
-        floor.front.requests.prepare(self.now);
-        floor.memory.prepare(self.now, &kernel.buffers);
+        sides.sm_side.requests.prepare(self.now);
+        sides.memory.prepare(self.now, &kernel.buffers);
     }
 
     /// Closes the books of a kernel, or of several that ran at the same time, until `end`.
@@ -72,21 +72,21 @@ impl Books {
         &mut self,
         ran: &[Running],
         end: Cycle,
-        floor: &mut Floor<N, P, WORDS>,
+        sides: &mut Sides<N, P, WORDS>,
     ) -> Result<KernelStatistics>
     where
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,
     {
         let start = std::mem::replace(&mut self.now, end);
-        floor.memory.finish(end);
-        for node in floor.front.nodes.iter_mut() {
+        sides.memory.finish(end);
+        for node in sides.sm_side.nodes.iter_mut() {
             node.finish(end);
         }
-        let after = Snapshot::of(floor);
+        let after = Snapshot::of(sides);
         let before = std::mem::replace(&mut self.before, after.clone());
         let cycles = end - start;
-        let sms = floor.front.nodes.len() as u64;
+        let sms = sides.sm_side.nodes.len() as u64;
         let mut ledgers = after.ledgers.since(&before.ledgers);
         ledgers.lsu.add_total(cycles * sms);
         let schedulers = sms * u64::from(self.machine.sm.schedulers.get());
@@ -98,7 +98,7 @@ impl Books {
         let name = joint_name(&names(ran));
         let components = after.components.since(&before.components);
         let latency_accesses = after.latency_accesses - before.latency_accesses;
-        let nodes = floor.front.nodes.iter_mut();
+        let nodes = sides.sm_side.nodes.iter_mut();
         let (insts, regions): (Vec<_>, Vec<_>) = nodes.map(|node| node.sm.take_profile()).unzip();
         let lines = by_line(ran, insts.into_iter());
         let ranges = ran.first().map_or(&[][..], |running| &running.kernel.buffers);
@@ -119,7 +119,7 @@ impl Books {
                 .iter()
                 .enumerate()
                 .map(|(number, running)| {
-                    let nodes = floor.front.nodes.iter();
+                    let nodes = sides.sm_side.nodes.iter();
                     let ended = nodes.filter_map(|node| node.sm.ended().get(number).copied());
                     ConcurrentKernel {
                         name: running.kernel.name.clone(),
@@ -151,16 +151,16 @@ impl Books {
 
 impl Snapshot {
     /// Everything counted so far.
-    fn of<N, P, const WORDS: usize>(floor: &Floor<N, P, WORDS>) -> Self
+    fn of<N, P, const WORDS: usize>(sides: &Sides<N, P, WORDS>) -> Self
     where
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,
     {
-        let Floor { front, memory } = floor;
+        let Sides { sm_side, memory } = sides;
         let mut snapshot = Snapshot {
             components: Components {
-                l1: front.nodes.iter().map(|node| node.l1.stats().clone()).collect(),
-                request_network: front.requests.stats(),
+                l1: sm_side.nodes.iter().map(|node| node.l1.stats().clone()).collect(),
+                request_network: sm_side.requests.stats(),
                 reply_network: memory.hub.replies.stats(),
                 l2: memory.slices().map(|slice| slice.stats().clone()).collect(),
                 dram: memory.controllers().map(|one| one.stats()).collect(),
@@ -171,7 +171,7 @@ impl Snapshot {
         for controller in memory.controllers() {
             snapshot.ledgers.dram.merge(&controller.ledger());
         }
-        for node in front.nodes.iter() {
+        for node in sm_side.nodes.iter() {
             let accounts = node.sm.accounts();
             snapshot.ledgers.issue.merge(accounts.issue);
             snapshot.ledgers.lsu.merge(accounts.lsu);

@@ -5,11 +5,11 @@ use std::sync::Mutex;
 
 use super::books::Books;
 use super::clocks::Clocks;
-use super::floor::Floor;
-use super::front::{Front, Launch, Node, Requests, Roster};
 use super::memory::{Hub, Memory, Partition};
+use super::sides::Sides;
+use super::sm_side::{ActiveNodes, Launch, Node, Requests, SmSide};
 use super::statistics::KernelStatistics;
-use super::threads::{Ahead, Crew, Enough, NO_PANIC, PARTS, Pace};
+use super::threads::{Ahead, Enough, NO_PANIC, PARTS, Pace, Workers};
 use super::watch::{Progress, Watch};
 use crate::config::Machine;
 use crate::error::Result;
@@ -64,8 +64,8 @@ impl<const WORDS: usize> Engine<WORDS> {
     /// An idle GPU.
     pub fn new(machine: &Machine, stepping: Stepping) -> Self {
         let mut parts = Parts::new(machine, stepping);
-        let mut roster = Roster::new(0, parts.nodes.len());
-        let books = Books::new(machine, &parts.lend().floor(&mut roster));
+        let mut active = ActiveNodes::new(0, parts.nodes.len());
+        let books = Books::new(machine, &parts.lend().sides(&mut active));
         let pace = match stepping {
             Stepping::AllShared(_) => Pace::unasked(),
             _ => Pace::new(),
@@ -95,7 +95,7 @@ impl<const WORDS: usize> Engine<WORDS> {
     ) -> Result<()> {
         match self.stepping {
             Stepping::Threads(threads) | Stepping::AllShared(threads) => {
-                self.run_team(launches, threads, observe, ended)
+                self.run_shared(launches, threads, observe, ended)
             }
             Stepping::SkipAhead | Stepping::EveryCycle => self.run_alone(launches, observe, ended),
         }
@@ -112,27 +112,27 @@ impl<const WORDS: usize> Engine<WORDS> {
         let mut all = self.parts.lend();
         let mut begun = 0;
         while let Some(kernel) = launches.begin()? {
-            let mut roster = Roster::new(self.turn, all.nodes.len());
-            let mut floor = all.floor(&mut roster);
+            let mut active = ActiveNodes::new(self.turn, all.nodes.len());
+            let mut sides = all.sides(&mut active);
             let books = &self.books;
             let mut launch = Launch::new(&mut *launches, kernel, books.machine(), books.now())?;
-            books.open(&launch, &mut floor);
+            books.open(&launch, &mut sides);
             let mut watch = Watch::new(books, begun, observe);
-            while launch.has_more() || !floor.front.is_idle() {
-                if every_cycle { floor.cycle(&mut launch) } else { floor.window(&mut launch) }?;
-                watch.look(&floor, &launch)?;
+            while launch.has_more() || !sides.sm_side.is_idle() {
+                if every_cycle { sides.cycle(&mut launch) } else { sides.window(&mut launch) }?;
+                watch.look(&sides, &launch)?;
             }
-            let end = floor.front.end(&launch);
+            let end = sides.sm_side.end(&launch);
             let ran = launch.into_kernels();
             begun += ran.len();
-            ended(self.books.close(&ran, end, &mut floor)?);
-            self.turn = roster.turn;
+            ended(self.books.close(&ran, end, &mut sides)?);
+            self.turn = active.turn;
         }
         Ok(())
     }
 
     /// As [`Engine::run`], by `threads` threads.
-    fn run_team(
+    fn run_shared(
         &mut self,
         launches: &mut dyn LaunchSource,
         threads: NonZeroU32,
@@ -147,46 +147,46 @@ impl<const WORDS: usize> Engine<WORDS> {
         let memory = (&parts.partitions[..], &parts.hub);
         let threads = threads.get() as usize;
         let ahead = Ahead::new(launches, parts.nodes.len());
-        let crew = Crew::new(&parts.nodes, &parts.requests, memory, ahead, (threads, enough));
+        let workers = Workers::new(&parts.nodes, &parts.requests, memory, ahead, (threads, enough));
         std::thread::scope(|scope| {
-            let _dismissal = crew.team.dismissal();
+            let _dismissal = workers.pool.dismissal();
             for thread in 1..threads {
-                let crew = &crew;
-                scope.spawn(move || crew.help(thread));
+                let workers = &workers;
+                scope.spawn(move || workers.help(thread));
             }
             let mut begun = 0;
-            let mut ahead = &crew.ahead;
+            let mut ahead = &workers.ahead;
             while let Some(kernel) = ahead.begin()? {
-                let mut roster = Roster::new(*turn, parts.nodes.len());
-                let mut all = crew.lock();
+                let mut active = ActiveNodes::new(*turn, parts.nodes.len());
+                let mut all = workers.lock();
                 let mut launch = Launch::new(&mut ahead, kernel, books.machine(), books.now())?;
-                books.open(&launch, &mut all.floor(&mut roster));
+                books.open(&launch, &mut all.sides(&mut active));
                 let mut watch = Watch::new(books, begun, observe);
-                pace.begin(all.floor(&mut roster).front.retired());
+                pace.begin(all.sides(&mut active).sm_side.retired());
                 loop {
-                    let mut floor = all.floor(&mut roster);
-                    if !launch.has_more() && floor.front.is_idle() {
+                    let mut sides = all.sides(&mut active);
+                    if !launch.has_more() && sides.sm_side.is_idle() {
                         break;
                     }
                     // Alone, each side goes on by all that both together may.
                     let mut phases = PARTS as u32;
-                    if pace.ask(|| floor.is_worth_sharing(&launch)) {
+                    if pace.ask(|| sides.is_worth_sharing(&launch)) {
                         drop(all);
-                        phases = crew.advance(pace.phases(), &mut launch, &mut roster)?;
-                        all = crew.lock();
+                        phases = workers.advance(pace.phases(), &mut launch, &mut active)?;
+                        all = workers.lock();
                     } else {
-                        floor.window(&mut launch)?;
+                        sides.window(&mut launch)?;
                     }
-                    let floor = all.floor(&mut roster);
-                    watch.look(&floor, &launch)?;
-                    pace.pass(phases, || floor.front.retired());
+                    let sides = all.sides(&mut active);
+                    watch.look(&sides, &launch)?;
+                    pace.pass(phases, || sides.sm_side.retired());
                 }
-                let mut floor = all.floor(&mut roster);
-                let end = floor.front.end(&launch);
+                let mut sides = all.sides(&mut active);
+                let end = sides.sm_side.end(&launch);
                 let ran = launch.into_kernels();
                 begun += ran.len();
-                ended(books.close(&ran, end, &mut floor)?);
-                *turn = roster.turn;
+                ended(books.close(&ran, end, &mut sides)?);
+                *turn = active.turn;
             }
             Ok(())
         })
@@ -238,13 +238,13 @@ struct Lent<'a, const WORDS: usize> {
 }
 
 impl<'a, const WORDS: usize> Lent<'a, WORDS> {
-    /// As a floor.
-    fn floor<'s>(
+    /// The two sides, made of these.
+    fn sides<'s>(
         &'s mut self,
-        roster: &'s mut Roster<WORDS>,
-    ) -> Floor<'s, &'a mut Node, &'a mut Partition, WORDS> {
+        active: &'s mut ActiveNodes<WORDS>,
+    ) -> Sides<'s, &'a mut Node, &'a mut Partition, WORDS> {
         let Lent { nodes, requests, partitions, hub } = self;
-        let front = Front { nodes, requests, roster };
-        Floor { front, memory: Memory { partitions, hub } }
+        let sm_side = SmSide { nodes, requests, active };
+        Sides { sm_side, memory: Memory { partitions, hub } }
     }
 }

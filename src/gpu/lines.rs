@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::front::Running;
+use super::sm_side::Running;
 use super::statistics::{Ledgers, by_place};
 use crate::isa::{AccessKind, Inst, MemoryOp, Op};
 use crate::sm::{InstProfile, SmStats};

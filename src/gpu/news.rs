@@ -1,4 +1,4 @@
-//! What the front and the memory tell each other.
+//! What the SM side and the memory tell each other.
 
 use super::clocks::Clocks;
 use crate::config::Machine;
@@ -50,7 +50,7 @@ impl Reach {
     }
 }
 
-/// From the front to the memory.
+/// From the SM side to the memory.
 #[derive(Default)]
 pub struct ToMemory {
     /// For the slices.
@@ -61,9 +61,9 @@ pub struct ToMemory {
     pub clock: Cycle,
 }
 
-/// From the memory to the front.
+/// From the memory to the SM side.
 #[derive(Default)]
-pub struct ToFront {
+pub struct ToSmSide {
     /// For the SMs.
     pub replies: Vec<Coming>,
     /// The slices whose requests left their input queue, and when.
@@ -72,7 +72,7 @@ pub struct ToFront {
     pub known: Known,
 }
 
-/// How far the memory has come, for the front.
+/// How far the memory has come, for the SM side.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     /// Every reply that an SM takes before this cycle is told of.
@@ -84,7 +84,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Learns what a letter says, which may be read once more when later news are known: what is known stays known.
+    /// Learns what the other side has told, which may be read once more when later news are known: what is known stays known.
     pub fn learn(&mut self, told: Known) {
         self.replies = self.replies.max(told.replies);
         self.slices = self.slices.max(told.slices);

@@ -3,9 +3,9 @@
 use std::ops::DerefMut;
 
 use super::books::Books;
-use super::floor::Floor;
-use super::front::{Launch, Node};
 use super::memory::Partition;
+use super::sides::Sides;
+use super::sm_side::{Launch, Node};
 use crate::config::machine::Clocks;
 use crate::error::{Error, Result};
 use crate::isa::joint_name;
@@ -56,7 +56,7 @@ impl<'a> Watch<'a> {
     /// Looks whether anything has retired, every few thousand cycles.
     pub fn look<N, P, const WORDS: usize>(
         &mut self,
-        floor: &Floor<N, P, WORDS>,
+        sides: &Sides<N, P, WORDS>,
         launch: &Launch,
     ) -> Result<()>
     where
@@ -64,19 +64,19 @@ impl<'a> Watch<'a> {
         P: DerefMut<Target = Partition>,
     {
         // The others' clocks matter when that of one has come as far.
-        if floor.front.awake().next().is_some_and(|node| node.clock() < self.next) {
+        if sides.sm_side.awake().next().is_some_and(|node| node.clock() < self.next) {
             return Ok(());
         }
-        let now = floor.front.clock();
+        let now = sides.sm_side.clock();
         if now < self.next {
             return Ok(());
         }
         self.next = now + WATCH_INTERVAL;
-        let retired = floor.front.retired();
+        let retired = sides.sm_side.retired();
         if retired != self.seen {
             (self.seen, self.last_progress) = (retired, now);
         } else if now.since(self.last_progress) > self.patience {
-            return Err(self.deadlock(floor, launch, now));
+            return Err(self.deadlock(sides, launch, now));
         }
         let (current, ctas_started) = launch.current();
         (self.observe)(Progress {
@@ -90,7 +90,7 @@ impl<'a> Watch<'a> {
 
     fn deadlock<N, P, const WORDS: usize>(
         &self,
-        floor: &Floor<N, P, WORDS>,
+        sides: &Sides<N, P, WORDS>,
         launch: &Launch,
         now: Cycle,
     ) -> Error
@@ -98,7 +98,7 @@ impl<'a> Watch<'a> {
         N: DerefMut<Target = Node>,
         P: DerefMut<Target = Partition>,
     {
-        let stuck = floor.front.nodes.iter().enumerate().find(|(_, node)| !node.sm.is_idle());
+        let stuck = sides.sm_side.nodes.iter().enumerate().find(|(_, node)| !node.sm.is_idle());
         let waiting = stuck.map_or(String::from("no SM holds a CTA"), |(number, node)| {
             format!("SM {number}: {}", node.sm.describe())
         });
@@ -107,8 +107,8 @@ impl<'a> Watch<'a> {
              {waiting}; request network {}, {}",
             joint_name(&launch.names()),
             self.patience,
-            if floor.front.requests.is_empty() { "empty" } else { "busy" },
-            floor.memory.describe()
+            if sides.sm_side.requests.is_empty() { "empty" } else { "busy" },
+            sides.memory.describe()
         ))
     }
 }

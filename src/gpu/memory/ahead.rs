@@ -14,7 +14,7 @@ impl Partition {
     /// The DRAM may be ahead of the slices.
     pub(super) fn let_ahead(&mut self) {
         let long = 1 << RATE_BITS;
-        let replies = self.most_ticks * self.stations.len() as u64;
+        let replies = self.most_ticks * self.sub_partitions.len() as u64;
         // Rounded down, both the clocks of a long time and those of a reply.
         self.clocks_per_reply = self.clocks.dram.ticks_before(Cycle(long)).0 / replies;
         // All that are owed leave in as many L2 cycles as there are for one slice, from the core cycle of the next event on. That
@@ -65,10 +65,10 @@ impl Partition {
     #[inline(always)]
     pub(super) fn run_dram(&mut self, number: usize, tick: Cycle, to: Cycle, ahead: u64) {
         let is_awaited = self.wait_for_dram & self.slices_of(number) != 0;
-        let (clocks, stations) = (&self.clocks, &mut *self.stations);
+        let (clocks, sub_partitions) = (&self.clocks, &mut *self.sub_partitions);
         let looks = &mut *self.looks;
         let (due, core) = (self.l2_due, self.l2_core);
-        let mut news = News { clocks, stations, looks, due, core, is_awaited, to, ahead };
+        let mut news = News { clocks, sub_partitions, looks, due, core, is_awaited, to, ahead };
         self.channels[number].run(tick, &mut news);
         (self.l2_due, self.l2_core) = (news.due, news.core);
     }

@@ -1,6 +1,6 @@
 //! A DRAM channel with its clock, as the slices before it see it.
 
-use super::station::{Brought, Look, Station};
+use super::sub_partition::{Brought, Look, SubPartition};
 use crate::config::Machine;
 use crate::dram::{self, Completion, Controller, Listener};
 use crate::gpu::clocks::Clocks;
@@ -31,7 +31,7 @@ impl Tag {
 /// What the slices of a channel hear of it, and how far it may go on for that.
 pub struct News<'a> {
     pub clocks: &'a Clocks,
-    pub stations: &'a mut [Station],
+    pub sub_partitions: &'a mut [SubPartition],
     /// When each of them is to be looked at.
     pub looks: &'a mut [Look],
     /// The first L2 cycle in which a slice does anything.
@@ -100,7 +100,7 @@ impl Listener for Ear<'_, '_> {
         let started = Stamp::from(dram.core_cycle_of(Cycle(read.first_command.0 - self.way)));
         let tick = l2.ticks_before(comes);
         let part = usize::from(part);
-        self.news.stations[part].data.push(tick, Brought { slot, piece, started, comes });
+        self.news.sub_partitions[part].data.push(tick, Brought { slot, piece, started, comes });
         self.news.looks[part].wake(tick);
         self.news.hasten(tick);
     }

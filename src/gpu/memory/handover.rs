@@ -5,7 +5,7 @@ use std::hint::select_unpredictable;
 
 use super::partition::Partition;
 use super::replies::Left;
-use super::station::{Found, Station};
+use super::sub_partition::{Found, SubPartition};
 use crate::l2::Departure;
 use crate::parts::FROM_SLICE;
 use crate::units::{Bits, Cycle};
@@ -15,7 +15,7 @@ impl Partition {
     #[inline(always)]
     pub fn take_departures(&mut self, mut note: impl FnMut(usize, &mut Vec<Departure>)) {
         for part in Bits(std::mem::take(&mut self.departed)) {
-            let Station { slice, departures, .. } = &mut self.stations[part];
+            let SubPartition { slice, departures, .. } = &mut self.sub_partitions[part];
             note(part, if self.tells_ahead { slice.exit().told() } else { departures });
         }
     }
@@ -26,7 +26,7 @@ impl Partition {
         match left {
             Left::Slice(tick) => self.note_departure(part, tick),
             Left::Input(core) => {
-                self.stations[part].port.note_leave(core);
+                self.sub_partitions[part].port.note_leave(core);
                 if !self.tells_ahead {
                     self.note_room(part, core);
                 }
@@ -37,7 +37,7 @@ impl Partition {
     /// Hears that a reply left slice `part` in L2 cycle `tick`.
     #[inline(never)]
     fn note_departure(&mut self, part: usize, tick: Cycle) {
-        let Station { slice, port, .. } = &mut self.stations[part];
+        let SubPartition { slice, port, .. } = &mut self.sub_partitions[part];
         port.take(1);
         let may_wait = slice.exit().note_leave(tick);
         self.note_blocked(part);
@@ -59,10 +59,10 @@ impl Partition {
     /// Notes whether the next cycle of a slice depends on what is not known of the network.
     #[inline]
     pub(super) fn note_blocked(&mut self, part: usize) {
-        let station = &self.stations[part];
+        let sub_partition = &self.sub_partitions[part];
         let is_blocked = match self.tells_ahead {
-            true => station.slice.is_in_doubt(self.most_ticks as usize),
-            false => station.may_block(),
+            true => sub_partition.slice.is_in_doubt(self.most_ticks as usize),
+            false => sub_partition.may_block(),
         };
         self.blocked = self.blocked & !(1 << part) | u64::from(is_blocked) << part;
     }
@@ -72,24 +72,24 @@ impl Partition {
     pub(super) fn send_replies(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         self.send_reply(part, now, core);
         self.note_blocked(part);
-        let station = &self.stations[part];
-        if station.slice.is_reply_for_slice() {
-            return station.slice.reply_ready().max(now + 1);
+        let sub_partition = &self.sub_partitions[part];
+        if sub_partition.slice.is_reply_for_slice() {
+            return sub_partition.slice.reply_ready().max(now + 1);
         }
-        match station.room_from() {
+        match sub_partition.room_from() {
             Cycle::NEVER => Cycle::NEVER,
-            from if from <= core => station.slice.reply_ready().max(now + 1),
+            from if from <= core => sub_partition.slice.reply_ready().max(now + 1),
             from => self.clocks.l2.ticks_before(from).max(now + 1),
         }
     }
 
     /// The oldest reply goes to the network, where that has room.
     fn send_reply(&mut self, part: usize, now: Cycle, core: Cycle) {
-        let station = &mut self.stations[part];
-        if station.slice.is_reply_for_slice() || station.room_from() > core {
+        let sub_partition = &mut self.sub_partitions[part];
+        if sub_partition.slice.is_reply_for_slice() || sub_partition.room_from() > core {
             return;
         }
-        let Station { slice, port, departures, .. } = station;
+        let SubPartition { slice, port, departures, .. } = sub_partition;
         if let Some(reply) = slice.take_reply(now) {
             let before = departures.len();
             let alone = Departure { reply, ready: now, is_uncertain: false, shares_port: false };
@@ -109,7 +109,7 @@ impl Partition {
     pub(super) fn ask_dram(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         // One that waits for room is told when there is some.
         let waits = self.wait_for_dram >> part & 1 == 1;
-        if !waits & self.stations[part].slice.has_dram_request() {
+        if !waits & self.sub_partitions[part].slice.has_dram_request() {
             return self.push_to_dram(part, now, core);
         }
         Cycle::NEVER
@@ -129,11 +129,11 @@ impl Partition {
     #[inline(never)]
     fn push_to_channel(&mut self, part: usize, now: Cycle, core: Cycle) -> Cycle {
         let number = self.channel_of(part);
-        let (station, channel) = (&mut self.stations[part], &mut self.channels[number]);
+        let (sub_partition, channel) = (&mut self.sub_partitions[part], &mut self.channels[number]);
         self.last_to_dram = part;
-        let request = station.slice.take_next_dram_request(now);
+        let request = sub_partition.slice.take_next_dram_request(now);
         let sooner = channel.push(self.clocks.dram.ticks_before(core + 1), part, request);
-        let (has_more, has_room) = (station.slice.has_dram_request(), channel.has_room());
+        let (has_more, has_room) = (sub_partition.slice.has_dram_request(), channel.has_room());
         // Nothing makes room before the slice's next cycle but what wakes those that wait.
         let asks = has_more & has_room;
         self.wait_for_dram |= u64::from(has_more & !asks) << part;
@@ -219,7 +219,7 @@ impl Partition {
     /// passed on, and makes copies go of what has changed. `asked` are the requests that it had before its tick.
     pub(super) fn tick_home(&mut self, part: usize, now: Cycle, asked: usize) {
         let other = Self::other(part);
-        let slice = &mut self.stations[part].slice;
+        let slice = &mut self.sub_partitions[part].slice;
         let changed = slice.take_change();
         let mut wake = if slice.asked() < asked { now } else { Cycle::NEVER };
         if slice.is_reply_for_slice()
@@ -229,14 +229,14 @@ impl Partition {
             if reply.sm == FROM_SLICE {
                 let (slot, piece) = (reply.slot, slice.piece(&reply));
                 let found = Found { slot, piece, stamps: reply.stamps };
-                self.stations[other].found.push(at, found);
+                self.sub_partitions[other].found.push(at, found);
             } else {
-                self.stations[other].slice.come_back(at, reply);
+                self.sub_partitions[other].slice.come_back(at, reply);
             }
             wake = wake.min(at);
         }
         if let Some(line) = changed {
-            self.stations[other].slice.forget(line);
+            self.sub_partitions[other].slice.forget(line);
         }
         if wake != Cycle::NEVER {
             self.wake(other, wake.max(now + u64::from(other < part)));
@@ -247,13 +247,15 @@ impl Partition {
     pub(super) fn ask_home(&mut self, part: usize, now: Cycle) -> Cycle {
         let home = Self::other(part);
         // Where the home slice takes no more, it wakes this one when it does.
-        while self.stations[part].slice.has_for_home() && self.stations[home].slice.can_be_asked() {
-            let (l2, slice) = (&self.clocks.l2, &mut self.stations[part].slice);
+        while self.sub_partitions[part].slice.has_for_home()
+            && self.sub_partitions[home].slice.can_be_asked()
+        {
+            let (l2, slice) = (&self.clocks.l2, &mut self.sub_partitions[part].slice);
             let request = slice.take_for_home(now, |tick| l2.core_cycle_of(tick));
             let request = request.expect("there is one");
-            let at = self.stations[home].slice.ask(now, request);
+            let at = self.sub_partitions[home].slice.ask(now, request);
             self.wake(home, at);
         }
-        self.stations[part].slice.next_event(now + 1)
+        self.sub_partitions[part].slice.next_event(now + 1)
     }
 }

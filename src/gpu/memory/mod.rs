@@ -13,7 +13,7 @@ mod handover;
 mod partition;
 mod replies;
 mod start;
-mod station;
+mod sub_partition;
 mod visit;
 
 use std::ops::{DerefMut, Range};
@@ -54,7 +54,7 @@ impl<const WORDS: usize> Hub<WORDS> {
     }
 }
 
-/// The memory system from the doors of the L2 to those of the SMs, lent for a while.
+/// The memory system from the inputs of the L2 slices to those of the SMs, lent for a while.
 pub struct Memory<'a, P, const WORDS: usize> {
     pub partitions: &'a mut [P],
     pub hub: &'a mut Hub<WORDS>,
@@ -110,7 +110,7 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
         self.hub.replies.known_to(silent_to)
     }
 
-    /// What the front may know, when all requests are known that matter before `known`.
+    /// What the SM side may know, when all requests are known that matter before `known`.
     pub fn known(&self, known: Cycle) -> Known {
         Known {
             replies: self.replies_known_to(known),
@@ -139,7 +139,7 @@ impl<P: DerefMut<Target = Partition>, const WORDS: usize> Memory<'_, P, WORDS> {
     pub fn advance(&mut self, reach: &Reach) {
         let mut reach = *reach;
         reach.idle = reach.idle.max(self.hub.rest_to);
-        // What was known once stays known, though the front may not have come as far.
+        // What was known once stays known, though the SM side may not have come as far.
         reach.owing = reach.owing.max(reach.idle);
         loop {
             let network = self.hub.replies.clock();

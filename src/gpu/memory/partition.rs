@@ -2,7 +2,7 @@
 //! own, as far as that goes.
 
 use super::channel::Channel;
-use super::station::{Look, Station};
+use super::sub_partition::{Look, SubPartition};
 use crate::config::Machine;
 use crate::dram::Controller;
 use crate::gpu::clocks::Clocks;
@@ -19,7 +19,7 @@ pub struct Partition {
     pub(super) channels: Box<[Channel]>,
     /// The next core cycle in which one of them does anything.
     dram_core: Cycle,
-    pub(super) stations: Box<[Station]>,
+    pub(super) sub_partitions: Box<[SubPartition]>,
     /// When each of them is to be looked at.
     pub(super) looks: Box<[Look]>,
     /// Those that are still to be looked at in the L2 cycle that is being done, a bit each.
@@ -72,10 +72,10 @@ impl Partition {
         let count = machine.l2.slices.size() / partitions;
         let channels = machine.dram.channels.size() / partitions;
         let most_ticks = clocks.l2.most_ticks();
-        let stations: Box<[Station]> = (0..count)
-            .map(|part| Station::new(machine, number * count + part, most_ticks))
+        let sub_partitions: Box<[SubPartition]> = (0..count)
+            .map(|part| SubPartition::new(machine, number * count + part, most_ticks))
             .collect();
-        let slice = &stations[0].slice;
+        let slice = &sub_partitions[0].slice;
         // A reply that could leave in the core cycle in which it is made would need a place of which the network may say no
         // more, and the network could not go on before the slice.
         let tells_ahead =
@@ -88,7 +88,7 @@ impl Partition {
             is_paired: slice.is_paired(),
             tells_ahead,
             reply_delay: if tells_ahead { slice.reply_delay() } else { 0 },
-            stations,
+            sub_partitions,
             looks: vec![Look::new(Cycle(0), Cycle::NEVER); count].into(),
             looking: 0,
             l2_due: Cycle(0),
@@ -115,17 +115,19 @@ impl Partition {
 
     /// Its slices hold nothing any more.
     pub fn invalidate_all(&mut self) {
-        self.stations.iter_mut().for_each(|station| station.slice.invalidate_all());
+        self.sub_partitions
+            .iter_mut()
+            .for_each(|sub_partition| sub_partition.slice.invalidate_all());
     }
 
     /// Slice `part` holds a line as a copy leaves it that has read or written it.
     pub fn install(&mut self, part: usize, line: LineAddr, is_written: bool) {
-        self.stations[part].slice.install(line, is_written);
+        self.sub_partitions[part].slice.install(line, is_written);
     }
 
     /// The L2 slices.
     pub fn slices(&self) -> impl ExactSizeIterator<Item = &Slice> {
-        self.stations.iter().map(|station| &station.slice)
+        self.sub_partitions.iter().map(|sub_partition| &sub_partition.slice)
     }
 
     /// The DRAM controllers.
@@ -144,7 +146,7 @@ impl Partition {
     pub fn accept(&mut self, part: usize, core: Cycle, request: &Request) {
         let l2 = &self.clocks.l2;
         let l2_now = l2.ticks_before(core + 1);
-        let slice = &mut self.stations[part].slice;
+        let slice = &mut self.sub_partitions[part].slice;
         slice.accept(l2_now, core, *request, |tick| l2.core_cycle_of(tick));
         self.wake(part, l2_now + self.first_look);
         self.unanswered += 1;
@@ -350,8 +352,8 @@ impl Partition {
                 self.bring_data(Cycle(tick));
             }
             self.give_room(Cycle(tick));
-            for part in 0..self.stations.len() {
-                self.stations[part].slice.look_anew(Cycle(tick));
+            for part in 0..self.sub_partitions.len() {
+                self.sub_partitions[part].slice.look_anew(Cycle(tick));
                 self.tick_slice(part, Cycle(tick), core);
             }
         }
@@ -361,8 +363,8 @@ impl Partition {
 
     /// Counts every clock before core cycle `end`.
     pub fn catch_up(&mut self, end: Cycle) {
-        for station in &mut self.stations {
-            station.slice.catch_up(self.clocks.l2.ticks_before(end));
+        for sub_partition in &mut self.sub_partitions {
+            sub_partition.slice.catch_up(self.clocks.l2.ticks_before(end));
         }
         for channel in &mut self.channels {
             channel.catch_up(self.clocks.dram.ticks_before(end));

@@ -1,13 +1,13 @@
-//! The memory while the front advances at the same time. It goes on in steps, which any thread may begin and whose partitions
+//! The memory while the SM side advances at the same time. It goes on in steps, which any thread may begin and whose partitions
 //! are tasks for all.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use super::NO_PANIC;
-use super::letter::{Letter, hand_on};
+use super::mailbox::{Mailbox, hand_on};
 use crate::gpu::memory::{Hub, Memory, Partition};
-use crate::gpu::news::{Reach, ToFront, ToMemory};
+use crate::gpu::news::{Reach, ToMemory, ToSmSide};
 use crate::units::Cycle;
 
 /// Both sides go on, a step at a time, by the least part of this that both together may: while one is at a step, the other one
@@ -29,24 +29,24 @@ pub fn is_behind(this: u64, other: u64) -> bool {
 pub struct MemorySide<'a, const WORDS: usize> {
     partitions: &'a [Mutex<Partition>],
     hub: &'a Mutex<Hub<WORDS>>,
-    /// What the front tells.
-    pub to_memory: Letter<ToMemory>,
+    /// What the SM side tells.
+    pub to_memory: Mailbox<ToMemory>,
     /// What it is told.
-    pub to_front: Letter<ToFront>,
-    /// For who begins a step: what the front told last.
+    pub to_sm_side: Mailbox<ToSmSide>,
+    /// For who begins a step: what the SM side told last.
     told: Mutex<Told>,
     step: Step,
     /// Steps may begin.
     is_open: AtomicBool,
     /// A step is under way.
     is_busy: AtomicBool,
-    /// There is more to do with what the front told last.
+    /// There is more to do with what the SM side told last.
     has_more: AtomicBool,
     /// Partitions with something to do from which on a step is shared between threads.
     enough: usize,
 }
 
-/// What the front told last.
+/// What the SM side told last.
 #[derive(Clone, Copy, Default)]
 struct Told {
     reach: Reach,
@@ -67,7 +67,7 @@ struct Step {
 pub enum Begun {
     /// There is nothing to do, or somebody is at it.
     Nothing,
-    /// A step too small to be shared is done: the front is to be told.
+    /// A step too small to be shared is done: the SM side is to be told.
     Done,
     /// Every partition is a task now, for [`MemorySide::advance`], and [`MemorySide::finish`] after the last one.
     Shared,
@@ -83,8 +83,8 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
         MemorySide {
             partitions,
             hub,
-            to_memory: Letter::default(),
-            to_front: Letter::default(),
+            to_memory: Mailbox::default(),
+            to_sm_side: Mailbox::default(),
             told: Mutex::default(),
             step: Step::default(),
             is_open: AtomicBool::new(false),
@@ -136,7 +136,7 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
     }
 
     /// Ends a step in which every partition has advanced: the reply network, and partitions that have stopped for want of its
-    /// news. Begins the next one, so that it is there for all when the front hears of this one.
+    /// news. Begins the next one, so that it is there for all when the SM side hears of this one.
     pub fn finish(&self) -> Begun {
         let mut told = self.told.lock().expect(NO_PANIC);
         let mut all = self.lock();
@@ -159,12 +159,12 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
         has_work && self.is_open.load(Ordering::Acquire)
     }
 
-    /// Hears what the front tells, and makes ready for a step.
+    /// Hears what the SM side tells, and makes ready for a step.
     fn prepare(&self, memory: &mut Lent<'_, 'a, WORDS>, told: &mut Told) -> Begun {
         if self.to_memory.is_new() {
-            *told = self.to_memory.read(|letter| {
-                memory.accept(&mut letter.arrived);
-                Told { reach: letter.reach, clock: letter.clock }
+            *told = self.to_memory.read(|mail| {
+                memory.accept(&mut mail.arrived);
+                Told { reach: mail.reach, clock: mail.clock }
             });
         }
         let reach = self.reach_of_step(memory, told);
@@ -189,19 +189,19 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
         let Reach { owing, idle } = told.reach;
         let clock = memory.clock();
         let this = end(memory, &told.reach).since(clock);
-        let front = memory.replies_known_to(owing).since(told.clock);
-        let owing = owing.min(clock + step(this, front));
+        let sm_side = memory.replies_known_to(owing).since(told.clock);
+        let owing = owing.min(clock + step(this, sm_side));
         Reach { owing, idle: idle.min(owing) }
     }
 
-    /// Writes to the front how far the memory has come.
+    /// Writes to the SM side how far the memory has come.
     fn tell(&self, memory: &mut Lent<'_, 'a, WORDS>, told: &Told) {
         let has_more = memory.clock() < end(memory, &told.reach);
         self.has_more.store(has_more, Ordering::Relaxed);
-        self.to_front.write(|letter| {
-            hand_on(&mut memory.hub.replies.coming, &mut letter.replies);
-            memory.take_left(|slice, cycle| letter.left.push((slice, cycle)));
-            letter.known = memory.known(told.reach.owing);
+        self.to_sm_side.write(|mail| {
+            hand_on(&mut memory.hub.replies.coming, &mut mail.replies);
+            memory.take_left(|slice, cycle| mail.left.push((slice, cycle)));
+            mail.known = memory.known(told.reach.owing);
         });
     }
 

@@ -1,19 +1,19 @@
 //! Several threads for one run: whatever they do and when, the results are the same.
 //!
-//! `crew.rs` advances the front and `memory_side.rs` the memory at the same time, by the letters of `letter.rs`. `team.rs`
+//! `workers.rs` advances the SM side and `memory_side.rs` the memory at the same time, and tell each other by way of `mailbox.rs`. `tasks.rs`
 //! shares tasks between threads, `pace.rs` judges whether that pays, `ahead.rs` executes CTAs ahead.
 
 mod ahead;
-mod crew;
-mod letter;
+mod mailbox;
 mod memory_side;
 mod pace;
-mod team;
+mod tasks;
+mod workers;
 
 pub use ahead::Ahead;
-pub use crew::{Crew, Enough};
 pub use memory_side::PARTS;
 pub use pace::Pace;
+pub use workers::{Enough, Workers};
 
 /// Why a lock and a thread must succeed: whoever panics ends the run.
 pub const NO_PANIC: &str = "no thread failed";

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Phases of a block, steps of the front: all that are worth it are shared, or none.
+/// Phases of a block, steps of the SM side: all that are worth it are shared, or none.
 const BLOCK: u32 = 48;
 /// Phases of a block in which the other way is tried.
 const TRIAL: u32 = 12;

@@ -16,7 +16,7 @@ const HELD_UP: Duration = Duration::from_micros(200);
 const NAP: Duration = Duration::from_micros(10);
 
 /// What the threads have in common.
-pub struct Team {
+pub struct TaskPool {
     short: Tasks,
     long: Tasks,
     over: AtomicBool,
@@ -54,7 +54,7 @@ impl Drop for Guard<'_> {
 }
 
 impl Tasks {
-    /// Of a team of as many threads as there are `orders`, each of which names every task once.
+    /// Of a pool of as many threads as there are `orders`, each of which names every task once.
     pub fn new(orders: impl IntoIterator<Item = Box<[usize]>>) -> Self {
         let orders: Box<[Box<[usize]>]> = orders.into_iter().collect();
         let tasks = orders.first().map_or(0, |order| order.len());
@@ -102,10 +102,10 @@ impl Tasks {
     }
 }
 
-impl Team {
+impl TaskPool {
     /// With these tasks.
     pub fn new(short: Tasks, long: Tasks) -> Self {
-        Team { short, long, over: AtomicBool::new(false), failed: AtomicBool::new(false) }
+        TaskPool { short, long, over: AtomicBool::new(false), failed: AtomicBool::new(false) }
     }
 
     /// The life of a helper, thread `thread` from 1 on: takes part in everything, calls `last` after the last of the long
@@ -209,7 +209,7 @@ mod tests {
                     (0..tasks).map(|task| (task + 2 * thread) % tasks).collect()
                 }))
             };
-        let team = Team::new(orders(SHORT), orders(LONG));
+        let pool = TaskPool::new(orders(SHORT), orders(LONG));
         let short: [AtomicU64; SHORT] = Default::default();
         let long: [AtomicU64; LONG] = Default::default();
         let over = AtomicU64::new(0);
@@ -224,24 +224,24 @@ mod tests {
             over.fetch_add(1, Ordering::Release);
         };
         std::thread::scope(|scope| {
-            let _dismissal = team.dismissal();
+            let _dismissal = pool.dismissal();
             for thread in 1..4 {
-                let (team, short, long) = (&team, &short, &long);
+                let (pool, short, long) = (&pool, &short, &long);
                 scope.spawn(move || {
                     let long = (|task| count(long, task), end);
-                    team.help(thread, |task| count(short, task), long, || false);
+                    pool.help(thread, |task| count(short, task), long, || false);
                 });
             }
             for phase in 1..=500 {
-                team.hand_out();
+                pool.hand_out();
                 for round in 1..=4 {
-                    team.round(|task| count(&short, task));
+                    pool.round(|task| count(&short, task));
                     assert!(are_done(&short, 4 * (phase - 1) + round));
                 }
                 let mut waits = 0;
                 while over.load(Ordering::Acquire) < phase {
-                    if !team.push(|task| count(&long, task), end) {
-                        team.wait(&mut waits);
+                    if !pool.push(|task| count(&long, task), end) {
+                        pool.wait(&mut waits);
                     }
                 }
             }

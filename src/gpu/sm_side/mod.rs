@@ -1,4 +1,4 @@
-//! The front of the GPU: the nodes and the request network, from the warps to the doors of the L2.
+//! The SM side of the GPU: the nodes and the request network, from the warps to the inputs of the L2 slices.
 
 mod awaited;
 mod dispatch;
@@ -13,7 +13,7 @@ pub use node::{Bounds, Node};
 pub use requests::Requests;
 
 use crate::error::Result;
-use crate::gpu::news::{Coming, Delays, Reach, ToFront};
+use crate::gpu::news::{Coming, Delays, Reach, ToSmSide};
 use crate::noc::Ports;
 use crate::units::Cycle;
 
@@ -27,15 +27,15 @@ pub enum Then {
 }
 
 /// The nodes and the request network, lent for a while.
-pub struct Front<'a, N, const WORDS: usize> {
+pub struct SmSide<'a, N, const WORDS: usize> {
     pub nodes: &'a mut [N],
     pub requests: &'a mut Requests<WORDS>,
-    pub roster: &'a mut Roster<WORDS>,
+    pub active: &'a mut ActiveNodes<WORDS>,
 }
 
 /// Which SMs are looked at.
 #[derive(Clone, Debug)]
-pub struct Roster<const WORDS: usize> {
+pub struct ActiveNodes<const WORDS: usize> {
     /// The SM that is asked first for the next CTA.
     pub turn: usize,
     /// SMs that may do something before the kernel ends: all as long as there are CTAs.
@@ -46,15 +46,15 @@ pub struct Roster<const WORDS: usize> {
     may_wait: Ports<WORDS>,
 }
 
-impl<const WORDS: usize> Roster<WORDS> {
+impl<const WORDS: usize> ActiveNodes<WORDS> {
     /// Of a launch on so many SMs.
     pub fn new(turn: usize, sms: usize) -> Self {
         let awake = Ports::first(sms);
-        Roster { turn, awake, behind: awake, may_wait: awake }
+        ActiveNodes { turn, awake, behind: awake, may_wait: awake }
     }
 }
 
-impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
+impl<N: DerefMut<Target = Node>, const WORDS: usize> SmSide<'_, N, WORDS> {
     /// True when every CTA that was started has ended.
     pub fn is_idle(&self) -> bool {
         self.awake().all(|node| node.is_idle())
@@ -70,7 +70,7 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
 
     /// The SMs that may do something.
     pub fn awake(&self) -> impl Iterator<Item = &Node> {
-        self.roster.awake.iter().map(|sm| &*self.nodes[sm])
+        self.active.awake.iter().map(|sm| &*self.nodes[sm])
     }
 
     /// Instructions issued and accesses answered so far.
@@ -120,7 +120,7 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
         }
     }
 
-    /// Nothing happens in the front before this cycle, as far as known, unless a reply comes.
+    /// Nothing happens in the SM side before this cycle, as far as known, unless a reply comes.
     pub fn quiet_to(&self, launch: &Launch) -> Cycle {
         let starts_from = match launch.has_more() {
             true => launch.starts_from(),
@@ -146,9 +146,9 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
     }
 
     /// Hears of the memory.
-    pub fn hear(&mut self, letter: &mut ToFront) {
-        self.expect(&mut letter.replies);
-        for (slice, cycle) in letter.left.drain(..) {
+    pub fn hear(&mut self, mail: &mut ToSmSide) {
+        self.expect(&mut mail.replies);
+        for (slice, cycle) in mail.left.drain(..) {
             self.requests.note_leave(slice, cycle);
         }
     }
@@ -163,26 +163,26 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
 
     /// Begins with what the memory has told: every node may go on.
     pub fn begin(&mut self) {
-        self.roster.behind = self.roster.awake;
+        self.active.behind = self.active.awake;
     }
 
     /// The nodes that are behind, as far as they can go; gives the cycles in which they did anything, together.
     pub fn advance_nodes(&mut self, bounds: &Bounds) -> usize {
         let mut acts = 0;
-        self.roster.may_wait = self.roster.may_wait.with(&self.roster.behind);
-        for sm in self.roster.behind.iter() {
+        self.active.may_wait = self.active.may_wait.with(&self.active.behind);
+        for sm in self.active.behind.iter() {
             let node = &mut *self.nodes[sm];
             acts += node.advance(bounds);
-            self.roster.behind.set(sm, node.clock() < bounds.replies);
+            self.active.behind.set(sm, node.clock() < bounds.replies);
         }
         acts
     }
 
     /// The nodes that are behind have gone as far as they can.
     pub fn note_advance(&mut self, bounds: &Bounds) {
-        self.roster.may_wait = self.roster.may_wait.with(&self.roster.behind);
-        for sm in self.roster.behind.iter() {
-            self.roster.behind.set(sm, self.nodes[sm].clock() < bounds.replies);
+        self.active.may_wait = self.active.may_wait.with(&self.active.behind);
+        for sm in self.active.behind.iter() {
+            self.active.behind.set(sm, self.nodes[sm].clock() < bounds.replies);
         }
     }
 
@@ -217,12 +217,12 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
     /// From the SMs to the request network.
     #[inline(never)]
     pub fn tell_requests(&mut self, more_ctas: bool) {
-        for sm in self.roster.awake.iter() {
+        for sm in self.active.awake.iter() {
             let node = &mut self.nodes[sm];
             node.tell_requests(|request| self.requests.note_request(sm, request));
             self.requests.note_clock(sm, node.requests_known_to(more_ctas));
             if !more_ctas && node.is_done() {
-                self.roster.awake.set(sm, false);
+                self.active.awake.set(sm, false);
             }
         }
     }
@@ -264,17 +264,17 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
         for (sm, node) in self.nodes.iter_mut().enumerate() {
             if node.clock() < bounds.replies {
                 node.advance(bounds);
-                self.roster.may_wait.set(sm, true);
+                self.active.may_wait.set(sm, true);
             }
         }
     }
 
     /// The first cycle at whose end an SM waits for a CTA.
     fn next_wait(&mut self) -> Option<Cycle> {
-        let Front { nodes, roster, .. } = self;
-        let waits = roster.may_wait.iter().filter_map(|sm| {
+        let SmSide { nodes, active, .. } = self;
+        let waits = active.may_wait.iter().filter_map(|sm| {
             let at = nodes[sm].waits_for_cta();
-            roster.may_wait.set(sm, at.is_some());
+            active.may_wait.set(sm, at.is_some());
             at
         });
         waits.min()
@@ -282,7 +282,7 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
 
     /// Gives a CTA to every SM that waits for one at the end of cycle `at`, or the promise of one.
     fn start_ctas_at(&mut self, at: Cycle, launch: &mut Launch) -> Result<()> {
-        let (first, count) = (self.roster.turn, self.nodes.len());
+        let (first, count) = (self.active.turn, self.nodes.len());
         for offset in 0..count {
             let number = (first + offset) % count;
             let node = &mut self.nodes[number];
@@ -308,12 +308,12 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
                 if slot > at {
                     launch.dispatch.grant();
                     node.promise_cta(slot);
-                    self.roster.turn = (number + 1) % count;
+                    self.active.turn = (number + 1) % count;
                     continue;
                 }
             }
             if node.start_cta(at, |cta| launch.next(at, cta))? {
-                self.roster.turn = (number + 1) % count;
+                self.active.turn = (number + 1) % count;
                 launch.started += 1;
             } else {
                 launch.ctas = launch.started;
@@ -335,7 +335,7 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> Front<'_, N, WORDS> {
         if launch.follow()? {
             for (sm, node) in self.nodes.iter_mut().enumerate() {
                 node.note_follower(at);
-                self.roster.may_wait.set(sm, true);
+                self.active.may_wait.set(sm, true);
             }
         }
         Ok(())

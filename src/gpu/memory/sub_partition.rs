@@ -1,4 +1,4 @@
-//! A slice with its doors: to the reply network, to the DRAM and to the slice of the other partition.
+//! A slice with the queues around it: to the reply network, to the DRAM and to the slice of the other partition.
 
 use crate::config::Machine;
 use crate::gpu::clocks::Domain;
@@ -27,7 +27,7 @@ pub struct Found {
     pub stamps: Stamps,
 }
 
-/// When a station is to be looked at.
+/// When a sub-partition is to be looked at.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// The next L2 cycle in which it does anything, or has something to hand on.
@@ -52,7 +52,7 @@ impl Look {
 
 /// One slice of a partition. What each visit looks at lies together, from the beginning of a line of the cache on.
 #[repr(C, align(64))]
-pub struct Station {
+pub struct SubPartition {
     /// Its input of the reply network.
     pub port: Occupancy,
     /// On its way here from the DRAM.
@@ -66,13 +66,13 @@ pub struct Station {
     most_replies: usize,
 }
 
-impl Station {
+impl SubPartition {
     /// Slice `number` of `machine`, empty, with as many as `most_ticks` L2 cycles in a core cycle.
     pub fn new(machine: &Machine, number: usize, most_ticks: u64) -> Self {
         let slice = Slice::new(machine, number);
         // Every fetch of a slice comes in four pieces, at most.
         let pieces = machine.l2.mshr_entries.size() * 4;
-        Station {
+        SubPartition {
             data: Ring::new(pieces),
             found: Ring::new(if slice.is_paired() { pieces } else { 1 }),
             departures: Vec::with_capacity(DEPARTURES),
@@ -102,7 +102,7 @@ impl Station {
         }
     }
 
-    /// As [`Station::bring`], where the network is told of replies ahead of their time; true when a request was released.
+    /// As [`SubPartition::bring`], where the network is told of replies ahead of their time; true when a request was released.
     #[inline]
     pub fn bring_and_release(&mut self, tick: Cycle) -> bool {
         let mut has_released = false;

@@ -1,18 +1,18 @@
-//! Letters between the memory and the front while both advance. Each leaves one, to which it adds until the other one takes it.
+//! What the memory and the SM side leave for each other while both advance: each adds to its own until the other one takes it.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::NO_PANIC;
 
-/// A letter, which one side writes and the other one reads.
+/// One side writes and the other one reads.
 #[derive(Default)]
-pub struct Letter<T> {
+pub struct Mailbox<T> {
     content: Mutex<T>,
     is_new: AtomicBool,
 }
 
-impl<T> Letter<T> {
+impl<T> Mailbox<T> {
     /// Whether something was added that has not been read.
     #[inline]
     pub fn is_new(&self) -> bool {
@@ -38,12 +38,12 @@ impl<T> Letter<T> {
     }
 }
 
-/// Adds `news` to those of a letter.
-pub fn hand_on<T>(news: &mut Vec<T>, letter: &mut Vec<T>) {
-    if letter.is_empty() {
-        std::mem::swap(news, letter);
+/// Adds `news` to those that wait.
+pub fn hand_on<T>(news: &mut Vec<T>, mail: &mut Vec<T>) {
+    if mail.is_empty() {
+        std::mem::swap(news, mail);
     } else {
-        letter.append(news);
+        mail.append(news);
     }
 }
 
@@ -52,17 +52,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_letter_is_added_to_until_it_is_read() {
-        let letter = Letter::<Vec<u32>>::default();
+    fn mail_is_added_to_until_it_is_read() {
+        let mail = Mailbox::<Vec<u32>>::default();
         let mut news = Vec::new();
         for part in [[1, 2], [3, 4]] {
-            assert_eq!(letter.is_new(), part[0] > 1);
+            assert_eq!(mail.is_new(), part[0] > 1);
             news.extend(part);
-            letter.write(|content| hand_on(&mut news, content));
-            letter.announce();
+            mail.write(|content| hand_on(&mut news, content));
+            mail.announce();
             assert!(news.is_empty());
         }
-        assert_eq!(letter.read(std::mem::take), [1, 2, 3, 4]);
-        assert!(!letter.is_new());
+        assert_eq!(mail.read(std::mem::take), [1, 2, 3, 4]);
+        assert!(!mail.is_new());
     }
 }

@@ -22,17 +22,17 @@ impl Packet for Request {
 
 /// What is known of one slice.
 #[derive(Clone, Debug)]
-struct Door {
+struct SliceInput {
     /// Its input queue.
     places: Occupancy,
     /// The first network cycle in which the next one can arrive: one a cycle.
     free_from: Cycle,
 }
 
-impl Door {
+impl SliceInput {
     /// Of a slice whose input queue has so many places.
     fn new(room: usize) -> Self {
-        Door { places: Occupancy::new(room), free_from: Cycle(0) }
+        SliceInput { places: Occupancy::new(room), free_from: Cycle(0) }
     }
 
     /// A request comes in network cycle `tick`; there is a place for it.
@@ -85,7 +85,7 @@ pub struct Requests<const WORDS: usize> {
     known_to: Cycle,
     /// For the SMs: whose requests leave the miss queue that waited for room in the network, and when.
     pub left: Vec<(u16, Cycle)>,
-    doors: Box<[Door]>,
+    slice_inputs: Box<[SliceInput]>,
     /// For the slices: requests that arrived.
     pub arrived: Vec<Arrived>,
     /// Slices to which a request has come, and of which it is not known when they have a place for it.
@@ -127,7 +127,7 @@ impl<const WORDS: usize> Requests<WORDS> {
             arrived: Vec::with_capacity(ALL_EVENTS),
             full: Ports::default(),
             arrivals: Calendar::default(),
-            doors: (0..slices).map(|_| Door::new(Slice::room(&machine.l2))).collect(),
+            slice_inputs: (0..slices).map(|_| SliceInput::new(Slice::room(&machine.l2))).collect(),
             store_piece: machine.noc.store_piece.get(),
             mask_bytes: machine.noc.mask_bytes.get(),
             clock: Cycle(0),
@@ -210,7 +210,7 @@ impl<const WORDS: usize> Requests<WORDS> {
     /// Hears when the next request leaves the input queue of `slice`.
     #[inline]
     pub fn note_leave(&mut self, slice: usize, leave: Cycle) {
-        self.doors[slice].places.note_leave(leave);
+        self.slice_inputs[slice].places.note_leave(leave);
         if self.full.contains(slice) {
             self.note_place(slice, leave);
         }
@@ -272,12 +272,12 @@ impl<const WORDS: usize> Requests<WORDS> {
     fn may_find_no_place(&self, ticks: &Range<u64>) -> bool {
         let most = (ticks.end - ticks.start) as usize;
         let sent_in_time = self.crossbar.least_delay() < ticks.end - ticks.start;
-        let may_be_full = |number: usize| self.doors[number].places.may_lack_room_for(most);
+        let may_be_full = |number: usize| self.slice_inputs[number].places.may_lack_room_for(most);
         let lands = |number: &usize| self.crossbar.next_arrival(*number).0 < ticks.end;
         if self.crossbar.landing().iter().filter(lands).any(may_be_full) {
             return true;
         }
-        sent_in_time && (0..self.doors.len()).any(may_be_full)
+        sent_in_time && (0..self.slice_inputs.len()).any(may_be_full)
     }
 
     /// Whether nobody but the crossbar has anything to do as long as each request that leaves it finds a place.
@@ -290,7 +290,8 @@ impl<const WORDS: usize> Requests<WORDS> {
     /// The ticks of the crossbar from `from` on and before `until`: none of later core cycles than that in which a request leaves that
     /// waits at its slice, or from which on another one may have to be known. Gives the last one in which it did anything.
     fn send(&mut self, from: Cycle, until: Cycle) -> Option<Cycle> {
-        let Requests { clocks, crossbar, sources, arrivals, doors, arrived, left, .. } = self;
+        let Requests { clocks, crossbar, sources, arrivals, slice_inputs, arrived, left, .. } =
+            self;
         let noc = &clocks.noc;
         let (arrived_to, every_cycle) = (&mut self.arrived_to, self.every_cycle);
         let (enough, known_to) = (self.enough, &mut self.known_to);
@@ -314,8 +315,8 @@ impl<const WORDS: usize> Requests<WORDS> {
             };
         let sent = &mut |sent: Sent<'_, Request>| {
             let now = noc.core_cycle_of(sent.tick);
-            let door = &mut doors[sent.output];
-            if !sent.is_first || door.places.room_from(1) > now + 1 || every_cycle {
+            let slice = &mut slice_inputs[sent.output];
+            if !sent.is_first || slice.places.room_from(1) > now + 1 || every_cycle {
                 if sent.is_first {
                     arrivals.note(sent.arrives, sent.output);
                 }
@@ -323,9 +324,9 @@ impl<const WORDS: usize> Requests<WORDS> {
                 return Landing::Waits;
             }
             // It will find a place there: nothing keeps it on its way.
-            let tick = sent.arrives.max(door.free_from);
+            let tick = sent.arrives.max(slice.free_from);
             let cycle = noc.core_cycle_of(tick);
-            door.take(tick);
+            slice.take(tick);
             let slice = sent.output as u16;
             push_copy(sent.packet, arrived, |request| Arrived { request, cycle, slice });
             *arrived_to = arrived_to.later(cycle + 1);
@@ -337,8 +338,8 @@ impl<const WORDS: usize> Requests<WORDS> {
     /// Gives the slices the requests that have come to them, as far as they have places.
     fn hand_out(&mut self, tick: Cycle, now: Cycle) {
         for number in self.arrivals.take(tick).iter() {
-            let door = &mut self.doors[number];
-            let arrival = self.crossbar.next_arrival(number).max(door.free_from);
+            let slice = &mut self.slice_inputs[number];
+            let arrival = self.crossbar.next_arrival(number).max(slice.free_from);
             if arrival > tick {
                 // One may be known of early.
                 if arrival != Cycle::NEVER {
@@ -346,7 +347,7 @@ impl<const WORDS: usize> Requests<WORDS> {
                 }
                 continue;
             }
-            match door.places.room_from(1) {
+            match slice.places.room_from(1) {
                 Cycle::NEVER => {
                     self.full.set(number, true);
                     continue;
@@ -359,7 +360,7 @@ impl<const WORDS: usize> Requests<WORDS> {
                 _ => {}
             }
             let request = self.crossbar.pop(tick, number).expect("it has arrived");
-            door.take(tick);
+            slice.take(tick);
             self.arrived.push(Arrived { request, cycle: now, slice: number as u16 });
             self.arrived_to = self.arrived_to.max(now + 1);
             let next = self.crossbar.next_arrival(number);

@@ -1,4 +1,4 @@
-//! The threads of a run: the front and the memory advance at the same time, each with the news that the other one has
+//! The threads of a run: the SM side and the memory advance at the same time, each with the news that the other one has
 //! left for it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -6,14 +6,14 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::NO_PANIC;
 use super::ahead::Ahead;
-use super::letter::hand_on;
+use super::mailbox::hand_on;
 use super::memory_side::{Begun, LockedMemory, MemorySide, is_behind, step};
-use super::team::{Tasks, Team};
+use super::tasks::{TaskPool, Tasks};
 use crate::error::Result;
-use crate::gpu::floor::Floor;
-use crate::gpu::front::{Bounds, Front, Launch, Node, Requests, Roster, Then};
 use crate::gpu::memory::{Hub, Partition};
 use crate::gpu::news::{Delays, Known};
+use crate::gpu::sides::Sides;
+use crate::gpu::sm_side::{ActiveNodes, Bounds, Launch, Node, Requests, SmSide, Then};
 use crate::noc::Ports;
 use crate::units::Cycle;
 
@@ -34,7 +34,7 @@ impl Enough {
 }
 
 /// What the threads share.
-pub struct Crew<'a, const WORDS: usize> {
+pub struct Workers<'a, const WORDS: usize> {
     nodes: &'a [Mutex<Node>],
     requests: &'a Mutex<Requests<WORDS>>,
     memory: MemorySide<'a, WORDS>,
@@ -42,7 +42,7 @@ pub struct Crew<'a, const WORDS: usize> {
     /// The CTAs of the launches.
     pub ahead: Ahead<'a>,
     /// Who does what.
-    pub team: Team,
+    pub pool: TaskPool,
     round: Round,
     /// Cycles in which nodes do anything from which on a round of them is shared.
     enough_acts: usize,
@@ -60,7 +60,7 @@ struct Round {
     more_ctas: AtomicBool,
 }
 
-/// What a step of the front came to.
+/// What a step of the SM side came to.
 struct Outcome {
     /// How far it was to go.
     end: Cycle,
@@ -85,7 +85,7 @@ impl Round {
     }
 }
 
-impl<'a, const WORDS: usize> Crew<'a, WORDS> {
+impl<'a, const WORDS: usize> Workers<'a, WORDS> {
     /// For launches whose CTAs come from `ahead`, by so many `threads`, that share what is `enough`.
     pub fn new(
         nodes: &'a [Mutex<Node>],
@@ -96,19 +96,19 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
     ) -> Self {
         let near = (0..threads).map(|thread| node_order((thread, threads), nodes.len()));
         let far = (0..threads).map(|thread| partition_order((thread, threads), partitions.len()));
-        let team = Team::new(Tasks::new(near), Tasks::new(far));
+        let pool = TaskPool::new(Tasks::new(near), Tasks::new(far));
         let delays = hub.lock().expect(NO_PANIC).delays;
         let memory = MemorySide::new(partitions, hub, enough.partitions);
         let round = Round::new(nodes.len());
         let enough_acts = enough.acts;
-        Crew { nodes, requests, memory, delays, ahead, team, round, enough_acts }
+        Workers { nodes, requests, memory, delays, ahead, pool, round, enough_acts }
     }
 
     /// The life of helper `thread`; what is left of its time goes into CTAs to come.
     pub fn help(&self, thread: usize) {
         let idle = || self.begin_memory() || self.ahead.try_fill();
         let partition = (|number| self.memory.advance(number), || self.finish_memory());
-        self.team.help(thread, |number| self.node(number), partition, idle);
+        self.pool.help(thread, |number| self.node(number), partition, idle);
     }
 
     /// Begins a step of the memory; false when there is nothing to do, or somebody is at it.
@@ -116,8 +116,8 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         let begun = self.memory.begin();
         match begun {
             Begun::Nothing => {}
-            Begun::Done => self.memory.to_front.announce(),
-            Begun::Shared => self.team.hand_out(),
+            Begun::Done => self.memory.to_sm_side.announce(),
+            Begun::Shared => self.pool.hand_out(),
         }
         begun != Begun::Nothing
     }
@@ -125,17 +125,17 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
     /// Ends a step of the memory.
     fn finish_memory(&self) {
         if self.memory.finish() == Begun::Shared {
-            self.team.hand_out();
+            self.pool.hand_out();
         }
-        self.memory.to_front.announce();
+        self.memory.to_sm_side.announce();
     }
 
     /// Advances a partition in a step of the memory; false when none is left.
     fn push_memory(&self) -> bool {
-        self.team.push(|number| self.memory.advance(number), || self.finish_memory())
+        self.pool.push(|number| self.memory.advance(number), || self.finish_memory())
     }
 
-    /// Lets both sides advance until the front has gone `most` steps, or the kernel has ended; gives the steps.
+    /// Lets both sides advance until the SM side has gone `most` steps, or the kernel has ended; gives the steps.
     ///
     /// # Errors
     /// When a CTA cannot be had.
@@ -143,51 +143,51 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         &self,
         most: u32,
         launch: &mut Launch,
-        roster: &mut Roster<WORDS>,
+        active: &mut ActiveNodes<WORDS>,
     ) -> Result<u32> {
         let mut all = self.lock();
-        let Floor { mut front, memory } = all.floor(roster);
-        let clock = front.requests.clock();
+        let Sides { mut sm_side, memory } = all.sides(active);
+        let clock = sm_side.requests.clock();
         let known = memory.known(self.delays.needs_from(clock));
-        self.tell_memory(&mut front, launch);
-        let Locked { front: mut ours, memory } = all;
+        self.tell_memory(&mut sm_side, launch);
+        let Locked { sm_side: mut ours, memory } = all;
         drop(memory);
         self.memory.open();
-        let outcome = self.advance_front(most, (clock, known), launch, &mut ours, roster);
+        let outcome = self.advance_sm_side(most, (clock, known), launch, &mut ours, active);
         self.memory.close();
         drop(ours);
         let mut waits = 0;
         while self.memory.is_busy() {
             if !self.push_memory() {
-                self.team.wait(&mut waits);
+                self.pool.wait(&mut waits);
             }
         }
         let mut all = self.lock();
-        let Floor { mut front, mut memory } = all.floor(roster);
-        self.memory.to_memory.read(|letter| memory.accept(&mut letter.arrived));
-        self.memory.to_front.read(|letter| front.hear(letter));
+        let Sides { mut sm_side, mut memory } = all.sides(active);
+        self.memory.to_memory.read(|mail| memory.accept(&mut mail.arrived));
+        self.memory.to_sm_side.read(|mail| sm_side.hear(mail));
         outcome
     }
 
-    /// The front, as far as the news allow, from its request network's `clock` on; while it waits for them, this thread takes
+    /// The SM side, as far as the news allow, from its request network's `clock` on; while it waits for them, this thread takes
     /// part in what the memory does.
-    fn advance_front(
+    fn advance_sm_side(
         &self,
         most: u32,
         (clock, mut known): (Cycle, Known),
         launch: &mut Launch,
-        all: &mut LockedFront<'a, WORDS>,
-        roster: &mut Roster<WORDS>,
+        all: &mut LockedSmSide<'a, WORDS>,
+        active: &mut ActiveNodes<WORDS>,
     ) -> Result<u32> {
         let (mut steps, mut waits) = (0, 0);
         let mut last = Outcome { end: clock, clock, acts: [usize::MAX; 2], is_over: false };
         while steps < most && !last.is_over {
             let may_go_on = last.clock == last.end && last.end < known.replies;
-            if may_go_on || self.memory.to_front.is_new() {
-                last = self.step_front(&mut known, last.acts, launch, all, roster)?;
+            if may_go_on || self.memory.to_sm_side.is_new() {
+                last = self.step_sm_side(&mut known, last.acts, launch, all, active)?;
                 steps += 1;
             } else if !self.push_memory() && !self.begin_memory() {
-                self.team.wait(&mut waits);
+                self.pool.wait(&mut waits);
                 continue;
             }
             waits = 0;
@@ -195,24 +195,24 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         Ok(steps)
     }
 
-    /// A part of the way that the front may go with the news of the memory: the nodes, together, and the request network in
+    /// A part of the way that the SM side may go with the news of the memory: the nodes, together, and the request network in
     /// turn. Tells the memory. The last step had so many `acts`.
-    fn step_front(
+    fn step_sm_side(
         &self,
         known: &mut Known,
         mut acts: [usize; 2],
         launch: &mut Launch,
-        all: &mut LockedFront<'a, WORDS>,
-        roster: &mut Roster<WORDS>,
+        all: &mut LockedSmSide<'a, WORDS>,
+        active: &mut ActiveNodes<WORDS>,
     ) -> Result<Outcome> {
-        let mut front = all.front(roster);
-        if self.memory.to_front.is_new() {
-            self.memory.to_front.read(|letter| {
-                front.hear(letter);
-                known.learn(letter.known);
+        let mut sm_side = all.sm_side(active);
+        if self.memory.to_sm_side.is_new() {
+            self.memory.to_sm_side.read(|mail| {
+                sm_side.hear(mail);
+                known.learn(mail.known);
             });
         }
-        let places = front.requests.clock();
+        let places = sm_side.requests.clock();
         let may_go = known.replies.since(places);
         let memory_may_go = self.delays.needs_from(places).since(known.clock);
         if is_behind(memory_may_go, may_go) {
@@ -223,28 +223,28 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         let more_ctas = launch.has_more();
         let mut next = Some(Bounds { replies: end, places, more_ctas, every_cycle: false });
         let mut round = 0;
-        front.begin();
+        sm_side.begin();
         while let Some(bounds) = next {
             // There will be about as much to do as in the last round of its kind.
             acts[round] = if acts[round] >= self.enough_acts {
                 all.nodes.clear();
-                let acts = self.advance_nodes(&bounds, &roster.behind);
+                let acts = self.advance_nodes(&bounds, &active.behind);
                 self.lock_nodes(&mut all.nodes);
-                front = all.front(roster);
-                front.note_advance(&bounds);
+                sm_side = all.sm_side(active);
+                sm_side.note_advance(&bounds);
                 acts
             } else {
-                front.advance_nodes(&bounds)
+                sm_side.advance_nodes(&bounds)
             };
             round = 1;
-            next = front.settle(launch, Then::CatchUp, &bounds, known.slices)?;
+            next = sm_side.settle(launch, Then::CatchUp, &bounds, known.slices)?;
         }
-        let is_over = !launch.has_more() && front.is_idle();
+        let is_over = !launch.has_more() && sm_side.is_idle();
         if !is_over {
             // After the kernel's end the request network has no clock.
-            self.tell_memory(&mut front, launch);
+            self.tell_memory(&mut sm_side, launch);
         }
-        Ok(Outcome { end, clock: front.requests.clock(), acts, is_over })
+        Ok(Outcome { end, clock: sm_side.requests.clock(), acts, is_over })
     }
 
     /// The nodes that are `behind`, by all threads; gives the cycles in which they did anything, together.
@@ -257,7 +257,7 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         for (number, place) in round.behind.iter().enumerate() {
             place.store(behind.contains(number), Ordering::Relaxed);
         }
-        self.team.round(|number| self.node(number));
+        self.pool.round(|number| self.node(number));
         round.acts.load(Ordering::Relaxed)
     }
 
@@ -277,12 +277,12 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         round.acts.fetch_add(acts, Ordering::Relaxed);
     }
 
-    /// Tells the memory how far the front has come.
-    fn tell_memory(&self, front: &mut Front<MutexGuard<'a, Node>, WORDS>, launch: &Launch) {
-        let reach = front.memory_reach(launch, &self.delays);
-        self.memory.to_memory.write(|letter| {
-            hand_on(&mut front.requests.arrived, &mut letter.arrived);
-            (letter.reach, letter.clock) = (reach, front.requests.clock());
+    /// Tells the memory how far the SM side has come.
+    fn tell_memory(&self, sm_side: &mut SmSide<MutexGuard<'a, Node>, WORDS>, launch: &Launch) {
+        let reach = sm_side.memory_reach(launch, &self.delays);
+        self.memory.to_memory.write(|mail| {
+            hand_on(&mut sm_side.requests.arrived, &mut mail.arrived);
+            (mail.reach, mail.clock) = (reach, sm_side.requests.clock());
         });
         self.memory.to_memory.announce();
     }
@@ -292,7 +292,7 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
         let mut nodes = Vec::with_capacity(self.nodes.len());
         self.lock_nodes(&mut nodes);
         let requests = self.requests.lock().expect(NO_PANIC);
-        Locked { front: LockedFront { nodes, requests }, memory: self.memory.lock() }
+        Locked { sm_side: LockedSmSide { nodes, requests }, memory: self.memory.lock() }
     }
 
     /// Locks all nodes, none of which is in `locked`.
@@ -301,35 +301,35 @@ impl<'a, const WORDS: usize> Crew<'a, WORDS> {
     }
 }
 
-/// The front, locked; the nodes are let go where a round of them is shared.
-struct LockedFront<'a, const WORDS: usize> {
+/// The SM side, locked; the nodes are let go where a round of them is shared.
+struct LockedSmSide<'a, const WORDS: usize> {
     nodes: Vec<MutexGuard<'a, Node>>,
     requests: MutexGuard<'a, Requests<WORDS>>,
 }
 
-impl<'a, const WORDS: usize> LockedFront<'a, WORDS> {
-    /// As a front.
-    fn front<'s>(
+impl<'a, const WORDS: usize> LockedSmSide<'a, WORDS> {
+    /// The SM side, made of these.
+    fn sm_side<'s>(
         &'s mut self,
-        roster: &'s mut Roster<WORDS>,
-    ) -> Front<'s, MutexGuard<'a, Node>, WORDS> {
-        Front { nodes: &mut self.nodes, requests: &mut self.requests, roster }
+        active: &'s mut ActiveNodes<WORDS>,
+    ) -> SmSide<'s, MutexGuard<'a, Node>, WORDS> {
+        SmSide { nodes: &mut self.nodes, requests: &mut self.requests, active }
     }
 }
 
 /// Every part, locked.
 pub struct Locked<'a, const WORDS: usize> {
-    front: LockedFront<'a, WORDS>,
+    sm_side: LockedSmSide<'a, WORDS>,
     memory: LockedMemory<'a, WORDS>,
 }
 
 impl<'a, const WORDS: usize> Locked<'a, WORDS> {
-    /// As a floor.
-    pub fn floor<'s>(
+    /// The two sides, made of these.
+    pub fn sides<'s>(
         &'s mut self,
-        roster: &'s mut Roster<WORDS>,
-    ) -> Floor<'s, MutexGuard<'a, Node>, MutexGuard<'a, Partition>, WORDS> {
-        Floor { front: self.front.front(roster), memory: self.memory.memory() }
+        active: &'s mut ActiveNodes<WORDS>,
+    ) -> Sides<'s, MutexGuard<'a, Node>, MutexGuard<'a, Partition>, WORDS> {
+        Sides { sm_side: self.sm_side.sm_side(active), memory: self.memory.memory() }
     }
 }
 

@@ -15,9 +15,9 @@
 
 use std::ops::DerefMut;
 
-use super::front::{Bounds, Front, Launch, Node};
 use super::memory::{Memory, Partition};
 use super::news::Reach;
+use super::sm_side::{Bounds, Launch, Node, SmSide};
 use crate::error::Result;
 use crate::units::Cycle;
 
@@ -29,19 +29,19 @@ const ENOUGH_AT_WORK: usize = 2;
 const ALONE: u64 = 1 << 14;
 
 /// Every part, lent for a while.
-pub struct Floor<'a, N, P, const WORDS: usize> {
-    pub front: Front<'a, N, WORDS>,
+pub struct Sides<'a, N, P, const WORDS: usize> {
+    pub sm_side: SmSide<'a, N, WORDS>,
     pub memory: Memory<'a, P, WORDS>,
 }
 
-impl<N, P, const WORDS: usize> Floor<'_, N, P, WORDS>
+impl<N, P, const WORDS: usize> Sides<'_, N, P, WORDS>
 where
     N: DerefMut<Target = Node>,
     P: DerefMut<Target = Partition>,
 {
     /// How far the nodes may go, when every reply is known that arrives before `replies`.
     fn node_bounds(&self, launch: &Launch, replies: Cycle) -> Bounds {
-        let places = self.front.requests.clock();
+        let places = self.sm_side.requests.clock();
         Bounds { replies, places, more_ctas: launch.has_more(), every_cycle: false }
     }
 
@@ -51,9 +51,9 @@ where
             // Nobody has anything to do before the first CTAs start, and many have as soon as they do.
             return true;
         }
-        let reach = self.front.memory_reach(launch, &self.memory.hub.delays);
+        let reach = self.sm_side.memory_reach(launch, &self.memory.hub.delays);
         let bounds = self.node_bounds(launch, self.memory.replies_known_to(reach.owing));
-        self.front.at_work(&bounds) >= ENOUGH_AT_WORK
+        self.sm_side.at_work(&bounds) >= ENOUGH_AT_WORK
             || self.memory.at_work(&reach) >= ENOUGH_AT_WORK
     }
 
@@ -62,26 +62,26 @@ where
         let replies = self.advance_memory(launch);
         self.tell_replies();
         let bounds = self.node_bounds(launch, replies);
-        self.front.advance(launch, bounds, self.memory.slices_clock())?;
+        self.sm_side.advance(launch, bounds, self.memory.slices_clock())?;
         self.tell_arrivals();
         Ok(())
     }
 
-    /// The memory as far as it can go, and further as long as the front waits for a reply and does nothing else. Gives the
+    /// The memory as far as it can go, and further as long as the SM side waits for a reply and does nothing else. Gives the
     /// cycle before which every reply is known.
     fn advance_memory(&mut self, launch: &Launch) -> Cycle {
-        let Floor { front, memory } = self;
-        let quiet_to = front.quiet_to(launch);
-        let clock = front.requests.clock();
+        let Sides { sm_side, memory } = self;
+        let quiet_to = sm_side.quiet_to(launch);
+        let clock = sm_side.requests.clock();
         if quiet_to > clock {
-            // The front asks for nothing before it has the reply that is owed, or does something of its own.
+            // The SM side asks for nothing before it has the reply that is owed, or does something of its own.
             let last = memory.hub.delays.needs_from(quiet_to.min(clock + ALONE));
             if let Some(taken) = memory.answer(last) {
                 let needs = memory.hub.delays.needs_from(quiet_to.min(taken));
                 return memory.hub.replies.known_to(needs);
             }
         }
-        let mut reach = front.memory_reach(launch, &memory.hub.delays);
+        let mut reach = sm_side.memory_reach(launch, &memory.hub.delays);
         let last = reach.owing + ALONE;
         if quiet_to > clock && quiet_to != Cycle::NEVER && memory.holds_nothing() {
             // Nobody asks for anything, or answers: as before the first CTA of a launch starts. The kernel does not end before.
@@ -107,27 +107,27 @@ where
         let now = self.memory.clock();
         self.memory.advance(&Reach::to(now + 1));
         self.tell_replies();
-        self.front.requests.advance(now + 1, now + 1);
-        self.front.tell_left();
+        self.sm_side.requests.advance(now + 1, now + 1);
+        self.sm_side.tell_left();
         self.tell_arrivals();
-        let front = &mut self.front;
+        let sm_side = &mut self.sm_side;
         let more_ctas = launch.has_more();
         let bounds = Bounds { replies: now + 1, places: now + 1, more_ctas, every_cycle: true };
-        front.advance_all(&bounds);
-        front.start_ctas(launch, None)?;
-        front.tell_requests(launch.has_more());
+        sm_side.advance_all(&bounds);
+        sm_side.start_ctas(launch, None)?;
+        sm_side.tell_requests(launch.has_more());
         Ok(())
     }
 
     /// From the memory to the SMs and to the request network.
     fn tell_replies(&mut self) {
-        let Floor { front, memory } = self;
-        front.expect(&mut memory.hub.replies.coming);
-        memory.take_left(|slice, cycle| front.requests.note_leave(slice, cycle));
+        let Sides { sm_side, memory } = self;
+        sm_side.expect(&mut memory.hub.replies.coming);
+        memory.take_left(|slice, cycle| sm_side.requests.note_leave(slice, cycle));
     }
 
     /// From the request network to the memory.
     fn tell_arrivals(&mut self) {
-        self.memory.accept(&mut self.front.requests.arrived);
+        self.memory.accept(&mut self.sm_side.requests.arrived);
     }
 }
