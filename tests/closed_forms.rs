@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Script, Step, gtx480, preset, row, run};
+use common::{FENCE, Script, Step, gtx480, preset, row, run};
 use gsim::config::machine::{L2Mode, L2Partitions, LoadsLook, Segment};
 use gsim::config::presets::PRESETS;
 use gsim::gpu::total;
@@ -517,7 +517,7 @@ fn a_fence_waits_for_the_acknowledgement_of_a_store() {
         run(&machine, || {
             Script::new(1, 32, move |_, _| {
                 let mut steps = vec![Step::Store { addresses: row(BASE, 4, 32), bytes: 4 }];
-                steps.extend(fence.then_some(Step::Fence));
+                steps.extend(fence.then_some(FENCE));
                 steps.extend(vec![Step::Add { dst: 1, src: 1 }; 3]);
                 steps
             })
@@ -688,7 +688,7 @@ fn a_reduction_is_answered_without_data() {
                 Script::new(1, 32, move |_, _| {
                     let addresses = addresses.clone();
                     match reduces {
-                        true => vec![Step::Reduction { addresses, bytes: 4 }, Step::Fence],
+                        true => vec![Step::Reduction { addresses, bytes: 4 }, FENCE],
                         false => vec![Step::Atomic { dst: 1, src: 1, addresses, bytes: 4 }],
                     }
                 })

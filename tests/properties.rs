@@ -11,7 +11,7 @@ use common::{Script, Scripts, Step, gtx480};
 use gsim::config::Machine;
 use gsim::config::machine::{L2Partitions, LsuStages, PartialLines};
 use gsim::gpu::{Gpu, KernelStatistics, Stepping, total};
-use gsim::isa::{Copies, Turns};
+use gsim::isa::{CacheOp, Copies, Fence, Observer, Turns};
 use gsim::limits::Limits;
 use gsim::stats::{IssueReason, LsuReason, WaitReason};
 use proptest::prelude::*;
@@ -43,6 +43,12 @@ fn addresses(bytes: u64) -> impl Strategy<Value = Vec<u64>> {
 
 fn memory_step() -> impl Strategy<Value = Step> {
     let register = || 0u16..6;
+    let cache = prop_oneof![
+        Just(CacheOp::Streaming),
+        Just(CacheOp::LastUse),
+        Just(CacheOp::Keep),
+        Just(CacheOp::Volatile),
+    ];
     (0u32..5).prop_flat_map(move |log| {
         let bytes = 1u8 << log;
         let addresses = || addresses(u64::from(bytes));
@@ -52,6 +58,8 @@ fn memory_step() -> impl Strategy<Value = Step> {
             1 => (register(), register(), addresses()).prop_map(move |(dst, src, addresses)| {
                 Step::LoadPastL1 { dst, src, addresses, bytes }
             }),
+            1 => (register(), cache.clone(), self::addresses(4))
+                .prop_map(|(dst, cache, addresses)| Step::LoadWith { dst, cache, addresses }),
             2 => addresses().prop_map(move |addresses| Step::Store { addresses, bytes }),
             1 => (register(), register(), addresses()).prop_map(move |(dst, src, addresses)| {
                 Step::LoadLocal { dst, src, addresses, bytes }
@@ -79,7 +87,10 @@ fn step() -> impl Strategy<Value = Step> {
         1 => addresses(4).prop_map(|addresses| Step::Reduction { addresses, bytes: 4 }),
         3 => (0u16..6, 0u16..6).prop_map(|(dst, src)| Step::Add { dst, src }),
         1 => Just(Step::Barrier),
-        1 => Just(Step::Fence),
+        1 => (0u8..3, any::<bool>()).prop_map(|(release, acquire)| {
+            let release = [None, Some(Observer::Gpu), Some(Observer::System)][usize::from(release)];
+            Step::Fence(Fence { release, acquire })
+        }),
         1 => addresses(4).prop_map(|addresses| Step::Copy { addresses }),
         1 => copies.prop_map(Step::Copies),
         1 => (0u16..6, words()).prop_map(|(dst, addresses)| Step::Shared { dst, addresses }),
@@ -150,6 +161,8 @@ fn sm() -> impl Strategy<Value = Changes> {
                 ("sm.policy", policy),
                 ("sm.max_ctas", json!(ctas)),
                 ("sm.cta_release", json!(release)),
+                // Longer than a turn of the wheel that wakes warps.
+                ("sm.fences", json!({"gpu": 5 * (queue - 1), "system": 97})),
                 ("sm.cta_turnaround", json!(7 * (queue - 1))),
                 ("sm.warp_start_interval", json!(width)),
                 ("lsu.queue", json!(queue)),
@@ -181,8 +194,15 @@ fn l1() -> impl Strategy<Value = Changes> {
     let stores = || prop_oneof![Just("Evict"), Just("Drop"), Just("Update"), Just("Validate")];
     let tag_latency = prop_oneof![Just(0u32), 1u32..=12];
     let limits = (1u32..=3, 1u32..=4, 1u32..=3, tag_latency, 1u32..=2);
-    (sets, 1u32..=3, index, replacement, loads, limits, (sector, stores(), stores())).prop_map(
-        |(sets, ways, index, replacement, loads, limits, (sector, stores, local_stores))| {
+    let hints = prop_oneof![
+        1 => Just(json!("Ignored")),
+        3 => (1u32..=3).prop_map(|ways| json!({"Followed": {"last_ways": ways}})),
+    ];
+    let drops = (prop_oneof![Just("Keep"), Just("Drop")], prop_oneof![Just("Keep"), Just("Empty")]);
+    let lines = (sector, stores(), stores(), drops, hints);
+    (sets, 1u32..=3, index, replacement, loads, limits, lines).prop_map(
+        |(sets, ways, index, replacement, loads, limits, lines)| {
+            let (sector, stores, local_stores, (past_loads, acquires), hints) = lines;
             let (miss_queue, entries, mergers, tag_latency, releases) = limits;
             vec![
                 ("l1.sets", json!(sets)),
@@ -191,6 +211,9 @@ fn l1() -> impl Strategy<Value = Changes> {
                 ("l1.sector", json!(sector)),
                 ("l1.stores", json!(stores)),
                 ("l1.local_stores", json!(local_stores)),
+                ("l1.past_loads", json!(past_loads)),
+                ("l1.acquires", json!(acquires)),
+                ("l1.hints", hints),
                 ("l1.index", json!(index)),
                 ("l1.replacement", json!(replacement)),
                 ("l1.global_loads", json!(loads)),

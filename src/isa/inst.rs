@@ -118,12 +118,44 @@ pub enum Op {
     /// Arrives at a barrier of the CTA and, as a rule, waits there. Its dynamic part is a
     /// [`BarrierUse`].
     Barrier,
-    /// Waits until the warp's own earlier accesses are visible to others.
-    Fence,
+    /// Orders the warp's accesses among those of others.
+    Fence(Fence),
     /// Divides the warp's asynchronous copies into groups, or waits for them.
     Copies(Copies),
     /// Ends the lanes that execute it; the stream ends with the warp's last one.
     Exit,
+}
+
+/// What a fence orders.
+///
+/// Source: PTX ISA 9.0, sections 8 "Memory Consistency Model" and 9.7.13 "fence".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fence {
+    /// The warp waits until its earlier accesses are visible to these.
+    pub release: Option<Observer>,
+    /// Its later loads see what others have made visible by now.
+    pub acquire: bool,
+}
+
+impl Fence {
+    /// What it is, in a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fence { release: None, .. } => "Acquire",
+            Fence { acquire: false, .. } => "Release",
+            Fence { .. } => "Fence",
+        }
+    }
+}
+
+/// Who is to see what a warp has done. A CTA always does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Observer {
+    /// All threads of the GPU.
+    Gpu,
+    /// The host and other GPUs as well.
+    System,
 }
 
 /// What is done with the asynchronous copies of a warp ([`AccessKind::Copy`]).
@@ -308,8 +340,12 @@ pub enum CacheOp {
     Default,
     /// Cached in the L2 only (`.cg`).
     Global,
-    /// Likely used once (`.cs`, `.lu`).
+    /// Likely used once, to be evicted first (`.cs`, `.L1::evict_first`).
     Streaming,
+    /// Used for the last time: not to be kept where it is not here (`.lu`, `.L1::no_allocate`).
+    LastUse,
+    /// To be evicted last (`.L1::evict_last`).
+    Keep,
     /// Not to be cached: read again each time (`.cv`, `.wt`, volatile).
     Volatile,
     /// Read-only for the whole kernel (`ld.global.nc`).

@@ -14,8 +14,8 @@ mod stream;
 use crate::units::Bits;
 
 pub use inst::{
-    AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Copies, Inst, MAX_OPERANDS,
-    MemoryOp, Op, Operands, Reg, SHARED_WINDOW, Space, Turns,
+    AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Copies, Fence, Inst,
+    MAX_OPERANDS, MemoryOp, Observer, Op, Operands, Reg, SHARED_WINDOW, Space, Turns,
 };
 pub use local::{LOCAL_MEMORY, LOCAL_WORD, local_address, local_shift};
 pub use pattern::Rows;

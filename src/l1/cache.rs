@@ -1,7 +1,7 @@
 //! The access path and the fill path.
 
 use super::stats::L1Stats;
-use crate::config::machine::{L1Config, LoadsLook, StorePolicy};
+use crate::config::machine::{Acquires, L1Config, LoadsLook, PastLoads, StorePolicy};
 use crate::parts::{
     Access, AccessKind, BytePool, ByteSet, DataCache, Lookup, MshrFile, MshrId, Outcome, Place,
     Refusal, Released, Reply, Request, RequestKind, RequestStamps, SectorSet, Sectors, Stamps,
@@ -47,6 +47,8 @@ pub struct L1 {
     /// Loads and atomics that went past the tags, by slot.
     pub(super) bypasses: Vec<Waiter>,
     pub(super) free_bypasses: Vec<u16>,
+    /// What the tags had counted when the last acquire left no line.
+    pub(super) empty_since: Option<u64>,
     pub(super) config: L1Config,
 }
 
@@ -96,8 +98,10 @@ impl L1 {
     pub fn new(config: &L1Config, sm: u16) -> Self {
         let sectors = Sectors::new(config.line.get(), config.sector.get());
         let entries = config.mshr_entries.size();
-        // A sector comes once for an entry, unless a store drops it while others of its line are on their way.
-        let drops = [config.stores, config.local_stores].contains(&StorePolicy::Drop);
+        // A sector comes once for an entry, unless something drops it while others of its line are on their way.
+        let drops = [config.stores, config.local_stores].contains(&StorePolicy::Drop)
+            || config.past_loads == PastLoads::Drop
+            || config.acquires == Acquires::Empty;
         let usual = entries * sectors.count();
         let most = if drops { usual.max(entries * config.mshr_mergers.size()) } else { usual };
         let usual_bypasses = match config.global_loads {
@@ -122,6 +126,7 @@ impl L1 {
             bypasses: Vec::with_capacity(usual_bypasses),
             free_bypasses: Vec::with_capacity(usual_bypasses),
             absent: None,
+            empty_since: None,
             changes: [0; Refusal::COUNT],
             stats: L1Stats::default(),
         };
@@ -155,7 +160,7 @@ impl L1 {
     }
 
     #[inline(always)]
-    fn load(
+    pub(super) fn load(
         &mut self,
         now: Cycle,
         line: LineAddr,
@@ -228,7 +233,7 @@ impl L1 {
 
     /// A load of a line that is outstanding: it waits with the others, and fetches what they did not.
     #[inline(never)]
-    fn join(
+    pub(super) fn join(
         &mut self,
         now: Cycle,
         line: LineAddr,
@@ -408,6 +413,12 @@ impl DataCache for L1 {
         // What found the miss queue full, and would have fetched its line, may find it here.
         for refusal in [Refusal::NoMerger, Refusal::NoCacheLine, Refusal::MissQueue] {
             self.changes[refusal as usize] += 1;
+        }
+    }
+
+    fn acquire(&mut self) {
+        if self.config.acquires == Acquires::Empty {
+            self.empty();
         }
     }
 

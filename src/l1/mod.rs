@@ -13,6 +13,7 @@
 //! A refusal changes nothing.
 
 mod cache;
+mod hints;
 mod pass_by;
 mod stats;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Accesses that go on to the L2 in any case: stores, atomics, and loads past the tags. What they do to lines here.
 
 use super::cache::L1;
-use crate::config::machine::StorePolicy;
+use crate::config::machine::{PastLoads, StorePolicy};
 use crate::parts::{
     Access, AccessKind, Lookup, Outcome, Refusal, RequestKind, SectorSet, Waiter, Way, sectors_of,
 };
@@ -15,16 +15,21 @@ impl L1 {
             AccessKind::Store => self.store(now, access, self.config.stores),
             AccessKind::LocalStore => self.store(now, access, self.config.local_stores),
             AccessKind::Reduction => self.reduce(now, access),
+            AccessKind::LoadFirst | AccessKind::LoadLast => self.load_to_evict(now, access),
+            AccessKind::LoadOnce => self.load_once(now, access),
             _ => self.bypass(now, access),
         }
     }
 
-    fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
+    pub(super) fn bypass(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         let slot = self.bypass_slot().ok_or(Refusal::MissQueue)?;
         let (kind, bytes) = if access.kind == AccessKind::Atomic {
             self.modify(access);
             (RequestKind::Atomic, access.bytes)
         } else {
+            if self.config.past_loads == PastLoads::Drop && access.kind == AccessKind::BypassLoad {
+                self.drop_past(access);
+            }
             self.stats.load_bypasses += 1;
             self.stats.load_sectors += u64::from(sectors_of(access.bytes));
             (RequestKind::Load, self.reply_sectors.around(access.bytes))
@@ -131,7 +136,7 @@ impl L1 {
     }
 
     /// Sectors that the L2 is about to change do not stay here, nor do those that are on their way.
-    fn drop_stored(&mut self, access: &Access) {
+    pub(super) fn drop_stored(&mut self, access: &Access) {
         match self.tags.lookup(access.line) {
             Lookup::Reserved(way) => self.drop_reserved(way, access),
             Lookup::Present(way) => {
@@ -156,7 +161,7 @@ impl L1 {
     }
 
     /// Sectors that the L2 is about to change do not stay here when they arrive.
-    fn doom_sectors(&mut self, way: Way, sectors: SectorSet) {
+    pub(super) fn doom_sectors(&mut self, way: Way, sectors: SectorSet) {
         let doomed = &mut self.tags[way].doomed;
         self.doomed_ways += usize::from(doomed.is_empty() && !sectors.is_empty());
         *doomed = doomed.with(sectors);

@@ -25,6 +25,10 @@ crate::counters! {
         stores,
         /// Stores and atomics whose line, or sectors of it, were present and were dropped [accesses].
         store_evictions,
+        /// Loads that went past the L1 and whose line, or sectors of it, were present and were dropped [accesses].
+        load_evictions,
+        /// Acquires of warps after which no line was left [acquires].
+        acquires,
         /// Atomics sent on to the L2 [accesses].
         atomics,
         /// Cycles in which an access was refused for want of a merger field [core cycles].

@@ -29,7 +29,7 @@ fn sectored(
 ) -> L1 {
     let text = format!(
         "(size: {}, sets: {sets}, ways: {ways}, line: 128, sector: {sector}, index: Linear, \
-         replacement: Lru, global_loads: Cached, local_loads: Cached, stores: {stores}, local_stores: {stores}, mshr_entries: {entries}, mshr_mergers: {mergers}, \
+         replacement: Lru, global_loads: Cached, local_loads: Cached, stores: {stores}, local_stores: {stores}, past_loads: Drop, acquires: Empty, hints: Followed(last_ways: 1), mshr_entries: {entries}, mshr_mergers: {mergers}, \
          miss_queue: {miss_queue}, tag_latency: 0, hit_latency: 4, fill_latency: 1, \
          releases_per_cycle: 1)",
         sets * ways * 128
@@ -404,4 +404,91 @@ proptest! {
         prop_assert_eq!(served, loads);
         prop_assert_eq!(l1.stats().fills, l1.stats().load_misses);
     }
+}
+
+#[test]
+fn an_acquire_drops_lines_that_are_here_at_once_and_others_as_they_arrive() {
+    let mut l1 = sectored(4, 2, 4, 8, 8, (32, "Evict"));
+    let sector = |number: u32| SECTOR << (32 * number);
+    let load = |l1: &mut L1, line, number| {
+        l1.access(Cycle(0), access(line, sector(number), AccessKind::Load))
+    };
+    // A line is here, and of another one a sector is and one is on its way.
+    for (line, number) in [(0, 0), (1, 0)] {
+        load(&mut l1, line, number).unwrap();
+        answer_oldest(&mut l1, 0);
+    }
+    load(&mut l1, 1, 1).unwrap();
+    l1.acquire();
+    assert_eq!(load(&mut l1, 0, 0), Ok(Outcome::Miss));
+    assert_eq!(load(&mut l1, 1, 1), Ok(Outcome::Merged));
+    // Both sectors are asked for, the first one again.
+    assert_eq!(load(&mut l1, 1, 0), Ok(Outcome::Miss));
+    assert_eq!(answer_oldest(&mut l1, 0), sector(1));
+    assert_eq!(load(&mut l1, 1, 1), Ok(Outcome::Miss));
+    while l1.outstanding() > 0 {
+        answer_oldest(&mut l1, 0);
+        while release(&mut l1, 9).is_some() {}
+    }
+    // What was asked for behind the acquire stays.
+    assert_eq!(
+        [(0, 0), (1, 0), (1, 1)].map(|(line, number)| load(&mut l1, line, number)),
+        [Ok(Outcome::Hit); 3]
+    );
+    assert_eq!(l1.stats().acquires, 1);
+    assert_eq!(l1.doomed_ways, 0);
+    // With nothing new, there is nothing to drop; with something, there is.
+    l1.acquire();
+    l1.acquire();
+    assert_eq!(load(&mut l1, 0, 0), Ok(Outcome::Miss));
+}
+
+#[test]
+fn a_load_past_the_tags_drops_the_sectors_that_it_reads() {
+    let mut l1 = sectored(4, 1, 4, 8, 8, (32, "Evict"));
+    let both = SECTOR | SECTOR << 32;
+    l1.access(Cycle(0), access(0, both, AccessKind::Load)).unwrap();
+    answer_oldest(&mut l1, 0);
+    l1.access(Cycle(0), access(0, 0xf, AccessKind::BypassLoad)).unwrap();
+    l1.take_request();
+    assert_eq!(l1.access(Cycle(0), access(0, SECTOR << 32, AccessKind::Load)), Ok(Outcome::Hit));
+    assert_eq!(l1.access(Cycle(0), access(0, SECTOR, AccessKind::Load)), Ok(Outcome::Miss));
+    assert_eq!((l1.stats().load_evictions, l1.stats().store_evictions), (1, 0));
+}
+
+#[test]
+fn a_load_that_is_not_to_allocate_joins_what_is_on_its_way() {
+    let mut l1 = sectored(4, 1, 4, 8, 8, (32, "Evict"));
+    let once = |l1: &mut L1, bytes| l1.access(Cycle(0), access(0, bytes, AccessKind::LoadOnce));
+    assert_eq!(once(&mut l1, SECTOR), Ok(Outcome::Sent));
+    l1.access(Cycle(0), access(0, SECTOR, AccessKind::Load)).unwrap();
+    assert_eq!(once(&mut l1, SECTOR), Ok(Outcome::Merged));
+    // Of two sectors one is on its way: both go past the tags.
+    assert_eq!(once(&mut l1, SECTOR | SECTOR << 32), Ok(Outcome::Sent));
+    assert_eq!((l1.stats().load_bypasses, l1.stats().load_merged), (2, 1));
+}
+
+#[test]
+fn hints_decide_which_line_of_a_set_makes_room() {
+    let mut l1 = cache(1, 2, 4, 4, 8);
+    let seen = |l1: &mut L1, line, kind| {
+        let outcome = l1.access(Cycle(0), access(line, 1, kind)).unwrap();
+        if outcome == Outcome::Miss {
+            answer_oldest(l1, 0);
+            while release(l1, 1).is_some() {}
+        }
+        outcome
+    };
+    use AccessKind::{Load, LoadFirst, LoadLast};
+    // What streams by leaves the other line alone.
+    seen(&mut l1, 0, Load);
+    (10..20).for_each(|line| assert_eq!(seen(&mut l1, line, LoadFirst), Outcome::Miss));
+    assert_eq!(seen(&mut l1, 0, Load), Outcome::Hit);
+    // A line that is to be last outlives those that are not; with another one like it, it is like others.
+    seen(&mut l1, 1, LoadLast);
+    (10..20).for_each(|line| assert_eq!(seen(&mut l1, line, Load), Outcome::Miss));
+    assert_eq!(seen(&mut l1, 1, Load), Outcome::Hit);
+    seen(&mut l1, 2, LoadLast);
+    (10..20).for_each(|line| assert_eq!(seen(&mut l1, line, Load), Outcome::Miss));
+    assert_eq!([2, 1].map(|line| seen(&mut l1, line, Load)), [Outcome::Hit, Outcome::Miss]);
 }

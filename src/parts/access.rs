@@ -20,6 +20,12 @@ pub enum AccessKind {
     /// A line, looked up here.
     #[default]
     Load,
+    /// The same, of a line that is to be evicted first.
+    LoadFirst,
+    /// The same, of a line that is to be evicted last.
+    LoadLast,
+    /// The same, of a line that is not to be kept where it is not here.
+    LoadOnce,
     /// Bytes from the L2, past the tags.
     BypassLoad,
     /// Bytes written through to the L2.
@@ -33,6 +39,18 @@ pub enum AccessKind {
 }
 
 impl AccessKind {
+    /// True for loads that take an MSHR entry when they find no line.
+    #[inline]
+    pub fn takes_entry(self) -> bool {
+        self as u8 <= AccessKind::LoadLast as u8
+    }
+
+    /// True for loads that are looked up here.
+    #[inline]
+    pub fn looks_up(self) -> bool {
+        self as u8 <= AccessKind::LoadOnce as u8
+    }
+
     /// True for what is answered without data.
     #[inline]
     pub fn is_posted(self) -> bool {
@@ -45,7 +63,7 @@ impl AccessKind {
 pub struct Access {
     /// The line.
     pub line: LineAddr,
-    /// Bytes of the line that are wanted or written; not looked at for [`AccessKind::Load`].
+    /// Bytes of the line that are wanted or written.
     pub bytes: u128,
     /// What is wanted.
     pub kind: AccessKind,
@@ -126,6 +144,9 @@ pub trait DataCache {
 
     /// The data of a [`ReplyKind::Data`](super::ReplyKind::Data) reply has arrived; says who waited.
     fn bypass_arrived(&mut self, reply: &Reply) -> Waiter;
+
+    /// What is held here is old: others may have written it since.
+    fn acquire(&mut self);
 
     /// The next access whose data goes to the registers; none when no arrived line has any left.
     fn release(&mut self, now: Cycle) -> Option<Released<'_>>;

@@ -1,5 +1,7 @@
-//! The tag array of a set-associative cache. Which way makes room is in `tags/room.rs`, what keeps one from it in `tags/state.rs`.
+//! The tag array of a set-associative cache. Which way makes room is in `tags/room.rs`, what keeps
+//! one from it in `tags/state.rs`, and what hints change in `tags/hints.rs`.
 
+mod hints;
 mod room;
 mod state;
 
@@ -145,6 +147,11 @@ impl<K: Copy + Default> TagArray<K> {
         self
     }
 
+    /// How many lines were put in or used so far.
+    pub fn clock(&self) -> u64 {
+        self.clock
+    }
+
     /// Lines in all.
     pub fn len(&self) -> usize {
         self.slots.len()
@@ -256,7 +263,8 @@ impl<K: Copy + Default> TagArray<K> {
         self.clock += 1;
         match self.replacement {
             Replacement::Nru => self.round(way),
-            _ => self.clock << self.age_bits,
+            // The least is that of a line to be evicted first.
+            _ => (self.clock + 1) << self.age_bits,
         }
     }
 
@@ -298,11 +306,17 @@ impl<K: Copy + Default> TagArray<K> {
         }
         let place = self.place_of(way);
         let is_dirty = self.is_dirty(way) && !self.is_reserved_at(way, place);
+        let is_to_be_last = match self.replacement {
+            // There, the dirty ones are.
+            Replacement::LruCleanFirst => 0,
+            _ => self.slots[index].rank & SPARED,
+        };
         if self.replacement != Replacement::Fifo {
             self.slots[index].rank = self.next_age(way);
             self.move_to_end(way);
         }
         self.note(way, place, true, is_dirty);
+        self.slots[index].rank |= is_to_be_last;
     }
 
     /// The same of a line that is not there.
@@ -371,11 +385,7 @@ impl<K: Copy + Default> TagArray<K> {
         let index = way.index();
         debug_assert!(self.slots[index].rank != EMPTY);
         debug_assert!(!self.is_reserved_at(way, self.place_of(way)));
-        if self.replacement == Replacement::Nru {
-            let age = self.age_of(way);
-            let round = &mut self.rounds[index / self.ways];
-            round.used -= usize::from(age >> self.age_bits >> ROUND == round.number);
-        }
+        self.leave_round(way);
         let slot = &mut self.slots[index];
         (slot.line, slot.rank) = (NO_LINE, EMPTY);
         if self.marks.is_ordered() {

@@ -6,6 +6,7 @@ use super::buffers::BufferProfile;
 use super::constants::Constants;
 use super::copies::{Groups, NO_GROUP};
 use super::ctas::Ctas;
+use super::fences::Fences;
 use super::fetch::Fetch;
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Returns};
@@ -18,7 +19,7 @@ use super::sub_core::SubCore;
 use super::waits::Outstanding;
 use super::warps::Warps;
 use crate::config::Machine;
-use crate::config::machine::{LoadsLook, Segment, line_bits};
+use crate::config::machine::{EvictionHints, LoadsLook, Segment, line_bits};
 use crate::isa::Cta;
 use crate::parts::{DataCache, Refusal, Reply, ReplyKind};
 use crate::stats::{IssueLedger, LatencyLedger, LsuLedger, WaitReason};
@@ -34,6 +35,8 @@ pub(super) struct Coalescing {
     pub atomic_work: Option<(u8, u8)>,
     pub global_loads: LoadsLook,
     pub local_loads: LoadsLook,
+    /// Hints about eviction are told to the L1.
+    pub follows_hints: bool,
 }
 
 /// How long a warp waits where its instructions do not go on one after the other [core cycles].
@@ -85,6 +88,7 @@ pub struct Sm {
     pub(super) profile: Option<Box<Profile>>,
     pub(super) issue_ledger: IssueLedger,
     pub(super) warps: Warps,
+    pub(super) fences: Fences,
     pub(super) coalescing: Coalescing,
     pub(super) holds: Holds,
     pub(super) ctas: Ctas,
@@ -114,6 +118,7 @@ impl Sm {
             constants: Constants::new(config.constants.miss()),
             ctas: Ctas::new(config),
             warps: Warps::new(),
+            fences: Fences::new(),
             stands_still: false,
             waiting_for_lsu: 0,
             lsu_waits: LsuLedger::default(),
@@ -134,6 +139,7 @@ impl Sm {
                 atomic_work: machine.l2.data_port.atomic_work(),
                 global_loads: machine.l1.global_loads,
                 local_loads: machine.l1.local_loads,
+                follows_hints: machine.l1.hints != EvictionHints::Ignored,
             },
             outstanding: Outstanding::new(schedulers),
             copies: Groups::new(warps),
@@ -400,6 +406,9 @@ impl Sm {
             }
             issued = self.issue(now);
         }
+        if self.fences.take_acquire() {
+            cache.acquire();
+        }
         self.charge_lsu(self.lsu.state, 1);
         self.charged_to = now + 1;
         let served = self.lsu.look_ahead(now, cache);
@@ -428,7 +437,7 @@ impl Sm {
                 self.stores_in_flight -= 1;
                 self.residency_changed |= self.stores_in_flight == 0;
                 self.warps[warp].pending_stores -= 1;
-                self.leave_fence_if_done(now, warp);
+                self.end_fence_wait_if_done(now, warp);
                 self.end_cta_of_warp_if_done(now, warp);
             }
         }
@@ -498,22 +507,8 @@ impl Sm {
             self.note_hold(warp, WaitReason::Memory, now);
             self.go_on(now, warp, now);
         } else {
-            self.leave_fence_if_done(now, warp);
+            self.end_fence_wait_if_done(now, warp);
         }
-    }
-
-    #[inline(always)]
-    fn leave_fence_if_done(&mut self, now: Cycle, warp: usize) {
-        if self.warps.at_fence >> warp & 1 == 1 && !self.has_accesses_in_flight(warp) {
-            self.leave_fence(now, warp);
-        }
-    }
-
-    #[inline(never)]
-    fn leave_fence(&mut self, now: Cycle, warp: usize) {
-        self.warps.at_fence &= !(1 << warp);
-        self.note_hold(warp, WaitReason::Barrier, now);
-        self.go_on(now, warp, now);
     }
 
     /// The warp goes on when its operands are there, at `earliest` at the earliest.
@@ -533,19 +528,19 @@ impl Sm {
         }
     }
 
-    /// Instructions come that warps wait for.
+    /// Instructions come that warps wait for, or fences are done.
     #[inline(never)]
     fn have_fetched(&mut self, now: Cycle) {
         for warp in Bits(self.warps.take_fetched()) {
+            if self.warps.at_fence >> warp & 1 == 1 {
+                self.leave_fence(now, warp, now);
+                continue;
+            }
             if let Some(profile) = &mut self.profile {
                 profile.fetched(now, warp);
             }
             self.wait_for_operands(now, warp, now);
         }
-    }
-
-    pub(super) fn has_accesses_in_flight(&self, warp: usize) -> bool {
-        self.warps[warp].pending_loads > 0 || self.warps[warp].pending_stores > 0
     }
 
     /// Ends the CTA of `warp` if nothing of it is left; it is not there from cycle `from` on.

@@ -146,7 +146,7 @@ impl Sm {
         let warps = &self.warps;
         if warps.computing() & mask != 0 {
             Slot::idle(IssueReason::Arithmetic)
-        } else if warps.on_fetch & mask != 0 {
+        } else if warps.on_fetch & !warps.at_fence & mask != 0 {
             Slot::idle(IssueReason::Fetch)
         } else if warps.passing & mask != 0 {
             Slot::idle(IssueReason::LsuServing)
@@ -244,10 +244,7 @@ impl Sm {
             return self.end_warp(now, warp);
         }
         match action {
-            Action::Fence if self.has_accesses_in_flight(warp) => {
-                self.warps.at_fence |= 1 << warp;
-                self.warps.for_loads |= u64::from(self.warps[warp].pending_loads > 0) << warp;
-            }
+            Action::Fence(fence) => self.come_to_fence(now, warp, fence, next_issue),
             Action::Copies(copies) if self.copies.execute(warp, copies) => {
                 self.warps.for_loads |= 1 << warp;
             }

@@ -61,7 +61,7 @@ impl Sm {
         let kind = self.cache_access(op, space, dsts);
         let Coalescing { line_bits, atomic_work, .. } = self.coalescing;
         let is_constant = op.space == Space::Constant;
-        let hits_by_banks = kind == AccessKind::Load && self.lsu.has_banks();
+        let hits_by_banks = kind.looks_up() && self.lsu.has_banks();
         let (target, passes) = if !hits_by_banks {
             (Target::Cache(kind), Passes::default())
         } else if is_constant {
@@ -228,9 +228,15 @@ impl Sm {
                     Space::Local => self.coalescing.local_loads,
                     _ => LoadsLook::Cached,
                 };
-                match look {
-                    LoadsLook::Cached => AccessKind::Load,
-                    LoadsLook::Bypass => AccessKind::BypassLoad,
+                match (look, op.cache) {
+                    (LoadsLook::Bypass, _) => AccessKind::BypassLoad,
+                    _ if !self.coalescing.follows_hints || space == Space::Local => {
+                        AccessKind::Load
+                    }
+                    (_, CacheOp::Streaming) => AccessKind::LoadFirst,
+                    (_, CacheOp::Keep) => AccessKind::LoadLast,
+                    (_, CacheOp::LastUse) => AccessKind::LoadOnce,
+                    _ => AccessKind::Load,
                 }
             }
         }

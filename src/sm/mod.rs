@@ -14,6 +14,7 @@ mod constants;
 mod copies;
 mod core;
 mod ctas;
+mod fences;
 mod fetch;
 mod issue;
 mod journey;

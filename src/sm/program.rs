@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::constants::{self, Bank};
 use crate::config::machine::{Arithmetic, Forwarding, IntProducts, OpTiming, SmConfig};
-use crate::isa::{ArithClass, Copies, Inst, Kernel, MAX_OPERANDS, MemoryOp, Op, Operands, Reg};
+use crate::isa::{
+    ArithClass, Copies, Fence, Inst, Kernel, MAX_OPERANDS, MemoryOp, Observer, Op, Operands, Reg,
+};
 
 /// What an instruction needs in order to issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,12 +58,23 @@ pub enum Action {
     Memory(MemoryOp),
     /// It waits for the other warps of its CTA.
     Barrier,
-    /// It waits for the warp's own accesses.
-    Fence,
+    /// It orders the warp's accesses.
+    Fence(FenceAction),
     /// It divides the warp's asynchronous copies, or waits for them.
     Copies(Copies),
     /// It ends lanes.
     Exit,
+}
+
+/// What a fence does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FenceAction {
+    /// It waits for all of the warp's accesses, not for its loads alone.
+    pub release: bool,
+    /// What the L1 holds is old from then on.
+    pub acquire: bool,
+    /// What it takes when the accesses are done [core cycles].
+    pub latency: u16,
 }
 
 /// How long an instruction keeps its warp from issuing the next one.
@@ -245,7 +258,15 @@ impl Program {
                 }
                 Op::Memory(op) => (Port::Memory, Action::Memory(op)),
                 Op::Barrier => (Port::None, Action::Barrier),
-                Op::Fence => (Port::None, Action::Fence),
+                Op::Fence(Fence { release, acquire }) => {
+                    let latency = match release {
+                        None => 0,
+                        Some(Observer::Gpu) => config.fences.gpu.get(),
+                        Some(Observer::System) => config.fences.system.get(),
+                    };
+                    let (release, latency) = (release.is_some(), latency as u16);
+                    (Port::None, Action::Fence(FenceAction { release, acquire, latency }))
+                }
                 Op::Copies(copies) => (Port::None, Action::Copies(copies)),
                 Op::Exit => (Port::None, Action::Exit),
             };

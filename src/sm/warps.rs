@@ -78,7 +78,7 @@ pub struct Warps {
     pub starting: u64,
     /// The warp's data has come from the L2 and passes over to its registers.
     pub passing: u64,
-    /// The next instruction is on its way from the instruction caches.
+    /// The next instruction is on its way from the instruction caches, or the warp's fence takes its time.
     pub on_fetch: u64,
     /// The next instruction waits for data from memory.
     pub on_memory: u64,
@@ -351,7 +351,7 @@ impl Warps {
         self.slots |= 1 << slot;
     }
 
-    /// Files a warp whose next instruction comes at `there`, after `now`.
+    /// Files a warp whose next instruction comes at `there`, after `now`, or whose fence is done then.
     pub fn wait_for_instruction(&mut self, warp: usize, now: Cycle, there: Cycle) {
         self.stirred = true;
         self.on_fetch |= 1 << warp;

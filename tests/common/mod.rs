@@ -7,8 +7,8 @@ use gsim::config::Machine;
 use gsim::error::Result;
 use gsim::gpu::{Gpu, KernelStatistics, Stepping};
 use gsim::isa::{
-    AccessKind, ArithClass, BarrierUse, CacheOp, Copies, Cta, CtaSource, Inst, Kernel, LaneMask,
-    LaunchSource, MemoryOp, Op, Operands, Space, Turns, WARP,
+    AccessKind, ArithClass, BarrierUse, CacheOp, Copies, Cta, CtaSource, Fence, Inst, Kernel,
+    LaneMask, LaunchSource, MemoryOp, Observer, Op, Operands, Space, Turns, WARP,
 };
 
 /// One executed warp instruction.
@@ -18,6 +18,8 @@ pub enum Step {
     Load { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
     /// A global load past the L1.
     LoadPastL1 { dst: u16, src: u16, addresses: Vec<u64>, bytes: u8 },
+    /// A global load of 4 bytes a lane with a cache operator or hint.
+    LoadWith { dst: u16, cache: CacheOp, addresses: Vec<u64> },
     /// An asynchronous copy of 4 bytes a lane from global to shared memory, past the L1.
     Copy { addresses: Vec<u64> },
     /// What is done with the copies.
@@ -47,10 +49,13 @@ pub enum Step {
     /// An atomic on shared memory that returns the old value in `dst`.
     SharedAtomic { dst: u16, addresses: Vec<u64>, turns: Turns },
     /// A fence.
-    Fence,
+    Fence(Fence),
     /// An arithmetic instruction.
     Arith(Inst),
 }
+
+/// A fence for the whole GPU.
+pub const FENCE: Step = Step::Fence(Fence { release: Some(Observer::Gpu), acquire: true });
 
 /// A launch of scripted CTAs: `script(cta, warp)` gives a warp's steps; an exit follows.
 pub struct Script<F> {
@@ -143,6 +148,9 @@ fn inst(step: &Step) -> Inst {
         Step::LoadPastL1 { dst, src, bytes, .. } => {
             with(dst, src, memory(Space::Global, AccessKind::Load, bytes, CacheOp::Global))
         }
+        Step::LoadWith { dst, cache, .. } => {
+            with(dst, dst, memory(Space::Global, AccessKind::Load, 4, cache))
+        }
         Step::Copy { .. } => memory(Space::Global, AccessKind::Copy, 4, CacheOp::Global),
         Step::Copies(copies) => Inst::bare(Op::Copies(copies)),
         Step::Store { bytes, .. } => {
@@ -179,7 +187,7 @@ fn inst(step: &Step) -> Inst {
         }
         Step::Add { dst, src } => with(dst, src, Inst::bare(Op::Arith(ArithClass::IntAdd))),
         Step::Barrier => Inst::bare(Op::Barrier),
-        Step::Fence => Inst::bare(Op::Fence),
+        Step::Fence(fence) => Inst::bare(Op::Fence(fence)),
         Step::Arith(ref inst) => inst.clone(),
     }
 }
@@ -208,6 +216,7 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
                 self.next_pc += 1;
                 if let Step::Load { addresses, .. }
                 | Step::LoadPastL1 { addresses, .. }
+                | Step::LoadWith { addresses, .. }
                 | Step::Copy { addresses }
                 | Step::Store { addresses, .. }
                 | Step::LoadLocal { addresses, .. }

@@ -98,7 +98,7 @@ fn list(kernel: &Kernel, warp: &WarpStream, text: &mut String) {
                     };
                     let _ = write!(text, " {id} of {warps}, {kind:?}");
                 }
-                Op::Arith(_) | Op::Fence | Op::Copies(_) | Op::Exit => {}
+                Op::Arith(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => {}
             }
             text.push('\n');
         }
@@ -121,13 +121,15 @@ fn words(inst: &Inst) -> String {
                 CacheOp::Default => "",
                 CacheOp::Global => ".cg",
                 CacheOp::Streaming => ".cs",
+                CacheOp::LastUse => ".lu",
+                CacheOp::Keep => ".L1::evict_last",
                 CacheOp::Volatile => ".cv",
                 CacheOp::ReadOnly => ".nc",
             };
             format!("{kind}.{space:?}{cache} {bytes} B")
         }
         Op::Barrier => "Barrier".to_owned(),
-        Op::Fence => "Fence".to_owned(),
+        Op::Fence(fence) => fence.name().to_owned(),
         Op::Copies(copies) => format!("Copies {copies:?}"),
         Op::Exit => "Exit".to_owned(),
     };

@@ -30,6 +30,12 @@ pub struct L1Config {
     pub stores: StorePolicy,
     /// What a store to local memory does to a line that is here. It is written through to the L2 in any case.
     pub local_stores: StorePolicy,
+    /// What a load that goes past this cache does to a line that is here.
+    pub past_loads: PastLoads,
+    /// What an acquire does to the lines here: that of a fence, a load or an atomic for the whole GPU or the system.
+    pub acquires: Acquires,
+    /// What hints about eviction (`.L1::..`, `.cs`, `.lu`) decide.
+    pub hints: EvictionHints,
     /// Lines outstanding at once [entries, 1..=4096].
     ///
     /// A miss that finds none free stalls as `nomshrline`.
@@ -100,6 +106,38 @@ pub enum StorePolicy {
     /// A line is allocated, unless every way of its set is reserved. A mask says which bytes are valid, so
     /// that nothing is fetched before a load wants other bytes of the sector.
     Validate,
+}
+
+/// What a load that goes past the L1 does to a line there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PastLoads {
+    /// Nothing.
+    Keep,
+    /// The line is dropped; sectors that are on their way are when they have served the loads that wait for them.
+    Drop,
+}
+
+/// What an acquire does to the lines of the L1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Acquires {
+    /// Nothing: what others have written is not seen there.
+    Keep,
+    /// All are dropped; those that are on their way are when they have served the loads that wait for them.
+    Empty,
+}
+
+/// What hints about eviction decide in the L1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum EvictionHints {
+    /// Nothing: every load is served as one without a hint.
+    Ignored,
+    /// What they say. A line that is to be evicted first is the next to make room. One that is to be evicted last is spared as
+    /// long as the set has others. A load that is not to allocate takes what is here, and the rest goes past the L1.
+    Followed {
+        /// Lines of a set that can be spared; of more, the oldest is spared no longer [count, 1..=512].
+        last_ways: Bounded<1, 512>,
+    },
 }
 
 /// What the L2 slices do.

@@ -12,8 +12,9 @@ mod sm;
 use serde::{Deserialize, Serialize};
 
 pub use cache::{
-    DataPort, Distance, L1Config, L2Coalescer, L2Config, L2Mode, L2Partitions, LoadsLook,
-    PartialLines, Replacement, SetIndex, SliceHash, StorePolicy, geometry_check, line_bits,
+    Acquires, DataPort, Distance, EvictionHints, L1Config, L2Coalescer, L2Config, L2Mode,
+    L2Partitions, LoadsLook, PartialLines, PastLoads, Replacement, SetIndex, SliceHash,
+    StorePolicy, geometry_check, line_bits,
 };
 pub use dram::{
     DramConfig, DramScheduler, DramTiming, GroupBits, Refreshes, RowPolicy, WriteDrain,
@@ -21,9 +22,9 @@ pub use dram::{
 pub use launch::{L2AtStart, LaunchConfig, Retirement};
 pub use noc::{GpcPort, NocConfig};
 pub use sm::{
-    Arithmetic, BankSharing, CarveOut, ConstantBank, ConstantPasses, CtaRelease, Fetching,
-    Forwarding, InstructionCache, InstructionSet, IntProducts, LsuConfig, LsuStages, OpTiming,
-    Pipelining, Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
+    Arithmetic, BankSharing, CarveOut, ConstantBank, ConstantPasses, CtaRelease, FenceTimes,
+    Fetching, Forwarding, InstructionCache, InstructionSet, IntProducts, LsuConfig, LsuStages,
+    OpTiming, Pipelining, Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
 };
 
 use super::bounded::{Bounded, Check, Checked};
@@ -152,6 +153,18 @@ impl MachineFields {
         Ok(())
     }
 
+    fn check_hints(&self) -> Result<(), String> {
+        let is_followed = self.l1.hints != EvictionHints::Ignored;
+        if is_followed && self.l1.replacement == Replacement::LruCleanFirst {
+            return Err(
+                "l1.hints are followed, which l1.replacement LruCleanFirst does not allow: it \
+                        spares lines by itself"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
     fn check_partitions(&self) -> Result<(), String> {
         let l2 = &self.l2;
         if let L2Coalescer::PerGpc { requests, latency, .. } = l2.coalescer {
@@ -218,6 +231,7 @@ impl Check for MachineFields {
             ));
         }
         self.check_lsu()?;
+        self.check_hints()?;
         self.check_partitions()?;
         let piece = self.noc.store_piece.get();
         if !piece.is_power_of_two() {

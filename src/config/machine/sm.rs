@@ -49,6 +49,8 @@ pub struct SmConfig {
     pub warp_start_interval: Bounded<0, 8>,
     /// What a CTA that has run out of instructions still waits for before another takes its place.
     pub cta_release: CtaRelease,
+    /// What a fence takes once the warp's own accesses are done.
+    pub fences: FenceTimes,
     /// The arithmetic pipelines.
     pub arithmetic: Arithmetic,
 }
@@ -132,6 +134,16 @@ pub struct InstructionCache {
     /// Of the sub-core's cache: from asking the SM's until the lines are there. Of the SM's: what it takes longer where they
     /// come from the L2 [core cycles, 1..=1023].
     pub latency: Bounded<1, 1023>,
+}
+
+/// What a fence takes once the warp's own accesses are done. One for the CTA takes nothing, as its accesses are in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FenceTimes {
+    /// One for the whole GPU [core cycles, 0..=4095].
+    pub gpu: Bounded<0, 4095>,
+    /// One for the host and other GPUs as well [core cycles, 0..=4095].
+    pub system: Bounded<0, 4095>,
 }
 
 /// What a CTA that has run out of instructions still waits for before another takes its place.

@@ -148,6 +148,8 @@ pub struct Barrier {
     pub id: u16,
     /// Row of the threads it is for; zero for all of the CTA.
     pub threads: u16,
+    /// All lanes of a warp come to it together, as the program promises.
+    pub aligned: bool,
 }
 
 /// What a barrier instruction does.

@@ -68,7 +68,7 @@ impl Codec {
         let record = |inst: &Inst| match inst.op {
             Op::Memory(op) => Record::Addresses { bytes: op.bytes },
             Op::Barrier => Record::Barrier,
-            Op::Arith(_) | Op::Fence | Op::Copies(_) | Op::Exit => Record::None,
+            Op::Arith(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => Record::None,
         };
         let records: Vec<Record> = insts.iter().map(record).collect();
         let mut next_record = vec![insts.len() as u32; insts.len()];

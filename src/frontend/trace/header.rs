@@ -11,7 +11,7 @@ use crate::config::machine::InstructionSet;
 pub const MAGIC: [u8; 8] = *b"GSIMTRC\n";
 
 /// The version of the format. A reader knows one.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Content of a record, at most `[bytes]`: what a warp of it decodes to has places of 32 bits.
 pub const MOST_BYTES: usize = 1 << 28;

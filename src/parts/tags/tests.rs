@@ -53,6 +53,64 @@ fn nru_spares_what_was_used_since_every_line_was() {
 }
 
 #[test]
+fn a_line_to_be_evicted_first_makes_room_before_others_until_it_is_used() {
+    for replacement in [Replacement::Lru, Replacement::Fifo, Replacement::Nru] {
+        let mut tags = TagArray::<()>::new(1, 4, SetIndex::Linear, replacement);
+        let ways: Vec<_> = (0..4).map(|line| insert(&mut tags, line)).collect();
+        tags.evict_first(ways[2]);
+        assert_eq!(tags.victim(LineAddr(9)), Some(ways[2]), "{replacement:?}");
+        // Lines that stream by take that way again and again.
+        for line in 4..40 {
+            let way = insert(&mut tags, line);
+            assert_eq!(way, ways[2]);
+            tags.evict_first(way);
+        }
+        // Of two, that of the lower number.
+        tags.evict_first(ways[1]);
+        assert_eq!(tags.victim(LineAddr(99)), Some(ways[1]));
+        if replacement != Replacement::Fifo {
+            tags.touch(ways[1]);
+            assert_eq!(tags.victim(LineAddr(99)), Some(ways[2]));
+        }
+        tags.invalidate(ways[2]);
+        assert_eq!(tags.victim(LineAddr(99)), Some(ways[2]));
+    }
+}
+
+#[test]
+fn lines_to_be_evicted_last_are_spared_as_far_as_they_may_be() {
+    for replacement in [Replacement::Lru, Replacement::Fifo, Replacement::Nru] {
+        let mut tags = TagArray::<()>::new(1, 8, SetIndex::Linear, replacement);
+        for line in 0..8 {
+            let way = insert(&mut tags, line);
+            if line < 3 {
+                tags.evict_last(way, 3);
+            }
+        }
+        for line in 8..80 {
+            insert(&mut tags, line);
+        }
+        let is_here = |tags: &TagArray, line| tags.lookup(LineAddr(line)) != Lookup::Absent;
+        assert!((0..3).all(|line| is_here(&tags, line)), "{replacement:?}");
+        // A fourth takes the place of the oldest among them.
+        let way = insert(&mut tags, 100);
+        tags.evict_last(way, 3);
+        for line in 200..300 {
+            insert(&mut tags, line);
+        }
+        assert_eq!((0..3).filter(|line| is_here(&tags, *line)).count(), 2);
+        assert!(is_here(&tags, 100));
+        // Where all are spared, the oldest makes room.
+        let mut tags = TagArray::<()>::new(1, 2, SetIndex::Linear, replacement);
+        for line in 0..2 {
+            let way = insert(&mut tags, line);
+            tags.evict_last(way, 2);
+        }
+        assert!(tags.victim(LineAddr(9)).is_some());
+    }
+}
+
+#[test]
 fn nru_misses_less_than_lru_where_a_loop_does_not_fit() {
     let misses = |replacement, lines: u64| {
         let mut tags = TagArray::<()>::new(1, 64, SetIndex::Linear, replacement);

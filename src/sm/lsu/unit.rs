@@ -7,7 +7,7 @@ use super::entry::{Entry, Stage, Target};
 use super::queues::Queues;
 use super::returns::Returns;
 use crate::config::machine::{L1Config, LsuConfig, LsuStages, RefusalBlocks};
-use crate::parts::{Access, AccessKind, DataCache, Outcome, Refusal, Waiter};
+use crate::parts::{Access, DataCache, Outcome, Refusal, Waiter};
 use crate::ring::Ring;
 use crate::sm::SLOTS;
 use crate::stats::LsuReason;
@@ -271,7 +271,7 @@ impl Lsu {
         }
         let entry = &self.entries[self.order[0]];
         let next = entry.due.max(now + 1);
-        let is_load = entry.target == Target::Cache(AccessKind::Load);
+        let is_load = matches!(entry.target, Target::Cache(kind) if kind.takes_entry());
         if (next == now + 1) & is_load & cache.is_full()
             && let (line, bytes) = entry.accesses.get(entry.served as usize)
             && let Some(refusal) = cache.refusal(line, bytes)

@@ -10,7 +10,7 @@ use super::super::ops::moves;
 use super::super::program::{Barrier, BarrierKind, Step};
 use super::{Decoded, Lowerer, names};
 use crate::error::Result;
-use crate::isa::{ArithClass, Op};
+use crate::isa::{ArithClass, Fence, Observer, Op};
 
 impl Lowerer<'_> {
     /// Decodes a control instruction or vector move; `None` for any other.
@@ -86,7 +86,13 @@ impl Lowerer<'_> {
             ("membar" | "fence", words) if words.contains(&"cta") || words[0] == "proxy" => {
                 Decoded::new(Step::Nothing, control)
             }
-            ("membar" | "fence", _) => Decoded::new(Step::Nothing, Op::Fence),
+            ("membar" | "fence", words) => {
+                let observer =
+                    if words.contains(&"sys") { Observer::System } else { Observer::Gpu };
+                let release = (!words.contains(&"acquire")).then_some(observer);
+                let acquire = !words.contains(&"release");
+                Decoded::new(Step::Nothing, Op::Fence(Fence { release, acquire }))
+            }
             ("prefetch" | "prefetchu", words) if !words.contains(&"tensormap") => {
                 return self.prefetch(instruction).map(Some);
             }
@@ -112,7 +118,7 @@ impl Lowerer<'_> {
     /// `bar` and `barrier`, less those of clusters.
     fn barrier(&mut self, instruction: &Instruction, words: &[&str]) -> Result<Decoded> {
         let mut words: Vec<&str> = words.to_vec();
-        // Lanes of a warp may always arrive one after the other.
+        let aligned = instruction.opcode == "bar" || words.contains(&"aligned");
         words.retain(|word| !matches!(*word, "cta" | "aligned"));
         let (kind, ty) = match words[..] {
             ["sync"] => (BarrierKind::Sync, None),
@@ -144,7 +150,7 @@ impl Lowerer<'_> {
         };
         let id = self.read(Some(id), Kind::Narrow, instruction, &mut decoded)?;
         let threads = self.read(Some(threads), Kind::Narrow, instruction, &mut decoded)?;
-        self.barriers.push(Barrier { kind, id, threads });
+        self.barriers.push(Barrier { kind, id, threads, aligned });
         Ok(decoded)
     }
 

@@ -1,8 +1,7 @@
 //! Loads, stores, atomics and reductions.
 //!
 //! `ld.param`, and `ld.const` from a fixed address, read what is the same for all lanes of all
-//! warps; they become moves, as the machine's constant bank makes them. Hints about caching
-//! (`.L1::`, `.L2::`) and scopes change no value and are dropped.
+//! warps; they become moves, as the machine's constant bank makes them. Hints about the L2 are dropped.
 //!
 //! Source: PTX ISA 9.0, sections 9.7.9 "Data Movement" and 9.7.13 "atom", "red".
 
@@ -363,7 +362,9 @@ fn words(instruction: &Instruction) -> Option<Words> {
             "param" | "param::entry" | "param::func" => words.param = true,
             "ca" | "wb" => words.cache = CacheOp::Default,
             "cg" => words.cache = CacheOp::Global,
-            "cs" | "lu" => words.cache = CacheOp::Streaming,
+            "cs" | "L1::evict_first" | "L1::evict_unchanged" => words.cache = CacheOp::Streaming,
+            "lu" | "L1::no_allocate" => words.cache = CacheOp::LastUse,
+            "L1::evict_last" => words.cache = CacheOp::Keep,
             "cv" | "wt" | "volatile" => words.cache = CacheOp::Volatile,
             "nc" => words.cache = CacheOp::ReadOnly,
             "v2" => words.elements = 2,

@@ -18,6 +18,8 @@ pub struct Touch {
     start: i64,
     /// Bytes of a lane.
     bytes: i64,
+    /// Nothing writes there while the kernel runs.
+    is_read_only: bool,
 }
 
 /// What an address is counted from.
@@ -35,7 +37,13 @@ impl Touch {
     /// What `pc` touches; `writers` has for each register the instruction that wrote it last.
     pub fn new(code: &Code, pc: usize, writers: &[u32]) -> Touch {
         let Op::Memory(op) = code.insts[pc].op else {
-            return Touch { op: None, base: Base::Unknown, start: 0, bytes: 0 };
+            return Touch {
+                op: None,
+                base: Base::Unknown,
+                start: 0,
+                bytes: 0,
+                is_read_only: false,
+            };
         };
         // Copies to shared memory touch two memories.
         let op = (code.opcode(pc) != "cp").then_some(op);
@@ -49,7 +57,8 @@ impl Touch {
             _ => None,
         });
         let (base, start) = place.unwrap_or((Base::Unknown, 0));
-        Touch { op, base, start, bytes: op.map_or(0, |op| op.bytes.into()) }
+        let is_read_only = code.has(pc, "nc");
+        Touch { op, base, start, bytes: op.map_or(0, |op| op.bytes.into()), is_read_only }
     }
 
     /// Whether it must stay behind `before`.
@@ -63,7 +72,7 @@ impl Touch {
         if reads(op) && reads(other) {
             return false;
         }
-        if op.cache == CacheOp::ReadOnly || other.cache == CacheOp::ReadOnly || !meet(op, other) {
+        if self.is_read_only || before.is_read_only || !meet(op, other) {
             return false;
         }
         let known = self.base == before.base && self.base != Base::Unknown;

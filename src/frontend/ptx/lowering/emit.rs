@@ -412,7 +412,7 @@ fn is_wall(inst: &Inst) -> bool {
     let jumps = matches!(inst.op, Op::Arith(Control | Branch | Converge));
     jumps
         || inst.ends_block
-        || matches!(inst.op, Op::Barrier | Op::Fence | Op::Copies(_) | Op::Exit)
+        || matches!(inst.op, Op::Barrier | Op::Fence(_) | Op::Copies(_) | Op::Exit)
 }
 
 /// The class of a single instruction: comparisons, selections, minima and maxima of single precision run where integers

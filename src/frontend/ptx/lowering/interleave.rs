@@ -245,7 +245,7 @@ fn latency(op: Op) -> u32 {
             ArithClass::Sfu | ArithClass::SfuPair => SPECIAL,
             _ => ARITHMETIC,
         },
-        Op::Barrier | Op::Fence | Op::Copies(_) | Op::Exit => 1,
+        Op::Barrier | Op::Fence(_) | Op::Copies(_) | Op::Exit => 1,
     }
 }
 

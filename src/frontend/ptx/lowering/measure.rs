@@ -35,7 +35,7 @@ pub fn kind(inst: &Inst) -> &'static str {
             ArithClass::Control | ArithClass::Branch | ArithClass::Converge => "control",
         },
         Op::Memory(_) => "memory",
-        Op::Barrier | Op::Fence | Op::Copies(_) | Op::Exit => "control",
+        Op::Barrier | Op::Fence(_) | Op::Copies(_) | Op::Exit => "control",
     }
 }
 

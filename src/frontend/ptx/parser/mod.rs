@@ -7,8 +7,11 @@
 
 mod declaration;
 mod instruction;
+mod order;
 
 use std::path::Path;
+
+use order::spelled_out;
 
 use super::ast::*;
 use super::lexer::{Place, Token, lex};
@@ -347,7 +350,7 @@ impl<'a> Parser<'a, '_> {
                     self.bump();
                     body.push(Statement::Label(name.to_owned(), at));
                 }
-                _ => body.push(Statement::Instruction(self.instruction()?)),
+                _ => body.extend(spelled_out(self.instruction()?)),
             }
         }
     }

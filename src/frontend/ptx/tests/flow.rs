@@ -1,7 +1,7 @@
 //! Divergence, barriers and exits.
 
 use super::*;
-use crate::isa::{LOCAL_MEMORY, Op, SHARED_WINDOW};
+use crate::isa::{Fence, Inst, LOCAL_MEMORY, Observer, Op, SHARED_WINDOW};
 
 #[test]
 fn lanes_leave_a_loop_when_they_are_done() {
@@ -169,7 +169,51 @@ fn fences_and_barriers_keep_their_kind() {
     let module = Module::parse(&launch.ptx).unwrap();
     let running = module.launch(&launch, &mut memory).unwrap();
     let ops: Vec<Op> = running.kernel().insts[6..].iter().map(|inst| inst.op).collect();
-    assert_eq!([ops[0], ops[1], ops[3], ops[4]], [Op::Fence, Op::Barrier, Op::Fence, Op::Exit]);
+    let fence = Op::Fence(Fence { release: Some(Observer::Gpu), acquire: true });
+    assert_eq!([ops[0], ops[1], ops[3], ops[4]], [fence, Op::Barrier, fence, Op::Exit]);
+}
+
+#[test]
+fn orders_of_accesses_are_fences_around_them() {
+    let of = |text: &str| {
+        let mut memory = DeviceMemory::default();
+        let buffer = memory.allocate("both", 256);
+        let text = format!("{text} ret;");
+        let launch = one_cta(kernel(&text), 32, &[buffer; 2]);
+        let module = Module::parse(&launch.ptx).unwrap();
+        let running = module.launch(&launch, &mut memory).unwrap();
+        let name = |inst: &Inst| match inst.op {
+            Op::Fence(Fence { release, acquire: true }) => format!("{release:?}+"),
+            Op::Fence(Fence { release, acquire: false }) => format!("{release:?}"),
+            Op::Memory(op) => format!("{:?}", op.cache),
+            _ => "-".to_owned(),
+        };
+        let insts = &running.kernel().insts[6..];
+        insts[..insts.len() - 1].iter().map(name).collect::<Vec<_>>().join(" ")
+    };
+    for (text, ops) in [
+        ("ld.acquire.gpu.global.u32 %r1, [%a0];", "Global None+"),
+        ("ld.acquire.sys.u32 %r1, [%a0];", "Global None+"),
+        ("ld.acquire.cta.global.u32 %r1, [%a0];", "Default"),
+        ("ld.relaxed.gpu.global.u32 %r1, [%a0];", "Global"),
+        ("st.release.gpu.global.u32 [%a0], %r1;", "Some(Gpu) Global"),
+        ("st.release.sys.global.u32 [%a0], %r1;", "Some(System) Global"),
+        ("atom.add.global.u32 %r1, [%a0], 1;", "Default"),
+        ("atom.acquire.gpu.global.add.u32 %r1, [%a0], 1;", "Global None+"),
+        ("atom.acq_rel.gpu.global.add.u32 %r1, [%a0], 1;", "Some(Gpu) Global None+"),
+        ("atom.acq_rel.global.add.u32 %r1, [%a0], 1;", "Some(Gpu) Default None+"),
+        ("red.release.gpu.global.add.u32 [%a0], 1;", "Some(Gpu) Global"),
+        ("fence.acq_rel.gpu; fence.sc.sys;", "Some(Gpu)+ Some(System)+"),
+        ("fence.release.gpu; fence.acquire.gpu; membar.sys;", "Some(Gpu) None+ Some(System)+"),
+        ("fence.acq_rel.cta; membar.cta; fence.proxy.async;", "- - -"),
+        ("ld.global.L1::no_allocate.u32 %r1, [%a0];", "LastUse"),
+        ("ld.global.lu.u32 %r1, [%a0];", "LastUse"),
+        ("ld.global.nc.L1::evict_last.L2::128B.u32 %r1, [%a0];", "Keep"),
+        ("ld.global.cs.u32 %r1, [%a0];", "Streaming"),
+        ("ld.global.L1::evict_first.u32 %r1, [%a0];", "Streaming"),
+    ] {
+        assert_eq!(of(text), ops, "{text}");
+    }
 }
 
 #[test]

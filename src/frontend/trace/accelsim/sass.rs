@@ -3,7 +3,7 @@
 //! Names: "CUDA Binary Utilities", section "Instruction Set Reference", tables of Volta to Hopper, and of Maxwell and Pascal. The
 //! classes are those that the lowering of PTX gives the same instructions (`results/h200/lowering.md`).
 
-use crate::isa::{AccessKind, ArithClass, CacheOp, MemoryOp, Op, Space, Turns};
+use crate::isa::{AccessKind, ArithClass, CacheOp, Fence, MemoryOp, Observer, Op, Space, Turns};
 
 /// An opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,10 +81,14 @@ const CLASSES: &[(ArithClass, &[&str])] = &[
             "SETLMEMBASE",
             "PMTRIG",
             "RPCMOV",
+            // Other than for all lines.
             "CCTL",
             "CCTLL",
             "CCTLT",
             "ERRBAR",
+            "CGAERRBAR",
+            // Of kinds of accesses that the machine does not tell apart.
+            "FENCE",
         ],
     ),
     (
@@ -236,7 +240,13 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
             return Err("BAR.ARV: the trace does not have the barrier's number".to_owned());
         }
         "BAR" => Op::Barrier,
-        "MEMBAR" | "FENCE" => Op::Fence,
+        // What a CTA sees is in order in any case.
+        "MEMBAR" if has("CTA") || has("SM") => Op::Arith(ArithClass::Control),
+        "MEMBAR" => {
+            let observer = if has("SYS") { Observer::System } else { Observer::Gpu };
+            Op::Fence(Fence { release: Some(observer), acquire: false })
+        }
+        "CCTL" if has("IVALL") => Op::Fence(Fence { release: None, acquire: true }),
         "EXIT" => Op::Exit,
         "IMAD" | "XMAD" if has("MOV") => Op::Arith(ArithClass::Move),
         "IMAD" | "IMUL" if has("WIDE") || has("HI") => Op::Arith(ArithClass::IntMulWide),
@@ -314,7 +324,9 @@ fn memory(
         () if has("STRONG") && has("SYS") || has("CV") => CacheOp::Volatile,
         // `.cg` of PTX becomes this where the whole GPU is to see it.
         () if has("STRONG") && has("GPU") || has("CG") || has("BYPASS") => CacheOp::Global,
-        () if has("EF") || has("LU") || has("CS") => CacheOp::Streaming,
+        () if has("EF") || has("EU") || has("CS") => CacheOp::Streaming,
+        () if has("NA") || has("LU") => CacheOp::LastUse,
+        () if has("EL") => CacheOp::Keep,
         () => CacheOp::Default,
     };
     let bytes = match name {
@@ -382,6 +394,9 @@ mod tests {
         assert_eq!(of("LDG.E.64.STRONG.GPU").op, load(Space::Global, 8, CacheOp::Global));
         assert_eq!(of("LDG.E.STRONG.SYS").op, load(Space::Global, 4, CacheOp::Volatile));
         assert_eq!(of("LDG.E.EF").op, load(Space::Global, 4, CacheOp::Streaming));
+        assert_eq!(of("LDG.E.NA").op, load(Space::Global, 4, CacheOp::LastUse));
+        assert_eq!(of("LDG.E.LU").op, load(Space::Global, 4, CacheOp::LastUse));
+        assert_eq!(of("LDG.E.EL").op, load(Space::Global, 4, CacheOp::Keep));
         let rows = of("LDSM.16.M88.4");
         assert_eq!(rows.op, load(Space::Shared, 16, CacheOp::Default));
         assert_eq!((rows.dsts, rows.lanes), (4, Lanes::First(32)));
@@ -426,7 +441,14 @@ mod tests {
         assert_eq!(class("ULDC.64"), (ArithClass::Move, 2));
         assert_eq!(class("BSYNC"), (ArithClass::Converge, 1));
         assert_eq!(opcode("BAR.SYNC.DEFER_BLOCKING").unwrap().op, Op::Barrier);
-        assert_eq!(opcode("MEMBAR.SC.GPU").unwrap().op, Op::Fence);
+        assert_eq!(class("MEMBAR.ALL.CTA"), (ArithClass::Control, 1));
+        let fence = |text: &str| match opcode(text).unwrap().op {
+            Op::Fence(Fence { release, acquire }) => (release, acquire),
+            op => panic!("{text} is {op:?}"),
+        };
+        assert_eq!(fence("MEMBAR.SC.GPU"), (Some(Observer::Gpu), false));
+        assert_eq!(fence("MEMBAR.ALL.SYS"), (Some(Observer::System), false));
+        assert_eq!(fence("CCTL.IVALL"), (None, true));
     }
 
     #[test]

@@ -1,0 +1,41 @@
+//! Lines that are to make room first, or last.
+
+use super::{AGE, ROUND, SPARED, TagArray, Way};
+use crate::config::machine::Replacement;
+
+impl<K: Copy + Default> TagArray<K> {
+    /// The line of `way` makes room before all others of its set, whatever was used when; with others like it, the one with the
+    /// lowest number does. A use ends that.
+    pub fn evict_first(&mut self, way: Way) {
+        debug_assert!(!self.marks.is_ordered(), "an order of ways knows no hints");
+        self.leave_round(way);
+        let rank = &mut self.slots[way.index()].rank;
+        *rank = *rank & (!AGE | self.dirty) | 1 << self.age_bits;
+    }
+
+    /// The line of `way` is spared as long as its set has others. Where `most` of a set are, the oldest of them is no longer.
+    pub fn evict_last(&mut self, way: Way, most: usize) {
+        debug_assert!(!self.marks.is_ordered(), "an order of ways knows no hints");
+        let (set, _) = self.place_of(way);
+        let first = set * self.ways;
+        let spared = |number: &usize| self.slots[*number].rank & SPARED != 0;
+        let is_more =
+            !spared(&way.index()) && (first..first + self.ways).filter(spared).count() >= most;
+        let oldest = (first..first + self.ways)
+            .filter(spared)
+            .min_by_key(|number| self.age_of(Way(*number as u32)));
+        if let Some(oldest) = oldest.filter(|_| is_more) {
+            self.slots[oldest].rank &= !SPARED;
+        }
+        self.slots[way.index()].rank |= SPARED;
+    }
+
+    /// With NRU, the line of a way does not count as used in the present round.
+    pub(super) fn leave_round(&mut self, way: Way) {
+        if self.replacement == Replacement::Nru {
+            let age = self.age_of(way);
+            let round = &mut self.rounds[way.index() / self.ways];
+            round.used -= usize::from(age >> self.age_bits >> ROUND == round.number);
+        }
+    }
+}
