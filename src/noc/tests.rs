@@ -176,7 +176,7 @@ fn a_packet_passes_one_that_waits_for_another_output() {
 
 #[test]
 fn packets_that_share_their_data_take_the_time_of_their_input_once() {
-    let mut noc = crossbar(1, 3);
+    let mut noc = crossbar(1, 3).with_shared_ports();
     noc.push(Cycle(0), (0, 0), 128, false, &1);
     noc.push(Cycle(0), (0, 1), 128, true, &2);
     noc.push(Cycle(0), (0, 2), 128, false, &3);
