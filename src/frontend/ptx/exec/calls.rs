@@ -60,6 +60,13 @@ impl Calls {
         self.calls[call as usize].base
     }
 
+    /// Of each open call: the call that it was made from, and the lanes of its caller's frame.
+    pub fn callers(&self) -> impl Iterator<Item = (u32, LaneMask)> {
+        let is_open = |number: &usize| !self.free.contains(&(*number as u32));
+        let open = (1..self.calls.len()).filter(is_open).map(|number| &self.calls[number]);
+        open.map(|call| (call.parent, call.caller))
+    }
+
     fn is_active(&self, function: u32, mut call: u32) -> bool {
         while call != 0 {
             let open = &self.calls[call as usize];

@@ -1,9 +1,10 @@
 //! What control instructions need to look at, and what is said when a CTA cannot go on.
 
 use super::super::lowering::Issued;
-use super::super::program::{Block, DivisorBits, Micro, Program, Step, TRUE};
+use super::super::program::{DivisorBits, Micro, Program, Step};
 use super::Fault;
 use super::barrier::{self, Barriers};
+use super::calls::Calls;
 use super::memory::LaneFault;
 use super::registers::{Registers, write};
 use super::rows::RegisterRows;
@@ -86,9 +87,8 @@ pub fn meet(
     regs: &mut Registers,
 ) {
     let micro = micro_at(program, here.last());
-    let named =
-        members_row(micro).map_or(0, |row| named_by(active, &regs.narrow[usize::from(row)]));
-    if named & stack.live() & !here.frame.mask != 0 {
+    let live = stack.live();
+    if !all_have_come(micro, active, live, regs, |members| naming(micro, active, members, regs)) {
         return stack.wait(here.last() as u32);
     }
     if let Step::Meet(exec, _) = micro.step {
@@ -97,9 +97,33 @@ pub fn meet(
     stack.go(here.next());
 }
 
-/// All members that the lanes of `mask` name.
-fn named_by(mask: LaneMask, members: &[u32; WARP]) -> LaneMask {
-    lanes(mask).fold(0, |all, lane| all | members[lane])
+/// Those of the lanes of `mask` that name `members`.
+fn naming(micro: &Micro, mask: LaneMask, members: LaneMask, regs: &Registers) -> LaneMask {
+    let Some(row) = members_row(micro) else { return 0 };
+    let named = &regs.narrow[usize::from(row)];
+    lanes(mask).filter(|lane| named[*lane] == members).fold(0, |all, lane| all | 1 << lane)
+}
+
+/// Whether each lane of `mask` finds all of the members that it names, but for those that have exited, among the lanes that have come
+/// and name the same ones.
+fn all_have_come(
+    micro: &Micro,
+    mask: LaneMask,
+    live: LaneMask,
+    regs: &Registers,
+    have_come: impl Fn(LaneMask) -> LaneMask,
+) -> bool {
+    let Some(row) = members_row(micro) else { return true };
+    let named = &regs.narrow[usize::from(row)];
+    let mut rest = mask;
+    while rest != 0 {
+        let members = named[rest.trailing_zeros() as usize];
+        if members & live & !have_come(members) != 0 {
+            return false;
+        }
+        rest &= !naming(micro, rest, members, regs);
+    }
+    true
 }
 
 /// The row of the members that an instruction waits for, if it does.
@@ -111,21 +135,25 @@ fn members_row(micro: &Micro) -> Option<u16> {
     }
 }
 
-/// Where all lanes wait: lets those go on whose members have come, or else those end that wait to end with others, until some run or
-/// all have ended; false when the rest waits for something else.
+/// Where no lane runs: lets those go on whose members have come, or else those that are to go on together with others from a place
+/// where control flow meets, until some run or all have ended; false when the rest waits for something else.
+///
+/// Lanes that only the stack holds up have not come to a barrier that others wait at, unless these promise that they have.
 #[inline(never)]
-pub fn let_go_on(program: &Program, stack: &mut Stack, regs: &mut Registers) -> bool {
-    let waits_for_lanes =
-        |frame: &Frame| members_row(micro_at(program, frame.wait as usize)).is_some();
-    let ends = |block: u32| {
-        let Block { start, end, .. } = program.blocks[block as usize];
-        let micro = &program.micros[start as usize];
-        let is_sure = micro.guard == TRUE && micro.guard_flip == 0;
-        start + 1 == end && is_sure && matches!(micro.step, Step::Exit)
+pub fn let_go_on(
+    program: &Program,
+    stack: &mut Stack,
+    calls: &Calls,
+    regs: &mut Registers,
+) -> bool {
+    let waits_for_lanes = |frame: &Frame| match micro_at(program, frame.wait as usize).step {
+        Step::WarpSync | Step::Meet(..) => true,
+        Step::Barrier(barrier) => !program.barriers[barrier as usize].aligned,
+        _ => false,
     };
     while stack.all_wait() {
         let goes_on = stack.waiting().any(waits_for_lanes)
-            && (release(program, stack, regs) || stack.go_ahead(ends));
+            && (release(program, stack, regs) || stack.go_ahead(calls.callers()));
         if !goes_on {
             return false;
         }
@@ -160,13 +188,19 @@ fn met(program: &Program, stack: &Stack, regs: &Registers) -> Vec<Frame> {
         let all = met.clone();
         met.retain(|frame| {
             let micro = micro_at(program, frame.wait as usize);
-            let Some(row) = members_row(micro) else { return false };
-            let named = named_by(regs.guarded(micro, frame.mask), &regs.narrow[usize::from(row)]);
             // Lanes may wait for each other at different barriers of the warp.
-            let come = all.iter().filter(|other| {
-                other.wait == frame.wait || is_sync(other.wait) && is_sync(frame.wait)
-            });
-            named & live & !come.fold(0, |lanes, other| lanes | other.mask) == 0
+            let have_come = |members| {
+                let meets = |other: &&Frame| {
+                    other.wait == frame.wait || is_sync(other.wait) && is_sync(frame.wait)
+                };
+                let of = |other: &Frame| {
+                    let micro = micro_at(program, other.wait as usize);
+                    naming(micro, regs.guarded(micro, other.mask), members, regs)
+                };
+                all.iter().filter(meets).fold(0, |lanes, other| lanes | of(other))
+            };
+            let mask = regs.guarded(micro, frame.mask);
+            members_row(micro).is_some() && all_have_come(micro, mask, live, regs, have_come)
         });
         if met.len() == all.len() {
             return met;

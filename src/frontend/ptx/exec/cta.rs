@@ -187,7 +187,8 @@ impl CtaState {
             let last = running.execute(here, &mut regs, &mut spaces)?;
             running.end_block(here, last, &mut regs, &mut spaces)?;
             // Lanes that wait for others of the warp come first.
-            if running.stack.all_wait() && !let_go_on(program, running.stack, &mut regs) {
+            let Running { stack, calls, .. } = &mut running;
+            if stack.all_wait() && !let_go_on(program, stack, calls, &mut regs) {
                 return running.arrive(here, &regs);
             }
         }

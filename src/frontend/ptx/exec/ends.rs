@@ -90,6 +90,11 @@ impl Running<'_> {
         let (function, same) = Calls::target(self.program, site, regs, active)
             .map_err(|(lane, message)| self.fault(pc, lane, message))?;
         if same == active {
+            if active != here.frame.mask {
+                // The others are held up by nothing but the stack.
+                let ways = [(here.next(), here.frame.mask & !active), (here.frame.block, active)];
+                self.stack.part(&ways, here.next());
+            }
             return self
                 .calls
                 .enter(self.program, (site, function, same), self.stack, regs, spaces)

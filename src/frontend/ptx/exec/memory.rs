@@ -447,9 +447,10 @@ pub fn addresses(access: &Access, regs: &Registers) -> [u64; WARP] {
             }
         }
         Base::Narrow(row) => {
+            // An address of 32 bits, such as one of shared memory, wraps there: compilers begin below the first byte.
             let row = &regs.narrow[usize::from(row)];
             for lane in 0..WARP {
-                addresses[lane] = u64::from(row[lane]).wrapping_add(access.offset);
+                addresses[lane] = row[lane].wrapping_add(access.offset as u32).into();
             }
         }
         Base::None => {}

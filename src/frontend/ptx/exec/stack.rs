@@ -195,13 +195,19 @@ impl Stack {
         self.select();
     }
 
-    /// Where all lanes wait, some of them for others to run a block of `ends` with them: those run it alone; true when there are any.
-    pub fn go_ahead(&mut self, ends: impl Fn(u32) -> bool) -> bool {
+    /// Where no lane runs, and some are held up for others to go on with them from where control flow meets: those go on alone;
+    /// true when there are any. Lanes that are back from a call are not held up by others alone: their caller's frame is the
+    /// highest of the call and with lanes of one of `callers`.
+    pub fn go_ahead(&mut self, callers: impl Iterator<Item = (u32, LaneMask)>) -> bool {
+        let frame_of = |(call, lanes): (u32, LaneMask)| {
+            self.frames.iter().rposition(|frame| frame.call == call && frame.mask & lanes != 0)
+        };
+        let in_calls: Vec<usize> = callers.filter_map(frame_of).collect();
         let mut above = 0;
         for place in (0..self.frames.len()).rev() {
             let frame = self.frames[place];
             let alone = frame.mask & !above;
-            if frame.wait == RUNS && alone != 0 && ends(frame.block) {
+            if frame.wait == RUNS && alone != 0 && !in_calls.contains(&place) {
                 self.frames[place].mask &= above;
                 self.frames.insert(place + 1, Frame { mask: alone, ..frame });
                 self.select();

@@ -59,7 +59,7 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         let (exec, slots, class) = together!(elect, ELECT, ArithClass::IntAdd);
         return Some(Rule { exec, class, slots, imm: 0 });
     }
-    let (exec, slots, class): (Exec, _, _) = match (opcode.key.as_str(), opcode.ty()?) {
+    let (exec, slots, class): (Exec, _, _) = match (in_one_order(opcode).as_str(), opcode.ty()?) {
         ("shfl.sync.up", Type::B32) => together!(shuffle::<b'u'>, SHUFFLE_SYNC, ArithClass::Sfu),
         ("shfl.sync.down", Type::B32) => together!(shuffle::<b'd'>, SHUFFLE_SYNC, ArithClass::Sfu),
         ("shfl.sync.bfly", Type::B32) => together!(shuffle::<b'b'>, SHUFFLE_SYNC, ArithClass::Sfu),
@@ -76,12 +76,12 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         ("vote.uni", Type::Pred) => (vote::<b'='>, VOTE, ArithClass::IntAdd),
         ("vote.sync.ballot", Type::B32) => together!(ballot, BALLOT_SYNC, ArithClass::IntAdd),
         ("vote.ballot", Type::B32) => (ballot, BALLOT, ArithClass::IntAdd),
-        ("match.any.sync", Type::B32) => together!(match_any::<u32>, MATCH, ArithClass::IntAdd),
-        ("match.any.sync", Type::B64) => {
+        ("match.sync.any", Type::B32) => together!(match_any::<u32>, MATCH, ArithClass::IntAdd),
+        ("match.sync.any", Type::B64) => {
             together!(match_any::<u64>, MATCH_WIDE, ArithClass::IntAdd)
         }
-        ("match.all.sync", Type::B32) => together!(match_all::<u32>, MATCH_ALL, ArithClass::IntAdd),
-        ("match.all.sync", Type::B64) => {
+        ("match.sync.all", Type::B32) => together!(match_all::<u32>, MATCH_ALL, ArithClass::IntAdd),
+        ("match.sync.all", Type::B64) => {
             together!(match_all::<u64>, MATCH_ALL_WIDE, ArithClass::IntAdd)
         }
         ("redux.sync.add", Type::U32 | Type::S32) => {
@@ -98,6 +98,14 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         _ => return None,
     };
     Some(Rule { exec, class, slots, imm: 0 })
+}
+
+/// The key with `sync` first: `ptxas` takes `vote.ballot.sync` as `vote.sync.ballot`, and libraries write both.
+fn in_one_order(opcode: &Opcode) -> String {
+    let mut words: Vec<&str> = opcode.key.split('.').collect();
+    // What comes first stays, in the order that it has.
+    words[1..].sort_by_key(|word| *word != "sync");
+    words.join(".")
 }
 
 /// Whether the last operand of an instruction across lanes names its members.

@@ -302,6 +302,91 @@ fn lanes_look_across_those_that_name_the_same_members() {
 }
 
 #[test]
+fn lanes_that_name_other_members_have_not_come() {
+    // Lanes 0 to 15 come to X in two groups and name each other; then all name all.
+    let body = "mov.u32 %r2, 0; mov.u32 %r5, -1; setp.ge.u32 %p0, %r0, 0; setp.ge.u32 %p1, %r0, 16; @%p1 bra X;
+        mov.u32 %r5, 0xffff; setp.lt.u32 %p2, %r0, 8; @%p2 bra X; setp.eq.u32 %p3, %r0, 99; @%p3 bra OUT;
+        X: vote.sync.ballot.b32 %r3, %p0, %r5; setp.eq.u32 %p4, %r5, -1; @%p4 bra END;
+        mov.u32 %r2, %r3; mov.u32 %r5, -1; bra X;
+        END: st.global.v2.u32 [%a1], {%r2, %r3}; OUT: ret;";
+    let (_, values) = run_with("", body, 32).unwrap();
+    let all = 0xffff_ffff << 32;
+    assert_eq!(values[..16], [all | 0xffff; 16]);
+    assert_eq!(values[16..], [all; 16]);
+}
+
+/// Of each of 32 lanes: a word of shared memory where its neighbour, 16 lanes away, has stored 1 and, of the second half, later 2.
+fn read_of_neighbour(functions: &str, body: &str) -> Vec<u64> {
+    let body = format!(
+        ".shared .align 4 .b8 tile[128]; mov.u32 %r2, tile; shl.b32 %r3, %r0, 2; add.u32 %r2, %r2, %r3; xor.b32 %r3, %r2, 64;
+        st.shared.u32 [%r2], 1; setp.lt.u32 %p1, %r0, 16; mov.u32 %r4, 0; mov.u32 %r5, 0; barrier.sync 0;
+        {body} st.global.v2.u32 [%a1], {{%r4, %r5}}; exit;"
+    );
+    run_with(functions, &body, 32).unwrap().1
+}
+
+#[test]
+fn lanes_whose_guard_is_false_do_not_arrive_at_a_barrier() {
+    let body = "@%p1 barrier.sync 0; @%p1 ld.shared.u32 %r4, [%r3]; @!%p1 st.shared.u32 [%r2], 2; @!%p1 barrier.sync 0;
+        @%p1 barrier.red.popc.u32 %r5, 1, %p1; @!%p1 barrier.red.popc.u32 %r5, 1, !%p1;";
+    let values = read_of_neighbour("", body);
+    assert_eq!(values[..16], [32 << 32 | 2; 16]);
+    assert_eq!(values[16..], [32 << 32; 16]);
+}
+
+#[test]
+fn lanes_whose_guard_is_false_are_not_held_up_by_a_call() {
+    let reads = ".func (.param .b32 r) reads(.param .b32 at) { .reg .b32 %b<3>; ld.param.b32 %b1, [at]; barrier.sync 0;
+        ld.shared.b32 %b2, [%b1]; st.param.b32 [r], %b2; ret; }";
+    let body = "{ .param .b32 x; .param .b32 v; st.param.b32 [x], %r3; @%p1 call (v), reads, (x); @%p1 ld.param.b32 %r4, [v]; }
+        @!%p1 st.shared.u32 [%r2], 2; @!%p1 barrier.sync 0;";
+    let values = read_of_neighbour(reads, body);
+    assert_eq!([values[0], values[31]], [2, 0]);
+    // Nor where the function asks for all of them, and the others call it elsewhere.
+    let votes = ".func (.param .b32 r) votes(.param .b32 at) { .reg .b32 %b<3>; .reg .pred %q; ld.param.b32 %b1, [at];
+        setp.eq.u32 %q, 0, 0; vote.sync.ballot.b32 %b2, %q, %b1; st.param.b32 [r], %b2; ret; }";
+    let call = |guard: &str| {
+        format!(
+            "{{ .param .b32 x; .param .b32 v; st.param.b32 [x], -1; {guard} call (v), votes, (x); {guard} ld.param.b32 %r4, [v]; }}"
+        )
+    };
+    let values = read_of_neighbour(votes, &[call("@%p1"), call("@!%p1")].concat());
+    assert_eq!(values, [0xffff_ffff; 32]);
+}
+
+#[test]
+fn lanes_that_wait_for_others_where_control_flow_meets_go_ahead_when_these_wait_for_them() {
+    // Lane n leaves the loop after n turns; in each turn those that are left sum up all lanes that have not exited.
+    let body = "mov.u32 %r6, 0;
+        L: setp.ge.u32 %p2, %r6, %r0; @%p2 bra DONE; add.u32 %r6, %r6, 1; setp.eq.u32 %p3, %r6, 40; @%p3 bra DONE;
+        redux.sync.add.u32 %r4, 1, -1; bra L; DONE:";
+    let values = read_of_neighbour("", body);
+    let sums: Vec<u64> = (0..32).map(|lane| if lane == 0 { 0 } else { 32 - lane }).collect();
+    assert_eq!(values, sums);
+}
+
+#[test]
+fn modifiers_of_instructions_across_lanes_stand_in_any_order() {
+    let body = "setp.lt.u32 %p1, %r0, 4; vote.ballot.sync.b32 %r4, %p1, -1; shfl.idx.sync.b32 %r5, %r0, 7, 31, -1;";
+    assert_eq!(read_of_neighbour("", body), [7 << 32 | 0xf; 32]);
+    let body = "match.sync.any.b32 %r4, %r1, -1; redux.max.sync.u32 %r5, %r0, -1;";
+    assert_eq!(
+        read_of_neighbour("", &format!("mov.u32 %r1, 3; {body}")),
+        [31 << 32 | 0xffff_ffff; 32]
+    );
+}
+
+#[test]
+fn addresses_of_32_bits_wrap() {
+    // As compilers write it: the register lies below the first byte of shared memory.
+    let body = "shl.b32 %r6, %r0, 2; sub.u32 %r6, %r6, 128; sub.u32 %r6, %r2, %r6; mad.lo.u32 %r6, %r0, 4, -128;
+        mov.u32 %r1, tile; add.u32 %r6, %r6, %r1; st.shared.u32 [%r6+128], %r0; atom.shared.add.u32 %r5, [%r6+128], 5;
+        ld.shared.u32 %r4, [%r6+128];";
+    let expected: Vec<u64> = (0..32).map(|lane| lane << 32 | (lane + 5)).collect();
+    assert_eq!(read_of_neighbour("", body), expected);
+}
+
+#[test]
 fn lanes_that_wait_for_members_at_a_barrier_are_an_error() {
     let x = "@!%p1 bra B; vote.sync.ballot.b32 %r2, %p1, -1; B: bar.sync 0;";
     let error = run(&apart("0", x), 32, &[]).unwrap_err().to_string();
