@@ -50,7 +50,7 @@
 //! within the ISA's bounds, not the chips' bits. What the ISA leaves open, NaN's payload first of all, is what
 //! an H200 does; `tests/ptx_device.rs` compares the two. Refused are formats of fewer than 8 bits, mixed
 //! precision in one instruction, video instructions on single values (`vadd`, ..), comparisons among those on
-//! several (`vset4`, ..) and their masks and selectors, and atomics in half precision.
+//! several (`vset4`, ..) and their masks and selectors.
 //! Variables of the module in global memory become buffers at the first launch that uses them.
 
 mod ast;

@@ -2,6 +2,8 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.13 "atom".
 
+use half::{bf16, f16};
+
 use super::super::ast::Type;
 use super::super::program::{Access, AtomicOp};
 use super::copy::Places;
@@ -45,6 +47,8 @@ fn combine((op, flushes): (AtomicOp, bool), ty: Type, old: u64, a: u64, b: u64) 
         (AtomicOp::Add, Type::F32) if flushes => sum::<Flushed>(old, a),
         (AtomicOp::Add, Type::F32) => sum::<f32>(old, a),
         (AtomicOp::Add, Type::F64) => (f64::from_bits(old) + f64::from_bits(a)).to_bits(),
+        (AtomicOp::Add, Type::F16 | Type::F16x2) => in_halves(old, a, half_sum),
+        (AtomicOp::Add, Type::Bf16 | Type::Bf16x2) => in_halves(old, a, brain_sum),
         (AtomicOp::Add, _) => old.wrapping_add(a),
         (AtomicOp::Min, Type::S32) => (old as i32).min(a as i32) as u64,
         (AtomicOp::Min, Type::S64) => (old as i64).min(a as i64) as u64,
@@ -71,13 +75,32 @@ fn combine((op, flushes): (AtomicOp, bool), ty: Type, old: u64, a: u64, b: u64) 
         }
         (AtomicOp::Exch, _) => a,
         (AtomicOp::Cas, _) => {
-            if old == a {
-                b
-            } else {
-                old
-            }
+            // Of a register, as many bits count as memory has.
+            let unused = 64 - 8 * ty.bytes();
+            if old == a << unused >> unused { b } else { old }
         }
     }
+}
+
+/// Two numbers of 16 bits, or the lower one alone.
+fn in_halves(old: u64, a: u64, sum: fn(u16, u16) -> u16) -> u64 {
+    let half = |shift: u32| u64::from(sum((old >> shift) as u16, (a >> shift) as u16)) << shift;
+    half(0) | half(16)
+}
+
+/// What an H200 gives for what is no number of half precision.
+const NO_NUMBER: u16 = 0x7fff;
+
+// A double has more than twice the bits and two: to round the sum a second time makes no difference.
+
+fn half_sum(old: u16, a: u16) -> u16 {
+    let sum = f16::from_f64(f16::from_bits(old).to_f64() + f16::from_bits(a).to_f64());
+    if sum.is_nan() { NO_NUMBER } else { sum.to_bits() }
+}
+
+fn brain_sum(old: u16, a: u16) -> u16 {
+    let sum = bf16::from_f64(bf16::from_bits(old).to_f64() + bf16::from_bits(a).to_f64());
+    if sum.is_nan() { NO_NUMBER } else { sum.to_bits() }
 }
 
 fn sum<L: Lane<Value = f32, Row = u32>>(old: u64, a: u64) -> u64 {

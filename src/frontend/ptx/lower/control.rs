@@ -7,7 +7,7 @@ use super::super::ast::{Instruction, Operand, Type, Value};
 use super::super::cfg::Flow;
 use super::super::exec::{CONST_WINDOW, Kind, LOCAL_WINDOW, SHARED_WINDOW};
 use super::super::ops::moves;
-use super::super::program::{Barrier, BarrierKind, Step};
+use super::super::program::{Barrier, BarrierKind, Constant, Step};
 use super::{Decoded, Lowerer, names};
 use crate::error::Result;
 use crate::isa::{ArithClass, Fence, Observer, Op};
@@ -100,6 +100,7 @@ impl Lowerer<'_> {
                 // Its operands decide nothing that shows.
                 return Ok(Some(Decoded::new(Step::Nothing, control)));
             }
+            ("createpolicy", _) => return self.policy(instruction).map(Some),
             ("griddepcontrol", ["launch_dependents" | "wait"]) => {
                 Decoded::new(Step::Nothing, control)
             }
@@ -151,6 +152,17 @@ impl Lowerer<'_> {
         let id = self.read(Some(id), Kind::Narrow, instruction, &mut decoded)?;
         let threads = self.read(Some(threads), Kind::Narrow, instruction, &mut decoded)?;
         self.barriers.push(Barrier { kind, id, threads, aligned });
+        Ok(decoded)
+    }
+
+    /// `createpolicy`: what the policy says decides nothing that shows, and it is zero.
+    fn policy(&mut self, instruction: &Instruction) -> Result<Decoded> {
+        let [to, ..] = &instruction.operands[..] else { return Err(self.few(instruction)) };
+        let mut decoded = Decoded::new(Step::Compute(moves::copy), Op::Arith(ArithClass::Move));
+        // One value of 64 bits.
+        decoded.imm = 1 | 1 << 4;
+        decoded.ops[0] = self.write(to, Kind::Wide, &mut decoded)?;
+        decoded.ops[1] = self.constant(Constant::Bits(0), true, instruction.at)?;
         Ok(decoded)
     }
 

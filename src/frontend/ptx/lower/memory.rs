@@ -295,9 +295,11 @@ impl Lowerer<'_> {
         let Some(op) = words.atomic else { return Err(self.unsupported(instruction)) };
         let known = match op {
             AtomicOp::Add => {
-                words.ty.bytes() >= 4 && words.ty != Type::B32 && words.ty != Type::B64
+                words.ty.half()
+                    || words.ty.bytes() >= 4 && !matches!(words.ty, Type::B32 | Type::B64)
             }
-            AtomicOp::Exch | AtomicOp::Cas => words.ty.bytes() >= 4,
+            AtomicOp::Cas if words.ty == Type::B16 => true,
+            AtomicOp::Exch | AtomicOp::Cas => words.ty.bytes() >= 4 && !words.ty.half(),
             AtomicOp::Inc | AtomicOp::Dec => words.ty == Type::U32,
             _ => words.ty.bytes() >= 4 && !words.ty.float(),
         };
@@ -389,5 +391,6 @@ fn words(instruction: &Instruction) -> Option<Words> {
             name => words.ty = Type::from_name(name)?,
         }
     }
-    (words.ty != Type::Pred && !words.ty.half()).then_some(words)
+    // Numbers of half precision are loaded and stored as bits.
+    (words.ty != Type::Pred && (words.atomic.is_some() || !words.ty.half())).then_some(words)
 }

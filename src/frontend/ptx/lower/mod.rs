@@ -36,12 +36,26 @@ use crate::isa::{ArithClass, Inst, Op, Operands};
 const MAX_INSTRUCTIONS: usize = 1 << 20;
 
 /// Decodes an entry and the functions that it may call, for machines of an instruction set.
-pub fn lower<'a>(
+pub fn lower(entry: &Entry, ast: &Ast, path: &Path, set: InstructionSet) -> Result<Program> {
+    let (program, meetings) = lower_with(entry, ast, path, set, false)?;
+    match meetings {
+        // Lanes that have gone ahead may be anywhere from then on.
+        Meetings { lanes_go_ahead: true, all_wait: false } => {
+            Ok(lower_with(entry, ast, path, set, true)?.0)
+        }
+        _ => Ok(program),
+    }
+}
+
+/// The same, where instructions across lanes wait for their members wherever they are; if not all of them do, only where lanes come
+/// one after the other by the control flow.
+fn lower_with<'a>(
     entry: &'a Entry,
     ast: &'a Ast,
     path: &'a Path,
     set: InstructionSet,
-) -> Result<Program> {
+    all_wait: bool,
+) -> Result<(Program, Meetings)> {
     let numbers = calls::reachable(entry, ast);
     let functions = numbers.iter().map(|number| &ast.functions[*number as usize]);
     let bodies: Vec<&'a Entry> = std::iter::once(entry).chain(functions).collect();
@@ -69,6 +83,9 @@ pub fn lower<'a>(
         calls: Vec::new(),
         flow: Vec::new(),
         across: Vec::new(),
+        parting: Vec::new(),
+        all_wait,
+        meetings: Meetings { lanes_go_ahead: false, all_wait: true },
         graphs: Vec::new(),
     };
     let module = std::mem::take(&mut lowerer.layout.module);
@@ -76,7 +93,17 @@ pub fn lower<'a>(
     for (number, body) in bodies.iter().enumerate() {
         lowerer.body(number, body)?;
     }
-    lowerer.finish(entry)
+    let meetings = lowerer.meetings;
+    Ok((lowerer.finish(entry)?, meetings))
+}
+
+/// How lanes of a warp meet.
+#[derive(Clone, Copy, Debug)]
+struct Meetings {
+    /// Lanes may go ahead of others from where control flow meets, as these wait for them.
+    lanes_go_ahead: bool,
+    /// All instructions across lanes wait for their members.
+    all_wait: bool,
 }
 
 /// A decoded instruction before its guard is added.
@@ -136,6 +163,11 @@ struct Lowerer<'a> {
     flow: Vec<Flow>,
     /// Instructions across lanes of the body, with the operand that names the members.
     across: Vec<(usize, Exec, u8)>,
+    /// Barriers of the body that wait for lanes one by one, and whether they have a guard.
+    parting: Vec<(usize, bool)>,
+    /// All instructions across lanes are to wait.
+    all_wait: bool,
+    meetings: Meetings,
     graphs: Vec<Graph>,
 }
 
@@ -234,20 +266,26 @@ impl<'a> Lowerer<'a> {
     /// Lets instructions across lanes wait for members that may come one after the other: these end their blocks. All of a function do,
     /// as lanes may call it one after the other.
     fn with_meetings(&mut self, graph: Graph, flow: &mut [Flow]) -> Graph {
-        let across = std::mem::take(&mut self.across);
-        if across.is_empty() {
+        let (across, parting) =
+            (std::mem::take(&mut self.across), std::mem::take(&mut self.parting));
+        if across.is_empty() && parting.is_empty() {
             return graph;
         }
         let apart = graph.reached_apart();
+        let (first_pc, in_function) = (self.first_pc, self.current > 0);
+        let is_apart = |at: usize| in_function || apart[graph.block_of[at - first_pc] as usize];
         let mut waits = false;
         for (at, exec, members) in across {
-            let pc = at - self.first_pc;
-            if self.current > 0 || apart[graph.block_of[pc] as usize] {
+            if self.all_wait || is_apart(at) {
                 self.micros[at].step = Step::Meet(exec, members);
-                flow[pc] = Flow::Pause;
+                flow[at - first_pc] = Flow::Pause;
                 waits = true;
+            } else {
+                self.meetings.all_wait = false;
             }
         }
+        let parts = parting.iter().any(|&(at, is_guarded)| is_guarded || is_apart(at));
+        self.meetings.lanes_go_ahead |= waits || parts;
         // Where a pause ends a block, control still goes to the next instruction.
         let again = if waits { cfg::build(flow, &self.tables).ok() } else { None };
         again.unwrap_or(graph)
@@ -336,6 +374,14 @@ impl<'a> Lowerer<'a> {
             guard_reg = Some(reg);
         }
         let Decoded { step, op, flow, ops, imm, dsts, srcs } = decoded;
+        let parts = match step {
+            Step::WarpSync => true,
+            Step::Barrier(barrier) => !self.barriers[barrier as usize].aligned,
+            _ => false,
+        };
+        if parts {
+            self.parting.push((self.micros.len(), guard_reg.is_some()));
+        }
         if self.set == InstructionSet::Sass {
             let args = self.args(instruction);
             let nounroll = std::mem::take(&mut self.nounroll);

@@ -335,6 +335,14 @@ fn lanes_whose_guard_is_false_do_not_arrive_at_a_barrier() {
 }
 
 #[test]
+fn lanes_that_went_ahead_are_waited_for_from_then_on() {
+    // One lane waits at the first barrier and the others at the second; what follows needs all of them.
+    let body = "setp.eq.u32 %p2, %r0, 3; @%p2 barrier.sync 0; @!%p2 barrier.sync 0; setp.ne.u32 %p3, %r0, 6;
+        vote.sync.ballot.b32 %r4, %p3, -1; shfl.sync.idx.b32 %r5, %r0, 9, 31, -1;";
+    assert_eq!(read_of_neighbour("", body), [9 << 32 | 0xffff_ffbf; 32]);
+}
+
+#[test]
 fn lanes_whose_guard_is_false_are_not_held_up_by_a_call() {
     let reads = ".func (.param .b32 r) reads(.param .b32 at) { .reg .b32 %b<3>; ld.param.b32 %b1, [at]; barrier.sync 0;
         ld.shared.b32 %b2, [%b1]; st.param.b32 [r], %b2; ret; }";

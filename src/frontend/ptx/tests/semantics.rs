@@ -339,6 +339,44 @@ fn sums_of_atomics_flush_subnormal_numbers_in_global_memory_alone() {
 }
 
 #[test]
+fn atomics_work_on_numbers_of_16_bits() {
+    // 1.5 of each of 32 lanes onto 2 and 8, in both formats; the largest number overflows.
+    let add = |instruction: &str, start: u32, by: u32| {
+        let body = format!(
+            ".shared .align 4 .b8 cell[4]; st.shared.u32 [cell], {start}; mov.u32 %r1, {by}; mov.b32 {{%h1, %h2}}, %r1;
+            {instruction}; ld.shared.u32 %r2, [cell]; st.global.u32 [%a1], %r2;"
+        );
+        check(&body, &[0, 0, 0])[2] as u32
+    };
+    assert_eq!(
+        add("atom.shared.add.noftz.f16x2 %r3, [cell], %r1", 0x4800_4000, 0x3e00_3e00),
+        0x5300_5240
+    );
+    assert_eq!(
+        add("red.shared.add.noftz.bf16x2 [cell], %r1", 0x4100_4000, 0x3fc0_3fc0),
+        0x4260_4248
+    );
+    assert_eq!(add("atom.shared.add.noftz.f16 %h3, [cell], %h1", 0x4800_4000, 0x3e00), 0x4800_5240);
+    assert_eq!(
+        add("atom.shared.add.noftz.bf16 %h3, [cell], %h1", 0x4100_4000, 0x3fc0),
+        0x4100_4248
+    );
+    assert_eq!(add("atom.shared.add.noftz.f16 %h3, [cell], %h1", 0x7bff, 0x7bff), 0x7c00);
+    // The first lane alone finds what it compares with.
+    assert_eq!(
+        add("atom.shared.cas.b16 %h3, [cell], %h1, %h2", 0x1234_0005, 0x9abc_0005),
+        0x1234_9abc
+    );
+}
+
+#[test]
+fn cache_policies_are_made_and_used() {
+    let body = "createpolicy.fractional.L2::evict_first.b64 %a3, 1.0; st.global.u32 [%a1], 0;
+        ld.global.L2::cache_hint.u32 %r1, [%a0], %a3; st.global.L2::cache_hint.u32 [%a1], %r1, %a3;";
+    assert_eq!(check(body, &[7]), [7]);
+}
+
+#[test]
 fn lanes_shuffle_and_vote() {
     let body = "shfl.sync.down.b32 %r1|%p1, %r0, 1, 31, -1; selp.u32 %r2, 1, 0, %p1;
         st.global.v2.u32 [%a1], {%r1, %r2};";
