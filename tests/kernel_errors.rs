@@ -347,6 +347,38 @@ fn a_struct_is_passed_by_its_bytes() {
 }
 
 #[test]
+fn fields_of_a_struct_are_checked_one_by_one_and_together() {
+    let folder = folder_with(str::to_owned);
+    let check_fields = |fields: &str, want: &str| {
+        let launch = format!(
+            "Launch(entry: \"pair\", grid: 1, block: 1, args: [Struct({fields}), Buffer(\"b\")])"
+        );
+        let set = format!("workload.launches=[{launch}]");
+        check_in(&folder, &["--set", &set], 2, &format!("--set {set}: {want}"));
+    };
+    check_fields("[]", "launches.0.args.0: a struct needs a field");
+    check_fields(
+        "[U32(1), Struct([U8(256)])]",
+        "launches.0.args.0.1.0: 256 is outside 0..=255, the range of U8",
+    );
+    check_fields("[Buffer(\"c\")]", "launches.0.args.0.0: there is no buffer `c`: one of a, b");
+    check_fields(
+        "[U32(1), Element(\"a\", \"n\")]",
+        "workload.launches.0.args.0.1: there is no element 100 in `a`, which has 100",
+    );
+    check_fields(
+        "[U8(1), F64(2), Bytes(\"01\")]",
+        "workload.launches.0.args.0: a structure of 24 bytes is passed, but parameter `pair_of` of `pair` is .align 4 \
+         .b8[8], 8 bytes (hint: its fields start at bytes 0, 8, 16; Bytes fills gaps)",
+    );
+    check(
+        "args: [Buffer(\"a\"), Buffer(\"b\"), F32(0.5)",
+        "args: [Struct([Buffer(\"a\")]), Struct([Struct([I32(1), Buffer(\"d\")])]), F32(0.5)",
+        "run.ron:16:71: workload: launches.0.args.1.0.1: there is no buffer `d`: one of a, b",
+    );
+}
+
+#[test]
 fn a_wrong_field_is_pointed_at() {
     for (from, to, want) in [
         (

@@ -13,6 +13,8 @@ pub(super) struct Node {
     pub end: usize,
     /// Fields, map entries and elements, in the order of the text.
     pub entries: Vec<Entry>,
+    /// Whether it is a list, `[..]`.
+    is_list: bool,
 }
 
 /// A field, a map entry or an element.
@@ -40,6 +42,10 @@ impl Node {
     fn entry_called(&self, key: &str) -> Option<&Entry> {
         match self.entries.as_slice() {
             [only] if !only.named && only.key != key => only.value.entry_called(key),
+            // The first element of `Values([..])`, and not the list.
+            [only] if !only.named && !self.is_list && only.value.is_list => {
+                only.value.entry_called(key)
+            }
             entries => entries.iter().rfind(|entry| entry.key == key),
         }
     }
@@ -176,7 +182,10 @@ impl<'a> Reader<'a> {
             self.skip_blank();
             match self.peek() {
                 Some('(') => self.entries(&mut node, ')', depth),
-                Some('[') if word_end == node.start => self.entries(&mut node, ']', depth),
+                Some('[') if word_end == node.start => {
+                    node.is_list = true;
+                    self.entries(&mut node, ']', depth);
+                }
                 Some('{') if word_end == node.start => self.entries(&mut node, '}', depth),
                 _ => self.at = word_end,
             }
@@ -250,6 +259,15 @@ Run( /* b: ( /* c */ */ a: 1_0, b: Two(c: "x)\", :", d: [3, (4, 5)]), e: { "l1.s
         assert_eq!(text_at(text, "i"), Some("()"));
         assert_eq!(text_at(text, "j"), None);
         assert_eq!(Node::parse(text).field_names(), ["a", "b", "e", "f", "h", "i"]);
+    }
+
+    #[test]
+    fn elements_of_a_list_in_a_newtype_are_its_own() {
+        let text = "(a: [Struct([I(1), J(2)])], b: [[3]])";
+        assert_eq!(text_at(text, "a/0"), Some("Struct([I(1), J(2)])"));
+        assert_eq!(text_at(text, "a/0/0"), Some("I(1)"));
+        assert_eq!(text_at(text, "a/0/1"), Some("J(2)"));
+        assert_eq!(text_at(text, "b/0"), Some("[3]"));
     }
 
     #[test]

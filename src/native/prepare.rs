@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::device::{Allocation, Device, Function, Module, Stream};
 use crate::error::Result;
-use crate::workload::{Arg, DeviceMemory, Launch, Work, Workload};
+use crate::workload::{DeviceMemory, Launch, Work, Workload};
 
 /// The modules of a workload, each compiled once.
 pub struct Modules<'d>(Vec<(PathBuf, Module<'d>)>);
@@ -99,7 +99,7 @@ impl<'d, 'm> Prepared<'d, 'm> {
                 grid: launch.grid,
                 block: launch.block,
                 dynamic_shared: launch.dynamic_shared,
-                args: launch.args.iter().map(|arg| bytes_of(arg, base)).collect(),
+                args: launch.args.iter().map(|arg| arg.bytes_at(base)).collect(),
             });
         }
         Ok(Prepared { memory, first, steps })
@@ -164,12 +164,4 @@ fn stream<'d>(
         streams.push(Rc::new(device.stream()?));
     }
     Ok(streams[number].clone())
-}
-
-/// The bytes of an argument, where the memory begins at `base`.
-fn bytes_of(arg: &Arg, base: u64) -> Vec<u8> {
-    match arg {
-        Arg::Buffer(buffer) => (buffer.address - DeviceMemory::BASE + base).to_le_bytes().to_vec(),
-        other => other.bytes(),
-    }
 }

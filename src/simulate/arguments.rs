@@ -27,7 +27,7 @@ pub fn check(module: &Module, launch: &Launch, place: &str, origin: &Origin) -> 
                 "{message}, but parameter `{}` of `{}` is {}, {} bytes",
                 parameter.name, launch.entry, parameter.ty, parameter.bytes
             );
-            return Err(point(&format!("args.{index}"), Error::input(message)));
+            return Err(point(&format!("args.{index}"), Error::input(message).hinted(layout(arg))));
         }
     }
     if args.len() == parameters.len() {
@@ -42,6 +42,13 @@ pub fn check(module: &Module, launch: &Launch, place: &str, origin: &Origin) -> 
     Err(point("args", Error::input(message).hint(hint)))
 }
 
+/// A hint of where the fields of a struct lie.
+fn layout(arg: &Arg) -> Option<String> {
+    let Arg::Struct(fields) = arg else { return None };
+    let places: Vec<String> = Arg::offsets(fields).iter().map(usize::to_string).collect();
+    Some(format!("its fields start at bytes {}; Bytes fills gaps", places.join(", ")))
+}
+
 /// Says what is passed where it does not fit.
 fn fits(arg: &Arg, parameter: &Parameter) -> std::result::Result<(), String> {
     let (what, kind) = match arg {
@@ -54,7 +61,7 @@ fn fits(arg: &Arg, parameter: &Parameter) -> std::result::Result<(), String> {
             ("a floating-point number", ParameterKind::Float)
         }
         Arg::Number { .. } => ("a whole number", ParameterKind::Whole),
-        Arg::Bytes(_) => ("a structure", ParameterKind::Bits),
+        Arg::Bytes(_) | Arg::Struct(_) => ("a structure", ParameterKind::Bits),
     };
     let bytes = arg.bytes().len() as u64;
     let any = [kind, parameter.kind].contains(&ParameterKind::Bits);

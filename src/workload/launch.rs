@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::memory::Buffer;
+use super::memory::{Buffer, DeviceMemory};
 use crate::config::SyntheticSpec;
 use crate::config::kernel::Scalar;
 
@@ -95,19 +95,63 @@ pub enum Arg {
     },
     /// The bytes of a struct.
     Bytes(Arc<[u8]>),
+    /// A struct with these fields, laid out as in C.
+    Struct(Vec<Arg>),
 }
 
 impl Arg {
     /// The bytes that the parameter gets.
     pub fn bytes(&self) -> Vec<u8> {
+        self.bytes_at(DeviceMemory::BASE)
+    }
+
+    /// The same where the first byte of device memory has address `base`, as on a GPU.
+    pub fn bytes_at(&self, base: u64) -> Vec<u8> {
         match self {
-            Arg::Buffer(buffer) => buffer.address.to_le_bytes().to_vec(),
+            Arg::Buffer(buffer) => {
+                let address = buffer.address.wrapping_sub(DeviceMemory::BASE).wrapping_add(base);
+                address.to_le_bytes().to_vec()
+            }
             Arg::I32(value) => value.to_le_bytes().to_vec(),
             Arg::I64(value) => value.to_le_bytes().to_vec(),
             Arg::F32(value) => value.to_le_bytes().to_vec(),
             Arg::F64(value) => value.to_le_bytes().to_vec(),
             Arg::Number { ty, bits } => bits.to_le_bytes()[..ty.bytes() as usize].to_vec(),
             Arg::Bytes(bytes) => bytes.to_vec(),
+            Arg::Struct(fields) => {
+                let mut bytes = Vec::new();
+                let pad = |bytes: &mut Vec<u8>, to: &Arg| {
+                    bytes.resize(bytes.len().next_multiple_of(to.alignment()), 0);
+                };
+                for field in fields {
+                    pad(&mut bytes, field);
+                    bytes.extend(field.bytes_at(base));
+                }
+                pad(&mut bytes, self);
+                bytes
+            }
+        }
+    }
+
+    /// Where the fields of a struct lie in it, as C lays them out: in order, each at the next multiple of its alignment `[bytes]`.
+    pub fn offsets(fields: &[Arg]) -> Vec<usize> {
+        let mut end = 0usize;
+        let offset = |field: &Arg| {
+            let offset = end.next_multiple_of(field.alignment());
+            end = offset + field.bytes().len();
+            offset
+        };
+        fields.iter().map(offset).collect()
+    }
+
+    /// What its address in a struct is a multiple of `[bytes]`.
+    fn alignment(&self) -> usize {
+        match self {
+            Arg::Buffer(_) | Arg::I64(_) | Arg::F64(_) => 8,
+            Arg::I32(_) | Arg::F32(_) => 4,
+            Arg::Number { ty, .. } => ty.bytes() as usize,
+            Arg::Bytes(_) => 1,
+            Arg::Struct(fields) => fields.iter().map(Arg::alignment).max().unwrap_or(1),
         }
     }
 }
@@ -220,5 +264,28 @@ impl<W: Into<Work>> FromIterator<W> for Launches {
         let distinct: Vec<Work> = launches.into_iter().map(Into::into).collect();
         let count = u32::try_from(distinct.len()).expect("far fewer launches");
         Launches { distinct, order: (0..count).map(Place::of).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_struct_is_laid_out_as_in_c() {
+        let buffer = Arg::Buffer(Buffer { address: DeviceMemory::BASE + 0x100, bytes: 8 });
+        let byte = |bits| Arg::Number { ty: Scalar::U8, bits };
+        // struct { char a; struct { short b; char c; } d; void* e; int f; }
+        let inner = Arg::Struct(vec![Arg::Number { ty: Scalar::I16, bits: 0x0202 }, byte(3)]);
+        let fields = vec![byte(1), inner, buffer, Arg::I32(0x0505_0505)];
+        assert_eq!(Arg::offsets(&fields), [0, 2, 8, 16]);
+        let arg = Arg::Struct(fields);
+        let head = [1, 0, 2, 2, 3, 0, 0, 0];
+        let bytes = |address: u64| [head, address.to_le_bytes(), [5, 5, 5, 5, 0, 0, 0, 0]].concat();
+        assert_eq!(arg.bytes(), bytes(DeviceMemory::BASE + 0x100));
+        assert_eq!(arg.bytes_at(0x7000_0000), bytes(0x7000_0100));
+        // Plain bytes stand at any place.
+        let packed = Arg::Struct(vec![byte(1), Arg::Bytes([2; 4].into()), Arg::F32(1.0)]);
+        assert_eq!(packed.bytes(), [1, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0x80, 0x3f]);
     }
 }

@@ -145,7 +145,7 @@ impl Expander<'_> {
             .args
             .iter()
             .enumerate()
-            .map(|(index, arg)| self.arg(arg).map_err(|why| format!("args.{index}: {why}")))
+            .map(|(index, arg)| self.arg(arg, &format!("args.{index}")))
             .collect::<Result<Vec<Arg>, String>>()?;
         let shape = [grid[0], grid[1], grid[2], block[0], block[1], block[2], shared];
         let key = (std::ptr::from_ref(launch), shape, args.iter().map(Arg::bytes).collect());
@@ -172,7 +172,18 @@ impl Expander<'_> {
         Ok(())
     }
 
-    fn arg(&self, arg: &ArgSpec) -> Result<Arg, String> {
+    /// The argument at `path`.
+    fn arg(&self, arg: &ArgSpec, path: &str) -> Result<Arg, String> {
+        if let ArgSpec::Struct(fields) = arg {
+            let fields = fields.iter().enumerate();
+            let fields = fields.map(|(index, field)| self.arg(field, &format!("{path}.{index}")));
+            return Ok(Arg::Struct(fields.collect::<Result<_, _>>()?));
+        }
+        self.plain(arg).map_err(|why| format!("{path}: {why}"))
+    }
+
+    /// An argument that has no fields.
+    fn plain(&self, arg: &ArgSpec) -> Result<Arg, String> {
         Ok(match arg {
             ArgSpec::Buffer(name) => Arg::Buffer(self.buffer(name)),
             ArgSpec::Element(name, element) => {

@@ -106,6 +106,9 @@ pub enum ArgSpec {
     F64(Amount),
     /// Any bytes, such as those of a struct, in hexadecimal; blanks between them do not count.
     Bytes(String),
+    /// A struct with these fields, laid out as in C: in this order, each at the next multiple of its alignment, and the whole a
+    /// multiple of the largest. A number's alignment is its size, an address has 8 bytes, [`ArgSpec::Bytes`] 1.
+    Struct(Vec<ArgSpec>),
 }
 
 fn zero() -> Amount {
@@ -116,7 +119,9 @@ impl ArgSpec {
     /// Type and value, for a number.
     pub fn number(&self) -> Option<(Scalar, &Amount)> {
         Some(match self {
-            ArgSpec::Buffer(_) | ArgSpec::Element(..) | ArgSpec::Bytes(_) => return None,
+            ArgSpec::Buffer(_) | ArgSpec::Element(..) | ArgSpec::Bytes(_) | ArgSpec::Struct(_) => {
+                return None;
+            }
             ArgSpec::I8(value) => (Scalar::I8, value),
             ArgSpec::I16(value) => (Scalar::I16, value),
             ArgSpec::I32(value) => (Scalar::I32, value),
@@ -129,6 +134,29 @@ impl ArgSpec {
             ArgSpec::F32(value) => (Scalar::F32, value),
             ArgSpec::F64(value) => (Scalar::F64, value),
         })
+    }
+
+    /// Says what is wrong with the argument at `path`: a path, and words.
+    fn check(&self, path: &str, spec: &KernelSpec, scope: &Scope) -> Result<(), String> {
+        let wrong = |why| format!("{path}: {why}");
+        match self {
+            ArgSpec::Buffer(name) => known_buffer(spec, name).map_err(wrong),
+            ArgSpec::Element(name, element) => {
+                known_buffer(spec, name).map_err(wrong)?;
+                element.within(scope, 0, u64::MAX.into()).map(|_| ()).map_err(wrong)
+            }
+            ArgSpec::Bytes(text) => hexadecimal(text).map(|_| ()).map_err(wrong),
+            ArgSpec::Struct(fields) if fields.is_empty() => {
+                Err(wrong("a struct needs a field".to_owned()))
+            }
+            ArgSpec::Struct(fields) => fields.iter().enumerate().try_for_each(|(index, field)| {
+                field.check(&format!("{path}.{index}"), spec, scope)
+            }),
+            number => {
+                let (ty, value) = number.number().expect("all others are numbers");
+                check_element(ty, value, scope).map_err(wrong)
+            }
+        }
     }
 }
 
@@ -185,19 +213,7 @@ impl LaunchSpec {
         self.block(scope)?;
         self.shared(scope)?;
         for (index, arg) in self.args.iter().enumerate() {
-            let wrong = |why| format!("args.{index}: {why}");
-            match arg {
-                ArgSpec::Buffer(name) => known_buffer(spec, name).map_err(wrong)?,
-                ArgSpec::Element(name, element) => {
-                    known_buffer(spec, name).map_err(wrong)?;
-                    element.within(scope, 0, u64::MAX.into()).map_err(wrong)?;
-                }
-                ArgSpec::Bytes(text) => drop(hexadecimal(text).map_err(wrong)?),
-                number => {
-                    let (ty, value) = number.number().expect("all others are numbers");
-                    check_element(ty, value, scope).map_err(wrong)?;
-                }
-            }
+            arg.check(&format!("args.{index}"), spec, scope)?;
         }
         Ok(())
     }
