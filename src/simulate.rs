@@ -9,6 +9,7 @@ mod capture;
 mod executing;
 mod functional;
 mod replaying;
+mod symbols;
 mod timing;
 
 pub use capture::{Captured, capture};

@@ -87,6 +87,8 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
         ],
         &[FarReads],
     ),
+    ("convolution", &["workload.parameters.rows=45", "workload.parameters.columns=70"], &[]),
+    ("convolution", &["machine=h200", "workload.parameters.rows=45"], &[FarReads]),
     ("heat", &["workload.parameters.n=48", "workload.launches.0.args.2=F32(\"inf\")"], &[]),
 ];
 

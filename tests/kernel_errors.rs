@@ -90,6 +90,10 @@ LOOP:
 	ld.shared.u32 %r1, [cells+8];
 	ret;
 }
+.const .align 4 .b8 weights[36];
+.global .align 4 .u32 table[4];
+.extern .global .align 4 .b8 elsewhere[];
+.shared .align 4 .b8 common[64];
 "#;
 
 const RUN: &str = r#"Run(
@@ -379,6 +383,79 @@ fn fields_of_a_struct_are_checked_one_by_one_and_together() {
 }
 
 #[test]
+fn variables_that_cannot_be_filled_as_asked_are_named() {
+    let folder = |symbols: &str| {
+        folder_with(|run| {
+            run.replace(
+                "        launches:",
+                &format!("        symbols: {{{symbols}}},\n        launches:"),
+            )
+        })
+    };
+    let check = |symbols: &str, want: &str| check_in(&folder(symbols), &[], 2, want);
+    let at = |column: usize, rest: &str| format!("run.ron:11:{column}: workload{rest}");
+    check(
+        "\"weihgts\": (type: F32, fill: Zero)",
+        &at(
+            30,
+            ".symbols.weihgts: the module has no variable `weihgts` (hint: did you mean weights?)",
+        ),
+    );
+    check(
+        "\"x\": (type: F32, fill: Zero)",
+        &at(24, ".symbols.x: the module has no variable `x` (hint: one of weights, table)"),
+    );
+    for shared in ["common", "cells"] {
+        let want = format!(
+            ".symbols.{shared}: `{shared}` lies in shared memory, which holds nothing when a CTA starts"
+        );
+        check(&format!("{shared:?}: (type: F32, fill: Zero)"), &at(22 + shared.len() + 1, &want));
+    }
+    check(
+        "\"elsewhere\": (type: F32, fill: Zero)",
+        &at(32, ".symbols.elsewhere: `elsewhere` has no size in the PTX"),
+    );
+    check(
+        "\"weights\": (type: F64, fill: Zero)",
+        &at(37, ".symbols.weights.type: `weights` has 36 bytes, which are no whole F64 elements"),
+    );
+    let has = "but `weights` has 9 of type F32, 36 bytes";
+    check(
+        "\"weights\": (type: F32, elements: (2, 4), fill: Zero)",
+        &at(52, &format!(".symbols.weights.elements: 8 elements, {has}")),
+    );
+    check(
+        "\"weights\": (type: F32, fill: Values([1, 2]))",
+        &at(48, &format!(".symbols.weights.fill: 2 values for 9 elements, {has}")),
+    );
+    check(
+        "\"table\": (type: U8, fill: Iota(start: 250))",
+        &at(
+            45,
+            ".symbols.table.fill: the last element: 265 is outside 0..=255, the range of U8, but `table` has 16 of \
+                 type U8, 16 bytes",
+        ),
+    );
+    check(
+        "\"table\": (type: U8, fill: Constant(256))",
+        &at(45, ": symbols.table.fill: 256 is outside 0..=255, the range of U8"),
+    );
+    check(
+        "\"table\": (type: U64, fill: Ring())",
+        &at(
+            46,
+            ": symbols.table.fill: a ring is for a buffer: a variable has no address before it is launched",
+        ),
+    );
+    check("\"table\": (type: U64)", &at(28, ".symbols.table: field fill is missing"));
+    let folder = folder("\"weights\": (type: F32, fill: Npy(\"w.npy\"))");
+    let at = "run.ron:11:48: workload.symbols.weights.fill: ";
+    check_in(&folder, &[], 2, &format!("{at}w.npy: no such file"));
+    fs::write(folder.path().join("w.npy"), npy(Scalar::F32, &[100], &floats(right()))).unwrap();
+    check_in(&folder, &[], 2, &format!("{at}w.npy has 100 elements, {has}"));
+}
+
+#[test]
 fn a_wrong_field_is_pointed_at() {
     for (from, to, want) in [
         (
@@ -518,7 +595,7 @@ fn files_that_are_not_what_the_buffer_needs_are_refused() {
         check_in(&folder, &[], 2, &format!("run.ron:8:51: workload.buffers.a.fill: a.npy: {want}"));
     };
     let numbers = floats(right());
-    check(&npy(Scalar::F64, &[50], &numbers), "has elements of type F64, but the buffer's are F32");
+    check(&npy(Scalar::F64, &[50], &numbers), "has elements of type F64, but F32 is stated");
     check(
         &npy(Scalar::F32, &[1 << 60], &numbers),
         "has 400 bytes after its header, but its shape (1152921504606846976,) of F32 needs \

@@ -89,7 +89,8 @@ fn the_matrix_in_the_repository_is_the_one_described_here() {
 
 #[test]
 fn the_ptx_of_the_examples_is_made_of_their_sources() {
-    let sources = ["spmv/spmv.cu", "heat/heat.cu"].map(|file| runs().join(file));
+    let sources = ["spmv/spmv.cu", "heat/heat.cu", "convolution/convolution.cu"]
+        .map(|file| runs().join(file));
     let mut check = Command::cargo_bin("gsim").unwrap();
     check.args(["workload", "build", "--check"]).args(sources).assert().success();
 }
@@ -173,6 +174,35 @@ fn the_heat_spreads_as_on_the_host() {
 }
 
 #[test]
+fn the_image_is_blurred_as_on_the_host() {
+    let out = TempDir::new().unwrap();
+    let (folder, report) = run("convolution", out.path(), &[]);
+    let (shape, blurred) = output(&folder, "blurred.npy");
+    assert_eq!(shape, [96, 160]);
+    // One in the middle leaves the image as it is.
+    let zeros = "0, ".repeat(12);
+    let pass = format!("workload.symbols.coefficients.fill=Values([{zeros}1, {zeros}])");
+    let (same, _) = run("convolution", out.path(), &["--set", &pass]);
+    let (_, image) = output(&same, "blurred.npy");
+    let binomial = [1.0, 4.0, 6.0, 4.0, 1.0];
+    let at = |row: usize, column: usize| {
+        let mut sum = 0f32;
+        for (i, j) in (0..5).flat_map(|i| (0..5).map(move |j| (i, j))) {
+            let (y, x) = (row + i, column + j);
+            if (2..96 + 2).contains(&y) && (2..160 + 2).contains(&x) {
+                let coefficient: f32 = binomial[i] * binomial[j] / 256.0;
+                sum = coefficient.mul_add(image[(y - 2) * 160 + x - 2], sum);
+            }
+        }
+        sum
+    };
+    for (index, point) in blurred.iter().enumerate() {
+        assert_eq!(*point, at(index / 160, index % 160), "{index}");
+    }
+    assert_eq!(report["check"]["elements"], 0);
+}
+
+#[test]
 fn an_example_can_be_the_run_of_a_study() {
     let folder = TempDir::new().unwrap();
     let run = runs().join("heat.ron");
@@ -225,6 +255,10 @@ fn a_kernel_is_shown_by_its_own_file_and_by_its_run_file() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert_eq!(show("spmv.ron"), shown);
+    assert!(!shown.contains("variables"), "{shown}");
+    let convolution = show("convolution.ron");
+    let variables = "\n\nvariables\n   constant  coefficients  100 bytes\n";
+    assert!(convolution.ends_with(variables), "{convolution}");
     let heat = show("heat.ron");
     assert!(heat.contains("entry jacobi\n") && heat.contains("entry heat_border\n"), "{heat}");
 }

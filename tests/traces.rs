@@ -64,6 +64,8 @@ const RUNS: &[(&str, &[&str])] = &[
     ("spmv", &["machine=h200"]),
     ("concurrent", &["workload.parameters.steps=4"]),
     ("heat", &["workload.parameters.n=48"]),
+    ("convolution", &["workload.parameters.rows=45"]),
+    ("convolution", &["workload.parameters.rows=45", "machine=h200"]),
 ];
 
 #[test]

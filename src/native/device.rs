@@ -248,11 +248,8 @@ impl Allocation<'_> {
     /// Becomes equal to another of the same size, after what was asked for before.
     pub fn copy_from(&mut self, other: &Allocation) -> Result<()> {
         assert_eq!(self.bytes, other.bytes);
-        // SAFETY: both are valid and equally large; the null stream keeps the order.
-        unsafe {
-            result::memcpy_dtod_async(self.address, other.address, self.bytes, ptr::null_mut())
-        }
-        .map_err(|cause| failed("a copy on the GPU", cause))
+        // SAFETY: both are valid and equally large.
+        unsafe { copy(self.address, other) }
     }
 
     /// Sets every byte to zero.
@@ -261,6 +258,16 @@ impl Allocation<'_> {
         unsafe { result::memset_d8_sync(self.address, 0, self.bytes) }
             .map_err(|cause| failed("device memory cannot be cleared", cause))
     }
+}
+
+/// Copies all of `from` to an address on the GPU, in the order of the null stream.
+///
+/// # Safety
+/// The memory at `to` must be valid and have as many bytes.
+unsafe fn copy(to: CUdeviceptr, from: &Allocation) -> Result<()> {
+    // SAFETY: the caller's promise; the null stream keeps the order.
+    unsafe { result::memcpy_dtod_async(to, from.address, from.bytes, ptr::null_mut()) }
+        .map_err(|cause| failed("a copy on the GPU", cause))
 }
 
 impl Drop for Allocation<'_> {
@@ -274,6 +281,27 @@ impl Drop for Allocation<'_> {
 pub struct Module<'d> {
     handle: CUmodule,
     device: PhantomData<&'d Device>,
+}
+
+/// A variable of a module.
+pub struct Variable<'m> {
+    address: CUdeviceptr,
+    bytes: usize,
+    module: PhantomData<&'m ()>,
+}
+
+impl Variable<'_> {
+    /// Its size `[bytes]`.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Becomes equal to device memory of the same size, after what was asked for before.
+    pub fn copy_from(&mut self, other: &Allocation) -> Result<()> {
+        assert_eq!(self.bytes, other.bytes);
+        // SAFETY: both are valid and equally large.
+        unsafe { copy(self.address, other) }
+    }
 }
 
 /// A kernel of a module.
@@ -298,6 +326,22 @@ impl Module<'_> {
             .map_err(failed)?;
         }
         Ok(Function { handle, module: PhantomData })
+    }
+
+    /// A variable in constant or global memory by its name.
+    ///
+    /// # Errors
+    /// The driver finds none, for one that no kernel of the module names may have been left out.
+    pub fn variable(&self, name: &str) -> Result<Variable<'_>> {
+        let failed = |cause| {
+            failed(&format!("variable `{name}` on the GPU"), cause)
+                .hint("the driver leaves out what no kernel of the module names")
+        };
+        let text = CString::new(name).map_err(|_| Error::input("a variable has no zero byte"))?;
+        // SAFETY: the module is loaded.
+        let (address, bytes) =
+            unsafe { result::module::get_global(self.handle, text) }.map_err(failed)?;
+        Ok(Variable { address, bytes, module: PhantomData })
     }
 }
 

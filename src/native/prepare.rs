@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use super::device::{Allocation, Device, Function, Module, Stream};
+use super::device::{Allocation, Device, Function, Module, Stream, Variable};
 use crate::error::Result;
-use crate::workload::{DeviceMemory, Launch, Work, Workload};
+use crate::workload::{DeviceMemory, Launch, Symbol, Work, Workload};
 
 /// The modules of a workload, each compiled once.
 pub struct Modules<'d>(Vec<(PathBuf, Module<'d>)>);
@@ -55,6 +55,8 @@ pub struct Prepared<'d, 'm> {
     memory: Allocation<'d>,
     /// What `memory` holds before the first launch.
     first: Allocation<'d>,
+    /// Variables of the modules that are filled, and what they hold before the first launch.
+    variables: Vec<(Variable<'m>, Allocation<'d>)>,
     /// Launches in order, those together that may run at the same time.
     steps: Vec<Step<'d, 'm>>,
 }
@@ -70,13 +72,19 @@ struct Step<'d, 'm> {
 const STREAMS: usize = 128;
 
 impl<'d, 'm> Prepared<'d, 'm> {
-    /// Brings the buffers of `workload` to the GPU.
+    /// Brings the buffers of `workload`, and what fills its variables, to the GPU.
     pub fn new(device: &'d Device, modules: &'m Modules<'d>, workload: &Workload) -> Result<Self> {
         let bytes = workload.memory.size();
         let memory = device.allocate(bytes)?;
         let mut first = device.allocate(bytes)?;
         first.write(&workload.memory.bytes_at(memory.address()))?;
         let base = memory.address();
+        let mut variables = Vec::new();
+        for (_, module) in &modules.0 {
+            for symbol in &workload.own.symbols {
+                variables.push(variable(device, module, symbol)?);
+            }
+        }
         let mut streams = Vec::new();
         let mut steps: Vec<Step> = Vec::new();
         let mut joins = false;
@@ -102,7 +110,7 @@ impl<'d, 'm> Prepared<'d, 'm> {
                 args: launch.args.iter().map(|arg| arg.bytes_at(base)).collect(),
             });
         }
-        Ok(Prepared { memory, first, steps })
+        Ok(Prepared { memory, first, variables, steps })
     }
 
     /// Steps: launches, and several at the same time.
@@ -128,9 +136,10 @@ impl<'d, 'm> Prepared<'d, 'm> {
         })
     }
 
-    /// Puts the buffers back to what they hold before the first launch.
+    /// Puts the buffers, and the variables that the run file fills, back to what they hold before the first launch.
     pub fn restore(&mut self) -> Result<()> {
-        self.memory.copy_from(&self.first)
+        self.memory.copy_from(&self.first)?;
+        self.variables.iter_mut().try_for_each(|(variable, first)| variable.copy_from(first))
     }
 
     /// Asks for the launches of step `number`.
@@ -164,4 +173,16 @@ fn stream<'d>(
         streams.push(Rc::new(device.stream()?));
     }
     Ok(streams[number].clone())
+}
+
+/// A variable of a module, and what it holds before the first launch.
+fn variable<'d, 'm>(
+    device: &'d Device,
+    module: &'m Module<'d>,
+    symbol: &Symbol,
+) -> Result<(Variable<'m>, Allocation<'d>)> {
+    let variable = module.variable(&symbol.name).map_err(|error| symbol.refuse("", error))?;
+    let mut first = device.allocate(variable.bytes())?;
+    first.write(&symbol.content(variable.bytes() as u64)?)?;
+    Ok((variable, first))
 }

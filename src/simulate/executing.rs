@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::arguments;
 use super::functional::{Executed, Facts};
+use super::{arguments, symbols};
 use crate::config::ResolvedRun;
 use crate::config::files::sha256;
 use crate::config::machine::InstructionSet;
@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::frontend::ptx::{Module, PtxLaunch};
 use crate::frontend::synthetic::SyntheticSource;
 use crate::isa::{Cta, CtaSource, Kernel, LaunchSource};
-use crate::workload::{Launch, Outputs, Work, Workload, ptx_header, registry};
+use crate::workload::{Launch, Outputs, Symbol, Work, Workload, ptx_header, registry};
 
 /// A workload that is ready to be executed: its buffers are filled and its kernels understood. It hands out its launches as
 /// they are executed.
@@ -51,8 +51,9 @@ impl Executing {
     /// # Errors
     /// Everything that can be known to be wrong before the first CTA.
     pub fn new(run: &ResolvedRun) -> Result<Self> {
-        let workload = registry::build(run)?;
-        let mut modules = Modules::default();
+        let mut workload = registry::build(run)?;
+        let symbols = std::mem::take(&mut workload.own.symbols);
+        let mut modules = Modules { known: Vec::new(), symbols };
         let mut checked = BTreeSet::new();
         let launches = workload.launches.distinct().iter().filter_map(Work::ptx);
         for (launch, place) in launches.zip(&workload.own.places) {
@@ -164,20 +165,25 @@ impl LaunchSource for Executing {
 }
 
 /// The modules of a workload, each parsed once.
-#[derive(Default)]
-struct Modules(Vec<(PathBuf, Module)>);
+struct Modules {
+    known: Vec<(PathBuf, Module)>,
+    /// Variables that they begin with.
+    symbols: Vec<Symbol>,
+}
 
 impl Modules {
     fn of(&mut self, launch: &Launch) -> Result<&Module> {
         let path = &launch.ptx.path;
-        let place = match self.0.iter().position(|(known, _)| known == path) {
+        let place = match self.known.iter().position(|(known, _)| known == path) {
             Some(place) => place,
             None => {
-                self.0.push((path.clone(), Module::parse(&launch.ptx)?));
-                self.0.len() - 1
+                let mut module = Module::parse(&launch.ptx)?;
+                symbols::fill(&mut module, &self.symbols)?;
+                self.known.push((path.clone(), module));
+                self.known.len() - 1
             }
         };
-        Ok(&self.0[place].1)
+        Ok(&self.known[place].1)
     }
 }
 

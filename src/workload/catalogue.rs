@@ -98,6 +98,11 @@ const KERNEL: Description = Description {
             default: Some("{}"),
         },
         Parameter {
+            name: "symbols",
+            meaning: "variables of the module: what they hold before the first launch",
+            default: Some("{}"),
+        },
+        Parameter {
             name: "launches",
             meaning: "Launch(entry, grid, block, shared, args), Loop(times, index, body, swap), Concurrent(body) and Untimed(body), in order",
             default: None,

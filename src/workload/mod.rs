@@ -18,7 +18,7 @@ pub(crate) mod synthetic;
 
 use std::collections::BTreeMap;
 
-pub use kernel::{compile, compile_by};
+pub use kernel::{Symbol, compile, compile_by};
 pub use launch::{Arg, Launch, Launches, PtxSource, SyntheticLaunch, Work};
 pub use memory::{Buffer, DeviceMemory};
 pub use output::{Output, Outputs};
@@ -62,6 +62,8 @@ pub struct Own {
     pub limit: Option<u64>,
     /// What ends a launch, where it is not the default.
     pub checks: Checks,
+    /// Variables of the module that are filled before the first launch.
+    pub symbols: Vec<Symbol>,
     /// Buffers that are written to files after the last launch.
     pub outputs: Vec<Output>,
     /// SHA-256 of every file that took part, and the compiler, by the names that the run file has.

@@ -10,7 +10,7 @@ use crate::config::names::suggest;
 use crate::config::parse::read_text;
 use crate::config::{RunFile, WorkloadSpec};
 use crate::error::{Error, Result};
-use crate::frontend::ptx::{Description as Entry, Module};
+use crate::frontend::ptx::{Description as Entry, Module, ModuleVariable};
 use crate::isa::{AccessKind, ArithClass, Inst, MemoryOp, Op, Space};
 use crate::serial;
 use crate::workload::bundled::KERNELS;
@@ -103,7 +103,22 @@ fn entries(module: &Module) -> Result<String> {
     if text.is_empty() {
         text.push_str("no entries: a kernel is `extern \"C\" __global__`\n");
     }
+    text.push_str(&variables(module));
     Ok(text)
+}
+
+/// The variables of a module that `symbols` of a run file can fill; nothing where there are none.
+fn variables(module: &Module) -> String {
+    let mut table = Table::new();
+    table.load_preset(NOTHING);
+    for variable in module.variables().filter(ModuleVariable::can_be_filled) {
+        let bytes = format!("{} bytes", variable.bytes.unwrap_or(0));
+        table.add_row([named(variable.space), variable.name, bytes.as_str()]);
+    }
+    match table.is_empty() {
+        true => String::new(),
+        false => format!("\nvariables\n{}", indented(&table.trim_fmt())),
+    }
 }
 
 fn described(name: &str, entry: &Entry) -> String {
@@ -151,6 +166,16 @@ fn mix(insts: &[Inst]) -> Vec<(String, usize)> {
     counts
 }
 
+fn named(space: Space) -> &'static str {
+    match space {
+        Space::Global => "global",
+        Space::Generic => "generic",
+        Space::Shared => "shared",
+        Space::Local => "local",
+        Space::Constant => "constant",
+    }
+}
+
 fn class(op: Op) -> String {
     let arith = |class| match class {
         ArithClass::Move => "move",
@@ -178,13 +203,7 @@ fn class(op: Op) -> String {
     match op {
         Op::Arith(class) => arith(class).to_owned(),
         Op::Memory(MemoryOp { space, kind, .. }) => {
-            let space = match space {
-                Space::Global => "global",
-                Space::Generic => "generic",
-                Space::Shared => "shared",
-                Space::Local => "local",
-                Space::Constant => "constant",
-            };
+            let space = named(space);
             let kind = match kind {
                 AccessKind::Load => "load",
                 AccessKind::Copy => "copy",

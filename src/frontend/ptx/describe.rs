@@ -1,9 +1,9 @@
-//! What an entry is, for those who launch it: parameters, registers, memory, static instructions.
+//! What an entry is, for those who launch it: parameters, registers, memory, static instructions; and the variables of a module.
 
-use super::ast::{Type, Variable};
+use super::ast::{Init, Statement, Type, VarSpace, Variable};
 use super::source::Module;
 use crate::error::Result;
-use crate::isa::Inst;
+use crate::isa::{Inst, Space};
 
 /// A parameter of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,54 @@ pub struct Description {
     pub insts: Vec<Inst>,
 }
 
+/// A variable of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModuleVariable<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Where it lies: constant, global or shared memory.
+    pub space: Space,
+    /// Its size `[bytes]`; `None` for `name[]`, which states none.
+    pub bytes: Option<u64>,
+}
+
+impl ModuleVariable<'_> {
+    /// Whether it can begin with other values than the text says: it is there once, and the text says how large it is.
+    pub fn can_be_filled(&self) -> bool {
+        self.space != Space::Shared && self.bytes.is_some_and(|bytes| bytes > 0)
+    }
+}
+
 impl Module {
+    /// The variables in constant, global and shared memory, in the order of the text; those that bodies declare come last.
+    pub fn variables(&self) -> impl Iterator<Item = ModuleVariable<'_>> {
+        let bodies = self.ast.entries.iter().chain(&self.ast.functions);
+        let inner = bodies.flat_map(|body| &body.body).filter_map(|statement| match statement {
+            // Only the body can name it.
+            Statement::Variable(variable) if variable.space == VarSpace::Shared => Some(variable),
+            _ => None,
+        });
+        self.ast.variables.iter().chain(inner).filter_map(|variable| {
+            let space = match variable.space {
+                VarSpace::Const => Space::Constant,
+                VarSpace::Global => Space::Global,
+                VarSpace::Shared => Space::Shared,
+                VarSpace::Local | VarSpace::Param => return None,
+            };
+            Some(ModuleVariable { name: &variable.name, space, bytes: variable.bytes })
+        })
+    }
+
+    /// Lets a variable of the module begin with these bytes, as many as it has, and not with what the text says.
+    pub fn fill_variable(&mut self, name: &str, bytes: Vec<u8>) {
+        let named = self.ast.variables.iter_mut().find(|variable| variable.name == name);
+        if let Some(variable) = named {
+            variable.init = Init { bytes, ..Init::default() };
+        }
+        // Constants at fixed addresses are part of a decoded entry.
+        self.forget_programs();
+    }
+
     /// The parameters of an entry, in order.
     ///
     /// # Errors

@@ -69,6 +69,6 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use describe::{Description, Parameter, ParameterKind};
+pub use describe::{Description, ModuleVariable, Parameter, ParameterKind};
 pub use exec::Checks;
 pub use source::{Module, PtxLaunch};

@@ -29,8 +29,14 @@ impl Module {
     /// Parses a module. Entries that gsim cannot execute are no error until they are launched.
     pub fn parse(source: &PtxSource) -> Result<Module> {
         let ast = parse(&source.text, &source.path)?;
-        let programs = ast.entries.iter().map(|_| [const { OnceLock::new() }; 2]).collect();
-        Ok(Module { path: source.path.clone(), ast, programs })
+        let mut module = Module { path: source.path.clone(), ast, programs: Vec::new() };
+        module.forget_programs();
+        Ok(module)
+    }
+
+    /// Lets every entry be decoded anew when it is next launched.
+    pub(super) fn forget_programs(&mut self) {
+        self.programs = self.ast.entries.iter().map(|_| [const { OnceLock::new() }; 2]).collect();
     }
 
     /// Names of the entries, in the order of the text.

@@ -1,18 +1,20 @@
-//! A user's own kernel: its PTX read or compiled, its buffers filled, its launches listed, its results held
-//! against files.
+//! A user's own kernel: its PTX read or compiled, its buffers and variables filled, its launches listed, its
+//! results held against files.
 
 mod compare;
 mod element;
 mod files;
 mod fill;
 mod schedule;
+mod symbol;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use compare::Tolerance;
-use files::Elements;
+use files::{Elements, Filling};
+pub use symbol::Symbol;
 
 use super::{Buffer, DeviceMemory, Output, Own, PtxSource, Verdict, Workload, ptx_header};
 use crate::config::files::{folder_of, sha256};
@@ -40,7 +42,7 @@ struct Sized<'a> {
     /// Elements.
     count: u64,
     /// The file that fills it.
-    file: Option<(PathBuf, &'a str, Elements)>,
+    file: Option<Filling<'a>>,
 }
 
 impl Sized<'_> {
@@ -84,9 +86,14 @@ pub(super) fn build(spec: &KernelSpec, around: &Surroundings) -> Result<Workload
     for (one, buffer) in sized.into_iter().zip(&buffers) {
         fill_one(one, *buffer, &mut memory, &scope, around, &mut digests)?;
     }
+    let symbols = spec
+        .symbols
+        .iter()
+        .map(|(name, symbol)| Symbol::new(name, symbol, &scope, around, &mut digests))
+        .collect::<Result<_>>()?;
     let (places, limit, checks_spec) =
         (schedule.places, Some(spec.instruction_limit.get()), spec.checks);
-    let own = Own { places, limit, checks: checks_spec, outputs, digests };
+    let own = Own { places, limit, checks: checks_spec, symbols, outputs, digests };
     Ok(Workload {
         name: "kernel".to_owned(),
         memory,
@@ -198,51 +205,21 @@ fn size<'a>(
 ) -> Result<Sized<'a>> {
     let path = format!("workload.buffers.{name}");
     let stated = spec.shape(scope).map_err(|why| point(around.origin, &path, why))?;
-    let product = |shape: &[u64]| shape.iter().product();
-    let (written, raw) = match &spec.fill {
-        Fill::Npy(file) => (file, false),
-        Fill::Raw(file) => (file, true),
-        Fill::Values(values) => {
-            let shape = stated.unwrap_or_else(|| vec![values.len() as u64]);
-            return Ok(Sized { name, spec, count: product(&shape), shape, file: None });
-        }
-        _ => {
-            let shape = stated.expect("checked");
-            return Ok(Sized { name, spec, count: product(&shape), shape, file: None });
-        }
-    };
-    let file = around.origin.folder().join(written);
-    let refuse = |error: Error| around.origin.point(&format!("{path}.fill"), error);
-    let elements = Elements::open(&file, raw).map_err(refuse)?;
-    let wrong = |why: String| refuse(Error::input(why).in_file(&file));
-    let element = spec.element;
-    let shape = match &elements.header {
-        Some(header) if header.element != element => {
-            let why =
-                format!("has elements of type {}, but the buffer's are {element}", header.element);
-            return Err(wrong(why));
-        }
-        Some(header) => header.shape.clone(),
-        None if elements.bytes % element.bytes() != 0 => {
-            let why =
-                format!("has {} bytes, which are no whole {element} elements", elements.bytes);
-            return Err(wrong(why));
-        }
-        None => vec![elements.bytes / element.bytes()],
-    };
-    let count: u64 = product(&shape);
-    if count == 0 {
-        return Err(wrong("has no elements".to_owned()));
-    }
-    if let Some(stated) = &stated
-        && product(stated) != count
+    let product = |shape: &[u64]| shape.iter().product::<u64>();
+    let file = Filling::open(&spec.fill, spec.element, around.origin)
+        .map_err(|error| around.origin.point(&format!("{path}.fill"), error))?;
+    if let (Some(stated), Some(file)) = (&stated, &file)
+        && product(stated) != file.count
     {
-        let stated: u64 = product(stated);
-        let error = Error::input(format!("{stated} elements, but {written} has {count}"));
-        return Err(around.origin.point(&format!("{path}.elements"), error));
+        let why = format!("{} elements, but {} has {}", product(stated), file.written, file.count);
+        return Err(around.origin.point(&format!("{path}.elements"), Error::input(why)));
     }
-    let shape = stated.unwrap_or(shape);
-    Ok(Sized { name, spec, shape, count, file: Some((file, written, elements)) })
+    let shape = stated.unwrap_or_else(|| match (&file, &spec.fill) {
+        (Some(file), _) => file.shape.clone(),
+        (None, Fill::Values(values)) => vec![values.len() as u64],
+        (None, _) => unreachable!("checked"),
+    });
+    Ok(Sized { name, spec, count: product(&shape), shape, file })
 }
 
 /// Memory that has room for all buffers, so that what is out of all measure is an error at once.
@@ -281,7 +258,7 @@ fn fill_one(
         memory.mark_addresses(buffer, step * element.bytes() as usize);
     }
     let place = memory.of_mut(buffer);
-    let Some((file, written, elements)) = one.file else {
+    let Some(file) = one.file else {
         return fill::fill(
             place,
             buffer.address,
@@ -293,10 +270,9 @@ fn fill_one(
         )
         .map_err(|why| around.origin.point(&path, Error::input(why)));
     };
-    let digest = elements
-        .read(&file, element.bytes(), place)
-        .map_err(|error| around.origin.point(&path, error))?;
-    digests.insert(format!("{written}: sha256"), digest);
+    let name = format!("{}: sha256", file.written);
+    let digest = file.read(place).map_err(|error| around.origin.point(&path, error))?;
+    digests.insert(name, digest);
     Ok(())
 }
 

@@ -148,7 +148,7 @@ impl BufferSpec {
         if count.is_none() && !says_itself {
             return Err("elements is missing, which only a file or values say themselves".into());
         }
-        self.check_fill(count.unwrap_or(0), scope).map_err(|why| format!("fill: {why}"))?;
+        self.fill.check(self.element, count, scope).map_err(|why| format!("fill: {why}"))?;
         if let Some(name) = &self.output {
             check_output(name).map_err(|why| format!("output: {why}"))?;
         }
@@ -164,17 +164,20 @@ impl BufferSpec {
         }
         Ok(())
     }
+}
 
-    /// Checks the fill of so many elements; 0 where the fill says how many they are.
-    fn check_fill(&self, count: u64, scope: &Scope) -> Result<(), String> {
-        let element = self.element;
-        match &self.fill {
+impl Fill {
+    /// Says what is wrong with it for so many elements, at least one; where that is not known, for the first.
+    pub fn check(&self, element: Scalar, count: Option<u64>, scope: &Scope) -> Result<(), String> {
+        match self {
             Fill::Npy(_) | Fill::Raw(_) => return Ok(()),
             Fill::Values(values) => {
                 if values.is_empty() {
                     return Err("has no values".to_owned());
                 }
-                if count != 0 && count != values.len() as u64 {
+                if let Some(count) = count
+                    && count != values.len() as u64
+                {
                     return Err(format!("{} values for {count} elements", values.len()));
                 }
                 return values.iter().enumerate().try_for_each(|(index, value)| {
@@ -184,12 +187,13 @@ impl BufferSpec {
             }
             _ => {}
         }
+        let count = count.unwrap_or(1);
         // The last element of a sequence.
         let last = |start: &Amount, step: i128| -> Result<Amount, String> {
             let end = i128::from(count - 1).checked_mul(step).ok_or("out of all measure")?;
             Ok(Amount::Whole(start.whole(scope)?.saturating_add(end)))
         };
-        match &self.fill {
+        match self {
             Fill::Zero | Fill::Values(_) | Fill::Npy(_) | Fill::Raw(_) => Ok(()),
             Fill::Ring { .. } if !matches!(element, Scalar::U64 | Scalar::I64) => {
                 Err("a ring of addresses needs elements of type U64".to_owned())

@@ -1,4 +1,4 @@
-//! A user's own kernel: source, buffers, launches. `workloads/README.md` is its reference for users.
+//! A user's own kernel: source, buffers, variables, launches. `workloads/README.md` is its reference for users.
 
 mod amount;
 mod buffer;
@@ -6,6 +6,7 @@ mod expression;
 mod launch;
 mod named;
 mod scalar;
+mod symbol;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,7 @@ pub use expression::Scope;
 pub use launch::{ArgSpec, BodySpec, LaunchSpec, LaunchStep, LoopSpec, MAX_LAUNCHES, hexadecimal};
 pub use named::Named;
 pub use scalar::Scalar;
+pub use symbol::{MAX_SYMBOL_BYTES, SymbolSpec};
 
 use crate::config::bounded::{Check, Wide};
 
@@ -35,6 +37,9 @@ pub struct KernelSpec {
     /// Buffers in device memory, in the order of their addresses.
     #[serde(default)]
     pub buffers: Named<BufferSpec>,
+    /// Variables of the module, by their names in the PTX, that begin with other values than the text says.
+    #[serde(default)]
+    pub symbols: Named<SymbolSpec>,
     /// What is launched, in order; at most 1000000 launches, all rounds of loops counted.
     pub launches: Vec<LaunchStep>,
     /// Warp instructions that one launch may execute, so that one which never ends does
@@ -100,6 +105,9 @@ impl Check for KernelSpec {
                 }
                 outputs.push((name, file));
             }
+        }
+        for (name, symbol) in self.symbols.iter() {
+            symbol.check(&scope).map_err(|why| format!("symbols.{name}.{why}"))?;
         }
         launch::check_all(self, &mut scope)
     }

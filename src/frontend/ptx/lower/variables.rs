@@ -6,6 +6,7 @@ use std::path::Path;
 use super::super::ast::{Ast, Entry, Relocation, Statement, Value, VarSpace, Variable};
 use super::super::exec::{CONST_WINDOW, SHARED_WINDOW, function_address};
 use super::super::program::{Constant, FrameSlot, Global, Param, Patch};
+use crate::config::kernel::MAX_SYMBOL_BYTES;
 use crate::error::Result;
 use crate::workload::DeviceMemory;
 
@@ -14,7 +15,7 @@ const MAX_CONST: u64 = 64 << 10;
 /// Shared memory that a kernel may declare `[bytes]`; above what any chip has.
 const MAX_SHARED: u64 = 1 << 20;
 /// Variables of the module in global memory `[bytes]`; more is better passed as a buffer.
-const MAX_GLOBAL: u64 = 256 << 20;
+const MAX_GLOBAL: u64 = MAX_SYMBOL_BYTES;
 /// Local memory of a thread `[bytes]`. Source: CUDA C++ Programming Guide, compute capabilities.
 pub const MAX_LOCAL: u64 = 512 << 10;
 /// Stands for the start of dynamic shared memory until that is known.

@@ -242,3 +242,28 @@ fn a_variable_of_the_module_lives_from_launch_to_launch() {
         assert_eq!(got, (first..first + 32).collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn a_variable_that_is_filled_begins_with_those_bytes_and_not_with_what_the_text_says() {
+    let text = ".version 8.0\n.target sm_75\n.address_size 64
+        .global .u32 other; .global .align 8 .u64 place = other; .const .align 8 .u64 fixed = 5;
+        .visible .entry k(.param .u64 out) {
+        .reg .b64 %a<4>; ld.param.u64 %a0, [out]; ld.global.u64 %a1, [place]; ld.const.u64 %a2, [fixed];
+        st.global.u64 [%a0], %a1; st.global.u64 [%a0+8], %a2; ret; }";
+    let mut memory = DeviceMemory::default();
+    let output = memory.allocate("out", 16);
+    let launch = Launch { entry: "k".into(), ..one_cta(text, 1, &[output]) };
+    let mut module = Module::parse(&launch.ptx).unwrap();
+    let words = |module: &Module| -> Vec<u64> {
+        let mut memory = memory.clone();
+        drain(&mut module.launch(&launch, &mut memory).unwrap()).unwrap();
+        let (words, _) = memory.of(output).as_chunks::<8>();
+        words.iter().copied().map(u64::from_le_bytes).collect()
+    };
+    let said = words(&module);
+    assert!(said[0] > output.address && said[1] == 5, "{said:?}");
+    // What has been decoded is decoded anew.
+    module.fill_variable("place", 7u64.to_le_bytes().to_vec());
+    module.fill_variable("fixed", 8u64.to_le_bytes().to_vec());
+    assert_eq!(words(&module), [7, 8]);
+}
