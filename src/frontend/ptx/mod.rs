@@ -16,10 +16,12 @@
 //! * an instruction is recorded for the lanes that run together, whatever its guard; the mask of
 //!   its addresses is what the guard leaves;
 //! * CTAs execute in launch order, warps of a CTA in turn up to a barrier, lanes in order: values are
-//!   the same in every run. A warp that waits for another one by spinning never ends, and meets
+//!   the same in every run. A warp, or a lane, that waits for another one by spinning never ends, and meets
 //!   the launch's limit;
 //! * a warp arrives at a barrier when all of its lanes that have not exited wait at it, at whatever
-//!   instruction; lanes that wait hold up nobody. When every warp waits and no barrier can open, that is
+//!   instruction; lanes that wait hold up nobody. Lanes that are to go on together with such lanes, from
+//!   where control flow meets, go ahead of them when the others wait for members or at a barrier that is not
+//!   aligned, and have come where it is aligned. When every warp waits and no barrier can open, that is
 //!   an error that says who waits where;
 //! * no text makes the parser panic or recurse, and no kernel makes the executor panic: bounds and
 //!   alignment of every access are checked.

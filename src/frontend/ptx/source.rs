@@ -339,7 +339,11 @@ impl<M: BorrowMut<DeviceMemory>> PtxLaunch<M> {
         let (what, hint) = match fault.message.strip_prefix(LIMIT_REACHED) {
             Some(rest) => (
                 format!("{LIMIT_REACHED} of {}{rest}", self.limit),
-                Some("raise instruction_limit of the workload if it is to run so long".to_owned()),
+                Some(
+                    "raise instruction_limit of the workload if it is to run so long; what spins until \
+                     another warp does something never ends"
+                        .to_owned(),
+                ),
             ),
             None => (fault.message.clone(), None),
         };
