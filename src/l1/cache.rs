@@ -144,6 +144,7 @@ impl L1 {
             let policies = [self.config.stores, self.config.local_stores];
             let has_parts = policies.contains(&StorePolicy::Validate);
             self.bytes = BytePool::new(if has_parts { lines } else { 0 });
+            self.empty_since = None;
         }
         self.tags.invalidate_all();
     }
