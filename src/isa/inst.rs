@@ -340,7 +340,7 @@ pub enum CacheOp {
     Default,
     /// Cached in the L2 only (`.cg`).
     Global,
-    /// Likely used once, to be evicted first (`.cs`, `.L1::evict_first`).
+    /// Likely used once, to be evicted first (`.cs`, `.L1::evict_first`; `.L1::evict_unchanged` is taken for it).
     Streaming,
     /// Used for the last time: not to be kept where it is not here (`.lu`, `.L1::no_allocate`).
     LastUse,

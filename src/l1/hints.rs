@@ -30,22 +30,26 @@ impl L1 {
     /// A load of a line that is not to be kept where it is not here: it goes past the tags then.
     pub(super) fn load_once(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
         let wanted = access.bytes & self.sectors.whole();
-        match self.tags.lookup(access.line) {
-            Lookup::Present(way) | Lookup::Reserved(way)
-                if wanted & !(self.valid(way) | self.on_their_way(way)) == 0 =>
-            {
-                self.load(now, access.line, access.bytes, access.waiter)
+        let is_served_here = match self.tags.lookup(access.line) {
+            Lookup::Present(way) => wanted & !self.valid(way) == 0,
+            Lookup::Reserved(way) => {
+                // One that is refused for want of a merger field would go past the tags once an acquire has dropped what is here.
+                let may_join = !self.mshrs.is_entry_full(self.tags[way].entry);
+                let comes = if may_join { self.on_their_way(way) } else { 0 };
+                wanted & !(self.valid(way) | comes) == 0
             }
-            _ => self.bypass(now, access),
+            Lookup::Absent => false,
+        };
+        match is_served_here {
+            true => self.load(now, access.line, access.bytes, access.waiter),
+            false => self.bypass(now, access),
         }
     }
 
     /// A load goes past the tags: what it wants does not stay here.
     pub(super) fn drop_past(&mut self, access: &Access) {
-        let before = self.stats.store_evictions;
-        self.drop_stored(access);
-        self.stats.load_evictions += self.stats.store_evictions - before;
-        self.stats.store_evictions = before;
+        let is_dropped = self.drop_touched(access);
+        self.stats.load_evictions += u64::from(is_dropped);
     }
 
     /// Drops every line; those that are on their way are when they have come.
@@ -64,7 +68,7 @@ impl L1 {
                 let missing = SectorSet::of(self.on_their_way(way));
                 self.doom_sectors(way, missing);
                 let here = SectorSet::of(self.valid(way)).without(missing);
-                self.bytes.remove(&mut self.tags[way].valid, here);
+                self.drop_sectors(way, here);
                 are_on_their_way = true;
             } else {
                 self.tags.invalidate(way);

@@ -54,13 +54,17 @@ impl L1 {
 
     /// The L2 is about to modify bytes of a line.
     fn modify(&mut self, access: &Access) {
-        match self.tags.lookup(access.line) {
-            Lookup::Present(way) => self.drop_way(way),
-            Lookup::Reserved(way) if self.config.stores == StorePolicy::Drop => {
-                self.drop_reserved(way, access);
+        let is_dropped = match self.tags.lookup(access.line) {
+            Lookup::Present(way) => {
+                self.tags.invalidate(way);
+                true
             }
-            _ => {}
-        }
+            Lookup::Reserved(way) if self.config.stores == StorePolicy::Drop => {
+                self.drop_reserved(way, access)
+            }
+            _ => false,
+        };
+        self.stats.store_evictions += u64::from(is_dropped);
         self.stats.atomics += 1;
     }
 
@@ -89,8 +93,16 @@ impl L1 {
             return Err(Refusal::MissQueue);
         }
         match policy {
-            StorePolicy::Evict => self.drop_line(access.line),
-            StorePolicy::Drop => self.drop_stored(access),
+            StorePolicy::Evict => {
+                if let Lookup::Present(way) = self.tags.lookup(access.line) {
+                    self.tags.invalidate(way);
+                    self.stats.store_evictions += 1;
+                }
+            }
+            StorePolicy::Drop => {
+                let is_dropped = self.drop_touched(access);
+                self.stats.store_evictions += u64::from(is_dropped);
+            }
             StorePolicy::Update => {
                 if let Lookup::Present(way) = self.tags.lookup(access.line) {
                     self.tags.touch(way);
@@ -123,36 +135,25 @@ impl L1 {
         self.bytes.add(&mut self.tags[way].valid, bytes);
     }
 
-    /// A line that the L2 is about to change does not stay here.
-    fn drop_line(&mut self, line: LineAddr) {
-        if let Lookup::Present(way) = self.tags.lookup(line) {
-            self.drop_way(way);
-        }
-    }
-
-    fn drop_way(&mut self, way: Way) {
-        self.tags.invalidate(way);
-        self.stats.store_evictions += 1;
-    }
-
-    /// Sectors that the L2 is about to change do not stay here, nor do those that are on their way.
-    pub(super) fn drop_stored(&mut self, access: &Access) {
+    /// Sectors that an access touches do not stay here, nor do those that are on their way; true when there are any.
+    pub(super) fn drop_touched(&mut self, access: &Access) -> bool {
         match self.tags.lookup(access.line) {
             Lookup::Reserved(way) => self.drop_reserved(way, access),
             Lookup::Present(way) => {
-                self.drop_sectors(way, self.touched(access));
+                let is_dropped = self.drop_sectors(way, self.touched(access));
                 self.drop_if_empty(way);
+                is_dropped
             }
-            Lookup::Absent => {}
+            Lookup::Absent => false,
         }
     }
 
     /// The same, of a line of which some sectors are on their way.
-    fn drop_reserved(&mut self, way: Way, access: &Access) {
+    fn drop_reserved(&mut self, way: Way, access: &Access) -> bool {
         let sectors = self.touched(access);
         let missing = self.mshrs[self.tags[way].entry].missing;
-        self.doom_sectors(way, sectors.within(missing));
-        self.drop_sectors(way, sectors.without(missing));
+        let is_doomed = self.doom_sectors(way, sectors.within(missing));
+        self.drop_sectors(way, sectors.without(missing)) || is_doomed
     }
 
     /// Sectors that an access touches.
@@ -160,11 +161,13 @@ impl L1 {
         SectorSet::of(self.sectors.around(access.bytes))
     }
 
-    /// Sectors that the L2 is about to change do not stay here when they arrive.
-    pub(super) fn doom_sectors(&mut self, way: Way, sectors: SectorSet) {
+    /// Sectors do not stay here when they arrive; true when some would have.
+    pub(super) fn doom_sectors(&mut self, way: Way, sectors: SectorSet) -> bool {
         let doomed = &mut self.tags[way].doomed;
-        self.doomed_ways += usize::from(doomed.is_empty() && !sectors.is_empty());
+        let is_new = !sectors.without(*doomed).is_empty();
+        self.doomed_ways += usize::from(doomed.is_empty() && is_new);
         *doomed = doomed.with(sectors);
+        is_new
     }
 
     /// Drops those of the sectors that have arrived for `way` that are doomed; no other is on its way if the line `is_present`.
@@ -183,11 +186,9 @@ impl L1 {
         }
     }
 
-    /// Sectors that the L2 is about to change do not stay here.
-    fn drop_sectors(&mut self, way: Way, sectors: SectorSet) {
-        if self.bytes.remove(&mut self.tags[way].valid, sectors) {
-            self.stats.store_evictions += 1;
-        }
+    /// Sectors do not stay here; true when any of their bytes were.
+    pub(super) fn drop_sectors(&mut self, way: Way, sectors: SectorSet) -> bool {
+        self.bytes.remove(&mut self.tags[way].valid, sectors)
     }
 
     /// A present line without any sector does not stay.

@@ -145,7 +145,8 @@ fn a_store_drops_sectors_that_are_here_at_once_and_others_as_they_arrive() {
     assert_eq!(offer(&mut l1, 0, load), Ok(Outcome::Hit));
     offer(&mut l1, 0, store).unwrap();
     offer(&mut l1, 1, store).unwrap();
-    assert_eq!(l1.stats().store_evictions, 1);
+    // A store counts when it is made, and once.
+    assert_eq!(l1.stats().store_evictions, 2);
     assert_eq!(offer(&mut l1, 1, load), Ok(Outcome::Merged));
     assert_eq!(answer_oldest(&mut l1, 0), sector(1));
     assert_eq!(l1.stats().store_evictions, 2);
@@ -435,7 +436,7 @@ fn an_acquire_drops_lines_that_are_here_at_once_and_others_as_they_arrive() {
         [(0, 0), (1, 0), (1, 1)].map(|(line, number)| load(&mut l1, line, number)),
         [Ok(Outcome::Hit); 3]
     );
-    assert_eq!(l1.stats().acquires, 1);
+    assert_eq!((l1.stats().acquires, l1.stats().store_evictions), (1, 0));
     assert_eq!(l1.doomed_ways, 0);
     // With nothing new, there is nothing to drop; with something, there is.
     l1.acquire();
@@ -466,6 +467,32 @@ fn a_load_that_is_not_to_allocate_joins_what_is_on_its_way() {
     // Of two sectors one is on its way: both go past the tags.
     assert_eq!(once(&mut l1, SECTOR | SECTOR << 32), Ok(Outcome::Sent));
     assert_eq!((l1.stats().load_bypasses, l1.stats().load_merged), (2, 1));
+    // Where no merger field is free, it goes past the tags as well.
+    for _ in 0..6 {
+        assert_eq!(once(&mut l1, SECTOR), Ok(Outcome::Merged));
+        l1.take_request();
+    }
+    assert_eq!(once(&mut l1, SECTOR), Ok(Outcome::Sent));
+}
+
+#[test]
+fn an_acquire_finds_lines_that_came_since_the_cache_changed_its_size() {
+    let mut l1 = cache(4, 2, 4, 8, 8);
+    let read = |l1: &mut L1, line| {
+        let outcome = l1.access(Cycle(0), load(line)).unwrap();
+        if outcome == Outcome::Miss {
+            answer_oldest(l1, 0);
+            while release(l1, 1).is_some() {}
+        }
+        outcome
+    };
+    read(&mut l1, 0);
+    l1.acquire();
+    l1.set_ways(1);
+    // As many lines and uses as before.
+    assert_eq!(read(&mut l1, 0), Outcome::Miss);
+    l1.acquire();
+    assert_eq!(read(&mut l1, 0), Outcome::Miss);
 }
 
 #[test]

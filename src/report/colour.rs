@@ -111,7 +111,7 @@ pub fn known_look(name: &str) -> Option<Look> {
         "memory_dram" => (Colour(25, 43, 90), "oldest access is in the DRAM"),
         "dram_service" => (Colour(25, 43, 90), "way, row and column access, data"),
         "memory_shared" => (Colour(218, 166, 172), "oldest access is in shared memory"),
-        "fence" => (Colour(96, 32, 224), "a fence waits for stores"),
+        "fence" => (Colour(96, 32, 224), "a fence, or stores before it"),
         "barrier" => (Colour(84, 84, 88), "every warp waits at a barrier"),
         "lsu_taken" => (Colour(206, 48, 33), "ready, the LSU is taken"),
         "turn" => (Colour(127, 105, 161), "ready, others come first"),

@@ -62,7 +62,8 @@ impl Sm {
 
     #[inline(never)]
     fn end_fence_wait(&mut self, now: Cycle, warp: usize) {
-        if self.warps.on_fetch >> warp & 1 == 0 && !self.waits_at_fence(warp) {
+        debug_assert!(self.warps.on_fetch >> warp & 1 == 0, "an access ends behind its fence");
+        if !self.waits_at_fence(warp) {
             self.begin_fence(now, warp, now);
         }
     }

@@ -39,7 +39,7 @@ crate::reasons! {
         MemoryDram = "memory_dram",
         /// The oldest outstanding access was in shared memory.
         MemoryShared = "memory_shared",
-        /// The nearest warp waits at a fence for its stores to be acknowledged.
+        /// The nearest warp waits at a fence for its stores to be acknowledged, or for the fence itself to be done.
         Fence = "fence",
         /// Every warp waits at a barrier.
         Barrier = "barrier",

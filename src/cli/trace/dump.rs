@@ -129,7 +129,10 @@ fn words(inst: &Inst) -> String {
             format!("{kind}.{space:?}{cache} {bytes} B")
         }
         Op::Barrier => "Barrier".to_owned(),
-        Op::Fence(fence) => fence.name().to_owned(),
+        Op::Fence(fence) => match fence.release {
+            Some(observer) => format!("{} {observer:?}", fence.name()),
+            None => fence.name().to_owned(),
+        },
         Op::Copies(copies) => format!("Copies {copies:?}"),
         Op::Exit => "Exit".to_owned(),
     };

@@ -331,7 +331,7 @@ fn a_file_that_is_cut_off_or_changed_is_refused() {
     let error = read(&path).unwrap_err().to_string();
     assert!(
         error.contains(
-            "the trace has format 9, and this gsim reads 1 (hint: capture or import it again)"
+            "the trace has format 9, and this gsim reads 2 (hint: capture or import it again)"
         ),
         "{error}"
     );

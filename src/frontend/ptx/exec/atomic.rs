@@ -91,15 +91,15 @@ fn in_halves(old: u64, a: u64, sum: fn(u16, u16) -> u16) -> u64 {
 /// What an H200 gives for what is no number of half precision.
 const NO_NUMBER: u16 = 0x7fff;
 
-// A double has more than twice the bits and two: to round the sum a second time makes no difference.
+// Single precision has twice the bits of half precision and two: to round the sum a second time makes no difference.
 
 fn half_sum(old: u16, a: u16) -> u16 {
-    let sum = f16::from_f64(f16::from_bits(old).to_f64() + f16::from_bits(a).to_f64());
+    let sum = f16::from_f32(f16::from_bits(old).to_f32() + f16::from_bits(a).to_f32());
     if sum.is_nan() { NO_NUMBER } else { sum.to_bits() }
 }
 
 fn brain_sum(old: u16, a: u16) -> u16 {
-    let sum = bf16::from_f64(bf16::from_bits(old).to_f64() + bf16::from_bits(a).to_f64());
+    let sum = bf16::from_f32(bf16::from_bits(old).to_f32() + bf16::from_bits(a).to_f32());
     if sum.is_nan() { NO_NUMBER } else { sum.to_bits() }
 }
 

@@ -147,16 +147,21 @@ impl Running<'_> {
     pub fn arrive(&mut self, here: Here, regs: &Registers) -> Result<(), Fault> {
         let at = meeting(self.program, self.stack, regs).map_err(|(a, b)| {
             let [first, second] = [a, b].map(|pc| self.program.insts[pc as usize].line);
-            let meets =
-                |pc: u32| matches!(micro_at(self.program, pc as usize).step, Step::Meet(..));
+            let meets = |pc: u32| {
+                let step = micro_at(self.program, pc as usize).step;
+                matches!(step, Step::Meet(..) | Step::WarpSync)
+            };
             let why = if meets(a) || meets(b) {
                 "for members that do not come"
             } else {
                 "at different barriers, so that none opens"
             };
-            let message = format!(
-                "lanes of its warp wait in line {first} and others in line {second}, {why}"
-            );
+            let others = if first == second {
+                String::new()
+            } else {
+                format!(" and others in line {second}")
+            };
+            let message = format!("lanes of its warp wait in line {first}{others}, {why}");
             self.fault(a as usize, self.stack.live().trailing_zeros() as usize, message)
         })?;
         if let Some((place, _)) = *self.passed {

@@ -83,10 +83,12 @@ impl Lowerer<'_> {
             ("bar" | "barrier", words) => return self.barrier(instruction, words).map(Some),
             // Warps run one after the other and memory is always up to date. What a CTA sees is in order in any case: its accesses
             // go through one load/store unit. A proxy fence orders kinds of accesses that the machine does not tell apart.
-            ("membar" | "fence", words) if words.contains(&"cta") || words[0] == "proxy" => {
+            ("membar" | "fence", words)
+                if words.contains(&"cta") || words.first() == Some(&"proxy") =>
+            {
                 Decoded::new(Step::Nothing, control)
             }
-            ("membar" | "fence", words) => {
+            ("membar" | "fence", [.., "gl" | "gpu" | "cluster" | "sys"]) => {
                 let observer =
                     if words.contains(&"sys") { Observer::System } else { Observer::Gpu };
                 let release = (!words.contains(&"acquire")).then_some(observer);

@@ -364,6 +364,9 @@ fn words(instruction: &Instruction) -> Option<Words> {
             "param" | "param::entry" | "param::func" => words.param = true,
             "ca" | "wb" => words.cache = CacheOp::Default,
             "cg" => words.cache = CacheOp::Global,
+            // What others may have written is not looked for in the L1, whatever is to be kept there.
+            hint if hint.starts_with("L1::")
+                && matches!(words.cache, CacheOp::Global | CacheOp::Volatile) => {}
             "cs" | "L1::evict_first" | "L1::evict_unchanged" => words.cache = CacheOp::Streaming,
             "lu" | "L1::no_allocate" => words.cache = CacheOp::LastUse,
             "L1::evict_last" => words.cache = CacheOp::Keep,

@@ -1,7 +1,9 @@
 //! Orders of memory accesses, spelled out as fences.
 //!
 //! A release is a fence before its access, and an acquire one behind it: that is what they mean, and `ptxas` makes them so
-//! (`MEMBAR` before a store, `CCTL.IVALL` behind a load). Within a CTA no order needs an instruction, as its accesses are in order.
+//! (`MEMBAR` before a store, `CCTL.IVALL` behind a load). Within a CTA no order needs an instruction, as its accesses are in order; a cluster is taken
+//! for the whole GPU. A fence is recorded for the lanes that run together, as all instructions are: one that no lane executes
+//! takes its time.
 //!
 //! Source: PTX ISA 9.0, sections 8.3 "Memory Consistency Model" and 9.7.13 "fence"; `ptxas` 12 and 13 for compute capability 7.0 to
 //! 9.0.

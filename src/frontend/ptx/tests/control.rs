@@ -335,6 +335,14 @@ fn lanes_whose_guard_is_false_do_not_arrive_at_a_barrier() {
 }
 
 #[test]
+fn lanes_meet_at_guarded_barriers_of_the_warp() {
+    let body = "@%p1 st.shared.u32 [%r2], 3; @!%p1 st.shared.u32 [%r2], 4; @%p1 bar.warp.sync -1; @!%p1 bar.warp.sync -1;
+        ld.shared.u32 %r4, [%r3];";
+    let values = read_of_neighbour("", body);
+    assert_eq!([&values[..16], &values[16..]], [[4; 16], [3; 16]]);
+}
+
+#[test]
 fn lanes_that_went_ahead_are_waited_for_from_then_on() {
     // One lane waits at the first barrier and the others at the second; what follows needs all of them.
     let body = "setp.eq.u32 %p2, %r0, 3; @%p2 barrier.sync 0; @!%p2 barrier.sync 0; setp.ne.u32 %p3, %r0, 6;

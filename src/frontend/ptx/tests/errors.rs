@@ -24,6 +24,10 @@ fn an_unknown_opcode_is_named_with_its_place() {
         &[&at(22), "`tex.1d.v4.f32`"],
     );
     says(&message("  add.cc.u16 %h1, %h1, 1; ret;"), &[&at(3), "`add.cc.u16` is not supported"]);
+    for fence in ["fence", "membar", "fence.acq_rel", "fence.bogus", "membar.gl.x"] {
+        let text = message(&format!("{fence}; ret;"));
+        says(&text, &[&at(1), &format!("`{fence}` is not supported")]);
+    }
     says(&message("call foo; ret;"), &[&at(1), "`foo` has no body", "hint: compile the whole"]);
     says(&message("call malloc; ret;"), &["`malloc`", "hint: there is no heap in a kernel"]);
     says(

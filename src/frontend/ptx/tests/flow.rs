@@ -207,6 +207,8 @@ fn orders_of_accesses_are_fences_around_them() {
         ("fence.release.gpu; fence.acquire.gpu; membar.sys;", "Some(Gpu) None+ Some(System)+"),
         ("fence.acq_rel.cta; membar.cta; fence.proxy.async;", "- - -"),
         ("ld.global.L1::no_allocate.u32 %r1, [%a0];", "LastUse"),
+        ("ld.relaxed.gpu.global.L1::no_allocate.u32 %r1, [%a0];", "Global"),
+        ("ld.acquire.sys.global.L1::evict_last.u32 %r1, [%a0];", "Global None+"),
         ("ld.global.lu.u32 %r1, [%a0];", "LastUse"),
         ("ld.global.nc.L1::evict_last.L2::128B.u32 %r1, [%a0];", "Keep"),
         ("ld.global.cs.u32 %r1, [%a0];", "Streaming"),

@@ -362,6 +362,10 @@ fn atomics_work_on_numbers_of_16_bits() {
         0x4100_4248
     );
     assert_eq!(add("atom.shared.add.noftz.f16 %h3, [cell], %h1", 0x7bff, 0x7bff), 0x7c00);
+    // 2048 and a little more than 1, of one lane: just above the middle between two numbers.
+    let body = ".shared .align 4 .b8 cell[4]; st.shared.u32 [cell], 0x6800; mov.b32 {%h1, %h2}, 0x3c01; setp.eq.u32 %p1, %r0, 0;
+        @%p1 atom.shared.add.noftz.f16 %h3, [cell], %h1; ld.shared.u32 %r2, [cell]; st.global.u32 [%a1], %r2;";
+    assert_eq!(check(body, &[0])[0], 0x6801);
     // The first lane alone finds what it compares with.
     assert_eq!(
         add("atom.shared.cas.b16 %h3, [cell], %h1, %h2", 0x1234_0005, 0x9abc_0005),
