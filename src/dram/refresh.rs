@@ -52,6 +52,7 @@ impl Refresh {
 
     /// Does what an idle channel does by itself before clock `end`, from a clock on that is not later than the next refresh;
     /// tells `sent` of each step and its clock.
+    #[inline(always)]
     pub fn catch_up(
         &mut self,
         end: Cycle,
@@ -146,6 +147,7 @@ impl BankRefresh {
     }
 
     /// Books what was due by `now`, before anybody looks at the banks in that clock; tells `booked` of the last of each bank.
+    #[inline(always)]
     pub fn catch_up(
         &mut self,
         now: Cycle,
