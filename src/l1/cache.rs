@@ -234,7 +234,7 @@ impl L1 {
 
     /// A load of a line that is outstanding: it waits with the others, and fetches what they did not.
     #[inline(never)]
-    pub(super) fn join(
+    fn join(
         &mut self,
         now: Cycle,
         line: LineAddr,

@@ -65,7 +65,8 @@ impl ModuleVariable<'_> {
 }
 
 impl Module {
-    /// The variables in constant, global and shared memory, in the order of the text; shared ones that bodies declare come last, and others of bodies are left out.
+    /// The variables in constant, global and shared memory, in the order of the text; shared ones that bodies
+    /// declare come last, and others of bodies are left out.
     pub fn variables(&self) -> impl Iterator<Item = ModuleVariable<'_>> {
         let bodies = self.ast.entries.iter().chain(&self.ast.functions);
         let inner = bodies.flat_map(|body| &body.body).filter_map(|statement| match statement {

@@ -16,15 +16,15 @@ impl<K: Copy + Default> TagArray<K> {
     /// The line of `way` is spared as long as its set has others. Where `most` of a set are, the oldest of them is no longer.
     pub fn evict_last(&mut self, way: Way, most: usize) {
         debug_assert!(!self.marks.is_ordered(), "an order of ways knows no hints");
-        let (set, _) = self.place_of(way);
-        let first = set * self.ways;
-        let spared = |number: &usize| self.slots[*number].rank & SPARED != 0;
-        let is_more =
-            !spared(&way.index()) && (first..first + self.ways).filter(spared).count() >= most;
-        let oldest = (first..first + self.ways)
-            .filter(spared)
-            .min_by_key(|number| self.age_of(Way(*number as u32)));
-        if let Some(oldest) = oldest.filter(|_| is_more) {
+        let is_spared = |number: usize| self.slots[number].rank & SPARED != 0;
+        if is_spared(way.index()) {
+            return;
+        }
+        let first = self.place_of(way).0 * self.ways;
+        let spared = || (first..first + self.ways).filter(|number| is_spared(*number));
+        if spared().count() >= most
+            && let Some(oldest) = spared().min_by_key(|number| self.age_of(Way(*number as u32)))
+        {
             self.slots[oldest].rank &= !SPARED;
         }
         self.slots[way.index()].rank |= SPARED;

@@ -89,11 +89,7 @@ pub fn meet(
     let micro = micro_at(program, here.last());
     let live = stack.live();
     if !all_have_come(micro, active, live, regs, |members| naming(micro, active, members, regs)) {
-        let Frame { block, mask, .. } = here.frame;
-        if active != mask {
-            // The others are held up by nothing but the stack.
-            stack.part(&[(here.next(), mask & !active), (block, active)], here.next());
-        }
+        stack.part_from(active, here.next());
         return stack.wait(here.last() as u32);
     }
     if let Step::Meet(exec, _) = micro.step {

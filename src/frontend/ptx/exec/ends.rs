@@ -90,11 +90,7 @@ impl Running<'_> {
         let (function, same) = Calls::target(self.program, site, regs, active)
             .map_err(|(lane, message)| self.fault(pc, lane, message))?;
         if same == active {
-            if active != here.frame.mask {
-                // The others are held up by nothing but the stack.
-                let ways = [(here.next(), here.frame.mask & !active), (here.frame.block, active)];
-                self.stack.part(&ways, here.next());
-            }
+            self.stack.part_from(active, here.next());
             return self
                 .calls
                 .enter(self.program, (site, function, same), self.stack, regs, spaces)
@@ -130,11 +126,7 @@ impl Running<'_> {
                 .map_err(|message| self.fault(pc, lane, message))?;
             self.stack.go(here.next());
         } else {
-            let Here { frame, .. } = here;
-            if active != frame.mask {
-                let ways = [(here.next(), frame.mask & !active), (frame.block, active)];
-                self.stack.part(&ways, here.next());
-            }
+            self.stack.part_from(active, here.next());
             self.stack.wait(pc as u32);
             let pass = BarrierUse { kind: BarrierKind::Pass, ..at };
             *self.passed = Some((self.stream.push_barrier(pass), at));

@@ -137,6 +137,15 @@ impl Stack {
         self.select();
     }
 
+    /// The running lanes that are not of `active` go on to `next`, held up by nothing but the stack.
+    pub fn part_from(&mut self, active: LaneMask, next: u32) {
+        if let Some(Frame { block, mask, .. }) = self.top()
+            && active != mask
+        {
+            self.part(&[(next, mask & !active), (block, active)], next);
+        }
+    }
+
     /// Ends lanes; those of the running ones that are left go on to `next`.
     pub fn exit(&mut self, lanes: LaneMask, next: u32) {
         self.remove(lanes, next, |_| true);
