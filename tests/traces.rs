@@ -269,8 +269,8 @@ fn what_a_trace_of_accel_sim_must_not_have_is_named_with_its_line() {
         error.strip_prefix("error: k.traceg:").unwrap_or(&error).to_owned()
     };
     assert_eq!(
-        refused("IMAD.WIDE", "HMMA.16816.F32"),
-        "27:1: HMMA: tensor cores are not simulated"
+        refused("IMAD.WIDE", "HMMA.884.F32.F32.STEP0"),
+        "27:1: HMMA: products of 884 are not simulated"
     );
     assert_eq!(refused("IMAD.WIDE", "NEWOP"), "27:1: NEWOP: this opcode is not known");
     assert_eq!(refused("1 0x7f0000001000 4", "7 0x7f0000001000"), "28:1: addresses of form 7");

@@ -38,7 +38,9 @@ fn execute(spec: &str) -> (Accesses, u64) {
                     if let Op::Memory(memory) = source.kernel().insts[pc as usize].op {
                         let lanes = u64::from(mask.count_ones());
                         match memory.kind {
-                            AccessKind::Load | AccessKind::Copy => accesses.loads += lanes,
+                            AccessKind::Load | AccessKind::LoadMatrix | AccessKind::Copy => {
+                                accesses.loads += lanes;
+                            }
                             AccessKind::Store => accesses.stores += lanes,
                             AccessKind::Atomic(_) => panic!("{spec}: an atomic"),
                         }

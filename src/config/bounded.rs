@@ -11,6 +11,9 @@ use serde::{Serialize, Serializer};
 pub struct Bounded<const LO: u32, const HI: u32>(u32);
 
 impl<const LO: u32, const HI: u32> Bounded<LO, HI> {
+    /// The least of the range.
+    pub const LEAST: Self = Bounded(LO);
+
     /// The number; `None` outside the range.
     pub const fn new(value: u32) -> Option<Self> {
         if LO <= value && value <= HI { Some(Bounded(value)) } else { None }

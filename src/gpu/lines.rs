@@ -120,6 +120,7 @@ fn in_words(inst: &Inst) -> String {
         Op::Memory(MemoryOp { space, kind, bytes, .. }) => {
             let kind = match kind {
                 AccessKind::Load => "Load",
+                AccessKind::LoadMatrix => "LoadMatrix",
                 AccessKind::Copy => "Copy",
                 AccessKind::Store => "Store",
                 AccessKind::Atomic(_) => "Atomic",

@@ -5,27 +5,33 @@ use serde::{Deserialize, Serialize};
 /// A register of the kernel, numbered from 0; predicates are registers too.
 pub type Reg = u16;
 
-/// The most registers that an instruction names on one side.
-pub const MAX_OPERANDS: usize = 8;
+/// The most registers that an instruction writes.
+pub const MAX_RESULTS: usize = 8;
 
-/// A short list of registers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The most registers that an instruction reads: a matrix product in double precision has so many.
+pub const MAX_SOURCES: usize = 17;
+
+/// A short list of registers: of those that an instruction writes, if nothing else is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Reg>", into = "Vec<Reg>")]
-pub struct Operands {
-    regs: [Reg; MAX_OPERANDS],
+pub struct Operands<const MOST: usize = MAX_RESULTS> {
+    regs: [Reg; MOST],
     len: u8,
 }
 
-impl Operands {
+/// Registers that an instruction reads.
+pub type Sources = Operands<MAX_SOURCES>;
+
+impl<const MOST: usize> Operands<MOST> {
     /// No register.
-    pub const NONE: Operands = Operands { regs: [0; MAX_OPERANDS], len: 0 };
+    pub const NONE: Self = Operands { regs: [0; MOST], len: 0 };
 
     /// The given registers, each once.
     ///
     /// # Panics
-    /// When there are more than [`MAX_OPERANDS`] different ones.
+    /// When there are more than `MOST` different ones.
     pub fn new(regs: &[Reg]) -> Self {
-        let mut operands = Operands::NONE;
+        let mut operands = Self::NONE;
         for &reg in regs {
             operands.add(reg);
         }
@@ -35,12 +41,25 @@ impl Operands {
     /// Adds a register, unless it is there already.
     ///
     /// # Panics
-    /// When it would be one more than [`MAX_OPERANDS`].
+    /// When it would be one more than `MOST`.
     pub fn add(&mut self, reg: Reg) {
         if !self.as_slice().contains(&reg) {
             self.regs[usize::from(self.len)] = reg;
             self.len += 1;
         }
+    }
+
+    /// The registers that `name` gives for these.
+    pub fn renamed(&self, name: impl Fn(Reg) -> Reg) -> Self {
+        let mut new = Self::NONE;
+        self.as_slice().iter().for_each(|reg| new.add(name(*reg)));
+        new
+    }
+
+    /// True when it takes no more registers.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        usize::from(self.len) == MOST
     }
 
     /// The registers.
@@ -50,13 +69,13 @@ impl Operands {
     }
 }
 
-impl From<Operands> for Vec<Reg> {
-    fn from(operands: Operands) -> Self {
+impl<const MOST: usize> From<Operands<MOST>> for Vec<Reg> {
+    fn from(operands: Operands<MOST>) -> Self {
         operands.as_slice().to_vec()
     }
 }
 
-impl TryFrom<Vec<Reg>> for Operands {
+impl<const MOST: usize> TryFrom<Vec<Reg>> for Operands<MOST> {
     type Error = String;
 
     fn try_from(regs: Vec<Reg>) -> Result<Self, String> {
@@ -64,10 +83,10 @@ impl TryFrom<Vec<Reg>> for Operands {
         distinct.sort_unstable();
         distinct.dedup();
         match distinct.len() {
-            0..=MAX_OPERANDS => Ok(Operands::new(&regs)),
-            many => Err(format!(
-                "an instruction names {many} registers on one side, of {MAX_OPERANDS} at most"
-            )),
+            few if few <= MOST => Ok(Operands::new(&regs)),
+            many => {
+                Err(format!("an instruction names {many} registers on one side, of {MOST} at most"))
+            }
         }
     }
 }
@@ -81,7 +100,7 @@ pub struct Inst {
     /// Registers it writes.
     pub dsts: Operands,
     /// Registers it reads: operands, address, guard predicate.
-    pub srcs: Operands,
+    pub srcs: Sources,
     /// The predicate that decides which lanes execute it; one of `srcs`.
     pub guard: Option<Reg>,
     /// Registers of 32 bits that it reads from the register file; 0 where nobody counted.
@@ -103,7 +122,7 @@ impl Inst {
     }
 
     /// An instruction without a guard, whose reads nobody counted.
-    pub fn new(op: Op, dsts: Operands, srcs: Operands, line: u32) -> Self {
+    pub fn new(op: Op, dsts: Operands, srcs: Sources, line: u32) -> Self {
         Inst { op, dsts, srcs, guard: None, reads: 0, ends_block: false, constant: None, line }
     }
 }
@@ -265,12 +284,34 @@ pub enum ArithClass {
     Sfu,
     /// Special functions of two registers of 32 bits.
     SfuPair,
+    /// A matrix product of 16 by 8, with 32 bytes in a row of the first factor: `HMMA.16816`, `HMMA.1688.F32.TF32`, `IMMA.16832`.
+    Mma,
+    /// The same with 16 bytes in a row: `HMMA.1688`, `HMMA.1684.F32.TF32`, `IMMA.16816`.
+    MmaHalf,
+    /// A matrix product of 8 by 8, with 16 bytes in a row: `IMMA.8816`.
+    MmaSmall,
+    /// A matrix product of 8 by 8 in double precision, with four numbers in a row: `DMMA.8x8x4`.
+    DpMmaSmall,
+    /// A matrix product of 16 by 8 in double precision, with four numbers in a row: `DMMA.16x8x4`.
+    DpMma4,
+    /// The same with eight: `DMMA.16x8x8`.
+    DpMma8,
+    /// The same with sixteen: `DMMA.16x8x16`.
+    DpMma16,
     /// Branches and other control.
     Control,
     /// Branches that may not be taken.
     Branch,
     /// Where lanes that have parted meet.
     Converge,
+}
+
+impl ArithClass {
+    /// Whether tensor cores do it.
+    pub fn is_matrix_product(self) -> bool {
+        use ArithClass::{DpMma4, DpMma8, DpMma16, DpMmaSmall, Mma, MmaHalf, MmaSmall};
+        matches!(self, Mma | MmaHalf | MmaSmall | DpMmaSmall | DpMma4 | DpMma8 | DpMma16)
+    }
 }
 
 /// A memory instruction. Its dynamic part is one address a lane.
@@ -310,6 +351,8 @@ pub const SHARED_WINDOW: u64 = 1 << 48;
 pub enum AccessKind {
     /// Reads into registers.
     Load,
+    /// Reads rows of matrices in shared memory, 16 bytes at each address (`ldmatrix`): all lanes get a part of each matrix of eight rows.
+    LoadMatrix,
     /// Reads into shared memory, while the warp goes on; [`Copies`] waits for it.
     Copy,
     /// Writes from registers.
@@ -317,6 +360,14 @@ pub enum AccessKind {
     /// Reads, modifies and writes in one step, at the L2 for global memory. Without a destination it is a reduction, to which the
     /// L2 answers without data.
     Atomic(Turns),
+}
+
+impl AccessKind {
+    /// Whether it only reads, wherever the data goes.
+    #[inline]
+    pub fn only_reads(self) -> bool {
+        matches!(self, AccessKind::Load | AccessKind::LoadMatrix | AccessKind::Copy)
+    }
 }
 
 /// How the lanes of an atomic take turns at a bank of shared memory. Elsewhere it says nothing.

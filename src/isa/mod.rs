@@ -15,7 +15,8 @@ use crate::units::Bits;
 
 pub use inst::{
     AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Copies, Fence, Inst,
-    MAX_OPERANDS, MemoryOp, Observer, Op, Operands, Reg, SHARED_WINDOW, Space, Turns,
+    MAX_RESULTS, MAX_SOURCES, MemoryOp, Observer, Op, Operands, Reg, SHARED_WINDOW, Sources, Space,
+    Turns,
 };
 pub use local::{LOCAL_MEMORY, LOCAL_WORD, local_address, local_shift};
 pub use pattern::Rows;

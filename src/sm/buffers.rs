@@ -124,7 +124,9 @@ impl Buffers {
         counters.instructions += u64::from(addresses.mask != 0);
         counters.bytes += u64::from(addresses.mask.count_ones()) * u64::from(op.bytes);
         *match op.kind {
-            AccessKind::Load | AccessKind::Copy => &mut counters.load_accesses,
+            AccessKind::Load | AccessKind::LoadMatrix | AccessKind::Copy => {
+                &mut counters.load_accesses
+            }
             AccessKind::Store => &mut counters.store_accesses,
             AccessKind::Atomic(_) => &mut counters.atomic_accesses,
         } += *accesses as u64;

@@ -169,7 +169,7 @@ impl Sm {
     }
 
     /// Passes over the banks that an instruction takes, each word of local memory by itself. In a unit of two stages, a pass of a load
-    /// gives each lane one register.
+    /// gives each lane one register, as the eight rows of a matrix do.
     fn passes(&self, op: MemoryOp, addresses: &LaneAddresses, words: u32) -> Passes {
         let bytes = u32::from(op.bytes) / words;
         let count = match op.kind {
@@ -220,7 +220,7 @@ impl Sm {
             MemoryKind::Store => AccessKind::Store,
             MemoryKind::Atomic(_) if dsts.as_slice().is_empty() => AccessKind::Reduction,
             MemoryKind::Atomic(_) => AccessKind::Atomic,
-            MemoryKind::Load | MemoryKind::Copy => {
+            MemoryKind::Load | MemoryKind::LoadMatrix | MemoryKind::Copy => {
                 let past_l1 = matches!(op.cache, CacheOp::Global | CacheOp::Volatile);
                 let look = match space {
                     Space::Global | Space::Generic if past_l1 => LoadsLook::Bypass,

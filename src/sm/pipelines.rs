@@ -1,7 +1,7 @@
 //! The arithmetic pipelines: of the whole SM, or of each sub-core.
 
 use super::program::{Port, timing};
-use crate::config::machine::{Arithmetic, Pipelining, SmConfig};
+use crate::config::machine::{Arithmetic, Pipelining, SmConfig, TensorCores};
 use crate::isa::ArithClass;
 use crate::units::Cycle;
 
@@ -79,6 +79,7 @@ fn units(config: &Arithmetic) -> [usize; Port::ARITHMETIC.len()] {
         config.int_units.size(),
         config.sfu_units.size(),
         config.dp_units.size(),
+        usize::from(config.tensor != TensorCores::Absent),
     ]
 }
 

@@ -3,9 +3,12 @@
 use std::ops::Range;
 
 use super::constants::{self, Bank};
-use crate::config::machine::{Arithmetic, Forwarding, IntProducts, OpTiming, SmConfig};
+use crate::config::machine::{
+    Arithmetic, Forwarding, IntProducts, OpTiming, SmConfig, TensorCores,
+};
 use crate::isa::{
-    ArithClass, Copies, Fence, Inst, Kernel, MAX_OPERANDS, MemoryOp, Observer, Op, Operands, Reg,
+    ArithClass, Copies, Fence, Inst, Kernel, MAX_RESULTS, MAX_SOURCES, MemoryOp, Observer, Op,
+    Operands, Reg,
 };
 
 /// What an instruction needs in order to issue.
@@ -19,6 +22,8 @@ pub enum Port {
     Sfu,
     /// A double-precision pipeline.
     Dp,
+    /// A tensor core.
+    Tensor,
     /// The load/store unit.
     Memory,
     /// Nothing.
@@ -30,7 +35,7 @@ impl Port {
     pub const COUNT: usize = Port::None as usize + 1;
 
     /// The ports of pipelines, in the order of their numbers.
-    pub const ARITHMETIC: [Port; 4] = [Port::Sp, Port::Int, Port::Sfu, Port::Dp];
+    pub const ARITHMETIC: [Port; 5] = [Port::Sp, Port::Int, Port::Sfu, Port::Dp, Port::Tensor];
 }
 
 /// What happens when an instruction issues.
@@ -123,7 +128,7 @@ impl Delays {
             [forwarding.unlike, forwarding.special, forwarding.double, forwarding.predicate]
                 .map(|cycles| cycles.get() as u8);
         let mut delays = Delays::default();
-        let [sp, int, sfu, dp] = Port::ARITHMETIC.map(|port| port as usize);
+        let [sp, int, sfu, dp, _] = Port::ARITHMETIC.map(|port| port as usize);
         for (reader, maker) in [(sp, int), (int, sp)] {
             delays.by_reader[reader][maker] = unlike;
         }
@@ -166,8 +171,11 @@ pub struct Decoded {
     pub action: Action,
     /// Registers it writes.
     pub dsts: Operands,
-    needs: [Need; 2 * MAX_OPERANDS],
+    needs: [Need; MOST_NEEDS],
 }
+
+/// The most registers that an instruction names.
+const MOST_NEEDS: usize = MAX_RESULTS + MAX_SOURCES;
 
 /// A register that must be ready before an instruction issues.
 #[derive(Clone, Copy, Debug, Default)]
@@ -231,6 +239,22 @@ pub(super) fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTim
         ArithClass::Control | ArithClass::Branch | ArithClass::Converge => {
             (int, arithmetic.control)
         }
+        product => (Port::Tensor, tensor(arithmetic.tensor, product)),
+    }
+}
+
+/// The time of a class of matrix products; that of no machine where there are no tensor cores, for which no kernel starts that has
+/// any.
+fn tensor(cores: TensorCores, class: ArithClass) -> OpTiming {
+    let TensorCores::Present(times) = cores else { return OpTiming::LEAST };
+    match class {
+        ArithClass::MmaHalf => times.mma_half,
+        ArithClass::MmaSmall => times.mma_small,
+        ArithClass::DpMmaSmall => times.dp_mma_small,
+        ArithClass::DpMma4 => times.dp_mma_4,
+        ArithClass::DpMma8 => times.dp_mma_8,
+        ArithClass::DpMma16 => times.dp_mma_16,
+        _ => times.mma,
     }
 }
 
@@ -279,7 +303,7 @@ impl Program {
             let need = |reader: usize| move |&reg: &Reg| Need { reg, reader: reader as u8 };
             let reads = guard.iter().map(need(GUARD)).chain(others.map(need(reader)));
             let all = reads.chain(inst.dsts.as_slice().iter().map(need(OVERWRITER)));
-            let mut needs = [Need::default(); 2 * MAX_OPERANDS];
+            let mut needs = [Need::default(); MOST_NEEDS];
             let need_count = needs.iter_mut().zip(all).map(|(place, need)| *place = need).count();
             Decoded {
                 port,

@@ -2,9 +2,9 @@
 
 use super::scheduler::SLOTS;
 use crate::config::Machine;
-use crate::config::machine::{CarveOut, SmConfig};
+use crate::config::machine::{CarveOut, SmConfig, TensorCores};
 use crate::error::{Error, Result};
-use crate::isa::{Kernel, WARP};
+use crate::isa::{Inst, Kernel, Op, WARP};
 use crate::units::Bits;
 
 /// Schedulers of an SM, at most.
@@ -32,6 +32,11 @@ pub struct Residency {
 /// What helps where a CTA has too many threads for an SM, or too much shared memory.
 const BLOCK: &str = "use a smaller block, or a machine with larger SMs";
 const SHARED: &str = "use less shared memory, or a machine with more of it";
+
+/// Whether tensor cores do it.
+fn multiplies_matrices(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Arith(class) if class.is_matrix_product())
+}
 
 /// Registers of a thread, at most. Source: CUDA C++ Programming Guide, compute capabilities.
 const MOST_REGISTERS: u32 = 255;
@@ -103,6 +108,15 @@ impl Residency {
                 ))
                 .hint(hint));
             }
+        }
+        if let Some(inst) = kernel.insts.iter().find(|inst| multiplies_matrices(inst))
+            && sm.arithmetic.tensor == TensorCores::Absent
+        {
+            return Err(Error::misfit(format!(
+                "kernel {}: its line {} multiplies matrices, but the {} is a machine without tensor cores",
+                kernel.name, inst.line, machine.name
+            ))
+            .hint("use a machine with `sm.arithmetic.tensor`"));
         }
         let by_resource = limits[1..]
             .iter()

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::frontend::trace::TraceReader;
 use crate::isa::{
     AccessKind, BarrierUse, CacheOp, Cta, Inst, Kernel, LaneAddresses, LaunchSource, MemoryOp, Op,
-    Operands, Rows, Shape, WarpCursor, WarpStream, lanes,
+    Reg, Rows, Shape, WarpCursor, WarpStream, lanes,
 };
 use crate::report::number::counted;
 
@@ -112,6 +112,7 @@ fn words(inst: &Inst) -> String {
         Op::Memory(MemoryOp { space, kind, bytes, cache }) => {
             let kind = match kind {
                 AccessKind::Load => "Load",
+                AccessKind::LoadMatrix => "LoadMatrix",
                 AccessKind::Copy => "Copy",
                 AccessKind::Store => "Store",
                 AccessKind::Atomic(_) => "Atomic",
@@ -139,11 +140,11 @@ fn words(inst: &Inst) -> String {
     if let Some(guard) = inst.guard {
         let _ = write!(text, " @r{guard}");
     }
-    let named = |operands: &Operands| {
-        let regs = operands.as_slice().iter().filter(|reg| Some(**reg) != inst.guard);
+    let named = |operands: &[Reg]| {
+        let regs = operands.iter().filter(|reg| Some(**reg) != inst.guard);
         regs.map(|reg| format!(" r{reg}")).collect::<String>()
     };
-    let (dsts, srcs) = (named(&inst.dsts), named(&inst.srcs));
+    let (dsts, srcs) = (named(inst.dsts.as_slice()), named(inst.srcs.as_slice()));
     text.push_str(&dsts);
     if !srcs.is_empty() {
         text.push_str(" <-");

@@ -196,6 +196,10 @@ fn class(op: Op) -> String {
         ArithClass::DpDiv => "double divide",
         ArithClass::Sfu => "special function, shuffle or vote",
         ArithClass::SfuPair => "special function of a pair",
+        ArithClass::Mma | ArithClass::MmaHalf | ArithClass::MmaSmall => "matrix product",
+        ArithClass::DpMmaSmall | ArithClass::DpMma4 | ArithClass::DpMma8 | ArithClass::DpMma16 => {
+            "double matrix product"
+        }
         ArithClass::Control => "control",
         ArithClass::Branch => "branch",
         ArithClass::Converge => "convergence",
@@ -206,6 +210,7 @@ fn class(op: Op) -> String {
             let space = named(space);
             let kind = match kind {
                 AccessKind::Load => "load",
+                AccessKind::LoadMatrix => "matrix load",
                 AccessKind::Copy => "copy",
                 AccessKind::Store => "store",
                 AccessKind::Atomic(_) => "atomic",

@@ -25,6 +25,7 @@ pub use sm::{
     Arithmetic, BankSharing, CarveOut, ConstantBank, ConstantPasses, CtaRelease, FenceTimes,
     Fetching, Forwarding, InstructionCache, InstructionSet, IntProducts, LsuConfig, LsuStages,
     OpTiming, Pipelining, Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
+    TensorCores, TensorTimes,
 };
 
 use super::bounded::{Bounded, Check, Checked};

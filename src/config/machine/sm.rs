@@ -231,6 +231,8 @@ pub struct Arithmetic {
     /// Special functions of two registers: checks before a division, conversions from double precision. Only in code of
     /// `Sass` instructions.
     pub sfu_pair: OpTiming,
+    /// Matrix products.
+    pub tensor: TensorCores,
     /// Branches and other control.
     pub control: OpTiming,
     /// From issue of a branch that is not taken until the warp's next instruction can issue, of `Sass` instructions only, as
@@ -291,6 +293,40 @@ pub struct OpTiming {
     pub latency: Bounded<1, 700>,
     /// From issue until the pipeline takes another instruction [core cycles, 1..=255].
     pub interval: Bounded<1, 255>,
+}
+
+impl OpTiming {
+    /// The shortest there is.
+    pub const LEAST: OpTiming = OpTiming { latency: Bounded::LEAST, interval: Bounded::LEAST };
+}
+
+/// The tensor cores: one of each set of pipelines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TensorCores {
+    /// None, or none that are modelled: kernels with matrix products are refused.
+    Absent,
+    /// With these times.
+    Present(TensorTimes),
+}
+
+/// The times of matrix products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TensorTimes {
+    /// Of 16 by 8, with 32 bytes in a row of the first factor: m16n8k16 of half precision, m16n8k8 of `.tf32`, m16n8k32 of bytes.
+    pub mma: OpTiming,
+    /// The same with 16 bytes in a row.
+    pub mma_half: OpTiming,
+    /// Of 8 by 8, with 16 bytes in a row: m8n8k16 of bytes.
+    pub mma_small: OpTiming,
+    /// In double precision, of 8 by 8 with four numbers in a row.
+    pub dp_mma_small: OpTiming,
+    /// In double precision, of 16 by 8 with four numbers in a row.
+    pub dp_mma_4: OpTiming,
+    /// The same with eight.
+    pub dp_mma_8: OpTiming,
+    /// The same with sixteen.
+    pub dp_mma_16: OpTiming,
 }
 
 /// Load/store unit.

@@ -139,6 +139,18 @@ pub struct Copy {
     pub read: u16,
 }
 
+/// An access to matrices of 8 by 8 numbers of 16 bits in shared memory, that the lanes of a warp hold together: lane 8 i + r has the
+/// address of row r of matrix i.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrices {
+    /// Rows of 16 bytes, and a register for each matrix.
+    pub access: Access,
+    /// How many [1, 2, 4].
+    pub count: u8,
+    /// Rows of memory are columns of the registers.
+    pub is_transposed: bool,
+}
+
 /// A barrier instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Barrier {

@@ -3,6 +3,7 @@
 use super::ast::Type;
 use super::exec::Registers;
 use super::lowering::Issued;
+use super::ops::matrix::Product;
 pub use super::parts::*;
 use crate::isa::{Inst, LaneMask};
 
@@ -55,6 +56,10 @@ pub enum Step {
     Prefetch(u32),
     /// Copies from global to shared memory: index into [`Program::copies`].
     Copy(u32),
+    /// Multiplies matrices that all lanes of the warp hold together: index into [`Program::products`].
+    Product(u32),
+    /// Reads or writes matrices in shared memory: index into [`Program::matrices`].
+    Matrices(u32),
     /// Reads a clock, which counts the warp's own instructions.
     Clock,
     /// Does nothing that shows, such as a fence: warps run one after the other.
@@ -185,6 +190,10 @@ pub struct Program {
     pub accesses: Vec<Access>,
     /// Copies to shared memory.
     pub copies: Vec<Copy>,
+    /// Matrix products.
+    pub products: Vec<Product>,
+    /// Accesses to matrices in shared memory.
+    pub matrices: Vec<Matrices>,
     /// Barrier instructions.
     pub barriers: Vec<Barrier>,
     /// Blocks of indirect branches.

@@ -1,6 +1,6 @@
 //! Whether a kernel from a file is one that the timing model can run.
 
-use crate::isa::{AccessKind, Kernel, MAX_OPERANDS, Op, Space};
+use crate::isa::{AccessKind, Kernel, MAX_RESULTS, MAX_SOURCES, Op, Space};
 use crate::units::noun;
 
 /// Threads of a CTA, at most: more than any chip runs.
@@ -30,7 +30,7 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
     }
     // Every register has a place in every warp: there are not more than instructions can name, which in machine code are
     // not named one behind the other.
-    if usize::from(*regs) > NAMES.max(2 * MAX_OPERANDS * (insts.len() + 1)) {
+    if usize::from(*regs) > NAMES.max((MAX_RESULTS + MAX_SOURCES) * (insts.len() + 1)) {
         return Err(format!(
             "it has {regs} registers and {} {}",
             insts.len(),
@@ -55,6 +55,11 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
             }
             if op.space == Space::Constant && op.kind != AccessKind::Load {
                 return wrong("writes constants".to_owned());
+            }
+            if op.kind == AccessKind::LoadMatrix
+                && !matches!(op.space, Space::Shared | Space::Generic)
+            {
+                return wrong("reads matrices outside shared memory".to_owned());
             }
         }
     }

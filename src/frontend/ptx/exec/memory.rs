@@ -36,7 +36,7 @@ pub struct Spaces<'a> {
 
 /// The order of a warp's addresses.
 #[derive(Clone, Copy)]
-enum Order {
+pub(super) enum Order {
     /// Affine over all lanes, with this stride.
     Affine(i32),
     /// In rows of lanes.
@@ -202,19 +202,7 @@ impl Spaces<'_> {
         let block: &mut [u8] = match space {
             AccessSpace::Global | AccessSpace::Generic => self.global.block_mut(),
             AccessSpace::Shared => {
-                if self.shared.has_unwritten() {
-                    self.shared.follow(access, &places, mask).map_err(|lane| {
-                        let address = addresses[lane];
-                        (
-                            lane,
-                            format!(
-                                "{} {bytes} bytes at address {address:#x} of shared memory, \
-                                        which nothing was written to",
-                                verb(access.kind)
-                            ),
-                        )
-                    })?;
-                }
+                self.follow(access, addresses, &places, mask)?;
                 self.shared.bytes_mut()
             }
             AccessSpace::Local => self.local,
@@ -241,8 +229,32 @@ impl Spaces<'_> {
         Ok(())
     }
 
+    /// Notes what an access to shared memory writes, and refuses to read what was not written.
+    #[inline]
+    pub(super) fn follow(
+        &mut self,
+        access: &Access,
+        addresses: &[u64; WARP],
+        places: &Places,
+        mask: LaneMask,
+    ) -> Result<(), LaneFault> {
+        if !self.shared.has_unwritten() {
+            return Ok(());
+        }
+        self.shared.follow(access, places, mask).map_err(|lane| {
+            let (verb, address) = (verb(access.kind), addresses[lane]);
+            let bytes = u64::from(access.ty.bytes()) * u64::from(access.elements);
+            let what = format!("{verb} {bytes} bytes at address {address:#x} of shared memory");
+            (lane, format!("{what}, which nothing was written to"))
+        })
+    }
+
     /// The space of generic addresses, which become addresses of that space; `None` when there are several.
-    fn window(&self, mask: LaneMask, addresses: &mut [u64; WARP]) -> Option<AccessSpace> {
+    pub(super) fn window(
+        &self,
+        mask: LaneMask,
+        addresses: &mut [u64; WARP],
+    ) -> Option<AccessSpace> {
         let (space, start) = window_of(addresses[mask.trailing_zeros() as usize % WARP]);
         if lanes(mask).any(|lane| window_of(addresses[lane]).0 != space) {
             return None;
@@ -253,7 +265,7 @@ impl Spaces<'_> {
 
     /// Checks bounds and alignment; gives the places in the block of memory.
     #[inline]
-    fn check(
+    pub(super) fn check(
         &mut self,
         space: AccessSpace,
         kind: AccessKind,
@@ -405,7 +417,7 @@ impl Spaces<'_> {
 
     /// Hands the addresses to the timing model.
     #[inline]
-    fn record(
+    pub(super) fn record(
         &self,
         named: AccessSpace,
         space: AccessSpace,

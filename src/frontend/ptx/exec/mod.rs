@@ -1,7 +1,8 @@
 //! Functional execution, a warp at a time over vectors of 32 lanes.
 //!
 //! * `registers` — rows of lanes, and how values are read from them; `rows` — where those of each warp lie;
-//! * `memory` — addresses, bounds and alignment; `copy` — loads and stores; `atomic` — the rest;
+//! * `memory` — addresses, bounds and alignment; `copy` — loads and stores; `matrix` — matrices in shared memory;
+//!   `atomic` — the rest;
 //! * `shared` — shared memory, with what of it was written;
 //! * `calls` — functions; `barrier` — who waits where;
 //! * `stack` — divergence: which lanes are where;
@@ -16,6 +17,7 @@ mod copy;
 mod cta;
 mod ends;
 mod iterations;
+mod matrix;
 mod memory;
 mod registers;
 mod rows;

@@ -11,7 +11,7 @@ use super::iterations::Iterations;
 use super::memory::Spaces;
 use super::registers::Registers;
 use super::stack::{Frame, Stack};
-use super::{Checks, Fault};
+use super::{Checks, Fault, matrix};
 use crate::isa::{BarrierUse, LaneMask, WarpStream};
 
 /// Warp instructions after which the size of the streams is looked at.
@@ -167,6 +167,14 @@ impl Running<'_> {
                 }
                 Step::Copy(copy) => spaces
                     .copy(&program.copies[copy as usize], regs, active, self.stream)
+                    .map_err(|(lane, message)| self.fault(pc, lane, message))?,
+                Step::Product(product) => match active {
+                    LaneMask::MAX => program.products[product as usize].execute(regs),
+                    0 => {}
+                    some => return Err(self.fault(pc, here.lane(), matrix::lanes_missing(some))),
+                },
+                Step::Matrices(matrices) => spaces
+                    .matrices(&program.matrices[matrices as usize], regs, active, self.stream)
                     .map_err(|(lane, message)| self.fault(pc, lane, message))?,
                 Step::Clock => {
                     let rest = u64::from(block.end) - pc as u64;

@@ -53,6 +53,8 @@ impl Lowerer<'_> {
             micros: self.micros,
             accesses: self.accesses,
             copies: self.copies,
+            products: self.products,
+            matrices: self.matrices,
             barriers: self.barriers,
             tables: self.tables,
             calls: self.calls,

@@ -1,13 +1,14 @@
 //! From a parsed entry to a [`Program`]: names become rows, instructions become micro-ops.
 //!
 //! Each PTX instruction becomes one [`Inst`] and one [`Micro`]. Arithmetic goes through the tables of
-//! `ops`; `control` decodes what moves the program counter or data without computing, and
-//! `memory` decodes loads, stores and atomics.
+//! `ops`; `control` decodes what moves the program counter or data without computing,
+//! `memory` decodes loads, stores and atomics, and `matrix` what a warp does to matrices.
 
 mod calls;
 mod control;
 mod copies;
 mod finish;
+mod matrix;
 mod memory;
 mod names;
 mod operands;
@@ -26,11 +27,12 @@ use super::cfg::{self, Flow, Graph};
 use super::exec::{CONST_WINDOW, Kind};
 use super::lexer::Place;
 use super::lowering::Line;
+use super::ops::matrix::Product;
 use super::ops::{Opcode, Rule, Slot, names_members, select};
 use super::program::*;
 use crate::config::machine::InstructionSet;
 use crate::error::{Error, Result};
-use crate::isa::{ArithClass, Inst, Op, Operands};
+use crate::isa::{ArithClass, Inst, Op, Operands, Sources};
 
 /// Instructions that an entry may have.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
@@ -78,6 +80,8 @@ fn lower_with<'a>(
         micros: Vec::new(),
         accesses: Vec::new(),
         copies: Vec::new(),
+        products: Vec::new(),
+        matrices: Vec::new(),
         barriers: Vec::new(),
         tables: Vec::new(),
         calls: Vec::new(),
@@ -114,7 +118,7 @@ struct Decoded {
     ops: [u16; 8],
     imm: u32,
     dsts: Operands,
-    srcs: Operands,
+    srcs: Sources,
 }
 
 impl Decoded {
@@ -156,6 +160,8 @@ struct Lowerer<'a> {
     micros: Vec<Micro>,
     accesses: Vec<Access>,
     copies: Vec<Copy>,
+    products: Vec<Product>,
+    matrices: Vec<Matrices>,
     barriers: Vec<Barrier>,
     /// Instructions, then blocks that indirect branches go to.
     tables: Vec<Vec<u32>>,
@@ -302,9 +308,15 @@ impl<'a> Lowerer<'a> {
             "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" => {
                 error.hint("textures and surfaces are not modelled: read a buffer")
             }
-            "wmma" | "mma" | "wgmma" | "ldmatrix" | "stmatrix" | "tcgen05" => {
-                error.hint("tensor cores are not modelled: compute with ordinary instructions")
+            "wgmma" | "tcgen05" => {
+                error.hint("products of several warps are not modelled: multiply with `mma.sync`")
             }
+            "wmma" => error.hint("multiply with `mma.sync`, whose fragments are defined"),
+            "mma" => error.hint(
+                "known are m16n8 with k8 and k16 of f16 and bf16, k4 and k8 of tf32, k16 and k32 of s8 and u8, k4 to k16 \
+                 of f64, k128 and k256 of b1, and m8n8 with k16 of s8 and u8, k4 of f64, k128 of b1",
+            ),
+            "ldmatrix" | "stmatrix" => error.hint("known are m8n8 with x1, x2 and x4 of b16"),
             "mapa" | "getctarank" | "mbarrier" | "multimem" => {
                 error.hint("clusters and asynchronous barriers are not modelled")
             }
@@ -354,7 +366,10 @@ impl<'a> Lowerer<'a> {
             Some(decoded) => decoded,
             None => match self.memory(instruction)? {
                 Some(decoded) => decoded,
-                None => self.arithmetic(instruction)?,
+                None => match self.matrix(instruction)? {
+                    Some(decoded) => decoded,
+                    None => self.arithmetic(instruction)?,
+                },
             },
         };
         let opcode = instruction.opcode.as_str();

@@ -61,12 +61,12 @@ impl Lowerer<'_> {
         }
     }
 
-    pub(super) fn register(
+    pub(super) fn register<const MOST: usize>(
         &mut self,
         name: &Name,
         at: Place,
         kind: Kind,
-        list: &mut Operands,
+        list: &mut Operands<MOST>,
     ) -> Result<u16> {
         if let Some((row, reg)) = self.names.register(name, kind) {
             list.add(reg);

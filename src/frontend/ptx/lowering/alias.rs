@@ -64,7 +64,7 @@ impl Touch {
     /// Whether it must stay behind `before`.
     pub fn stays_behind(&self, before: &Touch) -> bool {
         let (Some(op), Some(other)) = (self.op, before.op) else { return true };
-        let reads = |op: MemoryOp| op.kind == AccessKind::Load;
+        let reads = |op: MemoryOp| matches!(op.kind, AccessKind::Load | AccessKind::LoadMatrix);
         let is_volatile = |op: MemoryOp| op.cache == CacheOp::Volatile;
         if is_volatile(op) && is_volatile(other) && meet(op, other) {
             return true;

@@ -260,14 +260,9 @@ impl<'a> Code<'a> {
     /// Gives every register the name that `names` has for it.
     pub fn rename(&mut self, names: &[Reg]) {
         let name = |reg: Reg| names[usize::from(reg)];
-        let all = |list: Operands| {
-            let mut new = Operands::NONE;
-            list.as_slice().iter().for_each(|reg| new.add(name(*reg)));
-            new
-        };
         for inst in &mut self.insts {
-            inst.dsts = all(inst.dsts);
-            inst.srcs = all(inst.srcs);
+            inst.dsts = inst.dsts.renamed(name);
+            inst.srcs = inst.srcs.renamed(name);
             inst.guard = inst.guard.map(name);
         }
         for arg in self.lines.iter_mut().flat_map(|line| &mut line.args) {

@@ -12,7 +12,7 @@ use super::scoreboards::Scoreboards;
 use super::unroll::Copies;
 use super::{Issued, IssuedBlock, IssuedLoop, NO_LOOP, NO_ORDER, control, expand, reads};
 use crate::frontend::ptx::parts::{Block, NO_BLOCK};
-use crate::isa::{ArithClass, Inst, MAX_OPERANDS, Op, Operands, Reg};
+use crate::isa::{ArithClass, Inst, Op, Operands, Reg, Sources};
 
 /// How far back a value is followed through instructions that are gone.
 const MOST_STEPS: usize = 64;
@@ -269,7 +269,7 @@ impl<'a> Emitter<'a> {
             (None, Some(branch)) => {
                 let guard = self.sources(code.insts[branch].srcs).as_slice().first().copied();
                 if let Some(guard) = guard
-                    && srcs.as_slice().len() < MAX_OPERANDS
+                    && !srcs.is_full()
                 {
                     srcs.add(guard);
                 }
@@ -303,7 +303,7 @@ impl<'a> Emitter<'a> {
                 for (place, class) in classes.iter().enumerate() {
                     // The steps of a sequence hand their results on in the register of the last.
                     let chained = place > 0 && !inst.dsts.as_slice().is_empty();
-                    let srcs = if chained { inst.dsts } else { srcs };
+                    let srcs = if chained { Operands::new(inst.dsts.as_slice()) } else { srcs };
                     self.insts.push(Inst { op: Op::Arith(*class), srcs, ..single.clone() });
                 }
                 classes.len() == 1
@@ -317,22 +317,22 @@ impl<'a> Emitter<'a> {
         let mut results: Vec<Operands> = Vec::with_capacity(steps.len());
         for (place, step) in steps.iter().enumerate() {
             let mut srcs = if step.whole { whole.srcs } else { Operands::NONE };
-            let mut add = |more: Operands| {
-                for &reg in more.as_slice() {
-                    if srcs.as_slice().len() < MAX_OPERANDS {
+            let mut add = |more: &[Reg]| {
+                for &reg in more {
+                    if !srcs.is_full() {
                         srcs.add(reg);
                     }
                 }
             };
             if step.low {
-                add(low);
+                add(low.as_slice());
             }
             let mut guard = whole.guard;
             if let Some(back) = step.guard {
-                add(results[place - back]);
+                add(results[place - back].as_slice());
                 guard = results[place - back].as_slice().first().copied();
             }
-            step.back.iter().for_each(|back| add(results[place - back]));
+            step.back.iter().for_each(|back| add(results[place - back].as_slice()));
             let dsts = match step.makes {
                 _ if !step.computes() => Operands::NONE,
                 Makes::Whole => {
@@ -368,7 +368,7 @@ impl<'a> Emitter<'a> {
         let mut all = dsts;
         for &reg in dsts.as_slice() {
             if let Some(low) = self.lows[usize::from(reg)]
-                && all.as_slice().len() < MAX_OPERANDS
+                && !all.is_full()
             {
                 all.add(low);
             }
@@ -377,7 +377,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// The registers of the low halves of `srcs`.
-    fn low_sources(&self, srcs: Operands) -> Operands {
+    fn low_sources(&self, srcs: Sources) -> Sources {
         let mut low = Operands::NONE;
         for &reg in self.sources(srcs).as_slice() {
             low.add(self.lows[usize::from(reg)].unwrap_or(reg));
@@ -387,7 +387,7 @@ impl<'a> Emitter<'a> {
 
     /// The registers that an instruction waits for: what is gone stands for what it read. Beyond the most that an
     /// instruction can name the rest is left out; they are those that were computed first, as a rule.
-    fn sources(&self, srcs: Operands) -> Operands {
+    fn sources(&self, srcs: Sources) -> Sources {
         let mut found = Operands::NONE;
         let mut open: Vec<Reg> = srcs.as_slice().to_vec();
         let mut steps = 0;
@@ -398,7 +398,7 @@ impl<'a> Emitter<'a> {
                     open.extend_from_slice(self.code.insts[maker as usize].srcs.as_slice());
                 }
                 Some(_) => {}
-                None if found.as_slice().len() < MAX_OPERANDS => found.add(reg),
+                None if !found.is_full() => found.add(reg),
                 None => break,
             }
         }

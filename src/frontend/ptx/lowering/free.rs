@@ -109,11 +109,11 @@ fn read_old_value_first(code: &mut Code, pc: usize, to: Reg, from: Reg) -> bool 
 /// Whether an instruction can go before that at `to`, earlier in its block.
 fn may_go_up(code: &Code, from: usize, to: usize) -> bool {
     let Inst { op, dsts, srcs, .. } = &code.insts[from];
-    let meets = |one: &Operands, other: &Operands| {
-        one.as_slice().iter().any(|reg| other.as_slice().contains(reg))
-    };
+    let (dsts, srcs) = (dsts.as_slice(), srcs.as_slice());
+    let meets = |one: &[Reg], other: &[Reg]| one.iter().any(|reg| other.contains(reg));
     let is_free = |passed: &Inst| {
-        !(meets(srcs, &passed.dsts) || meets(dsts, &passed.srcs) || meets(dsts, &passed.dsts))
+        let (written, read) = (passed.dsts.as_slice(), passed.srcs.as_slice());
+        !(meets(srcs, written) || meets(dsts, read) || meets(dsts, written))
     };
     let computes = matches!(op, Op::Arith(class) if *class != ArithClass::Control);
     computes && !code.is_pinned(from) && code.insts[to..from].iter().all(is_free)
@@ -170,7 +170,7 @@ pub fn constants(code: &mut Code) {
 
 /// Stores a register as it is: a number would have to be in one.
 fn stores(code: &Code, pc: usize) -> bool {
-    matches!(code.insts[pc].op, Op::Memory(op) if !matches!(op.kind, AccessKind::Load | AccessKind::Copy))
+    matches!(code.insts[pc].op, Op::Memory(op) if !op.kind.only_reads())
 }
 
 /// Sizes of the launch lie in constant memory (`LDC`, `ULDC`); the others are read by `S2R`, which takes the time of a

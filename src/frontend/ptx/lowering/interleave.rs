@@ -14,11 +14,12 @@ use crate::isa::{AccessKind, ArithClass, Inst, Op, Reg};
 const WINDOW: usize = 64;
 
 /// Cycles from an instruction to the first one that can use its result: arithmetic, products of 64 bits, double precision,
-/// special functions, loads that hit.
+/// special functions, matrix products, loads that hit.
 const ARITHMETIC: u32 = 4;
 const WIDE: u32 = 5;
 const DOUBLE: u32 = 8;
 const SPECIAL: u32 = 18;
+const PRODUCT: u32 = 25;
 const LOAD: u32 = 30;
 /// What a predicate takes more to an instruction that it guards.
 const TO_GUARD: u32 = 9;
@@ -243,6 +244,7 @@ fn latency(op: Op) -> u32 {
             ArithClass::IntMulWide => WIDE,
             ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma => DOUBLE,
             ArithClass::Sfu | ArithClass::SfuPair => SPECIAL,
+            class if class.is_matrix_product() => PRODUCT,
             _ => ARITHMETIC,
         },
         Op::Barrier | Op::Fence(_) | Op::Copies(_) | Op::Exit => 1,

@@ -32,7 +32,8 @@ pub fn kind(inst: &Inst) -> &'static str {
                 "double"
             }
             ArithClass::Sfu | ArithClass::SfuPair => "special",
-            ArithClass::Control | ArithClass::Branch | ArithClass::Converge => "control",
+            class if class.is_matrix_product() => "matrix",
+            _ => "control",
         },
         Op::Memory(_) => "memory",
         Op::Barrier | Op::Fence(_) | Op::Copies(_) | Op::Exit => "control",

@@ -36,6 +36,8 @@ fn most(op: Op) -> Option<u8> {
         Op::Arith(Control | Branch | Sfu | SfuPair) => None,
         Op::Arith(class) if is_double(class) => Some(6),
         Op::Arith(IntMulWide) => Some(4),
+        // As many as its fragments have.
+        Op::Arith(class) if class.is_matrix_product() => Some(u8::MAX),
         Op::Arith(_) => Some(3),
         _ => None,
     }

@@ -81,7 +81,7 @@ impl<'a> Scheduler<'a> {
         needs.iter().flatten().for_each(|need| needed[*need as usize - start] = true);
         let can_wait = |pc: usize| {
             let inst = &self.code.insts[pc];
-            let is_load = matches!(inst.op, Op::Memory(MemoryOp { kind: AccessKind::Load, .. }));
+            let is_load = matches!(inst.op, Op::Memory(op) if op.kind.only_reads() && op.kind != AccessKind::Copy);
             let values = inst.srcs.as_slice().iter().filter(|reg| self.pressure.weight(**reg) > 0);
             needed[pc - start] && (is_load || values.count() <= 1)
         };
@@ -215,7 +215,7 @@ impl Order<'_> {
     /// Whether a load takes long; `None` for other instructions.
     fn is_far_load(&self, pc: usize) -> Option<bool> {
         match self.code.insts[pc].op {
-            Op::Memory(MemoryOp { kind: AccessKind::Load | AccessKind::Copy, space, .. }) => {
+            Op::Memory(MemoryOp { kind, space, .. }) if kind.only_reads() => {
                 Some(!matches!(space, Space::Shared | Space::Constant))
             }
             _ => None,

@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use crate::isa::{Inst, MAX_OPERANDS, MemoryOp, Op, Reg, Space};
+use crate::isa::{Inst, MemoryOp, Op, Reg, Space};
 
 /// Scoreboards of a warp. Source: stall and scoreboard fields of `sm_90` code, three bits, of which 7 means none and 6 is
 /// never seen.
@@ -102,7 +102,7 @@ fn usable(inst: &Inst) -> Option<Range<usize>> {
 }
 
 fn wait_for(inst: &mut Inst, reg: Reg) {
-    if inst.srcs.as_slice().len() < MAX_OPERANDS {
+    if !inst.srcs.is_full() {
         inst.srcs.add(reg);
     }
 }

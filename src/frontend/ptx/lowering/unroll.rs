@@ -14,7 +14,7 @@ use super::super::parts::{Block, NO_BLOCK};
 use super::address::constant_offset;
 use super::code::{Arg, Code, Fate};
 use super::regions;
-use crate::isa::{Op, Operands, Reg, Space};
+use crate::isa::{Op, Reg, Space};
 
 /// Iterations that become one, in the order of [`Copies`].
 const TIMES: [usize; 2] = [2, 4];
@@ -215,7 +215,7 @@ fn append(code: &mut Code, pc: usize, names: &[Reg]) -> usize {
             *reg = name(*reg);
         }
     }
-    inst.srcs = renamed(inst.srcs, names);
+    inst.srcs = inst.srcs.renamed(|reg| names[usize::from(reg)]);
     inst.guard = inst.guard.map(name);
     code.lines.push(line);
     code.insts.push(inst);
@@ -227,7 +227,7 @@ fn append(code: &mut Code, pc: usize, names: &[Reg]) -> usize {
 /// Gives the results of `new`, a copy of `pc`, their present names.
 fn rename_results(code: &mut Code, new: usize, pc: usize, names: &[Reg]) {
     let dsts = code.insts[pc].dsts;
-    code.insts[new].dsts = renamed(dsts, names);
+    code.insts[new].dsts = dsts.renamed(|reg| names[usize::from(reg)]);
     for (place, arg) in code.lines[pc].args.clone().into_iter().enumerate() {
         match arg {
             // Of a register that is read and written, this is the place of the result.
@@ -237,12 +237,6 @@ fn rename_results(code: &mut Code, new: usize, pc: usize, names: &[Reg]) {
             _ => {}
         }
     }
-}
-
-fn renamed(list: Operands, names: &[Reg]) -> Operands {
-    let mut new = Operands::NONE;
-    list.as_slice().iter().for_each(|reg| new.add(names[usize::from(*reg)]));
-    new
 }
 
 /// Makes a block of what was appended last; the next one is jumped over if this one `jumps`.

@@ -7,7 +7,7 @@
 //!   rounding in every direction;
 //! * `predicate` — comparison, selection and logic on predicates;
 //! * `convert` — `cvt`; `short` — `cvt` to and from formats that have no arithmetic;
-//! * `warp` — what looks across lanes: shuffles and votes;
+//! * `warp` — what looks across lanes: shuffles and votes; `matrix` — products of matrices that the lanes hold together;
 //! * `map` — a function of one lane for all of them.
 //!
 //! A line is `"key" => rule!(Class, result = |operand: type, ..| expression)`. The key is the opcode
@@ -21,6 +21,7 @@ mod float;
 mod half;
 mod integer;
 mod map;
+pub mod matrix;
 pub mod moves;
 mod packed;
 mod predicate;

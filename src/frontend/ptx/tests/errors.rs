@@ -233,7 +233,7 @@ fn a_failed_assertion_says_what_failed() {
 #[test]
 fn what_is_not_modelled_is_named_with_a_hint() {
     says(&message("tex.2d.v4.f32.f32 {%f0}, [%a0]; ret;"), &["`tex.2d.v4.f32.f32`", "textures"]);
-    says(&message("wmma.load.a.sync {%r1}, [%a0]; ret;"), &["tensor cores are not modelled"]);
+    says(&message("wmma.load.a.sync {%r1}, [%a0]; ret;"), &["multiply with `mma.sync`"]);
     says(&message("barrier.cluster.arrive; ret;"), &["clusters are not modelled"]);
     says(&message("st.const.u32 [%a0], 1; ret;"), &["constant memory cannot be written"]);
     says(&message("cp.async.ca.shared.global [%r1], [%a0], 5; ret;"), &["4, 8 or 16 bytes"]);

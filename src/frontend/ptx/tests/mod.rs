@@ -15,6 +15,7 @@ mod semantics_integer;
 mod semantics_packed;
 mod speed;
 mod stencil;
+mod tensor;
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use super::sass::{Address, Lanes, Place, opcode};
 use super::text::{Item, Text};
 use crate::error::Result;
 use crate::isa::{
-    ArithClass, Copies, Inst, Kernel, MAX_OPERANDS, Op, Operands, Reg, Space, lanes, local_address,
+    ArithClass, Copies, Inst, Kernel, Op, Operands, Reg, Space, lanes, local_address,
 };
 
 /// A kernel, and what the second reading needs to know of it.
@@ -182,8 +182,11 @@ impl Code {
         if exit == insts.len() {
             insts.push(Inst::bare(Op::Exit));
         }
-        let named = insts.iter().flat_map(|inst| [inst.dsts, inst.srcs]);
-        let regs = named.flat_map(|side| side.as_slice().iter().max().copied()).max();
+        let sides = |inst: &Inst| {
+            [inst.dsts.as_slice().iter().max(), inst.srcs.as_slice().iter().max()]
+                .map(|reg| reg.copied())
+        };
+        let regs = insts.iter().flat_map(sides).flatten().max();
         let threads: u32 = head.block.iter().product();
         let kernel = Kernel {
             name: head.name.clone(),
@@ -249,7 +252,7 @@ fn meet(line: &Line) -> Result<Met, String> {
     }
     let mut inst = Inst { line: line.source, ..Inst::bare(op) };
     for dst in dsts {
-        fill(&mut inst.dsts, dst, known.dsts, text)?;
+        fill(&mut inst.dsts, (dst, known.dsts, 1), text)?;
     }
     let last = srcs.len().saturating_sub(1);
     for (number, src) in srcs.into_iter().enumerate() {
@@ -261,9 +264,14 @@ fn meet(line: &Line) -> Result<Met, String> {
             Some(address) => address.regs,
             // What a wide product is added to is as wide.
             None if op == Op::Arith(ArithClass::IntMulWide) && number == 2 => 2,
-            None => known.srcs,
+            None => match known.factors {
+                Some(factors) => factors.get(number).copied().unwrap_or(1),
+                None => known.srcs,
+            },
         };
-        fill(&mut inst.srcs, src, count, text)?;
+        // Of the pairs of a product in double precision the first stands for both.
+        let step = if text.starts_with("DMMA") { 2 } else { 1 };
+        fill(&mut inst.srcs, (src, count, step), text)?;
     }
     if known.reads {
         inst.reads = inst.srcs.as_slice().len() as u8;
@@ -271,14 +279,19 @@ fn meet(line: &Line) -> Result<Met, String> {
     Ok(Met { pc: line.pc, inst, lanes: known.lanes, falls_through: false })
 }
 
-/// Adds `count` registers from `first` on to one side of an instruction; none for the zero register.
-fn fill(side: &mut Operands, first: u8, count: u8, text: &str) -> Result<(), String> {
+/// Adds `count` registers from `first` on to one side of an instruction, each so many behind the one before; none for the zero
+/// register.
+fn fill<const MOST: usize>(
+    side: &mut Operands<MOST>,
+    (first, count, step): (u8, u8, Reg),
+    text: &str,
+) -> Result<(), String> {
     if first == ZERO {
         return Ok(());
     }
     for number in 0..count {
-        let reg = Reg::from(first) + Reg::from(number);
-        if side.as_slice().len() == MAX_OPERANDS && !side.as_slice().contains(&reg) {
+        let reg = Reg::from(first) + step * Reg::from(number);
+        if side.is_full() && !side.as_slice().contains(&reg) {
             return Err(format!("{text} names more registers than an instruction has"));
         }
         side.add(reg);

@@ -20,6 +20,8 @@ pub struct Opcode {
     pub address: Option<Address>,
     /// Registers that each source fills, but for the address.
     pub srcs: u8,
+    /// Numbers of registers that its first three sources fill, where they are the matrices of a product.
+    pub factors: Option<[u8; 3]>,
     /// Whether it reads from the register file, whose banks set its pace.
     pub reads: bool,
 }
@@ -153,8 +155,8 @@ const CLASSES: &[(ArithClass, &[&str])] = &[
     (
         ArithClass::Sfu,
         &[
-            "BREV", "F2F", "F2I", "FLO", "FRND", "I2F", "I2I", "MATCH", "MUFU", "POPC", "REDUX",
-            "RRO", "S2R", "SHFL",
+            "BREV", "F2F", "F2I", "FLO", "FRND", "I2F", "I2I", "MATCH", "MOVM", "MUFU", "POPC",
+            "REDUX", "RRO", "S2R", "SHFL",
         ],
     ),
     (
@@ -208,7 +210,7 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
         let bytes = op.bytes;
         let is_store = matches!(op.kind, AccessKind::Store);
         let (dsts, lanes) = match name {
-            "LDSM" => {
+            "LDSM" | "STSM" => {
                 let matrices = if has("4") {
                     4
                 } else if has("2") {
@@ -216,7 +218,8 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
                 } else {
                     1
                 };
-                (matrices, Lanes::First(8 * matrices))
+                let dsts = if is_store { 0 } else { matrices };
+                (dsts, Lanes::First(8 * matrices))
             }
             _ => (if is_store { 0 } else { bytes.div_ceil(4) }, Lanes::All),
         };
@@ -231,9 +234,17 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
             lanes,
             address: Some(Address { place, regs }),
             // What is stored or combined is as wide as the access.
-            srcs: if is_copy { 1 } else { bytes.div_ceil(4) },
+            srcs: match (name, lanes) {
+                ("STSM", Lanes::First(lanes)) => lanes / 8,
+                _ if is_copy => 1,
+                _ => bytes.div_ceil(4),
+            },
+            factors: None,
             reads: false,
         });
+    }
+    if name.ends_with("MMA") {
+        return product(name, modifiers);
     }
     let op = match name {
         "BAR" if has("ARV") => {
@@ -287,7 +298,41 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
         lanes: Lanes::All,
         address: None,
         srcs: if is_double { 2 } else { 1 },
+        factors: None,
         reads,
+    })
+}
+
+/// A matrix product of a warp.
+fn product(name: &str, modifiers: &str) -> Result<Opcode, String> {
+    use ArithClass::{DpMma4, DpMma8, DpMma16, DpMmaSmall, Mma, MmaHalf, MmaSmall};
+    let (shape, types) = modifiers.split_once('.').unwrap_or((modifiers, ""));
+    let has_half_sums = name == "HMMA" && types.starts_with("F16");
+    let of_16_rows = if has_half_sums { 2 } else { 4 };
+    let is_tf32 = types.contains("TF32");
+    // Registers of the factors, and of the sums.
+    let (class, a, b, sums) = match (name, shape) {
+        ("HMMA", "1688") if is_tf32 => (Mma, 4, 2, 4),
+        ("HMMA", "16816") | ("IMMA", "16832") | ("BMMA", "168256") => (Mma, 4, 2, of_16_rows),
+        ("HMMA", "1684") if is_tf32 => (MmaHalf, 2, 1, 4),
+        ("HMMA", "1688") | ("IMMA", "16816") | ("BMMA", "168128") => (MmaHalf, 2, 1, of_16_rows),
+        ("IMMA", "8816") | ("BMMA", "88128") => (MmaSmall, 1, 1, 2),
+        ("DMMA", "884" | "8x8x4") => (DpMmaSmall, 1, 1, 2),
+        ("DMMA", "16x8x4") => (DpMma4, 2, 1, 4),
+        ("DMMA", "16x8x8") => (DpMma8, 4, 2, 4),
+        ("DMMA", "16x8x16") => (DpMma16, 8, 4, 4),
+        _ => return Err(format!("{name}: products of {shape} are not simulated")),
+    };
+    let is_double = name == "DMMA";
+    Ok(Opcode {
+        op: Op::Arith(class),
+        dsts: if is_double { 2 * sums } else { sums },
+        hides_result: false,
+        lanes: Lanes::All,
+        address: None,
+        srcs: 1,
+        factors: Some([a, b, sums]),
+        reads: true,
     })
 }
 
@@ -308,8 +353,9 @@ fn memory(
         "STG" => (Space::Global, AccessKind::Store),
         "LD" => (Space::Generic, AccessKind::Load),
         "ST" => (Space::Generic, AccessKind::Store),
-        "LDS" | "LDSM" => (Space::Shared, AccessKind::Load),
-        "STS" => (Space::Shared, AccessKind::Store),
+        "LDS" => (Space::Shared, AccessKind::Load),
+        "LDSM" => (Space::Shared, AccessKind::LoadMatrix),
+        "STS" | "STSM" => (Space::Shared, AccessKind::Store),
         "LDL" => (Space::Local, AccessKind::Load),
         "STL" => (Space::Local, AccessKind::Store),
         "ATOMG" | "RED" | "REDG" => (Space::Global, AccessKind::Atomic(atomic)),
@@ -331,7 +377,7 @@ fn memory(
     };
     let bytes = match name {
         // A row of a matrix.
-        "LDSM" => Ok(16),
+        "LDSM" | "STSM" => Ok(16),
         _ => width(modifiers),
     };
     Some(bytes.map(|bytes| MemoryOp { space, kind, bytes, cache }))
@@ -364,7 +410,6 @@ fn refusal(name: &str) -> String {
         {
             "textures and surfaces are not simulated"
         }
-        () if name.ends_with("MMA") || name == "MOVM" => "tensor cores are not simulated",
         () if is_one_of(&["UTMA", "UBLK", "SYNCS", "ARRIVES"]) => {
             "bulk copies and their barriers are not simulated"
         }
@@ -398,8 +443,14 @@ mod tests {
         assert_eq!(of("LDG.E.LU").op, load(Space::Global, 4, CacheOp::LastUse));
         assert_eq!(of("LDG.E.EL").op, load(Space::Global, 4, CacheOp::Keep));
         let rows = of("LDSM.16.M88.4");
-        assert_eq!(rows.op, load(Space::Shared, 16, CacheOp::Default));
+        let matrices = |kind: AccessKind| {
+            Op::Memory(MemoryOp { space: Space::Shared, kind, bytes: 16, cache: CacheOp::Default })
+        };
+        assert_eq!(rows.op, matrices(AccessKind::LoadMatrix));
         assert_eq!((rows.dsts, rows.lanes), (4, Lanes::First(32)));
+        let back = of("STSM.16.MT88.2");
+        assert_eq!(back.op, matrices(AccessKind::Store));
+        assert_eq!((back.dsts, back.srcs, back.lanes), (0, 2, Lanes::First(16)));
         let store = of("STG.E.64");
         assert_eq!((store.dsts, store.srcs, store.address), (0, 2, address(Place::First, 2)));
         let copy = of("LDGSTS.E.BYPASS.128");
@@ -452,9 +503,31 @@ mod tests {
     }
 
     #[test]
+    fn products_name_the_registers_of_their_matrices() {
+        use ArithClass::{DpMma8, DpMmaSmall, Mma, MmaHalf, MmaSmall};
+        let product = |text: &str| {
+            let of = opcode(text).unwrap();
+            assert!(of.reads && of.address.is_none() && of.lanes == Lanes::All, "{text}");
+            (of.op, of.dsts, of.factors.unwrap())
+        };
+        let of = |class, dsts, factors| (Op::Arith(class), dsts, factors);
+        assert_eq!(product("HMMA.16816.F32"), of(Mma, 4, [4, 2, 4]));
+        assert_eq!(product("HMMA.16816.F32.BF16"), of(Mma, 4, [4, 2, 4]));
+        assert_eq!(product("HMMA.16816.F16"), of(Mma, 2, [4, 2, 2]));
+        assert_eq!(product("HMMA.1688.F32.TF32"), of(Mma, 4, [4, 2, 4]));
+        assert_eq!(product("HMMA.1688.F32"), of(MmaHalf, 4, [2, 1, 4]));
+        assert_eq!(product("HMMA.1684.F32.TF32"), of(MmaHalf, 4, [2, 1, 4]));
+        assert_eq!(product("IMMA.16832.S8.S8.SAT"), of(Mma, 4, [4, 2, 4]));
+        assert_eq!(product("IMMA.8816.U8.S8"), of(MmaSmall, 2, [1, 1, 2]));
+        // Doubles are written as pairs of registers, and named by the first.
+        assert_eq!(product("DMMA.884"), of(DpMmaSmall, 4, [1, 1, 2]));
+        assert_eq!(product("DMMA.16x8x8"), of(DpMma8, 8, [4, 2, 4]));
+    }
+
+    #[test]
     fn what_is_not_simulated_is_refused_by_name() {
         let refused = |text: &str| opcode(text).unwrap_err();
-        assert_eq!(refused("HMMA.16816.F32"), "HMMA: tensor cores are not simulated");
+        assert_eq!(refused("HMMA.884.F32.F32.STEP0"), "HMMA: products of 884 are not simulated");
         assert_eq!(refused("TEX.SCR.LL"), "TEX: textures and surfaces are not simulated");
         assert_eq!(
             refused("UTMALDG.2D"),

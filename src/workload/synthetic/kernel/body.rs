@@ -244,7 +244,7 @@ impl Body<'_> {
         let width = access.width.get();
         let (vector, ty) = vector(width);
         match turn.kind {
-            AccessKind::Load | AccessKind::Copy => {
+            AccessKind::Load | AccessKind::LoadMatrix | AccessKind::Copy => {
                 code.part(Part::Access);
                 let (cache, to) =
                     (load_cache(access.cache), list(&words[..width.div_ceil(4) as usize]));

@@ -1,0 +1,31 @@
+// Runs the kernels of tensor.ptx on a GPU, and writes what they give, one after the other:
+//
+//     g++ -I/usr/local/cuda/include tensor.device.cpp -lcuda -o device && ./device > tensor.device.bin
+#include <cuda.h>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+#define CHECK(call) do { CUresult r = call; if (r) { const char *s; cuGetErrorString(r, &s); fprintf(stderr, "%s: %s\n", #call, s); return 1; } } while (0)
+struct Kernel { const char *name; unsigned blocks, bytes; };
+static const Kernel KERNELS[] = {
+    {"half_16", 7, 16}, {"half_8", 7, 16}, {"half_sums_16", 7, 16}, {"half_sums_8", 7, 16}, {"brain_16", 7, 16}, {"brain_8", 7, 16},
+    {"tf32_8", 7, 16}, {"tf32_4", 7, 16}, {"bytes_32", 2, 16}, {"bytes_16", 2, 16}, {"bytes_small", 2, 16}, {"bits_256", 1, 16},
+    {"bits_128", 1, 16}, {"bits_small", 1, 16}, {"double_small", 1, 32}, {"double_4", 1, 32}, {"double_8", 1, 32},
+    {"double_16", 1, 32}, {"matrices", 1, 96}};
+int main() {
+    CHECK(cuInit(0)); CUdevice d; CHECK(cuDeviceGet(&d, 0)); CUcontext c; CHECK(cuDevicePrimaryCtxRetain(&c, d)); CHECK(cuCtxSetCurrent(c));
+    std::ifstream f("tensor.ptx"); std::stringstream text; text << f.rdbuf();
+    CUmodule m; CHECK(cuModuleLoadData(&m, text.str().c_str()));
+    for (const Kernel &kernel : KERNELS) {
+        CUfunction function; CHECK(cuModuleGetFunction(&function, m, kernel.name));
+        std::vector<char> out(kernel.blocks * 32 * kernel.bytes);
+        CUdeviceptr place; CHECK(cuMemAlloc(&place, out.size()));
+        void *args[] = {&place};
+        CHECK(cuLaunchKernel(function, kernel.blocks, 1, 1, 32, 1, 1, 0, 0, args, 0)); CHECK(cuCtxSynchronize());
+        CHECK(cuMemcpyDtoH(out.data(), place, out.size()));
+        fwrite(out.data(), 1, out.size(), stdout);
+        CHECK(cuMemFree(place));
+    }
+}
