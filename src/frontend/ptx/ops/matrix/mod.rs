@@ -12,6 +12,8 @@
 
 mod sum;
 
+use sum::{Factor, Term};
+
 use super::super::exec::{Bits, Registers, write};
 use super::super::program::Micro;
 use crate::isa::{LaneMask, WARP};
@@ -21,6 +23,9 @@ const COLUMNS: usize = 8;
 
 /// The most rows of a product.
 const MOST_ROWS: usize = 16;
+
+/// The most columns of A, of half and single precision.
+const MOST_FLOATS: usize = 16;
 
 /// The most columns of A, of whole numbers.
 const MOST_DEPTH: usize = 32;
@@ -125,7 +130,7 @@ impl Product {
                     self.sums_of_floats(regs, |regs, row, column| {
                         let pair = regs.narrow[usize::from(self.c[row / 8])]
                             [lane_of_sum(row, column / 2 * 2)];
-                        sum::Term::half(pair >> (16 * (column % 2)))
+                        Term::half(pair >> (16 * (column % 2)))
                     });
                 for register in 0..self.sum_registers() {
                     regs.narrow[usize::from(self.d[register])] = std::array::from_fn(|lane| {
@@ -137,7 +142,7 @@ impl Product {
             }
             Sum::F32 => {
                 let sums = self.sums_of_floats(regs, |regs, row, column| {
-                    sum::Term::single(self.sum_before(regs, row, column))
+                    Term::single(self.sum_before(regs, row, column))
                 });
                 self.put(regs, &sums);
             }
@@ -187,34 +192,40 @@ impl Product {
     fn sums_of_floats(
         &self,
         regs: &Registers,
-        before: impl Fn(&Registers, usize, usize) -> sum::Term,
+        before: impl Fn(&Registers, usize, usize) -> Term,
     ) -> [[u32; COLUMNS]; MOST_ROWS] {
         let element = self.factors[0];
         let read = |row: u16, (lane, place): (usize, usize)| {
             let register = regs.narrow[usize::from(row)][lane];
-            sum::Factor::read(register >> (place * element.bits() % 32), element)
+            Factor::read(register >> (place * element.bits() % 32), element)
         };
-        let (mut a, mut b) =
-            ([[sum::Factor::ZERO; 16]; MOST_ROWS], [[sum::Factor::ZERO; 16]; COLUMNS]);
-        for (row, factors) in a.iter_mut().enumerate().take(self.rows) {
-            for (column, factor) in factors.iter_mut().enumerate().take(self.depth) {
-                let (register, lane, place) = self.place_in_a(row, column);
-                *factor = read(self.a[register], (lane, place));
-            }
-        }
-        for (column, factors) in b.iter_mut().enumerate() {
-            for (row, factor) in factors.iter_mut().enumerate().take(self.depth) {
+        let mut b = [[Factor::ZERO; COLUMNS]; MOST_FLOATS];
+        for (row, factors) in b.iter_mut().enumerate().take(self.depth) {
+            for (column, factor) in factors.iter_mut().enumerate() {
                 let (register, lane, place) = self.place_in_b(row, column);
                 *factor = read(self.b[register], (lane, place));
             }
         }
+        let b = &b[..self.depth];
+        let b_has_numbers = b.as_flattened().iter().all(Factor::is_number);
         let round = if self.sum == Sum::F16 { sum::to_half } else { sum::to_single };
         let mut sums = [[0; COLUMNS]; MOST_ROWS];
-        for row in 0..self.rows {
-            for column in 0..COLUMNS {
-                let factors = a[row][..self.depth].iter().zip(&b[column][..self.depth]);
-                sums[row][column] = round(sum::of(factors, before(regs, row, column)));
+        for (row, sums) in sums.iter_mut().enumerate().take(self.rows) {
+            let mut a = [Factor::ZERO; MOST_FLOATS];
+            for (column, factor) in a.iter_mut().enumerate().take(self.depth) {
+                let (register, lane, place) = self.place_in_a(row, column);
+                *factor = read(self.a[register], (lane, place));
             }
+            let a = &a[..self.depth];
+            let terms = std::array::from_fn(|column| before(regs, row, column));
+            let numbers = b_has_numbers
+                && a.iter().all(Factor::is_number)
+                && terms.iter().all(Term::is_number);
+            let totals = match numbers {
+                true => sum::of_row(a, b, &terms),
+                false => sum::of_row_with_special(a, b, &terms),
+            };
+            *sums = totals.map(round);
         }
         sums
     }

@@ -8,7 +8,7 @@
 //! fewer bits: Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores", arXiv 2512.07004.
 
 use super::super::rounding::{Format, Round};
-use super::Element;
+use super::{COLUMNS, Element};
 
 /// Bits that a term keeps behind the point.
 const KEPT: i32 = 25;
@@ -19,13 +19,15 @@ const NAN: u32 = 0x7fff_ffff;
 /// The NaN of a sum in half precision.
 const HALF_NAN: u32 = 0x7fff;
 
-/// An exponent below that of any number.
-const NO_EXPONENT: i32 = i32::MIN / 4;
+/// The exponent of zero: no product with it, nor any other term, has a greater one than a number's.
+const OF_ZERO: i32 = -10_000;
 
-/// A factor, as its significand with ten bits behind the point.
+/// A factor: the size of its significand, with ten bits behind the point, and a sign.
 #[derive(Clone, Copy, Debug)]
 pub struct Factor {
-    significand: i32,
+    significand: u32,
+    /// -1 for a negative number, else 0.
+    sign: i32,
     exponent: i32,
     /// What it is where it is no number.
     special: Special,
@@ -56,49 +58,50 @@ pub struct Total {
     special: Special,
 }
 
-/// Sign, exponent and significand of a format with so many bits of exponent and fraction; subnormal numbers keep theirs.
+/// A number in a format with so many bits of exponent and fraction, its significand with as many bits behind the point; subnormal
+/// numbers keep theirs.
 #[inline(always)]
-fn parts(bits: u32, exponent_bits: u32, fraction_bits: u32) -> (i32, i32, Special) {
+fn number(bits: u32, exponent_bits: u32, fraction_bits: u32) -> Factor {
     let is_negative = bits >> (exponent_bits + fraction_bits) & 1 != 0;
     let most = (1 << exponent_bits) - 1;
     let exponent = bits >> fraction_bits & most;
-    let fraction = (bits & ((1 << fraction_bits) - 1)) as i32;
+    let fraction = bits & ((1 << fraction_bits) - 1);
     let special = match (exponent == most, fraction) {
         (false, _) => Special::No,
         (true, 0) => Special::Infinity { is_negative },
         (true, _) => Special::Nan,
     };
-    let whole = i32::from(exponent > 0) << fraction_bits;
-    let significand = whole | fraction;
-    let signed = if is_negative { -significand } else { significand };
-    (signed, exponent.max(1) as i32 - (most / 2) as i32, special)
+    let significand = u32::from(exponent > 0) << fraction_bits | fraction;
+    let exponent = match significand {
+        0 => OF_ZERO,
+        _ => exponent.max(1) as i32 - (most / 2) as i32,
+    };
+    Factor { significand, sign: -i32::from(is_negative), exponent, special }
 }
 
 impl Factor {
     /// Zero.
-    pub const ZERO: Factor = Factor { significand: 0, exponent: 0, special: Special::No };
+    pub const ZERO: Factor =
+        Factor { significand: 0, sign: 0, exponent: OF_ZERO, special: Special::No };
 
     /// The number in the low bits of a register.
     #[inline(always)]
     pub fn read(bits: u32, element: Element) -> Self {
-        let (significand, exponent, special) = match element {
-            Element::F16 => parts(bits & 0xffff, 5, 10),
+        match element {
+            Element::F16 => number(bits & 0xffff, 5, 10),
             Element::Bf16 => {
-                let (significand, exponent, special) = parts(bits & 0xffff, 8, 7);
-                (significand << 3, exponent, special)
+                let factor = number(bits & 0xffff, 8, 7);
+                Factor { significand: factor.significand << 3, ..factor }
             }
             // What is behind the ten bits does not count.
-            _ => parts(bits >> 13, 8, 10),
-        };
-        Factor { significand, exponent, special }
+            _ => number(bits >> 13, 8, 10),
+        }
     }
 
-    /// Whether it is infinite, and if so negative.
-    fn infinity(self) -> Option<bool> {
-        match self.special {
-            Special::Infinity { is_negative } => Some(is_negative),
-            _ => None,
-        }
+    /// Whether it is neither infinite nor NaN.
+    #[inline(always)]
+    pub fn is_number(&self) -> bool {
+        self.special == Special::No
     }
 }
 
@@ -106,75 +109,94 @@ impl Term {
     /// A number of single precision.
     #[inline(always)]
     pub fn single(bits: u32) -> Self {
-        let (significand, exponent, special) = parts(bits, 8, 23);
-        Term { significand: i64::from(significand) << (KEPT - 23), exponent, special }
+        Term::of(number(bits, 8, 23), KEPT - 23)
     }
 
     /// A number of half precision, in the low bits.
     #[inline(always)]
     pub fn half(bits: u32) -> Self {
-        let (significand, exponent, special) = parts(bits & 0xffff, 5, 10);
-        Term { significand: i64::from(significand) << (KEPT - 10), exponent, special }
+        Term::of(number(bits & 0xffff, 5, 10), KEPT - 10)
+    }
+
+    /// A number whose significand lacks so many bits behind the point.
+    #[inline(always)]
+    fn of(number: Factor, shift: i32) -> Self {
+        let size = i64::from(number.significand) << shift;
+        let significand = if number.sign < 0 { -size } else { size };
+        Term { significand, exponent: number.exponent, special: number.special }
+    }
+
+    /// Whether it is neither infinite nor NaN.
+    #[inline(always)]
+    pub fn is_number(&self) -> bool {
+        self.special == Special::No
     }
 }
 
-/// Cuts off `shift` bits of the size of a number.
+/// Sums of products of a row of A with each column of B, and of a term each.
+///
+/// Here a warp's matrix product spends its time: the columns go side by side.
 #[inline(always)]
-fn cut(number: i64, shift: i32) -> i64 {
-    let shift = shift.min(63);
-    let size = number.abs() >> shift;
-    if number < 0 { -size } else { size }
-}
-
-/// The sum of the products of pairs and of a term.
-#[inline(always)]
-pub fn of<'f>(pairs: impl Iterator<Item = (&'f Factor, &'f Factor)> + Clone, term: Term) -> Total {
-    let is_number = |factor: &Factor| factor.special == Special::No;
-    if term.special != Special::No || !pairs.clone().all(|(a, b)| is_number(a) && is_number(b)) {
-        return Total { significand: 0, exponent: 0, special: special(pairs, term) };
-    }
-    let exponent_of = |number: bool, exponent: i32| if number { exponent } else { NO_EXPONENT };
-    let greatest = pairs.clone().fold(
-        exponent_of(term.significand != 0, term.exponent),
-        |greatest, (a, b)| {
-            let is_number = a.significand != 0 && b.significand != 0;
-            greatest.max(exponent_of(is_number, a.exponent + b.exponent))
-        },
-    );
-    if greatest == NO_EXPONENT {
-        return Total { significand: 0, exponent: 0, special: Special::No };
-    }
-    // Zero may have a greater exponent than any term.
-    let shift = |exponent: i32| (greatest - exponent).max(0);
-    let mut significand = cut(term.significand, shift(term.exponent));
-    for (a, b) in pairs {
-        let product = i64::from(a.significand * b.significand) << (KEPT - 20);
-        significand += cut(product, shift(a.exponent + b.exponent));
-    }
-    Total { significand, exponent: greatest - KEPT, special: Special::No }
-}
-
-/// What becomes of a sum with terms that are no numbers.
-#[cold]
-fn special<'f>(pairs: impl Iterator<Item = (&'f Factor, &'f Factor)>, term: Term) -> Special {
-    let products = pairs.map(|(a, b)| {
-        let is_zero = |factor: &Factor| factor.special == Special::No && factor.significand == 0;
-        let infinite = a.infinity().is_some() || b.infinity().is_some();
-        match (a.special, b.special) {
-            (Special::Nan, _) | (_, Special::Nan) => Special::Nan,
-            _ if infinite && (is_zero(a) || is_zero(b)) => Special::Nan,
-            _ if infinite => {
-                let sign = |factor: &Factor| factor.infinity().unwrap_or(factor.significand < 0);
-                Special::Infinity { is_negative: sign(a) != sign(b) }
-            }
-            _ => Special::No,
+pub fn of_row(a: &[Factor], b: &[[Factor; COLUMNS]], terms: &[Term; COLUMNS]) -> [Total; COLUMNS] {
+    let mut greatest = terms.map(|term| term.exponent);
+    for (a, b) in a.iter().zip(b) {
+        for (greatest, b) in greatest.iter_mut().zip(b) {
+            *greatest = (*greatest).max(a.exponent + b.exponent);
         }
+    }
+    let mut sums: [i64; COLUMNS] = std::array::from_fn(|column| {
+        let Term { significand, exponent, .. } = terms[column];
+        let size = significand.abs() >> (greatest[column] - exponent).min(63);
+        if significand < 0 { -size } else { size }
     });
-    products.fold(term.special, |all, one| match (all, one) {
-        (Special::No, other) | (other, Special::No) => other,
-        (one, other) if one == other => one,
-        _ => Special::Nan,
+    for (a, b) in a.iter().zip(b) {
+        for column in 0..COLUMNS {
+            let b = &b[column];
+            let shift = (greatest[column] - (a.exponent + b.exponent)).min(31);
+            let size = (a.significand * b.significand << (KEPT - 20) >> shift) as i32;
+            let sign = a.sign ^ b.sign;
+            sums[column] += i64::from((size ^ sign) - sign);
+        }
+    }
+    std::array::from_fn(|column| Total {
+        significand: sums[column],
+        exponent: greatest[column] - KEPT,
+        special: Special::No,
     })
+}
+
+/// As [`of_row`], where some factor or term is no number.
+#[cold]
+pub fn of_row_with_special(
+    a: &[Factor],
+    b: &[[Factor; COLUMNS]],
+    terms: &[Term; COLUMNS],
+) -> [Total; COLUMNS] {
+    let mut totals = of_row(a, b, terms);
+    for (column, total) in totals.iter_mut().enumerate() {
+        let products = a.iter().zip(b).map(|(a, b)| product(a, &b[column]));
+        total.special = products.fold(terms[column].special, |all, one| match (all, one) {
+            (Special::No, other) | (other, Special::No) => other,
+            (one, other) if one == other => one,
+            _ => Special::Nan,
+        });
+    }
+    totals
+}
+
+/// What a product is where it is no number.
+fn product(a: &Factor, b: &Factor) -> Special {
+    let is_zero = |factor: &Factor| factor.special == Special::No && factor.significand == 0;
+    let is_infinite = |factor: &Factor| matches!(factor.special, Special::Infinity { .. });
+    match (a.special, b.special) {
+        (Special::No, Special::No) => Special::No,
+        (Special::Nan, _) | (_, Special::Nan) => Special::Nan,
+        _ if is_zero(a) || is_zero(b) => Special::Nan,
+        _ => {
+            debug_assert!(is_infinite(a) || is_infinite(b));
+            Special::Infinity { is_negative: a.sign != b.sign }
+        }
+    }
 }
 
 /// A sum cut off to single precision.
