@@ -837,6 +837,23 @@ fn a_result_takes_longer_to_an_unlike_pipeline() {
 }
 
 #[test]
+fn a_tensor_core_takes_a_product_every_few_cycles() {
+    use ArithClass::*;
+    let products = |class, chains: u16| {
+        each(&(0..chains).map(|chain| arith(class, chain, chain)).collect::<Vec<_>>())
+    };
+    // A chain waits for each sum, four of them for the tensor core, which the next row of products finds taken.
+    for (class, latency, interval) in
+        [(Mma, 25, 6), (MmaHalf, 18, 4), (MmaSmall, 14, 4), (DpMmaSmall, 26, 16), (DpMma4, 34, 16)]
+    {
+        assert_eq!(products(class, 1), latency, "{class:?}");
+        assert_eq!(products(class, 8), 8 * interval, "{class:?}");
+    }
+    assert_eq!(products(DpMma8, 1), 50);
+    assert_eq!(products(DpMma16, 1), 82);
+}
+
+#[test]
 fn code_that_the_instruction_caches_do_not_hold_is_waited_for() {
     // Of an H200: 16 bytes an instruction, lines of 128. 32 KiB, groups of three lines, 53 cycles ahead of their use; 128 KiB, groups of
     // six, 166 cycles more.

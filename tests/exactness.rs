@@ -89,6 +89,15 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
     ),
     ("convolution", &["workload.parameters.rows=45", "workload.parameters.columns=70"], &[]),
     ("convolution", &["machine=h200", "workload.parameters.rows=45"], &[FarReads]),
+    (
+        "tensor-matmul",
+        &[
+            "workload.parameters.rows=128",
+            "workload.parameters.columns=192",
+            "workload.parameters.depth=96",
+        ],
+        &[FarReads],
+    ),
     ("heat", &["workload.parameters.n=48", "workload.launches.0.args.2=F32(\"inf\")"], &[]),
 ];
 

@@ -89,8 +89,13 @@ fn the_matrix_in_the_repository_is_the_one_described_here() {
 
 #[test]
 fn the_ptx_of_the_examples_is_made_of_their_sources() {
-    let sources = ["spmv/spmv.cu", "heat/heat.cu", "convolution/convolution.cu"]
-        .map(|file| runs().join(file));
+    let sources = [
+        "spmv/spmv.cu",
+        "heat/heat.cu",
+        "convolution/convolution.cu",
+        "tensor-matmul/tensor-matmul.cu",
+    ]
+    .map(|file| runs().join(file));
     let mut check = Command::cargo_bin("gsim").unwrap();
     check.args(["workload", "build", "--check"]).args(sources).assert().success();
 }
@@ -171,6 +176,48 @@ fn the_heat_spreads_as_on_the_host() {
         // The border of `next` is zero before the first step and copied by every step.
         assert!(steps(count) == grid, "{count}");
     }
+}
+
+#[test]
+fn the_product_of_tensor_cores_is_that_of_the_host() {
+    let out = TempDir::new().unwrap();
+    // Every number is exact in half precision, and every sum in single precision.
+    let set = |a: &str, b: &str| {
+        let fills =
+            [("a", a), ("b", b)].map(|(name, fill)| format!("workload.buffers.{name}.fill={fill}"));
+        let sizes = [("rows", 64), ("columns", 64), ("depth", 32)];
+        let sizes = sizes.map(|(name, size)| format!("workload.parameters.{name}={size}"));
+        let all = fills.iter().chain(&sizes).flat_map(|set| ["--set", set]).collect::<Vec<_>>();
+        let (folder, _) = run("tensor-matmul", out.path(), &all);
+        output(&folder, "product.npy")
+    };
+    let (shape, by_column) = set("Constant(1)", "Iota(start: 0, step: 1)");
+    assert_eq!(shape, [64, 64]);
+    for (index, sum) in by_column.iter().enumerate() {
+        assert_eq!(*sum, (64 * 496 + 32 * (index % 64)) as f32, "{index}");
+    }
+    let (_, by_row) = set("Iota(start: 0, step: 1)", "Constant(1)");
+    for (index, sum) in by_row.iter().enumerate() {
+        assert_eq!(*sum, (1024 * (index / 64) + 496) as f32, "{index}");
+    }
+}
+
+#[test]
+fn a_machine_without_tensor_cores_refuses_products_of_matrices() {
+    let out = TempDir::new().unwrap();
+    let file = runs().join("tensor-matmul.ron");
+    let mut refused = Command::cargo_bin("gsim").unwrap();
+    refused.arg("run").arg(file).args(["--set", "machine=gtx480", "--out"]).arg(out.path());
+    let output = refused.output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        error.contains(
+            "multiplies matrices, but the GeForce GTX 480 is a machine without tensor cores"
+        ),
+        "{error}"
+    );
+    assert!(!out.path().join("tensor-matmul").exists());
 }
 
 #[test]

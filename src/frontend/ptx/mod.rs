@@ -8,7 +8,7 @@
 //! CTAs through [`crate::isa::CtaSource`] and executes each as a whole when it is asked for.
 //!
 //! **A new opcode** is one line in a table of `ops`. Memory instructions are decoded in
-//! `lower::memory`, control instructions in `lower::control`.
+//! `lower::memory`, control instructions in `lower::control`, those on matrices in `lower::matrix`.
 //!
 //! What holds:
 //! * one [`crate::isa::Inst`] for each PTX instruction, in the order of the text, or what `lowering` makes of it,
@@ -42,7 +42,10 @@
 //! **Asynchronous copies** (`cp.async`) copy at once. The machine sees a load from global memory whose data nobody gets, and
 //! waits for it by groups, as the program does. A **prefetch** is a load without a register.
 //!
-//! What is refused, with its place: textures and surfaces, tensor cores, clusters and their barriers,
+//! **Matrix products** (`mma.sync` of all types but those of fewer than 8 bits and `.f8`, `ldmatrix`, `stmatrix`, `movmatrix`) give the bits
+//! that an H200 gives, on any machine: see `ops::matrix`. All lanes of the warp must execute them together.
+//!
+//! What is refused, with its place: textures and surfaces, `wmma`, `wgmma`, clusters and their barriers,
 //! bulk copies, the heap, launches from kernels, and parameters in registers. A generic access goes where
 //! its first lane's address lies as far as the machine is concerned; values are right for each lane.
 //! Shuffles and votes see the lanes that execute together, see `ops::warp`.
