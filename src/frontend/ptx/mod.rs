@@ -42,10 +42,11 @@
 //! **Asynchronous copies** (`cp.async`) copy at once. The machine sees a load from global memory whose data nobody gets, and
 //! waits for it by groups, as the program does. A **prefetch** is a load without a register.
 //!
-//! **Matrix products** (`mma.sync` of all types but those of fewer than 8 bits and `.f8`, `ldmatrix`, `stmatrix`, `movmatrix`) give the bits
-//! that an H200 gives, on any machine: see `ops::matrix`. All lanes of the warp must execute them together.
+//! **Matrix products** (`mma.sync` of half precision, `.bf16`, `.tf32`, `.f64`, bytes and bits, `ldmatrix`, `stmatrix`, `movmatrix`) give the bits
+//! that an H200 gives, on any machine: see `ops::matrix`. All lanes of the warp must execute them together. `wmma` of 16 by 16 by 16 numbers of
+//! half precision and `.bf16` is spelled out as these, and loads and stores, see `parser::wmma`.
 //!
-//! What is refused, with its place: textures and surfaces, `wmma`, `wgmma`, clusters and their barriers,
+//! What is refused, with its place: textures and surfaces, other `wmma`, `wgmma`, clusters and their barriers,
 //! bulk copies, the heap, launches from kernels, and parameters in registers. A generic access goes where
 //! its first lane's address lies as far as the machine is concerned; values are right for each lane.
 //! Shuffles and votes see the lanes that execute together, see `ops::warp`.

@@ -52,7 +52,7 @@ impl Spaces<'_> {
         for (matrix, row) in access.regs[..usize::from(*count)].iter().enumerate() {
             let register = &mut regs.narrow[usize::from(*row)];
             let place = |row: usize, column: usize| places.of(8 * matrix + row) + 2 * column;
-            for lane in 0..WARP {
+            for (lane, pair) in register.iter_mut().enumerate() {
                 let halves = [0, 1].map(|half| match (lane / 4, lane % 4 * 2 + half) {
                     (row, column) if *is_transposed => place(column, row),
                     (row, column) => place(row, column),
@@ -60,10 +60,10 @@ impl Spaces<'_> {
                 if access.kind == AccessKind::Load {
                     let [low, high] =
                         halves.map(|at| u16::from_le_bytes([memory[at], memory[at + 1]]));
-                    register[lane] = u32::from(low) | u32::from(high) << 16;
+                    *pair = u32::from(low) | u32::from(high) << 16;
                 } else {
                     for (half, at) in halves.into_iter().enumerate() {
-                        let number = (register[lane] >> (16 * half)) as u16;
+                        let number = (*pair >> (16 * half)) as u16;
                         memory[at..at + 2].copy_from_slice(&number.to_le_bytes());
                     }
                 }

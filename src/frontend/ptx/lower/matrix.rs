@@ -168,7 +168,7 @@ fn shape(instruction: &Instruction) -> Option<Product> {
         _ => return None,
     };
     let saturated = !saturates || matches!(sum, Sum::S32 { .. });
-    (c == d && saturated && depths.contains(&depth)).then(|| Product {
+    (c == d && saturated && depths.contains(&depth)).then_some(Product {
         rows,
         depth,
         factors,

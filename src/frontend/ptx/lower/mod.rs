@@ -311,7 +311,7 @@ impl<'a> Lowerer<'a> {
             "wgmma" | "tcgen05" => {
                 error.hint("products of several warps are not modelled: multiply with `mma.sync`")
             }
-            "wmma" => error.hint("multiply with `mma.sync`, whose fragments are defined"),
+            "wmma" => error.hint("known are m16n16k16 of f16 and bf16: multiply with `mma.sync`"),
             "mma" => error.hint(
                 "known are m16n8 with k8 and k16 of f16 and bf16, k4 and k8 of tf32, k16 and k32 of s8 and u8, k4 to k16 \
                  of f64, k128 and k256 of b1, and m8n8 with k16 of s8 and u8, k4 of f64, k128 of b1",

@@ -8,6 +8,7 @@
 mod declaration;
 mod instruction;
 mod order;
+mod wmma;
 
 use std::path::Path;
 
@@ -350,7 +351,14 @@ impl<'a> Parser<'a, '_> {
                     self.bump();
                     body.push(Statement::Label(name.to_owned(), at));
                 }
-                _ => body.extend(spelled_out(self.instruction()?)),
+                _ => {
+                    let instruction = self.instruction()?;
+                    let is_wmma = instruction.opcode == "wmma";
+                    match is_wmma.then(|| wmma::spelled_out(&instruction, body)).flatten() {
+                        Some(statements) => body.extend(statements),
+                        None => body.extend(spelled_out(instruction)),
+                    }
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 // Matrix products of every kind, of numbers that the lanes make up. `tensor.ptx` is what NVRTC 13 makes of it for compute_90, without
 // blank lines. A block is a case: any numbers of some range, many zeros, infinities, sums that cancel, the largest numbers, NaNs.
+#include <mma.h>
 typedef unsigned u32;
 typedef unsigned long long u64;
 
@@ -35,9 +36,9 @@ __device__ __noinline__ u32 factor(Words& words, int exponent_bits, int fraction
     default: return s | (words.one_of(40) ? infinite + 1 : one);
     }
 }
-__device__ u32 half(Words& words) { return factor(words, 5, 10); }
+__device__ u32 half_bits(Words& words) { return factor(words, 5, 10); }
 __device__ u32 brain(Words& words) { return factor(words, 8, 7); }
-__device__ u32 f16(Words& words) { u32 low = half(words); return low | half(words) << 16; }
+__device__ u32 f16(Words& words) { u32 low = half_bits(words); return low | half_bits(words) << 16; }
 __device__ u32 bf16(Words& words) { u32 low = brain(words); return low | brain(words) << 16; }
 // What is behind the ten bits of fraction does not count.
 __device__ u32 tf32(Words& words) { return factor(words, 8, 10) << 13 | (words.next() & 0x1fff); }
@@ -135,4 +136,68 @@ extern "C" __global__ void matrices(u32* out) {
     for (int i = 0; i < 8; ++i) d[13 + i] = back[i * 32 + lane];
     d[21] = d[22] = d[23] = 0;
     for (int i = 0; i < 24; ++i) out[(blockIdx.x * 32 + lane) * 24 + i] = d[i];
+}
+
+// The same products by `wmma`, of matrices in memory whose rows or columns are so many numbers apart. Block by bits: columns of A are contiguous, of B, of C.
+using namespace nvcuda::wmma;
+constexpr int FACTOR = 24, SUM = 24, WORDS = 2 * 16 * FACTOR / 2 + 16 * SUM;
+__device__ __align__(32) u32 filled[8][WORDS];
+
+// Normal numbers of 16 bits with so many bits of fraction, then sums.
+__device__ __noinline__ void fill(u32* words_of, int number, int fraction, bool half_sums) {
+    Words words = { u64(number) << 32 | blockIdx.x << 16 | threadIdx.x << 8 };
+    u32 bias = fraction == 10 ? 15 : 127;
+    for (int i = threadIdx.x; i < WORDS; i += 32) {
+        u32 low = words.number(bias - 4, bias + 4, fraction, 0x8000), high = words.number(bias - 4, bias + 4, fraction, 0x8000);
+        words_of[i] = i < 16 * FACTOR || half_sums ? low | high << 16 : words.number(123, 131, 23, 0x80000000);
+    }
+    __syncthreads();
+}
+
+template<typename Number, typename Total, typename A, typename B>
+__device__ void multiply(const u32* a_words, const u32* words_of, Total* out, layout_t sums) {
+    const Number* factors = reinterpret_cast<const Number*>(a_words);
+    const Total* before = reinterpret_cast<const Total*>(words_of + 16 * FACTOR);
+    fragment<matrix_a, 16, 16, 16, Number, A> a;
+    fragment<matrix_b, 16, 16, 16, Number, B> b;
+    fragment<accumulator, 16, 16, 16, Total> c;
+    load_matrix_sync(a, factors, FACTOR);
+    load_matrix_sync(b, factors + 16 * FACTOR, FACTOR);
+    load_matrix_sync(c, before, SUM, sums);
+    mma_sync(c, a, b, c);
+    store_matrix_sync(out + blockIdx.x * 256, c, 16, sums);
+}
+
+template<typename Number, typename Total>
+__device__ void by_layouts(const u32* a_words, const u32* words_of, Total* out) {
+    layout_t sums = blockIdx.x & 4 ? mem_col_major : mem_row_major;
+    switch (blockIdx.x & 3) {
+    case 0: return multiply<Number, Total, row_major, row_major>(a_words, words_of, out, sums);
+    case 1: return multiply<Number, Total, col_major, row_major>(a_words, words_of, out, sums);
+    case 2: return multiply<Number, Total, row_major, col_major>(a_words, words_of, out, sums);
+    default: return multiply<Number, Total, col_major, col_major>(a_words, words_of, out, sums);
+    }
+}
+
+extern "C" __global__ void wmma_global(float* out) {
+    fill(filled[blockIdx.x], 20, 10, false);
+    by_layouts<half, float>(filled[blockIdx.x], filled[blockIdx.x], out);
+}
+
+extern "C" __global__ void wmma_shared(float* out) {
+    __shared__ __align__(32) u32 near[WORDS];
+    fill(filled[blockIdx.x], 21, 10, false);
+    fill(near, 21, 10, false);
+    by_layouts<half, float>(near, filled[blockIdx.x], out);
+}
+
+extern "C" __global__ void wmma_half(half* out) {
+    fill(filled[blockIdx.x], 22, 10, true);
+    by_layouts<half, half>(filled[blockIdx.x], filled[blockIdx.x], out);
+}
+
+// Strides that the compiler knows.
+extern "C" __global__ void wmma_brain(float* out) {
+    fill(filled[blockIdx.x], 23, 7, false);
+    by_layouts<__nv_bfloat16, float>(filled[blockIdx.x], filled[blockIdx.x], out);
 }

@@ -13,7 +13,8 @@ static const Kernel KERNELS[] = {
     {"half_16", 7, 16}, {"half_8", 7, 16}, {"half_sums_16", 7, 16}, {"half_sums_8", 7, 16}, {"brain_16", 7, 16}, {"brain_8", 7, 16},
     {"tf32_8", 7, 16}, {"tf32_4", 7, 16}, {"bytes_32", 2, 16}, {"bytes_16", 2, 16}, {"bytes_small", 2, 16}, {"bits_256", 1, 16},
     {"bits_128", 1, 16}, {"bits_small", 1, 16}, {"double_small", 1, 32}, {"double_4", 1, 32}, {"double_8", 1, 32},
-    {"double_16", 1, 32}, {"matrices", 1, 96}};
+    {"double_16", 1, 32}, {"matrices", 1, 96}, {"wmma_global", 8, 32}, {"wmma_shared", 8, 32},
+    {"wmma_half", 8, 16}, {"wmma_brain", 2, 32}};
 int main() {
     CHECK(cuInit(0)); CUdevice d; CHECK(cuDeviceGet(&d, 0)); CUcontext c; CHECK(cuDevicePrimaryCtxRetain(&c, d)); CHECK(cuCtxSetCurrent(c));
     std::ifstream f("tensor.ptx"); std::stringstream text; text << f.rdbuf();

@@ -5,7 +5,7 @@
 use super::*;
 
 /// A kernel: its name, blocks, bytes that a lane writes.
-const KERNELS: [(&str, u32, usize); 19] = [
+const KERNELS: [(&str, u32, usize); 23] = [
     ("half_16", 7, 16),
     ("half_8", 7, 16),
     ("half_sums_16", 7, 16),
@@ -25,6 +25,10 @@ const KERNELS: [(&str, u32, usize); 19] = [
     ("double_8", 1, 32),
     ("double_16", 1, 32),
     ("matrices", 1, 96),
+    ("wmma_global", 8, 32),
+    ("wmma_shared", 8, 32),
+    ("wmma_half", 8, 16),
+    ("wmma_brain", 2, 32),
 ];
 
 /// What a kernel writes.
@@ -116,4 +120,39 @@ fn products_that_no_machine_has_are_refused() {
     assert!(error(&few, 32).contains("expected 2 registers, found 1"));
     let four = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r3}, [%r1]; ret;";
     assert!(error(four, 32).contains("expected 4 registers, found 1"));
+}
+
+#[test]
+fn fragments_are_spelled_out_where_they_are_known() {
+    let load = |modifiers: &str, registers: &str| {
+        error(&format!("wmma.load.{modifiers} {{{registers}}}, [%a0], 16; ret;"), 32)
+    };
+    let four = "%r1,%r2,%r3,%r4";
+    for (modifiers, registers) in [
+        ("a.sync.aligned.row.m32n8k16.f16", four),
+        ("a.sync.aligned.row.m16n16k16.u8", four),
+        ("c.sync.aligned.row.m16n16k16.f32", four),
+        ("d.sync.aligned.row.m16n16k16.f32", four),
+        ("a.sync.aligned.diagonal.m16n16k16.f16", four),
+    ] {
+        let message = load(modifiers, registers);
+        assert!(
+            message.contains(&format!("`wmma.load.{modifiers}` is not supported")),
+            "{message}"
+        );
+        assert!(message.contains("known are m16n16k16 of f16 and bf16"), "{message}");
+    }
+    // What is wrong in the text is said of the instruction in the text.
+    let unknown = load("a.sync.aligned.row.m16n16k16.f16", "%q1,%r2,%r3,%r4");
+    assert!(unknown.contains("t.ptx:9:1: `%q1` is not declared as a register"), "{unknown}");
+    // The halves of a product must not mix.
+    let sums = "%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7";
+    let mixed = "%f4,%f1,%f2,%f3,%f0,%f5,%f6,%f7";
+    let factors = format!("{four},{four}");
+    let product = |d: &str| {
+        let product = "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32";
+        format!("{product} {{{d}}}, {{{factors}}}, {{{factors}}}, {{{sums}}}; ret;")
+    };
+    assert!(run(&product(sums), 32, &[]).is_ok());
+    assert!(error(&product(mixed), 32).contains("is not supported"));
 }

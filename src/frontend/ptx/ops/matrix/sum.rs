@@ -153,7 +153,8 @@ pub fn of_row(a: &[Factor], b: &[[Factor; COLUMNS]], terms: &[Term; COLUMNS]) ->
         for column in 0..COLUMNS {
             let b = &b[column];
             let shift = (greatest[column] - (a.exponent + b.exponent)).min(31);
-            let size = (a.significand * b.significand << (KEPT - 20) >> shift) as i32;
+            let product = (a.significand * b.significand) << (KEPT - 20);
+            let size = (product >> shift) as i32;
             let sign = a.sign ^ b.sign;
             sums[column] += i64::from((size ^ sign) - sign);
         }
@@ -227,7 +228,7 @@ pub fn to_single(total: Total) -> u32 {
     match (fraction, exponent) {
         (0, _) => 0,
         (_, ..-126) => sign | fraction,
-        _ => sign | (((exponent + 127) as u32) << 23) + (fraction - (1 << 23)),
+        _ => sign | (((exponent + 127) as u32) << 23) | (fraction - (1 << 23)),
     }
 }
 
