@@ -362,6 +362,13 @@ pub enum AccessKind {
     Atomic(Turns),
 }
 
+/// First bit of the number of a way in an address of a copy past the L1.
+///
+/// A request of such a copy brings sectors of one line to one line of shared memory, each of them to one place of 32 bytes. Where the
+/// lanes want a line of 128 bytes to go more ways than one, each way is a request, and lanes have its number in their addresses; 0 is the
+/// first one. Source: measured on an H200, see `results/h200/README.md`.
+pub const WAY_SHIFT: u32 = 48;
+
 impl AccessKind {
     /// Whether it only reads, wherever the data goes.
     #[inline]

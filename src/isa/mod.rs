@@ -16,7 +16,7 @@ use crate::units::Bits;
 pub use inst::{
     AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Copies, Fence, Inst,
     MAX_RESULTS, MAX_SOURCES, MemoryOp, Observer, Op, Operands, Reg, SHARED_WINDOW, Sources, Space,
-    Turns,
+    Turns, WAY_SHIFT,
 };
 pub use local::{LOCAL_MEMORY, LOCAL_WORD, local_address, local_shift};
 pub use pattern::Rows;

@@ -11,7 +11,7 @@ mod reader;
 pub use reader::WarpReader;
 
 use super::pattern::{BASE_BITS, Rows, affine};
-use super::{BarrierKind, BarrierUse, LaneMask, WARP, lanes};
+use super::{BarrierKind, BarrierUse, LaneMask, WARP, WAY_SHIFT, lanes};
 
 /// Consecutive instructions executed by the same lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,13 @@ impl LaneAddresses {
         match &mut self.shape {
             Shape::Affine { base, .. } | Shape::Rows { base, .. } => *base = base.wrapping_add(by),
             Shape::Scattered(all) => all.iter_mut().for_each(|one| *one = one.wrapping_add(by)),
+        }
+    }
+
+    /// The addresses of a copy without the numbers of their ways.
+    pub fn without_ways(&mut self) {
+        if let Shape::Scattered(all) = &mut self.shape {
+            all.iter_mut().for_each(|one| *one &= (1 << WAY_SHIFT) - 1);
         }
     }
 

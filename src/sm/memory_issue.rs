@@ -90,6 +90,9 @@ impl Sm {
         let waiter = waiter(waits, now);
         let accesses = self.lsu.push(now, warp, target, passes, waiter, |list| {
             match segment {
+                _ if op.kind == MemoryKind::Copy && kind == AccessKind::BypassLoad => {
+                    list.group_copies(&addresses, bytes, line_bits, segment_bits.min(line_bits));
+                }
                 Segment::HalfWarp => {
                     list.group_half_warps(&addresses, bytes, line_bits, is_posted);
                 }
@@ -131,6 +134,9 @@ impl Sm {
             place
         };
         if let Some(profile) = &mut self.profile {
+            if op.kind == MemoryKind::Copy {
+                addresses.without_ways();
+            }
             let asked = Asked { op, addresses: &addresses, accesses };
             profile.ask(self.warps.pc(warp), &asked, place);
         }

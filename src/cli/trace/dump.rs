@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::frontend::trace::TraceReader;
 use crate::isa::{
     AccessKind, BarrierUse, CacheOp, Cta, Inst, Kernel, LaneAddresses, LaunchSource, MemoryOp, Op,
-    Reg, Rows, Shape, WarpCursor, WarpStream, lanes,
+    Reg, Rows, Shape, WAY_SHIFT, WarpCursor, WarpStream, lanes,
 };
 use crate::report::number::counted;
 
@@ -82,13 +82,13 @@ fn list(kernel: &Kernel, warp: &WarpStream, text: &mut String) {
             let inst = &kernel.insts[place as usize];
             let _ = write!(text, "{place:>5}  {:08x}  {}", run.mask, words(inst));
             match inst.op {
-                Op::Memory(_) => {
+                Op::Memory(MemoryOp { kind, .. }) => {
                     let addresses = cursor.addresses(warp);
                     if addresses.mask != run.mask {
                         let _ = write!(text, "  lanes {:08x}", addresses.mask);
                     }
                     text.push_str("  ");
-                    text.push_str(&places(&addresses));
+                    text.push_str(&places(&addresses, kind == AccessKind::Copy));
                 }
                 Op::Barrier => {
                     let BarrierUse { id, warps, kind } = cursor.barrier(warp);
@@ -154,7 +154,7 @@ fn words(inst: &Inst) -> String {
 }
 
 /// The addresses of the lanes.
-fn places(addresses: &LaneAddresses) -> String {
+fn places(addresses: &LaneAddresses, is_copy: bool) -> String {
     match &addresses.shape {
         _ if addresses.mask == 0 => "none".to_owned(),
         Shape::Affine { base, stride } => format!("0x{base:x} + {stride} lane"),
@@ -162,7 +162,12 @@ fn places(addresses: &LaneAddresses) -> String {
             format!("0x{base:x} + {across} (lane % {width}) + {down} (lane / {width})")
         }
         Shape::Scattered(all) => {
-            let words = lanes(addresses.mask).map(|lane| format!("0x{:x}", all[lane]));
+            // A copy has the number of its way in front, if it is not the first.
+            let place = |address: u64| (address >> WAY_SHIFT, address & ((1 << WAY_SHIFT) - 1));
+            let words = lanes(addresses.mask).map(|lane| match place(all[lane]) {
+                (way, address) if is_copy && way > 0 => format!("{way}:0x{address:x}"),
+                _ => format!("0x{:x}", all[lane]),
+            });
             words.collect::<Vec<_>>().join(" ")
         }
     }

@@ -137,6 +137,8 @@ pub struct Copy {
     pub bytes: u8,
     /// Row of the bytes that are read; zeros follow.
     pub read: u16,
+    /// Past the L1 (`.cg`).
+    pub past_l1: bool,
 }
 
 /// An access to matrices of 8 by 8 numbers of 16 bits in shared memory, that the lanes of a warp hold together: lane 8 i + r has the

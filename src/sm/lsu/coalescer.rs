@@ -1,6 +1,6 @@
 //! The coalescer: groups the lanes of a memory instruction by segment.
 
-use crate::isa::{LaneAddresses, Shape, WARP, lanes};
+use crate::isa::{LaneAddresses, Shape, WARP, WAY_SHIFT, lanes};
 use crate::units::{LineAddr, fibonacci};
 
 /// The accesses of one memory instruction, in the order of their lowest lanes.
@@ -204,6 +204,25 @@ impl AccessList {
         self.group_pieces(addresses, size, line_bits, segment_bits);
     }
 
+    /// As [`AccessList::group`], of a copy past the L1: a segment is an access for each way that its sectors go ([`WAY_SHIFT`]).
+    pub fn group_copies(
+        &mut self,
+        addresses: &LaneAddresses,
+        bytes: u32,
+        line_bits: u32,
+        segment_bits: u32,
+    ) {
+        let Shape::Scattered(all) = &addresses.shape else {
+            return self.group(addresses, bytes, line_bits, segment_bits);
+        };
+        self.clear();
+        let mut pieces = Pieces { list: self, there: 0, latest: 0, line_bits, segment_bits };
+        for lane in lanes(addresses.mask) {
+            let first = all[lane] & ((1 << WAY_SHIFT) - 1);
+            pieces.add_to(all[lane] >> segment_bits, first, bytes.into());
+        }
+    }
+
     /// As [`AccessList::group`], where lanes have to be looked at.
     fn group_pieces(
         &mut self,
@@ -341,6 +360,33 @@ mod tests {
         let lines: Vec<_> = (0..list.len()).map(|access| list.get(access)).collect();
         let all = u128::from(u64::MAX);
         assert_eq!(lines, [8, 10, 12, 14].map(|line| (LineAddr(line), all)));
+    }
+
+    #[test]
+    fn a_line_of_a_copy_is_an_access_for_each_way_that_it_goes() {
+        // Two lines of 64 bytes. All of the first goes one way, every second 16 bytes of the other one another way.
+        let ways = [0, 0, 0, 0, 0, 1, 0, 1];
+        let shape = Shape::Scattered(std::array::from_fn(|lane| {
+            let place = 0x1000 + lane as u64 / 4 * 0x800 + lane as u64 % 4 * 16;
+            place | ways.get(lane).copied().unwrap_or(0) << WAY_SHIFT
+        }));
+        let copies = LaneAddresses { mask: 0xff, shape };
+        let mut list = AccessList::default();
+        list.group_copies(&copies, 16, 7, 7);
+        let accesses: Vec<_> = (0..list.len()).map(|access| list.get(access)).collect();
+        let bytes =
+            |pieces: &[u32]| pieces.iter().fold(0, |all, piece| all | 0xffffu128 << (16 * piece));
+        assert_eq!(
+            accesses,
+            [
+                (LineAddr(32), bytes(&[0, 1, 2, 3])),
+                (LineAddr(48), bytes(&[0, 2])),
+                (LineAddr(48), bytes(&[1, 3]))
+            ]
+        );
+        let dense = LaneAddresses { mask: !0, shape: Shape::Affine { base: 256, stride: 16 } };
+        list.group_copies(&dense, 16, 7, 7);
+        assert_eq!((list.len(), list.get(3)), (4, (LineAddr(5), !0)));
     }
 
     #[test]

@@ -3,8 +3,50 @@
 use super::super::program::{AccessKind, AccessSpace, Copy, FrameSlot};
 use super::memory::{LaneFault, Spaces, addresses, misaligned};
 use super::registers::Registers;
-use crate::isa::{LaneMask, WarpStream, lanes};
+use crate::isa::{LaneMask, WARP, WAY_SHIFT, WarpStream, lanes};
 use crate::workload::DeviceMemory;
+
+/// Bytes of a line, and of a sector.
+const LINE: u64 = 128;
+const SECTOR: u64 = 32;
+
+/// A way that sectors of a line go: to one line of shared memory, and each to one place there.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    line: u64,
+    target: u64,
+    /// By sector.
+    places: [Option<u64>; (LINE / SECTOR) as usize],
+}
+
+/// The addresses that a copy reads, with the numbers of the ways that the sectors of a line go: see [`WAY_SHIFT`].
+fn with_ways(from: &[u64; WARP], to: &[u64; WARP], mask: LaneMask) -> [u64; WARP] {
+    let (mut ways, mut known) = ([Way::default(); WARP], 0);
+    let mut numbered = *from;
+    for lane in lanes(mask) {
+        let (line, target) = (from[lane] / LINE, to[lane] / LINE);
+        let (sector, place) = ((from[lane] % LINE / SECTOR) as usize, to[lane] / SECTOR);
+        let mut number = 0;
+        let goes = |way: &Way| {
+            way.target == target && way.places[sector].is_none_or(|other| other == place)
+        };
+        let of_line = ways[..known].iter_mut().filter(|way| way.line == line);
+        let found = of_line.inspect(|_| number += 1).find(|way| goes(way));
+        let way = match found {
+            Some(way) => {
+                number -= 1;
+                way
+            }
+            None => {
+                known += 1;
+                &mut ways[known - 1]
+            }
+        };
+        (way.line, way.target, way.places[sector]) = (line, target, Some(place));
+        numbered[lane] |= number << WAY_SHIFT;
+    }
+    numbered
+}
 
 impl Spaces<'_> {
     /// Moves bytes within the local memory of each lane of `mask`.
@@ -55,6 +97,7 @@ impl Spaces<'_> {
             }
             self.shared.write(to[lane] as usize, &data[..length as usize]);
         }
+        let from = if copy.past_l1 { with_ways(&from, &to, reading) } else { from };
         stream.push_addresses(reading, &from);
         Ok(())
     }

@@ -41,8 +41,8 @@ impl Lowerer<'_> {
         Ok(decoded)
     }
 
-    /// `cp.async`: a load from global memory whose data goes to shared memory. The machine sees the load, and what waits for it;
-    /// that its data passes over the banks is left out.
+    /// `cp.async`: a load from global memory whose data goes to shared memory. The machine sees the load, which ways its sectors go, and
+    /// what waits for it; that its data passes over the banks is left out.
     pub(super) fn copy_async(&mut self, instruction: &Instruction) -> Result<Decoded> {
         let words: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();
         match (&words[1..], &instruction.operands[..]) {
@@ -99,7 +99,8 @@ impl Lowerer<'_> {
             if let Op::Memory(op) = &mut decoded.op {
                 op.kind = isa::AccessKind::Copy;
             }
-            self.copies.push(Copy { to, from, bytes: size, read });
+            let past_l1 = cache == CacheOp::Global;
+            self.copies.push(Copy { to, from, bytes: size, read, past_l1 });
         }
         Ok(decoded)
     }

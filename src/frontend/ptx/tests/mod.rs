@@ -3,6 +3,7 @@
 mod arithmetic;
 mod compiled;
 mod control;
+mod copies;
 mod device;
 mod errors;
 mod features;
