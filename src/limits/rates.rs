@@ -2,7 +2,7 @@
 
 use super::{has_l2, lookups, request_bytes};
 use crate::config::Machine;
-use crate::config::machine::{DataPort, GpcPort, LoadsLook, LsuStages};
+use crate::config::machine::{DataPort, GpcPort, LoadsLook, LsuStages, TensorCores};
 use crate::isa::{AccessKind, ArithClass, LaneAddresses, Shape, WARP};
 use crate::sm::{Banks, Port, Throughput};
 
@@ -154,6 +154,19 @@ fn issue(machine: &Machine) -> Rate {
     of_sms(machine, "issue", Unit::Instructions, (issued(machine), set_by))
 }
 
+/// The tensor cores, in multiply-adds of half precision; none where there are no cores.
+fn matrix_products(machine: &Machine) -> Option<Rate> {
+    /// Of a product of 16 by 8 by 16.
+    const MULTIPLY_ADDS: f64 = 16.0 * 8.0 * 16.0;
+    if machine.sm.arithmetic.tensor == TensorCores::Absent {
+        return None;
+    }
+    let Throughput { pipelines, interval, .. } = Throughput::of(&machine.sm, ArithClass::Mma);
+    let products = pipelines as f64 / interval as f64;
+    let rate = (MULTIPLY_ADDS * products, "sm.arithmetic.tensor, mma.interval");
+    Some(of_sms(machine, "multiply-adds of tensor cores", Unit::Operations, rate))
+}
+
 /// The arithmetic pipelines, as `sm/pipelines.rs` has them, where operands come without conflicts.
 fn arithmetic(machine: &Machine) -> Vec<Rate> {
     let has = |class| class != ArithClass::DpFma || machine.compute_capability >= HAS_DOUBLES;
@@ -172,7 +185,7 @@ fn arithmetic(machine: &Machine) -> Vec<Rate> {
         let set_by = if set_by.is_empty() { &pipelines } else { set_by };
         of_sms(machine, name, Unit::Operations, (instructions * WARP as f64, set_by))
     };
-    kinds.map(rate_of).collect()
+    kinds.map(rate_of).chain(matrix_products(machine)).collect()
 }
 
 /// Cycles between two instructions that a load/store unit takes, at least: with `TagsThenBanks` those of all schedulers

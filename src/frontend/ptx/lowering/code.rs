@@ -6,7 +6,7 @@ use super::super::ast::{Instruction, Type, VarSpace};
 use super::super::liveness;
 use super::super::parts::{Block, Special};
 use super::unroll::Copies;
-use crate::isa::{ArithClass, Inst, Op, Operands, Reg};
+use crate::isa::{ArithClass, Inst, Op, Operands, Reg, Sources};
 
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,15 @@ pub struct Line<'a> {
     pub args: Vec<Arg>,
     /// Whether the text asks that the loop that it is in is left as it is (`.pragma "nounroll"`).
     pub nounroll: bool,
+}
+
+/// Registers that an instruction waits for beside those that it names itself, all together, at most: what is left out was computed first, as a
+/// rule, and is there.
+const MOST_AWAITED: usize = 8;
+
+/// Whether an instruction that names `own` registers waits for one more than `srcs`.
+pub fn waits_for_more(srcs: &Sources, own: usize) -> bool {
+    srcs.as_slice().len() < own.max(MOST_AWAITED)
 }
 
 /// What becomes of an instruction.

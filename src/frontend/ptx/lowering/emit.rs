@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::ast::Type;
-use super::code::{Code, Fate, Sequence};
+use super::code::{Code, Fate, Sequence, waits_for_more};
 use super::expand::{Makes, Step};
 use super::interleave::Interleaver;
 use super::regions::{entered, regions};
@@ -319,7 +319,7 @@ impl<'a> Emitter<'a> {
             let mut srcs = if step.whole { whole.srcs } else { Operands::NONE };
             let mut add = |more: &[Reg]| {
                 for &reg in more {
-                    if !srcs.is_full() {
+                    if waits_for_more(&srcs, 0) {
                         srcs.add(reg);
                     }
                 }
@@ -385,8 +385,7 @@ impl<'a> Emitter<'a> {
         low
     }
 
-    /// The registers that an instruction waits for: what is gone stands for what it read. Beyond the most that an
-    /// instruction can name the rest is left out; they are those that were computed first, as a rule.
+    /// The registers that an instruction waits for: what is gone stands for what it read.
     fn sources(&self, srcs: Sources) -> Sources {
         let mut found = Operands::NONE;
         let mut open: Vec<Reg> = srcs.as_slice().to_vec();
@@ -398,7 +397,7 @@ impl<'a> Emitter<'a> {
                     open.extend_from_slice(self.code.insts[maker as usize].srcs.as_slice());
                 }
                 Some(_) => {}
-                None if !found.is_full() => found.add(reg),
+                None if waits_for_more(&found, srcs.as_slice().len()) => found.add(reg),
                 None => break,
             }
         }

@@ -8,10 +8,12 @@
 //! free; when none is left, they get the last. Loads from global and local memory use four of the six. Stores and special
 //! registers, which use the others and are short, are not counted here.
 //!
-//! An instruction waits for what it names, and it can name eight registers: of a larger group those that were loaded last.
+//! An instruction waits for what it names, and that is no more than eight registers beside its own: of a larger group those that were
+//! loaded last.
 
 use std::ops::Range;
 
+use super::code::waits_for_more;
 use crate::isa::{Inst, MemoryOp, Op, Reg, Space};
 
 /// Scoreboards of a warp. Source: stall and scoreboard fields of `sm_90` code, three bits, of which 7 means none and 6 is
@@ -102,7 +104,7 @@ fn usable(inst: &Inst) -> Option<Range<usize>> {
 }
 
 fn wait_for(inst: &mut Inst, reg: Reg) {
-    if !inst.srcs.is_full() {
+    if waits_for_more(&inst.srcs, 0) {
         inst.srcs.add(reg);
     }
 }
