@@ -65,7 +65,10 @@ const RUNS: &[(&str, &[&str])] = &[
     ("concurrent", &["workload.parameters.steps=4"]),
     ("heat", &["workload.parameters.n=48"]),
     ("convolution", &["workload.parameters.rows=45"]),
-    ("tensor-matmul", &["workload.parameters.rows=64", "workload.parameters.depth=64"]),
+    (
+        "tensor-matmul",
+        &["workload.parameters.rows=64", "workload.parameters.depth=64", "machine=h200"],
+    ),
     ("convolution", &["workload.parameters.rows=45", "machine=h200"]),
 ];
 

@@ -74,6 +74,27 @@ struct Spelling<'i> {
     statements: Vec<Statement>,
 }
 
+/// An address: a register, and bytes behind what it holds.
+struct At {
+    register: String,
+    offset: i64,
+}
+
+impl At {
+    fn new(register: &str, offset: i64) -> Self {
+        At { register: register.to_owned(), offset }
+    }
+
+    fn further(&self, bytes: i64) -> Self {
+        At::new(&self.register, self.offset.wrapping_add(bytes))
+    }
+
+    fn value(&self) -> Value {
+        let name = Name { name: self.register.clone(), part: None };
+        Value::Address(Some(name), self.offset)
+    }
+}
+
 /// Registers of the block that an instruction becomes.
 const LANE: &str = "%wmma_lane";
 const ROW: &str = "%wmma_row";
@@ -169,9 +190,10 @@ impl Spelling<'_> {
         for name in [LANE, ROW, COLUMN] {
             self.declare(Type::B32, name, None);
         }
-        for name in [BASE, AT, FAR] {
+        for name in [BASE, AT] {
             self.declare(Type::B64, name, None);
         }
+        self.declare(Type::B64, FAR, Some(3));
         self.declare(Type::B32, TURNED, Some(4));
         let base = self.wide(base, body);
         self.add("mov.u32", [register(LANE), register("%laneid")]);
@@ -202,12 +224,20 @@ impl Spelling<'_> {
                 !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit())
             }),
         };
-        let regs = body.iter().rev().filter_map(|statement| match statement {
-            Statement::Regs(decl) => Some(decl),
-            _ => None,
+        // Registers of blocks that have ended are not meant.
+        let mut ended = 0;
+        let regs = body.iter().rev().filter_map(|statement| {
+            match statement {
+                Statement::Close => ended += 1,
+                Statement::Open => ended = i32::max(ended - 1, 0),
+                Statement::Regs(decl) if ended == 0 => return Some(decl),
+                _ => {}
+            }
+            None
         });
         let value = Value::Name(base.clone(), 0);
-        match regs.filter(declares).map(|decl| decl.ty.bytes()).next() {
+        let bytes = { regs }.find(declares).map(|decl| decl.ty.bytes());
+        match bytes {
             Some(8) => return value,
             Some(_) => self.add("cvt.u64.u32", [register(BASE), value]),
             None => self.add("mov.u64", [register(BASE), value]),
@@ -228,13 +258,16 @@ impl Spelling<'_> {
         self.add("shl.b32", [register(COLUMN), register(COLUMN), Value::Int(1)]);
     }
 
-    /// Where an element lies that is so many strides of so many bytes behind [`AT`], and `offset` bytes further.
-    fn behind(&mut self, stride: &Value, bytes: u64, offset: i64) -> (&'static str, i64) {
+    /// What lies `offset` bytes behind a stride of so many bytes an element, counted from [`AT`]; the address is in the far register of that number,
+    /// where the stride is in one.
+    fn behind(&mut self, number: usize, (stride, bytes): (&Value, u64), offset: i64) -> At {
         if let Value::Int(stride) = stride {
-            return (AT, offset.wrapping_add((stride.wrapping_mul(bytes)) as i64));
+            return At::new(AT, offset.wrapping_add(stride.wrapping_mul(bytes) as i64));
         }
-        self.add("mad.wide.u32", [register(FAR), stride.clone(), Value::Int(bytes), register(AT)]);
-        (FAR, offset)
+        let far = format!("{FAR}{number}");
+        let operands = [register(far.as_str()), stride.clone(), Value::Int(bytes), register(AT)];
+        self.add("mad.wide.u32", operands);
+        At { register: far, offset }
     }
 
     /// Four matrices of a factor, by the rows that lie in shared memory.
@@ -260,8 +293,7 @@ impl Spelling<'_> {
         self.locate((base, stride), 2);
         let turns = if is_row == is_first { "" } else { ".trans" };
         let name = format!("ldmatrix.sync.aligned.m8n8.x4{turns}.shared.b16");
-        let at = Value::Address(Some(Name { name: AT.to_owned(), part: None }), offset);
-        self.add(&name, [Value::Vector(fragment.to_vec()), at]);
+        self.add(&name, [Value::Vector(fragment.to_vec()), At::new(AT, offset).value()]);
     }
 
     /// Two numbers at a time, of which the lanes of a register have a matrix of 8 by 8.
@@ -275,22 +307,22 @@ impl Spelling<'_> {
         let bytes: i64 = if matrix == Matrix::Sums { 4 } else { 2 };
         self.row_of_four();
         self.locate((base, stride), bytes as u64);
-        let (far, far_offset) = self.behind(stride, 8 * bytes as u64, offset);
+        let (one, two) = (At::new(AT, offset), self.behind(0, (stride, 8 * bytes as u64), offset));
         let is_second = matrix == Matrix::Factor { is_first: false };
         let turns = access.is_row == is_second;
-        let [one, two] = [(AT, offset), (far, far_offset)];
-        let right = |(name, offset): (&'static str, i64)| (name, offset + 8 * bytes);
+        let right = [&one, &two].map(|at| at.further(8 * bytes));
+        let [right_of_one, right_of_two] = right;
         // The second register has the matrix below, or that to the right where columns are contiguous.
         let places = match access.is_row {
-            true => [one, two, right(one), right(two)],
-            false => [one, right(one), two, right(two)],
+            true => [one, two, right_of_one, right_of_two],
+            false => [one, right_of_one, two, right_of_two],
         };
         let kind = match (access.space, matrix) {
             (space, Matrix::Sums) => format!("{}.v2.f32", space.unwrap_or_default()),
             (space, _) => format!("{}.b32", space.unwrap_or_default()),
         };
-        for (number, (name, offset)) in places.into_iter().enumerate() {
-            let at = Value::Address(Some(Name { name: name.to_owned(), part: None }), offset);
+        for (number, at) in places.into_iter().enumerate() {
+            let at = at.value();
             let data = match matrix {
                 Matrix::Sums => Value::Vector(fragment[2 * number..][..2].to_vec()),
                 _ if turns => turned(number),
@@ -323,21 +355,18 @@ impl Spelling<'_> {
         self.add("shl.b32", [register(ROW), register(ROW), Value::Int(1)]);
         self.add("shr.u32", [register(COLUMN), register(LANE), Value::Int(2)]);
         self.locate((base, stride), 4);
-        for columns in [0, 1, 8, 9] {
-            let (name, offset) = match columns {
-                0 => (AT, offset),
-                more => self.behind(stride, 4 * more, offset),
-            };
-            let first = if columns < 8 { columns } else { columns - 4 } as usize;
+        // All addresses first: a register that is loaded may be that of the stride.
+        let columns = [(1, 0), (8, 1), (9, 2)]
+            .map(|(columns, number)| self.behind(number, (stride, 4 * columns), offset));
+        let [second, ninth, tenth] = columns;
+        let firsts = [(0, At::new(AT, offset)), (1, second), (4, ninth), (5, tenth)];
+        for (first, at) in firsts {
             for (number, rows) in [(first, 0), (first + 2, 8)] {
-                let at = Value::Address(
-                    Some(Name { name: name.to_owned(), part: None }),
-                    offset + 4 * rows,
-                );
+                let (at, data) = (at.further(4 * rows).value(), fragment[number].clone());
                 let space = access.space.unwrap_or_default();
                 match access.is_load {
-                    true => self.add(&format!("ld.{space}.f32"), [fragment[number].clone(), at]),
-                    false => self.add(&format!("st.{space}.f32"), [at, fragment[number].clone()]),
+                    true => self.add(&format!("ld.{space}.f32"), [data, at]),
+                    false => self.add(&format!("st.{space}.f32"), [at, data]),
                 }
             }
         }
