@@ -416,7 +416,7 @@ impl Spaces<'_> {
     }
 
     /// Hands the addresses to the timing model.
-    #[inline]
+    #[inline(always)]
     pub(super) fn record(
         &self,
         named: AccessSpace,
