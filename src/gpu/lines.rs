@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sm_side::Running;
 use super::statistics::{Ledgers, by_place};
-use crate::isa::{AccessKind, Inst, MemoryOp, Op};
+use crate::isa::{Inst, MemoryOp, Op};
 use crate::sm::{InstProfile, SmStats};
 
 /// What warps did at the instructions of one line of a kernel's source.
@@ -118,13 +118,7 @@ fn in_words(inst: &Inst) -> String {
         Op::Barrier | Op::Copies(_) | Op::Exit => format!("{:?}", inst.op),
         Op::Fence(fence) => fence.name().to_owned(),
         Op::Memory(MemoryOp { space, kind, bytes, .. }) => {
-            let kind = match kind {
-                AccessKind::Load => "Load",
-                AccessKind::LoadMatrix => "LoadMatrix",
-                AccessKind::Copy => "Copy",
-                AccessKind::Store => "Store",
-                AccessKind::Atomic(_) => "Atomic",
-            };
+            let kind = kind.name();
             format!("{kind}, {space:?}, {bytes} bytes a lane")
         }
     }

@@ -369,11 +369,34 @@ pub enum AccessKind {
 /// first one. Source: measured on an H200, see `results/h200/README.md`.
 pub const WAY_SHIFT: u32 = 48;
 
+/// The number of the way of an address of such a copy, and what it reads.
+#[inline]
+pub fn way_and_place(address: u64) -> (u64, u64) {
+    (address >> WAY_SHIFT, address & ((1 << WAY_SHIFT) - 1))
+}
+
 impl AccessKind {
+    /// What it is, in a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            AccessKind::Load => "Load",
+            AccessKind::LoadMatrix => "LoadMatrix",
+            AccessKind::Copy => "Copy",
+            AccessKind::Store => "Store",
+            AccessKind::Atomic(_) => "Atomic",
+        }
+    }
+
+    /// Whether it only reads, into registers.
+    #[inline]
+    pub fn loads(self) -> bool {
+        matches!(self, AccessKind::Load | AccessKind::LoadMatrix)
+    }
+
     /// Whether it only reads, wherever the data goes.
     #[inline]
     pub fn only_reads(self) -> bool {
-        matches!(self, AccessKind::Load | AccessKind::LoadMatrix | AccessKind::Copy)
+        self.loads() || self == AccessKind::Copy
     }
 }
 

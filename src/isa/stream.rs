@@ -11,7 +11,7 @@ mod reader;
 pub use reader::WarpReader;
 
 use super::pattern::{BASE_BITS, Rows, affine};
-use super::{BarrierKind, BarrierUse, LaneMask, WARP, WAY_SHIFT, lanes};
+use super::{BarrierKind, BarrierUse, LaneMask, WARP, lanes, way_and_place};
 
 /// Consecutive instructions executed by the same lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl LaneAddresses {
     /// The addresses of a copy without the numbers of their ways.
     pub fn without_ways(&mut self) {
         if let Shape::Scattered(all) = &mut self.shape {
-            all.iter_mut().for_each(|one| *one &= (1 << WAY_SHIFT) - 1);
+            all.iter_mut().for_each(|one| *one = way_and_place(*one).1);
         }
     }
 

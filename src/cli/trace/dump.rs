@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::frontend::trace::TraceReader;
 use crate::isa::{
     AccessKind, BarrierUse, CacheOp, Cta, Inst, Kernel, LaneAddresses, LaunchSource, MemoryOp, Op,
-    Reg, Rows, Shape, WAY_SHIFT, WarpCursor, WarpStream, lanes,
+    Reg, Rows, Shape, WarpCursor, WarpStream, lanes, way_and_place,
 };
 use crate::report::number::counted;
 
@@ -110,13 +110,7 @@ fn words(inst: &Inst) -> String {
     let mut text = match inst.op {
         Op::Arith(class) => format!("{class:?}"),
         Op::Memory(MemoryOp { space, kind, bytes, cache }) => {
-            let kind = match kind {
-                AccessKind::Load => "Load",
-                AccessKind::LoadMatrix => "LoadMatrix",
-                AccessKind::Copy => "Copy",
-                AccessKind::Store => "Store",
-                AccessKind::Atomic(_) => "Atomic",
-            };
+            let kind = kind.name();
             // As PTX writes it.
             let cache = match cache {
                 CacheOp::Default => "",
@@ -163,8 +157,7 @@ fn places(addresses: &LaneAddresses, is_copy: bool) -> String {
         }
         Shape::Scattered(all) => {
             // A copy has the number of its way in front, if it is not the first.
-            let place = |address: u64| (address >> WAY_SHIFT, address & ((1 << WAY_SHIFT) - 1));
-            let words = lanes(addresses.mask).map(|lane| match place(all[lane]) {
+            let words = lanes(addresses.mask).map(|lane| match way_and_place(all[lane]) {
                 (way, address) if is_copy && way > 0 => format!("{way}:0x{address:x}"),
                 _ => format!("0x{:x}", all[lane]),
             });

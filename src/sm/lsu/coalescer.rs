@@ -1,6 +1,6 @@
 //! The coalescer: groups the lanes of a memory instruction by segment.
 
-use crate::isa::{LaneAddresses, Shape, WARP, WAY_SHIFT, lanes};
+use crate::isa::{LaneAddresses, Shape, WARP, lanes, way_and_place};
 use crate::units::{LineAddr, fibonacci};
 
 /// The accesses of one memory instruction, in the order of their lowest lanes.
@@ -204,7 +204,8 @@ impl AccessList {
         self.group_pieces(addresses, size, line_bits, segment_bits);
     }
 
-    /// As [`AccessList::group`], of a copy past the L1: a segment is an access for each way that its sectors go ([`WAY_SHIFT`]).
+    /// As [`AccessList::group`], of a copy past the L1: a segment is an access for each way that its sectors go
+    /// ([`way_and_place`]).
     pub fn group_copies(
         &mut self,
         addresses: &LaneAddresses,
@@ -218,7 +219,8 @@ impl AccessList {
         self.clear();
         let mut pieces = Pieces { list: self, there: 0, latest: 0, line_bits, segment_bits };
         for lane in lanes(addresses.mask) {
-            let first = all[lane] & ((1 << WAY_SHIFT) - 1);
+            // The number of the way is part of the segment's.
+            let (_, first) = way_and_place(all[lane]);
             pieces.add_to(all[lane] >> segment_bits, first, bytes.into());
         }
     }
@@ -325,7 +327,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::isa::Rows;
+    use crate::isa::{Rows, WAY_SHIFT};
 
     fn group(addresses: &LaneAddresses, bytes: u32, segment_bits: u32) -> Vec<(u64, u128)> {
         let mut list = AccessList::default();

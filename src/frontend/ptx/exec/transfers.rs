@@ -26,24 +26,16 @@ fn with_ways(from: &[u64; WARP], to: &[u64; WARP], mask: LaneMask) -> [u64; WARP
     for lane in lanes(mask) {
         let (line, target) = (from[lane] / LINE, to[lane] / LINE);
         let (sector, place) = ((from[lane] % LINE / SECTOR) as usize, to[lane] / SECTOR);
-        let mut number = 0;
         let goes = |way: &Way| {
             way.target == target && way.places[sector].is_none_or(|other| other == place)
         };
-        let of_line = ways[..known].iter_mut().filter(|way| way.line == line);
-        let found = of_line.inspect(|_| number += 1).find(|way| goes(way));
-        let way = match found {
-            Some(way) => {
-                number -= 1;
-                way
-            }
-            None => {
-                known += 1;
-                &mut ways[known - 1]
-            }
-        };
+        let of_line = (0..known).filter(|at| ways[*at].line == line);
+        let found = of_line.clone().enumerate().find(|&(_, at)| goes(&ways[at]));
+        let (number, at) = found.unwrap_or_else(|| (of_line.count(), known));
+        known = known.max(at + 1);
+        let way = &mut ways[at];
         (way.line, way.target, way.places[sector]) = (line, target, Some(place));
-        numbered[lane] |= number << WAY_SHIFT;
+        numbered[lane] |= (number as u64) << WAY_SHIFT;
     }
     numbered
 }

@@ -36,18 +36,19 @@ impl Lowerer<'_> {
             Sum::F32 => (Kind::Narrow, Kind::F32),
             _ => (Kind::Narrow, Kind::Narrow),
         };
+        let [of_a, of_b] = [product.a_registers(), product.b_registers()];
         let sums = product.sum_registers();
-        for (place, operand) in self.elements(d, sums)?.iter().enumerate() {
-            product.d[place] = self.write(operand, sum, &mut decoded)?;
+        for (row, operand) in product.d.iter_mut().zip(self.elements(d, sums)?) {
+            *row = self.write(&operand, sum, &mut decoded)?;
         }
-        for (place, operand) in self.elements(a, product.a_registers())?.iter().enumerate() {
-            product.a[place] = self.read(Some(operand), factor, instruction, &mut decoded)?;
-        }
-        for (place, operand) in self.elements(b, product.b_registers())?.iter().enumerate() {
-            product.b[place] = self.read(Some(operand), factor, instruction, &mut decoded)?;
-        }
-        for (place, operand) in self.elements(c, sums)?.iter().enumerate() {
-            product.c[place] = self.read(Some(operand), sum, instruction, &mut decoded)?;
+        for (matrix, count, kind, rows) in [
+            (a, of_a, factor, &mut product.a[..]),
+            (b, of_b, factor, &mut product.b[..]),
+            (c, sums, sum, &mut product.c[..]),
+        ] {
+            for (row, operand) in rows.iter_mut().zip(self.elements(matrix, count)?) {
+                *row = self.read(Some(&operand), kind, instruction, &mut decoded)?;
+            }
         }
         self.products.push(product);
         Ok(decoded)

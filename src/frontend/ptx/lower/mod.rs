@@ -362,15 +362,14 @@ impl<'a> Lowerer<'a> {
     }
 
     fn instruction(&mut self, instruction: &'a Instruction) -> Result<()> {
-        let mut decoded = match self.control(instruction)? {
-            Some(decoded) => decoded,
-            None => match self.memory(instruction)? {
-                Some(decoded) => decoded,
-                None => match self.matrix(instruction)? {
-                    Some(decoded) => decoded,
-                    None => self.arithmetic(instruction)?,
-                },
-            },
+        let mut decoded = if let Some(decoded) = self.control(instruction)? {
+            decoded
+        } else if let Some(decoded) = self.memory(instruction)? {
+            decoded
+        } else if let Some(decoded) = self.matrix(instruction)? {
+            decoded
+        } else {
+            self.arithmetic(instruction)?
         };
         let opcode = instruction.opcode.as_str();
         if let (Step::Compute(exec), "div" | "rem", Op::Arith(ArithClass::IntDiv)) =

@@ -6,7 +6,7 @@
 
 use super::super::ast::VarSpace;
 use super::code::{Arg, Code};
-use crate::isa::{AccessKind, CacheOp, MemoryOp, Op, Reg, Space};
+use crate::isa::{CacheOp, MemoryOp, Op, Reg, Space};
 
 /// What a memory instruction touches.
 #[derive(Clone, Copy, Debug)]
@@ -64,12 +64,11 @@ impl Touch {
     /// Whether it must stay behind `before`.
     pub fn stays_behind(&self, before: &Touch) -> bool {
         let (Some(op), Some(other)) = (self.op, before.op) else { return true };
-        let reads = |op: MemoryOp| matches!(op.kind, AccessKind::Load | AccessKind::LoadMatrix);
         let is_volatile = |op: MemoryOp| op.cache == CacheOp::Volatile;
         if is_volatile(op) && is_volatile(other) && meet(op, other) {
             return true;
         }
-        if reads(op) && reads(other) {
+        if op.kind.loads() && other.kind.loads() {
             return false;
         }
         if self.is_read_only || before.is_read_only || !meet(op, other) {

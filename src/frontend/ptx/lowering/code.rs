@@ -6,7 +6,7 @@ use super::super::ast::{Instruction, Type, VarSpace};
 use super::super::liveness;
 use super::super::parts::{Block, Special};
 use super::unroll::Copies;
-use crate::isa::{ArithClass, Inst, Op, Operands, Reg, Sources};
+use crate::isa::{ArithClass, Inst, Op, Reg, Sources};
 
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,11 +284,8 @@ impl<'a> Code<'a> {
 
     /// Replaces a register that `pc` reads.
     pub fn replace(&mut self, pc: usize, old: Reg, new: Reg) {
-        let mut srcs = Operands::NONE;
-        for &reg in self.insts[pc].srcs.as_slice() {
-            srcs.add(if reg == old { new } else { reg });
-        }
-        self.insts[pc].srcs = srcs;
+        let srcs = &mut self.insts[pc].srcs;
+        *srcs = srcs.renamed(|reg| if reg == old { new } else { reg });
         self.users[usize::from(old)].retain(|user| *user as usize != pc);
         self.users[usize::from(new)].push(pc as u32);
     }

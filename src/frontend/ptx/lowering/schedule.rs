@@ -12,7 +12,7 @@ use std::ops::Range;
 use super::alias::Touch;
 use super::code::Code;
 use super::pressure::Pressure;
-use crate::isa::{AccessKind, MemoryOp, Op, Reg, Space};
+use crate::isa::{MemoryOp, Op, Reg, Space};
 
 /// Memory instructions of a region up to which they are compared pair by pair; beyond, they keep their order.
 const MOST_COMPARED: usize = 2048;
@@ -81,7 +81,7 @@ impl<'a> Scheduler<'a> {
         needs.iter().flatten().for_each(|need| needed[*need as usize - start] = true);
         let can_wait = |pc: usize| {
             let inst = &self.code.insts[pc];
-            let is_load = matches!(inst.op, Op::Memory(op) if op.kind.only_reads() && op.kind != AccessKind::Copy);
+            let is_load = matches!(inst.op, Op::Memory(op) if op.kind.loads());
             let values = inst.srcs.as_slice().iter().filter(|reg| self.pressure.weight(**reg) > 0);
             needed[pc - start] && (is_load || values.count() <= 1)
         };

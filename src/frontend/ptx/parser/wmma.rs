@@ -310,8 +310,7 @@ impl Spelling<'_> {
         let (one, two) = (At::new(AT, offset), self.behind(0, (stride, 8 * bytes as u64), offset));
         let is_second = matrix == Matrix::Factor { is_first: false };
         let turns = access.is_row == is_second;
-        let right = [&one, &two].map(|at| at.further(8 * bytes));
-        let [right_of_one, right_of_two] = right;
+        let [right_of_one, right_of_two] = [&one, &two].map(|at| at.further(8 * bytes));
         // The second register has the matrix below, or that to the right where columns are contiguous.
         let places = match access.is_row {
             true => [one, two, right_of_one, right_of_two],

@@ -182,11 +182,8 @@ impl Code {
         if exit == insts.len() {
             insts.push(Inst::bare(Op::Exit));
         }
-        let sides = |inst: &Inst| {
-            [inst.dsts.as_slice().iter().max(), inst.srcs.as_slice().iter().max()]
-                .map(|reg| reg.copied())
-        };
-        let regs = insts.iter().flat_map(sides).flatten().max();
+        let sides = insts.iter().flat_map(|inst| [inst.dsts.as_slice(), inst.srcs.as_slice()]);
+        let regs = sides.flatten().max().copied();
         let threads: u32 = head.block.iter().product();
         let kernel = Kernel {
             name: head.name.clone(),
@@ -269,9 +266,7 @@ fn meet(line: &Line) -> Result<Met, String> {
                 None => known.srcs,
             },
         };
-        // Of the pairs of a product in double precision the first stands for both.
-        let step = if text.starts_with("DMMA") { 2 } else { 1 };
-        fill(&mut inst.srcs, (src, count, step), text)?;
+        fill(&mut inst.srcs, (src, count, known.apart), text)?;
     }
     if known.reads {
         inst.reads = inst.srcs.as_slice().len() as u8;
@@ -283,14 +278,14 @@ fn meet(line: &Line) -> Result<Met, String> {
 /// register.
 fn fill<const MOST: usize>(
     side: &mut Operands<MOST>,
-    (first, count, step): (u8, u8, Reg),
+    (first, count, apart): (u8, u8, u8),
     text: &str,
 ) -> Result<(), String> {
     if first == ZERO {
         return Ok(());
     }
     for number in 0..count {
-        let reg = Reg::from(first) + step * Reg::from(number);
+        let reg = Reg::from(first) + Reg::from(apart) * Reg::from(number);
         if side.is_full() && !side.as_slice().contains(&reg) {
             return Err(format!("{text} names more registers than an instruction has"));
         }

@@ -22,6 +22,9 @@ pub struct Opcode {
     pub srcs: u8,
     /// Numbers of registers that its first three sources fill, where they are the matrices of a product.
     pub factors: Option<[u8; 3]>,
+    /// Registers from one that is named of a source to the next: of the pairs of a product in double precision the first stands for
+    /// both.
+    pub apart: u8,
     /// Whether it reads from the register file, whose banks set its pace.
     pub reads: bool,
 }
@@ -240,6 +243,7 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
                 _ => bytes.div_ceil(4),
             },
             factors: None,
+            apart: 1,
             reads: false,
         });
     }
@@ -299,6 +303,7 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
         address: None,
         srcs: if is_double { 2 } else { 1 },
         factors: None,
+        apart: 1,
         reads,
     })
 }
@@ -332,6 +337,7 @@ fn product(name: &str, modifiers: &str) -> Result<Opcode, String> {
         address: None,
         srcs: 1,
         factors: Some([a, b, sums]),
+        apart: if is_double { 2 } else { 1 },
         reads: true,
     })
 }
