@@ -175,8 +175,29 @@ impl Banks {
         }
     }
 
+    /// Whether each bank is wanted by one of the lanes of `group` at most. It may say no where lanes want the same words, or words
+    /// on both sides of the last bank.
+    #[inline]
+    fn are_apart(&self, addresses: &[u64; WARP], group: LaneMask, bytes: u32) -> bool {
+        let mut taken = 0u64;
+        for lane in lanes(group) {
+            let first = addresses[lane] >> self.word_bits;
+            let further = ((addresses[lane] + u64::from(bytes) - 1) >> self.word_bits) - first;
+            let bank = first & ((1 << self.bank_bits) - 1);
+            let banks = u64::MAX >> (63 - further) << bank;
+            if taken & banks != 0 || bank + further >> self.bank_bits != 0 {
+                return false;
+            }
+            taken |= banks;
+        }
+        true
+    }
+
     /// The most different words that the lanes of `group` want of one bank.
     fn degree(&self, addresses: &[u64; WARP], group: LaneMask, bytes: u32) -> u32 {
+        if self.are_apart(addresses, group, bytes) {
+            return u32::from(group != 0);
+        }
         let mut words = [0u64; 4 * WARP];
         let mut count = 0;
         for lane in lanes(group) {
@@ -269,6 +290,26 @@ mod tests {
             }
             let least = banks_of(16, "HalfWarps").least_passes(mask, 4);
             prop_assert_eq!(banks_of(16, "HalfWarps").passes(&LaneAddresses { mask, ..affine(4, 0) }, 4, Load), least);
+        }
+
+        #[test]
+        fn a_bank_takes_a_pass_for_each_of_its_words(
+            places in prop::array::uniform32(0u64..200), log in 0u32..5, mask in any::<LaneMask>(),
+        ) {
+            let bytes = 1u64 << log;
+            let addresses = places.map(|place| place * bytes);
+            let mut expected = 0;
+            for lanes in lanes(mask).collect::<Vec<_>>().chunk_by(|one, next| {
+                let at_once = 32 * 4 / bytes.max(4) as usize;
+                one / at_once == next / at_once
+            }) {
+                let words = lanes.iter().map(|lane| addresses[*lane]).flat_map(|at| at / 4..=(at + bytes - 1) / 4);
+                let words = words.collect::<std::collections::BTreeSet<_>>();
+                let of_bank = |bank: u64| words.iter().filter(|word| *word % 32 == bank).count();
+                expected += (0..32).map(of_bank).max().unwrap_or(0);
+            }
+            let any = LaneAddresses { mask, shape: Shape::Scattered(addresses) };
+            prop_assert_eq!(banks(32).passes(&any, bytes as u32, Load), expected as u32);
         }
 
         #[test]

@@ -4,6 +4,7 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.14.5 "ldmatrix", "stmatrix".
 
+use super::super::ops::matrix::transposed;
 use super::super::program::{AccessKind, AccessSpace, Matrices};
 use super::memory::{LaneFault, Order, Spaces, addresses};
 use super::registers::Registers;
@@ -49,24 +50,25 @@ impl Spaces<'_> {
         let places = self.check(space, access.kind, &addresses, ROW as u64, named, order)?;
         self.follow(access, &addresses, &places, named)?;
         let memory = self.shared.bytes_mut();
-        for (matrix, row) in access.regs[..usize::from(*count)].iter().enumerate() {
-            let register = &mut regs.narrow[usize::from(*row)];
-            let place = |row: usize, column: usize| places.of(8 * matrix + row) + 2 * column;
-            for (lane, pair) in register.iter_mut().enumerate() {
-                let halves = [0, 1].map(|half| match (lane / 4, lane % 4 * 2 + half) {
-                    (row, column) if *is_transposed => place(column, row),
-                    (row, column) => place(row, column),
-                });
-                if access.kind == AccessKind::Load {
-                    let [low, high] =
-                        halves.map(|at| u16::from_le_bytes([memory[at], memory[at + 1]]));
-                    *pair = u32::from(low) | u32::from(high) << 16;
-                } else {
-                    for (half, at) in halves.into_iter().enumerate() {
-                        let number = (*pair >> (16 * half)) as u16;
-                        memory[at..at + 2].copy_from_slice(&number.to_le_bytes());
+        for (matrix, register) in access.regs[..usize::from(*count)].iter().enumerate() {
+            let register = &mut regs.narrow[usize::from(*register)];
+            let mut pairs = *register;
+            if *is_transposed && access.kind == AccessKind::Store {
+                pairs = transposed(&pairs);
+            }
+            for (row, pairs) in pairs.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                let at = places.of(8 * matrix + row);
+                for (bytes, pair) in memory[at..at + ROW].as_chunks_mut().0.iter_mut().zip(pairs) {
+                    match access.kind {
+                        AccessKind::Store => *bytes = pair.to_le_bytes(),
+                        _ => *pair = u32::from_le_bytes(*bytes),
                     }
                 }
+            }
+            match access.kind {
+                AccessKind::Store => {}
+                _ if *is_transposed => *register = transposed(&pairs),
+                _ => *register = pairs,
             }
         }
         self.record(access.space, space, &addresses, named, order, stream);

@@ -100,7 +100,7 @@ impl Format {
 }
 
 /// A power of two that is a normal number.
-fn power(exponent: i32) -> f64 {
+pub fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 

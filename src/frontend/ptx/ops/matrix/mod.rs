@@ -12,7 +12,7 @@
 
 mod sum;
 
-use sum::{Factor, Term};
+use sum::{Format, Half, Row, Single, Special};
 
 use super::super::exec::{Bits, Registers, write};
 use super::super::program::Micro;
@@ -125,27 +125,8 @@ impl Product {
     pub fn execute(&self, regs: &mut Registers) {
         match self.sum {
             Sum::F64 => self.in_double_precision(regs),
-            Sum::F16 => {
-                let sums: [[u32; COLUMNS]; MOST_ROWS] =
-                    self.sums_of_floats(regs, |regs, row, column| {
-                        let pair = regs.narrow[usize::from(self.c[row / 8])]
-                            [lane_of_sum(row, column / 2 * 2)];
-                        Term::half(pair >> (16 * (column % 2)))
-                    });
-                for register in 0..self.sum_registers() {
-                    regs.narrow[usize::from(self.d[register])] = std::array::from_fn(|lane| {
-                        let row = lane / 4 + 8 * register;
-                        let [low, high] = [0, 1].map(|one| sums[row][lane % 4 * 2 + one]);
-                        low | high << 16
-                    });
-                }
-            }
-            Sum::F32 => {
-                let sums = self.sums_of_floats(regs, |regs, row, column| {
-                    Term::single(self.sum_before(regs, row, column))
-                });
-                self.put(regs, &sums);
-            }
+            Sum::F16 => self.in_half_precision(regs),
+            Sum::F32 => self.in_single_precision(regs),
             Sum::S32 { saturates } => self.in_integers(regs, |a, b, c| {
                 let products = a.iter().zip(b).map(|(a, b)| i64::from(*a) * i64::from(*b));
                 let sum = i64::from(c as i32) + products.sum::<i64>();
@@ -188,44 +169,110 @@ impl Product {
         (row / (4 * per), column * 4 + row / per % 4, row % per)
     }
 
-    /// Sums of products in half or single precision; `before` gives the number of C.
-    fn sums_of_floats(
-        &self,
-        regs: &Registers,
-        before: impl Fn(&Registers, usize, usize) -> Term,
-    ) -> [[u32; COLUMNS]; MOST_ROWS] {
-        let element = self.factors[0];
-        let read = |row: u16, (lane, place): (usize, usize)| {
-            let register = regs.narrow[usize::from(row)][lane];
-            Factor::read(register >> (place * element.bits() % 32), element)
-        };
-        let mut b = [[Factor::ZERO; COLUMNS]; MOST_FLOATS];
-        for (row, factors) in b.iter_mut().enumerate().take(self.depth) {
-            for (column, factor) in factors.iter_mut().enumerate() {
-                let (register, lane, place) = self.place_in_b(row, column);
-                *factor = read(self.b[register], (lane, place));
+    /// Sums of products in half precision, two in a register.
+    fn in_half_precision(&self, regs: &mut Registers) {
+        let mut c = [[0; COLUMNS]; MOST_ROWS];
+        for register in 0..self.sum_registers() {
+            let pairs = &regs.narrow[usize::from(self.c[register])];
+            for (lane, pair) in pairs.iter().enumerate() {
+                let row = &mut c[8 * register + lane / 4];
+                (row[lane % 4 * 2], row[lane % 4 * 2 + 1]) = (pair & 0xffff, pair >> 16);
             }
         }
-        let b = &b[..self.depth];
-        let b_has_numbers = b.as_flattened().iter().all(Factor::is_number);
-        let round = if self.sum == Sum::F16 { sum::to_half } else { sum::to_single };
-        let mut sums = [[0; COLUMNS]; MOST_ROWS];
-        for (row, sums) in sums.iter_mut().enumerate().take(self.rows) {
-            let mut a = [Factor::ZERO; MOST_FLOATS];
-            for (column, factor) in a.iter_mut().enumerate().take(self.depth) {
-                let (register, lane, place) = self.place_in_a(row, column);
-                *factor = read(self.a[register], (lane, place));
+        let sums = self.sums_of_floats::<Half>(regs, &c);
+        for register in 0..self.sum_registers() {
+            let pairs = &mut regs.narrow[usize::from(self.d[register])];
+            for (lane, pair) in pairs.iter_mut().enumerate() {
+                let row = &sums[8 * register + lane / 4];
+                *pair = row[lane % 4 * 2] | row[lane % 4 * 2 + 1] << 16;
             }
-            let a = &a[..self.depth];
-            let terms = std::array::from_fn(|column| before(regs, row, column));
-            let numbers = b_has_numbers
-                && a.iter().all(Factor::is_number)
-                && terms.iter().all(Term::is_number);
-            let totals = match numbers {
-                true => sum::of_row(a, b, &terms),
-                false => sum::of_row_with_special(a, b, &terms),
-            };
-            *sums = totals.map(round);
+        }
+    }
+
+    /// Sums of products in single precision.
+    fn in_single_precision(&self, regs: &mut Registers) {
+        let mut c = [[0; COLUMNS]; MOST_ROWS];
+        for register in 0..self.sum_registers() {
+            let numbers = &regs.narrow[usize::from(self.c[register])];
+            for (lane, number) in numbers.iter().enumerate() {
+                c[8 * (register / 2) + lane / 4][lane % 4 * 2 + register % 2] = *number;
+            }
+        }
+        let sums = self.sums_of_floats::<Single>(regs, &c);
+        self.put(regs, &sums);
+    }
+
+    /// The bits of A, of half or single precision, by row, in parts of eight columns.
+    fn bits_of_a(&self, regs: &Registers) -> [[[u32; COLUMNS]; MOST_FLOATS / COLUMNS]; MOST_ROWS] {
+        let per = self.factors[0].per_register();
+        let mut a = [[[0; COLUMNS]; MOST_FLOATS / COLUMNS]; MOST_ROWS];
+        for register in 0..self.a_registers() {
+            let lanes = &regs.narrow[usize::from(self.a[register])];
+            let blocks_of_rows = self.rows / 8;
+            let rows = &mut a.as_chunks_mut::<8>().0[register % blocks_of_rows];
+            let first = 4 * per * (register / blocks_of_rows);
+            for (place, quarter) in (0..per).flat_map(|place| (0..4).map(move |at| (place, at))) {
+                let column = first + per * quarter + place;
+                for (row, lanes) in rows.iter_mut().zip(lanes.as_chunks::<4>().0) {
+                    row[column / COLUMNS][column % COLUMNS] = lanes[quarter] >> (16 * place);
+                }
+            }
+        }
+        a
+    }
+
+    /// The bits of B, of half or single precision, by row.
+    fn bits_of_b(&self, regs: &Registers) -> [[u32; COLUMNS]; MOST_FLOATS] {
+        let per = self.factors[1].per_register();
+        let mut b = [[0; COLUMNS]; MOST_FLOATS];
+        for register in 0..self.b_registers() {
+            let lanes = &regs.narrow[usize::from(self.b[register])];
+            for (place, quarter) in (0..per).flat_map(|place| (0..4).map(move |at| (place, at))) {
+                let row = &mut b[4 * per * register + per * quarter + place];
+                for (number, lanes) in row.iter_mut().zip(lanes.as_chunks::<4>().0) {
+                    *number = lanes[quarter] >> (16 * place);
+                }
+            }
+        }
+        b
+    }
+
+    /// Sums of products in half or single precision, and of C.
+    #[inline(always)]
+    fn sums_of_floats<F: Format>(
+        &self,
+        regs: &Registers,
+        c: &[[u32; COLUMNS]; MOST_ROWS],
+    ) -> [[u32; COLUMNS]; MOST_ROWS] {
+        let element = self.factors[0];
+        let mut special = Special::none();
+        let mut b = [Row::ZERO; MOST_FLOATS];
+        for (row, bits) in b.iter_mut().zip(self.bits_of_b(regs)) {
+            *row = special.with(Row::factors(bits, element));
+        }
+        let mut a = [[Row::ZERO; MOST_FLOATS / COLUMNS]; MOST_ROWS];
+        for (row, bits) in a.iter_mut().zip(self.bits_of_a(regs)) {
+            for (part, bits) in row.iter_mut().zip(bits) {
+                *part = special.with(Row::factors(bits, element));
+            }
+        }
+        // What is behind the last row of B is zero, and so are such columns of A.
+        let (b, _) = b[..self.depth.next_multiple_of(COLUMNS)].as_chunks();
+        let mut sums = [[0; COLUMNS]; MOST_ROWS];
+        for ((sums, a), c) in sums.iter_mut().zip(&a).zip(c).take(self.rows) {
+            let totals = sum::of_row(a, b, &special.with(F::row(*c)));
+            for (sum, total) in sums.iter_mut().zip(totals) {
+                *sum = F::round(total);
+            }
+        }
+        if special.is_any() {
+            for ((sums, a), c) in sums.iter_mut().zip(&a).zip(c).take(self.rows) {
+                for (sum, special) in sums.iter_mut().zip(sum::special_of_row(a, b, &F::row(*c))) {
+                    if !special.is_finite() {
+                        *sum = F::special(special);
+                    }
+                }
+            }
         }
         sums
     }
@@ -299,15 +346,25 @@ impl Product {
     }
 }
 
-/// Transposes a matrix of 8 by 8 numbers of 16 bits (`movmatrix`): lane 4 r + c holds numbers 2 c and 2 c + 1 of row r.
+/// Transposes a matrix of 8 by 8 numbers of 16 bits: lane 4 r + c holds numbers 2 c and 2 c + 1 of row r.
+pub fn transposed(pairs: &[u32; WARP]) -> [u32; WARP] {
+    let mut transposed = [0; WARP];
+    for (row, lanes) in transposed.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        for (lane, pair) in lanes.iter_mut().enumerate() {
+            let from = 8 * lane + row / 2;
+            let [low, high] = [pairs[from], pairs[from + 4]];
+            *pair = match row % 2 {
+                0 => low & 0xffff | high << 16,
+                _ => low >> 16 | high & 0xffff_0000,
+            };
+        }
+    }
+    transposed
+}
+
+/// `movmatrix`.
 pub fn transpose(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
-    let from = regs.narrow[usize::from(micro.ops[1])];
-    let number =
-        |row: usize, column: usize| from[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff;
-    let transposed = std::array::from_fn(|lane| {
-        let (row, column) = (lane / 4, lane % 4 * 2);
-        number(column, row) | number(column + 1, row) << 16
-    });
+    let transposed = transposed(&regs.narrow[usize::from(micro.ops[1])]);
     write(&mut regs.narrow[usize::from(micro.ops[0])], mask, &transposed);
 }
 
