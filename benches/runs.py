@@ -54,6 +54,7 @@ RUNS = {
     "stencil-char-64Mi": (stencil("Char", *LARGE), ["gtx480"]),
     "matmul": (["matmul"], ["gtx480"]),
     "matmul-192": (["matmul", "workload.size=192"], NEWER),
+    "tensor-matmul": (["tensor-matmul"], ["h200"]),
     "stereo": (["stereo"], ["gtx480"]),
     "stereo-96x72": (["stereo", "workload.width=96", "workload.height=72"], ["gtx480"]),
     "stream": (["stream"], NEWER),
@@ -255,8 +256,8 @@ def speed_table(runs, rows):
 
     def line(name):
         first = rows.get((name, "gtx480", 1))
-        seconds = first["seconds"] if first else "TODO-MEASURE"
-        return [name, seconds, *(cell(name, machine) for machine in MACHINES)]
+        missing = "TODO-MEASURE" if "gtx480" in runs[name][1] else ""
+        return [name, first["seconds"] if first else missing, *(cell(name, machine) for machine in MACHINES)]
 
     return markdown(["run", "gtx480 [s]", *MACHINES], map(line, runs))
 
@@ -268,13 +269,12 @@ def memory_table(runs, rows):
 
     def line(name):
         on = {machine: rows.get((name, machine, 1)) for machine in MACHINES}
+        missing = {machine: "TODO-MEASURE" if machine in runs[name][1] else "" for machine in MACHINES}
+        any_row = next((row for row in on.values() if row), None)
+        held = f"{float(any_row['buffers_mib']):.1f}" if any_row and any_row["buffers_mib"] else ""
         first = on["gtx480"]
-        if first is None:
-            return [name] + ["TODO-MEASURE" if machine in runs[name][1] else "" for machine in ["gtx480"] * 2 + MACHINES]
-        held = f"{float(first['buffers_mib']):.1f}" if first["buffers_mib"] else ""
-        rest = ["TODO-MEASURE" if on[machine] is None and machine in runs[name][1] else beyond(on[machine])
-                for machine in MACHINES]
-        return [name, held, f"{float(first['peak_mib']):.0f}", *rest]
+        peak = f"{float(first['peak_mib']):.0f}" if first else missing["gtx480"]
+        return [name, held, peak, *(beyond(on[machine]) if on[machine] else missing[machine] for machine in MACHINES)]
 
     return markdown(["run", "buffers", "peak, gtx480", *(f"beyond, {machine}" for machine in MACHINES)], map(line, runs))
 
