@@ -137,6 +137,8 @@ pub enum Op {
     /// Arrives at a barrier of the CTA and, as a rule, waits there. Its dynamic part is a
     /// [`BarrierUse`].
     Barrier,
+    /// Arrives at a barrier in shared memory, or waits there. Its dynamic part is an [`MbarrierUse`].
+    Mbarrier(Mbarrier),
     /// Orders the warp's accesses among those of others.
     Fence(Fence),
     /// Divides the warp's asynchronous copies into groups, or waits for them.
@@ -239,6 +241,28 @@ impl BarrierKind {
             _ => None,
         }
     }
+}
+
+/// What a warp does at an mbarrier, which counts arrivals in shared memory, phase by phase.
+///
+/// Source: PTX ISA 9.0, section 9.7.13 "mbarrier".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mbarrier {
+    /// Arrives and goes on.
+    Arrive,
+    /// Goes on, and arrives when the copies that it has begun are done.
+    ArriveAfterCopies,
+    /// Waits for the end of a phase.
+    Wait,
+}
+
+/// How one execution of [`Op::Mbarrier`] uses an mbarrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MbarrierUse {
+    /// Number of the mbarrier in its CTA, in the order of their first use.
+    pub id: u16,
+    /// Of who arrives, how many times it does: 0 or 1. Of who waits, how many times warps must have arrived since the CTA began.
+    pub arrivals: u32,
 }
 
 /// Barriers of a CTA. Source: PTX ISA 9.0, section 9.7.13 "barrier".

@@ -11,7 +11,7 @@ mod reader;
 pub use reader::WarpReader;
 
 use super::pattern::{BASE_BITS, Rows, affine};
-use super::{BarrierKind, BarrierUse, LaneMask, WARP, lanes, way_and_place};
+use super::{BarrierKind, BarrierUse, LaneMask, MbarrierUse, WARP, lanes, way_and_place};
 
 /// Consecutive instructions executed by the same lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +185,8 @@ impl WarpStream {
     /// Appends the instruction at `pc`, executed by the lanes of `mask`.
     ///
     /// A memory instruction is followed by one call of [`WarpStream::push_addresses`] or
-    /// [`WarpStream::push_affine`], a barrier by one of [`WarpStream::push_barrier`].
+    /// [`WarpStream::push_affine`], a barrier by one of [`WarpStream::push_barrier`], an mbarrier by one of
+    /// [`WarpStream::push_mbarrier`].
     #[inline]
     pub fn push(&mut self, pc: u32, mask: LaneMask) {
         self.push_run(pc, 1, mask);
@@ -337,6 +338,17 @@ impl WarpStream {
         self.words[place] = pack_barrier(barrier);
     }
 
+    /// Appends how an mbarrier is used; gives the record's place for [`WarpStream::set_mbarrier`].
+    pub fn push_mbarrier(&mut self, mbarrier: MbarrierUse) -> usize {
+        self.words.extend_from_slice(&[mbarrier.id.into(), mbarrier.arrivals]);
+        self.words.len() - 2
+    }
+
+    /// Changes how many times warps must have arrived.
+    pub fn set_mbarrier(&mut self, place: usize, arrivals: u32) {
+        self.words[place + 1] = arrivals;
+    }
+
     /// As [`WarpStream::push_addresses`], for addresses in no order, of at least one lane.
     pub fn push_scattered(&mut self, mask: LaneMask, addresses: &[u64; WARP]) {
         // All lanes, the common case, and near each other: loops without a branch.
@@ -454,6 +466,14 @@ impl WarpCursor {
         self.word += 1;
         let kind = BarrierKind::of_code((word >> 8 & 0xff).into()).expect("it was put there");
         BarrierUse { id: word as u8, warps: (word >> 16) as u16, kind }
+    }
+
+    /// Reads how the next mbarrier is used. Called once for each, in order.
+    #[inline]
+    pub fn mbarrier(&mut self, stream: &WarpStream) -> MbarrierUse {
+        let words = &stream.words[self.word as usize..];
+        self.word += 2;
+        MbarrierUse { id: words[0] as u16, arrivals: words[1] }
     }
 
     /// Reads the addresses of the next memory instruction. Called once for each, in order.

@@ -1,22 +1,30 @@
 //! The asynchronous copies of warps, by groups.
 
+use std::collections::VecDeque;
+
 use crate::isa::Copies;
 
-/// Groups that are told apart. What a warp copies in a further one counts for the group so many before it as well, and who waits for
+/// Parts that are told apart. What a warp copies in a further one counts for the part so many before it as well, and who waits for
 /// that waits for both.
-const GROUPS: usize = 16;
+const PARTS: usize = 16;
 /// The group of a load that is no copy.
 pub const NO_GROUP: u8 = u8::MAX;
 
-/// The copies of one warp slot.
-#[derive(Clone, Copy, Debug, Default)]
+/// The copies of one warp slot: parts, one after the other, that end with each commit and with each arrival at an mbarrier.
+#[derive(Clone, Debug, Default)]
 struct Slot {
-    /// Copies under way, by group.
-    under_way: [u16; GROUPS],
-    /// The group that further copies join.
-    open: u8,
-    /// Groups that the warp lets be under way while it waits, the open one among them.
-    left: u8,
+    /// Copies under way, by part.
+    under_way: [u16; PARTS],
+    /// Number of the part that further copies join.
+    open: u32,
+    /// The parts that the last commits began, by the number of the commit.
+    after_commits: [u32; PARTS],
+    /// Commits so far.
+    commits: u32,
+    /// While the warp waits, it does for all parts before this one.
+    until: u32,
+    /// The mbarriers at which the warp arrives when all parts before these are done, in the order of these.
+    arrivals: VecDeque<(u32, u16)>,
 }
 
 /// The copies of an SM.
@@ -26,12 +34,12 @@ pub struct Groups {
 }
 
 impl Slot {
-    /// Whether no more than the `left` youngest groups are under way, the open one among them.
-    fn are_done(&self, left: u8) -> bool {
-        let older = usize::from(left)..GROUPS;
-        older
-            .map(|age| (usize::from(self.open) + GROUPS - age) % GROUPS)
-            .all(|group| self.under_way[group] == 0)
+    /// Whether no copy of a part before `until` is under way.
+    fn are_done(&self, until: u32) -> bool {
+        let known = self.open.saturating_sub(PARTS as u32 - 1)..=self.open;
+        known
+            .take_while(|part| *part < until)
+            .all(|part| self.under_way[part as usize % PARTS] == 0)
     }
 }
 
@@ -44,29 +52,58 @@ impl Groups {
     /// A warp begins a copy; gives its group.
     pub fn begin(&mut self, warp: usize) -> u8 {
         let slot = &mut self.slots[warp];
-        slot.under_way[usize::from(slot.open)] += 1;
-        slot.open
+        let part = slot.open as usize % PARTS;
+        slot.under_way[part] += 1;
+        part as u8
     }
 
     /// Executes `copies` for a warp; true when it waits.
     pub fn execute(&mut self, warp: usize, copies: Copies) -> bool {
         let slot = &mut self.slots[warp];
-        slot.left = match copies {
+        slot.until = match copies {
             Copies::Commit => {
-                slot.open = (slot.open + 1) % GROUPS as u8;
+                slot.open += 1;
+                slot.after_commits[slot.commits as usize % PARTS] = slot.open;
+                slot.commits += 1;
                 return false;
             }
-            Copies::WaitGroups(left) => left.saturating_add(1),
-            Copies::WaitAll => 0,
+            Copies::WaitGroups(left) => match slot.commits.checked_sub(u32::from(left) + 1) {
+                Some(commit) if usize::from(left) < PARTS => {
+                    slot.after_commits[commit as usize % PARTS]
+                }
+                _ => 0,
+            },
+            Copies::WaitAll => slot.open + 1,
         };
-        !slot.are_done(slot.left)
+        !slot.are_done(slot.until)
+    }
+
+    /// Whether copies of a warp are under way; it then arrives at an mbarrier of this number when they are done.
+    pub fn arrives_later(&mut self, warp: usize, id: u16) -> bool {
+        let slot = &mut self.slots[warp];
+        slot.open += 1;
+        let is_later = !slot.are_done(slot.open);
+        if is_later {
+            slot.arrivals.push_back((slot.open, id));
+        }
+        is_later
     }
 
     /// A copy of this group is done; true when the warp need wait no longer, if it does.
     pub fn end(&mut self, warp: usize, group: u8) -> bool {
         let slot = &mut self.slots[warp];
         slot.under_way[usize::from(group)] -= 1;
-        slot.are_done(slot.left)
+        slot.are_done(slot.until)
+    }
+
+    /// Takes an mbarrier at which a warp arrives as all copies before that are done.
+    pub fn take_arrival(&mut self, warp: usize) -> Option<u16> {
+        let slot = &mut self.slots[warp];
+        let &(until, id) = slot.arrivals.front()?;
+        slot.are_done(until).then(|| {
+            slot.arrivals.pop_front();
+            id
+        })
     }
 }
 
@@ -104,7 +141,7 @@ mod tests {
     fn a_group_beyond_those_that_are_told_apart_is_waited_for_with_an_older_one() {
         let mut groups = Groups::new(1);
         let first = groups.begin(0);
-        for _ in 0..GROUPS {
+        for _ in 0..PARTS {
             groups.execute(0, Copies::Commit);
         }
         assert_eq!(groups.begin(0), first);
@@ -113,5 +150,33 @@ mod tests {
         assert!(!groups.end(0, first));
         assert!(groups.end(0, first));
         assert!(!groups.execute(0, Copies::WaitGroups(u8::MAX)));
+    }
+
+    #[test]
+    fn a_warp_arrives_at_an_mbarrier_when_the_copies_before_that_are_done() {
+        let mut groups = Groups::new(1);
+        assert!(!groups.arrives_later(0, 1));
+        let first = groups.begin(0);
+        assert!(groups.arrives_later(0, 2));
+        let second = groups.begin(0);
+        assert!(groups.arrives_later(0, 3));
+        // In the order of the arrivals.
+        groups.end(0, second);
+        assert_eq!(groups.take_arrival(0), None);
+        groups.end(0, first);
+        assert_eq!([0; 3].map(|_| groups.take_arrival(0)), [Some(2), Some(3), None]);
+    }
+
+    #[test]
+    fn arrivals_at_mbarriers_end_no_group() {
+        let mut groups = Groups::new(1);
+        let first = groups.begin(0);
+        assert!(groups.arrives_later(0, 1));
+        let second = groups.begin(0);
+        groups.execute(0, Copies::Commit);
+        assert!(groups.execute(0, Copies::WaitGroups(0)));
+        assert!(!groups.end(0, first));
+        assert!(groups.end(0, second));
+        assert!(!groups.execute(0, Copies::WaitGroups(1)));
     }
 }

@@ -492,6 +492,10 @@ impl Sm {
     #[inline(never)]
     fn loads_done(&mut self, now: Cycle, warp: usize, group: u8) {
         let copies_done = group != NO_GROUP && self.copies.end(warp, group);
+        while let Some(id) = self.copies.take_arrival(warp) {
+            self.arrive_at_mbarrier(now, self.ctas.of_warp(warp), id);
+            self.warps.stirred = true;
+        }
         let bit = 1 << warp;
         let is_done = match self.warps.at_fence & bit {
             0 => copies_done,

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use crate::config::machine::{CtaRelease, SmConfig};
-use crate::isa::{BARRIERS, BarrierKind, BarrierUse, Cta, WarpStream};
+use crate::isa::{BARRIERS, BarrierKind, BarrierUse, Cta, MbarrierUse, WarpStream};
 use crate::units::{Bits, Cycle};
 
 use super::residency::{Residency, Room};
@@ -41,6 +41,8 @@ pub struct Ctas {
     turned: [Cycle; SLOTS],
     /// By kernel, the last that whose CTAs come: the first cycle after its last CTA so far.
     ended: Vec<Cycle>,
+    /// By warp slot that waits at an mbarrier: which, and for how many arrivals.
+    awaited: [MbarrierUse; SLOTS],
     /// Of each CTA whose place no other has taken, or got: the cycle of its last instruction, in the order of these.
     executed: VecDeque<Cycle>,
     /// Of these CTAs, those that have ended: the last cycle in which each was there.
@@ -60,6 +62,10 @@ struct Slot {
     /// Warps that have an instruction left.
     alive: u32,
     barriers: [Barrier; BARRIERS],
+    /// By mbarrier: how many times warps have arrived.
+    arrivals: Vec<u32>,
+    /// Warp slots that wait at an mbarrier.
+    at_mbarriers: u64,
 }
 
 /// A barrier of a CTA.
@@ -90,6 +96,7 @@ impl Ctas {
             next: Residency::default(),
             turned: [Cycle(0); SLOTS],
             ended: Vec::new(),
+            awaited: [MbarrierUse { id: 0, arrivals: 0 }; SLOTS],
             executed: VecDeque::with_capacity(2 * SLOTS),
             left: VecDeque::with_capacity(2 * SLOTS),
         }
@@ -247,6 +254,7 @@ impl Ctas {
         let slot = &mut self.slots[index];
         (slot.resident, slot.alive) = (true, slot.warps.count_ones());
         slot.barriers = Default::default();
+        slot.arrivals.clear();
         (slot.warps, slot.next_issue)
     }
 
@@ -271,6 +279,34 @@ impl Ctas {
         barrier.arrived += 1;
         barrier.waiting |= u64::from(at.kind == BarrierKind::Wait) << warp;
         barrier.take_if_met(*alive)
+    }
+
+    /// Somebody arrives at an mbarrier of a CTA; gives the warp slots that wait there no longer.
+    pub fn arrive_at_mbarrier(&mut self, slot: usize, id: u16) -> u64 {
+        let Slot { arrivals, at_mbarriers, .. } = &mut self.slots[slot];
+        let place = usize::from(id);
+        if place >= arrivals.len() {
+            arrivals.resize(place + 1, 0);
+        }
+        arrivals[place] += 1;
+        let is_done = |warp: &usize| {
+            let MbarrierUse { id: other, arrivals: awaited } = self.awaited[*warp];
+            other == id && awaited <= arrivals[place]
+        };
+        let done = Bits(*at_mbarriers).filter(is_done).fold(0, |all, warp| all | 1 << warp);
+        *at_mbarriers &= !done;
+        done
+    }
+
+    /// A warp comes to an mbarrier of its CTA to wait; true when it has to.
+    pub fn wait_at_mbarrier(&mut self, slot: usize, warp: usize, at: MbarrierUse) -> bool {
+        let Slot { arrivals, at_mbarriers, .. } = &mut self.slots[slot];
+        let waits = arrivals.get(usize::from(at.id)).copied().unwrap_or(0) < at.arrivals;
+        if waits {
+            self.awaited[warp] = at;
+            *at_mbarriers |= 1 << warp;
+        }
+        waits
     }
 
     /// A warp has run out of instructions at `now`. Gives the warp slots that waited at barriers which that opens,
@@ -379,6 +415,22 @@ mod tests {
             assert_eq!(ctas.start(), (0b1111 << (4 * slot), Cycle(0)));
         }
         assert!(!ctas.has_room());
+    }
+
+    #[test]
+    fn who_waits_at_an_mbarrier_goes_on_with_the_arrival_that_it_waits_for() {
+        let mut ctas = ctas();
+        let at = |id, arrivals| MbarrierUse { id, arrivals };
+        assert_eq!(ctas.arrive_at_mbarrier(0, 5), 0);
+        assert!(!ctas.wait_at_mbarrier(0, 0, at(5, 1)));
+        assert!(!ctas.wait_at_mbarrier(0, 0, at(7, 0)));
+        assert!(ctas.wait_at_mbarrier(0, 1, at(5, 2)));
+        assert!(ctas.wait_at_mbarrier(0, 2, at(5, 3)));
+        assert!(ctas.wait_at_mbarrier(0, 3, at(0, 1)));
+        assert_eq!(ctas.arrive_at_mbarrier(0, 5), 0b0010);
+        assert_eq!(ctas.arrive_at_mbarrier(0, 5), 0b0100);
+        assert_eq!(ctas.arrive_at_mbarrier(0, 0), 0b1000);
+        assert_eq!(ctas.arrive_at_mbarrier(0, 0), 0);
     }
 
     #[test]

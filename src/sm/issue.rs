@@ -4,7 +4,7 @@ use super::core::Sm;
 use super::program::{Action, Decoded, Hold, Maker, Port};
 use super::scheduler::Candidates;
 use super::sub_core::{Slot, SubCore};
-use crate::isa::{BarrierKind, BarrierUse};
+use crate::isa::{BarrierKind, BarrierUse, Mbarrier};
 use crate::stats::{IssueReason, WaitReason};
 use crate::units::{Bits, Cycle, fibonacci};
 
@@ -225,6 +225,9 @@ impl Sm {
             Action::Barrier => Some(self.warps.reader_mut(warp).barrier(self.ctas.stream(warp))),
             _ => None,
         };
+        if let Action::Mbarrier(mbarrier) = action {
+            return self.come_to_mbarrier(now, warp, mbarrier, next_issue);
+        }
         let more = self.warps.advance(warp, port, &self.ctas, &self.program).is_some();
         // A warp that has ended waits for nobody, and a barrier of all does not wait for it.
         let arrives = |at: &BarrierUse| at.kind != BarrierKind::Pass && (more || at.warps > 0);
@@ -259,6 +262,35 @@ impl Sm {
         self.open_barriers(now, waiting, opened);
         self.end_cta_if_done(cta, now + 1);
         self.note_residency(now + 1);
+    }
+
+    /// Issues what a warp does at an mbarrier.
+    fn come_to_mbarrier(&mut self, now: Cycle, warp: usize, mbarrier: Mbarrier, next_issue: Cycle) {
+        let at = self.warps.reader_mut(warp).mbarrier(self.ctas.stream(warp));
+        let cta = self.ctas.of_warp(warp);
+        let more = self.warps.advance(warp, Port::None, &self.ctas, &self.program).is_some();
+        let waits = match mbarrier {
+            Mbarrier::Wait => more && self.ctas.wait_at_mbarrier(cta, warp, at),
+            _ if at.arrivals == 0 => false,
+            Mbarrier::ArriveAfterCopies if self.copies.arrives_later(warp, at.id) => false,
+            Mbarrier::Arrive | Mbarrier::ArriveAfterCopies => {
+                self.arrive_at_mbarrier(now, cta, at.id);
+                false
+            }
+        };
+        if !more {
+            self.end_warp(now, warp);
+        } else if waits {
+            self.warps.at_barrier |= 1 << warp;
+        } else {
+            self.go_on(now, warp, next_issue);
+        }
+    }
+
+    /// A warp of a CTA arrives at an mbarrier, or its copies do.
+    pub(super) fn arrive_at_mbarrier(&mut self, now: Cycle, cta: usize, id: u16) {
+        let waited = self.ctas.arrive_at_mbarrier(cta, id);
+        self.open_barriers(now, waited, u64::from(waited != 0));
     }
 
     /// Lets the warps go on that wait at `opened` barriers.

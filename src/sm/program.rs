@@ -7,8 +7,8 @@ use crate::config::machine::{
     Arithmetic, Forwarding, IntProducts, OpTiming, SmConfig, TensorCores,
 };
 use crate::isa::{
-    ArithClass, Copies, Fence, Inst, Kernel, MAX_RESULTS, MAX_SOURCES, MemoryOp, Observer, Op,
-    Operands, Reg,
+    ArithClass, Copies, Fence, Inst, Kernel, MAX_RESULTS, MAX_SOURCES, Mbarrier, MemoryOp,
+    Observer, Op, Operands, Reg,
 };
 
 /// What an instruction needs in order to issue.
@@ -63,6 +63,8 @@ pub enum Action {
     Memory(MemoryOp),
     /// It waits for the other warps of its CTA.
     Barrier,
+    /// It arrives at an mbarrier, or waits there.
+    Mbarrier(Mbarrier),
     /// It orders the warp's accesses.
     Fence(FenceAction),
     /// It divides the warp's asynchronous copies, or waits for them.
@@ -282,6 +284,7 @@ impl Program {
                 }
                 Op::Memory(op) => (Port::Memory, Action::Memory(op)),
                 Op::Barrier => (Port::None, Action::Barrier),
+                Op::Mbarrier(mbarrier) => (Port::None, Action::Mbarrier(mbarrier)),
                 Op::Fence(Fence { release, acquire }) => {
                     let latency = match release {
                         None => 0,

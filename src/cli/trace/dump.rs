@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::frontend::trace::TraceReader;
 use crate::isa::{
-    AccessKind, BarrierUse, CacheOp, Cta, Inst, Kernel, LaneAddresses, LaunchSource, MemoryOp, Op,
-    Reg, Rows, Shape, WarpCursor, WarpStream, lanes, way_and_place,
+    AccessKind, BarrierUse, CacheOp, Cta, Inst, Kernel, LaneAddresses, LaunchSource, MbarrierUse,
+    MemoryOp, Op, Reg, Rows, Shape, WarpCursor, WarpStream, lanes, way_and_place,
 };
 use crate::report::number::counted;
 
@@ -98,6 +98,11 @@ fn list(kernel: &Kernel, warp: &WarpStream, text: &mut String) {
                     };
                     let _ = write!(text, " {id} of {warps}, {kind:?}");
                 }
+                Op::Mbarrier(_) => {
+                    let MbarrierUse { id, arrivals } = cursor.mbarrier(warp);
+                    let _ =
+                        write!(text, " {id}, {}", counted(arrivals.into(), "arrival", "arrivals"));
+                }
                 Op::Arith(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => {}
             }
             text.push('\n');
@@ -124,6 +129,7 @@ fn words(inst: &Inst) -> String {
             format!("{kind}.{space:?}{cache} {bytes} B")
         }
         Op::Barrier => "Barrier".to_owned(),
+        Op::Mbarrier(mbarrier) => format!("Mbarrier {mbarrier:?}"),
         Op::Fence(fence) => match fence.release {
             Some(observer) => format!("{} {observer:?}", fence.name()),
             None => fence.name().to_owned(),

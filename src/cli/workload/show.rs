@@ -218,6 +218,7 @@ fn class(op: Op) -> String {
             format!("{space} {kind}")
         }
         Op::Barrier => "barrier".to_owned(),
+        Op::Mbarrier(_) => "mbarrier".to_owned(),
         Op::Fence(fence) => fence.name().to_lowercase(),
         Op::Copies(_) => "groups of copies".to_owned(),
         Op::Exit => "exit".to_owned(),

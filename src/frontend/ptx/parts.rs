@@ -166,6 +166,46 @@ pub struct Barrier {
     pub aligned: bool,
 }
 
+/// An instruction on an mbarrier.
+#[derive(Clone, Copy, Debug)]
+pub struct MbarrierStep {
+    /// What it does.
+    pub kind: MbarrierKind,
+    /// Where the mbarrier is: place in the list of accesses. Its first register is the row of the result, its second one that of the
+    /// operand.
+    pub access: u32,
+}
+
+/// What an instruction does at an mbarrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MbarrierKind {
+    /// Begins its first phase, for so many arrivals.
+    Init,
+    /// Arrives so many times; the result is the state before that.
+    Arrive {
+        /// Later phases are for as many arrivals less.
+        drops: bool,
+    },
+    /// Arrives once, and the phase is for so many more bytes.
+    ArriveExpecting {
+        /// Later phases are for an arrival less.
+        drops: bool,
+    },
+    /// The phase is for so many more bytes.
+    Expect,
+    /// So many bytes have come.
+    Complete,
+    /// Arrives when the copies of the lane are done.
+    ArriveAfterCopies {
+        /// That arrival is one of those that the phase is for.
+        counts: bool,
+    },
+    /// Waits for the end of the phase of a state.
+    Wait,
+    /// Waits for the end of the phase of a parity.
+    WaitParity,
+}
+
 /// What a barrier instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierKind {

@@ -74,6 +74,8 @@ pub enum Step {
     Return,
     /// Arrives at a barrier: index into [`Program::barriers`].
     Barrier(u32),
+    /// Uses an mbarrier: index into [`Program::mbarriers`].
+    Mbarrier(u32),
     /// Waits for lanes of the warp.
     WarpSync,
     /// Ends the lanes where the guard holds.
@@ -196,6 +198,8 @@ pub struct Program {
     pub matrices: Vec<Matrices>,
     /// Barrier instructions.
     pub barriers: Vec<Barrier>,
+    /// Instructions on mbarriers.
+    pub mbarriers: Vec<MbarrierStep>,
     /// Blocks of indirect branches.
     pub tables: Vec<Vec<u32>>,
     /// Calls.

@@ -20,12 +20,13 @@
 //! | 1, rows of 2, 4, 8 or 16 lanes | the logarithm of the width; bytes from one lane of a row to the next; bytes from row to row |
 //! | 2, scattered | the base is the first lane's address; the address of every other one, less that of the one before |
 //!
-//! A barrier is its number, its warps, and 0, 1 or 2: waits, arrives, passes. What is small and comes again and again is what
+//! A barrier is its number, its warps, and 0, 1 or 2: waits, arrives, passes. An mbarrier is its number, and how many times the warp
+//! arrives or others must have arrived. What is small and comes again and again is what
 //! the compression behind this makes next to nothing of.
 
 use crate::isa::{
     BARRIERS, BarrierKind, BarrierUse, Cta, Inst, LOCAL_MEMORY, LOCAL_WORD, LaneAddresses,
-    LaneMask, Op, Rows, Shape, WARP, WarpCursor, WarpStream, lanes,
+    LaneMask, MbarrierUse, Op, Rows, Shape, WARP, WarpCursor, WarpStream, lanes,
 };
 use crate::units::noun;
 
@@ -57,6 +58,7 @@ enum Record {
         bytes: u8,
     },
     Barrier,
+    Mbarrier,
 }
 
 /// What is wrong with the bytes of a CTA.
@@ -68,6 +70,7 @@ impl Codec {
         let record = |inst: &Inst| match inst.op {
             Op::Memory(op) => Record::Addresses { bytes: op.bytes },
             Op::Barrier => Record::Barrier,
+            Op::Mbarrier(_) => Record::Mbarrier,
             Op::Arith(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => Record::None,
         };
         let records: Vec<Record> = insts.iter().map(record).collect();
@@ -105,6 +108,11 @@ impl Codec {
             while place < behind {
                 match self.records[place as usize] {
                     Record::Barrier => encode_barrier(cursor.barrier(warp), bytes),
+                    Record::Mbarrier => {
+                        let MbarrierUse { id, arrivals } = cursor.mbarrier(warp);
+                        put(bytes, id.into());
+                        put(bytes, arrivals.into());
+                    }
                     _ => self.encode_addresses(place, mask, &cursor.addresses(warp), bytes),
                 }
                 place = self.record_from(place + 1);
@@ -201,6 +209,11 @@ impl Codec {
                 match self.records[place as usize] {
                     Record::Addresses { bytes: size } => {
                         self.decode_addresses(place, mask, size, bytes, warp)?;
+                    }
+                    Record::Mbarrier => {
+                        let (id, arrivals) = (bytes.take()?, bytes.take_u32()?);
+                        let id = u16::try_from(id).map_err(|_| format!("an mbarrier {id}"))?;
+                        warp.push_mbarrier(MbarrierUse { id, arrivals });
                     }
                     _ => {
                         warp.push_barrier(decode_barrier(bytes)?);

@@ -1,6 +1,6 @@
 //! A reader that is one record ahead.
 
-use super::{BarrierUse, LaneAddresses, LaneMask, Run};
+use super::{BarrierUse, LaneAddresses, LaneMask, MbarrierUse, Run};
 use super::{Packed, WarpCursor, WarpStream};
 
 /// Reads a [`WarpStream`] as a [`WarpCursor`] does, and has what comes next at hand: of many streams that are read in turn, the
@@ -42,6 +42,13 @@ impl WarpReader {
         let barrier = self.cursor.barrier(stream);
         self.words = words_at(stream, self.cursor.word);
         barrier
+    }
+
+    /// As [`WarpCursor::mbarrier`].
+    pub fn mbarrier(&mut self, stream: &WarpStream) -> MbarrierUse {
+        let mbarrier = self.cursor.mbarrier(stream);
+        self.words = words_at(stream, self.cursor.word);
+        mbarrier
     }
 
     /// As [`WarpCursor::addresses`].

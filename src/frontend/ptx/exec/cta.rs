@@ -7,6 +7,7 @@ use super::barrier::{Barriers, Reduction};
 use super::calls::Calls;
 use super::control::{deadlock, let_go_on, too_long};
 use super::iterations::Iterations;
+use super::mbarrier::{LastWait, Mbarriers, some_wait};
 use super::memory::Spaces;
 use super::registers::Registers;
 use super::rows::RegisterRows;
@@ -26,6 +27,9 @@ pub struct Place {
     /// Its number in launch order.
     pub number: u64,
 }
+
+/// Rounds in a row after which warps at mbarriers whose phases do not end are waited for no longer.
+const GIVES_UP: u32 = 1 << 12;
 
 /// What is lent to a CTA that executes.
 struct Lent<'a> {
@@ -47,6 +51,9 @@ pub struct CtaState {
     pub(super) barriers: Barriers,
     /// Place in its stream of the last barrier that each warp passed with some of its lanes waiting.
     pub(super) passed: Vec<Option<(usize, BarrierUse)>>,
+    pub(super) mbarriers: Mbarriers,
+    /// Where each warp came to an mbarrier last to wait.
+    pub(super) last_waits: Vec<LastWait>,
     pub(super) shared: SharedMemory,
     pub(super) local: Vec<u8>,
     /// Constants of the module, with the parameters behind them.
@@ -80,12 +87,17 @@ impl CtaState {
         cta.reset(warps);
         let mut lent = Lent { program, place, global, budget, cta };
         let mut alive = warps;
+        // Rounds without a warp that went on by itself, one after the other.
+        let mut given_up = 0;
         // Each round takes every warp that can run to its next barrier.
         while alive > 0 {
             let mut moved = false;
             for warp in 0..warps {
                 if self.stacks[warp].top().is_none() {
-                    continue;
+                    if !self.go_on(&mut lent, warp, false) {
+                        continue;
+                    }
+                    given_up = 0;
                 }
                 moved = true;
                 self.rows.give(warp, place.at);
@@ -101,12 +113,31 @@ impl CtaState {
                     self.release(program, held);
                 }
             }
-            if !moved && alive > 0 {
+            if moved || alive == 0 {
+                continue;
+            }
+            // Who waits at an mbarrier may do something else where its phase does not end.
+            given_up += 1;
+            let waits = given_up > GIVES_UP
+                || (0..warps).fold(true, |waits, warp| !self.go_on(&mut lent, warp, true) & waits);
+            if waits {
                 let CtaState { stacks, rows, barriers, .. } = self;
                 return Err(deadlock(program, stacks, rows, barriers, alive as u16));
             }
         }
         Ok(())
+    }
+
+    /// Lets lanes of a warp go on from mbarriers whose phases have ended, or all where it gives up; true when some do.
+    fn go_on(&mut self, lent: &mut Lent, warp: usize, gives_up: bool) -> bool {
+        let program = lent.program;
+        if program.mbarriers.is_empty() || !some_wait(program, &self.stacks[warp]) {
+            return false;
+        }
+        let mut regs = registers(program, warp, &mut self.rows, &mut self.preds);
+        let stream = (&mut lent.cta.warps[warp], &self.last_waits[warp]);
+        let stack = &mut self.stacks[warp];
+        self.mbarriers.go_on(program, stack, &mut regs, &self.shared, stream, gives_up)
     }
 
     /// Lets the warps of `held` go on from a barrier.
@@ -172,6 +203,8 @@ impl CtaState {
             calls: &mut self.calls[warp],
             barriers: &mut self.barriers,
             passed: &mut self.passed[warp],
+            mbarriers: &mut self.mbarriers,
+            last_wait: &mut self.last_waits[warp],
             stream: &mut lent.cta.warps[warp],
             iterations: &mut self.iterations,
             executed: &mut self.executed[warp],
@@ -188,7 +221,10 @@ impl CtaState {
             running.end_block(here, last, &mut regs, &mut spaces)?;
             // Lanes that wait for others of the warp come first.
             let Running { stack, calls, .. } = &mut running;
-            if stack.all_wait() && !let_go_on(program, stack, calls, &mut regs) {
+            if stack.all_wait()
+                && !let_go_on(program, stack, calls, &mut regs)
+                && !running.waits_at_mbarrier(&mut regs, &mut spaces)
+            {
                 return running.arrive(here, &regs);
             }
         }

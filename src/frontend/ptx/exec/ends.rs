@@ -5,6 +5,7 @@ use super::Fault;
 use super::barrier;
 use super::calls::Calls;
 use super::control::{meet, meeting, micro_at, ways_of};
+use super::mbarrier::some_wait;
 use super::memory::Spaces;
 use super::registers::Registers;
 use super::warp::{Here, Running};
@@ -42,6 +43,7 @@ impl Running<'_> {
                 self.stack.go(here.next());
             }
             (Step::Barrier(barrier), _) => self.barrier(here, barrier, active, regs)?,
+            (Step::Mbarrier(index), _) => self.mbarrier(here, index, active, regs, spaces)?,
             _ => self.stack.go(here.next()),
         }
         Ok(())
@@ -132,6 +134,40 @@ impl Running<'_> {
             *self.passed = Some((self.stream.push_barrier(pass), at));
         }
         Ok(())
+    }
+
+    #[inline(never)]
+    fn mbarrier(
+        &mut self,
+        here: Here,
+        index: u32,
+        active: LaneMask,
+        regs: &mut Registers,
+        spaces: &mut Spaces,
+    ) -> Result<(), Fault> {
+        let step = &self.program.mbarriers[index as usize];
+        let access = &self.program.accesses[step.access as usize];
+        let Running { mbarriers, stream, last_wait, .. } = self;
+        let goes_on = mbarriers
+            .execute((step, access), active, regs, spaces.shared, stream, last_wait)
+            .map_err(|(lane, message)| self.fault(here.last(), lane, message))?;
+        if goes_on {
+            self.stack.go(here.next());
+        } else {
+            self.stack.part_from(active, here.next());
+            self.stack.wait(here.last() as u32);
+        }
+        Ok(())
+    }
+
+    /// Where no lane runs: whether some wait at an mbarrier. Those whose phase has ended go on.
+    pub fn waits_at_mbarrier(&mut self, regs: &mut Registers, spaces: &Spaces) -> bool {
+        if self.program.mbarriers.is_empty() || !some_wait(self.program, self.stack) {
+            return false;
+        }
+        let stream = (&mut *self.stream, &*self.last_wait);
+        self.mbarriers.go_on(self.program, self.stack, regs, spaces.shared, stream, false);
+        true
     }
 
     /// Arrives at the barrier at which all lanes wait; the block is the one that ran last.

@@ -4,7 +4,7 @@
 //! * `memory` — addresses, bounds and alignment; `copy` — loads and stores; `matrix` — matrices in shared memory;
 //!   `atomic` — the rest;
 //! * `shared` — shared memory, with what of it was written;
-//! * `calls` — functions; `barrier` — who waits where;
+//! * `calls` — functions; `barrier` — who waits where; `mbarrier` — barriers in shared memory;
 //! * `stack` — divergence: which lanes are where;
 //! * `warp` — the blocks of a warp, one after the other; `ends` — what ends a block;
 //! * `cta` — the warps of a CTA in turn, each until a barrier or its end.
@@ -18,6 +18,7 @@ mod cta;
 mod ends;
 mod iterations;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod registers;
 mod rows;
@@ -29,6 +30,7 @@ mod warp;
 
 pub use control::LIMIT_REACHED;
 pub use cta::{CtaState, Place};
+pub use mbarrier::pending_in;
 pub use registers::{Bits, Flushed, Kind, Lane, Registers, flush, pack, write};
 
 pub use crate::config::kernel::Checks;

@@ -37,6 +37,11 @@ impl SharedMemory {
     }
 
     /// The content.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The content.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }

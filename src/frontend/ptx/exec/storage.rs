@@ -6,6 +6,7 @@ use super::barrier::Barriers;
 use super::calls::Calls;
 use super::cta::CtaState;
 use super::iterations::Iterations;
+use super::mbarrier::Mbarriers;
 use super::rows::RegisterRows;
 use super::shared::SharedMemory;
 use super::stack::Stack;
@@ -42,6 +43,8 @@ impl CtaState {
             calls: vec![Calls::default(); warps],
             barriers: Barriers::default(),
             passed: vec![None; warps],
+            mbarriers: Mbarriers::default(),
+            last_waits: vec![None; warps],
             shared: SharedMemory::new(
                 shared_bytes as usize,
                 Checks::default().uninitialised_shared,
@@ -65,6 +68,8 @@ impl CtaState {
         self.shared.reset();
         self.barriers = Barriers::default();
         self.passed.fill(None);
+        self.mbarriers.reset();
+        self.last_waits.fill(None);
         self.calls.iter_mut().for_each(Calls::start);
         (self.stream_bytes, self.uncounted) = (0, 0);
         self.executed.fill(0);

@@ -56,6 +56,7 @@ impl Lowerer<'_> {
             products: self.products,
             matrices: self.matrices,
             barriers: self.barriers,
+            mbarriers: self.mbarriers,
             tables: self.tables,
             calls: self.calls,
             functions: self.functions,

@@ -2,13 +2,14 @@
 //!
 //! Each PTX instruction becomes one [`Inst`] and one [`Micro`]. Arithmetic goes through the tables of
 //! `ops`; `control` decodes what moves the program counter or data without computing,
-//! `memory` decodes loads, stores and atomics, and `matrix` what a warp does to matrices.
+//! `memory` decodes loads, stores and atomics, `matrix` what a warp does to matrices, and `mbarrier` barriers in shared memory.
 
 mod calls;
 mod control;
 mod copies;
 mod finish;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod names;
 mod operands;
@@ -83,6 +84,7 @@ fn lower_with<'a>(
         products: Vec::new(),
         matrices: Vec::new(),
         barriers: Vec::new(),
+        mbarriers: Vec::new(),
         tables: Vec::new(),
         calls: Vec::new(),
         flow: Vec::new(),
@@ -163,6 +165,7 @@ struct Lowerer<'a> {
     products: Vec<Product>,
     matrices: Vec<Matrices>,
     barriers: Vec<Barrier>,
+    mbarriers: Vec<MbarrierStep>,
     /// Instructions, then blocks that indirect branches go to.
     tables: Vec<Vec<u32>>,
     calls: Vec<CallSite>,
@@ -317,9 +320,7 @@ impl<'a> Lowerer<'a> {
                  of f64, k128 and k256 of b1, and m8n8 with k16 of s8 and u8, k4 of f64, k128 of b1",
             ),
             "ldmatrix" | "stmatrix" => error.hint("known are m8n8 with x1, x2 and x4 of b16"),
-            "mapa" | "getctarank" | "mbarrier" | "multimem" => {
-                error.hint("clusters and asynchronous barriers are not modelled")
-            }
+            "mapa" | "getctarank" | "multimem" => error.hint("clusters are not modelled"),
             "barrier" if name.contains("cluster") => error.hint("clusters are not modelled"),
             _ => error,
         }
@@ -367,6 +368,8 @@ impl<'a> Lowerer<'a> {
         } else if let Some(decoded) = self.memory(instruction)? {
             decoded
         } else if let Some(decoded) = self.matrix(instruction)? {
+            decoded
+        } else if let Some(decoded) = self.mbarrier(instruction)? {
             decoded
         } else {
             self.arithmetic(instruction)?

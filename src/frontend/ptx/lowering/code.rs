@@ -212,7 +212,12 @@ impl<'a> Code<'a> {
     /// same.
     pub fn is_pinned(&self, pc: usize) -> bool {
         match self.insts[pc].op {
-            Op::Memory(_) | Op::Barrier | Op::Fence(_) | Op::Copies(_) | Op::Exit => true,
+            Op::Memory(_)
+            | Op::Barrier
+            | Op::Mbarrier(_)
+            | Op::Fence(_)
+            | Op::Copies(_)
+            | Op::Exit => true,
             Op::Arith(ArithClass::Control) => {
                 !matches!(self.opcode(pc), "bra" | "brx" | "call" | "ret")
             }

@@ -411,7 +411,10 @@ fn is_wall(inst: &Inst) -> bool {
     let jumps = matches!(inst.op, Op::Arith(Control | Branch | Converge));
     jumps
         || inst.ends_block
-        || matches!(inst.op, Op::Barrier | Op::Fence(_) | Op::Copies(_) | Op::Exit)
+        || matches!(
+            inst.op,
+            Op::Barrier | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit
+        )
 }
 
 /// The class of a single instruction: comparisons, selections, minima and maxima of single precision run where integers

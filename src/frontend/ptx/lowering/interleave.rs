@@ -247,7 +247,7 @@ fn latency(op: Op) -> u32 {
             class if class.is_matrix_product() => PRODUCT,
             _ => ARITHMETIC,
         },
-        Op::Barrier | Op::Fence(_) | Op::Copies(_) | Op::Exit => 1,
+        Op::Barrier | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => 1,
     }
 }
 

@@ -36,7 +36,7 @@ pub fn kind(inst: &Inst) -> &'static str {
             _ => "control",
         },
         Op::Memory(_) => "memory",
-        Op::Barrier | Op::Fence(_) | Op::Copies(_) | Op::Exit => "control",
+        Op::Barrier | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => "control",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Moves of several values at once: vectors to and from one register, vector parameters.
 
-use super::super::exec::{Bits, Kind, Registers, SHARED_WINDOW, write};
+use super::super::exec::{Bits, Kind, Registers, SHARED_WINDOW, pending_in, write};
 use super::super::program::Micro;
 use super::{Rule, Slot};
 use crate::isa::{ArithClass, LaneMask, WARP};
@@ -101,6 +101,12 @@ pub fn copy(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
             write(u32::row_mut(regs, to), mask, &values);
         }
     }
+}
+
+/// `mbarrier.pending_count`: the arrivals that are missing in a state of an mbarrier.
+pub fn pending_count(regs: &mut Registers, micro: &Micro, mask: LaneMask) {
+    let counts = regs.wide[usize::from(micro.ops[1])].map(pending_in);
+    write(&mut regs.narrow[usize::from(micro.ops[0])], mask, &counts);
 }
 
 /// Whether generic addresses lie in the window that starts at 2^[`Micro::imm`]; 0 stands for global memory,

@@ -107,7 +107,7 @@ fn push(
         Op::Barrier => {
             stream.push_barrier(BarrierUse::ALL);
         }
-        Op::Arith(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => {}
+        Op::Arith(_) | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => {}
     }
     Ok(())
 }
