@@ -45,6 +45,8 @@ pub(super) struct Holds {
     pub fall_through: u64,
     pub converge: u64,
     pub block_end: u64,
+    /// At an mbarrier: from when the phase has ended, or the warp asks, until it has the answer.
+    pub mbarrier: u64,
 }
 
 /// One streaming multiprocessor. What every visit looks at comes first and lies together.
@@ -128,6 +130,8 @@ impl Sm {
                 fall_through: u64::from(config.arithmetic.fall_through.get()),
                 converge: u64::from(config.arithmetic.converge.get()),
                 block_end: u64::from(config.arithmetic.block_end.get()),
+                // The word of an mbarrier is in shared memory.
+                mbarrier: machine.shared_memory.latency.cycles(),
             },
             lsu: Lsu::new(&machine.lsu, &machine.l1, warps_of),
             sub_cores,

@@ -237,7 +237,7 @@ impl Sm {
             self.warps.at_barrier |= u64::from(waits) << warp;
             let cta = self.ctas.of_warp(warp);
             if let Some(waiting) = self.ctas.arrive(cta, warp, BarrierUse { kind, ..at }) {
-                self.open_barriers(now, waiting, 1);
+                self.open_barriers(now, waiting, 1, self.holds.fall_through);
             }
             if waits {
                 return;
@@ -259,7 +259,7 @@ impl Sm {
     pub(super) fn end_warp(&mut self, now: Cycle, warp: usize) {
         let cta = self.ctas.of_warp(warp);
         let (waiting, opened) = self.ctas.end_warp(now, cta);
-        self.open_barriers(now, waiting, opened);
+        self.open_barriers(now, waiting, opened, self.holds.fall_through);
         self.end_cta_if_done(cta, now + 1);
         self.note_residency(now + 1);
     }
@@ -282,6 +282,8 @@ impl Sm {
             self.end_warp(now, warp);
         } else if waits {
             self.warps.at_barrier |= 1 << warp;
+        } else if mbarrier == Mbarrier::Wait {
+            self.open_barriers(now, 1 << warp, 0, self.holds.mbarrier);
         } else {
             self.go_on(now, warp, next_issue);
         }
@@ -289,17 +291,17 @@ impl Sm {
 
     /// A warp of a CTA arrives at an mbarrier, or its copies do.
     pub(super) fn arrive_at_mbarrier(&mut self, now: Cycle, cta: usize, id: u16) {
-        let waited = self.ctas.arrive_at_mbarrier(cta, id);
-        self.open_barriers(now, waited, u64::from(waited != 0));
+        let waiting = self.ctas.arrive_at_mbarrier(cta, id);
+        self.open_barriers(now, waiting, u64::from(waiting != 0), self.holds.mbarrier);
     }
 
-    /// Lets the warps go on that wait at `opened` barriers.
-    fn open_barriers(&mut self, now: Cycle, waiting: u64, opened: u64) {
+    /// Lets the warps go on that wait at `opened` barriers, so many cycles later.
+    fn open_barriers(&mut self, now: Cycle, waiting: u64, opened: u64, later: u64) {
         self.stats.barriers += opened;
         self.warps.at_barrier &= !waiting;
         for warp in Bits(waiting) {
-            self.note_hold(warp, WaitReason::Barrier, now + self.holds.fall_through);
-            self.go_on(now, warp, now + self.holds.fall_through);
+            self.note_hold(warp, WaitReason::Barrier, now + later);
+            self.go_on(now, warp, now + later);
         }
     }
 }

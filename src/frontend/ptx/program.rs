@@ -74,7 +74,9 @@ pub enum Step {
     Return,
     /// Arrives at a barrier: index into [`Program::barriers`].
     Barrier(u32),
-    /// Uses an mbarrier: index into [`Program::mbarriers`].
+    /// Begins the first phase of an mbarrier: index into [`Program::mbarriers`].
+    InitMbarrier(u32),
+    /// Arrives or waits at an mbarrier: index into [`Program::mbarriers`].
     Mbarrier(u32),
     /// Waits for lanes of the warp.
     WarpSync,

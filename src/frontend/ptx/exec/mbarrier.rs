@@ -117,19 +117,11 @@ impl Mbarriers {
         last: &mut LastWait,
     ) -> Result<bool, LaneFault> {
         if mask == 0 {
-            match step.kind {
-                MbarrierKind::Init => stream.push_affine(0, 0, 0),
-                _ => _ = stream.push_mbarrier(MbarrierUse { id: 0, arrivals: 0 }),
-            }
+            stream.push_mbarrier(MbarrierUse { id: 0, arrivals: 0 });
             return Ok(true);
         }
         let first = mask.trailing_zeros() as usize % WARP;
         let places = places(access, mask, regs, shared.len() as u64)?;
-        if step.kind == MbarrierKind::Init {
-            init(&places, mask, access, regs, shared)?;
-            stream.push_addresses(mask, &places);
-            return Ok(true);
-        }
         if let Some(other) = lanes(mask).find(|lane| places[*lane] != places[first]) {
             return Err((other, "lanes that run together name different mbarriers".to_owned()));
         }
@@ -252,14 +244,15 @@ pub fn some_wait(program: &Program, stack: &Stack) -> bool {
     stack.waiting().any(|frame| waits_at(program, frame).is_some())
 }
 
-/// Begins the first phase of mbarriers.
-fn init(
-    places: &[u64; WARP],
-    mask: LaneMask,
+/// Begins the first phase of mbarriers, and records where these are.
+pub fn init(
     access: &Access,
+    mask: LaneMask,
     regs: &Registers,
     shared: &mut SharedMemory,
+    stream: &mut WarpStream,
 ) -> Result<(), LaneFault> {
+    let places = places(access, mask, regs, shared.len() as u64)?;
     for lane in lanes(mask) {
         let count = regs.narrow[usize::from(access.regs[1])][lane];
         if count == 0 || count > MOST {
@@ -271,6 +264,7 @@ fn init(
         let state = State { expected: count, pending: count, bytes: 0, is_odd: false };
         shared.write(places[lane] as usize, &state.word().to_le_bytes());
     }
+    stream.push_addresses(mask, &places);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use super::barrier::Barriers;
 use super::calls::Calls;
 use super::control::{limit_reached, read_clock, too_long, zero_divisor};
 use super::iterations::Iterations;
-use super::mbarrier::{LastWait, Mbarriers};
+use super::mbarrier::{self, LastWait, Mbarriers};
 use super::memory::Spaces;
 use super::registers::Registers;
 use super::stack::{Frame, Stack};
@@ -180,6 +180,17 @@ impl Running<'_> {
                 Step::Matrices(matrices) => spaces
                     .matrices(&program.matrices[matrices as usize], regs, active, self.stream)
                     .map_err(|(lane, message)| self.fault(pc, lane, message))?,
+                Step::InitMbarrier(index) => {
+                    let access = program.mbarriers[index as usize].access as usize;
+                    mbarrier::init(
+                        &program.accesses[access],
+                        active,
+                        regs,
+                        spaces.shared,
+                        self.stream,
+                    )
+                    .map_err(|(lane, message)| self.fault(pc, lane, message))?;
+                }
                 Step::Clock => {
                     let rest = u64::from(block.end) - pc as u64;
                     read_clock(regs, micro, active, *self.executed - rest);

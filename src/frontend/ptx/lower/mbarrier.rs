@@ -113,8 +113,12 @@ impl Lowerer<'_> {
         };
         let mut decoded = self.access(instruction, &words, AccessKind::Store, address)?;
         let access = self.accesses.len() - 1;
-        decoded.step = Step::Mbarrier(self.mbarriers.len() as u32);
-        decoded.flow = Flow::Pause;
+        let index = self.mbarriers.len() as u32;
+        // Where lanes may wait, and where the record is no address, the block ends.
+        (decoded.step, decoded.flow) = match kind {
+            MbarrierKind::Init => (Step::InitMbarrier(index), Flow::Next),
+            _ => (Step::Mbarrier(index), Flow::Pause),
+        };
         decoded.op = match kind {
             MbarrierKind::Init => decoded.op,
             MbarrierKind::Wait | MbarrierKind::WaitParity => Op::Mbarrier(Mbarrier::Wait),

@@ -234,6 +234,33 @@ pub fn signs(code: &mut Code) {
     }
 }
 
+/// A predicate that goes through a register as one of two numbers is the same predicate: what inline assembly gives back.
+pub fn flags(code: &mut Code) {
+    for pc in 0..code.len() {
+        if let Some(selection) = flag(code, pc) {
+            code.remove(pc);
+            if code.readers(selection).all(|reader| code.is_gone(reader)) {
+                code.remove(selection);
+            }
+        }
+    }
+}
+
+/// The selection between zero and another number whose result an instruction only compares with zero, with a single result.
+fn flag(code: &Code, pc: usize) -> Option<usize> {
+    let [Arg::Reg(to), from, Arg::Number(0)] = code.lines[pc].args[..] else { return None };
+    let compares = code.opcode(pc) == "setp" && (code.has(pc, "eq") || code.has(pc, "ne"));
+    if !compares || code.is_gone(pc) || !code.is_single(to) {
+        return None;
+    }
+    let selection = code.maker(from)?;
+    let is_flag = match code.lines[selection].args[..] {
+        [_, Arg::Number(one), Arg::Number(other), Arg::Reg(_)] => (one == 0) != (other == 0),
+        _ => false,
+    };
+    (code.opcode(selection) == "selp" && is_flag).then_some(selection)
+}
+
 /// Two neighbouring words of parameters or constants that a block loads are one `LDC.64`.
 pub fn pairs(code: &mut Code) {
     for block in code.blocks.clone() {

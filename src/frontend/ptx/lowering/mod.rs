@@ -157,6 +157,7 @@ pub fn machine_code(
     address::offsets(&mut code);
     free::dead(&mut code);
     free::signs(&mut code);
+    free::flags(&mut code);
     expand::sequences(&mut code);
     address::narrow(&mut code);
     address::bases(&mut code);
