@@ -98,6 +98,12 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
         ],
         &[FarReads],
     ),
+    ("pipeline", &["workload.parameters.tiles=150", "workload.parameters.ctas=12"], &[FarReads]),
+    (
+        "pipeline",
+        &["machine=a100", "workload.parameters.tiles=40", "workload.parameters.ctas=9"],
+        &[FarReads],
+    ),
     ("heat", &["workload.parameters.n=48", "workload.launches.0.args.2=F32(\"inf\")"], &[]),
 ];
 

@@ -94,6 +94,7 @@ fn the_ptx_of_the_examples_is_made_of_their_sources() {
         "heat/heat.cu",
         "convolution/convolution.cu",
         "tensor-matmul/tensor-matmul.cu",
+        "pipeline/pipeline.cu",
     ]
     .map(|file| runs().join(file));
     let mut check = Command::cargo_bin("gsim").unwrap();
@@ -200,6 +201,23 @@ fn the_product_of_tensor_cores_is_that_of_the_host() {
     for (index, sum) in by_row.iter().enumerate() {
         assert_eq!(*sum, (1024 * (index / 64) + 496) as f32, "{index}");
     }
+}
+
+#[test]
+fn a_pipeline_of_copies_gives_the_polynomial_of_the_host() {
+    let out = TempDir::new().unwrap();
+    let fill = "workload.buffers.x.fill=Iota(start: -1, step: 0.001)";
+    let sizes = ["workload.parameters.tiles=37", "workload.parameters.ctas=5"];
+    let all = [fill, sizes[0], sizes[1]].map(|set| ["--set", set]).concat();
+    let (folder, report) = run("pipeline", out.path(), &all);
+    let (_, values) = output(&folder, "y.npy");
+    assert_eq!(values.len(), 37 * 512);
+    for (index, value) in values.iter().enumerate() {
+        let x = (-1.0 + 0.001 * index as f64) as f32;
+        assert_eq!(*value, (0..8).fold(1.0, |sum: f32, _| sum.mul_add(x, 1.0)), "{index}");
+    }
+    // Each of the warps that compute waits for every tile, and the one that copies for every tile that is free again.
+    assert!(report["ledgers"]["issue"]["barrier"].as_u64().unwrap() > 0);
 }
 
 #[test]

@@ -69,6 +69,7 @@ const RUNS: &[(&str, &[&str])] = &[
         "tensor-matmul",
         &["workload.parameters.rows=64", "workload.parameters.depth=64", "machine=h200"],
     ),
+    ("pipeline", &["workload.parameters.tiles=30", "workload.parameters.ctas=5", "machine=h200"]),
     ("convolution", &["workload.parameters.rows=45", "machine=h200"]),
 ];
 

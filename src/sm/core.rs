@@ -10,6 +10,7 @@ use super::fences::Fences;
 use super::fetch::Fetch;
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Returns};
+use super::mbarriers::MbarrierUnit;
 use super::pipelines::Pipelines;
 use super::profile::{InstProfile, Profile};
 use super::program::{FROM_MEMORY, Program};
@@ -45,8 +46,6 @@ pub(super) struct Holds {
     pub fall_through: u64,
     pub converge: u64,
     pub block_end: u64,
-    /// At an mbarrier: from when the phase has ended, or the warp asks, until it has the answer.
-    pub mbarrier: u64,
 }
 
 /// One streaming multiprocessor. What every visit looks at comes first and lies together.
@@ -91,6 +90,7 @@ pub struct Sm {
     pub(super) issue_ledger: IssueLedger,
     pub(super) warps: Warps,
     pub(super) fences: Fences,
+    pub(super) mbarriers: MbarrierUnit,
     pub(super) coalescing: Coalescing,
     pub(super) holds: Holds,
     pub(super) ctas: Ctas,
@@ -121,6 +121,7 @@ impl Sm {
             ctas: Ctas::new(config),
             warps: Warps::new(),
             fences: Fences::new(),
+            mbarriers: MbarrierUnit::new(machine.shared_memory.latency.cycles()),
             stands_still: false,
             waiting_for_lsu: 0,
             lsu_waits: LsuLedger::default(),
@@ -130,8 +131,6 @@ impl Sm {
                 fall_through: u64::from(config.arithmetic.fall_through.get()),
                 converge: u64::from(config.arithmetic.converge.get()),
                 block_end: u64::from(config.arithmetic.block_end.get()),
-                // The word of an mbarrier is in shared memory.
-                mbarrier: machine.shared_memory.latency.cycles(),
             },
             lsu: Lsu::new(&machine.lsu, &machine.l1, warps_of),
             sub_cores,

@@ -4,7 +4,7 @@ use super::core::Sm;
 use super::program::{Action, Decoded, Hold, Maker, Port};
 use super::scheduler::Candidates;
 use super::sub_core::{Slot, SubCore};
-use crate::isa::{BarrierKind, BarrierUse, Mbarrier};
+use crate::isa::{BarrierKind, BarrierUse};
 use crate::stats::{IssueReason, WaitReason};
 use crate::units::{Bits, Cycle, fibonacci};
 
@@ -237,7 +237,7 @@ impl Sm {
             self.warps.at_barrier |= u64::from(waits) << warp;
             let cta = self.ctas.of_warp(warp);
             if let Some(waiting) = self.ctas.arrive(cta, warp, BarrierUse { kind, ..at }) {
-                self.open_barriers(now, waiting, 1, self.holds.fall_through);
+                self.open_barriers(now, waiting, 1);
             }
             if waits {
                 return;
@@ -259,49 +259,18 @@ impl Sm {
     pub(super) fn end_warp(&mut self, now: Cycle, warp: usize) {
         let cta = self.ctas.of_warp(warp);
         let (waiting, opened) = self.ctas.end_warp(now, cta);
-        self.open_barriers(now, waiting, opened, self.holds.fall_through);
+        self.open_barriers(now, waiting, opened);
         self.end_cta_if_done(cta, now + 1);
         self.note_residency(now + 1);
     }
 
-    /// Issues what a warp does at an mbarrier.
-    fn come_to_mbarrier(&mut self, now: Cycle, warp: usize, mbarrier: Mbarrier, next_issue: Cycle) {
-        let at = self.warps.reader_mut(warp).mbarrier(self.ctas.stream(warp));
-        let cta = self.ctas.of_warp(warp);
-        let more = self.warps.advance(warp, Port::None, &self.ctas, &self.program).is_some();
-        let waits = match mbarrier {
-            Mbarrier::Wait => more && self.ctas.wait_at_mbarrier(cta, warp, at),
-            _ if at.arrivals == 0 => false,
-            Mbarrier::ArriveAfterCopies if self.copies.arrives_later(warp, at.id) => false,
-            Mbarrier::Arrive | Mbarrier::ArriveAfterCopies => {
-                self.arrive_at_mbarrier(now, cta, at.id);
-                false
-            }
-        };
-        if !more {
-            self.end_warp(now, warp);
-        } else if waits {
-            self.warps.at_barrier |= 1 << warp;
-        } else if mbarrier == Mbarrier::Wait {
-            self.open_barriers(now, 1 << warp, 0, self.holds.mbarrier);
-        } else {
-            self.go_on(now, warp, next_issue);
-        }
-    }
-
-    /// A warp of a CTA arrives at an mbarrier, or its copies do.
-    pub(super) fn arrive_at_mbarrier(&mut self, now: Cycle, cta: usize, id: u16) {
-        let waiting = self.ctas.arrive_at_mbarrier(cta, id);
-        self.open_barriers(now, waiting, u64::from(waiting != 0), self.holds.mbarrier);
-    }
-
-    /// Lets the warps go on that wait at `opened` barriers, so many cycles later.
-    fn open_barriers(&mut self, now: Cycle, waiting: u64, opened: u64, later: u64) {
+    /// Lets the warps go on that wait at `opened` barriers.
+    fn open_barriers(&mut self, now: Cycle, waiting: u64, opened: u64) {
         self.stats.barriers += opened;
         self.warps.at_barrier &= !waiting;
         for warp in Bits(waiting) {
-            self.note_hold(warp, WaitReason::Barrier, now + later);
-            self.go_on(now, warp, now + later);
+            self.note_hold(warp, WaitReason::Barrier, now + self.holds.fall_through);
+            self.go_on(now, warp, now + self.holds.fall_through);
         }
     }
 }

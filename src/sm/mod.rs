@@ -19,6 +19,7 @@ mod fetch;
 mod issue;
 mod journey;
 mod lsu;
+mod mbarriers;
 mod memory_issue;
 mod pipelines;
 mod profile;

@@ -28,7 +28,7 @@
 //!
 //! **What stops a launch**: an access that is out of bounds, misaligned, or writes constants; a read of
 //! shared memory of which no byte was written; a whole number divided by zero (PTX does not say what
-//! that gives); `trap` and failed assertions; calls that are too deep; barriers that never open; and the
+//! that gives); `trap` and failed assertions; calls that are too deep; barriers that never open, and mbarriers with too many arrivals; and the
 //! limit of instructions, with the lines of the loop. [`PtxLaunch::check`] can switch off what some
 //! programs do on purpose.
 //!
@@ -41,6 +41,10 @@
 //!
 //! **Asynchronous copies** (`cp.async`) copy at once. The machine sees a load from global memory whose data nobody gets, and
 //! waits for it by groups, as the program does. A **prefetch** is a load without a register.
+//!
+//! **Mbarriers** (`mbarrier.init`, `arrive`, `test_wait`, .., `cp.async.mbarrier.arrive`; `cuda::barrier`, `cuda::pipeline`) hold up the
+//! lanes that wait, as barriers do, until their phase ends; a wait gives false only where nobody of the CTA can go on otherwise, see
+//! `exec::mbarrier`. Lanes that run together name one mbarrier.
 //!
 //! **Matrix products** (`mma.sync` of half precision, `.bf16`, `.tf32`, `.f64`, bytes and bits, `ldmatrix`, `stmatrix`, `movmatrix`) give the bits
 //! that an H200 gives, on any machine: see `ops::matrix`. All lanes of the warp must execute them together. `wmma` of 16 by 16 by 16 numbers of

@@ -185,7 +185,7 @@ impl Banks {
             let further = ((addresses[lane] + u64::from(bytes) - 1) >> self.word_bits) - first;
             let bank = first & ((1 << self.bank_bits) - 1);
             let banks = u64::MAX >> (63 - further) << bank;
-            if taken & banks != 0 || bank + further >> self.bank_bits != 0 {
+            if taken & banks != 0 || (bank + further) >> self.bank_bits != 0 {
                 return false;
             }
             taken |= banks;

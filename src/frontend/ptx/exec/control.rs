@@ -300,8 +300,8 @@ pub fn deadlock(
     barriers: &Barriers,
     alive: u16,
 ) -> Fault {
-    // By instruction: the barrier, and the warps that wait there.
-    let mut places: Vec<(u32, u8, Vec<String>)> = Vec::new();
+    // By instruction: the barrier, if it is one with a number, and the warps that wait there.
+    let mut places: Vec<(u32, Option<u8>, Vec<String>)> = Vec::new();
     let mut first = None;
     for (warp, stack) in stacks.iter().enumerate() {
         let Some(frame) = stack.waiting().next() else { continue };
@@ -309,9 +309,9 @@ pub fn deadlock(
         let id = match program.micros[frame.wait as usize].step {
             Step::Barrier(index) => {
                 let row = usize::from(program.barriers[index as usize].id);
-                regs[row][frame.mask.trailing_zeros() as usize % WARP] as u8
+                Some(regs[row][frame.mask.trailing_zeros() as usize % WARP] as u8)
             }
-            _ => 0,
+            _ => None,
         };
         first.get_or_insert((frame.wait, warp, frame.mask.trailing_zeros()));
         match places.iter_mut().find(|(pc, known, _)| (*pc, *known) == (frame.wait, id)) {
@@ -319,14 +319,17 @@ pub fn deadlock(
             None => places.push((frame.wait, id, vec![warp.to_string()])),
         }
     }
-    let place = |(pc, id, warps): &(u32, u8, Vec<String>)| {
+    let place = |(pc, id, warps): &(u32, Option<u8>, Vec<String>)| {
         let line = program.insts[*pc as usize].line;
-        let (arrived, wanted) = barriers.count(*id, alive);
-        let what = if warps.len() == 1 { "warp" } else { "warps" };
-        format!(
-            "{what} {} in line {line} at barrier {id}, where {arrived} of {wanted} warps arrived",
-            warps.join(", ")
-        )
+        let who = if warps.len() == 1 { "warp" } else { "warps" };
+        let at = match id {
+            Some(id) => {
+                let (arrived, wanted) = barriers.count(*id, alive);
+                format!("barrier {id}, where {arrived} of {wanted} warps arrived")
+            }
+            None => "an mbarrier whose phase does not end".to_owned(),
+        };
+        format!("{who} {} in line {line} at {at}", warps.join(", "))
     };
     let places: Vec<String> = places.iter().map(place).collect();
     let message = format!("waits for ever: {}", places.join("; "));

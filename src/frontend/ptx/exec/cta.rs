@@ -223,7 +223,7 @@ impl CtaState {
             let Running { stack, calls, .. } = &mut running;
             if stack.all_wait()
                 && !let_go_on(program, stack, calls, &mut regs)
-                && !running.waits_at_mbarrier(&mut regs, &mut spaces)
+                && !running.waits_at_mbarrier(&mut regs, &spaces)
             {
                 return running.arrive(here, &regs);
             }

@@ -20,6 +20,8 @@ const BYTES: u64 = 8;
 const COUNT_BITS: u32 = 20;
 /// The greatest count.
 const MOST: u32 = (1 << COUNT_BITS) - 1;
+/// Bits of a number of bytes, which has a sign.
+const BYTE_BITS: u32 = COUNT_BITS + 2;
 
 /// What is in the word of an mbarrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,19 +41,19 @@ impl State {
     const IS_ONE: u64 = 1 << 62;
 
     fn word(self) -> u64 {
-        let bytes = u64::from(self.bytes as u32 & (1 << (COUNT_BITS + 2)) - 1) << (2 * COUNT_BITS);
-        let counts = u64::from(self.pending) << COUNT_BITS | u64::from(self.expected);
-        u64::from(self.is_odd) << 63 | State::IS_ONE | bytes | counts
+        let bytes = self.bytes as u32 & ((1 << BYTE_BITS) - 1);
+        let numbers = [(self.expected, 0), (self.pending, COUNT_BITS), (bytes, 2 * COUNT_BITS)];
+        let numbers = numbers.into_iter().fold(0, |all, (one, at)| all | u64::from(one) << at);
+        u64::from(self.is_odd) << 63 | State::IS_ONE | numbers
     }
 
     /// `None` where no mbarrier is.
     fn of(word: u64) -> Option<Self> {
-        let count = |shift: u32| (word >> shift) as u32 & MOST;
-        let unused = 32 - (COUNT_BITS + 2);
+        let unused = u32::BITS - BYTE_BITS;
         (word & State::IS_ONE != 0).then(|| State {
-            expected: count(0),
-            pending: count(COUNT_BITS),
-            bytes: (((word >> (2 * COUNT_BITS)) as u32) << unused) as i32 >> unused,
+            expected: word as u32 & MOST,
+            pending: pending_in(word),
+            bytes: ((word >> (2 * COUNT_BITS)) as i32) << unused >> unused,
             is_odd: word >> 63 != 0,
         })
     }

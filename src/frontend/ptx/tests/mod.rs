@@ -9,6 +9,7 @@ mod errors;
 mod features;
 mod flow;
 mod hostile;
+mod mbarrier;
 mod semantics;
 mod semantics_float;
 mod semantics_half;
