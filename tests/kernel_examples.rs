@@ -217,7 +217,7 @@ fn a_pipeline_of_copies_gives_the_polynomial_of_the_host() {
         assert_eq!(*value, (0..8).fold(1.0, |sum: f32, _| sum.mul_add(x, 1.0)), "{index}");
     }
     // Each of the warps that compute waits for every tile, and the one that copies for every tile that is free again.
-    assert!(report["ledgers"]["issue"]["barrier"].as_u64().unwrap() > 0);
+    assert!(report["ledgers"]["issue"]["parts"]["barrier"].as_u64().unwrap() > 0);
 }
 
 #[test]
