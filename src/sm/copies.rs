@@ -30,6 +30,8 @@ struct Slot {
 /// The copies of an SM.
 #[derive(Clone, Debug)]
 pub struct Groups {
+    warps: usize,
+    /// By warp slot; none before the first copy. Whoever has begun none waits for none.
     slots: Box<[Slot]>,
 }
 
@@ -46,11 +48,14 @@ impl Slot {
 impl Groups {
     /// Of so many warp slots.
     pub fn new(warps: usize) -> Self {
-        Groups { slots: vec![Slot::default(); warps].into() }
+        Groups { warps, slots: Box::default() }
     }
 
     /// A warp begins a copy; gives its group.
     pub fn begin(&mut self, warp: usize) -> u8 {
+        if self.slots.is_empty() {
+            self.slots = vec![Slot::default(); self.warps].into();
+        }
         let slot = &mut self.slots[warp];
         let part = slot.open as usize % PARTS;
         slot.under_way[part] += 1;
@@ -59,7 +64,7 @@ impl Groups {
 
     /// Executes `copies` for a warp; true when it waits.
     pub fn execute(&mut self, warp: usize, copies: Copies) -> bool {
-        let slot = &mut self.slots[warp];
+        let Some(slot) = self.slots.get_mut(warp) else { return false };
         slot.until = match copies {
             Copies::Commit => {
                 slot.open += 1;
@@ -80,7 +85,7 @@ impl Groups {
 
     /// Whether copies of a warp are under way; it then arrives at an mbarrier of this number when they are done.
     pub fn arrives_later(&mut self, warp: usize, id: u16) -> bool {
-        let slot = &mut self.slots[warp];
+        let Some(slot) = self.slots.get_mut(warp) else { return false };
         slot.open += 1;
         let is_later = !slot.are_done(slot.open);
         if is_later {
@@ -98,7 +103,7 @@ impl Groups {
 
     /// Takes an mbarrier at which a warp arrives as all copies before that are done.
     pub fn take_arrival(&mut self, warp: usize) -> Option<u16> {
-        let slot = &mut self.slots[warp];
+        let slot = self.slots.get_mut(warp)?;
         let &(until, id) = slot.arrivals.front()?;
         slot.are_done(until).then(|| {
             slot.arrivals.pop_front();

@@ -41,6 +41,8 @@ pub struct Ctas {
     turned: [Cycle; SLOTS],
     /// By kernel, the last that whose CTAs come: the first cycle after its last CTA so far.
     ended: Vec<Cycle>,
+    /// By CTA slot to which warps have arrived at mbarriers, and by mbarrier: how many times they have.
+    arrivals: Vec<Vec<u32>>,
     /// By warp slot that waits at an mbarrier: which, and for how many arrivals.
     awaited: [MbarrierUse; SLOTS],
     /// Of each CTA whose place no other has taken, or got: the cycle of its last instruction, in the order of these.
@@ -62,8 +64,6 @@ struct Slot {
     /// Warps that have an instruction left.
     alive: u32,
     barriers: [Barrier; BARRIERS],
-    /// By mbarrier: how many times warps have arrived.
-    arrivals: Vec<u32>,
     /// Warp slots that wait at an mbarrier.
     at_mbarriers: u64,
 }
@@ -96,6 +96,7 @@ impl Ctas {
             next: Residency::default(),
             turned: [Cycle(0); SLOTS],
             ended: Vec::new(),
+            arrivals: Vec::new(),
             awaited: [MbarrierUse { id: 0, arrivals: 0 }; SLOTS],
             executed: VecDeque::with_capacity(2 * SLOTS),
             left: VecDeque::with_capacity(2 * SLOTS),
@@ -254,7 +255,9 @@ impl Ctas {
         let slot = &mut self.slots[index];
         (slot.resident, slot.alive) = (true, slot.warps.count_ones());
         slot.barriers = Default::default();
-        slot.arrivals.clear();
+        if let Some(arrivals) = self.arrivals.get_mut(index) {
+            arrivals.clear();
+        }
         (slot.warps, slot.next_issue)
     }
 
@@ -283,7 +286,11 @@ impl Ctas {
 
     /// Somebody arrives at an mbarrier of a CTA; gives the warp slots that wait there no longer.
     pub fn arrive_at_mbarrier(&mut self, slot: usize, id: u16) -> u64 {
-        let Slot { arrivals, at_mbarriers, .. } = &mut self.slots[slot];
+        if slot >= self.arrivals.len() {
+            self.arrivals.resize(slot + 1, Vec::new());
+        }
+        let (arrivals, at_mbarriers) =
+            (&mut self.arrivals[slot], &mut self.slots[slot].at_mbarriers);
         let place = usize::from(id);
         if place >= arrivals.len() {
             arrivals.resize(place + 1, 0);
@@ -300,11 +307,11 @@ impl Ctas {
 
     /// A warp comes to an mbarrier of its CTA to wait; true when it has to.
     pub fn wait_at_mbarrier(&mut self, slot: usize, warp: usize, at: MbarrierUse) -> bool {
-        let Slot { arrivals, at_mbarriers, .. } = &mut self.slots[slot];
-        let waits = arrivals.get(usize::from(at.id)).copied().unwrap_or(0) < at.arrivals;
+        let arrivals = self.arrivals.get(slot).and_then(|all| all.get(usize::from(at.id)));
+        let waits = arrivals.is_none_or(|arrivals| *arrivals < at.arrivals) && at.arrivals > 0;
         if waits {
             self.awaited[warp] = at;
-            *at_mbarriers |= 1 << warp;
+            self.slots[slot].at_mbarriers |= 1 << warp;
         }
         waits
     }
