@@ -6,7 +6,7 @@
 //! happen is known as such: [`Sm::next_event`] says when the next one is due, and the cycles between
 //! are charged to the ledgers in one step. Where somebody asks for it, `profile.rs` counts by instruction what warps stood for and what
 //! loads took, and `buffers.rs` by buffer where loads found their lines. What instructions read of the constant bank is no access of the
-//! load/store unit: `constants.rs` says when it is there.
+//! load/store unit: `constants.rs` says when it is there. Barriers in shared memory are a unit of their own, `mbarriers.rs`.
 
 mod accounts;
 mod buffers;
