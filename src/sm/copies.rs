@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use crate::isa::Copies;
 
-/// Parts that are told apart. What a warp copies in a further one counts for the part so many before it as well, and who waits for
-/// that waits for both.
+/// Parts that are told apart. Where as many are under way, what a warp copies joins the last one, and who waits for that waits for all
+/// of it.
 const PARTS: usize = 16;
 /// The group of a load that is no copy.
 pub const NO_GROUP: u8 = u8::MAX;
@@ -17,7 +17,7 @@ struct Slot {
     under_way: [u16; PARTS],
     /// Number of the part that further copies join.
     open: u32,
-    /// The parts that the last commits began, by the number of the commit.
+    /// The parts behind the last commits, by the number of the commit.
     after_commits: [u32; PARTS],
     /// Commits so far.
     commits: u32,
@@ -36,6 +36,19 @@ pub struct Groups {
 }
 
 impl Slot {
+    /// Ends a part; gives the one before which all copies so far are.
+    fn end_part(&mut self) -> u32 {
+        let is_empty = |part: u32| self.under_way[part as usize % PARTS] == 0;
+        if is_empty(self.open) {
+            return self.open;
+        }
+        let behind = self.open + 1;
+        if is_empty(behind) {
+            self.open = behind;
+        }
+        behind
+    }
+
     /// Whether no copy of a part before `until` is under way.
     fn are_done(&self, until: u32) -> bool {
         let known = self.open.saturating_sub(PARTS as u32 - 1)..=self.open;
@@ -67,8 +80,7 @@ impl Groups {
         let Some(slot) = self.slots.get_mut(warp) else { return false };
         slot.until = match copies {
             Copies::Commit => {
-                slot.open += 1;
-                slot.after_commits[slot.commits as usize % PARTS] = slot.open;
+                slot.after_commits[slot.commits as usize % PARTS] = slot.end_part();
                 slot.commits += 1;
                 return false;
             }
@@ -86,10 +98,10 @@ impl Groups {
     /// Whether copies of a warp are under way; it then arrives at an mbarrier of this number when they are done.
     pub fn arrives_later(&mut self, warp: usize, id: u16) -> bool {
         let Some(slot) = self.slots.get_mut(warp) else { return false };
-        slot.open += 1;
-        let is_later = !slot.are_done(slot.open);
+        let until = slot.end_part();
+        let is_later = !slot.are_done(until);
         if is_later {
-            slot.arrivals.push_back((slot.open, id));
+            slot.arrivals.push_back((until, id));
         }
         is_later
     }
@@ -145,15 +157,20 @@ mod tests {
     #[test]
     fn a_group_beyond_those_that_are_told_apart_is_waited_for_with_an_older_one() {
         let mut groups = Groups::new(1);
-        let first = groups.begin(0);
-        for _ in 0..PARTS {
+        let mut begin = || {
+            let part = groups.begin(0);
             groups.execute(0, Copies::Commit);
+            part
+        };
+        let parts: Vec<u8> = (0..PARTS).map(|_| begin()).collect();
+        // There is no further part: who waits for the group before this one waits for both.
+        let last = begin();
+        assert_eq!(last, parts[PARTS - 1]);
+        assert!(groups.execute(0, Copies::WaitGroups(1)));
+        for part in &parts {
+            assert!(!groups.end(0, *part));
         }
-        assert_eq!(groups.begin(0), first);
-        groups.execute(0, Copies::Commit);
-        assert!(groups.execute(0, Copies::WaitGroups(0)));
-        assert!(!groups.end(0, first));
-        assert!(groups.end(0, first));
+        assert!(groups.end(0, last));
         assert!(!groups.execute(0, Copies::WaitGroups(u8::MAX)));
     }
 
@@ -170,6 +187,19 @@ mod tests {
         assert_eq!(groups.take_arrival(0), None);
         groups.end(0, first);
         assert_eq!([0; 3].map(|_| groups.take_arrival(0)), [Some(2), Some(3), None]);
+    }
+
+    #[test]
+    fn many_arrivals_at_mbarriers_hide_no_copy() {
+        let mut groups = Groups::new(1);
+        let first = groups.begin(0);
+        groups.execute(0, Copies::Commit);
+        (0..3 * PARTS as u16).for_each(|id| assert!(groups.arrives_later(0, id)));
+        assert!(groups.execute(0, Copies::WaitGroups(0)));
+        assert!(groups.end(0, first));
+        for id in 0..3 * PARTS as u16 {
+            assert_eq!(groups.take_arrival(0), Some(id));
+        }
     }
 
     #[test]

@@ -61,9 +61,12 @@ impl Sm {
             let answer = self.mbarriers.operate(now);
             return self.leave_mbarrier(now, warp, answer);
         }
-        let is_later =
-            mbarrier == Mbarrier::ArriveAfterCopies && self.copies.arrives_later(warp, at.id);
-        if at.arrivals > 0 && !is_later {
+        // Where no lane executes it, nobody arrives.
+        let arrives = at.arrivals > 0;
+        let is_later = arrives
+            && mbarrier == Mbarrier::ArriveAfterCopies
+            && self.copies.arrives_later(warp, at.id);
+        if arrives && !is_later {
             let answer = self.arrive_at_mbarrier(now, cta, at.id);
             for &reg in state.as_slice().iter().filter(|_| mbarrier == Mbarrier::Arrive) {
                 self.warps.set_ready_at(warp, reg, answer, FROM_MEMORY);

@@ -7,7 +7,7 @@ use super::barrier::{Barriers, Reduction};
 use super::calls::Calls;
 use super::control::{deadlock, let_go_on, too_long};
 use super::iterations::Iterations;
-use super::mbarrier::{LastWait, Mbarriers, some_wait};
+use super::mbarrier::{Mbarriers, Wait, some_wait};
 use super::memory::Spaces;
 use super::registers::Registers;
 use super::rows::RegisterRows;
@@ -52,8 +52,8 @@ pub struct CtaState {
     /// Place in its stream of the last barrier that each warp passed with some of its lanes waiting.
     pub(super) passed: Vec<Option<(usize, BarrierUse)>>,
     pub(super) mbarriers: Mbarriers,
-    /// Where each warp came to an mbarrier last to wait.
-    pub(super) last_waits: Vec<LastWait>,
+    /// By warp: which lanes wait at mbarriers.
+    pub(super) waits: Vec<Vec<Wait>>,
     pub(super) shared: SharedMemory,
     pub(super) local: Vec<u8>,
     /// Constants of the module, with the parameters behind them.
@@ -87,8 +87,9 @@ impl CtaState {
         cta.reset(warps);
         let mut lent = Lent { program, place, global, budget, cta };
         let mut alive = warps;
-        // Rounds without a warp that went on by itself, one after the other.
+        // Rounds without a warp that went on by itself or arrived anywhere, one after the other.
         let mut given_up = 0;
+        let mut arrivals = 0;
         // Each round takes every warp that can run to its next barrier.
         while alive > 0 {
             let mut moved = false;
@@ -117,7 +118,8 @@ impl CtaState {
                 continue;
             }
             // Who waits at an mbarrier may do something else where its phase does not end.
-            given_up += 1;
+            given_up = if self.mbarriers.arrivals() == arrivals { given_up + 1 } else { 0 };
+            arrivals = self.mbarriers.arrivals();
             let waits = given_up > GIVES_UP
                 || (0..warps).fold(true, |waits, warp| !self.go_on(&mut lent, warp, true) & waits);
             if waits {
@@ -135,8 +137,12 @@ impl CtaState {
             return false;
         }
         let mut regs = registers(program, warp, &mut self.rows, &mut self.preds);
-        let stream = (&mut lent.cta.warps[warp], &self.last_waits[warp]);
         let stack = &mut self.stacks[warp];
+        // Before they give up, lanes go ahead that are held up to meet those that wait.
+        if gives_up && stack.go_ahead(self.calls[warp].callers()) {
+            return true;
+        }
+        let stream = (&mut lent.cta.warps[warp], &mut self.waits[warp]);
         self.mbarriers.go_on(program, stack, &mut regs, &self.shared, stream, gives_up)
     }
 
@@ -204,7 +210,7 @@ impl CtaState {
             barriers: &mut self.barriers,
             passed: &mut self.passed[warp],
             mbarriers: &mut self.mbarriers,
-            last_wait: &mut self.last_waits[warp],
+            waits: &mut self.waits[warp],
             stream: &mut lent.cta.warps[warp],
             iterations: &mut self.iterations,
             executed: &mut self.executed[warp],

@@ -146,10 +146,10 @@ impl Running<'_> {
         spaces: &mut Spaces,
     ) -> Result<(), Fault> {
         let step = &self.program.mbarriers[index as usize];
-        let access = &self.program.accesses[step.access as usize];
-        let Running { mbarriers, stream, last_wait, .. } = self;
+        let place = (self.program, here.last() as u32);
+        let Running { mbarriers, stream, waits, .. } = self;
         let goes_on = mbarriers
-            .execute((step, access), active, regs, spaces.shared, stream, last_wait)
+            .execute(place, step, active, regs, spaces.shared, (stream, waits))
             .map_err(|(lane, message)| self.fault(here.last(), lane, message))?;
         if goes_on {
             self.stack.go(here.next());
@@ -165,7 +165,7 @@ impl Running<'_> {
         if self.program.mbarriers.is_empty() || !some_wait(self.program, self.stack) {
             return false;
         }
-        let stream = (&mut *self.stream, &*self.last_wait);
+        let stream = (&mut *self.stream, &mut *self.waits);
         self.mbarriers.go_on(self.program, self.stack, regs, spaces.shared, stream, false);
         true
     }

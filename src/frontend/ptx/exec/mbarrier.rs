@@ -79,7 +79,9 @@ struct Known {
     address: u64,
     /// How many times warps have arrived.
     arrivals: u32,
-    /// How many times they had when its last phase ended.
+    /// Phases that have ended.
+    phases: u32,
+    /// How many times warps had arrived when the last of these did.
     at_end: u32,
 }
 
@@ -88,10 +90,24 @@ struct Known {
 pub struct Mbarriers {
     /// In the order of their first use.
     known: Vec<Known>,
+    /// Arrivals at any of them.
+    arrivals: u64,
 }
 
-/// The last wait of a warp in its stream: the place of its record, and the instructions until then.
-pub type LastWait = Option<(usize, u64)>;
+/// Lanes of a warp that wait at an mbarrier.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// The instruction.
+    pc: u32,
+    mask: LaneMask,
+    /// The mbarrier.
+    id: u16,
+    /// Phases that had ended there before.
+    phases: u32,
+    /// The place of the record in the stream, and the warp's instructions until then.
+    place: usize,
+    instructions: u64,
+}
 
 impl Mbarriers {
     /// As it is when a CTA begins.
@@ -99,25 +115,31 @@ impl Mbarriers {
         self.known.clear();
     }
 
+    /// How many times warps have arrived at any of them.
+    pub fn arrivals(&self) -> u64 {
+        self.arrivals
+    }
+
     fn number(&mut self, address: u64) -> Result<u16, String> {
         let found = self.known.iter().position(|known| known.address == address);
         let number = found.unwrap_or_else(|| {
-            self.known.push(Known { address, arrivals: 0, at_end: 0 });
+            self.known.push(Known { address, arrivals: 0, phases: 0, at_end: 0 });
             self.known.len() - 1
         });
         u16::try_from(number).map_err(|_| "a CTA has 65536 mbarriers at most".to_owned())
     }
 
-    /// Executes an instruction for the lanes of `mask`, and records it; false where lanes wait.
+    /// Executes the instruction at `pc` for the lanes of `mask`, and records it; false where these wait.
     pub fn execute(
         &mut self,
-        (step, access): (&MbarrierStep, &Access),
+        (program, pc): (&Program, u32),
+        step: &MbarrierStep,
         mask: LaneMask,
         regs: &mut Registers,
         shared: &mut SharedMemory,
-        stream: &mut WarpStream,
-        last: &mut LastWait,
+        (stream, waits): (&mut WarpStream, &mut Vec<Wait>),
     ) -> Result<bool, LaneFault> {
+        let access = &program.accesses[step.access as usize];
         if mask == 0 {
             stream.push_mbarrier(MbarrierUse { id: 0, arrivals: 0 });
             return Ok(true);
@@ -135,14 +157,17 @@ impl Mbarriers {
             let ended = ended(step, access, mask, regs, state);
             let arrivals = if ended == mask { known.at_end } else { known.arrivals };
             let place = stream.push_mbarrier(MbarrierUse { id, arrivals });
-            *last = Some((place, stream.instructions()));
             if ended == mask {
                 give(access, mask, ended, regs);
+            } else {
+                let (phases, instructions) = (known.phases, stream.instructions());
+                waits.push(Wait { pc, mask, id, phases, place, instructions });
             }
             return Ok(ended == mask);
         }
         let is_arrival = step.kind != MbarrierKind::Expect;
         known.arrivals += u32::from(is_arrival);
+        self.arrivals += u64::from(is_arrival);
         stream.push_mbarrier(MbarrierUse { id, arrivals: is_arrival.into() });
         let state = known.arrive((step, access), state, mask, regs)?;
         shared.write(address as usize, &state.word().to_le_bytes());
@@ -156,7 +181,7 @@ impl Mbarriers {
         stack: &mut Stack,
         regs: &mut Registers,
         shared: &SharedMemory,
-        (stream, last): (&mut WarpStream, &LastWait),
+        (stream, waits): (&mut WarpStream, &mut Vec<Wait>),
         gives_up: bool,
     ) -> bool {
         let mut gone: Vec<Frame> = Vec::new();
@@ -164,20 +189,26 @@ impl Mbarriers {
             let Some(step) = waits_at(program, frame) else { continue };
             let access = &program.accesses[step.access as usize];
             let mask = frame.mask;
-            let Ok(places) = places(access, mask, regs, shared.len() as u64) else { continue };
-            let address = places[mask.trailing_zeros() as usize % WARP];
-            let Some(state) = state(shared, address) else { continue };
-            let ended = ended(step, access, mask, regs, state);
-            if ended != mask && !gives_up {
+            let Some(at) = waits.iter().position(|wait| (wait.pc, wait.mask) == (frame.wait, mask))
+            else {
+                continue;
+            };
+            let Wait { id, phases, place, instructions, .. } = waits[at];
+            let known = &self.known[usize::from(id)];
+            // Others may have gone through a further phase since.
+            let has_ended = known.phases != phases;
+            if !has_ended && !gives_up {
                 continue;
             }
+            let ended = match state(shared, known.address) {
+                Some(state) if !has_ended => ended(step, access, mask, regs, state),
+                _ => mask,
+            };
             give(access, mask, ended, regs);
-            let known = self.known.iter().find(|known| known.address == address);
-            if let (Some((place, at)), Some(known), true) = (last, known, ended == mask)
-                && *at == stream.instructions()
-            {
-                stream.set_mbarrier(*place, known.at_end);
+            if has_ended && instructions == stream.instructions() {
+                stream.set_mbarrier(place, known.at_end);
             }
+            waits.swap_remove(at);
             gone.push(*frame);
         }
         stack.release(|frame| gone.contains(frame));
@@ -225,6 +256,7 @@ impl Known {
             }
             state.bytes = total as i32;
             if state.end_phase() {
+                self.phases = self.phases.wrapping_add(1);
                 self.at_end = self.arrivals;
             }
             regs.wide[result][lane] = before;

@@ -44,7 +44,7 @@ impl CtaState {
             barriers: Barriers::default(),
             passed: vec![None; warps],
             mbarriers: Mbarriers::default(),
-            last_waits: vec![None; warps],
+            waits: vec![Vec::new(); warps],
             shared: SharedMemory::new(
                 shared_bytes as usize,
                 Checks::default().uninitialised_shared,
@@ -69,7 +69,7 @@ impl CtaState {
         self.barriers = Barriers::default();
         self.passed.fill(None);
         self.mbarriers.reset();
-        self.last_waits.fill(None);
+        self.waits.iter_mut().for_each(Vec::clear);
         self.calls.iter_mut().for_each(Calls::start);
         (self.stream_bytes, self.uncounted) = (0, 0);
         self.executed.fill(0);

@@ -8,7 +8,7 @@ use super::barrier::Barriers;
 use super::calls::Calls;
 use super::control::{limit_reached, read_clock, too_long, zero_divisor};
 use super::iterations::Iterations;
-use super::mbarrier::{self, LastWait, Mbarriers};
+use super::mbarrier::{self, Mbarriers, Wait};
 use super::memory::Spaces;
 use super::registers::Registers;
 use super::stack::{Frame, Stack};
@@ -38,8 +38,8 @@ pub struct Running<'a> {
     /// Place in the stream of the last barrier that it passed with some of its lanes waiting.
     pub passed: &'a mut Option<(usize, BarrierUse)>,
     pub mbarriers: &'a mut Mbarriers,
-    /// Where it came to an mbarrier last to wait.
-    pub last_wait: &'a mut LastWait,
+    /// Which of its lanes wait at mbarriers.
+    pub waits: &'a mut Vec<Wait>,
     pub stream: &'a mut WarpStream,
     pub iterations: &'a mut Iterations,
     /// Instructions of the text that it has executed.

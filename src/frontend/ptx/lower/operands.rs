@@ -9,6 +9,11 @@ use super::{Decoded, Lowerer, names};
 use crate::error::Result;
 use crate::isa::Operands;
 
+/// A decimal number in single precision.
+fn single(bits: u64) -> Constant {
+    Constant::Bits(u64::from((f64::from_bits(bits) as f32).to_bits()))
+}
+
 impl Lowerer<'_> {
     /// The row of an operand that is read.
     pub(super) fn read(
@@ -35,8 +40,12 @@ impl Lowerer<'_> {
             (Value::Int(value), Kind::Narrow) => Constant::Bits(value & 0xffff_ffff),
             (Value::Int(value), Kind::Wide) => Constant::Bits(*value),
             (Value::F32(bits), Kind::Narrow | Kind::F32) => Constant::Bits(u64::from(*bits)),
-            (Value::F64(bits), Kind::F32) => {
-                Constant::Bits(u64::from((f64::from_bits(*bits) as f32).to_bits()))
+            (Value::F64(bits), Kind::F32) => single(*bits),
+            // Moves, selections and stores take any bits.
+            (Value::F64(bits), Kind::Narrow)
+                if instruction.modifiers.iter().any(|word| word == "f32") =>
+            {
+                single(*bits)
             }
             (Value::F64(bits), Kind::Wide | Kind::F64) => Constant::Bits(*bits),
             _ => return Err(self.error(operand.at, "this operand does not fit the instruction")),

@@ -236,12 +236,12 @@ pub fn signs(code: &mut Code) {
 
 /// A predicate that goes through a register as one of two numbers is the same predicate: what inline assembly gives back.
 pub fn flags(code: &mut Code) {
+    let selections: Vec<Option<usize>> = (0..code.len()).map(|pc| flag(code, pc)).collect();
     for pc in 0..code.len() {
-        if let Some(selection) = flag(code, pc) {
-            code.remove(pc);
-            if code.readers(selection).all(|reader| code.is_gone(reader)) {
-                code.remove(selection);
-            }
+        let Some(selection) = selections[pc] else { continue };
+        code.remove(pc);
+        if code.readers(selection).all(|reader| selections[reader].is_some()) {
+            code.remove(selection);
         }
     }
 }

@@ -324,6 +324,23 @@ fn short_blocks_are_predicated_and_long_ones_converge() {
 }
 
 #[test]
+fn a_predicate_that_goes_through_a_register_stays_one() {
+    let body = |end: &str| {
+        format!(
+            "ld.global.u32 %r1, [%a0];\nsetp.gt.u32 %p1, %r1, 7;\nselp.u32 %r2, 1, 0, %p1;\nsetp.eq.s32 %p2, %r2, 0;\n\
+             @%p2 bra L;\nst.global.u32 [%a1], 1;\nL:\n{end}ret;"
+        )
+    };
+    let alone = lowered(&body(""));
+    assert_eq!(alone[2..4], ["", ""]);
+    // Whoever else reads the register needs the selection, also behind a conversion that costs nothing.
+    let read = "cvt.u64.u32 %a3, %r2;\nst.global.u64 [%a1+8], %a3;\n";
+    let both = lowered(&body(read));
+    assert_ne!(both[2], "");
+    assert_eq!(both[3], "");
+}
+
+#[test]
 fn readers_depend_on_what_is_gone_reads() {
     let body = "ld.global.s32 %r1, [%a0];\nmul.wide.s32 %a3, %r1, 4;\nadd.s64 %a4, %a1, %a3;\n\
                 st.global.u32 [%a4], %r0;\nret;";

@@ -111,6 +111,69 @@ fn lanes_of_a_warp_wait_for_others_of_it() {
 }
 
 #[test]
+fn parts_of_a_warp_wait_at_mbarriers_of_their_own() {
+    // The upper half waits at the first one, the lower half at the second one; the other warp arrives five times at one and once at the
+    // other.
+    let body = with_two(
+        [1, 5],
+        "setp.ge.u32 %p1, %r0, 32; @%p1 bra OTHER; setp.lt.u32 %p1, %r0, 16; @%p1 bra LOWER; \
+         UP: mbarrier.try_wait.parity.shared.b64 %p2, [%r1], 0; @!%p2 bra UP; bra JOIN; \
+         LOWER: mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0; @!%p2 bra LOWER; bra JOIN; \
+         OTHER: setp.ne.u32 %p3, %r0, 32; @%p3 bra JOIN; mbarrier.arrive.shared.b64 _, [%r1]; \
+         mbarrier.arrive.shared.b64 _, [%r2]; mbarrier.arrive.shared.b64 _, [%r2]; mbarrier.arrive.shared.b64 _, [%r2]; \
+         mbarrier.arrive.shared.b64 _, [%r2]; mbarrier.arrive.shared.b64 _, [%r2]; JOIN: st.global.u64 [%a1], 1; ret;",
+    );
+    let (streams, values) = run(&body, 64, &[0; 64]).unwrap();
+    assert_eq!(values, [1; 64]);
+    let uses = uses(&body, &streams);
+    let arrivals = |id: u16| {
+        uses[1]
+            .iter()
+            .filter(|one| matches!(one, (Mbarrier::Arrive, other, 1) if *other == id))
+            .count()
+    };
+    for (_, id, awaited) in uses[0].iter().filter(|(kind, ..)| *kind == Mbarrier::Wait) {
+        assert!(*awaited as usize <= arrivals(*id), "{id}: {awaited}");
+    }
+}
+
+#[test]
+fn who_waits_goes_on_though_others_have_gone_through_a_further_phase() {
+    let body = with_two(
+        [1, 1],
+        "setp.ge.u32 %p1, %r0, 32; @%p1 bra OTHER; \
+         WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [%r1], 0; @!%p2 bra WAIT; bra DONE; \
+         OTHER: setp.ne.u32 %p3, %r0, 32; @%p3 bra DONE; \
+         mbarrier.arrive.shared.b64 _, [%r1]; mbarrier.arrive.shared.b64 _, [%r1]; DONE: st.global.u64 [%a1], 1; ret;",
+    );
+    assert_eq!(run(&body, 64, &[0; 64]).unwrap().1, [1; 64]);
+}
+
+#[test]
+fn lanes_that_are_held_up_to_meet_those_that_wait_arrive_for_them() {
+    let body = with_two(
+        [1, 1],
+        "setp.eq.u32 %p1, %r0, 0; @%p1 bra JOIN; \
+         WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [%r1], 0; @!%p2 bra WAIT; \
+         JOIN: setp.ne.u32 %p3, %r0, 0; @%p3 bra DONE; mbarrier.arrive.shared.b64 _, [%r1]; \
+         DONE: st.global.u64 [%a1], 1; ret;",
+    );
+    assert_eq!(run(&body, 32, &[0; 32]).unwrap().1, [1; 32]);
+}
+
+#[test]
+fn a_program_may_ask_again_and_again_as_long_as_it_arrives() {
+    let body = with_two(
+        [2, 1],
+        "mov.u32 %r5, 0; AGAIN: mbarrier.arrive.shared.b64 %a4, [%r1]; \
+         mbarrier.test_wait.shared.b64 %p1, [%r1], %a4; mbarrier.arrive.shared.b64 %a5, [%r1]; \
+         add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 5000; @%p2 bra AGAIN; \
+         cvt.u64.u32 %a5, %r5; st.global.u64 [%a1], %a5; ret;",
+    );
+    assert_eq!(run(&body, 1, &[0; 1]).unwrap().1, [5000]);
+}
+
+#[test]
 fn a_question_is_answered_with_no_where_nobody_else_can_go_on() {
     let body = with_two(
         [2, 1],

@@ -1,5 +1,6 @@
 //! Floating-point instructions one by one: the text, its operands, and what PTX says they give.
 
+use super::run;
 use super::semantics_integer::{each, table};
 
 const fn s(value: f32) -> u64 {
@@ -75,6 +76,14 @@ fn single_precision_rounds_in_each_direction() {
     directions("add.RND.ftz.f32", "rrr", &[LEAST, one], [one; 4]);
     directions("add.RND.sat.f32", "rrr", &[one, one], [one; 4]);
     directions("mul.RND.sat.f32", "rrr", &[one, s(-1.0)], [0; 4]);
+}
+
+#[test]
+fn decimal_numbers_have_the_precision_of_their_instruction() {
+    let body = "mov.f32 %f1, 0.1; add.f32 %f1, %f1, 2.5e1; selp.f32 %f2, -1.5, 7.0, %p1; sub.f32 %f1, %f1, %f2; \
+        mov.f64 %d1, 0.1; cvt.f64.f32 %d2, %f1; add.f64 %d1, %d1, %d2; st.global.f64 [%a1], %d1; ret;";
+    let single = (0.1f32 + 25.0) - 7.0;
+    assert_eq!(run(body, 1, &[0]).unwrap().1, [d(0.1 + f64::from(single))]);
 }
 
 #[test]
