@@ -352,6 +352,8 @@ impl<'a> Emitter<'a> {
             };
             results.push(dsts);
             let op = Op::Arith(step.class);
+            // Of a sequence, what waits for a step before it waits for the guard through that.
+            let guard = guard.filter(|guard| srcs.as_slice().contains(guard));
             let reads = match step.class {
                 ArithClass::Move | ArithClass::Control | ArithClass::Converge => 0,
                 class if reads::is_double(class) => 2 * step.reads,

@@ -341,6 +341,19 @@ fn a_predicate_that_goes_through_a_register_stays_one() {
 }
 
 #[test]
+fn an_instruction_reads_its_guard() {
+    // Traces hold to that. A predicated operation of 64 bits is two instructions.
+    let body = "ld.global.u64 %a3, [%a0];\nsetp.gt.u32 %p1, %r0, 7;\n@%p1 bra L;\nxor.b64 %a4, %a3, 5;\n\
+                add.u64 %a4, %a4, %a3;\nst.global.u64 [%a1], %a4;\nL:\nst.global.u64 [%a1+8], %a3;\nret;";
+    let module = Module::parse(&source(kernel(body))).unwrap();
+    let program = module.program_for("k", InstructionSet::Sass).unwrap();
+    let guarded = program.issued.insts.iter().filter_map(|inst| Some((inst, inst.guard?)));
+    let reads: Vec<bool> =
+        guarded.map(|(inst, guard)| inst.srcs.as_slice().contains(&guard)).collect();
+    assert!(!reads.is_empty() && reads.iter().all(|reads| *reads));
+}
+
+#[test]
 fn readers_depend_on_what_is_gone_reads() {
     let body = "ld.global.s32 %r1, [%a0];\nmul.wide.s32 %a3, %r1, 4;\nadd.s64 %a4, %a1, %a3;\n\
                 st.global.u32 [%a4], %r0;\nret;";
