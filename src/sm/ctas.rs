@@ -43,8 +43,8 @@ pub struct Ctas {
     ended: Vec<Cycle>,
     /// By CTA slot to which warps have arrived at mbarriers, and by mbarrier: how many times they have.
     arrivals: Vec<Vec<u32>>,
-    /// By warp slot that waits at an mbarrier: which, and for how many arrivals.
-    awaited: [MbarrierUse; SLOTS],
+    /// By warp slot that waits at an mbarrier: which, and for how many arrivals; none before the first one waits.
+    awaited: Vec<MbarrierUse>,
     /// Of each CTA whose place no other has taken, or got: the cycle of its last instruction, in the order of these.
     executed: VecDeque<Cycle>,
     /// Of these CTAs, those that have ended: the last cycle in which each was there.
@@ -97,7 +97,7 @@ impl Ctas {
             turned: [Cycle(0); SLOTS],
             ended: Vec::new(),
             arrivals: Vec::new(),
-            awaited: [MbarrierUse { id: 0, arrivals: 0 }; SLOTS],
+            awaited: Vec::new(),
             executed: VecDeque::with_capacity(2 * SLOTS),
             left: VecDeque::with_capacity(2 * SLOTS),
         }
@@ -310,6 +310,9 @@ impl Ctas {
         let arrivals = self.arrivals.get(slot).and_then(|all| all.get(usize::from(at.id)));
         let waits = arrivals.is_none_or(|arrivals| *arrivals < at.arrivals) && at.arrivals > 0;
         if waits {
+            if self.awaited.is_empty() {
+                self.awaited = vec![at; SLOTS];
+            }
             self.awaited[warp] = at;
             self.slots[slot].at_mbarriers |= 1 << warp;
         }
