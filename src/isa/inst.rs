@@ -308,6 +308,14 @@ pub enum ArithClass {
     Sfu,
     /// Special functions of two registers of 32 bits.
     SfuPair,
+    /// Values that go from lane to lane: through the load/store unit.
+    Shuffle,
+    /// Votes of the lanes.
+    Vote,
+    /// Which lanes have the same value.
+    Match,
+    /// Sums, minima and the like over the lanes.
+    Reduce,
     /// A matrix product of 16 by 8, with 32 bytes in a row of the first factor: `HMMA.16816`, `HMMA.1688.F32.TF32`, `IMMA.16832`.
     Mma,
     /// The same with 16 bytes in a row: `HMMA.1688`, `HMMA.1684.F32.TF32`, `IMMA.16816`.

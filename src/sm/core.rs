@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::barriers::{Barriers, Unit};
 use super::buffers::BufferProfile;
 use super::constants::Constants;
 use super::copies::{Groups, NO_GROUP};
@@ -10,7 +11,7 @@ use super::fences::Fences;
 use super::fetch::Fetch;
 use super::journey::Journey;
 use super::lsu::{Banks, Lsu, Returns};
-use super::mbarriers::MbarrierUnit;
+use super::mbarriers;
 use super::pipelines::Pipelines;
 use super::profile::{InstProfile, Profile};
 use super::program::{FROM_MEMORY, Program};
@@ -90,7 +91,8 @@ pub struct Sm {
     pub(super) issue_ledger: IssueLedger,
     pub(super) warps: Warps,
     pub(super) fences: Fences,
-    pub(super) mbarriers: MbarrierUnit,
+    pub(super) barriers: Barriers,
+    pub(super) mbarriers: Unit,
     pub(super) coalescing: Coalescing,
     pub(super) holds: Holds,
     pub(super) ctas: Ctas,
@@ -121,7 +123,8 @@ impl Sm {
             ctas: Ctas::new(config),
             warps: Warps::new(),
             fences: Fences::new(),
-            mbarriers: MbarrierUnit::new(machine.shared_memory.latency.cycles()),
+            barriers: Barriers::new(&config.barriers),
+            mbarriers: mbarriers::unit(machine.shared_memory.latency.cycles()),
             stands_still: false,
             waiting_for_lsu: 0,
             lsu_waits: LsuLedger::default(),

@@ -4,9 +4,8 @@ use super::core::Sm;
 use super::program::{Action, Decoded, Hold, Maker, Port};
 use super::scheduler::Candidates;
 use super::sub_core::{Slot, SubCore};
-use crate::isa::{BarrierKind, BarrierUse};
 use crate::stats::{IssueReason, WaitReason};
-use crate::units::{Bits, Cycle, fibonacci};
+use crate::units::{Cycle, fibonacci};
 
 impl Sm {
     /// Lets every scheduler issue; true when one did.
@@ -154,7 +153,7 @@ impl Sm {
             Slot::MEMORY
         } else if warps.at_fence & mask != 0 {
             Slot::idle(IssueReason::Fence)
-        } else if warps.at_barrier & mask != 0 {
+        } else if (warps.at_barrier | warps.opening) & mask != 0 {
             Slot::idle(IssueReason::Barrier)
         } else {
             Slot::idle(IssueReason::NoWarp)
@@ -190,6 +189,10 @@ impl Sm {
                 let dsts = inst.dsts;
                 return self.issue_memory(now, scheduler, warp, op, dsts, at_once);
             }
+            Action::Shuffle => {
+                let dsts = inst.dsts;
+                return self.issue_shuffle(now, scheduler, warp, dsts, at_once);
+            }
             _ => return self.issue_other(now, warp, at_once),
         };
         let start = pipelines.take(now, scheduler, inst.port, interval.into());
@@ -212,6 +215,9 @@ impl Sm {
         {
             profile.hold(warp, WaitReason::Control, next_issue);
         }
+        if (warps.past_barrier >> warp & 1 == 1) & next.stops_behind_barrier {
+            return self.wait_behind_barrier(now, warp, next_issue);
+        }
         if !fetch.holds_up(warps, now, warp, next_issue) {
             warps.wait_for_operands(warp, next, &program.delays, now, next_issue);
         }
@@ -221,29 +227,14 @@ impl Sm {
     #[inline(never)]
     fn issue_other(&mut self, now: Cycle, warp: usize, next_issue: Cycle) {
         let Decoded { port, action, .. } = self.program.insts[self.warps.pc(warp)];
-        let barrier = match action {
-            Action::Barrier => Some(self.warps.reader_mut(warp).barrier(self.ctas.stream(warp))),
-            _ => None,
-        };
-        if let Action::Mbarrier(mbarrier) = action {
-            return self.come_to_mbarrier(now, warp, mbarrier, next_issue);
-        }
-        let more = self.warps.advance(warp, port, &self.ctas, &self.program).is_some();
-        // A warp that has ended waits for nobody, and a barrier of all does not wait for it.
-        let arrives = |at: &BarrierUse| at.kind != BarrierKind::Pass && (more || at.warps > 0);
-        if let Some(at) = barrier.filter(arrives) {
-            let waits = more && at.kind == BarrierKind::Wait;
-            let kind = if waits { BarrierKind::Wait } else { BarrierKind::Arrive };
-            self.warps.at_barrier |= u64::from(waits) << warp;
-            let cta = self.ctas.of_warp(warp);
-            if let Some(waiting) = self.ctas.arrive(cta, warp, BarrierUse { kind, ..at }) {
-                self.open_barriers(now, waiting, 1);
+        match action {
+            Action::Barrier { .. } => return self.come_to_barrier(now, warp, next_issue),
+            Action::Mbarrier(mbarrier) => {
+                return self.come_to_mbarrier(now, warp, mbarrier, next_issue);
             }
-            if waits {
-                return;
-            }
+            _ => {}
         }
-        if !more {
+        if self.warps.advance(warp, port, &self.ctas, &self.program).is_none() {
             return self.end_warp(now, warp);
         }
         match action {
@@ -259,18 +250,8 @@ impl Sm {
     pub(super) fn end_warp(&mut self, now: Cycle, warp: usize) {
         let cta = self.ctas.of_warp(warp);
         let (waiting, opened) = self.ctas.end_warp(now, cta);
-        self.open_barriers(now, waiting, opened);
+        self.open_without_arrival(now, waiting, opened);
         self.end_cta_if_done(cta, now + 1);
         self.note_residency(now + 1);
-    }
-
-    /// Lets the warps go on that wait at `opened` barriers.
-    fn open_barriers(&mut self, now: Cycle, waiting: u64, opened: u64) {
-        self.stats.barriers += opened;
-        self.warps.at_barrier &= !waiting;
-        for warp in Bits(waiting) {
-            self.note_hold(warp, WaitReason::Barrier, now + self.holds.fall_through);
-            self.go_on(now, warp, now + self.holds.fall_through);
-        }
     }
 }

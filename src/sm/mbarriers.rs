@@ -5,36 +5,18 @@
 //!
 //! Source: measured on an H200, `results/h200/mbarrier`.
 
+use super::barriers::Unit;
 use super::core::Sm;
 use super::program::{FROM_MEMORY, Port};
 use crate::isa::Mbarrier;
-use crate::stats::WaitReason;
 use crate::units::{Bits, Cycle};
 
 /// From one operation to the next [core cycles]: with 32 warps, each of which arrives and asks, a turn takes 114 cycles more than with one.
 const INTERVAL: u64 = 2;
 
-/// What does the operations.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct MbarrierUnit {
-    /// From an operation to its answer [core cycles].
-    latency: u64,
-    /// When it takes the next one.
-    free: Cycle,
-}
-
-impl MbarrierUnit {
-    /// With the latency of shared memory [core cycles].
-    pub fn new(latency: u64) -> Self {
-        MbarrierUnit { latency, free: Cycle(0) }
-    }
-
-    /// Does an operation that comes at `at`; gives when its answer is there.
-    fn operate(&mut self, at: Cycle) -> Cycle {
-        let start = at.max(self.free);
-        self.free = start + INTERVAL;
-        start + self.latency
-    }
+/// What does the operations, where shared memory has this latency [core cycles].
+pub(super) fn unit(latency: u64) -> Unit {
+    Unit::new(INTERVAL, latency)
 }
 
 impl Sm {
@@ -59,7 +41,7 @@ impl Sm {
                 return;
             }
             let answer = self.mbarriers.operate(now);
-            return self.leave_mbarrier(now, warp, answer);
+            return self.leave_barrier(now, warp, answer);
         }
         // Where no lane executes it, nobody arrives.
         let arrives = at.arrivals > 0;
@@ -83,14 +65,8 @@ impl Sm {
         self.warps.at_barrier &= !waiting;
         for warp in Bits(waiting) {
             let again = self.mbarriers.operate(answer);
-            self.leave_mbarrier(now, warp, again);
+            self.leave_barrier(now, warp, again);
         }
         answer
-    }
-
-    /// A warp goes on with the answer that a phase has ended.
-    fn leave_mbarrier(&mut self, now: Cycle, warp: usize, answer: Cycle) {
-        self.note_hold(warp, WaitReason::Barrier, answer);
-        self.go_on(now, warp, answer);
     }
 }

@@ -174,6 +174,26 @@ impl Sm {
         self.track(now, scheduler, warp, dsts, pushed);
     }
 
+    /// Issues a shuffle, which takes a pass of the load/store unit; the next instruction may issue at `next_issue`.
+    #[inline(never)]
+    pub(super) fn issue_shuffle(
+        &mut self,
+        now: Cycle,
+        scheduler: usize,
+        warp: usize,
+        dsts: Operands,
+        next_issue: Cycle,
+    ) {
+        let waiter = waiter(self.outstanding.next_place(), now);
+        let one = Passes { count: 1, least: 1 };
+        self.lsu.push(now, warp, Target::Shuffle, one, waiter, |_| 1);
+        self.track(now, scheduler, warp, dsts, 1);
+        match self.warps.advance(warp, Port::Memory, &self.ctas, &self.program) {
+            Some(_) => self.go_on(now, warp, next_issue),
+            None => self.end_warp(now, warp),
+        }
+    }
+
     /// Passes over the banks that an instruction takes, each word of local memory by itself. In a unit of two stages, a pass of a load
     /// gives each lane one register, as the eight rows of a matrix do.
     fn passes(&self, op: MemoryOp, addresses: &LaneAddresses, words: u32) -> Passes {

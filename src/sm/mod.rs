@@ -6,9 +6,11 @@
 //! happen is known as such: [`Sm::next_event`] says when the next one is due, and the cycles between
 //! are charged to the ledgers in one step. Where somebody asks for it, `profile.rs` counts by instruction what warps stood for and what
 //! loads took, and `buffers.rs` by buffer where loads found their lines. What instructions read of the constant bank is no access of the
-//! load/store unit: `constants.rs` says when it is there. Barriers in shared memory are a unit of their own, `mbarriers.rs`.
+//! load/store unit: `constants.rs` says when it is there. Barriers are units of their own: those of a CTA `barriers.rs`,
+//! those in shared memory `mbarriers.rs`.
 
 mod accounts;
+mod barriers;
 mod buffers;
 mod constants;
 mod copies;

@@ -80,6 +80,7 @@ fn units(config: &Arithmetic) -> [usize; Port::ARITHMETIC.len()] {
         config.sfu_units.size(),
         config.dp_units.size(),
         usize::from(config.tensor != TensorCores::Absent),
+        1,
     ]
 }
 
@@ -103,7 +104,7 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// That of `class`.
+    /// That of `class`, which is one of pipelines: shuffles are not.
     pub fn of(config: &SmConfig, class: ArithClass) -> Self {
         let arithmetic = &config.arithmetic;
         let (port, timing) = timing(arithmetic, class);

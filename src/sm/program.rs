@@ -24,6 +24,8 @@ pub enum Port {
     Dp,
     /// A tensor core.
     Tensor,
+    /// A pipeline for what looks across lanes, other than shuffles and votes.
+    Lanes,
     /// The load/store unit.
     Memory,
     /// Nothing.
@@ -35,7 +37,8 @@ impl Port {
     pub const COUNT: usize = Port::None as usize + 1;
 
     /// The ports of pipelines, in the order of their numbers.
-    pub const ARITHMETIC: [Port; 5] = [Port::Sp, Port::Int, Port::Sfu, Port::Dp, Port::Tensor];
+    pub const ARITHMETIC: [Port; 6] =
+        [Port::Sp, Port::Int, Port::Sfu, Port::Dp, Port::Tensor, Port::Lanes];
 }
 
 /// What happens when an instruction issues.
@@ -61,8 +64,13 @@ pub enum Action {
     },
     /// It goes to the load/store unit.
     Memory(MemoryOp),
-    /// It waits for the other warps of its CTA.
-    Barrier,
+    /// It goes there, and has no addresses.
+    Shuffle,
+    /// It waits for other warps of its CTA.
+    Barrier {
+        /// Registers that say which barrier it is and how many threads come.
+        registers: u8,
+    },
     /// It arrives at an mbarrier, or waits there.
     Mbarrier(Mbarrier),
     /// It orders the warp's accesses.
@@ -130,7 +138,7 @@ impl Delays {
             [forwarding.unlike, forwarding.special, forwarding.double, forwarding.predicate]
                 .map(|cycles| cycles.get() as u8);
         let mut delays = Delays::default();
-        let [sp, int, sfu, dp, _] = Port::ARITHMETIC.map(|port| port as usize);
+        let [sp, int, sfu, dp, ..] = Port::ARITHMETIC.map(|port| port as usize);
         for (reader, maker) in [(sp, int), (int, sp)] {
             delays.by_reader[reader][maker] = unlike;
         }
@@ -166,6 +174,8 @@ impl Delays {
 pub struct Decoded {
     /// What it needs.
     pub port: Port,
+    /// A warp that has gone on behind a barrier waits for it here.
+    pub stops_behind_barrier: bool,
     /// For how long it takes the register file of its scheduler [a cycle's parts]; 0 for none, or where that is never short.
     pub reads: u16,
     need_count: u8,
@@ -238,6 +248,9 @@ pub(super) fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTim
         ArithClass::DpDiv => (dp, arithmetic.dp_div),
         ArithClass::Sfu => (Port::Sfu, arithmetic.sfu),
         ArithClass::SfuPair => (Port::Sfu, arithmetic.sfu_pair),
+        ArithClass::Vote => (int, arithmetic.int_add),
+        ArithClass::Match => (Port::Lanes, arithmetic.match_),
+        ArithClass::Reduce => (Port::Lanes, arithmetic.reduce),
         ArithClass::Control | ArithClass::Branch | ArithClass::Converge => {
             (int, arithmetic.control)
         }
@@ -268,6 +281,7 @@ impl Program {
         let register_reads = Some(arithmetic.register_reads.get()).filter(|reads| *reads > 0);
         let decode = |inst: &Inst| {
             let (port, action) = match inst.op {
+                Op::Arith(ArithClass::Shuffle) => (Port::Memory, Action::Shuffle),
                 Op::Arith(class) => {
                     let (port, OpTiming { latency, interval }) = timing(arithmetic, class);
                     let constant =
@@ -283,7 +297,13 @@ impl Program {
                     (port, constant.unwrap_or(Action::Compute { latency, interval, hold }))
                 }
                 Op::Memory(op) => (Port::Memory, Action::Memory(op)),
-                Op::Barrier => (Port::None, Action::Barrier),
+                Op::Barrier => {
+                    // A reduction reads a predicate as well.
+                    let is_guard = |reg: &&Reg| Some(**reg) == inst.guard;
+                    let others = inst.srcs.as_slice().iter().filter(|reg| !is_guard(reg)).count();
+                    let registers = others.saturating_sub(inst.dsts.as_slice().len()) as u8;
+                    (Port::None, Action::Barrier { registers })
+                }
                 Op::Mbarrier(mbarrier) => (Port::None, Action::Mbarrier(mbarrier)),
                 Op::Fence(Fence { release, acquire }) => {
                     let latency = match release {
@@ -297,20 +317,38 @@ impl Program {
                 Op::Copies(copies) => (Port::None, Action::Copies(copies)),
                 Op::Exit => (Port::None, Action::Exit),
             };
-            // All that they read are predicates.
-            let jumps =
-                matches!(inst.op, Op::Exit | Op::Arith(ArithClass::Control | ArithClass::Branch));
+            // All that they read are predicates, or members that are there long before.
+            let reads_predicates = match inst.op {
+                Op::Exit => true,
+                Op::Barrier => !inst.dsts.as_slice().is_empty(),
+                Op::Arith(class) => matches!(
+                    class,
+                    ArithClass::Control | ArithClass::Branch | ArithClass::Vote
+                ),
+                _ => false,
+            };
             let guard = inst.guard.filter(|guard| inst.srcs.as_slice().contains(guard));
             let others = inst.srcs.as_slice().iter().filter(|reg| Some(**reg) != guard);
-            let reader = if jumps { GUARD } else { port as usize };
+            let reader = if reads_predicates { GUARD } else { port as usize };
             let need = |reader: usize| move |&reg: &Reg| Need { reg, reader: reader as u8 };
             let reads = guard.iter().map(need(GUARD)).chain(others.map(need(reader)));
             let all = reads.chain(inst.dsts.as_slice().iter().map(need(OVERWRITER)));
             let mut needs = [Need::default(); MOST_NEEDS];
             let need_count = needs.iter_mut().zip(all).map(|(place, need)| *place = need).count();
+            let is_arithmetic = match inst.op {
+                Op::Arith(class) => !matches!(
+                    class,
+                    ArithClass::Control
+                        | ArithClass::Branch
+                        | ArithClass::Converge
+                        | ArithClass::Shuffle
+                ),
+                _ => false,
+            };
             Decoded {
                 port,
                 action,
+                stops_behind_barrier: !is_arithmetic,
                 dsts: inst.dsts,
                 reads: register_reads.map_or(0, |most| {
                     (u64::from(inst.reads) << READ_BITS).div_ceil(most.into()) as u16

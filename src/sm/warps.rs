@@ -82,8 +82,12 @@ pub struct Warps {
     pub on_fetch: u64,
     /// The next instruction waits for data from memory.
     pub on_memory: u64,
-    /// The warp waits at a barrier.
+    /// The warp waits at a barrier, or behind it.
     pub at_barrier: u64,
+    /// Its barrier opens at a cycle that is known, and nothing else that it waits for comes sooner.
+    pub opening: u64,
+    /// The warp has gone on behind a barrier, and has come to nothing yet that waits for it.
+    pub past_barrier: u64,
     /// The warp waits at a fence, for stores alone where it is not in the next set as well.
     pub at_fence: u64,
     /// The warp waits at a fence, among other things for loads, or for copies.
@@ -143,6 +147,8 @@ impl Warps {
             on_fetch: 0,
             on_memory: 0,
             at_barrier: 0,
+            opening: 0,
+            past_barrier: 0,
             at_fence: 0,
             for_loads: 0,
             alive: 0,
@@ -217,6 +223,7 @@ impl Warps {
         self.ready_at[warp * self.regs..][..self.regs].fill(Ready::AT_FIRST);
         if let Some(pc) = self[warp].take_run(stream) {
             self.alive |= 1 << warp;
+            self.past_barrier &= !(1 << warp);
             let inst = self.fetch(warp, pc, program);
             self.wait_for_operands(warp, inst, &program.delays, now, first);
             self.starting |= self.on_arithmetic & 1 << warp;
@@ -381,6 +388,7 @@ impl Warps {
         self.on_arithmetic &= !due;
         self.starting &= !due;
         self.passing &= !due;
+        self.opening &= !due;
     }
 
     /// Those of the warps in a slot of the wheel that wake at `now`; the others stay there for another turn.
@@ -398,7 +406,7 @@ impl Warps {
     /// Warps that wait for results of arithmetic.
     #[inline]
     pub fn computing(&self) -> u64 {
-        self.on_arithmetic & !(self.starting | self.passing | self.on_fetch)
+        self.on_arithmetic & !(self.starting | self.passing | self.opening | self.on_fetch)
     }
 
     /// The next cycle after `now` in which a warp wakes, after those of `now`.

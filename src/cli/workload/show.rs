@@ -194,8 +194,12 @@ fn class(op: Op) -> String {
         ArithClass::DpMul => "double multiply",
         ArithClass::DpFma => "double multiply-add",
         ArithClass::DpDiv => "double divide",
-        ArithClass::Sfu => "special function, shuffle or vote",
+        ArithClass::Sfu => "special function",
         ArithClass::SfuPair => "special function of a pair",
+        ArithClass::Shuffle => "shuffle",
+        ArithClass::Vote => "vote",
+        ArithClass::Match => "match of lanes",
+        ArithClass::Reduce => "reduction of lanes",
         ArithClass::Mma | ArithClass::MmaHalf | ArithClass::MmaSmall => "matrix product",
         ArithClass::DpMmaSmall | ArithClass::DpMma4 | ArithClass::DpMma8 | ArithClass::DpMma16 => {
             "double matrix product"

@@ -22,7 +22,7 @@ pub use dram::{
 pub use launch::{L2AtStart, LaunchConfig, Retirement};
 pub use noc::{GpcPort, NocConfig};
 pub use sm::{
-    Arithmetic, BankSharing, CarveOut, ConstantBank, ConstantPasses, CtaRelease, FenceTimes,
+    Arithmetic, BankSharing, BarrierTiming, BehindBarriers, CarveOut, ConstantBank, ConstantPasses, CtaRelease, FenceTimes,
     Fetching, Forwarding, InstructionCache, InstructionSet, IntProducts, LsuConfig, LsuStages,
     OpTiming, Pipelining, Policy, RefusalBlocks, Segment, SharedMemoryConfig, SmConfig,
     TensorCores, TensorTimes,

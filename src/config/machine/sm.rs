@@ -51,6 +51,8 @@ pub struct SmConfig {
     pub cta_release: CtaRelease,
     /// What a fence takes once the warp's own accesses are done.
     pub fences: FenceTimes,
+    /// What barriers of a CTA take.
+    pub barriers: BarrierTiming,
     /// The arithmetic pipelines.
     pub arithmetic: Arithmetic,
 }
@@ -146,6 +148,32 @@ pub struct FenceTimes {
     pub system: Bounded<0, 4095>,
 }
 
+/// What barriers of a CTA take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BarrierTiming {
+    /// From one warp's arrival until the unit of the SM takes another one, of whatever CTA; 0 where it takes all at once
+    /// [core cycles, 0..=63].
+    pub interval: Bounded<0, 63>,
+    /// From when it takes the last arrival until the warps there can issue again [core cycles, 1..=63].
+    pub latency: Bounded<1, 63>,
+    /// What is added to that for each register that says which barrier it is or how many threads come [core cycles, 0..=63].
+    pub from_register: Bounded<0, 63>,
+    /// From then until the result of a reduction (`bar.red`) can be read [core cycles, 0..=255].
+    pub result: Bounded<0, 255>,
+    /// What a warp issues that has arrived, before the barrier opens.
+    pub behind: BehindBarriers,
+}
+
+/// What a warp issues that has arrived at a barrier, before it opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BehindBarriers {
+    /// Nothing.
+    Nothing,
+    /// Arithmetic, up to the next instruction that is anything else: an access, a branch, a barrier, the end.
+    Arithmetic,
+}
+
 /// What a CTA that has run out of instructions still waits for before another takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CtaRelease {
@@ -231,13 +259,17 @@ pub struct Arithmetic {
     /// Special functions of two registers: checks before a division, conversions from double precision. Only in code of
     /// `Sass` instructions.
     pub sfu_pair: OpTiming,
+    /// Which lanes have the same value, where all have. Each sub-core has a pipeline for this and for `reduce`, or the SM, as it is with
+    /// the others.
+    pub match_: OpTiming,
+    /// Sums, minima and the like over the lanes.
+    pub reduce: OpTiming,
     /// Matrix products.
     pub tensor: TensorCores,
     /// Branches and other control.
     pub control: OpTiming,
     /// From issue of a branch that is not taken until the warp's next instruction can issue, of `Sass` instructions only, as
-    /// those of others hold the warp for the latency of `control`; and from the last warp's arrival at a barrier until the warps
-    /// there can issue again [core cycles, 1..=63].
+    /// those of others hold the warp for the latency of `control` [core cycles, 1..=63].
     pub fall_through: Bounded<1, 63>,
     /// From issue of the instruction where lanes that have parted meet until the warp's next one can issue; of `Sass`
     /// instructions [core cycles, 1..=63].
@@ -426,6 +458,8 @@ pub struct SharedMemoryConfig {
     pub sharing: BankSharing,
     /// From the last pass of an access until its data can be used [core cycles, 1..=256].
     pub latency: Bounded<1, 256>,
+    /// What a shuffle takes longer, which goes from lane to lane as an access without conflicts does [core cycles, 0..=63].
+    pub shuffle_extra: Bounded<0, 63>,
 }
 
 /// How the lanes of a warp share passes over the banks of shared memory. A pass serves each bank once.

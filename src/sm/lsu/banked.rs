@@ -96,7 +96,7 @@ impl Lsu {
             return entry.pass_reason(entry.passes);
         }
         match entry.target {
-            Target::Shared => returns.pass(now, &entry.waiter),
+            Target::Shared | Target::Shuffle => returns.pass(now, &entry.waiter, entry.target),
             _ => returns.hit(now, &entry.waiter, entry.hits),
         }
         self.retire(place);

@@ -16,6 +16,8 @@ pub enum Target {
     /// Passes over the banks of shared memory.
     #[default]
     Shared,
+    /// One pass from lane to lane.
+    Shuffle,
 }
 
 impl Target {
@@ -25,7 +27,7 @@ impl Target {
         match self {
             Target::Cache(kind) => Some(kind),
             Target::Constants => Some(AccessKind::Load),
-            Target::Shared => None,
+            Target::Shared | Target::Shuffle => None,
         }
     }
 }
@@ -77,7 +79,7 @@ impl Entry {
         (self.served, self.passed, self.hits) = (0, false, 0);
         (self.passes, self.least) = (passes.count, passes.least as u8);
         self.replay = Cycle(0);
-        self.stage = if target == Target::Shared { Stage::Banks } else { Stage::Tags };
+        self.stage = if target.kind().is_none() { Stage::Banks } else { Stage::Tags };
     }
 
     /// The ledger's name for a pass behind which so many are left: those that conflicts make come first.

@@ -1,11 +1,12 @@
 //! Data on its way to the registers after a fixed latency.
 
+use super::entry::Target;
 use crate::config::Machine;
 use crate::parts::Waiter;
 use crate::ring::Ring;
 use crate::units::Cycle;
 
-/// Accesses that hit, and shared-memory instructions that were served, until their data is there.
+/// Accesses that hit, and shared-memory instructions and shuffles that were served, until their data is there.
 #[derive(Clone, Debug)]
 pub struct Returns {
     /// When the next data is there; never when there is none.
@@ -15,6 +16,8 @@ pub struct Returns {
     hit_latency: u64,
     shared: Ring<Waiter>,
     shared_latency: u64,
+    /// What shuffles take longer.
+    shuffle_extra: u64,
 }
 
 impl Returns {
@@ -22,12 +25,14 @@ impl Returns {
     pub fn new(machine: &Machine) -> Self {
         let hit_latency = machine.l1.hit_latency.cycles();
         let shared_latency = machine.shared_memory.latency.cycles();
+        let shuffle_extra = machine.shared_memory.shuffle_extra.cycles();
         Returns {
             next: Cycle::NEVER,
             hits: Ring::new(hit_latency as usize + 1),
             hit_latency,
-            shared: Ring::new(shared_latency as usize + 1),
+            shared: Ring::new((shared_latency + shuffle_extra) as usize + 1),
             shared_latency,
+            shuffle_extra,
         }
     }
 
@@ -39,11 +44,12 @@ impl Returns {
         self.note_next();
     }
 
-    /// The last pass of a shared-memory instruction was made at `now`.
+    /// The last pass of a shared-memory instruction was made at `now`, or that of a shuffle.
     #[inline]
-    pub(super) fn pass(&mut self, now: Cycle, waiter: &Waiter) {
+    pub(super) fn pass(&mut self, now: Cycle, waiter: &Waiter, target: Target) {
         let waiter = Waiter { accepted: now.into(), ..*waiter };
-        self.shared.push(now + self.shared_latency, waiter);
+        let extra = if target == Target::Shuffle { self.shuffle_extra } else { 0 };
+        self.shared.push(now + self.shared_latency + extra, waiter);
         self.note_next();
     }
 
@@ -66,7 +72,7 @@ impl Returns {
         taken
     }
 
-    /// A shared-memory instruction whose data is there.
+    /// A shared-memory instruction, or a shuffle, whose data is there.
     #[inline]
     pub fn take_shared(&mut self, now: Cycle) -> Option<Waiter> {
         let taken = self.shared.pop(now);

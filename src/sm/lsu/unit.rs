@@ -385,7 +385,7 @@ impl Lsu {
             None if self.refused.is_some() => return,
             None => {
                 if entry.served + 1 == entry.passes {
-                    returns.pass(now, &entry.waiter);
+                    returns.pass(now, &entry.waiter, entry.target);
                 }
                 entry.passes
             }

@@ -113,7 +113,7 @@ impl Lowerer<'_> {
             return Err(self.unsupported(instruction));
         }
         let [to, from] = &instruction.operands[..] else { return Err(self.few(instruction)) };
-        let mut decoded = Decoded::new(Step::Compute(transpose), Op::Arith(ArithClass::Sfu));
+        let mut decoded = Decoded::new(Step::Compute(transpose), Op::Arith(ArithClass::Shuffle));
         decoded.ops[0] = self.write(to, Kind::Narrow, &mut decoded)?;
         decoded.ops[1] = self.read(Some(from), Kind::Narrow, instruction, &mut decoded)?;
         Ok(decoded)

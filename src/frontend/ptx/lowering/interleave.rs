@@ -243,7 +243,11 @@ fn latency(op: Op) -> u32 {
         Op::Arith(class) => match class {
             ArithClass::IntMulWide => WIDE,
             ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma => DOUBLE,
-            ArithClass::Sfu | ArithClass::SfuPair => SPECIAL,
+            ArithClass::Sfu
+            | ArithClass::SfuPair
+            | ArithClass::Shuffle
+            | ArithClass::Match
+            | ArithClass::Reduce => SPECIAL,
             class if class.is_matrix_product() => PRODUCT,
             _ => ARITHMETIC,
         },

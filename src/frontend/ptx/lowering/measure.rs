@@ -22,6 +22,7 @@ pub fn kind(inst: &Inst) -> &'static str {
             | ArithClass::IntMad
             | ArithClass::IntMulWide
             | ArithClass::IntDiv
+            | ArithClass::Vote
             | ArithClass::Uniform => "integer",
             ArithClass::FpAdd
             | ArithClass::FpCompare
@@ -31,7 +32,11 @@ pub fn kind(inst: &Inst) -> &'static str {
             ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma | ArithClass::DpDiv => {
                 "double"
             }
-            ArithClass::Sfu | ArithClass::SfuPair => "special",
+            ArithClass::Sfu
+            | ArithClass::SfuPair
+            | ArithClass::Shuffle
+            | ArithClass::Match
+            | ArithClass::Reduce => "special",
             class if class.is_matrix_product() => "matrix",
             _ => "control",
         },

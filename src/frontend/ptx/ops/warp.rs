@@ -56,44 +56,44 @@ macro_rules! together {
 pub fn select(opcode: &Opcode) -> Option<Rule> {
     // The one instruction without a type.
     if opcode.key == "elect.sync" {
-        let (exec, slots, class) = together!(elect, ELECT, ArithClass::IntAdd);
+        let (exec, slots, class) = together!(elect, ELECT, ArithClass::Vote);
         return Some(Rule { exec, class, slots, imm: 0 });
     }
     let (exec, slots, class): (Exec, _, _) = match (in_one_order(opcode).as_str(), opcode.ty()?) {
-        ("shfl.sync.up", Type::B32) => together!(shuffle::<b'u'>, SHUFFLE_SYNC, ArithClass::Sfu),
-        ("shfl.sync.down", Type::B32) => together!(shuffle::<b'd'>, SHUFFLE_SYNC, ArithClass::Sfu),
-        ("shfl.sync.bfly", Type::B32) => together!(shuffle::<b'b'>, SHUFFLE_SYNC, ArithClass::Sfu),
-        ("shfl.sync.idx", Type::B32) => together!(shuffle::<b'i'>, SHUFFLE_SYNC, ArithClass::Sfu),
-        ("shfl.up", Type::B32) => (shuffle::<b'u'>, SHUFFLE, ArithClass::Sfu),
-        ("shfl.down", Type::B32) => (shuffle::<b'd'>, SHUFFLE, ArithClass::Sfu),
-        ("shfl.bfly", Type::B32) => (shuffle::<b'b'>, SHUFFLE, ArithClass::Sfu),
-        ("shfl.idx", Type::B32) => (shuffle::<b'i'>, SHUFFLE, ArithClass::Sfu),
-        ("vote.sync.all", Type::Pred) => together!(vote::<b'&'>, VOTE_SYNC, ArithClass::IntAdd),
-        ("vote.sync.any", Type::Pred) => together!(vote::<b'|'>, VOTE_SYNC, ArithClass::IntAdd),
-        ("vote.sync.uni", Type::Pred) => together!(vote::<b'='>, VOTE_SYNC, ArithClass::IntAdd),
-        ("vote.all", Type::Pred) => (vote::<b'&'>, VOTE, ArithClass::IntAdd),
-        ("vote.any", Type::Pred) => (vote::<b'|'>, VOTE, ArithClass::IntAdd),
-        ("vote.uni", Type::Pred) => (vote::<b'='>, VOTE, ArithClass::IntAdd),
-        ("vote.sync.ballot", Type::B32) => together!(ballot, BALLOT_SYNC, ArithClass::IntAdd),
-        ("vote.ballot", Type::B32) => (ballot, BALLOT, ArithClass::IntAdd),
-        ("match.sync.any", Type::B32) => together!(match_any::<u32>, MATCH, ArithClass::IntAdd),
+        ("shfl.sync.up", Type::B32) => together!(shuffle::<b'u'>, SHUFFLE_SYNC, ArithClass::Shuffle),
+        ("shfl.sync.down", Type::B32) => together!(shuffle::<b'd'>, SHUFFLE_SYNC, ArithClass::Shuffle),
+        ("shfl.sync.bfly", Type::B32) => together!(shuffle::<b'b'>, SHUFFLE_SYNC, ArithClass::Shuffle),
+        ("shfl.sync.idx", Type::B32) => together!(shuffle::<b'i'>, SHUFFLE_SYNC, ArithClass::Shuffle),
+        ("shfl.up", Type::B32) => (shuffle::<b'u'>, SHUFFLE, ArithClass::Shuffle),
+        ("shfl.down", Type::B32) => (shuffle::<b'd'>, SHUFFLE, ArithClass::Shuffle),
+        ("shfl.bfly", Type::B32) => (shuffle::<b'b'>, SHUFFLE, ArithClass::Shuffle),
+        ("shfl.idx", Type::B32) => (shuffle::<b'i'>, SHUFFLE, ArithClass::Shuffle),
+        ("vote.sync.all", Type::Pred) => together!(vote::<b'&'>, VOTE_SYNC, ArithClass::Vote),
+        ("vote.sync.any", Type::Pred) => together!(vote::<b'|'>, VOTE_SYNC, ArithClass::Vote),
+        ("vote.sync.uni", Type::Pred) => together!(vote::<b'='>, VOTE_SYNC, ArithClass::Vote),
+        ("vote.all", Type::Pred) => (vote::<b'&'>, VOTE, ArithClass::Vote),
+        ("vote.any", Type::Pred) => (vote::<b'|'>, VOTE, ArithClass::Vote),
+        ("vote.uni", Type::Pred) => (vote::<b'='>, VOTE, ArithClass::Vote),
+        ("vote.sync.ballot", Type::B32) => together!(ballot, BALLOT_SYNC, ArithClass::Vote),
+        ("vote.ballot", Type::B32) => (ballot, BALLOT, ArithClass::Vote),
+        ("match.sync.any", Type::B32) => together!(match_any::<u32>, MATCH, ArithClass::Match),
         ("match.sync.any", Type::B64) => {
-            together!(match_any::<u64>, MATCH_WIDE, ArithClass::IntAdd)
+            together!(match_any::<u64>, MATCH_WIDE, ArithClass::Match)
         }
-        ("match.sync.all", Type::B32) => together!(match_all::<u32>, MATCH_ALL, ArithClass::IntAdd),
+        ("match.sync.all", Type::B32) => together!(match_all::<u32>, MATCH_ALL, ArithClass::Match),
         ("match.sync.all", Type::B64) => {
-            together!(match_all::<u64>, MATCH_ALL_WIDE, ArithClass::IntAdd)
+            together!(match_all::<u64>, MATCH_ALL_WIDE, ArithClass::Match)
         }
         ("redux.sync.add", Type::U32 | Type::S32) => {
-            together!(redux::<b'+'>, MATCH, ArithClass::Sfu)
+            together!(redux::<b'+'>, MATCH, ArithClass::Reduce)
         }
-        ("redux.sync.min", Type::U32) => together!(redux::<b'<'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.max", Type::U32) => together!(redux::<b'>'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.min", Type::S32) => together!(redux::<b'l'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.max", Type::S32) => together!(redux::<b'g'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.and", Type::B32) => together!(redux::<b'&'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.or", Type::B32) => together!(redux::<b'|'>, MATCH, ArithClass::Sfu),
-        ("redux.sync.xor", Type::B32) => together!(redux::<b'^'>, MATCH, ArithClass::Sfu),
+        ("redux.sync.min", Type::U32) => together!(redux::<b'<'>, MATCH, ArithClass::Reduce),
+        ("redux.sync.max", Type::U32) => together!(redux::<b'>'>, MATCH, ArithClass::Reduce),
+        ("redux.sync.min", Type::S32) => together!(redux::<b'l'>, MATCH, ArithClass::Reduce),
+        ("redux.sync.max", Type::S32) => together!(redux::<b'g'>, MATCH, ArithClass::Reduce),
+        ("redux.sync.and", Type::B32) => together!(redux::<b'&'>, MATCH, ArithClass::Reduce),
+        ("redux.sync.or", Type::B32) => together!(redux::<b'|'>, MATCH, ArithClass::Reduce),
+        ("redux.sync.xor", Type::B32) => together!(redux::<b'^'>, MATCH, ArithClass::Reduce),
         ("activemask", Type::B32) => (active, &[Slot::Dst(Kind::Narrow)], ArithClass::Move),
         _ => return None,
     };

@@ -137,7 +137,6 @@ const CLASSES: &[(ArithClass, &[&str])] = &[
             "VIADDMNMX",
             "VIMNMX",
             "VIMNMX3",
-            "VOTE",
         ],
     ),
     (ArithClass::IntMul, &["IMUL", "IMUL32I"]),
@@ -158,10 +157,13 @@ const CLASSES: &[(ArithClass, &[&str])] = &[
     (
         ArithClass::Sfu,
         &[
-            "BREV", "F2F", "F2I", "FLO", "FRND", "I2F", "I2I", "MATCH", "MOVM", "MUFU", "POPC",
-            "REDUX", "RRO", "S2R", "SHFL",
+            "BREV", "F2F", "F2I", "FLO", "FRND", "I2F", "I2I", "MUFU", "POPC", "RRO", "S2R",
         ],
     ),
+    (ArithClass::Shuffle, &["MOVM", "SHFL"]),
+    (ArithClass::Vote, &["VOTE"]),
+    (ArithClass::Match, &["MATCH"]),
+    (ArithClass::Reduce, &["REDUX"]),
     (
         ArithClass::Uniform,
         &[
@@ -288,6 +290,9 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
         Op::Arith(
             ArithClass::Move
             | ArithClass::Sfu
+            | ArithClass::Shuffle
+            | ArithClass::Match
+            | ArithClass::Reduce
             | ArithClass::Control
             | ArithClass::Branch
             | ArithClass::Converge,
