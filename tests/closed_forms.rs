@@ -854,6 +854,73 @@ fn a_tensor_core_takes_a_product_every_few_cycles() {
 }
 
 #[test]
+fn what_looks_across_lanes_has_times_of_its_own() {
+    use ArithClass::*;
+    let row = |class, chains: u16| {
+        each(&(0..chains).map(|chain| arith(class, chain, chain)).collect::<Vec<_>>())
+    };
+    for (class, latency, interval) in [(Shuffle, 24, 4), (Match, 28, 8), (Reduce, 44, 8)] {
+        assert_eq!(row(class, 1), latency, "{class:?}");
+        assert_eq!(row(class, 16), 16 * interval, "{class:?}");
+    }
+    // A vote reads its predicate as late as a branch does.
+    assert_eq!(each(&[arith(IntAdd, 1, 2), arith(Vote, 2, 1)]), 13 + 4);
+    // A shuffle takes turns with a load from shared memory, and none with a special function.
+    let beside = |other: fn(u16) -> Step| {
+        let machine = preset("h200", &[]);
+        let cycles = |count: u16| {
+            run(&machine, || {
+                Script::new(1, 32, |_, _| {
+                    let shuffle = |at: u16| Step::Arith(arith(Shuffle, 20 + at % 16, 20 + at % 16));
+                    (0..count).flat_map(|at| [shuffle(at), other(at % 16)]).collect()
+                })
+                .shared_bytes(8192)
+            })
+            .cycles
+        };
+        (cycles(48) - cycles(16)) / 32
+    };
+    assert_eq!(beside(|at| Step::Shared { dst: at, addresses: row_of_words() }), 4 + 4);
+    assert_eq!(beside(|at| Step::Arith(arith(Sfu, at, at))), 8);
+}
+
+/// A word of shared memory for each lane.
+fn row_of_words() -> Vec<u64> {
+    row(0, 4, 32)
+}
+
+#[test]
+fn a_barrier_of_the_h200_takes_a_warp_every_second_cycle() {
+    let machine = preset("h200", &[]);
+    let each = |warps: u32, behind: &[Step]| {
+        let cycles = |count: usize| {
+            run(&machine, || {
+                Script::new(1, 32 * warps, |_, _| {
+                    let turn = [Step::Barrier].into_iter().chain(behind.iter().cloned());
+                    turn.cycle().take(count * (1 + behind.len())).collect()
+                })
+                .shared_bytes(8192)
+            })
+            .cycles
+        };
+        (cycles(30) - cycles(10)) / 20
+    };
+    let add = |count| vec![Step::Arith(arith(ArithClass::FpAdd, 1, 1)); count];
+    for warps in [1, 4, 8, 16, 32] {
+        let taken = 2 * u64::from(warps - 1);
+        assert_eq!(each(warps, &[]), taken + 12, "{warps} warps");
+        // Five sums hide behind it, each of which needs the one before it.
+        if warps <= 16 {
+            assert_eq!(each(warps, &add(5)), (taken + 12).max(5 * 4), "{warps} warps");
+        }
+    }
+    // An access does not, nor does what is behind that.
+    let store = Step::StoreShared { addresses: row_of_words(), bytes: 4 };
+    let sums_and_store = [add(2), vec![store], add(2)].concat();
+    assert_eq!(each(1, &sums_and_store), 12 + 1 + 4 + 1);
+}
+
+#[test]
 fn code_that_the_instruction_caches_do_not_hold_is_waited_for() {
     // Of an H200: 16 bytes an instruction, lines of 128. 32 KiB, groups of three lines, 53 cycles ahead of their use; 128 KiB, groups of
     // six, 166 cycles more.

@@ -249,8 +249,8 @@ fn registers_of_machine_code_are_those_that_the_operands_have() {
     succeed(folder.path(), &["trace", "import", "k.traceg", "--out", "k.gtrace"]);
     let listing = succeed(folder.path(), &["trace", "dump", "k.gtrace"]);
     let (_, listing) = listing.split_once("lanes     instruction\n").unwrap();
-    let expected = "    0  ffffffff  Sfu r5 <- r2
-    1  ffffffff  Sfu
+    let expected = "    0  ffffffff  Shuffle r5 <- r2
+    1  ffffffff  Shuffle
     2  ffffffff  Atomic.Global 4 B r3 <- r4 r5 r6  0x7f0000001000 + 0 lane
     3  ffffffff  Store.Global 8 B <- r8 r9  0x7f0000001000 + 8 lane
     4  ffffffff  DpFma r2 r3 <- r4 r5 r6 r7 r8 r9

@@ -250,7 +250,7 @@ mod tests {
     fn banks_with(count: u32, bytes: u32, sharing: &str) -> Banks {
         let config = format!(
             "(size: 49152, carve_out: Fixed, per_cta: 0, granule: 128, banks: {count}, bank_bytes: {bytes}, \
-              sharing: {sharing}, latency: 26)"
+              sharing: {sharing}, latency: 26, shuffle_extra: 0)"
         );
         Banks::new(&crate::config::parse::stated(&config))
     }
