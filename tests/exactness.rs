@@ -105,7 +105,17 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
         &[FarReads],
     ),
     ("heat", &["workload.parameters.n=48", "workload.launches.0.args.2=F32(\"inf\")"], &[]),
+    // Warps that go on behind a barrier, and operations across lanes that wait for each other.
+    ("../micro/barriers", &["workload.launches.0.entry=popc", PAIRS, TIMES], &[]),
+    ("../micro/barriers", &["workload.launches.0.entry=in_turn", PAIRS, TIMES], &[]),
+    ("../micro/barriers", &["workload.launches.0.entry=behind_8", PAIRS, TIMES], &[]),
+    ("../micro/barriers", &["workload.launches.0.entry=loads", PAIRS, TIMES], &[]),
+    ("../micro/lanes-of-a-warp", &["workload.launches.0.entry=matches_and_shuffles", TIMES], &[]),
+    ("../micro/lanes-of-a-warp", &["workload.launches.0.entry=shuffles_and_loads", TIMES], &[]),
 ];
+/// So many CTAs that some SMs have two, of six warps.
+const PAIRS: &str = "workload.parameters={\"ctas\": 200, \"threads\": 192, \"times\": 64}";
+const TIMES: &str = "workload.parameters.times=64";
 
 fn all_shared(threads: u32) -> Stepping {
     Stepping::AllShared(NonZeroU32::new(threads).expect("some threads"))

@@ -71,7 +71,64 @@ const RUNS: &[(&str, &[&str])] = &[
     ),
     ("pipeline", &["workload.parameters.tiles=30", "workload.parameters.ctas=5", "machine=h200"]),
     ("convolution", &["workload.parameters.rows=45", "machine=h200"]),
+    ("../micro/lanes-of-a-warp", &[MATCHES, "workload.parameters.times=64", "machine=gtx480"]),
+    ("../micro/lanes-of-a-warp", &[MATCHES, "workload.parameters.times=64", "machine=h200"]),
+    ("../micro/barriers", &[COUNTS, "workload.parameters.threads=192", "machine=h200"]),
 ];
+const MATCHES: &str = "workload.launches.0.entry=matches_and_shuffles";
+const COUNTS: &str = "workload.launches.0.entry=popc";
+
+/// What a match says of its lanes stays its own where loads and stores of several iterations change places with it.
+#[test]
+fn matches_and_addresses_are_not_mixed_up() {
+    let folder = TempDir::new().unwrap();
+    let kernel = ".version 9.0\n.target sm_90\n.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out) {
+    .reg .b32 %r<16>; .reg .b64 %a<8>; .reg .pred %p<4>;
+    mov.u32 %r0, %tid.x;
+    ld.param.u64 %a0, [in];
+    ld.param.u64 %a1, [out];
+    mul.wide.u32 %a2, %r0, 4;
+    add.s64 %a0, %a0, %a2;
+    add.s64 %a1, %a1, %a2;
+    mov.u32 %r1, 0;
+L:
+    ld.global.u32 %r2, [%a0];
+    ld.global.u32 %r3, [%a0+128];
+    add.u32 %r4, %r0, %r1;
+    shr.u32 %r4, %r4, 3;
+    match.any.sync.b32 %r5, %r4, -1;
+    add.u32 %r6, %r2, %r3;
+    add.u32 %r6, %r6, %r5;
+    st.global.u32 [%a1], %r6;
+    add.s64 %a0, %a0, 128;
+    add.s64 %a1, %a1, 128;
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p1, %r1, 7;
+    @%p1 bra L;
+    ret;
+}";
+    let run = r#"Run(name: "k", machine: "h200", workload: Kernel(source: "k.ptx", buffers: {
+        "in": (type: U32, elements: 1024), "out": (type: U32, elements: 1024),
+    }, launches: [Launch(entry: "k", grid: 1, block: 32, args: [Buffer("in"), Buffer("out")])]))"#;
+    fs::write(folder.path().join("k.ptx"), kernel).unwrap();
+    fs::write(folder.path().join("run.ron"), run).unwrap();
+    for machine in ["machine=gtx480", "machine=h200"] {
+        let args = ["trace", "capture", "run.ron", "--set", machine, "--out", "k.gtrace"];
+        succeed(folder.path(), &args);
+        let listing = succeed(folder.path(), &["trace", "dump", "k.gtrace"]);
+        let of = |what| listing.lines().filter(move |line: &&str| line.contains(what));
+        // Four values where lanes begin at a multiple of eight, five elsewhere.
+        let values: Vec<&str> =
+            of("  Match ").map(|line| line.rsplit("  ").next().unwrap()).collect();
+        let rows = ["4 values"].into_iter().chain(["5 values"; 6]).collect::<Vec<_>>();
+        assert_eq!(values, rows, "{machine}\n{listing}");
+        assert_eq!((of("Load.Global").count(), of("Store.Global").count()), (14, 7), "{listing}");
+        for line in of(".Global") {
+            assert!(line.ends_with(" + 4 lane") && line.contains("  0x1000"), "{machine}: {line}");
+        }
+    }
+}
 
 #[test]
 fn a_trace_runs_as_its_source_does() {
@@ -86,7 +143,8 @@ fn a_trace_runs_as_its_source_does() {
 
         let machine: Vec<&str> =
             changes.iter().filter(|change| change.starts_with("machine")).copied().collect();
-        let traced = replay(folder.path(), run, "a.gtrace").resolve(&settings(&machine)).unwrap();
+        let name = run.trim_start_matches("../micro/");
+        let traced = replay(folder.path(), name, "a.gtrace").resolve(&settings(&machine)).unwrap();
         for stepping in [Stepping::SkipAhead, Stepping::threads(2)] {
             let report = simulate(&traced, stepping, &mut |_| ()).unwrap();
             assert!(measured(&report) == measured(&expected), "{run} {changes:?}");

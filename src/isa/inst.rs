@@ -134,6 +134,9 @@ pub enum Op {
     Arith(ArithClass),
     /// Goes to the load/store unit.
     Memory(MemoryOp),
+    /// Finds which lanes have the same value. Its dynamic part is that of a memory instruction, with the lowest lane that has a lane's
+    /// value in the place of the address.
+    Match,
     /// Arrives at a barrier of the CTA and, as a rule, waits there. Its dynamic part is a
     /// [`BarrierUse`].
     Barrier,
@@ -145,6 +148,13 @@ pub enum Op {
     Copies(Copies),
     /// Ends the lanes that execute it; the stream ends with the warp's last one.
     Exit,
+}
+
+impl Op {
+    /// Whether its dynamic part is one address a lane, or what takes the place of these.
+    pub fn has_addresses(self) -> bool {
+        matches!(self, Op::Memory(_) | Op::Match)
+    }
 }
 
 /// What a fence orders.
@@ -312,8 +322,8 @@ pub enum ArithClass {
     Shuffle,
     /// Votes of the lanes.
     Vote,
-    /// Which lanes have the same value.
-    Match,
+    /// Whether all lanes have the same value.
+    MatchAll,
     /// Sums, minima and the like over the lanes.
     Reduce,
     /// A matrix product of 16 by 8, with 32 bytes in a row of the first factor: `HMMA.16816`, `HMMA.1688.F32.TF32`, `IMMA.16832`.

@@ -184,7 +184,7 @@ impl WarpStream {
 
     /// Appends the instruction at `pc`, executed by the lanes of `mask`.
     ///
-    /// A memory instruction is followed by one call of [`WarpStream::push_addresses`] or
+    /// A memory instruction, or a match, is followed by one call of [`WarpStream::push_addresses`] or
     /// [`WarpStream::push_affine`], a barrier by one of [`WarpStream::push_barrier`], an mbarrier by one of
     /// [`WarpStream::push_mbarrier`].
     #[inline]

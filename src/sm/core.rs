@@ -10,6 +10,7 @@ use super::ctas::Ctas;
 use super::fences::Fences;
 use super::fetch::Fetch;
 use super::journey::Journey;
+use super::lanes::LaneUnit;
 use super::lsu::{Banks, Lsu, Returns};
 use super::mbarriers;
 use super::pipelines::Pipelines;
@@ -92,6 +93,7 @@ pub struct Sm {
     pub(super) warps: Warps,
     pub(super) fences: Fences,
     pub(super) barriers: Barriers,
+    pub(super) lanes: LaneUnit,
     pub(super) mbarriers: Unit,
     pub(super) coalescing: Coalescing,
     pub(super) holds: Holds,
@@ -124,6 +126,7 @@ impl Sm {
             warps: Warps::new(),
             fences: Fences::new(),
             barriers: Barriers::new(&config.barriers),
+            lanes: LaneUnit::new(&config.arithmetic),
             mbarriers: mbarriers::unit(machine.shared_memory.latency.cycles()),
             stands_still: false,
             waiting_for_lsu: 0,

@@ -189,6 +189,7 @@ impl Sm {
                 let dsts = inst.dsts;
                 return self.issue_memory(now, scheduler, warp, op, dsts, at_once);
             }
+            Action::AcrossLanes(op) => return self.issue_across_lanes(now, warp, op, at_once),
             Action::Shuffle => {
                 let dsts = inst.dsts;
                 return self.issue_shuffle(now, scheduler, warp, dsts, at_once);

@@ -7,7 +7,8 @@
 //! are charged to the ledgers in one step. Where somebody asks for it, `profile.rs` counts by instruction what warps stood for and what
 //! loads took, and `buffers.rs` by buffer where loads found their lines. What instructions read of the constant bank is no access of the
 //! load/store unit: `constants.rs` says when it is there. Barriers are units of their own: those of a CTA `barriers.rs`,
-//! those in shared memory `mbarriers.rs`.
+//! those in shared memory `mbarriers.rs`; so is, in `lanes.rs`, what looks
+//! across the lanes of a warp.
 
 mod accounts;
 mod barriers;
@@ -20,6 +21,7 @@ mod fences;
 mod fetch;
 mod issue;
 mod journey;
+mod lanes;
 mod lsu;
 mod mbarriers;
 mod memory_issue;

@@ -80,7 +80,6 @@ fn units(config: &Arithmetic) -> [usize; Port::ARITHMETIC.len()] {
         config.sfu_units.size(),
         config.dp_units.size(),
         usize::from(config.tensor != TensorCores::Absent),
-        1,
     ]
 }
 
@@ -104,7 +103,7 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// That of `class`, which is one of pipelines: shuffles are not.
+    /// That of `class`, which pipelines do: what looks across lanes has none but votes.
     pub fn of(config: &SmConfig, class: ArithClass) -> Self {
         let arithmetic = &config.arithmetic;
         let (port, timing) = timing(arithmetic, class);

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::constants::{self, Bank};
+use super::lanes::LaneOp;
 use crate::config::machine::{
     Arithmetic, Forwarding, IntProducts, OpTiming, SmConfig, TensorCores,
 };
@@ -24,8 +25,6 @@ pub enum Port {
     Dp,
     /// A tensor core.
     Tensor,
-    /// A pipeline for what looks across lanes, other than shuffles and votes.
-    Lanes,
     /// The load/store unit.
     Memory,
     /// Nothing.
@@ -37,8 +36,7 @@ impl Port {
     pub const COUNT: usize = Port::None as usize + 1;
 
     /// The ports of pipelines, in the order of their numbers.
-    pub const ARITHMETIC: [Port; 6] =
-        [Port::Sp, Port::Int, Port::Sfu, Port::Dp, Port::Tensor, Port::Lanes];
+    pub const ARITHMETIC: [Port; 5] = [Port::Sp, Port::Int, Port::Sfu, Port::Dp, Port::Tensor];
 }
 
 /// What happens when an instruction issues.
@@ -66,6 +64,8 @@ pub enum Action {
     Memory(MemoryOp),
     /// It goes there, and has no addresses.
     Shuffle,
+    /// It looks across lanes.
+    AcrossLanes(LaneOp),
     /// It waits for other warps of its CTA.
     Barrier {
         /// Registers that say which barrier it is and how many threads come.
@@ -249,8 +249,6 @@ pub(super) fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTim
         ArithClass::Sfu => (Port::Sfu, arithmetic.sfu),
         ArithClass::SfuPair => (Port::Sfu, arithmetic.sfu_pair),
         ArithClass::Vote => (int, arithmetic.int_add),
-        ArithClass::Match => (Port::Lanes, arithmetic.match_),
-        ArithClass::Reduce => (Port::Lanes, arithmetic.reduce),
         ArithClass::Control | ArithClass::Branch | ArithClass::Converge => {
             (int, arithmetic.control)
         }
@@ -282,6 +280,10 @@ impl Program {
         let decode = |inst: &Inst| {
             let (port, action) = match inst.op {
                 Op::Arith(ArithClass::Shuffle) => (Port::Memory, Action::Shuffle),
+                Op::Arith(ArithClass::MatchAll) => {
+                    (Port::None, Action::AcrossLanes(LaneOp::MatchAll))
+                }
+                Op::Arith(ArithClass::Reduce) => (Port::None, Action::AcrossLanes(LaneOp::Reduce)),
                 Op::Arith(class) => {
                     let (port, OpTiming { latency, interval }) = timing(arithmetic, class);
                     let constant =
@@ -297,6 +299,7 @@ impl Program {
                     (port, constant.unwrap_or(Action::Compute { latency, interval, hold }))
                 }
                 Op::Memory(op) => (Port::Memory, Action::Memory(op)),
+                Op::Match => (Port::None, Action::AcrossLanes(LaneOp::Match)),
                 Op::Barrier => {
                     // A reduction reads a predicate as well.
                     let is_guard = |reg: &&Reg| Some(**reg) == inst.guard;
@@ -321,10 +324,9 @@ impl Program {
             let reads_predicates = match inst.op {
                 Op::Exit => true,
                 Op::Barrier => !inst.dsts.as_slice().is_empty(),
-                Op::Arith(class) => matches!(
-                    class,
-                    ArithClass::Control | ArithClass::Branch | ArithClass::Vote
-                ),
+                Op::Arith(class) => {
+                    matches!(class, ArithClass::Control | ArithClass::Branch | ArithClass::Vote)
+                }
                 _ => false,
             };
             let guard = inst.guard.filter(|guard| inst.srcs.as_slice().contains(guard));
@@ -343,6 +345,7 @@ impl Program {
                         | ArithClass::Converge
                         | ArithClass::Shuffle
                 ),
+                Op::Match => true,
                 _ => false,
             };
             Decoded {

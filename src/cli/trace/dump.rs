@@ -90,6 +90,10 @@ fn list(kernel: &Kernel, warp: &WarpStream, text: &mut String) {
                     text.push_str("  ");
                     text.push_str(&places(&addresses, kind == AccessKind::Copy));
                 }
+                Op::Match => {
+                    let values = cursor.addresses(warp).distinct();
+                    let _ = write!(text, "  {}", counted(values.into(), "value", "values"));
+                }
                 Op::Barrier => {
                     let BarrierUse { id, warps, kind } = cursor.barrier(warp);
                     let warps = match warps {
@@ -128,6 +132,7 @@ fn words(inst: &Inst) -> String {
             };
             format!("{kind}.{space:?}{cache} {bytes} B")
         }
+        Op::Match => "Match".to_owned(),
         Op::Barrier => "Barrier".to_owned(),
         Op::Mbarrier(mbarrier) => format!("Mbarrier {mbarrier:?}"),
         Op::Fence(fence) => match fence.release {

@@ -198,7 +198,7 @@ fn class(op: Op) -> String {
         ArithClass::SfuPair => "special function of a pair",
         ArithClass::Shuffle => "shuffle",
         ArithClass::Vote => "vote",
-        ArithClass::Match => "match of lanes",
+        ArithClass::MatchAll => "comparison of lanes",
         ArithClass::Reduce => "reduction of lanes",
         ArithClass::Mma | ArithClass::MmaHalf | ArithClass::MmaSmall => "matrix product",
         ArithClass::DpMmaSmall | ArithClass::DpMma4 | ArithClass::DpMma8 | ArithClass::DpMma16 => {
@@ -221,6 +221,7 @@ fn class(op: Op) -> String {
             };
             format!("{space} {kind}")
         }
+        Op::Match => "match of lanes".to_owned(),
         Op::Barrier => "barrier".to_owned(),
         Op::Mbarrier(_) => "mbarrier".to_owned(),
         Op::Fence(fence) => fence.name().to_lowercase(),

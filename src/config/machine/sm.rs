@@ -259,9 +259,8 @@ pub struct Arithmetic {
     /// Special functions of two registers: checks before a division, conversions from double precision. Only in code of
     /// `Sass` instructions.
     pub sfu_pair: OpTiming,
-    /// Which lanes have the same value, where all have. Each sub-core has a pipeline for this and for `reduce`, or the SM, as it is with
-    /// the others.
-    pub match_: OpTiming,
+    /// Which lanes have the same value. A unit of the SM does this and what `reduce` is for.
+    pub match_: MatchTiming,
     /// Sums, minima and the like over the lanes.
     pub reduce: OpTiming,
     /// Matrix products.
@@ -325,6 +324,16 @@ pub struct OpTiming {
     pub latency: Bounded<1, 700>,
     /// From issue until the pipeline takes another instruction [core cycles, 1..=255].
     pub interval: Bounded<1, 255>,
+}
+
+/// The time that it takes to find which lanes have the same value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatchTiming {
+    /// Where all lanes have the same value. The unit is taken so long once more for each further value.
+    pub first: OpTiming,
+    /// What each further value adds to the latency [core cycles, 0..=63].
+    pub further: Bounded<0, 63>,
 }
 
 impl OpTiming {

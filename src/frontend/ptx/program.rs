@@ -42,7 +42,9 @@ pub struct Micro {
 pub enum Step {
     /// Works on registers alone.
     Compute(Exec),
-    /// The same across lanes, where these may come one after the other: it ends its block, and waits for all members, whose row is
+    /// The same across lanes, and says which of them have the same value.
+    Match(Exec),
+    /// The same as either across lanes, where these may come one after the other: it ends its block, and waits for all members, whose row is
     /// the operand of that number.
     Meet(Exec, u8),
     /// Divides whole numbers; the third operand must not be zero.

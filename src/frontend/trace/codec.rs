@@ -69,6 +69,7 @@ impl Codec {
     pub fn new(insts: &[Inst]) -> Self {
         let record = |inst: &Inst| match inst.op {
             Op::Memory(op) => Record::Addresses { bytes: op.bytes },
+            Op::Match => Record::Addresses { bytes: 1 },
             Op::Barrier => Record::Barrier,
             Op::Mbarrier(_) => Record::Mbarrier,
             Op::Arith(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => Record::None,

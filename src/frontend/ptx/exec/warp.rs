@@ -3,7 +3,8 @@
 //! Execution spends its time here, so all of it is inlined into one function, `CtaState::run_warp`.
 
 use super::super::lowering::{IssuedBlock, NO_LOOP};
-use super::super::program::{Block, Program, Step};
+use super::super::ops::lowest_with_value;
+use super::super::program::{Block, Micro, Program, Step};
 use super::barrier::Barriers;
 use super::calls::Calls;
 use super::control::{limit_reached, read_clock, too_long, zero_divisor};
@@ -13,7 +14,7 @@ use super::memory::Spaces;
 use super::registers::Registers;
 use super::stack::{Frame, Stack};
 use super::{Checks, Fault, matrix};
-use crate::isa::{BarrierUse, LaneMask, WarpStream};
+use crate::isa::{BarrierUse, LaneMask, Op, WarpStream};
 
 /// Warp instructions after which the size of the streams is looked at.
 pub const SLICE: u64 = 1 << 20;
@@ -151,6 +152,10 @@ impl Running<'_> {
             let active = regs.guarded(micro, frame.mask);
             match micro.step {
                 Step::Compute(exec) => exec(regs, micro, active),
+                Step::Match(exec) => {
+                    self.push_match(regs, micro, active);
+                    exec(regs, micro, active);
+                }
                 Step::Memory(access) => spaces
                     .access(&program.accesses[access as usize], regs, active, self.stream)
                     .map_err(|(lane, message)| self.fault(pc, lane, message))?,
@@ -206,10 +211,21 @@ impl Running<'_> {
                     let base = self.calls.base(frame.call);
                     return Err(self.fault(pc, lane, spaces.failed_assertion(lane, base, args)));
                 }
-                step => last = (step, active),
+                step => {
+                    if program.insts[pc].op == Op::Match {
+                        self.push_match(regs, micro, active);
+                    }
+                    last = (step, active);
+                }
             }
         }
         self.iterations.end_region(here.issued.order, &program.issued, self.stream);
         Ok(last)
+    }
+
+    /// Says which lanes have the same value.
+    #[cold]
+    fn push_match(&mut self, regs: &Registers, micro: &Micro, active: LaneMask) {
+        self.stream.push_addresses(active, &lowest_with_value(regs, micro, active));
     }
 }

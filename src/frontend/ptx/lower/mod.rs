@@ -29,7 +29,7 @@ use super::exec::{CONST_WINDOW, Kind};
 use super::lexer::Place;
 use super::lowering::Line;
 use super::ops::matrix::Product;
-use super::ops::{Opcode, Rule, Slot, names_members, select};
+use super::ops::{Opcode, Rule, Slot, finds_lanes, names_members, select};
 use super::program::*;
 use crate::config::machine::InstructionSet;
 use crate::error::{Error, Result};
@@ -379,6 +379,11 @@ impl<'a> Lowerer<'a> {
             (decoded.step, opcode, decoded.op)
         {
             decoded.step = Step::Divide(exec, divisor_bits(instruction));
+        }
+        if let (Step::Compute(exec), true) =
+            (decoded.step, finds_lanes(opcode, &instruction.modifiers))
+        {
+            (decoded.step, decoded.op) = (Step::Match(exec), Op::Match);
         }
         let (mut guard, mut guard_flip, mut guard_reg) = (TRUE, 0, None);
         if let Some((name, inverted)) = &instruction.guard {

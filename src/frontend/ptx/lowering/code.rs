@@ -213,6 +213,7 @@ impl<'a> Code<'a> {
     pub fn is_pinned(&self, pc: usize) -> bool {
         match self.insts[pc].op {
             Op::Memory(_)
+            | Op::Match
             | Op::Barrier
             | Op::Mbarrier(_)
             | Op::Fence(_)

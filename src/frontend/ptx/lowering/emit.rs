@@ -132,7 +132,7 @@ fn unrolled(issued: &mut Issued, region: Range<usize>, copies: Copies) {
 
 /// Whether what an instruction did is recorded beside the stream.
 fn accesses(code: &Code, pc: usize) -> bool {
-    matches!(code.insts[pc].op, Op::Memory(_))
+    code.insts[pc].op.has_addresses()
 }
 
 /// The order of records, from that of instructions; `None` if it is that of the text.

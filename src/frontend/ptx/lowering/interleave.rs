@@ -128,7 +128,7 @@ impl Interleaver {
                 mine.makes.push(*present);
                 values.push(Value::new(weight(reg), at));
             }
-            if matches!(inst.op, Op::Memory(_)) {
+            if inst.op.has_addresses() {
                 if last_access != NONE {
                     mine.needs.push((last_access, 1));
                 }
@@ -246,11 +246,12 @@ fn latency(op: Op) -> u32 {
             ArithClass::Sfu
             | ArithClass::SfuPair
             | ArithClass::Shuffle
-            | ArithClass::Match
+            | ArithClass::MatchAll
             | ArithClass::Reduce => SPECIAL,
             class if class.is_matrix_product() => PRODUCT,
             _ => ARITHMETIC,
         },
+        Op::Match => SPECIAL,
         Op::Barrier | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => 1,
     }
 }

@@ -35,12 +35,13 @@ pub fn kind(inst: &Inst) -> &'static str {
             ArithClass::Sfu
             | ArithClass::SfuPair
             | ArithClass::Shuffle
-            | ArithClass::Match
+            | ArithClass::MatchAll
             | ArithClass::Reduce => "special",
             class if class.is_matrix_product() => "matrix",
             _ => "control",
         },
         Op::Memory(_) => "memory",
+        Op::Match => "special",
         Op::Barrier | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => "control",
     }
 }

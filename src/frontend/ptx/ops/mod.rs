@@ -29,7 +29,7 @@ mod rounding;
 mod short;
 mod warp;
 
-pub use warp::names_members;
+pub use warp::{finds_lanes, lowest_with_value, names_members};
 
 use super::ast::{Instruction, Type};
 use super::exec::Kind;

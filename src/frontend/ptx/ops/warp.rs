@@ -42,6 +42,9 @@ const MATCH_ALL_WIDE: &[Slot] =
     &[Slot::Dst(Kind::Narrow), Slot::SecondPred, Slot::Src(Kind::Wide), Slot::Src(Kind::Narrow)];
 const ELECT: &[Slot] = &[Slot::Dst(Kind::Narrow), Slot::SecondPred, Slot::Src(Kind::Narrow)];
 
+/// The number that an instruction needs which compares values of 64 bits.
+const OF_WIDE: u32 = 1;
+
 /// The parts of a rule for lanes that name their members in the last operand.
 macro_rules! together {
     ($exec:expr, $slots:expr, $class:expr) => {{
@@ -60,10 +63,18 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         return Some(Rule { exec, class, slots, imm: 0 });
     }
     let (exec, slots, class): (Exec, _, _) = match (in_one_order(opcode).as_str(), opcode.ty()?) {
-        ("shfl.sync.up", Type::B32) => together!(shuffle::<b'u'>, SHUFFLE_SYNC, ArithClass::Shuffle),
-        ("shfl.sync.down", Type::B32) => together!(shuffle::<b'd'>, SHUFFLE_SYNC, ArithClass::Shuffle),
-        ("shfl.sync.bfly", Type::B32) => together!(shuffle::<b'b'>, SHUFFLE_SYNC, ArithClass::Shuffle),
-        ("shfl.sync.idx", Type::B32) => together!(shuffle::<b'i'>, SHUFFLE_SYNC, ArithClass::Shuffle),
+        ("shfl.sync.up", Type::B32) => {
+            together!(shuffle::<b'u'>, SHUFFLE_SYNC, ArithClass::Shuffle)
+        }
+        ("shfl.sync.down", Type::B32) => {
+            together!(shuffle::<b'd'>, SHUFFLE_SYNC, ArithClass::Shuffle)
+        }
+        ("shfl.sync.bfly", Type::B32) => {
+            together!(shuffle::<b'b'>, SHUFFLE_SYNC, ArithClass::Shuffle)
+        }
+        ("shfl.sync.idx", Type::B32) => {
+            together!(shuffle::<b'i'>, SHUFFLE_SYNC, ArithClass::Shuffle)
+        }
         ("shfl.up", Type::B32) => (shuffle::<b'u'>, SHUFFLE, ArithClass::Shuffle),
         ("shfl.down", Type::B32) => (shuffle::<b'd'>, SHUFFLE, ArithClass::Shuffle),
         ("shfl.bfly", Type::B32) => (shuffle::<b'b'>, SHUFFLE, ArithClass::Shuffle),
@@ -76,13 +87,15 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         ("vote.uni", Type::Pred) => (vote::<b'='>, VOTE, ArithClass::Vote),
         ("vote.sync.ballot", Type::B32) => together!(ballot, BALLOT_SYNC, ArithClass::Vote),
         ("vote.ballot", Type::B32) => (ballot, BALLOT, ArithClass::Vote),
-        ("match.sync.any", Type::B32) => together!(match_any::<u32>, MATCH, ArithClass::Match),
+        ("match.sync.any", Type::B32) => together!(match_any::<u32>, MATCH, ArithClass::MatchAll),
         ("match.sync.any", Type::B64) => {
-            together!(match_any::<u64>, MATCH_WIDE, ArithClass::Match)
+            together!(match_any::<u64>, MATCH_WIDE, ArithClass::MatchAll)
         }
-        ("match.sync.all", Type::B32) => together!(match_all::<u32>, MATCH_ALL, ArithClass::Match),
+        ("match.sync.all", Type::B32) => {
+            together!(match_all::<u32>, MATCH_ALL, ArithClass::MatchAll)
+        }
         ("match.sync.all", Type::B64) => {
-            together!(match_all::<u64>, MATCH_ALL_WIDE, ArithClass::Match)
+            together!(match_all::<u64>, MATCH_ALL_WIDE, ArithClass::MatchAll)
         }
         ("redux.sync.add", Type::U32 | Type::S32) => {
             together!(redux::<b'+'>, MATCH, ArithClass::Reduce)
@@ -97,7 +110,27 @@ pub fn select(opcode: &Opcode) -> Option<Rule> {
         ("activemask", Type::B32) => (active, &[Slot::Dst(Kind::Narrow)], ArithClass::Move),
         _ => return None,
     };
-    Some(Rule { exec, class, slots, imm: 0 })
+    let imm = if slots == MATCH_WIDE { OF_WIDE } else { 0 };
+    Some(Rule { exec, class, slots, imm })
+}
+
+/// Whether an instruction finds which lanes have the same value: what the machine makes of it depends on how many there are.
+pub fn finds_lanes(opcode: &str, modifiers: &[String]) -> bool {
+    opcode == "match" && modifiers.iter().any(|word| word == "any")
+}
+
+/// For each lane of `mask` the lowest one that has the value which the lane brings to such an instruction.
+pub fn lowest_with_value(regs: &Registers, micro: &Micro, mask: LaneMask) -> [u64; WARP] {
+    let row = micro.ops[1];
+    match micro.imm {
+        OF_WIDE => lowest(u64::row(regs, row), mask),
+        _ => lowest(u32::row(regs, row), mask),
+    }
+}
+
+fn lowest<T: PartialEq>(values: &[T; WARP], mask: LaneMask) -> [u64; WARP] {
+    let of = |lane: usize| lanes(mask).find(|other| values[*other] == values[lane]);
+    std::array::from_fn(|lane| of(lane).unwrap_or(lane) as u64)
 }
 
 /// The key with `sync` first: `ptxas` takes `vote.ballot.sync` as `vote.sync.ballot`, and libraries write both.

@@ -156,13 +156,11 @@ const CLASSES: &[(ArithClass, &[&str])] = &[
     (ArithClass::DpFma, &["DFMA"]),
     (
         ArithClass::Sfu,
-        &[
-            "BREV", "F2F", "F2I", "FLO", "FRND", "I2F", "I2I", "MUFU", "POPC", "RRO", "S2R",
-        ],
+        &["BREV", "F2F", "F2I", "FLO", "FRND", "I2F", "I2I", "MUFU", "POPC", "RRO", "S2R"],
     ),
     (ArithClass::Shuffle, &["MOVM", "SHFL"]),
     (ArithClass::Vote, &["VOTE"]),
-    (ArithClass::Match, &["MATCH"]),
+    (ArithClass::MatchAll, &["MATCH"]),
     (ArithClass::Reduce, &["REDUX"]),
     (
         ArithClass::Uniform,
@@ -257,6 +255,7 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
             return Err("BAR.ARV: the trace does not have the barrier's number".to_owned());
         }
         "BAR" => Op::Barrier,
+        "MATCH" if has("ANY") => Op::Match,
         // What a CTA sees is in order in any case.
         "MEMBAR" if has("CTA") || has("SM") => Op::Arith(ArithClass::Control),
         "MEMBAR" => {
@@ -291,7 +290,7 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
             ArithClass::Move
             | ArithClass::Sfu
             | ArithClass::Shuffle
-            | ArithClass::Match
+            | ArithClass::MatchAll
             | ArithClass::Reduce
             | ArithClass::Control
             | ArithClass::Branch

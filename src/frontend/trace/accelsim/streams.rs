@@ -104,6 +104,8 @@ fn push(
             }
             stream.push_addresses(mask, &addresses);
         }
+        // The values are not said: all lanes have the same.
+        Op::Match => stream.push_affine(line.mask, 0, 0),
         Op::Barrier => {
             stream.push_barrier(BarrierUse::ALL);
         }
