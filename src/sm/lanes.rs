@@ -81,11 +81,11 @@ impl Sm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Machine;
+    use crate::config::presets;
 
     #[test]
     fn each_value_takes_the_unit_once() {
-        let machine = Machine::preset("h200").unwrap();
+        let machine = presets::find("h200").unwrap().machine().unwrap();
         let mut unit = LaneUnit::new(&machine.sm.arithmetic);
         let mut at = |cycle, op, values| unit.operate(Cycle(cycle), op, values).0;
         assert_eq!(at(0, LaneOp::Match, 1), 28);

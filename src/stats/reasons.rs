@@ -21,7 +21,7 @@ crate::reasons! {
         LsuServing = "lsu_serving",
         /// A ready instruction found its arithmetic unit taken.
         UnitBusy = "unit_busy",
-        /// The nearest warp waits for an arithmetic result or a parameter, behind a branch or an opened barrier, or outside a full active set.
+        /// The nearest warp waits for an arithmetic result or a parameter, behind a branch, or outside a full active set.
         Arithmetic = "arithmetic",
         /// The nearest warp waits for its next instruction, which is in no instruction cache of its sub-core.
         Fetch = "fetch",
@@ -37,11 +37,11 @@ crate::reasons! {
         MemoryL2 = "memory_l2",
         /// The oldest outstanding access was in a DRAM controller: queue or service.
         MemoryDram = "memory_dram",
-        /// The oldest outstanding access was in shared memory.
+        /// The oldest outstanding access was in shared memory, or was a shuffle.
         MemoryShared = "memory_shared",
         /// The nearest warp waits at a fence for its stores to be acknowledged, or for the fence itself to be done.
         Fence = "fence",
-        /// Every warp waits at a barrier.
+        /// Every warp waits at a barrier, or for one that opens in some cycles.
         Barrier = "barrier",
         /// No CTA has started yet: the machine's launch latency.
         Launch = "launch",

@@ -133,7 +133,7 @@ impl CtaState {
     /// Lets lanes of a warp go on from mbarriers whose phases have ended, or all where it gives up; true when some do.
     fn go_on(&mut self, lent: &mut Lent, warp: usize, gives_up: bool) -> bool {
         let program = lent.program;
-        if program.mbarriers.is_empty() || !some_wait(program, &self.stacks[warp]) {
+        if !some_wait(program, &self.stacks[warp]) {
             return false;
         }
         let mut regs = registers(program, warp, &mut self.rows, &mut self.preds);

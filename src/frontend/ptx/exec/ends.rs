@@ -162,7 +162,7 @@ impl Running<'_> {
 
     /// Where no lane runs: whether some wait at an mbarrier. Those whose phase has ended go on.
     pub fn waits_at_mbarrier(&mut self, regs: &mut Registers, spaces: &Spaces) -> bool {
-        if self.program.mbarriers.is_empty() || !some_wait(self.program, self.stack) {
+        if !some_wait(self.program, self.stack) {
             return false;
         }
         let stream = (&mut *self.stream, &mut *self.waits);

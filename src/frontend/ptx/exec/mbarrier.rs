@@ -275,7 +275,8 @@ fn waits_at<'a>(program: &'a Program, frame: &Frame) -> Option<&'a MbarrierStep>
 
 /// Whether lanes of a warp wait at an mbarrier.
 pub fn some_wait(program: &Program, stack: &Stack) -> bool {
-    stack.waiting().any(|frame| waits_at(program, frame).is_some())
+    let mut waiting = stack.waiting();
+    !program.mbarriers.is_empty() && waiting.any(|frame| waits_at(program, frame).is_some())
 }
 
 /// Begins the first phase of mbarriers, and records where these are.
