@@ -914,6 +914,34 @@ fn a_barrier_of_the_h200_takes_a_warp_every_second_cycle() {
             assert_eq!(each(warps, &add(5)), (taken + 12).max(5 * 4), "{warps} warps");
         }
     }
+    // Data that comes while a barrier has yet to open lets no warp go on.
+    let machine = |latency: u64| preset("h200", &[("sm.barriers.latency", json!(latency))]);
+    let with_load = |latency: u64| {
+        run(&machine(latency), || {
+            Script::new(1, 32, |_, _| {
+                let load = Step::Shared { dst: 1, addresses: row_of_words() };
+                let store = Step::Arith(arith(ArithClass::Control, 2, 1));
+                let turn = [load, Step::Barrier, store];
+                turn.into_iter().cycle().take(3 * 20).collect()
+            })
+            .shared_bytes(8192)
+        })
+        .cycles
+    };
+    assert_eq!(with_load(63) - with_load(43), 20 * 20);
+    // A barrier that is left by the last warp's end opens behind the arrivals that the unit has yet to take.
+    let ends = |interval: u64| {
+        let machine = preset("h200", &[("sm.barriers.interval", json!(interval))]);
+        run(&machine, || {
+            Script::new(1, 32 * 32, |_, warp| {
+                let stays = [Step::Barrier, Step::Shared { dst: 1, addresses: row_of_words() }];
+                if warp < 31 { stays.to_vec() } else { vec![] }
+            })
+            .shared_bytes(8192)
+        })
+        .cycles
+    };
+    assert!(ends(12) - ends(2) >= 200, "{} {}", ends(12), ends(2));
     // An access does not, nor does what is behind that.
     let store = Step::StoreShared { addresses: row_of_words(), bytes: 4 };
     let sums_and_store = [add(2), vec![store], add(2)].concat();

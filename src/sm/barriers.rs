@@ -37,6 +37,11 @@ impl Unit {
         self.free = start + self.interval;
         start + self.latency
     }
+
+    /// When an answer is there that needs none of its own, but those before it.
+    fn after_others(&self, at: Cycle) -> Cycle {
+        at.max(Cycle(self.free.0.saturating_sub(self.interval))) + self.latency
+    }
 }
 
 /// The unit for barriers, and where the warps stand that have arrived.
@@ -51,6 +56,8 @@ pub(super) struct Barriers {
     goes_on: bool,
     /// By warp slot that goes on: when its barrier opens; never while that is not known.
     opens: Box<[Cycle; SLOTS]>,
+    /// By warp slot that has waited at a barrier: when that opened or opens, before which data lets the warp not go on.
+    pub not_before: Box<[Cycle; SLOTS]>,
     /// By warp slot that waits: the result of the reduction.
     results: Box<[Operands; SLOTS]>,
 }
@@ -64,6 +71,7 @@ impl Barriers {
             result: timing.result.cycles(),
             goes_on: timing.behind == BehindBarriers::Arithmetic,
             opens: Box::new([Cycle::NEVER; SLOTS]),
+            not_before: Box::new([Cycle(0); SLOTS]),
             results: Box::new([Operands::NONE; SLOTS]),
         }
     }
@@ -87,7 +95,7 @@ impl Sm {
                 self.barriers.opens[warp] = Cycle::NEVER;
             } else {
                 self.warps.at_barrier |= bit;
-                self.barriers.results[warp] = dsts;
+                self.barriers.results[warp] = if waits { dsts } else { Operands::NONE };
             }
             let registers = match action {
                 Action::Barrier { registers } => u64::from(registers),
@@ -113,7 +121,8 @@ impl Sm {
 
     /// The last warp of a CTA that barriers wait for has ended: those that wait at them go on.
     pub(super) fn open_without_arrival(&mut self, now: Cycle, waiting: u64, opened: u64) {
-        self.open_barriers(now, waiting, opened, now + self.barriers.unit.latency);
+        let opens = self.barriers.unit.after_others(now);
+        self.open_barriers(now, waiting, opened, opens);
     }
 
     /// Lets the warps go on at `opens` that wait at `opened` barriers.
@@ -148,8 +157,12 @@ impl Sm {
     /// A warp goes on when its barrier opens.
     pub(super) fn leave_barrier(&mut self, now: Cycle, warp: usize, opens: Cycle) {
         self.note_hold(warp, WaitReason::Barrier, opens);
+        self.barriers.not_before[warp] = opens;
         self.go_on(now, warp, opens);
-        self.warps.opening |= self.warps.on_arithmetic & 1 << warp;
+        let waits = self.warps.on_arithmetic & !self.warps.on_fetch & 1 << warp;
+        if waits != 0 && self.warps[warp].wakes_at.near(now) == opens {
+            self.warps.opening |= waits;
+        }
     }
 }
 
@@ -162,6 +175,7 @@ mod tests {
         let mut unit = Unit::new(2, 11);
         let answers = [0, 0, 1, 9, 9].map(|at| unit.operate(Cycle(at)).0);
         assert_eq!(answers, [11, 13, 15, 20, 22]);
+        assert_eq!([9, 12].map(|at| unit.after_others(Cycle(at)).0), [22, 23]);
         // All at once.
         let mut unit = Unit::new(0, 4);
         assert_eq!([3, 3, 3].map(|at| unit.operate(Cycle(at)).0), [7, 7, 7]);

@@ -486,7 +486,8 @@ impl Sm {
         self.warps[warp].pending_loads -= 1;
         if self.warps.on_memory >> warp & 1 == 1 {
             self.warps.on_memory &= !(1 << warp);
-            self.wait_for_operands(now, warp, now);
+            let earliest = now.max(self.barriers.not_before[warp % super::SLOTS]);
+            self.wait_for_operands(now, warp, earliest);
             if ready > now {
                 self.warps.passing |= self.warps.on_arithmetic & 1 << warp;
             }

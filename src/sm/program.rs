@@ -320,7 +320,7 @@ impl Program {
                 Op::Copies(copies) => (Port::None, Action::Copies(copies)),
                 Op::Exit => (Port::None, Action::Exit),
             };
-            // All that they read are predicates, or members that are there long before.
+            // What they read are predicates, and members and numbers of barriers that are mostly there long before.
             let reads_predicates = match inst.op {
                 Op::Exit => true,
                 Op::Barrier => !inst.dsts.as_slice().is_empty(),
