@@ -106,10 +106,10 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
     ),
     ("heat", &["workload.parameters.n=48", "workload.launches.0.args.2=F32(\"inf\")"], &[]),
     // Warps that go on behind a barrier, and operations across lanes that wait for each other.
-    ("../micro/barriers", &["workload.launches.0.entry=popc", PAIRS, TIMES], &[]),
-    ("../micro/barriers", &["workload.launches.0.entry=in_turn", PAIRS, TIMES], &[]),
-    ("../micro/barriers", &["workload.launches.0.entry=behind_8", PAIRS, TIMES], &[]),
-    ("../micro/barriers", &["workload.launches.0.entry=loads", PAIRS, TIMES], &[]),
+    ("../micro/barriers", &["workload.launches.0.entry=popc", PAIRS], &[]),
+    ("../micro/barriers", &["workload.launches.0.entry=in_turn", PAIRS], &[]),
+    ("../micro/barriers", &["workload.launches.0.entry=behind_8", PAIRS], &[]),
+    ("../micro/barriers", &["workload.launches.0.entry=loads", PAIRS], &[]),
     ("../micro/lanes-of-a-warp", &["workload.launches.0.entry=matches_and_shuffles", TIMES], &[]),
     ("../micro/lanes-of-a-warp", &["workload.launches.0.entry=shuffles_and_loads", TIMES], &[]),
 ];

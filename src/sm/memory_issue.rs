@@ -28,6 +28,12 @@ impl Sm {
         next_issue: Cycle,
     ) {
         self.push_memory(now, scheduler, warp, op, dsts);
+        self.pass_memory_instruction(now, warp, next_issue);
+    }
+
+    /// A warp has issued an instruction to the load/store unit; the one after it may issue at `next_issue`.
+    #[inline(always)]
+    fn pass_memory_instruction(&mut self, now: Cycle, warp: usize, next_issue: Cycle) {
         let Sm { program, warps, ctas, fetch, .. } = self;
         let Some(next) = warps.advance(warp, Port::Memory, ctas, program) else {
             return self.end_warp(now, warp);
@@ -188,10 +194,7 @@ impl Sm {
         let one = Passes { count: 1, least: 1 };
         self.lsu.push(now, warp, Target::Shuffle, one, waiter, |_| 1);
         self.track(now, scheduler, warp, dsts, 1);
-        match self.warps.advance(warp, Port::Memory, &self.ctas, &self.program) {
-            Some(_) => self.go_on(now, warp, next_issue),
-            None => self.end_warp(now, warp),
-        }
+        self.pass_memory_instruction(now, warp, next_issue);
     }
 
     /// Passes over the banks that an instruction takes, each word of local memory by itself. In a unit of two stages, a pass of a load

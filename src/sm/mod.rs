@@ -6,9 +6,8 @@
 //! happen is known as such: [`Sm::next_event`] says when the next one is due, and the cycles between
 //! are charged to the ledgers in one step. Where somebody asks for it, `profile.rs` counts by instruction what warps stood for and what
 //! loads took, and `buffers.rs` by buffer where loads found their lines. What instructions read of the constant bank is no access of the
-//! load/store unit: `constants.rs` says when it is there. Barriers are units of their own: those of a CTA `barriers.rs`,
-//! those in shared memory `mbarriers.rs`; so is, in `lanes.rs`, what looks
-//! across the lanes of a warp.
+//! load/store unit: `constants.rs` says when it is there. Barriers have units of their own, those of a CTA in `barriers.rs`,
+//! those in shared memory in `mbarriers.rs`; so has, in `lanes.rs`, what looks across the lanes of a warp.
 
 mod accounts;
 mod barriers;

@@ -138,7 +138,7 @@ impl Delays {
             [forwarding.unlike, forwarding.special, forwarding.double, forwarding.predicate]
                 .map(|cycles| cycles.get() as u8);
         let mut delays = Delays::default();
-        let [sp, int, sfu, dp, ..] = Port::ARITHMETIC.map(|port| port as usize);
+        let [sp, int, sfu, dp, _] = Port::ARITHMETIC.map(|port| port as usize);
         for (reader, maker) in [(sp, int), (int, sp)] {
             delays.by_reader[reader][maker] = unlike;
         }
@@ -337,17 +337,12 @@ impl Program {
             let all = reads.chain(inst.dsts.as_slice().iter().map(need(OVERWRITER)));
             let mut needs = [Need::default(); MOST_NEEDS];
             let need_count = needs.iter_mut().zip(all).map(|(place, need)| *place = need).count();
-            let is_arithmetic = match inst.op {
-                Op::Arith(class) => !matches!(
-                    class,
-                    ArithClass::Control
-                        | ArithClass::Branch
-                        | ArithClass::Converge
-                        | ArithClass::Shuffle
-                ),
-                Op::Match => true,
-                _ => false,
-            };
+            let is_arithmetic = matches!(
+                action,
+                Action::Compute { hold: Hold::No | Hold::BlockEnd, .. }
+                    | Action::Constant { .. }
+                    | Action::AcrossLanes(_)
+            );
             Decoded {
                 port,
                 action,
