@@ -115,7 +115,7 @@ pub fn check(lines: &[LineStatistics], ledgers: &Ledgers, sms: &SmStats) -> Resu
 fn in_words(inst: &Inst) -> String {
     match inst.op {
         Op::Arith(class) => format!("{class:?}"),
-        Op::Match | Op::Barrier | Op::Mbarrier(_) | Op::Copies(_) | Op::Exit => {
+        Op::Match | Op::Barrier | Op::Mbarrier(_) | Op::Copies(_) | Op::Bulk(_) | Op::Exit => {
             format!("{:?}", inst.op)
         }
         Op::Fence(fence) => fence.name().to_owned(),

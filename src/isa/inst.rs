@@ -146,6 +146,8 @@ pub enum Op {
     Fence(Fence),
     /// Divides the warp's asynchronous copies into groups, or waits for them.
     Copies(Copies),
+    /// Begins copies of many bytes, one for each lane. Its dynamic part is a [`BulkUse`] for each.
+    Bulk(BulkCopy),
     /// Ends the lanes that execute it; the stream ends with the warp's last one.
     Exit,
 }
@@ -200,7 +202,47 @@ pub enum Copies {
     WaitGroups(u8),
     /// The warp waits for all.
     WaitAll,
+    /// The bulk copies to global memory since the last such commit are a group.
+    CommitBulk,
+    /// The warp waits until no more than so many of its youngest groups of bulk copies are under way `[groups]`.
+    WaitBulk(u8),
+    /// The same, until no more than so many have bytes of shared memory to read `[groups]`.
+    WaitBulkReads(u8),
 }
+
+impl Copies {
+    /// Whether it is about bulk copies.
+    pub fn are_bulk(self) -> bool {
+        matches!(self, Copies::CommitBulk | Copies::WaitBulk(_) | Copies::WaitBulkReads(_))
+    }
+}
+
+/// Where a bulk copy goes, which the SM makes without a thread: from one place of many bytes to another.
+///
+/// Source: PTX ISA 9.0, section 9.7.9 "cp.async.bulk".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BulkCopy {
+    /// From global to shared memory; when it is done, it arrives at an mbarrier.
+    ToShared,
+    /// From shared to global memory; [`Copies`] waits for it.
+    ToGlobal,
+    /// From global memory to the L2, and nobody waits for it.
+    ToL2,
+}
+
+/// One copy of an [`Op::Bulk`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BulkUse {
+    /// Its first byte in global memory; a multiple of [`BULK_PIECE`].
+    pub address: u64,
+    /// How many bytes it copies; a multiple of [`BULK_PIECE`].
+    pub bytes: u32,
+    /// The mbarrier at which it arrives, of a copy to shared memory.
+    pub mbarrier: u16,
+}
+
+/// Bytes that bulk copies are multiples of.
+pub const BULK_PIECE: u32 = 16;
 
 /// How one execution of [`Op::Barrier`] uses a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

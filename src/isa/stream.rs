@@ -11,7 +11,7 @@ mod reader;
 pub use reader::WarpReader;
 
 use super::pattern::{BASE_BITS, Rows, affine};
-use super::{BarrierKind, BarrierUse, LaneMask, MbarrierUse, WARP, lanes, way_and_place};
+use super::{BarrierKind, BarrierUse, BulkUse, LaneMask, MbarrierUse, WARP, lanes, way_and_place};
 
 /// Consecutive instructions executed by the same lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +141,8 @@ const AFFINE: u32 = 1;
 const SCATTERED: u32 = 2;
 const GRID: u32 = 3;
 const KIND_BITS: u32 = u64::BITS - BASE_BITS;
+/// Words of a bulk copy.
+const BULK_WORDS: usize = 4;
 /// Bits of a dense base and its kind.
 const DENSE_BITS: u32 = 48;
 
@@ -186,7 +188,7 @@ impl WarpStream {
     ///
     /// A memory instruction, or a match, is followed by one call of [`WarpStream::push_addresses`] or
     /// [`WarpStream::push_affine`], a barrier by one of [`WarpStream::push_barrier`], an mbarrier by one of
-    /// [`WarpStream::push_mbarrier`].
+    /// [`WarpStream::push_mbarrier`], bulk copies by one of [`WarpStream::push_bulk`].
     #[inline]
     pub fn push(&mut self, pc: u32, mask: LaneMask) {
         self.push_run(pc, 1, mask);
@@ -344,6 +346,14 @@ impl WarpStream {
         self.words.len() - 2
     }
 
+    /// Appends the copies of an instruction, one for each lane at most.
+    pub fn push_bulk(&mut self, copies: impl ExactSizeIterator<Item = BulkUse>) {
+        self.words.push(copies.len() as u32);
+        self.words.extend(copies.flat_map(|BulkUse { address, bytes, mbarrier }| {
+            [address as u32, (address >> 32) as u32, bytes, mbarrier.into()]
+        }));
+    }
+
     /// Changes how many times warps must have arrived.
     pub fn set_mbarrier(&mut self, place: usize, arrivals: u32) {
         self.words[place + 1] = arrivals;
@@ -474,6 +484,21 @@ impl WarpCursor {
         let words = &stream.words[self.word as usize..];
         self.word += 2;
         MbarrierUse { id: words[0] as u16, arrivals: words[1] }
+    }
+
+    /// Reads the copies of the next instruction that makes any. Called once for each, in order.
+    pub fn bulk<'a>(
+        &mut self,
+        stream: &'a WarpStream,
+    ) -> impl ExactSizeIterator<Item = BulkUse> + use<'a> {
+        let words = &stream.words[self.word as usize..];
+        let copies = words[1..].as_chunks::<BULK_WORDS>().0.iter().take(words[0] as usize);
+        self.word += 1 + words[0] * BULK_WORDS as u32;
+        copies.map(|&[low, high, bytes, mbarrier]| BulkUse {
+            address: u64::from(low) | u64::from(high) << 32,
+            bytes,
+            mbarrier: mbarrier as u16,
+        })
     }
 
     /// Reads the addresses of the next memory instruction. Called once for each, in order.

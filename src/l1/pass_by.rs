@@ -15,6 +15,7 @@ impl L1 {
             AccessKind::Store => self.store(now, access, self.config.stores),
             AccessKind::LocalStore => self.store(now, access, self.config.local_stores),
             AccessKind::Reduction => self.reduce(now, access),
+            AccessKind::BulkStore => self.store_in_bulk(now, access),
             AccessKind::LoadFirst | AccessKind::LoadLast => self.load_to_evict(now, access),
             AccessKind::LoadOnce => self.load_once(now, access),
             _ => self.bypass(now, access),
@@ -110,11 +111,23 @@ impl L1 {
             }
             StorePolicy::Validate => self.validate(access.line, access.bytes),
         }
+        Ok(self.send_store(now, access))
+    }
+
+    /// A store that leaves lines here as they are.
+    fn store_in_bulk(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
+        if self.is_miss_queue_full() {
+            return Err(Refusal::MissQueue);
+        }
+        Ok(self.send_store(now, access))
+    }
+
+    fn send_store(&mut self, now: Cycle, access: &Access) -> Outcome {
         self.stats.stores += 1;
         self.stats.store_sectors += u64::from(sectors_of(access.bytes));
         let Access { line, bytes, waiter, .. } = *access;
         self.send(now, line, bytes, RequestKind::Store, waiter.tracker as u16, 0);
-        Ok(Outcome::Sent)
+        Outcome::Sent
     }
 
     /// Keeps the bytes of a store, in a line of their own if there is one to be had.

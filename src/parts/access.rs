@@ -36,6 +36,10 @@ pub enum AccessKind {
     Atomic,
     /// The same, without an answer but that it is done.
     Reduction,
+    /// Bytes of a bulk copy from the L2, which does not concern what is here.
+    BulkLoad,
+    /// Bytes of a bulk copy to the L2, likewise.
+    BulkStore,
 }
 
 impl AccessKind {
@@ -54,7 +58,13 @@ impl AccessKind {
     /// True for what is answered without data.
     #[inline]
     pub fn is_posted(self) -> bool {
-        matches!(self, AccessKind::Store | AccessKind::LocalStore | AccessKind::Reduction)
+        matches!(
+            self,
+            AccessKind::Store
+                | AccessKind::LocalStore
+                | AccessKind::Reduction
+                | AccessKind::BulkStore
+        )
     }
 }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::journey::{Found, Journey};
-use crate::isa::{AccessKind, LOCAL_MEMORY, LaneAddresses, MemoryOp, lanes};
+use crate::isa::{AccessKind, BulkCopy, BulkUse, LOCAL_MEMORY, LaneAddresses, MemoryOp, lanes};
 use crate::stats::{LatencyLedger, Stats};
 
 crate::counters! {
@@ -130,6 +130,19 @@ impl Buffers {
             AccessKind::Store => &mut counters.store_accesses,
             AccessKind::Atomic(_) => &mut counters.atomic_accesses,
         } += *accesses as u64;
+        place
+    }
+
+    /// Counts a bulk copy of so many lines; gives the place of its region.
+    pub fn count_bulk(&mut self, kind: BulkCopy, copy: &BulkUse, lines: u64) -> usize {
+        let place = self.region_of(copy.address).place();
+        let counters = &mut self.profiles[place].counters;
+        counters.instructions += 1;
+        counters.bytes += u64::from(copy.bytes);
+        *match kind {
+            BulkCopy::ToGlobal => &mut counters.store_accesses,
+            BulkCopy::ToShared | BulkCopy::ToL2 => &mut counters.load_accesses,
+        } += lines;
         place
     }
 

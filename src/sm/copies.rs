@@ -79,17 +79,19 @@ impl Groups {
     pub fn execute(&mut self, warp: usize, copies: Copies) -> bool {
         let Some(slot) = self.slots.get_mut(warp) else { return false };
         slot.until = match copies {
-            Copies::Commit => {
+            Copies::Commit | Copies::CommitBulk => {
                 slot.after_commits[slot.commits as usize % PARTS] = slot.end_part();
                 slot.commits += 1;
                 return false;
             }
-            Copies::WaitGroups(left) => match slot.commits.checked_sub(u32::from(left) + 1) {
-                Some(commit) if usize::from(left) < PARTS => {
-                    slot.after_commits[commit as usize % PARTS]
+            Copies::WaitGroups(left) | Copies::WaitBulk(left) | Copies::WaitBulkReads(left) => {
+                match slot.commits.checked_sub(u32::from(left) + 1) {
+                    Some(commit) if usize::from(left) < PARTS => {
+                        slot.after_commits[commit as usize % PARTS]
+                    }
+                    _ => 0,
                 }
-                _ => 0,
-            },
+            }
             Copies::WaitAll => slot.open + 1,
         };
         !slot.are_done(slot.until)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::barriers::{Barriers, Unit};
 use super::buffers::BufferProfile;
+use super::bulk::{BULK, BulkUnit};
 use super::constants::Constants;
 use super::copies::{Groups, NO_GROUP};
 use super::ctas::Ctas;
@@ -59,7 +60,7 @@ pub struct Sm {
     /// When a scheduler does.
     next_issue: Cycle,
     /// When data comes to warps next.
-    next_data: Cycle,
+    pub(super) next_data: Cycle,
     /// Cycles before this one are charged, but for those of the schedulers and for the warps there.
     pub(super) charged_to: Cycle,
     /// Schedulers that wait for the load/store unit.
@@ -69,6 +70,8 @@ pub struct Sm {
     releases_per_cycle: u32,
     pub(super) issue_width: u32,
     residency_changed: bool,
+    /// Places in the miss queue that a cycle may take.
+    pub(super) places_needed: usize,
     /// No scheduler could issue in the last cycle, and their slots say why.
     pub(super) stands_still: bool,
     pub(super) lsu: Lsu,
@@ -95,6 +98,7 @@ pub struct Sm {
     pub(super) barriers: Barriers,
     pub(super) lanes: LaneUnit,
     pub(super) mbarriers: Unit,
+    pub(super) bulk: BulkUnit,
     pub(super) coalescing: Coalescing,
     pub(super) holds: Holds,
     pub(super) ctas: Ctas,
@@ -118,6 +122,7 @@ impl Sm {
             .map(|number| SubCore::new(config.policy, number, schedulers, warps))
             .collect();
         let warps_of = sub_cores.iter().map(|sub_core| sub_core.warps);
+        let lsu = Lsu::new(&machine.lsu, &machine.l1, warps_of);
         Sm {
             program: Arc::default(),
             fetch: Fetch::new(&config.fetch, schedulers),
@@ -128,6 +133,7 @@ impl Sm {
             barriers: Barriers::new(&config.barriers),
             lanes: LaneUnit::new(&config.arithmetic),
             mbarriers: mbarriers::unit(machine.shared_memory.latency.cycles()),
+            bulk: BulkUnit::new(config.bulk_copies, warps, machine.l1.line.get()),
             stands_still: false,
             waiting_for_lsu: 0,
             lsu_waits: LsuLedger::default(),
@@ -138,7 +144,8 @@ impl Sm {
                 converge: u64::from(config.arithmetic.converge.get()),
                 block_end: u64::from(config.arithmetic.block_end.get()),
             },
-            lsu: Lsu::new(&machine.lsu, &machine.l1, warps_of),
+            places_needed: lsu.accesses_per_cycle(),
+            lsu,
             sub_cores,
             banks: Banks::new(&machine.shared_memory),
             coalescing: Coalescing {
@@ -321,13 +328,13 @@ impl Sm {
     /// True when the next tick may offer the cache an access.
     #[inline]
     pub fn may_access(&self) -> bool {
-        !self.lsu.is_empty()
+        !self.lsu.is_empty() || self.bulk.sends()
     }
 
     /// Accesses that the cache may be offered in one cycle.
     #[inline]
     pub fn accesses_per_cycle(&self) -> usize {
-        self.lsu.accesses_per_cycle()
+        self.places_needed
     }
 
     /// The first cycle in which a CTA can start, if there is room.
@@ -353,7 +360,7 @@ impl Sm {
     pub fn tick(&mut self, now: Cycle, cache: &mut impl DataCache) {
         if self.next_data <= now {
             self.take_data(now, cache);
-            self.next_data = cache.next_release().min(self.returns.next());
+            self.next_data = cache.next_release().min(self.returns.next()).min(self.bulk.next);
         }
         let are_due = (self.next_issue <= now) | self.warps.stirred;
         if are_due | (self.next_work <= now) || self.lsu.may_go_on(cache) {
@@ -365,8 +372,7 @@ impl Sm {
     /// access of one cycle can find the miss queue full, whose places become free outside.
     #[inline(always)]
     pub fn goes_on(&self, cache: &impl DataCache) -> bool {
-        !self.residency_changed
-            && (cache.room() >= self.lsu.accesses_per_cycle() || self.lsu.is_empty())
+        !self.residency_changed && (cache.room() >= self.places_needed || !self.may_access())
     }
 
     /// Data to the warps that wait for it.
@@ -379,6 +385,9 @@ impl Sm {
             let Some(released) = cache.release(now) else { break };
             let journey = Journey::filled(&released, now);
             self.access_done(now, released.waiter.tracker, &journey, true);
+        }
+        if self.bulk.next <= now {
+            self.run_bulk(now, cache);
         }
         if self.returns.next() > now {
             return;
@@ -439,6 +448,9 @@ impl Sm {
             ReplyKind::Data => {
                 let waiter = cache.bypass_arrived(reply);
                 let journey = Journey::bypassed(&waiter, &reply.stamps, now);
+                if waiter.tracker >= BULK {
+                    return self.bulk_arrived(now, waiter.tracker, &journey);
+                }
                 self.access_done(now, waiter.tracker, &journey, true);
             }
             ReplyKind::Ack => {
@@ -569,7 +581,7 @@ impl Sm {
     /// Ends the CTA in `slot` if nothing of it is left; it is not there from cycle `from` on.
     #[inline(always)]
     pub(super) fn end_cta_if_done(&mut self, slot: usize, from: Cycle) {
-        if self.ctas.try_end(slot, &self.warps, from) {
+        if !self.bulk.holds(slot) && self.ctas.try_end(slot, &self.warps, from) {
             self.stats.ctas += 1;
             self.residency_changed = true;
             self.note_residency(from);

@@ -151,7 +151,7 @@ impl Sm {
             Slot::idle(IssueReason::LsuServing)
         } else if (warps.on_memory | warps.for_loads) & mask != 0 {
             Slot::MEMORY
-        } else if warps.at_fence & mask != 0 {
+        } else if (warps.at_fence | warps.at_bulk) & mask != 0 {
             Slot::idle(IssueReason::Fence)
         } else if (warps.at_barrier | warps.opening) & mask != 0 {
             Slot::idle(IssueReason::Barrier)
@@ -233,6 +233,7 @@ impl Sm {
             Action::Mbarrier(mbarrier) => {
                 return self.come_to_mbarrier(now, warp, mbarrier, next_issue);
             }
+            Action::Bulk(kind) => return self.begin_bulk(now, warp, kind, next_issue),
             _ => {}
         }
         if self.warps.advance(warp, port, &self.ctas, &self.program).is_none() {
@@ -243,6 +244,7 @@ impl Sm {
             Action::Copies(copies) if self.copies.execute(warp, copies) => {
                 self.warps.for_loads |= 1 << warp;
             }
+            Action::BulkGroups(copies) if self.group_bulk(warp, copies) => {}
             _ => self.go_on(now, warp, next_issue),
         }
     }

@@ -7,11 +7,12 @@
 //! are charged to the ledgers in one step. Where somebody asks for it, `profile.rs` counts by instruction what warps stood for and what
 //! loads took, and `buffers.rs` by buffer where loads found their lines. What instructions read of the constant bank is no access of the
 //! load/store unit: `constants.rs` says when it is there. Barriers have units of their own, those of a CTA in `barriers.rs`,
-//! those in shared memory in `mbarriers.rs`; so has, in `lanes.rs`, what looks across the lanes of a warp.
+//! those in shared memory in `mbarriers.rs`; so have bulk copies in `bulk.rs`, and, in `lanes.rs`, what looks across the lanes of a warp.
 
 mod accounts;
 mod barriers;
 mod buffers;
+mod bulk;
 mod constants;
 mod copies;
 mod core;

@@ -10,6 +10,7 @@ use super::buffers::{Asked, BufferProfile, Buffers};
 use super::journey::{Found, Journey};
 use super::program::Program;
 use super::scheduler::SLOTS;
+use crate::isa::{BulkCopy, BulkUse};
 use crate::stats::{LatencyLedger, Stats, WaitLedger, WaitReason};
 use crate::units::Cycle;
 
@@ -156,6 +157,17 @@ impl Profile {
         }
     }
 
+    /// The instruction at `pc` makes a bulk copy of so many lines; gives the place of its region.
+    pub fn ask_in_bulk(&mut self, pc: usize, kind: BulkCopy, copy: &BulkUse, lines: u64) -> usize {
+        self.insts[pc].counters.accesses += lines;
+        self.buffers.count_bulk(kind, copy, lines)
+    }
+
+    /// A line of a bulk copy has come, of an instruction and a region.
+    pub fn bulk_arrived(&mut self, (pc, region): (u32, u32), journey: &Journey) {
+        self.data_came(pc, region, journey);
+    }
+
     /// The instruction at `pc` takes so many passes over the banks of shared memory.
     pub fn count_passes(&mut self, pc: usize, passes: u32) {
         self.insts[pc].counters.shared_passes += u64::from(passes);
@@ -165,6 +177,11 @@ impl Profile {
     #[inline(never)]
     pub fn access_done(&mut self, place: u32, journey: &Journey) {
         let (pc, region) = self.loads[place as usize];
+        self.data_came(pc, region, journey);
+    }
+
+    /// An access has its data, of the instruction at `pc` and of a region.
+    fn data_came(&mut self, pc: u32, region: u32, journey: &Journey) {
         let InstProfile { counters, latency, .. } = &mut self.insts[pc as usize];
         counters.loads += 1;
         counters.l1_hits += u64::from(journey.found() == Found::InL1);

@@ -8,8 +8,8 @@ use crate::config::machine::{
     Arithmetic, Forwarding, IntProducts, OpTiming, SmConfig, TensorCores,
 };
 use crate::isa::{
-    ArithClass, Copies, Fence, Inst, Kernel, MAX_RESULTS, MAX_SOURCES, Mbarrier, MemoryOp,
-    Observer, Op, Operands, Reg,
+    ArithClass, BulkCopy, Copies, Fence, Inst, Kernel, MAX_RESULTS, MAX_SOURCES, Mbarrier,
+    MemoryOp, Observer, Op, Operands, Reg,
 };
 
 /// What an instruction needs in order to issue.
@@ -77,6 +77,10 @@ pub enum Action {
     Fence(FenceAction),
     /// It divides the warp's asynchronous copies, or waits for them.
     Copies(Copies),
+    /// The same of bulk copies to global memory.
+    BulkGroups(Copies),
+    /// It begins bulk copies.
+    Bulk(BulkCopy),
     /// It ends lanes.
     Exit,
 }
@@ -317,7 +321,9 @@ impl Program {
                     let (release, latency) = (release.is_some(), latency as u16);
                     (Port::None, Action::Fence(FenceAction { release, acquire, latency }))
                 }
+                Op::Copies(copies) if copies.are_bulk() => (Port::None, Action::BulkGroups(copies)),
                 Op::Copies(copies) => (Port::None, Action::Copies(copies)),
+                Op::Bulk(kind) => (Port::None, Action::Bulk(kind)),
                 Op::Exit => (Port::None, Action::Exit),
             };
             // What they read are predicates, and members and numbers of barriers that are mostly there long before.

@@ -2,7 +2,7 @@
 
 use super::scheduler::SLOTS;
 use crate::config::Machine;
-use crate::config::machine::{CarveOut, SmConfig, TensorCores};
+use crate::config::machine::{BulkCopies, CarveOut, SmConfig, TensorCores};
 use crate::error::{Error, Result};
 use crate::isa::{Inst, Kernel, Op, WARP};
 use crate::units::Bits;
@@ -117,6 +117,15 @@ impl Residency {
                 kernel.name, inst.line, machine.name
             ))
             .hint("use a machine with `sm.arithmetic.tensor`"));
+        }
+        if let Some(inst) = kernel.insts.iter().find(|inst| matches!(inst.op, Op::Bulk(_)))
+            && sm.bulk_copies == BulkCopies::Absent
+        {
+            return Err(Error::misfit(format!(
+                "kernel {}: its line {} begins a bulk copy, but the {} is a machine without a unit for these",
+                kernel.name, inst.line, machine.name
+            ))
+            .hint("use a machine with `sm.bulk_copies`"));
         }
         let by_resource = limits[1..]
             .iter()

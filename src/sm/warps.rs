@@ -90,6 +90,8 @@ pub struct Warps {
     pub past_barrier: u64,
     /// The warp waits at a fence, for stores alone where it is not in the next set as well.
     pub at_fence: u64,
+    /// Those that wait for their bulk copies to global memory.
+    pub at_bulk: u64,
     /// The warp waits at a fence, among other things for loads, or for copies.
     pub for_loads: u64,
     /// Warps that have an instruction left.
@@ -150,6 +152,7 @@ impl Warps {
             opening: 0,
             past_barrier: 0,
             at_fence: 0,
+            at_bulk: 0,
             for_loads: 0,
             alive: 0,
             wants: [0; Port::COUNT],

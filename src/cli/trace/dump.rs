@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::frontend::trace::TraceReader;
 use crate::isa::{
-    AccessKind, BarrierUse, CacheOp, Cta, Inst, Kernel, LaneAddresses, LaunchSource, MbarrierUse,
-    MemoryOp, Op, Reg, Rows, Shape, WarpCursor, WarpStream, lanes, way_and_place,
+    AccessKind, BarrierUse, BulkCopy, BulkUse, CacheOp, Cta, Inst, Kernel, LaneAddresses,
+    LaunchSource, MbarrierUse, MemoryOp, Op, Reg, Rows, Shape, WarpCursor, WarpStream, lanes,
+    way_and_place,
 };
 use crate::report::number::counted;
 
@@ -107,6 +108,14 @@ fn list(kernel: &Kernel, warp: &WarpStream, text: &mut String) {
                     let _ =
                         write!(text, " {id}, {}", counted(arrivals.into(), "arrival", "arrivals"));
                 }
+                Op::Bulk(kind) => {
+                    for BulkUse { address, bytes, mbarrier } in cursor.bulk(warp) {
+                        let _ = write!(text, "  {bytes} B at 0x{address:x}");
+                        if kind == BulkCopy::ToShared {
+                            let _ = write!(text, " for mbarrier {mbarrier}");
+                        }
+                    }
+                }
                 Op::Arith(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => {}
             }
             text.push('\n');
@@ -140,6 +149,7 @@ fn words(inst: &Inst) -> String {
             None => fence.name().to_owned(),
         },
         Op::Copies(copies) => format!("Copies {copies:?}"),
+        Op::Bulk(kind) => format!("Bulk {kind:?}"),
         Op::Exit => "Exit".to_owned(),
     };
     if let Some(guard) = inst.guard {

@@ -226,6 +226,7 @@ fn class(op: Op) -> String {
         Op::Mbarrier(_) => "mbarrier".to_owned(),
         Op::Fence(fence) => fence.name().to_lowercase(),
         Op::Copies(_) => "groups of copies".to_owned(),
+        Op::Bulk(_) => "bulk copy".to_owned(),
         Op::Exit => "exit".to_owned(),
     }
 }

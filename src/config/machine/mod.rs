@@ -22,10 +22,10 @@ pub use dram::{
 pub use launch::{L2AtStart, LaunchConfig, Retirement};
 pub use noc::{GpcPort, NocConfig};
 pub use sm::{
-    Arithmetic, BankSharing, BarrierTiming, BehindBarriers, CarveOut, ConstantBank, ConstantPasses,
-    CtaRelease, FenceTimes, Fetching, Forwarding, InstructionCache, InstructionSet, IntProducts,
-    LsuConfig, LsuStages, MatchTiming, OpTiming, Pipelining, Policy, RefusalBlocks, Segment,
-    SharedMemoryConfig, SmConfig, TensorCores, TensorTimes,
+    Arithmetic, BankSharing, BarrierTiming, BehindBarriers, BulkCopies, BulkTiming, CarveOut,
+    ConstantBank, ConstantPasses, CtaRelease, FenceTimes, Fetching, Forwarding, InstructionCache,
+    InstructionSet, IntProducts, LsuConfig, LsuStages, MatchTiming, OpTiming, Pipelining, Policy,
+    RefusalBlocks, Segment, SharedMemoryConfig, SmConfig, TensorCores, TensorTimes,
 };
 
 use super::bounded::{Bounded, Check, Checked};

@@ -53,6 +53,8 @@ pub struct SmConfig {
     pub fences: FenceTimes,
     /// What barriers of a CTA take.
     pub barriers: BarrierTiming,
+    /// The unit for bulk copies.
+    pub bulk_copies: BulkCopies,
     /// The arithmetic pipelines.
     pub arithmetic: Arithmetic,
 }
@@ -172,6 +174,48 @@ pub enum BehindBarriers {
     Nothing,
     /// Arithmetic, up to the next instruction that is anything else: an access, a branch, a barrier, the end.
     Arithmetic,
+}
+
+/// The unit of an SM that copies many bytes between global and shared memory without a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BulkCopies {
+    /// None: kernels with bulk copies are refused.
+    Absent,
+    /// With these times.
+    Present(BulkTiming),
+}
+
+/// The times of bulk copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BulkTiming {
+    /// From an instruction that begins a copy to the warp's next one; for each lane that begins one [core cycles, 1..=255].
+    pub begin: Bounded<1, 255>,
+    /// From there until the unit asks for the first line, at least [core cycles, 1..=1023].
+    pub latency: Bounded<1, 1023>,
+    /// From the beginning of one copy to that of the next one, at least [core cycles, 0..=255].
+    pub interval: Bounded<0, 255>,
+    /// From one line to the next one, at least [core cycles, 1..=63].
+    pub line_interval: Bounded<1, 63>,
+    /// From the last bytes' arrival at the SM to that at the mbarrier [core cycles, 1..=1023].
+    pub arrival: Bounded<1, 1023>,
+    /// From when the last line of a copy to global memory is sent until nobody waits for the copy [core cycles, 1..=1023].
+    pub read: Bounded<1, 1023>,
+    /// From its beginning until then, at least [core cycles, 1..=1023].
+    pub read_least: Bounded<1, 1023>,
+}
+
+impl BulkTiming {
+    /// The shortest there is.
+    pub const LEAST: BulkTiming = BulkTiming {
+        begin: Bounded::LEAST,
+        latency: Bounded::LEAST,
+        interval: Bounded::LEAST,
+        line_interval: Bounded::LEAST,
+        arrival: Bounded::LEAST,
+        read: Bounded::LEAST,
+        read_least: Bounded::LEAST,
+    };
 }
 
 /// What a CTA that has run out of instructions still waits for before another takes its place.

@@ -1,6 +1,7 @@
 //! Parts of a decoded kernel that need nothing else of it: blocks, special registers, accesses, copies, barriers, calls.
 
 use super::ast::Type;
+use crate::isa::BulkCopy;
 
 /// Instructions that execute one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +175,21 @@ pub struct MbarrierStep {
     /// Where the mbarrier is: place in the list of accesses. Its first register is the row of the result, its second one that of the
     /// operand.
     pub access: u32,
+}
+
+/// Copies of many bytes, one for each lane.
+#[derive(Clone, Copy, Debug)]
+pub struct BulkStep {
+    /// Where they go.
+    pub kind: BulkCopy,
+    /// Where they begin in global memory.
+    pub global: Access,
+    /// Where they begin in shared memory; that of global memory again for those that go to the L2.
+    pub shared: Access,
+    /// Row of their bytes.
+    pub bytes: u16,
+    /// Where the mbarriers are at which they arrive; that of shared memory again for those that arrive at none.
+    pub mbarrier: Access,
 }
 
 /// What an instruction does at an mbarrier.

@@ -80,6 +80,8 @@ pub enum Step {
     InitMbarrier(u32),
     /// Arrives or waits at an mbarrier: index into [`Program::mbarriers`].
     Mbarrier(u32),
+    /// Begins bulk copies: index into [`Program::bulks`].
+    Bulk(u32),
     /// Waits for lanes of the warp.
     WarpSync,
     /// Ends the lanes where the guard holds.
@@ -204,6 +206,8 @@ pub struct Program {
     pub barriers: Vec<Barrier>,
     /// Instructions on mbarriers.
     pub mbarriers: Vec<MbarrierStep>,
+    /// Instructions that begin bulk copies.
+    pub bulks: Vec<BulkStep>,
     /// Blocks of indirect branches.
     pub tables: Vec<Vec<u32>>,
     /// Calls.

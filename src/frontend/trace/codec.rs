@@ -21,12 +21,13 @@
 //! | 2, scattered | the base is the first lane's address; the address of every other one, less that of the one before |
 //!
 //! A barrier is its number, its warps, and 0, 1 or 2: waits, arrives, passes. An mbarrier is its number, and how many times the warp
-//! arrives or others must have arrived. What is small and comes again and again is what
+//! arrives or others must have arrived. Bulk copies are how many there are, and of each its address, in pieces of 16 bytes and folded less that of the
+//! one before, its pieces, and its mbarrier. What is small and comes again and again is what
 //! the compression behind this makes next to nothing of.
 
 use crate::isa::{
-    BARRIERS, BarrierKind, BarrierUse, Cta, Inst, LOCAL_MEMORY, LOCAL_WORD, LaneAddresses,
-    LaneMask, MbarrierUse, Op, Rows, Shape, WARP, WarpCursor, WarpStream, lanes,
+    BARRIERS, BULK_PIECE, BarrierKind, BarrierUse, BulkUse, Cta, Inst, LOCAL_MEMORY, LOCAL_WORD,
+    LaneAddresses, LaneMask, MbarrierUse, Op, Rows, Shape, WARP, WarpCursor, WarpStream, lanes,
 };
 use crate::units::noun;
 
@@ -59,6 +60,7 @@ enum Record {
     },
     Barrier,
     Mbarrier,
+    Bulk,
 }
 
 /// What is wrong with the bytes of a CTA.
@@ -72,6 +74,7 @@ impl Codec {
             Op::Match => Record::Addresses { bytes: 1 },
             Op::Barrier => Record::Barrier,
             Op::Mbarrier(_) => Record::Mbarrier,
+            Op::Bulk(_) => Record::Bulk,
             Op::Arith(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => Record::None,
         };
         let records: Vec<Record> = insts.iter().map(record).collect();
@@ -114,12 +117,29 @@ impl Codec {
                         put(bytes, id.into());
                         put(bytes, arrivals.into());
                     }
+                    Record::Bulk => self.encode_bulk(place, cursor.bulk(warp), bytes),
                     _ => self.encode_addresses(place, mask, &cursor.addresses(warp), bytes),
                 }
                 place = self.record_from(place + 1);
             }
         }
         put(bytes, 0);
+    }
+
+    fn encode_bulk(
+        &mut self,
+        place: u32,
+        copies: impl ExactSizeIterator<Item = BulkUse>,
+        bytes: &mut Vec<u8>,
+    ) {
+        put(bytes, copies.len() as u64);
+        for BulkUse { address, bytes: length, mbarrier } in copies {
+            let piece = address / u64::from(BULK_PIECE);
+            let last = std::mem::replace(&mut self.bases[place as usize], piece);
+            put_signed(bytes, piece.wrapping_sub(last) as i64);
+            put(bytes, (length / BULK_PIECE).into());
+            put(bytes, mbarrier.into());
+        }
     }
 
     fn encode_addresses(
@@ -212,10 +232,10 @@ impl Codec {
                         self.decode_addresses(place, mask, size, bytes, warp)?;
                     }
                     Record::Mbarrier => {
-                        let (id, arrivals) = (bytes.take()?, bytes.take_u32()?);
-                        let id = u16::try_from(id).map_err(|_| format!("an mbarrier {id}"))?;
+                        let (id, arrivals) = (take_mbarrier(bytes)?, bytes.take_u32()?);
                         warp.push_mbarrier(MbarrierUse { id, arrivals });
                     }
+                    Record::Bulk => self.decode_bulk(place, bytes, warp)?,
                     _ => {
                         warp.push_barrier(decode_barrier(bytes)?);
                     }
@@ -227,6 +247,34 @@ impl Codec {
             Some(last) if self.ends[last as usize] => Ok(()),
             _ => Err("a warp does not end with an exit".to_owned()),
         }
+    }
+
+    fn decode_bulk(
+        &mut self,
+        place: u32,
+        bytes: &mut Bytes,
+        warp: &mut WarpStream,
+    ) -> Result<(), Malformed> {
+        let count = bytes.take()?;
+        if count > WARP as u64 {
+            return Err(format!("{count} bulk copies of one instruction"));
+        }
+        let mut copies = [BulkUse { address: 0, bytes: 0, mbarrier: 0 }; WARP];
+        let copies = &mut copies[..count as usize];
+        for copy in &mut *copies {
+            let base = &mut self.bases[place as usize];
+            *base = base.wrapping_add_signed(bytes.take_signed()?);
+            let piece = u64::from(BULK_PIECE);
+            let (begins, pieces) = (base.checked_mul(piece), bytes.take()?);
+            let length = pieces.checked_mul(piece).and_then(|bytes| u32::try_from(bytes).ok());
+            let inside = |address: &u64| *address < ADDRESSES;
+            let (Some(address), Some(length)) = (begins.filter(inside), length) else {
+                return Err(format!("a bulk copy of {pieces} pieces at piece {base}"));
+            };
+            *copy = BulkUse { address, bytes: length, mbarrier: take_mbarrier(bytes)? };
+        }
+        warp.push_bulk(copies.iter().copied());
+        Ok(())
     }
 
     fn decode_addresses(
@@ -307,6 +355,12 @@ fn encode_barrier(BarrierUse { id, warps, kind }: BarrierUse, bytes: &mut Vec<u8
     put(bytes, id.into());
     put(bytes, warps.into());
     put(bytes, kind.code().into());
+}
+
+/// The number of an mbarrier.
+fn take_mbarrier(bytes: &mut Bytes) -> Result<u16, Malformed> {
+    let id = bytes.take()?;
+    u16::try_from(id).map_err(|_| format!("an mbarrier {id}"))
 }
 
 fn decode_barrier(bytes: &mut Bytes) -> Result<BarrierUse, Malformed> {

@@ -1,6 +1,6 @@
 //! A reader that is one record ahead.
 
-use super::{BarrierUse, LaneAddresses, LaneMask, MbarrierUse, Run};
+use super::{BarrierUse, BulkUse, LaneAddresses, LaneMask, MbarrierUse, Run};
 use super::{Packed, WarpCursor, WarpStream};
 
 /// Reads a [`WarpStream`] as a [`WarpCursor`] does, and has what comes next at hand: of many streams that are read in turn, the
@@ -49,6 +49,16 @@ impl WarpReader {
         let mbarrier = self.cursor.mbarrier(stream);
         self.words = words_at(stream, self.cursor.word);
         mbarrier
+    }
+
+    /// As [`WarpCursor::bulk`].
+    pub fn bulk<'a>(
+        &mut self,
+        stream: &'a WarpStream,
+    ) -> impl ExactSizeIterator<Item = BulkUse> + use<'a> {
+        let copies = self.cursor.bulk(stream);
+        self.words = words_at(stream, self.cursor.word);
+        copies
     }
 
     /// As [`WarpCursor::addresses`].

@@ -43,6 +43,7 @@ impl Running<'_> {
                 self.stack.go(here.next());
             }
             (Step::Barrier(barrier), _) => self.barrier(here, barrier, active, regs)?,
+            (Step::Bulk(index), _) => self.bulk(here, index, active, regs, spaces)?,
             (Step::Mbarrier(index), _) => self.mbarrier(here, index, active, regs, spaces)?,
             _ => self.stack.go(here.next()),
         }
@@ -157,6 +158,23 @@ impl Running<'_> {
             self.stack.part_from(active, here.next());
             self.stack.wait(here.last() as u32);
         }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn bulk(
+        &mut self,
+        here: Here,
+        index: u32,
+        active: LaneMask,
+        regs: &Registers,
+        spaces: &mut Spaces,
+    ) -> Result<(), Fault> {
+        let step = &self.program.bulks[index as usize];
+        spaces
+            .bulk(step, active, regs, self.mbarriers, self.stream)
+            .map_err(|(lane, message)| self.fault(here.last(), lane, message))?;
+        self.stack.go(here.next());
         Ok(())
     }
 

@@ -174,6 +174,25 @@ impl Mbarriers {
         Ok(true)
     }
 
+    /// So many bytes have come that the mbarrier at an address is for; gives its number.
+    pub fn complete(
+        &mut self,
+        lane: usize,
+        address: u64,
+        bytes: u32,
+        shared: &mut SharedMemory,
+    ) -> Result<u16, LaneFault> {
+        let mut state = state(shared, address).ok_or_else(|| nothing_there(lane, address))?;
+        let fault = |message| (lane, message);
+        let id = self.number(address).map_err(fault)?;
+        let known = &mut self.known[usize::from(id)];
+        known.arrivals += 1;
+        self.arrivals += 1;
+        known.count(&mut state, 0, (bytes as i32).wrapping_neg()).map_err(fault)?;
+        shared.write(address as usize, &state.word().to_le_bytes());
+        Ok(id)
+    }
+
     /// Lets lanes of a warp go on that wait for phases which have ended, or all of them where `gives_up`; true when some did.
     pub fn go_on(
         &self,
@@ -241,27 +260,31 @@ impl Known {
                 MbarrierKind::Arrive { drops } | MbarrierKind::ArriveExpecting { drops } => drops,
                 _ => false,
             };
-            let fault = |message: String| (lane, message);
-            state.pending = state.pending.checked_sub(count).ok_or_else(|| {
-                let missing = state.pending;
-                fault(format!("arrives {count} times at an mbarrier where {missing} are missing"))
-            })?;
             if drops {
                 state.expected = state.expected.saturating_sub(count);
             }
-            let total = i64::from(state.bytes) + i64::from(bytes);
-            if total.unsigned_abs() > MOST.into() {
-                let message = format!("an mbarrier counts {MOST} bytes at most, and not {total}");
-                return Err(fault(message));
-            }
-            state.bytes = total as i32;
-            if state.end_phase() {
-                self.phases = self.phases.wrapping_add(1);
-                self.at_end = self.arrivals;
-            }
+            self.count(&mut state, count, bytes).map_err(|message| (lane, message))?;
             regs.wide[result][lane] = before;
         }
         Ok(state)
+    }
+
+    /// Counts arrivals and bytes, and ends the phase where nothing is missing.
+    fn count(&mut self, state: &mut State, arrivals: u32, bytes: i32) -> Result<(), String> {
+        state.pending = state.pending.checked_sub(arrivals).ok_or_else(|| {
+            let missing = state.pending;
+            format!("arrives {arrivals} times at an mbarrier where {missing} are missing")
+        })?;
+        let total = i64::from(state.bytes) + i64::from(bytes);
+        if total.unsigned_abs() > MOST.into() {
+            return Err(format!("an mbarrier counts {MOST} bytes at most, and not {total}"));
+        }
+        state.bytes = total as i32;
+        if state.end_phase() {
+            self.phases = self.phases.wrapping_add(1);
+            self.at_end = self.arrivals;
+        }
+        Ok(())
     }
 }
 
@@ -336,21 +359,26 @@ fn nothing_there(lane: usize, address: u64) -> LaneFault {
     (lane, format!("no mbarrier was initialised at address {address:#x} of shared memory"))
 }
 
+/// Addresses in shared memory, which may be generic ones.
+pub fn shared_addresses(access: &Access, regs: &Registers) -> [u64; WARP] {
+    addresses(access, regs).map(|address| match address {
+        SHARED_WINDOW..LOCAL_WINDOW => address - SHARED_WINDOW,
+        address => address,
+    })
+}
+
 /// Where in shared memory the mbarriers are that lanes name.
-fn places(
+pub fn places(
     access: &Access,
     mask: LaneMask,
     regs: &Registers,
     bytes: u64,
 ) -> Result<[u64; WARP], LaneFault> {
-    let mut places = addresses(access, regs);
+    let places = shared_addresses(access, regs);
     for lane in lanes(mask) {
-        let place = &mut places[lane];
-        if let SHARED_WINDOW..LOCAL_WINDOW = *place {
-            *place -= SHARED_WINDOW;
-        }
+        let place = places[lane];
         if !place.is_multiple_of(BYTES) {
-            return Err((lane, misaligned(AccessKind::Store, *place, BYTES)));
+            return Err((lane, misaligned(AccessKind::Store, place, BYTES)));
         }
         if place.checked_add(BYTES).is_none_or(|end| end > bytes) {
             let message = format!(

@@ -4,13 +4,14 @@
 //! * `memory` — addresses, bounds and alignment; `copy` — loads and stores; `matrix` — matrices in shared memory;
 //!   `atomic` — the rest;
 //! * `shared` — shared memory, with what of it was written;
-//! * `calls` — functions; `barrier` — who waits where; `mbarrier` — barriers in shared memory;
+//! * `calls` — functions; `barrier` — who waits where; `mbarrier` — barriers in shared memory; `bulk` — bulk copies;
 //! * `stack` — divergence: which lanes are where;
 //! * `warp` — the blocks of a warp, one after the other; `ends` — what ends a block;
 //! * `cta` — the warps of a CTA in turn, each until a barrier or its end.
 
 mod atomic;
 mod barrier;
+mod bulk;
 mod calls;
 mod control;
 mod copy;

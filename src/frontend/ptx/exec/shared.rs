@@ -52,6 +52,11 @@ impl SharedMemory {
         self.unwritten > 0
     }
 
+    /// Whether any of so many bytes was written, as far as anybody asks.
+    pub fn is_written(&self, start: usize, length: usize) -> bool {
+        self.unwritten == 0 || self.written[start..start + length].contains(&1)
+    }
+
     /// Writes bytes, which lie inside.
     pub fn write(&mut self, start: usize, data: &[u8]) {
         self.bytes[start..start + data.len()].copy_from_slice(data);

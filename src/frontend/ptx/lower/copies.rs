@@ -10,7 +10,7 @@ use super::{Decoded, Lowerer};
 use crate::error::Result;
 use crate::isa::{self, CacheOp, Copies, Op};
 
-fn groups(copies: Copies) -> Decoded {
+pub(super) fn groups(copies: Copies) -> Decoded {
     Decoded::new(Step::Nothing, Op::Copies(copies))
 }
 
@@ -41,18 +41,25 @@ impl Lowerer<'_> {
         Ok(decoded)
     }
 
+    /// How many groups of copies may be under way still. More than there can be are waited for by nobody.
+    pub(super) fn left_under_way(&self, left: &Operand) -> Result<u8> {
+        match left.value {
+            Value::Int(left) => Ok(u8::try_from(left).unwrap_or(u8::MAX)),
+            _ => Err(self.error(left.at, "expected a number of groups")),
+        }
+    }
+
     /// `cp.async`: a load from global memory whose data goes to shared memory. The machine sees the load, which ways its sectors go, and
     /// what waits for it; that its data passes over the banks is left out.
     pub(super) fn copy_async(&mut self, instruction: &Instruction) -> Result<Decoded> {
         let words: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();
         match (&words[1..], &instruction.operands[..]) {
+            (["bulk", ..], _) => return self.bulk(instruction, &words[2..]),
             (["mbarrier", ..], _) => return self.arrive_after_copies(instruction, &words[2..]),
             (["commit_group"], []) => return Ok(groups(Copies::Commit)),
             (["wait_all"], []) => return Ok(groups(Copies::WaitAll)),
-            (["wait_group"], [Operand { value: Value::Int(left), .. }]) => {
-                // More than there can be are waited for by nobody.
-                let left = u8::try_from(*left).unwrap_or(u8::MAX);
-                return Ok(groups(Copies::WaitGroups(left)));
+            (["wait_group"], [left]) => {
+                return Ok(groups(Copies::WaitGroups(self.left_under_way(left)?)));
             }
             _ => {}
         }

@@ -57,6 +57,7 @@ impl Lowerer<'_> {
             matrices: self.matrices,
             barriers: self.barriers,
             mbarriers: self.mbarriers,
+            bulks: self.bulks,
             tables: self.tables,
             calls: self.calls,
             functions: self.functions,

@@ -4,6 +4,7 @@
 //! `ops`; `control` decodes what moves the program counter or data without computing,
 //! `memory` decodes loads, stores and atomics, `matrix` what a warp does to matrices, and `mbarrier` barriers in shared memory.
 
+mod bulk;
 mod calls;
 mod control;
 mod copies;
@@ -85,6 +86,7 @@ fn lower_with<'a>(
         matrices: Vec::new(),
         barriers: Vec::new(),
         mbarriers: Vec::new(),
+        bulks: Vec::new(),
         tables: Vec::new(),
         calls: Vec::new(),
         flow: Vec::new(),
@@ -166,6 +168,7 @@ struct Lowerer<'a> {
     matrices: Vec<Matrices>,
     barriers: Vec<Barrier>,
     mbarriers: Vec<MbarrierStep>,
+    bulks: Vec<BulkStep>,
     /// Instructions, then blocks that indirect branches go to.
     tables: Vec<Vec<u32>>,
     calls: Vec<CallSite>,

@@ -218,6 +218,7 @@ impl<'a> Code<'a> {
             | Op::Mbarrier(_)
             | Op::Fence(_)
             | Op::Copies(_)
+            | Op::Bulk(_)
             | Op::Exit => true,
             Op::Arith(ArithClass::Control) => {
                 !matches!(self.opcode(pc), "bra" | "brx" | "call" | "ret")

@@ -415,7 +415,7 @@ fn is_wall(inst: &Inst) -> bool {
         || inst.ends_block
         || matches!(
             inst.op,
-            Op::Barrier | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit
+            Op::Barrier | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Bulk(_) | Op::Exit
         )
 }
 

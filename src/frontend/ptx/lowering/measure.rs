@@ -42,7 +42,9 @@ pub fn kind(inst: &Inst) -> &'static str {
         },
         Op::Memory(_) => "memory",
         Op::Match => "special",
-        Op::Barrier | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => "control",
+        Op::Barrier | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Bulk(_) | Op::Exit => {
+            "control"
+        }
     }
 }
 

@@ -1,0 +1,311 @@
+//! Bulk copies: a unit of the SM moves them, without a thread.
+//!
+//! The unit takes one copy after the other, and asks for its bytes, or writes them, line by line past the L1. A copy to shared memory
+//! arrives at its mbarrier when its last bytes have come; a copy to global memory has been waited for when its last bytes have left
+//! shared memory, as a wait for all of it takes no longer on the GPU than a wait for its reads. That the bytes pass over the banks of
+//! shared memory is left out.
+//!
+//! Source: measured on an H200, `results/h200/bulk`.
+
+use std::collections::VecDeque;
+
+use super::copies::Groups;
+use super::core::Sm;
+use super::journey::Journey;
+use crate::config::machine::{BulkCopies, BulkTiming, line_bits};
+use crate::isa::{BulkCopy, BulkUse, Copies};
+use crate::parts::{Access, AccessKind, DataCache, Waiter};
+use crate::stats::WaitReason;
+use crate::units::{Cycle, LineAddr};
+
+/// What the names of copies in requests have that those of loads have not.
+pub(super) const BULK: u32 = 1 << 31;
+
+/// One copy.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    kind: BulkCopy,
+    warp: usize,
+    cta: usize,
+    /// The mbarrier at which it arrives, or the group that it is in.
+    joins: Joins,
+    /// Its next byte that nobody was asked for, and the first one behind it.
+    at: u64,
+    end: u64,
+    issued: Cycle,
+    /// When the unit may begin with it.
+    due: Cycle,
+    /// Requests without an answer.
+    under_way: u32,
+    /// Its instruction and its buffer, where somebody counts by these.
+    counted: (u32, u32),
+}
+
+/// Who hears of a copy that is done.
+#[derive(Clone, Copy, Debug)]
+enum Joins {
+    Mbarrier(u16),
+    Group(u8),
+    Nobody,
+}
+
+/// The unit of an SM.
+#[derive(Clone, Debug)]
+pub(super) struct BulkUnit {
+    timing: BulkTiming,
+    line_bits: u32,
+    /// When it does something next.
+    pub next: Cycle,
+    /// When it may begin with another copy.
+    free: Cycle,
+    /// When it may ask for another line.
+    line_free: Cycle,
+    /// When it asks for a line next.
+    sends: Cycle,
+    /// Copies with lines to ask for, by place: the first one is at work.
+    queue: VecDeque<u32>,
+    /// Copies that are done at these times, by place.
+    done: VecDeque<(Cycle, u32)>,
+    copies: Vec<Copy>,
+    unused: Vec<u32>,
+    groups: Groups,
+    /// By CTA slot: copies that are not done.
+    of_cta: Vec<u32>,
+}
+
+impl BulkUnit {
+    /// Of an SM with so many warp slots, and lines of the L1 of so many bytes. Where there is none, nobody asks it for anything.
+    pub fn new(copies: BulkCopies, warps: usize, line: u32) -> Self {
+        let timing = match copies {
+            BulkCopies::Present(timing) => timing,
+            BulkCopies::Absent => BulkTiming::LEAST,
+        };
+        BulkUnit {
+            timing,
+            line_bits: line_bits(line),
+            next: Cycle::NEVER,
+            free: Cycle(0),
+            line_free: Cycle(0),
+            sends: Cycle::NEVER,
+            queue: VecDeque::new(),
+            done: VecDeque::new(),
+            copies: Vec::new(),
+            unused: Vec::new(),
+            groups: Groups::new(warps),
+            of_cta: Vec::new(),
+        }
+    }
+
+    /// Whether copies of a CTA are under way.
+    #[inline]
+    pub fn holds(&self, cta: usize) -> bool {
+        self.of_cta.get(cta).is_some_and(|copies| *copies > 0)
+    }
+
+    /// Whether it may ask for a line in the next cycle.
+    #[inline]
+    pub fn sends(&self) -> bool {
+        self.sends != Cycle::NEVER
+    }
+
+    /// Lines that a copy has bytes of.
+    fn lines(&self, copy: &BulkUse) -> u64 {
+        let last = copy.address + u64::from(copy.bytes.max(1)) - 1;
+        (last >> self.line_bits) - (copy.address >> self.line_bits) + 1
+    }
+
+    /// Takes a copy that was issued at `now`.
+    fn begin(&mut self, now: Cycle, mut copy: Copy) {
+        if copy.cta >= self.of_cta.len() {
+            self.of_cta.resize(copy.cta + 1, 0);
+        }
+        self.of_cta[copy.cta] += 1;
+        copy.due = self.free.max(now + self.timing.latency.cycles());
+        self.free = copy.due + self.timing.interval.cycles();
+        let place = self.unused.pop().unwrap_or(self.copies.len() as u32);
+        match self.copies.get_mut(place as usize) {
+            Some(unused) => *unused = copy,
+            None => self.copies.push(copy),
+        }
+        if self.queue.is_empty() {
+            self.sends = copy.due.max(self.line_free);
+        }
+        self.queue.push_back(place);
+        self.note_next();
+    }
+
+    /// A copy is done at `at`, behind those that are as soon.
+    fn finish_at(&mut self, at: Cycle, place: u32) {
+        let behind = self.done.partition_point(|(other, _)| *other <= at);
+        self.done.insert(behind, (at, place));
+    }
+
+    fn note_next(&mut self) {
+        let done = self.done.front().map_or(Cycle::NEVER, |(at, _)| *at);
+        self.next = self.sends.min(done);
+    }
+
+    /// Asks for a line of the first copy; where that finds no room, once more in the next cycle.
+    fn send(&mut self, now: Cycle, cache: &mut impl DataCache) -> Option<(usize, BulkCopy)> {
+        self.sends = now + 1;
+        let &place = self.queue.front()?;
+        let copy = &mut self.copies[place as usize];
+        let line = copy.at >> self.line_bits;
+        let behind = copy.end.min((line + 1) << self.line_bits);
+        let within = copy.at - (line << self.line_bits);
+        let bytes = u128::MAX >> (u128::BITS - (behind - copy.at) as u32) << within;
+        let (kind, tracker) = match copy.kind {
+            BulkCopy::ToGlobal => (AccessKind::BulkStore, copy.warp as u32),
+            BulkCopy::ToShared | BulkCopy::ToL2 => (AccessKind::BulkLoad, BULK | place),
+        };
+        let waiter = Waiter { tracker, issued: copy.issued.into(), accepted: now.into() };
+        let access = Access { line: LineAddr(line), bytes, kind, atomic_work: 0, waiter };
+        if cache.room() == 0 || cache.access(now, access).is_err() {
+            return None;
+        }
+        copy.at = behind;
+        copy.under_way += u32::from(kind == AccessKind::BulkLoad);
+        self.line_free = now + self.timing.line_interval.cycles();
+        self.sends = self.line_free;
+        let (sent, is_last) = ((copy.warp, copy.kind), behind == copy.end);
+        if is_last {
+            self.queue.pop_front();
+            if copy.kind == BulkCopy::ToGlobal {
+                let done = now + self.timing.read.cycles();
+                let least = copy.due + self.timing.read_least.cycles();
+                self.finish_at(done.max(least), place);
+            }
+            let next = self.queue.front().map(|next| self.copies[*next as usize].due);
+            self.sends = next.map_or(Cycle::NEVER, |due| due.max(self.line_free));
+        }
+        Some(sent)
+    }
+}
+
+impl Sm {
+    /// Issues the bulk copies of an instruction; the next one may issue at `next_issue` where there are none.
+    #[inline(never)]
+    pub(super) fn begin_bulk(
+        &mut self,
+        now: Cycle,
+        warp: usize,
+        kind: BulkCopy,
+        next_issue: Cycle,
+    ) {
+        let cta = self.ctas.of_warp(warp);
+        let pc = self.warps.pc(warp);
+        let Sm { warps, ctas, bulk, stats, profile, .. } = self;
+        let mut next_issue = next_issue;
+        for asked in warps.reader_mut(warp).bulk(ctas.stream(warp)) {
+            let lines = bulk.lines(&asked);
+            let (instructions, accesses) = match kind {
+                BulkCopy::ToGlobal => (&mut stats.store_instructions, &mut stats.store_accesses),
+                _ => (&mut stats.load_instructions, &mut stats.load_accesses),
+            };
+            *instructions += 1;
+            *accesses += lines;
+            let region = profile.as_mut().map_or(0, |p| p.ask_in_bulk(pc, kind, &asked, lines));
+            let joins = match kind {
+                BulkCopy::ToShared => Joins::Mbarrier(asked.mbarrier),
+                BulkCopy::ToGlobal => Joins::Group(bulk.groups.begin(warp)),
+                BulkCopy::ToL2 => Joins::Nobody,
+            };
+            let BulkUse { address: at, bytes, .. } = asked;
+            let copy = Copy {
+                kind,
+                warp,
+                cta,
+                joins,
+                at,
+                end: at + u64::from(bytes),
+                issued: now,
+                due: now,
+                under_way: 0,
+                counted: (pc as u32, region as u32),
+            };
+            bulk.begin(now, copy);
+            next_issue = next_issue.max(now) + bulk.timing.begin.cycles();
+        }
+        self.note_bulk();
+        if self.warps.advance(warp, super::program::Port::None, &self.ctas, &self.program).is_none()
+        {
+            return self.end_warp(now, warp);
+        }
+        self.go_on(now, warp, next_issue);
+    }
+
+    /// The unit may have other things to do than before.
+    fn note_bulk(&mut self) {
+        self.next_data = self.next_data.min(self.bulk.next);
+        self.places_needed = self.lsu.accesses_per_cycle() + usize::from(self.bulk.sends());
+    }
+
+    /// Divides a warp's bulk copies to global memory into groups, or waits for these; true where the warp waits.
+    pub(super) fn group_bulk(&mut self, warp: usize, copies: Copies) -> bool {
+        let waits = self.bulk.groups.execute(warp, copies);
+        self.warps.at_bulk |= u64::from(waits) << warp;
+        waits
+    }
+
+    /// What the unit does in cycle `now`.
+    #[inline(never)]
+    pub(super) fn run_bulk(&mut self, now: Cycle, cache: &mut impl DataCache) {
+        while let Some(&(at, place)) = self.bulk.done.front()
+            && at <= now
+        {
+            self.bulk.done.pop_front();
+            self.end_bulk(now, place);
+        }
+        if self.bulk.sends <= now
+            && let Some((warp, BulkCopy::ToGlobal)) = self.bulk.send(now, cache)
+        {
+            self.warps[warp].pending_stores += 1;
+            self.stores_in_flight += 1;
+        }
+        self.bulk.note_next();
+        self.note_bulk();
+    }
+
+    /// Bytes of a copy have come.
+    #[inline(never)]
+    pub(super) fn bulk_arrived(&mut self, now: Cycle, tracker: u32, journey: &Journey) {
+        journey.charge_latency(&mut self.latency_ledger);
+        self.latency_accesses += 1;
+        let place = tracker & !BULK;
+        let copy = &mut self.bulk.copies[place as usize];
+        if let Some(profile) = &mut self.profile {
+            profile.bulk_arrived(copy.counted, journey);
+        }
+        copy.under_way -= 1;
+        if copy.under_way == 0 && copy.at == copy.end {
+            let done = now + self.bulk.timing.arrival.cycles();
+            self.bulk.finish_at(done, place);
+            self.bulk.note_next();
+            self.note_bulk();
+        }
+    }
+
+    /// A copy is done.
+    fn end_bulk(&mut self, now: Cycle, place: u32) {
+        let Copy { warp, cta, joins, .. } = self.bulk.copies[place as usize];
+        self.bulk.unused.push(place);
+        self.bulk.of_cta[cta] -= 1;
+        match joins {
+            Joins::Mbarrier(id) => {
+                self.arrive_at_mbarrier(now, cta, id);
+                self.warps.stirred = true;
+            }
+            Joins::Group(group) => {
+                let bit = 1 << warp;
+                if self.bulk.groups.end(warp, group) && self.warps.at_bulk & bit != 0 {
+                    self.warps.at_bulk &= !bit;
+                    self.warps.stirred = true;
+                    self.note_hold(warp, WaitReason::Memory, now);
+                    self.go_on(now, warp, now);
+                }
+            }
+            Joins::Nobody => {}
+        }
+        self.end_cta_if_done(cta, now);
+    }
+}
