@@ -235,7 +235,7 @@ pub enum BulkCopy {
 pub struct BulkUse {
     /// Its first byte in global memory; a multiple of [`BULK_PIECE`].
     pub address: u64,
-    /// How many bytes it copies; a multiple of [`BULK_PIECE`].
+    /// How many bytes it copies, at least one; a multiple of [`BULK_PIECE`].
     pub bytes: u32,
     /// The mbarrier at which it arrives, of a copy to shared memory.
     pub mbarrier: u16,
@@ -338,6 +338,8 @@ pub enum ArithClass {
     IntDiv,
     /// Integer operations on values that are the same in all lanes, once for the warp.
     Uniform,
+    /// Values of lanes that become values of the warp.
+    ToUniform,
     /// Single-precision add, compare, convert.
     FpAdd,
     /// Single-precision compare, select, minimum: where integers are added.

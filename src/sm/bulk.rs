@@ -2,8 +2,8 @@
 //!
 //! The unit takes one copy after the other, and asks for its bytes, or writes them, line by line past the L1. A copy to shared memory
 //! arrives at its mbarrier when its last bytes have come; a copy to global memory has been waited for when its last bytes have left
-//! shared memory, as a wait for all of it takes no longer on the GPU than a wait for its reads. That the bytes pass over the banks of
-//! shared memory is left out.
+//! shared memory, as a wait for all of it takes no longer on the GPU than a wait for its reads. The former makes what the L1 holds old, too:
+//! `ptxas` puts `CCTL.IVALL` behind it. That the bytes pass over the banks of shared memory is left out.
 //!
 //! Source: measured on an H200, `results/h200/bulk`.
 
@@ -56,8 +56,6 @@ pub(super) struct BulkUnit {
     line_bits: u32,
     /// When it does something next.
     pub next: Cycle,
-    /// When it may begin with another copy.
-    free: Cycle,
     /// When it may ask for another line.
     line_free: Cycle,
     /// When it asks for a line next.
@@ -69,6 +67,8 @@ pub(super) struct BulkUnit {
     copies: Vec<Copy>,
     unused: Vec<u32>,
     groups: Groups,
+    /// Warp slots that wait for their writes, and not for reads alone: what the L1 holds is old then.
+    acquires: u64,
     /// By CTA slot: copies that are not done.
     of_cta: Vec<u32>,
 }
@@ -84,7 +84,6 @@ impl BulkUnit {
             timing,
             line_bits: line_bits(line),
             next: Cycle::NEVER,
-            free: Cycle(0),
             line_free: Cycle(0),
             sends: Cycle::NEVER,
             queue: VecDeque::new(),
@@ -92,6 +91,7 @@ impl BulkUnit {
             copies: Vec::new(),
             unused: Vec::new(),
             groups: Groups::new(warps),
+            acquires: 0,
             of_cta: Vec::new(),
         }
     }
@@ -120,8 +120,7 @@ impl BulkUnit {
             self.of_cta.resize(copy.cta + 1, 0);
         }
         self.of_cta[copy.cta] += 1;
-        copy.due = self.free.max(now + self.timing.latency.cycles());
-        self.free = copy.due + self.timing.interval.cycles();
+        copy.due = now + self.timing.latency.cycles();
         let place = self.unused.pop().unwrap_or(self.copies.len() as u32);
         match self.copies.get_mut(place as usize) {
             Some(unused) => *unused = copy,
@@ -165,11 +164,16 @@ impl BulkUnit {
         }
         copy.at = behind;
         copy.under_way += u32::from(kind == AccessKind::BulkLoad);
-        self.line_free = now + self.timing.line_interval.cycles();
+        let interval = match kind {
+            AccessKind::BulkStore => self.timing.store_interval,
+            _ => self.timing.load_interval,
+        };
+        self.line_free = now + interval.cycles();
         self.sends = self.line_free;
         let (sent, is_last) = ((copy.warp, copy.kind), behind == copy.end);
         if is_last {
             self.queue.pop_front();
+            self.line_free = now + self.timing.interval.cycles().max(interval.cycles());
             if copy.kind == BulkCopy::ToGlobal {
                 let done = now + self.timing.read.cycles();
                 let least = copy.due + self.timing.read_least.cycles();
@@ -243,7 +247,13 @@ impl Sm {
     /// Divides a warp's bulk copies to global memory into groups, or waits for these; true where the warp waits.
     pub(super) fn group_bulk(&mut self, warp: usize, copies: Copies) -> bool {
         let waits = self.bulk.groups.execute(warp, copies);
-        self.warps.at_bulk |= u64::from(waits) << warp;
+        let acquires = matches!(copies, Copies::WaitBulk(_));
+        if waits {
+            self.warps.at_bulk |= 1 << warp;
+            self.bulk.acquires |= u64::from(acquires) << warp;
+        } else if acquires {
+            self.fences.acquire();
+        }
         waits
     }
 
@@ -299,6 +309,10 @@ impl Sm {
                 let bit = 1 << warp;
                 if self.bulk.groups.end(warp, group) && self.warps.at_bulk & bit != 0 {
                     self.warps.at_bulk &= !bit;
+                    if self.bulk.acquires & bit != 0 {
+                        self.bulk.acquires &= !bit;
+                        self.fences.acquire();
+                    }
                     self.warps.stirred = true;
                     self.note_hold(warp, WaitReason::Memory, now);
                     self.go_on(now, warp, now);

@@ -21,6 +21,11 @@ impl Fences {
         Fences { last: Box::new([FenceAction::default(); SLOTS]), acquires: false }
     }
 
+    /// What the L1 holds is old from now on.
+    pub fn acquire(&mut self) {
+        self.acquires = true;
+    }
+
     /// Whether a warp has acquired since this was asked.
     #[inline]
     pub fn take_acquire(&mut self) -> bool {

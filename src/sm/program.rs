@@ -241,6 +241,7 @@ pub(super) fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTim
         ArithClass::IntMulWide => (product, arithmetic.int_mul_wide),
         ArithClass::IntDiv => (int, arithmetic.int_div),
         ArithClass::Uniform => (int, arithmetic.uniform),
+        ArithClass::ToUniform => (int, arithmetic.to_uniform),
         ArithClass::FpAdd => (Port::Sp, arithmetic.fp_add),
         ArithClass::FpCompare => (int, arithmetic.int_add),
         ArithClass::FpMul => (Port::Sp, arithmetic.fp_mul),

@@ -185,6 +185,7 @@ fn class(op: Op) -> String {
         ArithClass::IntMulWide => "wide integer multiply",
         ArithClass::IntDiv => "integer divide",
         ArithClass::Uniform => "uniform integer",
+        ArithClass::ToUniform => "move to uniform",
         ArithClass::FpAdd => "float add",
         ArithClass::FpCompare => "float compare",
         ArithClass::FpMul => "float multiply",

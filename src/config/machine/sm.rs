@@ -193,10 +193,12 @@ pub struct BulkTiming {
     pub begin: Bounded<1, 255>,
     /// From there until the unit asks for the first line, at least [core cycles, 1..=1023].
     pub latency: Bounded<1, 1023>,
-    /// From the beginning of one copy to that of the next one, at least [core cycles, 0..=255].
-    pub interval: Bounded<0, 255>,
-    /// From one line to the next one, at least [core cycles, 1..=63].
-    pub line_interval: Bounded<1, 63>,
+    /// From the last line of one copy to the first line of the next one, at least [core cycles, 1..=255].
+    pub interval: Bounded<1, 255>,
+    /// From one line that is read to the next one, at least [core cycles, 1..=63].
+    pub load_interval: Bounded<1, 63>,
+    /// From one line that is written to the next one, at least [core cycles, 1..=63].
+    pub store_interval: Bounded<1, 63>,
     /// From the last bytes' arrival at the SM to that at the mbarrier [core cycles, 1..=1023].
     pub arrival: Bounded<1, 1023>,
     /// From when the last line of a copy to global memory is sent until nobody waits for the copy [core cycles, 1..=1023].
@@ -211,7 +213,8 @@ impl BulkTiming {
         begin: Bounded::LEAST,
         latency: Bounded::LEAST,
         interval: Bounded::LEAST,
-        line_interval: Bounded::LEAST,
+        load_interval: Bounded::LEAST,
+        store_interval: Bounded::LEAST,
         arrival: Bounded::LEAST,
         read: Bounded::LEAST,
         read_least: Bounded::LEAST,
@@ -282,6 +285,8 @@ pub struct Arithmetic {
     /// Integer operations on values that all lanes share, in the pipelines for integers. Only in code of `Sass`
     /// instructions.
     pub uniform: OpTiming,
+    /// A register of a lane that becomes a value of the warp.
+    pub to_uniform: OpTiming,
     /// Single-precision add, compare, convert.
     pub fp_add: OpTiming,
     /// Single-precision multiply.

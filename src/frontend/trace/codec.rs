@@ -268,7 +268,7 @@ impl Codec {
             let (begins, pieces) = (base.checked_mul(piece), bytes.take()?);
             let length = pieces.checked_mul(piece).and_then(|bytes| u32::try_from(bytes).ok());
             let inside = |address: &u64| *address < ADDRESSES;
-            let (Some(address), Some(length)) = (begins.filter(inside), length) else {
+            let (Some(address), Some(length @ 1..)) = (begins.filter(inside), length) else {
                 return Err(format!("a bulk copy of {pieces} pieces at piece {base}"));
             };
             *copy = BulkUse { address, bytes: length, mbarrier: take_mbarrier(bytes)? };

@@ -12,7 +12,7 @@ use super::scoreboards::Scoreboards;
 use super::unroll::Copies;
 use super::{Issued, IssuedBlock, IssuedLoop, NO_LOOP, NO_ORDER, control, expand, reads};
 use crate::frontend::ptx::parts::{Block, NO_BLOCK};
-use crate::isa::{ArithClass, Inst, Op, Operands, Reg, Sources};
+use crate::isa::{ArithClass, BulkCopy, Inst, Op, Operands, Reg, Sources};
 
 /// How far back a value is followed through instructions that are gone.
 const MOST_STEPS: usize = 64;
@@ -293,6 +293,10 @@ impl<'a> Emitter<'a> {
                 self.insts.push(Inst { op: Op::Arith(ArithClass::FpCompare), ..single });
                 true
             }
+            Fate::Same if matches!(single.op, Op::Bulk(_)) => {
+                self.bulk(single);
+                true
+            }
             Fate::Same => {
                 let op = Op::Arith(machine_class(code, pc, single.op));
                 let op = if matches!(single.op, Op::Arith(_)) { op } else { single.op };
@@ -309,6 +313,59 @@ impl<'a> Emitter<'a> {
                 classes.len() == 1
             }
         }
+    }
+
+    /// Issues bulk copies. The unit takes values that are the same for the warp: where they may not be, the lanes take turns, each of which
+    /// is elected and hands on its values. Copies to shared memory have such a loop wherever lanes may be missing, unless the program has
+    /// elected the one that is there.
+    fn bulk(&mut self, whole: Inst) {
+        let differs = |reg: &Reg| self.varying.get(usize::from(*reg)).is_some_and(|varies| *varies);
+        let varying: Vec<Reg> = whole.srcs.as_slice().iter().copied().filter(differs).collect();
+        let elects = (0..self.code.len()).any(|pc| self.code.opcode(pc) == "elect");
+        let is_load = whole.op == Op::Bulk(BulkCopy::ToShared);
+        if varying.is_empty() && (elects || !is_load) {
+            self.insts.push(whole);
+            return;
+        }
+        let step = |class, dsts: &[Reg], srcs: &[Reg]| Inst {
+            dsts: Operands::new(dsts),
+            srcs: Operands::new(srcs),
+            line: whole.line,
+            ..Inst::bare(Op::Arith(class))
+        };
+        let elected = self.inner_register();
+        let mut steps = vec![step(ArithClass::Vote, &[elected], &[])];
+        let mut copy = whole.clone();
+        let is_uniform = varying.is_empty();
+        for reg in varying {
+            let uniform = self.inner_register();
+            steps.push(step(ArithClass::ToUniform, &[uniform], &[reg, elected]));
+            if !copy.srcs.is_full() {
+                copy.srcs.add(uniform);
+            }
+        }
+        let (rest, any) = (self.inner_register(), self.inner_register());
+        let others = [
+            step(ArithClass::IntAdd, &[rest], &[elected]),
+            step(ArithClass::Vote, &[any], &[rest]),
+        ];
+        // Who is left is found while values are on their way, or behind the copy.
+        if is_uniform {
+            steps.push(copy);
+            steps.extend(others);
+        } else {
+            steps.extend(others);
+            steps.push(copy);
+        }
+        steps.push(step(ArithClass::Branch, &[], &[any]));
+        self.insts.extend(steps);
+    }
+
+    /// Another register for what steps hand on.
+    fn inner_register(&mut self) -> Reg {
+        self.has_inner = true;
+        self.inner = (self.inner + 1) % INNER;
+        (self.named + self.inner) as Reg
     }
 
     /// Issues the steps of a sequence; `whole` has its operands, guard and result.
@@ -344,11 +401,7 @@ impl<'a> Emitter<'a> {
                     let low = |reg: &Reg| self.lows[usize::from(*reg)].unwrap_or(*reg);
                     Operands::new(&whole.dsts.as_slice().iter().map(low).collect::<Vec<_>>())
                 }
-                Makes::Inner => {
-                    self.has_inner = true;
-                    self.inner = (self.inner + 1) % INNER;
-                    Operands::new(&[(self.named + self.inner) as Reg])
-                }
+                Makes::Inner => Operands::new(&[self.inner_register()]),
             };
             results.push(dsts);
             let op = Op::Arith(step.class);

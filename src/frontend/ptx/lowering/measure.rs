@@ -23,7 +23,8 @@ pub fn kind(inst: &Inst) -> &'static str {
             | ArithClass::IntMulWide
             | ArithClass::IntDiv
             | ArithClass::Vote
-            | ArithClass::Uniform => "integer",
+            | ArithClass::Uniform
+            | ArithClass::ToUniform => "integer",
             ArithClass::FpAdd
             | ArithClass::FpCompare
             | ArithClass::FpMul

@@ -162,10 +162,10 @@ const CLASSES: &[(ArithClass, &[&str])] = &[
     (ArithClass::Vote, &["VOTE"]),
     (ArithClass::MatchAll, &["MATCH"]),
     (ArithClass::Reduce, &["REDUX"]),
+    (ArithClass::ToUniform, &["R2UR"]),
     (
         ArithClass::Uniform,
         &[
-            "R2UR",
             "S2UR",
             "UBMSK",
             "UBREV",
