@@ -23,18 +23,29 @@ pub(super) struct Unit {
     latency: u64,
     /// When it takes the next one.
     free: Cycle,
+    /// When it takes the next one of those that follow from another one's answer.
+    again: Cycle,
 }
 
 impl Unit {
     /// One that is free.
     pub fn new(interval: u64, latency: u64) -> Self {
-        Unit { interval, latency, free: Cycle(0) }
+        Unit { interval, latency, free: Cycle(0), again: Cycle(0) }
     }
 
     /// Takes an operation that comes at `at`; gives when its answer is there.
     pub fn operate(&mut self, at: Cycle) -> Cycle {
         let start = at.max(self.free);
         self.free = start + self.interval;
+        start + self.latency
+    }
+
+    /// Takes an operation that comes at `at`, later than `now`, as an answer of now is there then; gives when its own is. What comes
+    /// until then goes before it.
+    pub fn operate_again(&mut self, now: Cycle, at: Cycle) -> Cycle {
+        let start = at.max(self.again);
+        self.again = start + self.interval;
+        self.free = self.free.max(now) + self.interval;
         start + self.latency
     }
 

@@ -21,6 +21,9 @@ use crate::units::{Cycle, LineAddr};
 /// What the names of copies in requests have that those of loads have not.
 pub(super) const BULK: u32 = 1 << 31;
 
+/// The unit's time goes by quarters of a cycle.
+const QUARTERS: u64 = 4;
+
 /// One copy.
 #[derive(Clone, Copy, Debug)]
 struct Copy {
@@ -29,6 +32,8 @@ struct Copy {
     cta: usize,
     /// The mbarrier at which it arrives, or the group that it is in.
     joins: Joins,
+    /// No line of it was asked for.
+    is_new: bool,
     /// Its next byte that nobody was asked for, and the first one behind it.
     at: u64,
     end: u64,
@@ -56,8 +61,10 @@ pub(super) struct BulkUnit {
     line_bits: u32,
     /// When it does something next.
     pub next: Cycle,
-    /// When it may ask for another line.
-    line_free: Cycle,
+    /// When it may ask for another line [quarters of a cycle].
+    line_free: u64,
+    /// When it may begin with another copy.
+    next_copy: Cycle,
     /// When it asks for a line next.
     sends: Cycle,
     /// Copies with lines to ask for, by place: the first one is at work.
@@ -84,7 +91,8 @@ impl BulkUnit {
             timing,
             line_bits: line_bits(line),
             next: Cycle::NEVER,
-            line_free: Cycle(0),
+            line_free: 0,
+            next_copy: Cycle(0),
             sends: Cycle::NEVER,
             queue: VecDeque::new(),
             done: VecDeque::new(),
@@ -127,10 +135,15 @@ impl BulkUnit {
             None => self.copies.push(copy),
         }
         if self.queue.is_empty() {
-            self.sends = copy.due.max(self.line_free);
+            self.sends = self.begins(copy.due);
         }
         self.queue.push_back(place);
         self.note_next();
+    }
+
+    /// When it begins with a copy that is due at `due`, if that is the next one.
+    fn begins(&self, due: Cycle) -> Cycle {
+        due.max(self.next_copy).max(Cycle(self.line_free.div_ceil(QUARTERS)))
     }
 
     /// A copy is done at `at`, behind those that are as soon.
@@ -150,9 +163,9 @@ impl BulkUnit {
         let &place = self.queue.front()?;
         let copy = &mut self.copies[place as usize];
         let line = copy.at >> self.line_bits;
-        let behind = copy.end.min((line + 1) << self.line_bits);
+        let end = copy.end.min((line + 1) << self.line_bits);
         let within = copy.at - (line << self.line_bits);
-        let bytes = u128::MAX >> (u128::BITS - (behind - copy.at) as u32) << within;
+        let bytes = u128::MAX >> (u128::BITS - (end - copy.at) as u32) << within;
         let (kind, tracker) = match copy.kind {
             BulkCopy::ToGlobal => (AccessKind::BulkStore, copy.warp as u32),
             BulkCopy::ToShared | BulkCopy::ToL2 => (AccessKind::BulkLoad, BULK | place),
@@ -162,25 +175,30 @@ impl BulkUnit {
         if cache.room() == 0 || cache.access(now, access).is_err() {
             return None;
         }
-        copy.at = behind;
+        let is_first = std::mem::take(&mut copy.is_new);
+        copy.at = end;
         copy.under_way += u32::from(kind == AccessKind::BulkLoad);
-        let interval = match kind {
-            AccessKind::BulkStore => self.timing.store_interval,
-            _ => self.timing.load_interval,
+        let (each, behind) = match kind {
+            AccessKind::BulkStore => (self.timing.store_line, self.timing.behind_store.cycles()),
+            _ => (self.timing.load_line, 0),
         };
-        self.line_free = now + interval.cycles();
-        self.sends = self.line_free;
-        let (sent, is_last) = ((copy.warp, copy.kind), behind == copy.end);
+        if is_first {
+            self.next_copy = now + self.timing.interval.cycles();
+        }
+        // What is left of the cycle that the line before it ended in counts.
+        self.line_free = self.line_free.max(QUARTERS * now.0 - (QUARTERS - 1)) + each.cycles();
+        self.sends = Cycle(self.line_free.div_ceil(QUARTERS));
+        let (sent, is_last) = ((copy.warp, copy.kind), end == copy.end);
         if is_last {
             self.queue.pop_front();
-            self.line_free = now + self.timing.interval.cycles().max(interval.cycles());
+            self.next_copy = self.next_copy.max(now + behind);
             if copy.kind == BulkCopy::ToGlobal {
                 let done = now + self.timing.read.cycles();
                 let least = copy.due + self.timing.read_least.cycles();
                 self.finish_at(done.max(least), place);
             }
             let next = self.queue.front().map(|next| self.copies[*next as usize].due);
-            self.sends = next.map_or(Cycle::NEVER, |due| due.max(self.line_free));
+            self.sends = next.map_or(Cycle::NEVER, |due| self.begins(due));
         }
         Some(sent)
     }
@@ -220,6 +238,7 @@ impl Sm {
                 warp,
                 cta,
                 joins,
+                is_new: true,
                 at,
                 end: at + u64::from(bytes),
                 issued: now,

@@ -64,7 +64,7 @@ impl Sm {
         self.stats.barriers += u64::from(waiting != 0);
         self.warps.at_barrier &= !waiting;
         for warp in Bits(waiting) {
-            let again = self.mbarriers.operate(answer);
+            let again = self.mbarriers.operate_again(now, answer);
             self.leave_barrier(now, warp, again);
         }
         answer

@@ -193,12 +193,14 @@ pub struct BulkTiming {
     pub begin: Bounded<1, 255>,
     /// From there until the unit asks for the first line, at least [core cycles, 1..=1023].
     pub latency: Bounded<1, 1023>,
-    /// From the last line of one copy to the first line of the next one, at least [core cycles, 1..=255].
+    /// From the first line of one copy to that of the next one, at least [core cycles, 1..=255].
     pub interval: Bounded<1, 255>,
-    /// From one line that is read to the next one, at least [core cycles, 1..=63].
-    pub load_interval: Bounded<1, 63>,
-    /// From one line that is written to the next one, at least [core cycles, 1..=63].
-    pub store_interval: Bounded<1, 63>,
+    /// From the last line of a copy to global memory to the first line of the next copy, at least [core cycles, 1..=255].
+    pub behind_store: Bounded<1, 255>,
+    /// From one line that is read to the next one, at least [quarters of a core cycle, 4..=255].
+    pub load_line: Bounded<4, 255>,
+    /// From one line that is written to the next one, at least [quarters of a core cycle, 4..=255].
+    pub store_line: Bounded<4, 255>,
     /// From the last bytes' arrival at the SM to that at the mbarrier [core cycles, 1..=1023].
     pub arrival: Bounded<1, 1023>,
     /// From when the last line of a copy to global memory is sent until nobody waits for the copy [core cycles, 1..=1023].
@@ -213,8 +215,9 @@ impl BulkTiming {
         begin: Bounded::LEAST,
         latency: Bounded::LEAST,
         interval: Bounded::LEAST,
-        load_interval: Bounded::LEAST,
-        store_interval: Bounded::LEAST,
+        behind_store: Bounded::LEAST,
+        load_line: Bounded::LEAST,
+        store_line: Bounded::LEAST,
         arrival: Bounded::LEAST,
         read: Bounded::LEAST,
         read_least: Bounded::LEAST,
