@@ -7,7 +7,7 @@ use common::{FENCE, Script, Step, gtx480, preset, row, run};
 use gsim::config::machine::{L2Mode, L2Partitions, LoadsLook, Segment};
 use gsim::config::presets::PRESETS;
 use gsim::gpu::total;
-use gsim::isa::{ArithClass, Inst, LOCAL_MEMORY, Op, Operands, Turns};
+use gsim::isa::{ArithClass, BulkCopy, Copies, Inst, LOCAL_MEMORY, Op, Operands, Turns};
 use gsim::parts::AddressMap;
 use gsim::stats::{DramReason, IssueReason, LatencyStage, LsuReason};
 use gsim::units::LineAddr;
@@ -950,6 +950,96 @@ fn neither_data_nor_the_end_of_a_warp_opens_a_barrier_too_soon() {
         .cycles
     };
     assert!(ends(12) - ends(2) >= 200, "{} {}", ends(12), ends(2));
+}
+
+/// Cycles of a warp's steps on an H200 with fields of `sm.bulk_copies` replaced.
+fn in_bulk(set: &[(&str, u64)], warps: u32, steps: &[Step]) -> gsim::gpu::KernelStatistics {
+    let paths: Vec<(String, Value)> = set
+        .iter()
+        .map(|(field, value)| (format!("sm.bulk_copies.Present.{field}"), json!(value)))
+        .collect();
+    let mut changes: Vec<(&str, Value)> =
+        paths.iter().map(|(path, value)| (path.as_str(), value.clone())).collect();
+    // One clock for all but the DRAM, so that no cycle is lost between them.
+    changes.push(("clocks.l2_khz", json!(1_980_000)));
+    run(&preset("h200", &changes), || {
+        Script::new(1, 32 * warps, |_, _| steps.to_vec()).buffer(BASE..BASE + (1 << 20))
+    })
+}
+
+/// A bulk copy from or to the place of this number.
+fn bulk(kind: BulkCopy, number: u64, bytes: u32) -> Step {
+    Step::Bulk { kind, address: BASE + number * 0x1_0000, bytes }
+}
+
+#[test]
+fn a_bulk_copy_to_shared_memory_takes_what_is_said_of_it() {
+    let turns = |count: u32| -> Vec<Step> {
+        let turn = |turn| [bulk(BulkCopy::ToShared, 0, 4096), Step::Wait(turn + 1)];
+        (0..count).flat_map(turn).collect()
+    };
+    // All but the first one are from the L2, and each wait is for the copy before it.
+    let six = |field: &str, value: u64| {
+        let cycles = |count| in_bulk(&[(field, value)], 1, &turns(count)).cycles;
+        cycles(7) - cycles(1)
+    };
+    for field in ["latency", "arrival"] {
+        assert_eq!(six(field, 190) - six(field, 90), 600, "{field}");
+    }
+    // 32 lines, slower than they come.
+    assert_eq!(six("load_line", 240) - six("load_line", 200), 6 * 31 * 10);
+    // Six copies of a line, of which only the last one is waited for.
+    let many: Vec<Step> =
+        (0..6).map(|_| bulk(BulkCopy::ToShared, 0, 16)).chain([Step::Wait(6)]).collect();
+    let by_copy = |field: &str, cycles: u64| in_bulk(&[(field, cycles)], 1, &many).cycles;
+    assert_eq!(by_copy("interval", 250) - by_copy("interval", 200), 5 * 50);
+    assert_eq!(by_copy("begin", 250) - by_copy("begin", 200), 5 * 50);
+}
+
+#[test]
+fn a_bulk_copy_to_global_memory_is_waited_for_by_groups() {
+    let turns = |count: usize, bytes: u32, wait: Copies| -> Vec<Step> {
+        let copy = bulk(BulkCopy::ToGlobal, 0, bytes);
+        let turn = [copy, Step::Copies(Copies::CommitBulk), Step::Copies(wait)];
+        turn.into_iter().cycle().take(3 * count).collect()
+    };
+    let cycles = |set: &[(&str, u64)], steps: &[Step]| in_bulk(set, 1, steps).cycles;
+    for wait in [Copies::WaitBulk(0), Copies::WaitBulkReads(0)] {
+        // Of 64 and of 128 lines, the last of which decides.
+        let by_line = |bytes: u32| cycles(&[("store_line", 40)], &turns(5, bytes, wait));
+        assert_eq!(by_line(16384) - by_line(8192), 5 * 64 * 10);
+        let by =
+            |field: &str, value: u64, bytes: u32| cycles(&[(field, value)], &turns(5, bytes, wait));
+        assert_eq!(by("read", 900, 8192) - by("read", 800, 8192), 5 * 100);
+        assert_eq!(by("read_least", 900, 16) - by("read_least", 800, 16), 5 * 100);
+    }
+    // One group may be under way: of six turns the first five wait for nothing that matters.
+    let ahead = turns(6, 16, Copies::WaitBulkReads(1));
+    let by_least = |least: u64| cycles(&[("read_least", least)], &ahead);
+    assert!(by_least(900) - by_least(800) <= 3 * 100);
+    // A wait for the writes makes what the L1 holds old, one for the reads does not.
+    let acquires =
+        |wait: Copies| total(&in_bulk(&[], 1, &turns(1, 4096, wait)).components.l1).acquires;
+    assert_eq!([Copies::WaitBulk(0), Copies::WaitBulkReads(0)].map(acquires), [1, 0]);
+}
+
+#[test]
+fn bulk_copies_are_counted_by_lines_and_a_cta_stays_for_them() {
+    // 16 bytes of a line, seven lines, and 112 bytes of a line; nobody waits.
+    let steps = [
+        Step::Bulk { kind: BulkCopy::ToShared, address: BASE + 112, bytes: 1024 },
+        bulk(BulkCopy::ToL2, 1, 256),
+        bulk(BulkCopy::ToGlobal, 2, 2048),
+    ];
+    let slow = |arrival: u64| in_bulk(&[("arrival", arrival)], 2, &steps);
+    let statistics = slow(100);
+    let sm = total(&statistics.components.sm);
+    assert_eq!((sm.load_instructions, sm.store_instructions), (4, 2));
+    assert_eq!((sm.load_accesses, sm.store_accesses), (2 * (9 + 2), 2 * 16));
+    let l1 = total(&statistics.components.l1);
+    assert_eq!((l1.load_bypasses, l1.stores), (2 * 11, 2 * 16));
+    assert_eq!(statistics.latency_accesses, 22);
+    assert_eq!(slow(1000).cycles - slow(500).cycles, 500);
 }
 
 #[test]

@@ -104,6 +104,18 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
         &["machine=a100", "workload.parameters.tiles=40", "workload.parameters.ctas=9"],
         &[FarReads],
     ),
+    (
+        "pipeline",
+        &[IN_BULK, "workload.parameters.tiles=150", "workload.parameters.ctas=12"],
+        &[FarReads],
+    ),
+    // Bulk copies that find the miss queue full, of CTAs that share SMs, and warps that wait for those to global memory.
+    (
+        "../micro/bulks",
+        &[IN_EIGHT_WARPS, "l1.miss_queue=2", "workload.parameters.bytes=4096"],
+        &[FarReads],
+    ),
+    ("../micro/bulks", &[IN_EIGHT_WARPS, STORES, "workload.parameters.bytes=2048"], &[]),
     ("heat", &["workload.parameters.n=48", "workload.launches.0.args.2=F32(\"inf\")"], &[]),
     // Warps that go on behind a barrier, and operations across lanes that wait for each other.
     ("../micro/barriers", &["workload.launches.0.entry=popc", PAIRS], &[]),
@@ -116,6 +128,10 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
 /// So many CTAs that some SMs have two, of six warps.
 const PAIRS: &str = "workload.parameters={\"ctas\": 200, \"threads\": 192, \"times\": 64}";
 const TIMES: &str = "workload.parameters.times=64";
+const IN_BULK: &str = "workload.launches.0.entry=in_bulk";
+const IN_EIGHT_WARPS: &str = "workload.parameters={\"ctas\": 140, \"warps\": 8, \"times\": 3, \"copies\": 3, \"bytes\": 4096, \
+     \"advance\": 0, \"offset\": 16, \"n\": \"ctas * warps * 16384 + copies * bytes + 128\"}";
+const STORES: &str = "workload.launches.0.entry=stores";
 
 fn all_shared(threads: u32) -> Stepping {
     Stepping::AllShared(NonZeroU32::new(threads).expect("some threads"))

@@ -208,16 +208,32 @@ fn a_pipeline_of_copies_gives_the_polynomial_of_the_host() {
     let out = TempDir::new().unwrap();
     let fill = "workload.buffers.x.fill=Iota(start: -1, step: 0.001)";
     let sizes = ["workload.parameters.tiles=37", "workload.parameters.ctas=5"];
-    let all = [fill, sizes[0], sizes[1]].map(|set| ["--set", set]).concat();
-    let (folder, report) = run("pipeline", out.path(), &all);
-    let (_, values) = output(&folder, "y.npy");
-    assert_eq!(values.len(), 37 * 512);
-    for (index, value) in values.iter().enumerate() {
-        let x = (-1.0 + 0.001 * index as f64) as f32;
-        assert_eq!(*value, (0..8).fold(1.0, |sum: f32, _| sum.mul_add(x, 1.0)), "{index}");
+    for entry in ["workload.launches.0.entry=pipeline", "workload.launches.0.entry=in_bulk"] {
+        let all = [fill, entry, sizes[0], sizes[1]].map(|set| ["--set", set]).concat();
+        let (folder, report) = run("pipeline", out.path(), &all);
+        let (_, values) = output(&folder, "y.npy");
+        assert_eq!(values.len(), 37 * 512);
+        for (index, value) in values.iter().enumerate() {
+            let x = (-1.0 + 0.001 * index as f64) as f32;
+            let sum = (0..8).fold(1.0, |sum: f32, _| sum.mul_add(x, 1.0));
+            assert_eq!(*value, sum, "{entry} {index}");
+        }
+        // Each of the warps that compute waits for every tile, and the one that copies for every tile that is free again.
+        assert!(report["ledgers"]["issue"]["parts"]["barrier"].as_u64().unwrap() > 0);
     }
-    // Each of the warps that compute waits for every tile, and the one that copies for every tile that is free again.
-    assert!(report["ledgers"]["issue"]["parts"]["barrier"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_machine_without_a_unit_for_bulk_copies_refuses_them() {
+    let out = TempDir::new().unwrap();
+    let mut refused = Command::cargo_bin("gsim").unwrap();
+    refused.arg("run").arg(runs().join("pipeline.ron")).args(["--set", "machine=a100"]);
+    refused.args(["--set", "workload.launches.0.entry=in_bulk", "--out"]).arg(out.path());
+    let output = refused.output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error.contains("begins a bulk copy, but the A100"), "{error}");
+    assert!(!out.path().join("pipeline").exists());
 }
 
 #[test]

@@ -70,11 +70,16 @@ const RUNS: &[(&str, &[&str])] = &[
         &["workload.parameters.rows=64", "workload.parameters.depth=64", "machine=h200"],
     ),
     ("pipeline", &["workload.parameters.tiles=30", "workload.parameters.ctas=5", "machine=h200"]),
+    (
+        "pipeline",
+        &[IN_BULK, "workload.parameters.tiles=30", "workload.parameters.ctas=5", "machine=h200"],
+    ),
     ("convolution", &["workload.parameters.rows=45", "machine=h200"]),
     ("../micro/lanes-of-a-warp", &[MATCHES, "workload.parameters.times=64", "machine=gtx480"]),
     ("../micro/lanes-of-a-warp", &[MATCHES, "workload.parameters.times=64", "machine=h200"]),
     ("../micro/barriers", &[COUNTS, "workload.parameters.threads=192", "machine=h200"]),
 ];
+const IN_BULK: &str = "workload.launches.0.entry=in_bulk";
 const MATCHES: &str = "workload.launches.0.entry=matches_and_shuffles";
 const COUNTS: &str = "workload.launches.0.entry=popc";
 

@@ -7,8 +7,9 @@ use gsim::config::Machine;
 use gsim::error::Result;
 use gsim::gpu::{Gpu, KernelStatistics, Stepping};
 use gsim::isa::{
-    AccessKind, ArithClass, BarrierUse, CacheOp, Copies, Cta, CtaSource, Fence, Inst, Kernel,
-    LaneMask, LaunchSource, MemoryOp, Observer, Op, Operands, Space, Turns, WARP,
+    AccessKind, ArithClass, BarrierUse, BulkCopy, BulkUse, CacheOp, Copies, Cta, CtaSource, Fence,
+    Inst, Kernel, LaneMask, LaunchSource, Mbarrier, MbarrierUse, MemoryOp, Observer, Op, Operands,
+    Space, Turns, WARP,
 };
 
 /// One executed warp instruction.
@@ -24,6 +25,10 @@ pub enum Step {
     Copy { addresses: Vec<u64> },
     /// What is done with the copies.
     Copies(Copies),
+    /// A bulk copy, one for the warp.
+    Bulk { kind: BulkCopy, address: u64, bytes: u32 },
+    /// A wait at the first mbarrier of the CTA for so many arrivals.
+    Wait(u32),
     /// A global store.
     Store { addresses: Vec<u64>, bytes: u8 },
     /// A load of local memory.
@@ -153,6 +158,8 @@ fn inst(step: &Step) -> Inst {
         }
         Step::Copy { .. } => memory(Space::Global, AccessKind::Copy, 4, CacheOp::Global),
         Step::Copies(copies) => Inst::bare(Op::Copies(copies)),
+        Step::Bulk { kind, .. } => Inst::bare(Op::Bulk(kind)),
+        Step::Wait(_) => Inst::bare(Op::Mbarrier(Mbarrier::Wait)),
         Step::Store { bytes, .. } => {
             memory(Space::Global, AccessKind::Store, bytes, CacheOp::Default)
         }
@@ -232,8 +239,17 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
                     let (mask, lanes) = lanes_of(addresses);
                     stream.push_addresses(mask, &lanes);
                 }
-                if matches!(step, Step::Barrier) {
-                    stream.push_barrier(BarrierUse::ALL);
+                match step {
+                    Step::Barrier => {
+                        stream.push_barrier(BarrierUse::ALL);
+                    }
+                    Step::Wait(arrivals) => {
+                        stream.push_mbarrier(MbarrierUse { id: 0, arrivals });
+                    }
+                    Step::Bulk { address, bytes, .. } => {
+                        stream.push_bulk([BulkUse { address, bytes, mbarrier: 0 }].into_iter());
+                    }
+                    _ => {}
                 }
             }
             stream.push(self.next_pc, !0);

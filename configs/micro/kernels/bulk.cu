@@ -62,3 +62,13 @@ TURNS(reads_of_stores, (threadIdx.x / 32), threadIdx.x % 32 == 0,
 TURNS(loads_of_first, 0, threadIdx.x == 0, LOADS)
 TURNS(stores_of_first, 0, threadIdx.x == 0, STORES)
 TURNS(loads_of_elected, 0, is_elected(), LOADS)
+
+// What goes with them, by all threads: a word is written to shared memory, and a fence orders it before copies, or within the CTA; other
+// fences; and a thread's group without any copies.
+#define WRITE ((volatile int*)data)[threadIdx.x] = i
+TURNS(writes, 0, true, WRITE)
+TURNS(writes_for_copies, 0, true, WRITE; asm volatile("fence.proxy.async.shared::cta;" : : : "memory"))
+TURNS(writes_for_cta, 0, true, WRITE; asm volatile("fence.acq_rel.cta;" : : : "memory"))
+TURNS(fence_of_global, 0, true, asm volatile("fence.proxy.async.global;" : : : "memory"))
+TURNS(fence_of_all, 0, true, asm volatile("fence.proxy.async;" : : : "memory"))
+TURNS(empty_groups, 0, threadIdx.x == 0, commit(); asm volatile("cp.async.bulk.wait_group.read 0;" : : : "memory"))

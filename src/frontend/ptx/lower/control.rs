@@ -84,9 +84,17 @@ impl Lowerer<'_> {
             // Warps run one after the other and memory is always up to date. What a CTA sees is in order in any case: its accesses
             // go through one load/store unit. A proxy fence orders kinds of accesses that the machine does not tell apart.
             ("membar" | "fence", words)
-                if words.contains(&"cta") || words.first() == Some(&"proxy") =>
+                if words.contains(&"cta")
+                    || matches!(words.first(), Some(&("proxy" | "mbarrier_init"))) =>
             {
-                Decoded::new(Step::Nothing, control)
+                // `ptxas` makes a fence for the GPU of that which names no space, and next to nothing of the others.
+                let op = match words {
+                    ["proxy", "async"] => {
+                        Op::Fence(Fence { release: Some(Observer::Gpu), acquire: false })
+                    }
+                    _ => control,
+                };
+                Decoded::new(Step::Nothing, op)
             }
             ("membar" | "fence", [.., "gl" | "gpu" | "cluster" | "sys"]) => {
                 let observer =

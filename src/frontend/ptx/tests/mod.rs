@@ -1,6 +1,7 @@
 //! Tests of the front end as a whole: text in, values and streams out.
 
 mod arithmetic;
+mod bulk;
 mod compiled;
 mod control;
 mod copies;
