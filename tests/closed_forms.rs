@@ -7,7 +7,9 @@ use common::{FENCE, Script, Step, gtx480, preset, row, run};
 use gsim::config::machine::{L2Mode, L2Partitions, LoadsLook, Segment};
 use gsim::config::presets::PRESETS;
 use gsim::gpu::total;
-use gsim::isa::{ArithClass, BulkCopy, Copies, Inst, LOCAL_MEMORY, Op, Operands, Turns};
+use gsim::isa::{
+    ArithClass, BulkCopy, Copies, Fence, Inst, LOCAL_MEMORY, Observer, Op, Operands, Turns,
+};
 use gsim::parts::AddressMap;
 use gsim::stats::{DramReason, IssueReason, LatencyStage, LsuReason};
 use gsim::units::LineAddr;
@@ -1021,6 +1023,23 @@ fn a_bulk_copy_to_global_memory_is_waited_for_by_groups() {
     let acquires =
         |wait: Copies| total(&in_bulk(&[], 1, &turns(1, 4096, wait)).components.l1).acquires;
     assert_eq!([Copies::WaitBulk(0), Copies::WaitBulkReads(0)].map(acquires), [1, 0]);
+}
+
+#[test]
+fn a_fence_does_not_wait_for_bulk_copies() {
+    let copy = [bulk(BulkCopy::ToGlobal, 0, 256), Step::Copies(Copies::CommitBulk)];
+    let fence = Step::Fence(Fence { release: Some(Observer::System), acquire: false });
+    let cycles = |steps: &[Step], count: usize| {
+        let turns: Vec<Step> = steps.iter().cloned().cycle().take(count * steps.len()).collect();
+        in_bulk(&[], 1, &turns).cycles
+    };
+    let each = |steps: &[Step]| (cycles(steps, 12) - cycles(steps, 4)) / 8;
+    // Its writes leave, and are acknowledged, while the fence takes its time.
+    let together = [copy.to_vec(), vec![fence.clone()]].concat();
+    let (alone, with) = (each(&[fence]), each(&together));
+    assert!(alone <= with && with <= alone + 10, "{alone} {with}");
+    let waits = [together, vec![Step::Copies(Copies::WaitBulk(0))]].concat();
+    assert!(each(&waits) <= with + 10);
 }
 
 #[test]

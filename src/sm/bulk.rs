@@ -2,8 +2,10 @@
 //!
 //! The unit takes one copy after the other, and asks for its bytes, or writes them, line by line past the L1. A copy to shared memory
 //! arrives at its mbarrier when its last bytes have come; a copy to global memory has been waited for when its last bytes have left
-//! shared memory, as a wait for all of it takes no longer on the GPU than a wait for its reads. The former makes what the L1 holds old, too:
-//! `ptxas` puts `CCTL.IVALL` behind it. That the bytes pass over the banks of shared memory is left out.
+//! shared memory, as a wait for all of it takes no longer on the GPU than a wait for its reads. A wait for all of it makes what the L1 holds
+//! old, too: `ptxas` puts `CCTL.IVALL` behind it. Fences do not wait for bulk copies; a CTA stays until all of its are done and acknowledged. That the bytes pass over the banks of shared memory is left out.
+//!
+//! A copy counts as an instruction that loads or stores, of as many accesses as it has lines.
 //!
 //! Source: measured on an H200, `results/h200/bulk`.
 
@@ -18,8 +20,10 @@ use crate::parts::{Access, AccessKind, DataCache, Waiter};
 use crate::stats::WaitReason;
 use crate::units::{Cycle, LineAddr};
 
-/// What the names of copies in requests have that those of loads have not.
+/// What the names of copies in requests for bytes have that those of loads have not.
 pub(super) const BULK: u32 = 1 << 31;
+/// What the names of warps in writes of bulk copies have that those in their stores have not.
+pub(super) const BULK_WRITE: u16 = 1 << 15;
 
 /// The unit's time goes by quarters of a cycle.
 const QUARTERS: u64 = 4;
@@ -37,8 +41,7 @@ struct Copy {
     /// Its next byte that nobody was asked for, and the first one behind it.
     at: u64,
     end: u64,
-    issued: Cycle,
-    /// When the unit may begin with it.
+    /// When the unit may begin with it; when it did, once that is known.
     due: Cycle,
     /// Requests without an answer.
     under_way: u32,
@@ -76,7 +79,7 @@ pub(super) struct BulkUnit {
     groups: Groups,
     /// Warp slots that wait for their writes, and not for reads alone: what the L1 holds is old then.
     acquires: u64,
-    /// By CTA slot: copies that are not done.
+    /// By CTA slot: copies that are not done, and writes that are not acknowledged.
     of_cta: Vec<u32>,
 }
 
@@ -158,7 +161,7 @@ impl BulkUnit {
     }
 
     /// Asks for a line of the first copy; where that finds no room, once more in the next cycle.
-    fn send(&mut self, now: Cycle, cache: &mut impl DataCache) -> Option<(usize, BulkCopy)> {
+    fn send(&mut self, now: Cycle, cache: &mut impl DataCache) -> Option<BulkCopy> {
         self.sends = now + 1;
         let &place = self.queue.front()?;
         let copy = &mut self.copies[place as usize];
@@ -167,15 +170,17 @@ impl BulkUnit {
         let within = copy.at - (line << self.line_bits);
         let bytes = u128::MAX >> (u128::BITS - (end - copy.at) as u32) << within;
         let (kind, tracker) = match copy.kind {
-            BulkCopy::ToGlobal => (AccessKind::BulkStore, copy.warp as u32),
+            BulkCopy::ToGlobal => (AccessKind::BulkStore, u32::from(BULK_WRITE) | copy.warp as u32),
             BulkCopy::ToShared | BulkCopy::ToL2 => (AccessKind::BulkLoad, BULK | place),
         };
-        let waiter = Waiter { tracker, issued: copy.issued.into(), accepted: now.into() };
+        let begun = if copy.is_new { now } else { copy.due };
+        let waiter = Waiter { tracker, issued: begun.into(), accepted: now.into() };
         let access = Access { line: LineAddr(line), bytes, kind, atomic_work: 0, waiter };
         if cache.room() == 0 || cache.access(now, access).is_err() {
             return None;
         }
         let is_first = std::mem::take(&mut copy.is_new);
+        copy.due = begun;
         copy.at = end;
         copy.under_way += u32::from(kind == AccessKind::BulkLoad);
         let (each, behind) = match kind {
@@ -188,7 +193,8 @@ impl BulkUnit {
         // What is left of the cycle that the line before it ended in counts.
         self.line_free = self.line_free.max(QUARTERS * now.0 - (QUARTERS - 1)) + each.cycles();
         self.sends = Cycle(self.line_free.div_ceil(QUARTERS));
-        let (sent, is_last) = ((copy.warp, copy.kind), end == copy.end);
+        let (sent, is_last) = (copy.kind, end == copy.end);
+        self.of_cta[copy.cta] += u32::from(sent == BulkCopy::ToGlobal);
         if is_last {
             self.queue.pop_front();
             self.next_copy = self.next_copy.max(now + behind);
@@ -241,7 +247,6 @@ impl Sm {
                 is_new: true,
                 at,
                 end: at + u64::from(bytes),
-                issued: now,
                 due: now,
                 under_way: 0,
                 counted: (pc as u32, region as u32),
@@ -285,10 +290,7 @@ impl Sm {
             self.bulk.done.pop_front();
             self.end_bulk(now, place);
         }
-        if self.bulk.sends <= now
-            && let Some((warp, BulkCopy::ToGlobal)) = self.bulk.send(now, cache)
-        {
-            self.warps[warp].pending_stores += 1;
+        if self.bulk.sends <= now && self.bulk.send(now, cache) == Some(BulkCopy::ToGlobal) {
             self.stores_in_flight += 1;
         }
         self.bulk.note_next();
@@ -314,6 +316,14 @@ impl Sm {
         }
     }
 
+    /// A write of a copy of this warp is acknowledged.
+    #[inline(never)]
+    pub(super) fn bulk_written(&mut self, now: Cycle, warp: usize) {
+        let cta = self.ctas.of_warp(warp);
+        self.bulk.of_cta[cta] -= 1;
+        self.end_cta_if_done(cta, now);
+    }
+
     /// A copy is done.
     fn end_bulk(&mut self, now: Cycle, place: u32) {
         let Copy { warp, cta, joins, .. } = self.bulk.copies[place as usize];
@@ -333,7 +343,7 @@ impl Sm {
                         self.fences.acquire();
                     }
                     self.warps.stirred = true;
-                    self.note_hold(warp, WaitReason::Memory, now);
+                    self.note_hold(warp, WaitReason::Barrier, now);
                     self.go_on(now, warp, now);
                 }
             }

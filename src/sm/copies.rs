@@ -14,7 +14,7 @@ pub const NO_GROUP: u8 = u8::MAX;
 #[derive(Clone, Debug, Default)]
 struct Slot {
     /// Copies under way, by part.
-    under_way: [u16; PARTS],
+    under_way: [u32; PARTS],
     /// Number of the part that further copies join.
     open: u32,
     /// The parts behind the last commits, by the number of the commit.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::barriers::{Barriers, Unit};
 use super::buffers::BufferProfile;
-use super::bulk::{BULK, BulkUnit};
+use super::bulk::{BULK, BULK_WRITE, BulkUnit};
 use super::constants::Constants;
 use super::copies::{Groups, NO_GROUP};
 use super::ctas::Ctas;
@@ -454,9 +454,12 @@ impl Sm {
                 self.access_done(now, waiter.tracker, &journey, true);
             }
             ReplyKind::Ack => {
-                let warp = usize::from(reply.slot);
                 self.stores_in_flight -= 1;
                 self.residency_changed |= self.stores_in_flight == 0;
+                if reply.slot & BULK_WRITE != 0 {
+                    return self.bulk_written(now, usize::from(reply.slot & !BULK_WRITE));
+                }
+                let warp = usize::from(reply.slot);
                 self.warps[warp].pending_stores -= 1;
                 self.end_fence_wait_if_done(now, warp);
                 self.end_cta_of_warp_if_done(now, warp);
@@ -620,13 +623,14 @@ impl Sm {
         let count = |mask: u64| mask.count_ones();
         format!(
             "{} warps alive: {} ready, {} waiting for arithmetic, {} for memory, {} at a barrier, \
-             {} at a fence; load/store unit {:?}{}; {} stores in flight",
+             {} at a fence, {} waiting for bulk copies; load/store unit {:?}{}; {} stores in flight",
             count(warps.alive),
             count(warps.ready),
             count(warps.on_arithmetic),
             count(warps.on_memory),
             count(warps.at_barrier),
             count(warps.at_fence),
+            count(warps.at_bulk),
             self.lsu.state,
             if self.lsu.is_empty() { " (empty)" } else { "" },
             self.stores_in_flight,

@@ -2,7 +2,7 @@
 //!
 //! Each PTX instruction becomes one [`Inst`] and one [`Micro`]. Arithmetic goes through the tables of
 //! `ops`; `control` decodes what moves the program counter or data without computing,
-//! `memory` decodes loads, stores and atomics, `matrix` what a warp does to matrices, and `mbarrier` barriers in shared memory.
+//! `memory` decodes loads, stores and atomics, `matrix` what a warp does to matrices, `mbarrier` barriers in shared memory, and `bulk` copies of many bytes.
 
 mod bulk;
 mod calls;
