@@ -20,32 +20,17 @@ enum Done {
 }
 
 fn done(text: &str, streams: &[WarpStream]) -> Vec<Vec<Done>> {
-    let mut memory = DeviceMemory::default();
-    let buffer = memory.allocate("b", 1 << 16);
-    let launch = one_cta(kernel(text), 32, &[buffer; 2]);
-    let running = Module::parse(&launch.ptx).unwrap().launch(&launch, &mut memory).unwrap();
-    let of_warp = |stream: &WarpStream| {
-        let mut cursor = WarpCursor::default();
-        let mut all = Vec::new();
-        while let Some((pc, _)) = cursor.peek(stream) {
-            match running.kernel().insts[pc as usize].op {
-                Op::Barrier => drop(cursor.barrier(stream)),
-                Op::Memory(_) => drop(cursor.addresses(stream)),
-                Op::Mbarrier(kind) => {
-                    let MbarrierUse { arrivals, .. } = cursor.mbarrier(stream);
-                    all.push(Done::Mbarrier(kind, arrivals));
-                }
-                Op::Bulk(kind) => {
-                    let place = |copy: BulkUse| (copy.address - DeviceMemory::BASE, copy.bytes);
-                    all.push(Done::Copied(kind, cursor.bulk(stream).map(place).collect()));
-                }
-                _ => {}
-            }
-            cursor.advance(stream);
+    records(text, streams, |op, cursor, stream| match op {
+        Op::Mbarrier(kind) => {
+            let MbarrierUse { arrivals, .. } = cursor.mbarrier(stream);
+            Some(Done::Mbarrier(kind, arrivals))
         }
-        all
-    };
-    streams.iter().map(of_warp).collect()
+        Op::Bulk(kind) => {
+            let place = |copy: BulkUse| (copy.address - DeviceMemory::BASE, copy.bytes);
+            Some(Done::Copied(kind, cursor.bulk(stream).map(place).collect()))
+        }
+        _ => None,
+    })
 }
 
 const LOAD: &str = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";

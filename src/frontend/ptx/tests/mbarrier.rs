@@ -17,28 +17,11 @@ fn with_two(counts: [u32; 2], body: &str) -> String {
 
 /// How each warp uses mbarriers.
 fn uses(text: &str, streams: &[WarpStream]) -> Vec<Vec<(Mbarrier, u16, u32)>> {
-    let mut memory = DeviceMemory::default();
-    let buffer = memory.allocate("b", 1 << 16);
-    let launch = one_cta(kernel(text), 32, &[buffer; 2]);
-    let running = Module::parse(&launch.ptx).unwrap().launch(&launch, &mut memory).unwrap();
-    let of_warp = |stream: &WarpStream| {
-        let mut cursor = WarpCursor::default();
-        let mut uses = Vec::new();
-        while let Some((pc, _)) = cursor.peek(stream) {
-            match running.kernel().insts[pc as usize].op {
-                Op::Barrier => drop(cursor.barrier(stream)),
-                Op::Memory(_) => drop(cursor.addresses(stream)),
-                Op::Mbarrier(kind) => {
-                    let MbarrierUse { id, arrivals } = cursor.mbarrier(stream);
-                    uses.push((kind, id, arrivals));
-                }
-                _ => {}
-            }
-            cursor.advance(stream);
-        }
-        uses
-    };
-    streams.iter().map(of_warp).collect()
+    records(text, streams, |op, cursor, stream| {
+        let Op::Mbarrier(kind) = op else { return None };
+        let MbarrierUse { id, arrivals } = cursor.mbarrier(stream);
+        Some((kind, id, arrivals))
+    })
 }
 
 fn error_of(body: &str, threads: u32) -> String {

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use super::{Module, PtxLaunch};
 use crate::error::Result;
-use crate::isa::{Cta, CtaSource, WarpCursor, WarpStream};
+use crate::isa::{Cta, CtaSource, Op, WarpCursor, WarpStream};
 use crate::workload::{Arg, Buffer, DeviceMemory, Launch, PtxSource};
 
 /// A module with one entry `k` of two buffers, `in` and `out`, and the body given.
@@ -99,6 +99,32 @@ pub fn steps(stream: &WarpStream) -> Vec<(u32, u32)> {
         cursor.advance(stream);
     }
     steps
+}
+
+/// What `see` finds in the records of each warp of [`kernel`]; it reads those of what it knows, but for addresses and barriers of the CTA.
+pub fn records<T>(
+    text: &str,
+    streams: &[WarpStream],
+    see: impl Fn(Op, &mut WarpCursor, &WarpStream) -> Option<T>,
+) -> Vec<Vec<T>> {
+    let mut memory = DeviceMemory::default();
+    let buffer = memory.allocate("b", 1 << 16);
+    let launch = one_cta(kernel(text), 32, &[buffer; 2]);
+    let running = Module::parse(&launch.ptx).unwrap().launch(&launch, &mut memory).unwrap();
+    let of_warp = |stream: &WarpStream| {
+        let mut cursor = WarpCursor::default();
+        let mut found = Vec::new();
+        while let Some((pc, _)) = cursor.peek(stream) {
+            match running.kernel().insts[pc as usize].op {
+                Op::Barrier => drop(cursor.barrier(stream)),
+                Op::Memory(_) => drop(cursor.addresses(stream)),
+                op => found.extend(see(op, &mut cursor, stream)),
+            }
+            cursor.advance(stream);
+        }
+        found
+    };
+    streams.iter().map(of_warp).collect()
 }
 
 /// Executes what is left of a launch and throws the streams away.
