@@ -3,7 +3,8 @@
 //! The unit takes one copy after the other, and asks for its bytes, or writes them, line by line past the L1. A copy to shared memory
 //! arrives at its mbarrier when its last bytes have come; a copy to global memory has been waited for when its last bytes have left
 //! shared memory, as a wait for all of it takes no longer on the GPU than a wait for its reads. A wait for all of it makes what the L1 holds
-//! old, too: `ptxas` puts `CCTL.IVALL` behind it. Fences do not wait for bulk copies; a CTA stays until all of its are done and acknowledged. That the bytes pass over the banks of shared memory is left out.
+//! old, too: `ptxas` puts `CCTL.IVALL` behind it. Fences do not wait for bulk copies; a CTA stays until all of its are done and
+//! acknowledged. That the bytes pass over the banks of shared memory is left out.
 //!
 //! A copy counts as an instruction that loads or stores, of as many accesses as it has lines.
 //!
