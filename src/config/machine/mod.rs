@@ -3,14 +3,20 @@
 //! Every field states its unit and range here and its source in the preset that sets it. Nothing
 //! hides in a default: a machine file states every field.
 
+mod arithmetic;
 mod cache;
 mod dram;
 mod launch;
+mod lsu;
 mod noc;
 mod sm;
 
 use serde::{Deserialize, Serialize};
 
+pub use arithmetic::{
+    Arithmetic, Forwarding, IntProducts, MatchTiming, OpTiming, Pipelining, TensorCores,
+    TensorTimes,
+};
 pub use cache::{
     Acquires, DataPort, Distance, EvictionHints, L1Config, L2Coalescer, L2Config, L2Mode,
     L2Partitions, LoadsLook, PartialLines, PastLoads, Replacement, SetIndex, SliceHash,
@@ -20,12 +26,14 @@ pub use dram::{
     DramConfig, DramScheduler, DramTiming, GroupBits, Refreshes, RowPolicy, WriteDrain,
 };
 pub use launch::{L2AtStart, LaunchConfig, Retirement};
+pub use lsu::{
+    BankSharing, CarveOut, ConstantPasses, LsuConfig, LsuStages, RefusalBlocks, Segment,
+    SharedMemoryConfig,
+};
 pub use noc::{GpcPort, NocConfig};
 pub use sm::{
-    Arithmetic, BankSharing, BarrierTiming, BehindBarriers, BulkCopies, BulkTiming, CarveOut,
-    ConstantBank, ConstantPasses, CtaRelease, FenceTimes, Fetching, Forwarding, InstructionCache,
-    InstructionSet, IntProducts, LsuConfig, LsuStages, MatchTiming, OpTiming, Pipelining, Policy,
-    RefusalBlocks, Segment, SharedMemoryConfig, SmConfig, TensorCores, TensorTimes,
+    BarrierTiming, BehindBarriers, BulkCopies, BulkTiming, ConstantBank, CtaRelease, FenceTimes,
+    Fetching, InstructionCache, InstructionSet, Policy, SmConfig,
 };
 
 use super::bounded::{Bounded, Check, Checked};
