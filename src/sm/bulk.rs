@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use super::copies::Groups;
 use super::core::Sm;
 use super::journey::Journey;
+use super::program::Port;
 use crate::config::machine::{BulkCopies, BulkTiming, line_bits};
 use crate::isa::{BulkCopy, BulkUse, Copies};
 use crate::parts::{Access, AccessKind, DataCache, Waiter};
@@ -256,8 +257,7 @@ impl Sm {
             next_issue = next_issue.max(now) + bulk.timing.begin.cycles();
         }
         self.note_bulk();
-        if self.warps.advance(warp, super::program::Port::None, &self.ctas, &self.program).is_none()
-        {
+        if self.warps.advance(warp, Port::None, &self.ctas, &self.program).is_none() {
             return self.end_warp(now, warp);
         }
         self.go_on(now, warp, next_issue);
@@ -306,7 +306,7 @@ impl Sm {
         let place = tracker & !BULK;
         let copy = &mut self.bulk.copies[place as usize];
         if let Some(profile) = &mut self.profile {
-            profile.bulk_arrived(copy.counted, journey);
+            profile.data_came(copy.counted, journey);
         }
         copy.under_way -= 1;
         if copy.under_way == 0 && copy.at == copy.end {

@@ -70,7 +70,7 @@ pub struct Sm {
     releases_per_cycle: u32,
     pub(super) issue_width: u32,
     residency_changed: bool,
-    /// Places in the miss queue that a cycle may take.
+    /// Places in the miss queue that a cycle may take: kept, as every tick asks.
     pub(super) places_needed: usize,
     /// No scheduler could issue in the last cycle, and their slots say why.
     pub(super) stands_still: bool,

@@ -163,11 +163,6 @@ impl Profile {
         self.buffers.count_bulk(kind, copy, lines)
     }
 
-    /// A line of a bulk copy has come, of an instruction and a region.
-    pub fn bulk_arrived(&mut self, (pc, region): (u32, u32), journey: &Journey) {
-        self.data_came(pc, region, journey);
-    }
-
     /// The instruction at `pc` takes so many passes over the banks of shared memory.
     pub fn count_passes(&mut self, pc: usize, passes: u32) {
         self.insts[pc].counters.shared_passes += u64::from(passes);
@@ -176,12 +171,11 @@ impl Profile {
     /// An access of the outstanding load at `place` has its data.
     #[inline(never)]
     pub fn access_done(&mut self, place: u32, journey: &Journey) {
-        let (pc, region) = self.loads[place as usize];
-        self.data_came(pc, region, journey);
+        self.data_came(self.loads[place as usize], journey);
     }
 
     /// An access has its data, of the instruction at `pc` and of a region.
-    fn data_came(&mut self, pc: u32, region: u32, journey: &Journey) {
+    pub fn data_came(&mut self, (pc, region): (u32, u32), journey: &Journey) {
         let InstProfile { counters, latency, .. } = &mut self.insts[pc as usize];
         counters.loads += 1;
         counters.l1_hits += u64::from(journey.found() == Found::InL1);

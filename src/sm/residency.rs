@@ -38,6 +38,11 @@ fn multiplies_matrices(inst: &Inst) -> bool {
     matches!(inst.op, Op::Arith(class) if class.is_matrix_product())
 }
 
+/// Whether the unit for bulk copies does it.
+fn copies_in_bulk(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Bulk(_))
+}
+
 /// Registers of a thread, at most. Source: CUDA C++ Programming Guide, compute capabilities.
 const MOST_REGISTERS: u32 = 255;
 
@@ -109,23 +114,21 @@ impl Residency {
                 .hint(hint));
             }
         }
-        if let Some(inst) = kernel.insts.iter().find(|inst| multiplies_matrices(inst))
-            && sm.arithmetic.tensor == TensorCores::Absent
-        {
-            return Err(Error::misfit(format!(
-                "kernel {}: its line {} multiplies matrices, but the {} is a machine without tensor cores",
+        let refuse = |needs: fn(&Inst) -> bool, does: &str, what: &str, field: &str| {
+            let Some(inst) = kernel.insts.iter().find(|inst| needs(inst)) else { return Ok(()) };
+            Err(Error::misfit(format!(
+                "kernel {}: its line {} {does}, but the {} is a machine without {what}",
                 kernel.name, inst.line, machine.name
             ))
-            .hint("use a machine with `sm.arithmetic.tensor`"));
+            .hint(format!("use a machine with `{field}`")))
+        };
+        if sm.arithmetic.tensor == TensorCores::Absent {
+            let (does, what) = ("multiplies matrices", "tensor cores");
+            refuse(multiplies_matrices, does, what, "sm.arithmetic.tensor")?;
         }
-        if let Some(inst) = kernel.insts.iter().find(|inst| matches!(inst.op, Op::Bulk(_)))
-            && sm.bulk_copies == BulkCopies::Absent
-        {
-            return Err(Error::misfit(format!(
-                "kernel {}: its line {} begins a bulk copy, but the {} is a machine without a unit for these",
-                kernel.name, inst.line, machine.name
-            ))
-            .hint("use a machine with `sm.bulk_copies`"));
+        if sm.bulk_copies == BulkCopies::Absent {
+            let (does, what) = ("begins a bulk copy", "a unit for these");
+            refuse(copies_in_bulk, does, what, "sm.bulk_copies")?;
         }
         let by_resource = limits[1..]
             .iter()

@@ -165,6 +165,8 @@ struct Emitter<'a> {
     makers: Vec<Option<u32>>,
     /// Registers that may differ from lane to lane.
     varying: Vec<bool>,
+    /// Some instruction elects a lane.
+    elects: bool,
     /// The register of the low half of each register of 64 bits that some sequence writes by halves.
     lows: Vec<Option<Reg>>,
     /// Registers with those.
@@ -183,6 +185,7 @@ impl<'a> Emitter<'a> {
             notes: Vec::new(),
             makers: gone_makers(code),
             varying: control::varying(code),
+            elects: (0..code.len()).any(|pc| code.opcode(pc) == "elect"),
             lows: vec![None; code.weights.len()],
             named: code.weights.len(),
             inner: 0,
@@ -321,9 +324,8 @@ impl<'a> Emitter<'a> {
     fn bulk(&mut self, whole: Inst) {
         let differs = |reg: &Reg| self.varying.get(usize::from(*reg)).is_some_and(|varies| *varies);
         let varying: Vec<Reg> = whole.srcs.as_slice().iter().copied().filter(differs).collect();
-        let elects = (0..self.code.len()).any(|pc| self.code.opcode(pc) == "elect");
         let is_load = whole.op == Op::Bulk(BulkCopy::ToShared);
-        if varying.is_empty() && (elects || !is_load) {
+        if varying.is_empty() && (self.elects || !is_load) {
             self.insts.push(whole);
             return;
         }
