@@ -53,7 +53,8 @@ pub struct Far {
     /// Fetches of copies.
     pub(super) to_home: Ring<DramRequest>,
     /// By MSHR entry: how the home slice had what it brought, and the DRAM's time for all of that; none where it brought nothing.
-    at_home: Box<[Option<Stamps>]>,
+    /// As many as were ever needed.
+    at_home: Vec<Option<Stamps>>,
     /// A line that has just changed without the neighbour's knowledge.
     changed: Option<LineAddr>,
 }
@@ -78,7 +79,7 @@ impl Far {
             away: 0,
             returning: Ring::new(entries.max(1)),
             to_home: Ring::new(fetches),
-            at_home: vec![None; entries].into(),
+            at_home: Vec::with_capacity(entries),
             changed: None,
         }
     }
@@ -224,7 +225,11 @@ impl Slice {
         piece: u8,
         found: &Stamps,
     ) {
-        let at_home = self.far.at_home[usize::from(slot)].get_or_insert(*found);
+        let (place, all) = (usize::from(slot), &mut self.far.at_home);
+        if place >= all.len() {
+            all.resize(place + 1, None);
+        }
+        let at_home = all[place].get_or_insert(*found);
         // What was there already took none of the DRAM's time.
         let was_there = |stamps: &Stamps| stamps.dram_started == stamps.filled;
         if was_there(at_home) {

@@ -110,8 +110,8 @@ pub struct Warps {
     epoch: Cycle,
     epoch_end: Cycle,
     regs: usize,
-    /// When each register is ready, by warp slot and register; never, while a load has it.
-    ready_at: Box<[Ready]>,
+    /// When each register is ready, by warp slot and register, of those slots that were ever in use; never, while a load has it.
+    ready_at: Vec<Ready>,
     each: [WarpSlot; SLOTS],
     /// Warps to wake, by cycle modulo the wheel's size.
     wheel: [u64; WHEEL],
@@ -163,7 +163,7 @@ impl Warps {
             epoch: Cycle(0),
             epoch_end: Cycle(0),
             regs: 0,
-            ready_at: Box::default(),
+            ready_at: Vec::new(),
             each: [WarpSlot::default(); SLOTS],
             wheel: [0; WHEEL],
             ages: Ages::default(),
@@ -175,7 +175,7 @@ impl Warps {
         debug_assert_eq!(self.alive, 0);
         if self.regs != regs {
             self.regs = regs;
-            self.ready_at = vec![Ready::AT_FIRST; SLOTS * regs].into();
+            self.ready_at = Vec::with_capacity(SLOTS * regs);
         }
         self.set_epoch(epoch_at(now));
     }
@@ -185,11 +185,12 @@ impl Warps {
         if regs <= self.regs {
             return;
         }
-        let mut ready_at = vec![Ready::AT_FIRST; SLOTS * regs];
-        for (to, from) in ready_at.chunks_mut(regs).zip(self.ready_at.chunks(self.regs.max(1))) {
-            to[..from.len()].copy_from_slice(from);
+        let mut ready_at = Vec::with_capacity(SLOTS * regs);
+        for of_warp in self.ready_at.chunks(self.regs.max(1)) {
+            ready_at.extend_from_slice(of_warp);
+            ready_at.resize(ready_at.len().next_multiple_of(regs), Ready::AT_FIRST);
         }
-        (self.regs, self.ready_at) = (regs, ready_at.into());
+        (self.regs, self.ready_at) = (regs, ready_at);
     }
 
     fn set_epoch(&mut self, epoch: Cycle) {
@@ -223,7 +224,7 @@ impl Warps {
     ) {
         self[warp].reader = WarpReader::new(stream);
         self.ages.come(warp);
-        self.ready_at[warp * self.regs..][..self.regs].fill(Ready::AT_FIRST);
+        self.reset_registers(warp);
         if let Some(pc) = self[warp].take_run(stream) {
             self.alive |= 1 << warp;
             self.past_barrier &= !(1 << warp);
@@ -231,6 +232,15 @@ impl Warps {
             self.wait_for_operands(warp, inst, &program.delays, now, first);
             self.starting |= self.on_arithmetic & 1 << warp;
         }
+    }
+
+    /// All registers of a warp are as when it starts.
+    fn reset_registers(&mut self, warp: usize) {
+        let (from, until) = (warp * self.regs, (warp + 1) * self.regs);
+        if until > self.ready_at.len() {
+            self.ready_at.resize(until, Ready::AT_FIRST);
+        }
+        self.ready_at[from..until].fill(Ready::AT_FIRST);
     }
 
     /// Notes what the warp's next instruction, which is at `pc`, needs, and gives it.
@@ -463,6 +473,7 @@ mod tests {
         for at in [LONG_EPOCH, 5 * LONG_EPOCH] {
             let mut warps = Warps::new();
             warps.prepare(Cycle(at - LONG_EPOCH), 4);
+            warps.reset_registers(0);
             let now = Cycle(at + BEFORE_EPOCH);
             warps.set_ready_at(0, 0, Cycle(at - LONG_EPOCH), 1);
             warps.set_ready_at(0, 1, now + 20, 2);

@@ -12,7 +12,7 @@
 
 mod sum;
 
-use sum::{Format, Half, Row, Single, Special};
+use sum::{Bf16, Factors, Format, Greatest, Half, Row, Single, Tf32};
 
 use super::super::exec::{Bits, Registers, write};
 use super::super::program::Micro;
@@ -179,7 +179,7 @@ impl Product {
                 (row[lane % 4 * 2], row[lane % 4 * 2 + 1]) = (pair & 0xffff, pair >> 16);
             }
         }
-        let sums = self.sums_of_floats::<Half>(regs, &c);
+        let sums = self.sums_of_floats::<Half, Half>(regs, &c);
         for register in 0..self.sum_registers() {
             let pairs = &mut regs.narrow[usize::from(self.d[register])];
             for (lane, pair) in pairs.iter_mut().enumerate() {
@@ -198,7 +198,11 @@ impl Product {
                 c[8 * (register / 2) + lane / 4][lane % 4 * 2 + register % 2] = *number;
             }
         }
-        let sums = self.sums_of_floats::<Single>(regs, &c);
+        let sums = match self.factors[0] {
+            Element::F16 => self.sums_of_floats::<Half, Single>(regs, &c),
+            Element::Bf16 => self.sums_of_floats::<Bf16, Single>(regs, &c),
+            _ => self.sums_of_floats::<Tf32, Single>(regs, &c),
+        };
         self.put(regs, &sums);
     }
 
@@ -239,42 +243,62 @@ impl Product {
 
     /// Sums of products in half or single precision, and of C.
     #[inline(always)]
-    fn sums_of_floats<F: Format>(
+    fn sums_of_floats<F: Factors, S: Format>(
         &self,
         regs: &Registers,
         c: &[[u32; COLUMNS]; MOST_ROWS],
     ) -> [[u32; COLUMNS]; MOST_ROWS] {
-        let element = self.factors[0];
-        let mut special = Special::none();
-        let mut b = [Row::ZERO; MOST_FLOATS];
-        for (row, bits) in b.iter_mut().zip(self.bits_of_b(regs)) {
-            *row = special.with(Row::factors(bits, element));
-        }
-        let mut a = [[Row::ZERO; MOST_FLOATS / COLUMNS]; MOST_ROWS];
-        for (row, bits) in a.iter_mut().zip(self.bits_of_a(regs)) {
-            for (part, bits) in row.iter_mut().zip(bits) {
-                *part = special.with(Row::factors(bits, element));
-            }
-        }
+        let (mut factors, mut terms) = (Greatest::none(), Greatest::none());
+        let (a, b) = self.rows_of_factors(regs, |bits| factors.with(F::row(bits)));
         // What is behind the last row of B is zero, and so are such columns of A.
         let (b, _) = b[..self.depth.next_multiple_of(COLUMNS)].as_chunks();
         let mut sums = [[0; COLUMNS]; MOST_ROWS];
         for ((sums, a), c) in sums.iter_mut().zip(&a).zip(c).take(self.rows) {
-            let totals = sum::of_row(a, b, &special.with(F::row(*c)));
-            for (sum, total) in sums.iter_mut().zip(totals) {
-                *sum = F::round(total);
-            }
+            *sums = S::round(&sum::of_row::<F>(a, b, &terms.with(S::row(*c))));
         }
-        if special.is_any() {
-            for ((sums, a), c) in sums.iter_mut().zip(&a).zip(c).take(self.rows) {
-                for (sum, special) in sums.iter_mut().zip(sum::special_of_row(a, b, &F::row(*c))) {
-                    if !special.is_finite() {
-                        *sum = F::special(special);
-                    }
+        if factors.reaches(F::INFINITE) || terms.reaches(S::INFINITE) {
+            self.put_special::<F, S>(regs, c, &mut sums);
+        }
+        sums
+    }
+
+    /// Puts infinities and NaNs among sums, where factors or terms are not finite.
+    #[cold]
+    fn put_special<F: Factors, S: Format>(
+        &self,
+        regs: &Registers,
+        c: &[[u32; COLUMNS]; MOST_ROWS],
+        sums: &mut [[u32; COLUMNS]; MOST_ROWS],
+    ) {
+        let (a, b) = self.rows_of_factors(regs, F::special_row);
+        let (b, _) = b[..self.depth.next_multiple_of(COLUMNS)].as_chunks();
+        for ((sums, a), c) in sums.iter_mut().zip(&a).zip(c).take(self.rows) {
+            for (sum, special) in sums.iter_mut().zip(sum::special_of_row(a, b, &S::row(*c))) {
+                if !special.is_finite() {
+                    *sum = S::special(special);
                 }
             }
         }
-        sums
+    }
+
+    /// A by row, in parts of eight columns, and B by row.
+    #[inline(always)]
+    fn rows_of_factors(
+        &self,
+        regs: &Registers,
+        mut row: impl FnMut([u32; COLUMNS]) -> Row,
+    ) -> ([[Row; MOST_FLOATS / COLUMNS]; MOST_ROWS], [Row; MOST_FLOATS]) {
+        let mut a = [[Row::ZERO; MOST_FLOATS / COLUMNS]; MOST_ROWS];
+        for (parts, bits) in a.iter_mut().zip(self.bits_of_a(regs)) {
+            for (part, bits) in parts.iter_mut().zip(bits) {
+                *part = row(bits);
+            }
+        }
+        let mut b = [Row::ZERO; MOST_FLOATS];
+        for (part, bits) in b.iter_mut().zip(self.bits_of_b(regs)) {
+            *part = row(bits);
+        }
+        (a, b)
     }
 
     /// One fused multiply-add after the other, in the order of the columns of A.

@@ -10,7 +10,7 @@
 use wide::{f32x8, i16x8, i32x8, u32x8};
 
 use super::super::rounding::{self, Round, power};
-use super::{COLUMNS, Element};
+use super::COLUMNS;
 
 /// Bits that a term keeps behind the point.
 const KEPT: i16 = 25;
@@ -30,30 +30,55 @@ const OF_ZERO: i16 = -10_000;
 /// Numbers of a row, factors or what products are added to, each `significand * 2^exponent`.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// From one to less than two, less for subnormal numbers; infinite or NaN where the number is.
+    /// From one to less than two, less for subnormal numbers; infinite or NaN where the number is. Factors that are
+    /// [`Factors::ARE_VALUES`] are the numbers themselves.
     significands: f32x8,
     /// Of a subnormal number the least one of its format.
     exponents: i16x8,
 }
 
-/// A sum: `significand * 2^exponent` with a whole significand of at most 33 bits.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Total {
-    significand: f64,
-    exponent: i32,
+/// Sums: `significand * 2^exponent` each, with a whole significand of at most 33 bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Totals {
+    significands: [f64; COLUMNS],
+    exponents: [i32; COLUMNS],
+}
+
+/// The format of factors.
+pub trait Factors {
+    /// Single precision holds any product, so that factors are the numbers themselves and one scale serves all products of a sum.
+    const ARE_VALUES: bool;
+
+    /// The exponent of infinity and NaN.
+    const INFINITE: i16;
+
+    /// Factors, each in the low bits of one.
+    fn row(bits: [u32; COLUMNS]) -> Row;
+
+    /// The same with significands, which tell infinity and NaN.
+    fn special_row(bits: [u32; COLUMNS]) -> Row;
 }
 
 /// The format of a sum.
 pub trait Format {
+    /// The exponent of infinity and NaN.
+    const INFINITE: i16;
+
     /// Numbers of this format, each in the low bits of one.
     fn row(bits: [u32; COLUMNS]) -> Row;
 
-    /// The bits of a sum.
-    fn round(total: Total) -> u32;
+    /// The bits of sums.
+    fn round(totals: &Totals) -> [u32; COLUMNS];
 
     /// The bits of an infinity or NaN.
     fn special(number: f32) -> u32;
 }
+
+/// The format with the exponents of single precision and 8 bits.
+pub struct Bf16;
+
+/// The same with 11 bits, in 32.
+pub struct Tf32;
 
 /// Single precision: sums are cut off.
 pub struct Single;
@@ -87,48 +112,41 @@ impl Row {
             exponents: i16x8::from_i32x8_saturate(exponent.cast_signed()),
         }
     }
-
-    /// Factors, each in the low bits of one.
-    #[inline(always)]
-    pub fn factors(bits: [u32; COLUMNS], element: Element) -> Self {
-        match element {
-            Element::F16 => Half::row(bits),
-            Element::Bf16 => Row::new(u32x8::from(bits), 8, 7),
-            // What is behind ten bits of the fraction does not count.
-            _ => Row::new(u32x8::from(bits) >> 13, 8, 10),
-        }
-    }
 }
 
-/// Whether some number is infinite or NaN.
-pub struct Special(u32x8);
+/// The greatest exponents of some rows.
+pub struct Greatest(i16x8);
 
-impl Special {
-    /// Of no numbers.
+impl Greatest {
+    /// Of no rows.
     pub fn none() -> Self {
-        Special(u32x8::ZERO)
+        Greatest(i16x8::splat(OF_ZERO))
     }
 
-    /// The same numbers, after some more of them are looked at.
+    /// The same row, after it is looked at.
     #[inline(always)]
     pub fn with(&mut self, row: Row) -> Row {
-        self.0 |= bytemuck::cast::<_, u32x8>(row.significands);
+        self.0 = self.0.max(row.exponents);
         row
     }
 
-    /// Whether there is one: a finite significand is less than two.
+    /// Whether there is one that is `exponent` or more.
     #[inline(always)]
-    pub fn is_any(&self) -> bool {
-        self.0.to_array().iter().any(|bits| bits & 2f32.to_bits() != 0)
+    pub fn reaches(&self, exponent: i16) -> bool {
+        self.0.to_array().iter().any(|&greatest| greatest >= exponent)
     }
 }
 
 /// `size * 2^power`, cut off to a whole number of less than 2^27.
 #[inline(always)]
 fn cut_off(size: f32x8, power: i16x8) -> i32x8 {
-    let exponent = power.max(i16x8::splat(LEAST_POWER)) + i16x8::splat(127);
-    let scale: f32x8 = bytemuck::cast(i32x8::from_i16x8(exponent) << 23);
-    (size * scale).fast_trunc_int()
+    (size * power_of_two(power.max(i16x8::splat(LEAST_POWER)))).fast_trunc_int()
+}
+
+/// `2^power`, of single precision's normal numbers.
+#[inline(always)]
+fn power_of_two(power: i16x8) -> f32x8 {
+    bytemuck::cast(i32x8::from_i16x8(power + i16x8::splat(127)) << 23)
 }
 
 /// A number of a row of A, for all columns.
@@ -145,7 +163,7 @@ fn for_all(row: &Row, at: usize) -> Row {
 /// Here a warp's matrix product spends its time: the columns go side by side. A product has 22 bits and is exact in single
 /// precision; sixteen of them, less than 2^27 each, are less than 2^31.
 #[inline(always)]
-pub fn of_row(a: &[Row], b: &[[Row; COLUMNS]], terms: &Row) -> [Total; COLUMNS] {
+pub fn of_row<F: Factors>(a: &[Row], b: &[[Row; COLUMNS]], terms: &Row) -> Totals {
     let mut greatest = terms.exponents;
     for (a, b) in a.iter().zip(b) {
         for (at, b) in b.iter().enumerate() {
@@ -153,20 +171,25 @@ pub fn of_row(a: &[Row], b: &[[Row; COLUMNS]], terms: &Row) -> [Total; COLUMNS] 
         }
     }
     let powers = i16x8::splat(KEPT) - greatest;
+    // Where it would be more than that, all products are zero.
+    let scale = power_of_two(powers.min(i16x8::splat(127)));
     let mut sums = i32x8::ZERO;
     for (a, b) in a.iter().zip(b) {
         for (at, b) in b.iter().enumerate() {
             let a = for_all(a, at);
-            let power = powers + (a.exponents + b.exponents);
-            sums += cut_off(a.significands * b.significands, power);
+            let products = a.significands * b.significands;
+            sums += match F::ARE_VALUES {
+                true => (products * scale).fast_trunc_int(),
+                false => cut_off(products, powers + (a.exponents + b.exponents)),
+            };
         }
     }
     let terms = cut_off(terms.significands, powers + terms.exponents).to_array();
     let (sums, powers) = (sums.to_array(), powers.to_array());
-    let mut totals = [Total::default(); COLUMNS];
-    for (column, total) in totals.iter_mut().enumerate() {
-        let significand = f64::from(sums[column]) + f64::from(terms[column]);
-        *total = Total { significand, exponent: -i32::from(powers[column]) };
+    let mut totals = Totals { significands: [0.0; COLUMNS], exponents: [0; COLUMNS] };
+    for column in 0..COLUMNS {
+        totals.significands[column] = f64::from(sums[column]) + f64::from(terms[column]);
+        totals.exponents[column] = -i32::from(powers[column]);
     }
     totals
 }
@@ -184,29 +207,95 @@ pub fn special_of_row(a: &[Row], b: &[[Row; COLUMNS]], terms: &Row) -> [f32; COL
     sums.to_array()
 }
 
-impl Total {
-    /// Its value, with as many of its first bits as `mask` keeps.
+impl Factors for Half {
+    const ARE_VALUES: bool = true;
+    const INFINITE: i16 = 16;
+
     #[inline(always)]
-    fn value(self, mask: u64) -> f64 {
-        // The exponent of a sum of zeros may be far below.
-        let scale = power(self.exponent.max(-1000));
-        f64::from_bits(self.significand.to_bits() & mask) * scale
+    fn row(bits: [u32; COLUMNS]) -> Row {
+        let bits = u32x8::from(bits);
+        let size = bits & u32x8::splat(0x7fff);
+        let sign = (bits ^ size) << 16;
+        // As single precision the bits are a number that is too small by the difference of the biases.
+        let value = bytemuck::cast::<_, f32x8>(size << 13) * f32x8::splat(2f32.powi(127 - 15));
+        let field = i16x8::from_i32x8_saturate((size >> 10u32).cast_signed());
+        let exponents = field.max(i16x8::ONE) - i16x8::splat(15);
+        let is_zero = i16x8::from_i32x8_saturate(size.simd_eq(u32x8::ZERO).cast_signed());
+        Row {
+            significands: bytemuck::cast(bytemuck::cast::<_, u32x8>(value) | sign),
+            exponents: is_zero.select(i16x8::splat(OF_ZERO), exponents),
+        }
+    }
+
+    fn special_row(bits: [u32; COLUMNS]) -> Row {
+        <Half as Format>::row(bits)
+    }
+}
+
+impl Factors for Bf16 {
+    const ARE_VALUES: bool = false;
+    const INFINITE: i16 = Single::INFINITE;
+
+    #[inline(always)]
+    fn row(bits: [u32; COLUMNS]) -> Row {
+        Row::new(u32x8::from(bits), 8, 7)
+    }
+
+    fn special_row(bits: [u32; COLUMNS]) -> Row {
+        Self::row(bits)
+    }
+}
+
+impl Factors for Tf32 {
+    const ARE_VALUES: bool = false;
+    const INFINITE: i16 = Single::INFINITE;
+
+    #[inline(always)]
+    fn row(bits: [u32; COLUMNS]) -> Row {
+        // What is behind ten bits of the fraction does not count.
+        Row::new(u32x8::from(bits) >> 13, 8, 10)
+    }
+
+    fn special_row(bits: [u32; COLUMNS]) -> Row {
+        Self::row(bits)
+    }
+}
+
+impl Totals {
+    /// Their values, with as many of the first bits as `mask` keeps.
+    #[inline(always)]
+    fn values(&self, mask: u64) -> [f64; COLUMNS] {
+        let mut values = [0.0; COLUMNS];
+        for (column, value) in values.iter_mut().enumerate() {
+            // The exponent of a sum of zeros may be far below.
+            let scale = power(self.exponents[column].max(-1000));
+            *value = f64::from_bits(self.significands[column].to_bits() & mask) * scale;
+        }
+        values
     }
 }
 
 impl Format for Single {
+    const INFINITE: i16 = 128;
+
     #[inline(always)]
     fn row(bits: [u32; COLUMNS]) -> Row {
         Row::new(u32x8::from(bits), 8, 23)
     }
 
     #[inline(always)]
-    fn round(total: Total) -> u32 {
-        let value = total.value(u64::MAX << (52 - 23));
-        match value.abs() < f64::from(f32::MIN_POSITIVE) {
-            true => subnormal(value),
-            false => (value as f32).to_bits(),
+    fn round(totals: &Totals) -> [u32; COLUMNS] {
+        let values = totals.values(u64::MAX << (52 - 23));
+        let mut rounded = [0; COLUMNS];
+        let mut is_any_subnormal = false;
+        for (rounded, value) in rounded.iter_mut().zip(values) {
+            *rounded = (value as f32).to_bits();
+            is_any_subnormal |= value.abs() < f64::from(f32::MIN_POSITIVE);
         }
+        if is_any_subnormal {
+            cut_off_subnormal(&values, &mut rounded);
+        }
+        rounded
     }
 
     fn special(number: f32) -> u32 {
@@ -214,28 +303,35 @@ impl Format for Single {
     }
 }
 
-/// Cuts off a number below the normal ones of single precision.
+/// Cuts off numbers below the normal ones of single precision.
 #[cold]
-fn subnormal(value: f64) -> u32 {
-    match (value.abs() * power(126 + 23)) as u32 {
-        0 => 0,
-        fraction => u32::from(value < 0.0) << 31 | fraction,
+fn cut_off_subnormal(values: &[f64; COLUMNS], rounded: &mut [u32; COLUMNS]) {
+    for (value, rounded) in values.iter().zip(rounded) {
+        if value.abs() < f64::from(f32::MIN_POSITIVE) {
+            *rounded = match (value.abs() * power(126 + 23)) as u32 {
+                0 => 0,
+                fraction => u32::from(*value < 0.0) << 31 | fraction,
+            };
+        }
     }
 }
 
 impl Format for Half {
+    const INFINITE: i16 = 16;
+
     #[inline(always)]
     fn row(bits: [u32; COLUMNS]) -> Row {
         Row::new(u32x8::from(bits), 5, 10)
     }
 
     #[inline(always)]
-    fn round(total: Total) -> u32 {
-        let value = total.value(u64::MAX);
-        match rounding::Format::F16.narrow(value, Round::NearestTiesToEven) {
-            0x8000 => 0,
-            bits => u32::from(bits),
-        }
+    fn round(totals: &Totals) -> [u32; COLUMNS] {
+        totals.values(u64::MAX).map(|value| {
+            match rounding::Format::F16.narrow(value, Round::NearestTiesToEven) {
+                0x8000 => 0,
+                bits => u32::from(bits),
+            }
+        })
     }
 
     fn special(number: f32) -> u32 {
