@@ -24,8 +24,17 @@ const COLUMNS: usize = 8;
 /// The most rows of a product.
 const MOST_ROWS: usize = 16;
 
-/// The most columns of A, of half and single precision.
-const MOST_FLOATS: usize = 16;
+/// Lanes with elements of a row of A, or of a column of B, in one register.
+const QUADS: usize = 4;
+
+/// The most fragments of A and B, of half and single precision.
+const MOST_FRAGMENTS: usize = 4;
+
+/// What one place of one register holds of eight rows of A: of eight lanes each, that is, of two rows.
+type FragmentOfA = [Row; WARP / COLUMNS];
+
+/// What one place of one register holds of B: rows, of which the lanes of a column have one each.
+type FragmentOfB = [Row; QUADS];
 
 /// The most columns of A, of whole numbers.
 const MOST_DEPTH: usize = 32;
@@ -206,35 +215,46 @@ impl Product {
         self.put(regs, &sums);
     }
 
-    /// The bits of A, of half or single precision, by row, in parts of eight columns.
-    fn bits_of_a(&self, regs: &Registers) -> [[[u32; COLUMNS]; MOST_FLOATS / COLUMNS]; MOST_ROWS] {
-        let per = self.factors[0].per_register();
-        let mut a = [[[0; COLUMNS]; MOST_FLOATS / COLUMNS]; MOST_ROWS];
+    /// A in half or single precision: fragments of its first eight rows and of the next ones, as they lie in the registers.
+    #[inline(always)]
+    fn fragments_of_a(
+        &self,
+        regs: &Registers,
+        mut row: impl FnMut([u32; COLUMNS]) -> Row,
+    ) -> [[FragmentOfA; MOST_FRAGMENTS]; MOST_ROWS / 8] {
+        let (per, blocks_of_rows) = (self.factors[0].per_register(), self.rows / 8);
+        let mut a = [[[Row::ZERO; WARP / COLUMNS]; MOST_FRAGMENTS]; MOST_ROWS / 8];
         for register in 0..self.a_registers() {
             let lanes = &regs.narrow[usize::from(self.a[register])];
-            let blocks_of_rows = self.rows / 8;
-            let rows = &mut a.as_chunks_mut::<8>().0[register % blocks_of_rows];
-            let first = 4 * per * (register / blocks_of_rows);
-            for (place, quarter) in (0..per).flat_map(|place| (0..4).map(move |at| (place, at))) {
-                let column = first + per * quarter + place;
-                for (row, lanes) in rows.iter_mut().zip(lanes.as_chunks::<4>().0) {
-                    row[column / COLUMNS][column % COLUMNS] = lanes[quarter] >> (16 * place);
+            let first = per * (register / blocks_of_rows);
+            let fragments = &mut a[register % blocks_of_rows][first..first + per];
+            for (place, fragment) in fragments.iter_mut().enumerate() {
+                for (part, lanes) in fragment.iter_mut().zip(lanes.as_chunks().0) {
+                    *part = row(lanes.map(|lane| lane >> (16 * place)));
                 }
             }
         }
         a
     }
 
-    /// The bits of B, of half or single precision, by row.
-    fn bits_of_b(&self, regs: &Registers) -> [[u32; COLUMNS]; MOST_FLOATS] {
+    /// B in half or single precision: its rows in the order of those fragments.
+    #[inline(always)]
+    fn fragments_of_b(
+        &self,
+        regs: &Registers,
+        mut row: impl FnMut([u32; COLUMNS]) -> Row,
+    ) -> [FragmentOfB; MOST_FRAGMENTS] {
         let per = self.factors[1].per_register();
-        let mut b = [[0; COLUMNS]; MOST_FLOATS];
-        for register in 0..self.b_registers() {
+        let mut b = [[Row::ZERO; QUADS]; MOST_FRAGMENTS];
+        for (register, fragments) in b.chunks_mut(per).take(self.b_registers()).enumerate() {
             let lanes = &regs.narrow[usize::from(self.b[register])];
-            for (place, quarter) in (0..per).flat_map(|place| (0..4).map(move |at| (place, at))) {
-                let row = &mut b[4 * per * register + per * quarter + place];
-                for (number, lanes) in row.iter_mut().zip(lanes.as_chunks::<4>().0) {
-                    *number = lanes[quarter] >> (16 * place);
+            for (place, fragment) in fragments.iter_mut().enumerate() {
+                for (quad, part) in fragment.iter_mut().enumerate() {
+                    let mut bits = [0; COLUMNS];
+                    for (number, lanes) in bits.iter_mut().zip(lanes.as_chunks::<QUADS>().0) {
+                        *number = lanes[quad] >> (16 * place);
+                    }
+                    *part = row(bits);
                 }
             }
         }
@@ -249,12 +269,13 @@ impl Product {
         c: &[[u32; COLUMNS]; MOST_ROWS],
     ) -> [[u32; COLUMNS]; MOST_ROWS] {
         let (mut factors, mut terms) = (Greatest::none(), Greatest::none());
-        let (a, b) = self.rows_of_factors(regs, |bits| factors.with(F::row(bits)));
-        // What is behind the last row of B is zero, and so are such columns of A.
-        let (b, _) = b[..self.depth.next_multiple_of(COLUMNS)].as_chunks();
+        let a = self.fragments_of_a(regs, |bits| factors.with(F::row(bits)));
+        let b = self.fragments_of_b(regs, |bits| factors.with(F::row(bits)));
+        let b = &b[..self.depth / QUADS];
         let mut sums = [[0; COLUMNS]; MOST_ROWS];
-        for ((sums, a), c) in sums.iter_mut().zip(&a).zip(c).take(self.rows) {
-            *sums = S::round(&sum::of_row::<F>(a, b, &terms.with(S::row(*c))));
+        for (row, (sums, c)) in sums.iter_mut().zip(c).enumerate().take(self.rows) {
+            let totals = sum::of_row::<F>(&a[row / 8], row % 8, b, &terms.with(S::row(*c)));
+            *sums = S::round(&totals);
         }
         if factors.reaches(F::INFINITE) || terms.reaches(S::INFINITE) {
             self.put_special::<F, S>(regs, c, &mut sums);
@@ -270,35 +291,17 @@ impl Product {
         c: &[[u32; COLUMNS]; MOST_ROWS],
         sums: &mut [[u32; COLUMNS]; MOST_ROWS],
     ) {
-        let (a, b) = self.rows_of_factors(regs, F::special_row);
-        let (b, _) = b[..self.depth.next_multiple_of(COLUMNS)].as_chunks();
-        for ((sums, a), c) in sums.iter_mut().zip(&a).zip(c).take(self.rows) {
-            for (sum, special) in sums.iter_mut().zip(sum::special_of_row(a, b, &S::row(*c))) {
+        let a = self.fragments_of_a(regs, F::special_row);
+        let b = self.fragments_of_b(regs, F::special_row);
+        let b = &b[..self.depth / QUADS];
+        for (row, (sums, c)) in sums.iter_mut().zip(c).enumerate().take(self.rows) {
+            let special = sum::special_of_row(&a[row / 8], row % 8, b, &S::row(*c));
+            for (sum, special) in sums.iter_mut().zip(special) {
                 if !special.is_finite() {
                     *sum = S::special(special);
                 }
             }
         }
-    }
-
-    /// A by row, in parts of eight columns, and B by row.
-    #[inline(always)]
-    fn rows_of_factors(
-        &self,
-        regs: &Registers,
-        mut row: impl FnMut([u32; COLUMNS]) -> Row,
-    ) -> ([[Row; MOST_FLOATS / COLUMNS]; MOST_ROWS], [Row; MOST_FLOATS]) {
-        let mut a = [[Row::ZERO; MOST_FLOATS / COLUMNS]; MOST_ROWS];
-        for (parts, bits) in a.iter_mut().zip(self.bits_of_a(regs)) {
-            for (part, bits) in parts.iter_mut().zip(bits) {
-                *part = row(bits);
-            }
-        }
-        let mut b = [Row::ZERO; MOST_FLOATS];
-        for (part, bits) in b.iter_mut().zip(self.bits_of_b(regs)) {
-            *part = row(bits);
-        }
-        (a, b)
     }
 
     /// One fused multiply-add after the other, in the order of the columns of A.

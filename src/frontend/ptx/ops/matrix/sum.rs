@@ -10,7 +10,7 @@
 use wide::{f32x8, i16x8, i32x8, u32x8};
 
 use super::super::rounding::{self, Round, power};
-use super::COLUMNS;
+use super::{COLUMNS, FragmentOfA, FragmentOfB, QUADS};
 
 /// Bits that a term keeps behind the point.
 const KEPT: i16 = 25;
@@ -149,25 +149,27 @@ fn power_of_two(power: i16x8) -> f32x8 {
     bytemuck::cast(i32x8::from_i16x8(power + i16x8::splat(127)) << 23)
 }
 
-/// A number of a row of A, for all columns.
+/// For all columns: a number of row `row` of A, of eight, in the lane of so many of the row's.
 #[inline(always)]
-fn for_all(row: &Row, at: usize) -> Row {
+fn for_all(fragment: &FragmentOfA, row: usize, quad: usize) -> Row {
+    let lane = row * QUADS + quad;
+    let (part, at) = (&fragment[lane / COLUMNS], lane % COLUMNS);
     Row {
-        significands: f32x8::splat(row.significands.as_array()[at]),
-        exponents: i16x8::splat(row.exponents.as_array()[at]),
+        significands: f32x8::splat(part.significands.as_array()[at]),
+        exponents: i16x8::splat(part.exponents.as_array()[at]),
     }
 }
 
-/// Sums of products of a row of A with each column of B, eight by eight, and of a term each, all of them finite.
+/// Sums of products of a row of A, of eight, with each column of B, and of a term each, all of them finite.
 ///
 /// Here a warp's matrix product spends its time: the columns go side by side. A product has 22 bits and is exact in single
 /// precision; sixteen of them, less than 2^27 each, are less than 2^31.
 #[inline(always)]
-pub fn of_row<F: Factors>(a: &[Row], b: &[[Row; COLUMNS]], terms: &Row) -> Totals {
+pub fn of_row<F: Factors>(a: &[FragmentOfA], row: usize, b: &[FragmentOfB], terms: &Row) -> Totals {
     let mut greatest = terms.exponents;
     for (a, b) in a.iter().zip(b) {
-        for (at, b) in b.iter().enumerate() {
-            greatest = greatest.max(for_all(a, at).exponents + b.exponents);
+        for (quad, b) in b.iter().enumerate() {
+            greatest = greatest.max(for_all(a, row, quad).exponents + b.exponents);
         }
     }
     let powers = i16x8::splat(KEPT) - greatest;
@@ -175,8 +177,8 @@ pub fn of_row<F: Factors>(a: &[Row], b: &[[Row; COLUMNS]], terms: &Row) -> Total
     let scale = power_of_two(powers.min(i16x8::splat(127)));
     let mut sums = i32x8::ZERO;
     for (a, b) in a.iter().zip(b) {
-        for (at, b) in b.iter().enumerate() {
-            let a = for_all(a, at);
+        for (quad, b) in b.iter().enumerate() {
+            let a = for_all(a, row, quad);
             let products = a.significands * b.significands;
             sums += match F::ARE_VALUES {
                 true => (products * scale).fast_trunc_int(),
@@ -197,11 +199,16 @@ pub fn of_row<F: Factors>(a: &[Row], b: &[[Row; COLUMNS]], terms: &Row) -> Total
 /// What is not finite among the sums, where factors or terms are not: of significands the usual arithmetic gives it. The others mean
 /// nothing.
 #[cold]
-pub fn special_of_row(a: &[Row], b: &[[Row; COLUMNS]], terms: &Row) -> [f32; COLUMNS] {
+pub fn special_of_row(
+    a: &[FragmentOfA],
+    row: usize,
+    b: &[FragmentOfB],
+    terms: &Row,
+) -> [f32; COLUMNS] {
     let mut sums = terms.significands;
     for (a, b) in a.iter().zip(b) {
-        for (at, b) in b.iter().enumerate() {
-            sums += for_all(a, at).significands * b.significands;
+        for (quad, b) in b.iter().enumerate() {
+            sums += for_all(a, row, quad).significands * b.significands;
         }
     }
     sums.to_array()
