@@ -291,7 +291,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             return;
         }
         debug_assert!(output.place_free_from() <= now, "an output is due that has no place");
-        let (mut able, mut later) = times.who_can_send(now, &output.entered);
+        let (mut able, mut later) = times.who_can_send(now, &output.wanted_by, &output.entered);
         if !output.shared_by.is_empty() {
             (able, later) = output.who_can_share(now, (able, later), &places.list);
         }

@@ -67,6 +67,18 @@ impl<const WORDS: usize> Ports<WORDS> {
         self.0[word] |= u64::from(members) << (sixteen * SIXTEEN);
     }
 
+    /// The words and sixteens there of which any is a member.
+    #[inline]
+    pub(super) fn sixteens(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.0.into_iter().enumerate().flat_map(|(word, mut rest)| {
+            std::iter::from_fn(move || {
+                let sixteen = (rest != 0).then(|| rest.trailing_zeros() as usize / SIXTEEN)?;
+                rest &= !(0xffff << (sixteen * SIXTEEN));
+                Some((word, sixteen))
+            })
+        })
+    }
+
     /// True when `port` is the only member, if it is one.
     #[inline]
     pub fn only_has(&self, port: usize) -> bool {

@@ -98,13 +98,18 @@ impl<const WORDS: usize> Times<WORDS> {
         self.free[word][sixteen][lane] = at;
     }
 
-    /// The inputs that can send a packet of their own to an output at `now`, and a cycle behind that before which none of the others
-    /// can.
+    /// The inputs that can send a packet of their own to an output at `now`, of those that hold one for it, and a cycle behind that
+    /// before which none of the others can.
     #[inline(always)]
-    pub fn who_can_send(&self, now: Cycle, entered: &Entered<WORDS>) -> (Ports<WORDS>, Cycle) {
+    pub fn who_can_send(
+        &self,
+        now: Cycle,
+        waiting: &Ports<WORDS>,
+        entered: &Entered<WORDS>,
+    ) -> (Ports<WORDS>, Cycle) {
         let near = (now.0 - self.epoch.0) as Near;
         let (able, wait) = if self.sixteens > 1 {
-            self.who_of_all(near, entered)
+            self.who_of_all(near, waiting, entered)
         } else {
             let (of_first, wait) = self.who_of_sixteen(near, (0, 0), entered);
             let mut able = Ports::default();
@@ -114,12 +119,17 @@ impl<const WORDS: usize> Times<WORDS> {
         (able, now + 1 + u64::from(wait))
     }
 
-    /// The same where there are more than sixteen, with how many cycles behind the next one the others have to wait.
+    /// The same where there are more than sixteen, with how many cycles behind the next one the others have to wait. Most sixteens hold
+    /// none.
     #[inline(never)]
-    fn who_of_all(&self, now: Near, entered: &Entered<WORDS>) -> (Ports<WORDS>, u16) {
+    fn who_of_all(
+        &self,
+        now: Near,
+        waiting: &Ports<WORDS>,
+        entered: &Entered<WORDS>,
+    ) -> (Ports<WORDS>, u16) {
         let (mut able, mut least) = (Ports::default(), u16::MAX);
-        for sixteen in 0..self.sixteens {
-            let place = (sixteen / SIXTEENS % WORDS, sixteen % SIXTEENS);
+        for place in waiting.sixteens() {
             let (of_sixteen, wait) = self.who_of_sixteen(now, place, entered);
             able.add_sixteen(place, of_sixteen);
             least = least.min(wait);
@@ -164,16 +174,17 @@ mod tests {
             passed in 0..EPOCH,
         ) {
             let mut times = Times::<MOST_WORDS>::new(inputs.len());
-            let mut entered = Entered::default();
+            let (mut entered, mut waiting) = (Entered::default(), Ports::default());
             times.begin_epoch(Cycle(epoch));
             for (input, &(at, free_at, is_there)) in inputs.iter().enumerate() {
                 times.set_free(input, times.near(Cycle(free_at)));
                 if is_there {
                     entered.set(input, times.near(Cycle(at)));
+                    waiting.set(input, true);
                 }
             }
             let now = Cycle(epoch + passed);
-            let (able, later) = times.who_can_send(now, &entered);
+            let (able, later) = times.who_can_send(now, &waiting, &entered);
             let mut next = Cycle::NEVER;
             for (input, &(at, free_at, is_there)) in inputs.iter().enumerate() {
                 let from = if is_there { Cycle(at.max(free_at)) } else { Cycle::NEVER };
