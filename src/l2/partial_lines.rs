@@ -16,7 +16,9 @@ const AT_ONCE: usize = 2;
 pub(super) struct PartialLines {
     /// The slice completes lines from so many on, and until so many are left; none where their number is not limited.
     limits: Option<(usize, usize)>,
-    /// By way, and last the end of the list. Who is in no list is its own neighbour.
+    ways: usize,
+    /// By way, and last the end of the list. Who is in no list is its own neighbour. Empty until there was such a line: most kernels
+    /// write whole sectors.
     links: Box<[Link]>,
     count: usize,
     is_completing: bool,
@@ -36,9 +38,13 @@ impl PartialLines {
             Config::Unlimited => None,
             Config::Limited { most, least } => Some((most.size(), least.size())),
         };
-        let links = if limits.is_some() { 0..ways as u32 + 1 } else { 0..0 };
-        let links = links.map(|way| Link { older: way, younger: way }).collect();
-        PartialLines { limits, links, count: 0, is_completing: false }
+        PartialLines { limits, ways, links: Box::default(), count: 0, is_completing: false }
+    }
+
+    /// The links of an empty list.
+    #[cold]
+    fn apart(&self) -> Box<[Link]> {
+        (0..=self.ways as u32).map(|way| Link { older: way, younger: way }).collect()
     }
 
     /// There is none any more.
@@ -46,9 +52,7 @@ impl PartialLines {
         if self.count == 0 {
             return;
         }
-        for (way, link) in (0..).zip(&mut self.links) {
-            *link = Link { older: way, younger: way };
-        }
+        self.links = self.apart();
         (self.count, self.is_completing) = (0, false);
     }
 
@@ -64,13 +68,8 @@ impl PartialLines {
         self.limits.is_some_and(|(most, _)| self.count >= most)
     }
 
-    /// The place of the list's end.
-    fn end(&self) -> usize {
-        self.links.len() - 1
-    }
-
     fn has(&self, way: Way) -> bool {
-        self.links[way.index()].older != way.index() as u32
+        self.links.get(way.index()).is_some_and(|link| link.older != way.index() as u32)
     }
 
     /// The line in `way` has such sectors, or has none.
@@ -81,7 +80,10 @@ impl PartialLines {
         if self.has(way) {
             return;
         }
-        let (end, own) = (self.end(), way.index() as u32);
+        if self.links.is_empty() {
+            self.links = self.apart();
+        }
+        let (end, own) = (self.ways, way.index() as u32);
         let youngest = std::mem::replace(&mut self.links[end].older, own);
         self.links[youngest as usize].younger = own;
         self.links[way.index()] = Link { older: youngest, younger: end as u32 };
@@ -105,7 +107,7 @@ impl PartialLines {
 
     /// The oldest, where there are too many.
     fn to_complete(&self) -> Option<Way> {
-        let oldest = || self.links[self.end()].younger;
+        let oldest = || self.links[self.ways].younger;
         self.is_completing.then(|| Way::new(oldest()))
     }
 }
