@@ -15,17 +15,17 @@ crate::counters! {
         active_cycles,
         /// Resident warps summed over active cycles: divide by active_cycles for the mean [warp cycles].
         resident_warp_cycles,
-        /// Global, local and constant load instructions issued [instructions].
+        /// Global, local and constant load instructions issued, and bulk copies from global memory [instructions].
         load_instructions,
-        /// Global and local store instructions issued [instructions].
+        /// Global and local store instructions issued, and bulk copies to global memory [instructions].
         store_instructions,
         /// Atomic instructions issued [instructions].
         atomic_instructions,
         /// Shared-memory instructions issued [instructions].
         shared_instructions,
-        /// Accesses the coalescer made of load instructions [accesses].
+        /// Accesses the coalescer made of load instructions, and lines that bulk copies read [accesses].
         load_accesses,
-        /// Accesses the coalescer made of store instructions [accesses].
+        /// Accesses the coalescer made of store instructions, and lines that bulk copies write [accesses].
         store_accesses,
         /// Accesses the coalescer made of atomic instructions [accesses].
         atomic_accesses,

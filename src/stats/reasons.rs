@@ -39,7 +39,7 @@ crate::reasons! {
         MemoryDram = "memory_dram",
         /// The oldest outstanding access was in shared memory, or was a shuffle.
         MemoryShared = "memory_shared",
-        /// The nearest warp waits at a fence for its stores to be acknowledged, or for the fence itself to be done.
+        /// The nearest warp waits at a fence, for its stores or for the fence itself, or for its bulk copies to global memory.
         Fence = "fence",
         /// Every warp waits at a barrier, or for one that opens in some cycles.
         Barrier = "barrier",
