@@ -110,7 +110,7 @@ pub struct Warps {
     epoch: Cycle,
     epoch_end: Cycle,
     regs: usize,
-    /// When each register is ready, by warp slot and register, of those slots that were ever in use; never, while a load has it.
+    /// When each register is ready, by warp slot and register, of slots up to the last that was ever in use; never, while a load has it.
     ready_at: Vec<Ready>,
     each: [WarpSlot; SLOTS],
     /// Warps to wake, by cycle modulo the wheel's size.
@@ -173,6 +173,8 @@ impl Warps {
     /// Makes room for the registers of a kernel that starts at `now`. No warp may be alive.
     pub fn prepare(&mut self, now: Cycle, regs: usize) {
         debug_assert_eq!(self.alive, 0);
+        // Warps without registers have one, so that another kernel's room is made for them too.
+        let regs = regs.max(1);
         if self.regs != regs {
             self.regs = regs;
             self.ready_at = Vec::with_capacity(SLOTS * regs);
@@ -466,6 +468,19 @@ mod tests {
             assert_eq!(warps.ready, want.fold(0, |warps, (_, warp)| warps | 1 << warp), "{now}");
         }
         assert_eq!((warps.on_arithmetic, warps.far), (0, 0));
+    }
+
+    #[test]
+    fn warps_without_registers_get_those_of_a_kernel_that_joins() {
+        let mut warps = Warps::new();
+        warps.prepare(Cycle(0), 0);
+        warps.reset_registers(3);
+        warps.make_room(5);
+        assert_eq!(warps.ready_at.len(), 4 * 5);
+        warps.set_not_ready(3, 4);
+        warps.make_room(7);
+        assert_eq!(warps.ready_at.len(), 4 * 7);
+        assert_eq!(warps.ready_at[3 * 7 + 4].0, Ready::NOT.0);
     }
 
     #[test]

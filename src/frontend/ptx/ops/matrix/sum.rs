@@ -31,7 +31,7 @@ const OF_ZERO: i16 = -10_000;
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// From one to less than two, less for subnormal numbers; infinite or NaN where the number is. Factors that are
-    /// [`Factors::ARE_VALUES`] are the numbers themselves.
+    /// [`Factors::ARE_VALUES`] are the numbers themselves, where they are finite: of others the exponent alone tells.
     significands: f32x8,
     /// Of a subnormal number the least one of its format.
     exponents: i16x8,
