@@ -17,7 +17,7 @@ pub(super) struct PartialLines {
     /// The slice completes lines from so many on, and until so many are left; none where their number is not limited.
     limits: Option<(usize, usize)>,
     ways: usize,
-    /// By way, and last the end of the list. Who is in no list is its own neighbour. Empty until there was such a line: most kernels
+    /// By way, and last the end of the list. Who is in no list is its own neighbour. None before there is such a line: most kernels
     /// write whole sectors.
     links: Box<[Link]>,
     count: usize,
@@ -41,19 +41,12 @@ impl PartialLines {
         PartialLines { limits, ways, links: Box::default(), count: 0, is_completing: false }
     }
 
-    /// The links of an empty list.
-    #[cold]
-    fn apart(&self) -> Box<[Link]> {
-        (0..=self.ways as u32).map(|way| Link { older: way, younger: way }).collect()
-    }
-
     /// There is none any more.
     pub fn clear(&mut self) {
         if self.count == 0 {
             return;
         }
-        self.links = self.apart();
-        (self.count, self.is_completing) = (0, false);
+        (self.links, self.count, self.is_completing) = (Box::default(), 0, false);
     }
 
     /// Whether there may be too many.
@@ -81,7 +74,8 @@ impl PartialLines {
             return;
         }
         if self.links.is_empty() {
-            self.links = self.apart();
+            let apart = |way| Link { older: way, younger: way };
+            self.links = (0..=self.ways as u32).map(apart).collect();
         }
         let (end, own) = (self.ways, way.index() as u32);
         let youngest = std::mem::replace(&mut self.links[end].older, own);

@@ -1,8 +1,8 @@
 //! When the inputs of a crossbar can send, sixteen of them at a time.
 //!
 //! An output that is looked at asks all inputs at once: a loop over those that hold a packet for it would be short, and of a length
-//! that nobody can foretell. A processor compares sixteen times with a few instructions instead, and never has to guess. Of more inputs, the sixteens are asked of which any
-//! holds a packet.
+//! that nobody can foretell. A processor compares sixteen times with a few instructions instead, and never has to guess. Where there are more inputs,
+//! those sixteens are asked of which any holds a packet.
 
 use super::ports::{Ports, SIXTEEN, SIXTEENS};
 use crate::units::Cycle;

@@ -56,7 +56,9 @@ pub trait Factors {
     fn row(bits: [u32; COLUMNS]) -> Row;
 
     /// The same with significands, which tell infinity and NaN.
-    fn special_row(bits: [u32; COLUMNS]) -> Row;
+    fn special_row(bits: [u32; COLUMNS]) -> Row {
+        Self::row(bits)
+    }
 }
 
 /// The format of a sum.
@@ -247,10 +249,6 @@ impl Factors for Bf16 {
     fn row(bits: [u32; COLUMNS]) -> Row {
         Row::new(u32x8::from(bits), 8, 7)
     }
-
-    fn special_row(bits: [u32; COLUMNS]) -> Row {
-        Self::row(bits)
-    }
 }
 
 impl Factors for Tf32 {
@@ -261,10 +259,6 @@ impl Factors for Tf32 {
     fn row(bits: [u32; COLUMNS]) -> Row {
         // What is behind ten bits of the fraction does not count.
         Row::new(u32x8::from(bits) >> 13, 8, 10)
-    }
-
-    fn special_row(bits: [u32; COLUMNS]) -> Row {
-        Self::row(bits)
     }
 }
 
