@@ -115,9 +115,13 @@ pub fn check(lines: &[LineStatistics], ledgers: &Ledgers, sms: &SmStats) -> Resu
 fn in_words(inst: &Inst) -> String {
     match inst.op {
         Op::Arith(class) => format!("{class:?}"),
-        Op::Match | Op::Barrier | Op::Mbarrier(_) | Op::Copies(_) | Op::Bulk(_) | Op::Exit => {
-            format!("{:?}", inst.op)
-        }
+        Op::Match
+        | Op::Barrier
+        | Op::Mbarrier(_)
+        | Op::Copies(_)
+        | Op::Bulk(_)
+        | Op::Warpgroup(_)
+        | Op::Exit => format!("{:?}", inst.op),
         Op::Fence(fence) => fence.name().to_owned(),
         Op::Memory(MemoryOp { space, kind, bytes, .. }) => {
             let kind = kind.name();

@@ -111,6 +111,10 @@ pub struct Inst {
     /// launch. None where nothing is read there, or nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant: Option<u32>,
+    /// Of a product of a warpgroup: the registers that it adds to, which it reads and writes. Nobody waits for them but by the product's
+    /// group, so that the machine and its traces have none.
+    #[serde(skip)]
+    pub sums: Vec<Reg>,
     /// Line in the kernel's source text, from 1; 0 where there is none.
     pub line: u32,
 }
@@ -123,7 +127,27 @@ impl Inst {
 
     /// An instruction without a guard, whose reads nobody counted.
     pub fn new(op: Op, dsts: Operands, srcs: Sources, line: u32) -> Self {
-        Inst { op, dsts, srcs, guard: None, reads: 0, ends_block: false, constant: None, line }
+        Inst {
+            op,
+            dsts,
+            srcs,
+            guard: None,
+            reads: 0,
+            ends_block: false,
+            constant: None,
+            sums: Vec::new(),
+            line,
+        }
+    }
+
+    /// The registers that it writes, all of them.
+    pub fn written(&self) -> impl Iterator<Item = Reg> {
+        self.dsts.as_slice().iter().chain(&self.sums).copied()
+    }
+
+    /// The registers that it reads, all of them.
+    pub fn read(&self) -> impl Iterator<Item = Reg> {
+        self.srcs.as_slice().iter().chain(&self.sums).copied()
     }
 }
 
@@ -148,6 +172,8 @@ pub enum Op {
     Copies(Copies),
     /// Begins copies of many bytes, one for each lane. Its dynamic part is a [`BulkUse`] for each.
     Bulk(BulkCopy),
+    /// Is about matrix products that a warpgroup makes while its warps go on.
+    Warpgroup(Warpgroup),
     /// Ends the lanes that execute it; the stream ends with the warp's last one.
     Exit,
 }
@@ -216,6 +242,37 @@ impl Copies {
         matches!(self, Copies::CommitBulk | Copies::WaitBulk(_) | Copies::WaitBulkReads(_))
     }
 }
+
+/// What warps do about the matrix products of their warpgroup: four warps of a CTA that follow each other, the first one's number a
+/// multiple of four.
+///
+/// Source: PTX ISA 9.0, section 9.7.15 "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Warpgroup {
+    /// What the warp has written to registers is there for products that follow.
+    Arrive,
+    /// A product, which begins when all warps of the group have come.
+    Multiply(GroupProduct),
+    /// The products since the last commit are a group of products.
+    Commit,
+    /// The warp waits until no more than so many of its youngest groups of products are under way `[groups]`.
+    Wait(u8),
+}
+
+/// A product of 64 rows, with 32 bytes in a row of the first factor: m64nNk16 of half precision, m64nNk8 of `.tf32`, m64nNk32 of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupProduct {
+    /// Columns [8..=256, a multiple of 8].
+    pub columns: u16,
+    /// The first factor is in registers, and not in shared memory as the second one.
+    pub from_registers: bool,
+    /// It is the last one of its group of products, as [`Warpgroup::Commit`] says elsewhere.
+    pub commits: bool,
+}
+
+/// Warps of a warpgroup.
+pub const WARPGROUP: usize = 4;
 
 /// Where a bulk copy goes, which the SM makes without a thread: from one place of many bytes to another.
 ///

@@ -15,8 +15,9 @@ use crate::units::Bits;
 
 pub use inst::{
     AccessKind, ArithClass, BARRIERS, BULK_PIECE, BarrierKind, BarrierUse, BulkCopy, BulkUse,
-    CacheOp, Copies, Fence, Inst, MAX_RESULTS, MAX_SOURCES, Mbarrier, MbarrierUse, MemoryOp,
-    Observer, Op, Operands, Reg, SHARED_WINDOW, Sources, Space, Turns, WAY_SHIFT, way_and_place,
+    CacheOp, Copies, Fence, GroupProduct, Inst, MAX_RESULTS, MAX_SOURCES, Mbarrier, MbarrierUse,
+    MemoryOp, Observer, Op, Operands, Reg, SHARED_WINDOW, Sources, Space, Turns, WARPGROUP,
+    WAY_SHIFT, Warpgroup, way_and_place,
 };
 pub use local::{LOCAL_MEMORY, LOCAL_WORD, local_address, local_shift};
 pub use pattern::Rows;

@@ -21,6 +21,7 @@ use super::residency::Residency;
 use super::stats::SmStats;
 use super::sub_core::SubCore;
 use super::waits::Outstanding;
+use super::warpgroups::Warpgroups;
 use super::warps::Warps;
 use crate::config::Machine;
 use crate::config::machine::{EvictionHints, LoadsLook, Segment, line_bits};
@@ -99,6 +100,7 @@ pub struct Sm {
     pub(super) lanes: LaneUnit,
     pub(super) mbarriers: Unit,
     pub(super) bulk: BulkUnit,
+    pub(super) warpgroups: Warpgroups,
     pub(super) coalescing: Coalescing,
     pub(super) holds: Holds,
     pub(super) ctas: Ctas,
@@ -134,6 +136,7 @@ impl Sm {
             lanes: LaneUnit::new(&config.arithmetic),
             mbarriers: mbarriers::unit(machine.shared_memory.latency.cycles()),
             bulk: BulkUnit::new(config.bulk_copies, warps, machine.l1.line.get()),
+            warpgroups: Warpgroups::new(machine),
             stands_still: false,
             waiting_for_lsu: 0,
             lsu_waits: LsuLedger::default(),
@@ -287,6 +290,7 @@ impl Sm {
         let mut issues = next_issue.max(now + 1);
         for warp in Bits(warps) {
             self.warps.start(warp, self.ctas.stream(warp), &self.program, now, issues);
+            self.warpgroups.begin(warp);
             if let Some(profile) = &mut self.profile {
                 profile.start(now, warp, issues);
             }
@@ -623,7 +627,7 @@ impl Sm {
         let count = |mask: u64| mask.count_ones();
         format!(
             "{} warps alive: {} ready, {} waiting for arithmetic, {} for memory, {} at a barrier, \
-             {} at a fence, {} waiting for bulk copies; load/store unit {:?}{}; {} stores in flight",
+             {} at a fence, {} waiting for bulk copies, {} for their warpgroup; load/store unit {:?}{}; {} stores in flight",
             count(warps.alive),
             count(warps.ready),
             count(warps.on_arithmetic),
@@ -631,6 +635,7 @@ impl Sm {
             count(warps.at_barrier),
             count(warps.at_fence),
             count(warps.at_bulk),
+            count(warps.at_product),
             self.lsu.state,
             if self.lsu.is_empty() { " (empty)" } else { "" },
             self.stores_in_flight,

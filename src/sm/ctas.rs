@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use crate::config::machine::{CtaRelease, SmConfig};
-use crate::isa::{BARRIERS, BarrierKind, BarrierUse, Cta, MbarrierUse, WarpStream};
+use crate::isa::{BARRIERS, BarrierKind, BarrierUse, Cta, MbarrierUse, WARPGROUP, WarpStream};
 use crate::units::{Bits, Cycle};
 
 use super::residency::{Residency, Room};
@@ -265,6 +265,14 @@ impl Ctas {
     #[inline]
     pub fn of_warp(&self, warp: usize) -> usize {
         usize::from(self.places[warp])
+    }
+
+    /// The warp slots of a warp's warpgroup: those of its CTA are in the order of its warps.
+    pub fn warpgroup(&self, warp: usize) -> u64 {
+        let warps = self.slots[self.of_warp(warp)].warps;
+        let before = (warps & ((1 << warp) - 1)).count_ones() as usize;
+        let group = Bits(warps).skip(before / WARPGROUP * WARPGROUP).take(WARPGROUP);
+        group.fold(0, |group, warp| group | 1 << warp)
     }
 
     /// The instructions of a warp slot.

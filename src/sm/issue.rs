@@ -153,7 +153,7 @@ impl Sm {
             Slot::MEMORY
         } else if (warps.at_fence | warps.at_bulk) & mask != 0 {
             Slot::idle(IssueReason::Fence)
-        } else if (warps.at_barrier | warps.opening) & mask != 0 {
+        } else if (warps.at_barrier | warps.opening | warps.at_product) & mask != 0 {
             Slot::idle(IssueReason::Barrier)
         } else {
             Slot::idle(IssueReason::NoWarp)
@@ -234,6 +234,7 @@ impl Sm {
                 return self.come_to_mbarrier(now, warp, mbarrier, next_issue);
             }
             Action::Bulk(kind) => return self.begin_bulk(now, warp, kind, next_issue),
+            Action::Warpgroup(what) => return self.join_warpgroup(now, warp, what, next_issue),
             _ => {}
         }
         if self.warps.advance(warp, port, &self.ctas, &self.program).is_none() {

@@ -7,7 +7,8 @@
 //! are charged to the ledgers in one step. Where somebody asks for it, `profile.rs` counts by instruction what warps stood for and what
 //! loads took, and `buffers.rs` by buffer where loads found their lines. What instructions read of the constant bank is no access of the
 //! load/store unit: `constants.rs` says when it is there. Barriers have units of their own, those of a CTA in `barriers.rs`,
-//! those in shared memory in `mbarriers.rs`; so have bulk copies in `bulk.rs`, and, in `lanes.rs`, what looks across the lanes of a warp.
+//! those in shared memory in `mbarriers.rs`; so have bulk copies in `bulk.rs`, and, in `lanes.rs`, what looks across the lanes of a warp. Four warps
+//! share the tensor cores for the products of `warpgroups.rs`.
 
 mod accounts;
 mod barriers;
@@ -34,6 +35,7 @@ mod stats;
 mod sub_core;
 mod waits;
 mod warp_slot;
+mod warpgroups;
 mod warps;
 
 pub use self::core::Sm;

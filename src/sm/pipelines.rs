@@ -172,6 +172,20 @@ impl Pipelines {
         }
         start
     }
+
+    /// Gives what all sub-cores do together to the first pipeline of `port` of each, at `at` or when the last of these is free; each
+    /// takes the next instruction after `interval` cycles. Tells when it starts.
+    pub fn take_all(&mut self, at: Cycle, port: Port, interval: u64) -> Cycle {
+        let free = self.sets.iter().map(|set| set.ports[port as usize].free[0]);
+        let start = free.fold(at, Cycle::max);
+        for set in &mut self.sets {
+            let units = &mut set.ports[port as usize];
+            (units.free[0], units.takes_from) = (start + interval, start + interval);
+            set.free_from = set.free_from.max(units.takes_from);
+            self.free_from = self.free_from.max(set.free_from);
+        }
+        start
+    }
 }
 
 #[cfg(test)]

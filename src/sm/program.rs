@@ -9,7 +9,7 @@ use crate::config::machine::{
 };
 use crate::isa::{
     ArithClass, BulkCopy, Copies, Fence, Inst, Kernel, MAX_RESULTS, MAX_SOURCES, Mbarrier,
-    MemoryOp, Observer, Op, Operands, Reg,
+    MemoryOp, Observer, Op, Operands, Reg, Warpgroup,
 };
 
 /// What an instruction needs in order to issue.
@@ -81,6 +81,8 @@ pub enum Action {
     BulkGroups(Copies),
     /// It begins bulk copies.
     Bulk(BulkCopy),
+    /// It is about products of its warpgroup.
+    Warpgroup(Warpgroup),
     /// It ends lanes.
     Exit,
 }
@@ -325,6 +327,7 @@ impl Program {
                 Op::Copies(copies) if copies.are_bulk() => (Port::None, Action::BulkGroups(copies)),
                 Op::Copies(copies) => (Port::None, Action::Copies(copies)),
                 Op::Bulk(kind) => (Port::None, Action::Bulk(kind)),
+                Op::Warpgroup(what) => (Port::None, Action::Warpgroup(what)),
                 Op::Exit => (Port::None, Action::Exit),
             };
             // What they read are predicates, and members and numbers of barriers that are mostly there long before.

@@ -2,7 +2,7 @@
 
 use super::scheduler::SLOTS;
 use crate::config::Machine;
-use crate::config::machine::{BulkCopies, CarveOut, SmConfig, TensorCores};
+use crate::config::machine::{BulkCopies, CarveOut, SmConfig, TensorCores, WarpgroupProducts};
 use crate::error::{Error, Result};
 use crate::isa::{Inst, Kernel, Op, WARP};
 use crate::units::Bits;
@@ -36,6 +36,11 @@ const SHARED: &str = "use less shared memory, or a machine with more of it";
 /// Whether tensor cores do it.
 fn multiplies_matrices(inst: &Inst) -> bool {
     matches!(inst.op, Op::Arith(class) if class.is_matrix_product())
+}
+
+/// Whether it is about products of warpgroups.
+fn multiplies_by_warpgroups(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Warpgroup(_))
 }
 
 /// Whether the unit for bulk copies does it.
@@ -125,6 +130,13 @@ impl Residency {
         if sm.arithmetic.tensor == TensorCores::Absent {
             let (does, what) = ("multiplies matrices", "tensor cores");
             refuse(multiplies_matrices, does, what, "sm.arithmetic.tensor")?;
+        }
+        if !matches!(
+            sm.arithmetic.tensor,
+            TensorCores::Present(times) if times.warpgroups != WarpgroupProducts::Absent
+        ) {
+            let (does, what) = ("multiplies matrices by warpgroups", "tensor cores that do");
+            refuse(multiplies_by_warpgroups, does, what, "sm.arithmetic.tensor.warpgroups")?;
         }
         if sm.bulk_copies == BulkCopies::Absent {
             let (does, what) = ("begins a bulk copy", "a unit for these");

@@ -92,6 +92,8 @@ pub struct Warps {
     pub at_fence: u64,
     /// Those that wait for their bulk copies to global memory.
     pub at_bulk: u64,
+    /// The warp has come to a product of its warpgroup, and others have not.
+    pub at_product: u64,
     /// The warp waits at a fence, among other things for loads, or for copies.
     pub for_loads: u64,
     /// Warps that have an instruction left.
@@ -153,6 +155,7 @@ impl Warps {
             past_barrier: 0,
             at_fence: 0,
             at_bulk: 0,
+            at_product: 0,
             for_loads: 0,
             alive: 0,
             wants: [0; Port::COUNT],

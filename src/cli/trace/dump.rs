@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::frontend::trace::TraceReader;
 use crate::isa::{
-    AccessKind, BarrierUse, BulkCopy, BulkUse, CacheOp, Cta, Inst, Kernel, LaneAddresses,
-    LaunchSource, MbarrierUse, MemoryOp, Op, Reg, Rows, Shape, WarpCursor, WarpStream, lanes,
-    way_and_place,
+    AccessKind, BarrierUse, BulkCopy, BulkUse, CacheOp, Cta, GroupProduct, Inst, Kernel,
+    LaneAddresses, LaunchSource, MbarrierUse, MemoryOp, Op, Reg, Rows, Shape, WarpCursor,
+    WarpStream, Warpgroup, lanes, way_and_place,
 };
 use crate::report::number::counted;
 
@@ -116,7 +116,7 @@ fn list(kernel: &Kernel, warp: &WarpStream, text: &mut String) {
                         }
                     }
                 }
-                Op::Arith(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => {}
+                Op::Arith(_) | Op::Fence(_) | Op::Copies(_) | Op::Warpgroup(_) | Op::Exit => {}
             }
             text.push('\n');
         }
@@ -150,6 +150,12 @@ fn words(inst: &Inst) -> String {
         },
         Op::Copies(copies) => format!("Copies {copies:?}"),
         Op::Bulk(kind) => format!("Bulk {kind:?}"),
+        Op::Warpgroup(Warpgroup::Multiply(GroupProduct { columns, from_registers, commits })) => {
+            let from = if from_registers { ", A from registers" } else { "" };
+            let commits = if commits { ", ends its group" } else { "" };
+            format!("Warpgroup multiply, {columns} columns{from}{commits}")
+        }
+        Op::Warpgroup(other) => format!("Warpgroup {other:?}"),
         Op::Exit => "Exit".to_owned(),
     };
     if let Some(guard) = inst.guard {

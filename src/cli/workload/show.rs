@@ -11,7 +11,7 @@ use crate::config::parse::read_text;
 use crate::config::{RunFile, WorkloadSpec};
 use crate::error::{Error, Result};
 use crate::frontend::ptx::{Description as Entry, Module, ModuleVariable};
-use crate::isa::{AccessKind, ArithClass, Inst, MemoryOp, Op, Space};
+use crate::isa::{AccessKind, ArithClass, Inst, MemoryOp, Op, Space, Warpgroup};
 use crate::serial;
 use crate::workload::bundled::KERNELS;
 use crate::workload::catalogue::{Description, WORKLOADS};
@@ -228,6 +228,8 @@ fn class(op: Op) -> String {
         Op::Fence(fence) => fence.name().to_lowercase(),
         Op::Copies(_) => "groups of copies".to_owned(),
         Op::Bulk(_) => "bulk copy".to_owned(),
+        Op::Warpgroup(Warpgroup::Multiply(_)) => "warpgroup product".to_owned(),
+        Op::Warpgroup(_) => "groups of products".to_owned(),
         Op::Exit => "exit".to_owned(),
     }
 }

@@ -169,4 +169,60 @@ pub struct TensorTimes {
     pub dp_mma_8: OpTiming,
     /// The same with sixteen.
     pub dp_mma_16: OpTiming,
+    /// Products of warpgroups.
+    pub warpgroups: WarpgroupProducts,
+}
+
+/// Whether tensor cores make products of four warps together, while these go on (`wgmma`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WarpgroupProducts {
+    /// They do not: kernels with such products are refused.
+    Absent,
+    /// With these times.
+    Present(WarpgroupTimes),
+}
+
+/// The times of products of warpgroups: of 64 rows, with 32 bytes in a row of the first factor.
+///
+/// One product begins after the other, when all of its warps have come: the tensor cores are taken for its columns, and for as long as its
+/// factors are read from shared memory, a row of the banks a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WarpgroupTimes {
+    /// Columns that a tensor core, which has 16 of the rows, does in a cycle [columns, 1..=64].
+    pub columns: Bounded<1, 64>,
+    /// From one product to the next one, at least [core cycles, 1..=255].
+    pub interval: Bounded<1, 255>,
+    /// What a product takes beside its columns until its sums are there, with both factors in shared memory [core cycles, 1..=255].
+    pub latency: Bounded<1, 255>,
+    /// The same with the first factor in registers [core cycles, 1..=255].
+    pub latency_from_registers: Bounded<1, 255>,
+    /// How much later a product whose first factor is in registers begins behind one of its own warpgroup [core cycles, 0..=63].
+    pub behind_own: Bounded<0, 63>,
+    /// From a warp's product to its next instruction [core cycles, 1..=63].
+    pub issue: Bounded<1, 63>,
+    /// Products of a warpgroup that wait or have just begun: the warps come to a further one when there are fewer [count, 1..=16].
+    pub queue: Bounded<1, 16>,
+    /// How long a product that has begun counts among these [core cycles, 0..=63].
+    pub leaves_queue: Bounded<0, 63>,
+    /// What it takes to say that registers are written (`wgmma.fence`) [core cycles, 1..=63].
+    pub arrive: Bounded<1, 63>,
+    /// From the end of the last product that a warp waits for to its next instruction [core cycles, 0..=63].
+    pub wait: Bounded<0, 63>,
+}
+
+impl WarpgroupTimes {
+    /// The shortest there are.
+    pub const LEAST: WarpgroupTimes = WarpgroupTimes {
+        columns: Bounded::LEAST,
+        interval: Bounded::LEAST,
+        latency: Bounded::LEAST,
+        latency_from_registers: Bounded::LEAST,
+        behind_own: Bounded::LEAST,
+        issue: Bounded::LEAST,
+        queue: Bounded::LEAST,
+        leaves_queue: Bounded::LEAST,
+        arrive: Bounded::LEAST,
+        wait: Bounded::LEAST,
+    };
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use arithmetic::{
     Arithmetic, Forwarding, IntProducts, MatchTiming, OpTiming, Pipelining, TensorCores,
-    TensorTimes,
+    TensorTimes, WarpgroupProducts, WarpgroupTimes,
 };
 pub use cache::{
     Acquires, DataPort, Distance, EvictionHints, L1Config, L2Coalescer, L2Config, L2Mode,
@@ -38,6 +38,7 @@ pub use sm::{
 
 use super::bounded::{Bounded, Check, Checked};
 use crate::error::{self, Error};
+use crate::isa::WARPGROUP;
 use crate::serial;
 
 /// One GPU.
@@ -162,6 +163,32 @@ impl MachineFields {
         Ok(())
     }
 
+    fn check_warpgroups(&self) -> Result<(), String> {
+        let arithmetic = &self.sm.arithmetic;
+        let TensorCores::Present(TensorTimes { warpgroups: WarpgroupProducts::Present(_), .. }) =
+            arithmetic.tensor
+        else {
+            return Ok(());
+        };
+        let (schedulers, of_each) =
+            (self.sm.schedulers.get(), arithmetic.pipelines == Pipelining::PerScheduler);
+        if schedulers != WARPGROUP as u32 || !of_each {
+            return Err(format!(
+                "sm.arithmetic.tensor has warpgroups, which need four schedulers with pipelines of their own: sm.schedulers \
+                 is {schedulers}, sm.arithmetic.pipelines {:?}",
+                arithmetic.pipelines
+            ));
+        }
+        if self.lsu.stages == LsuStages::One {
+            return Err(
+                "sm.arithmetic.tensor has warpgroups, which need lsu.stages TagsThenBanks: products \
+                 and loads share the banks"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
     fn check_hints(&self) -> Result<(), String> {
         let is_followed = self.l1.hints != EvictionHints::Ignored;
         if is_followed && self.l1.replacement == Replacement::LruCleanFirst {
@@ -240,6 +267,7 @@ impl Check for MachineFields {
             ));
         }
         self.check_lsu()?;
+        self.check_warpgroups()?;
         self.check_hints()?;
         self.check_partitions()?;
         let piece = self.noc.store_piece.get();

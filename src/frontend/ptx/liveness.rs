@@ -45,9 +45,9 @@ fn walk(insts: &[Inst], guarded: &[bool], live: &mut Set, mut at: impl FnMut(&Se
     for (inst, guarded) in insts.iter().zip(guarded).rev() {
         // Under a guard the old value may live on.
         if !guarded {
-            inst.dsts.as_slice().iter().for_each(|reg| remove(live, *reg));
+            inst.written().for_each(|reg| remove(live, reg));
         }
-        inst.srcs.as_slice().iter().for_each(|reg| insert(live, *reg));
+        inst.read().for_each(|reg| insert(live, reg));
         at(live);
     }
 }

@@ -62,6 +62,10 @@ pub enum Step {
     Product(u32),
     /// Reads or writes matrices in shared memory: index into [`Program::matrices`].
     Matrices(u32),
+    /// Makes the warp's part of a product of its warpgroup: index into [`Program::group_products`].
+    GroupProduct(u32),
+    /// Waits for the warpgroup to come here.
+    GroupWait,
     /// Reads a clock, which counts the warp's own instructions.
     Clock,
     /// Does nothing that shows, such as a fence: warps run one after the other.
@@ -92,6 +96,36 @@ pub enum Step {
     Print,
     /// A failed assertion: index into [`Program::calls`], for the arguments.
     Assert(u32),
+}
+
+/// A product of a warpgroup.
+#[derive(Clone, Debug)]
+pub struct GroupStep {
+    /// A product of the 16 rows of a warp and eight columns, which reads its factors in rows of its own.
+    pub part: Product,
+    /// Rows of its sums, those of eight columns after those of eight others.
+    pub sums: Vec<u16>,
+    /// Where the first factor is.
+    pub first: FirstFactor,
+    /// Row of the descriptor of the second one.
+    pub second: u16,
+    /// The predicate that tells whether the sums before are added, and all ones where it is inverted, else 0.
+    pub adds: (u16, LaneMask),
+    /// Row of zeros.
+    pub zero: u16,
+    /// By factor: it is taken with the other sign.
+    pub negates: [bool; 2],
+    /// By factor: in shared memory, its rows, or its columns, lie one beside the other.
+    pub transposed: [bool; 2],
+}
+
+/// Where the first factor of a product of a warpgroup is.
+#[derive(Clone, Copy, Debug)]
+pub enum FirstFactor {
+    /// In these rows of the warp.
+    Registers([u16; 4]),
+    /// In shared memory: row of the descriptor.
+    Shared(u16),
 }
 
 /// How many bits of a divisor count.
@@ -202,6 +236,8 @@ pub struct Program {
     pub products: Vec<Product>,
     /// Accesses to matrices in shared memory.
     pub matrices: Vec<Matrices>,
+    /// Products of warpgroups.
+    pub group_products: Vec<GroupStep>,
     /// Barrier instructions.
     pub barriers: Vec<Barrier>,
     /// Instructions on mbarriers.

@@ -12,7 +12,7 @@ use super::program::{Constant, ConstantRow, Global, Program, Special};
 use crate::config::kernel::DEFAULT_LIMIT;
 use crate::config::machine::InstructionSet;
 use crate::error::{Error, Result};
-use crate::isa::{Cta, CtaSource, Kernel, WARP};
+use crate::isa::{Cta, CtaSource, Kernel, WARP, WARPGROUP};
 use crate::units::{MAX_CTA_THREADS, MAX_GRID};
 use crate::workload::{Arg, Buffer, DeviceMemory, Launch, PtxSource};
 
@@ -203,6 +203,13 @@ impl Module {
         }
         if program.required_threads.is_some_and(|required| required != [x, y, z]) {
             return Err(self.wrong(program, "the block is not what `.reqntid` asks for"));
+        }
+        let of_warpgroup = (WARP * WARPGROUP) as u64;
+        if !program.group_products.is_empty() && !threads.is_multiple_of(of_warpgroup) {
+            let message = format!(
+                "{threads} threads in a CTA, which are no whole warpgroups of {of_warpgroup}: `wgmma` needs these"
+            );
+            return Err(self.wrong(program, message));
         }
         Ok(threads as u32)
     }

@@ -75,7 +75,9 @@ impl Codec {
             Op::Barrier => Record::Barrier,
             Op::Mbarrier(_) => Record::Mbarrier,
             Op::Bulk(_) => Record::Bulk,
-            Op::Arith(_) | Op::Fence(_) | Op::Copies(_) | Op::Exit => Record::None,
+            Op::Arith(_) | Op::Fence(_) | Op::Copies(_) | Op::Warpgroup(_) | Op::Exit => {
+                Record::None
+            }
         };
         let records: Vec<Record> = insts.iter().map(record).collect();
         let mut next_record = vec![insts.len() as u32; insts.len()];

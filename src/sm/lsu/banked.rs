@@ -110,7 +110,18 @@ impl Lsu {
             Target::Constants => entry.replay.max(self.constants_due),
             _ => self.warp_due[usize::from(entry.warp)],
         };
-        entry.due.max(free)
+        let due = entry.due.max(free);
+        if self.taken.is_empty() { due } else { self.when_banks_are_free(due) }
+    }
+
+    /// The first cycle from `due` on in which nobody else has the banks.
+    #[cold]
+    fn when_banks_are_free(&self, due: Cycle) -> Cycle {
+        let behind = |due: Cycle, &(from, to): &(Cycle, Cycle)| match due >= from {
+            true => due.max(to),
+            false => due,
+        };
+        self.taken.iter().fold(due, behind)
     }
 
     /// The place of the oldest instruction of which this is true.

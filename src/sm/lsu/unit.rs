@@ -1,6 +1,8 @@
 //! The load/store unit: one access a cycle, in order, until the cache refuses one. A unit of two stages is in
 //! `banked.rs`.
 
+use std::collections::VecDeque;
+
 use super::banks::Passes;
 use super::coalescer::AccessList;
 use super::entry::{Entry, Stage, Target};
@@ -74,6 +76,8 @@ pub struct Lsu {
     pub(super) warp_due: Box<[Cycle]>,
     /// When a load of constants may.
     pub(super) constants_due: Cycle,
+    /// When others have the banks there: spans that follow each other, first and first free cycle.
+    pub(super) taken: VecDeque<(Cycle, Cycle)>,
     /// Accesses on their way to the tags; used when that takes time.
     pipe: Ring<Access>,
 }
@@ -110,6 +114,7 @@ impl Lsu {
             rates,
             warp_due: vec![Cycle(0); SLOTS].into(),
             constants_due: Cycle(0),
+            taken: VecDeque::new(),
             entries: vec![Entry::default(); places],
             order: (0..places).collect(),
             queued: 0,
@@ -140,6 +145,18 @@ impl Lsu {
         let passed = now.max(*due);
         *due = passed + rates.pass_interval;
         passed
+    }
+
+    /// Nobody makes a pass over the banks from `from` on, behind all times of which this was said before, until `to`. Only of a unit of
+    /// two stages.
+    pub fn take_banks(&mut self, now: Cycle, from: Cycle, to: Cycle) {
+        while self.taken.front().is_some_and(|(_, to)| *to <= now) {
+            self.taken.pop_front();
+        }
+        match self.taken.back_mut() {
+            Some((_, end)) if *end >= from => *end = to.max(*end),
+            _ => self.taken.push_back((from, to)),
+        }
     }
 
     /// True when data that hits goes by passes over the banks, whose number [`Lsu::push`] needs.

@@ -9,7 +9,7 @@
 use super::super::program::{Barrier, BarrierKind, Micro, Program, Step};
 use super::registers::Registers;
 use super::stack::Stack;
-use crate::isa::{BARRIERS, BarrierUse, LaneMask, WARP};
+use crate::isa::{BARRIERS, BarrierUse, LaneMask, WARP, WARPGROUP};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
@@ -22,10 +22,19 @@ struct Slot {
     opened: u64,
 }
 
+/// Warpgroups of a CTA, at most.
+const WARPGROUPS: usize = 1024 / WARP / WARPGROUP;
+
+/// Where the warps of a warpgroup wait for each other: behind the barriers that have numbers, and the machine is not told of it.
+pub fn of_warpgroup(warp: usize) -> BarrierUse {
+    let id = (BARRIERS + warp / WARPGROUP) as u8;
+    BarrierUse { id, warps: WARPGROUP as u16, kind: crate::isa::BarrierKind::Wait }
+}
+
 /// Who waits where.
 #[derive(Clone, Debug, Default)]
 pub struct Barriers {
-    slots: [Slot; BARRIERS],
+    slots: [Slot; BARRIERS + WARPGROUPS],
 }
 
 impl Barriers {

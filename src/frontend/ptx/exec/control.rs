@@ -10,7 +10,7 @@ use super::registers::{Registers, write};
 use super::rows::RegisterRows;
 use super::stack::{Frame, Stack};
 use super::warp::Here;
-use crate::isa::{BarrierUse, LaneMask, WARP, WarpStream, lanes};
+use crate::isa::{BARRIERS, BarrierUse, LaneMask, WARP, WarpStream, lanes};
 
 /// Runs of a stream that are searched for a loop.
 const LOOP_RUNS: usize = 4096;
@@ -214,6 +214,7 @@ pub fn meeting(
     program: &Program,
     stack: &Stack,
     regs: &Registers,
+    warp: usize,
 ) -> Result<BarrierUse, (u32, u32)> {
     let mut found: Option<(u32, BarrierUse)> = None;
     for frame in stack.waiting() {
@@ -222,6 +223,7 @@ pub fn meeting(
             Step::Barrier(index) => {
                 barrier::named(&program.barriers[index as usize], regs, frame.mask).ok()
             }
+            Step::GroupWait => Some(barrier::of_warpgroup(warp)),
             _ => None,
         };
         match (found, at) {
@@ -311,6 +313,7 @@ pub fn deadlock(
                 let row = usize::from(program.barriers[index as usize].id);
                 Some(regs[row][frame.mask.trailing_zeros() as usize % WARP] as u8)
             }
+            Step::GroupWait => Some(barrier::of_warpgroup(warp).id),
             _ => None,
         };
         first.get_or_insert((frame.wait, warp, frame.mask.trailing_zeros()));
@@ -325,7 +328,11 @@ pub fn deadlock(
         let at = match id {
             Some(id) => {
                 let (arrived, wanted) = barriers.count(*id, alive);
-                format!("barrier {id}, where {arrived} of {wanted} warps arrived")
+                let what = match usize::from(*id).checked_sub(BARRIERS) {
+                    Some(group) => format!("the end of products of warpgroup {group}"),
+                    None => format!("barrier {id}"),
+                };
+                format!("{what}, where {arrived} of {wanted} warps arrived")
             }
             None => "an mbarrier whose phase does not end".to_owned(),
         };

@@ -5,6 +5,7 @@ use super::Fault;
 use super::barrier;
 use super::calls::Calls;
 use super::control::{meet, meeting, micro_at, ways_of};
+use super::matrix;
 use super::mbarrier::some_wait;
 use super::memory::Spaces;
 use super::registers::Registers;
@@ -43,6 +44,14 @@ impl Running<'_> {
                 self.stack.go(here.next());
             }
             (Step::Barrier(barrier), _) => self.barrier(here, barrier, active, regs)?,
+            (Step::GroupWait, _) => {
+                if active != LaneMask::MAX {
+                    let message = matrix::lanes_missing(active);
+                    return Err(self.fault(here.last(), here.lane(), message));
+                }
+                self.stack.part_from(active, here.next());
+                self.stack.wait(here.last() as u32);
+            }
             (Step::Bulk(index), _) => self.bulk(here, index, active, regs, spaces)?,
             (Step::Mbarrier(index), _) => self.mbarrier(here, index, active, regs, spaces)?,
             _ => self.stack.go(here.next()),
@@ -191,7 +200,7 @@ impl Running<'_> {
     /// Arrives at the barrier at which all lanes wait; the block is the one that ran last.
     #[inline(always)]
     pub fn arrive(&mut self, here: Here, regs: &Registers) -> Result<(), Fault> {
-        let at = meeting(self.program, self.stack, regs).map_err(|(a, b)| {
+        let at = meeting(self.program, self.stack, regs, self.warp).map_err(|(a, b)| {
             let [first, second] = [a, b].map(|pc| self.program.insts[pc as usize].line);
             let meets = |pc: u32| {
                 let step = micro_at(self.program, pc as usize).step;

@@ -1,7 +1,7 @@
 //! Functional execution, a warp at a time over vectors of 32 lanes.
 //!
 //! * `registers` — rows of lanes, and how values are read from them; `rows` — where those of each warp lie;
-//! * `memory` — addresses, bounds and alignment; `copy` — loads and stores; `matrix` — matrices in shared memory;
+//! * `memory` — addresses, bounds and alignment; `copy` — loads and stores; `matrix` — matrices in shared memory; `warpgroup` — products of four warps;
 //!   `atomic` — the rest;
 //! * `shared` — shared memory, with what of it was written;
 //! * `calls` — functions; `barrier` — who waits where; `mbarrier` — barriers in shared memory; `bulk` — bulk copies;
@@ -28,6 +28,7 @@ mod stack;
 mod storage;
 mod transfers;
 mod warp;
+mod warpgroup;
 
 pub use control::LIMIT_REACHED;
 pub use cta::{CtaState, Place};

@@ -185,6 +185,14 @@ impl Running<'_> {
                 Step::Matrices(matrices) => spaces
                     .matrices(&program.matrices[matrices as usize], regs, active, self.stream)
                     .map_err(|(lane, message)| self.fault(pc, lane, message))?,
+                Step::GroupProduct(product) => {
+                    if active != LaneMask::MAX {
+                        return Err(self.fault(pc, here.lane(), matrix::lanes_missing(active)));
+                    }
+                    program.group_products[product as usize]
+                        .execute(regs, spaces.shared, self.warp)
+                        .map_err(|(lane, message)| self.fault(pc, lane, message))?;
+                }
                 Step::InitMbarrier(index) => {
                     let access = program.mbarriers[index as usize].access as usize;
                     mbarrier::init(

@@ -55,6 +55,7 @@ impl Lowerer<'_> {
             copies: self.copies,
             products: self.products,
             matrices: self.matrices,
+            group_products: self.group_products,
             barriers: self.barriers,
             mbarriers: self.mbarriers,
             bulks: self.bulks,

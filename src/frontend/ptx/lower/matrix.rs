@@ -19,6 +19,7 @@ impl Lowerer<'_> {
             "ldmatrix" => self.rows_of_matrices(instruction, AccessKind::Load).map(Some),
             "stmatrix" => self.rows_of_matrices(instruction, AccessKind::Store).map(Some),
             "movmatrix" => self.transposed(instruction).map(Some),
+            "wgmma" => self.warpgroup(instruction).map(Some),
             _ => Ok(None),
         }
     }
@@ -120,7 +121,7 @@ impl Lowerer<'_> {
     }
 
     /// The registers of a fragment, of which there must be so many; one may stand without braces.
-    fn elements(&self, operand: &Operand, count: usize) -> Result<Vec<Operand>> {
+    pub(super) fn elements(&self, operand: &Operand, count: usize) -> Result<Vec<Operand>> {
         let at = operand.at;
         let elements: Vec<Operand> = match &operand.value {
             Value::Vector(values) => {
@@ -181,7 +182,8 @@ fn shape(instruction: &Instruction) -> Option<Product> {
     })
 }
 
-fn element(name: &str) -> Option<Element> {
+/// The type of the elements of a factor.
+pub(super) fn element(name: &str) -> Option<Element> {
     Some(match name {
         "f16" => Element::F16,
         "bf16" => Element::Bf16,

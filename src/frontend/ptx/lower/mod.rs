@@ -2,7 +2,7 @@
 //!
 //! Each PTX instruction becomes one [`Inst`] and one [`Micro`]. Arithmetic goes through the tables of
 //! `ops`; `control` decodes what moves the program counter or data without computing,
-//! `memory` decodes loads, stores and atomics, `matrix` what a warp does to matrices, `mbarrier` barriers in shared memory, and `bulk` copies of many bytes.
+//! `memory` decodes loads, stores and atomics, `matrix` what a warp does to matrices and `warpgroup` what four do, `mbarrier` barriers in shared memory, and `bulk` copies of many bytes.
 
 mod bulk;
 mod calls;
@@ -15,6 +15,7 @@ mod memory;
 mod names;
 mod operands;
 mod variables;
+mod warpgroup;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,7 +35,7 @@ use super::ops::{Opcode, Rule, Slot, finds_lanes, names_members, select};
 use super::program::*;
 use crate::config::machine::InstructionSet;
 use crate::error::{Error, Result};
-use crate::isa::{ArithClass, Inst, Op, Operands, Sources};
+use crate::isa::{ArithClass, Inst, Op, Operands, Reg, Sources};
 
 /// Instructions that an entry may have.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
@@ -84,6 +85,7 @@ fn lower_with<'a>(
         copies: Vec::new(),
         products: Vec::new(),
         matrices: Vec::new(),
+        group_products: Vec::new(),
         barriers: Vec::new(),
         mbarriers: Vec::new(),
         bulks: Vec::new(),
@@ -123,6 +125,8 @@ struct Decoded {
     imm: u32,
     dsts: Operands,
     srcs: Sources,
+    /// Registers that a product of a warpgroup adds to.
+    sums: Vec<Reg>,
 }
 
 impl Decoded {
@@ -135,6 +139,7 @@ impl Decoded {
             imm: 0,
             dsts: Operands::NONE,
             srcs: Operands::NONE,
+            sums: Vec::new(),
         }
     }
 }
@@ -166,6 +171,7 @@ struct Lowerer<'a> {
     copies: Vec<Copy>,
     products: Vec<Product>,
     matrices: Vec<Matrices>,
+    group_products: Vec<GroupStep>,
     barriers: Vec<Barrier>,
     mbarriers: Vec<MbarrierStep>,
     bulks: Vec<BulkStep>,
@@ -314,9 +320,10 @@ impl<'a> Lowerer<'a> {
             "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" => {
                 error.hint("textures and surfaces are not modelled: read a buffer")
             }
-            "wgmma" | "tcgen05" => {
-                error.hint("products of several warps are not modelled: multiply with `mma.sync`")
-            }
+            "wgmma" => error.hint(
+                "known are m64 with k16 of f16 and bf16, k8 of tf32, and k32 of s8 and u8, of 8 to 256 columns",
+            ),
+            "tcgen05" => error.hint("its products are not modelled: multiply with `wgmma` or `mma.sync`"),
             "wmma" => error.hint("known are m16n16k16 of f16 and bf16: multiply with `mma.sync`"),
             "mma" => error.hint(
                 "known are m16n8 with k8 and k16 of f16 and bf16, k4 and k8 of tf32, k16 and k32 of s8 and u8, k4 to k16 \
@@ -398,7 +405,7 @@ impl<'a> Lowerer<'a> {
             decoded.srcs.add(reg);
             guard_reg = Some(reg);
         }
-        let Decoded { step, op, flow, ops, imm, dsts, srcs } = decoded;
+        let Decoded { step, op, flow, ops, imm, dsts, srcs, sums } = decoded;
         let parts = match step {
             Step::WarpSync => true,
             Step::Barrier(barrier) => !self.barriers[barrier as usize].aligned,
@@ -414,7 +421,7 @@ impl<'a> Lowerer<'a> {
         }
         self.micros.push(Micro { step, guard, guard_flip, ops, imm });
         let inst = Inst::new(op, dsts, srcs, instruction.at.line);
-        self.insts.push(Inst { guard: guard_reg, ..inst });
+        self.insts.push(Inst { guard: guard_reg, sums, ..inst });
         self.flow.push(flow);
         Ok(())
     }

@@ -37,6 +37,8 @@ pub struct Names {
     /// Constant rows in the order of their making.
     rows: Vec<ConstantRow>,
     sinks: [Option<u16>; 2],
+    /// Rows for factors of products of warpgroups.
+    factors: Option<[u16; 6]>,
     /// Rows of up to 32 bits.
     pub narrow_rows: u16,
     /// Rows of 64 bits.
@@ -58,6 +60,7 @@ impl Default for Names {
             constants: HashMap::new(),
             rows: Vec::new(),
             sinks: [None; 2],
+            factors: None,
             narrow_rows: 0,
             wide_rows: 0,
             pred_rows: FIXED_PREDS,
@@ -252,6 +255,16 @@ impl Names {
         let row = self.new_row(if wide { Kind::Wide } else { Kind::Narrow }).unwrap_or_default();
         self.sinks[usize::from(wide)] = Some(row);
         row
+    }
+
+    /// Rows that products of warpgroups read their factors in.
+    pub fn factors(&mut self) -> [u16; 6] {
+        if let Some(rows) = self.factors {
+            return rows;
+        }
+        let rows = [(); 6].map(|()| self.new_row(Kind::Narrow).unwrap_or_default());
+        self.factors = Some(rows);
+        rows
     }
 
     /// The constant rows.

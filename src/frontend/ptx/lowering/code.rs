@@ -142,11 +142,11 @@ impl<'a> Code<'a> {
             if self.fates[pc] == Fate::Dead {
                 continue;
             }
-            for &reg in self.insts[pc].dsts.as_slice() {
+            for reg in self.insts[pc].written() {
                 let defs = &mut self.defs[usize::from(reg)];
                 *defs = Defs { count: defs.count + 1, last: pc as u32 };
             }
-            for &reg in self.insts[pc].srcs.as_slice() {
+            for reg in self.insts[pc].read() {
                 self.users[usize::from(reg)].push(pc as u32);
             }
         }
@@ -219,6 +219,7 @@ impl<'a> Code<'a> {
             | Op::Fence(_)
             | Op::Copies(_)
             | Op::Bulk(_)
+            | Op::Warpgroup(_)
             | Op::Exit => true,
             Op::Arith(ArithClass::Control) => {
                 !matches!(self.opcode(pc), "bra" | "brx" | "call" | "ret")
@@ -232,7 +233,7 @@ impl<'a> Code<'a> {
         let (Arg::Reg(reg) | Arg::Address(reg, _)) = arg else { return None };
         let Defs { count: 1, last } = self.defs[usize::from(reg)] else { return None };
         let pc = last as usize;
-        let alone = self.insts[pc].dsts.as_slice().len() == 1;
+        let alone = self.insts[pc].written().count() == 1;
         (alone && !self.is_guarded(pc) && !self.is_gone(pc)).then_some(pc)
     }
 
@@ -280,6 +281,7 @@ impl<'a> Code<'a> {
             inst.dsts = inst.dsts.renamed(name);
             inst.srcs = inst.srcs.renamed(name);
             inst.guard = inst.guard.map(name);
+            inst.sums.iter_mut().for_each(|reg| *reg = name(*reg));
         }
         for arg in self.lines.iter_mut().flat_map(|line| &mut line.args) {
             if let Arg::Reg(reg) | Arg::Address(reg, _) = arg {

@@ -227,8 +227,8 @@ pub fn varying(code: &Code) -> Vec<bool> {
                 || loads
                 || inst.srcs.as_slice().iter().any(|reg| varying[usize::from(*reg)]);
             if part {
-                for reg in inst.dsts.as_slice() {
-                    changed |= !std::mem::replace(&mut varying[usize::from(*reg)], true);
+                for reg in inst.written() {
+                    changed |= !std::mem::replace(&mut varying[usize::from(reg)], true);
                 }
             }
         }

@@ -300,6 +300,10 @@ impl<'a> Emitter<'a> {
                 self.bulk(single);
                 true
             }
+            Fate::Same if matches!(single.op, Op::Warpgroup(_)) => {
+                self.warpgroup(single);
+                false
+            }
             Fate::Same => {
                 let op = Op::Arith(machine_class(code, pc, single.op));
                 let op = if matches!(single.op, Op::Arith(_)) { op } else { single.op };
@@ -361,6 +365,31 @@ impl<'a> Emitter<'a> {
         }
         steps.push(step(ArithClass::Branch, &[], &[any]));
         self.insts.extend(steps);
+    }
+
+    /// Issues what is about products of a warpgroup. Descriptors of matrices are values of the warp: each half of one that may differ
+    /// from lane to lane is made one (`R2UR`).
+    fn warpgroup(&mut self, whole: Inst) {
+        let mut product = Inst { sums: Vec::new(), ..whole };
+        for &reg in whole.srcs.as_slice() {
+            let is_pair = self.code.weights.get(usize::from(reg)) == Some(&2);
+            if !is_pair || !self.varying[usize::from(reg)] {
+                continue;
+            }
+            for _ in 0..2 {
+                let half = self.inner_register();
+                self.insts.push(Inst {
+                    dsts: Operands::new(&[half]),
+                    srcs: Operands::new(&[reg]),
+                    line: product.line,
+                    ..Inst::bare(Op::Arith(ArithClass::ToUniform))
+                });
+                if !product.srcs.is_full() {
+                    product.srcs.add(half);
+                }
+            }
+        }
+        self.insts.push(product);
     }
 
     /// Another register for what steps hand on.
@@ -470,7 +499,13 @@ fn is_wall(inst: &Inst) -> bool {
         || inst.ends_block
         || matches!(
             inst.op,
-            Op::Barrier | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Bulk(_) | Op::Exit
+            Op::Barrier
+                | Op::Mbarrier(_)
+                | Op::Fence(_)
+                | Op::Copies(_)
+                | Op::Bulk(_)
+                | Op::Warpgroup(_)
+                | Op::Exit
         )
 }
 

@@ -59,7 +59,8 @@ pub fn copies(code: &mut Code) {
         let mut live = live_out.as_ref().map(|all| all[block].clone());
         let range = code.blocks[block].start as usize..code.blocks[block].end as usize;
         for pc in range.rev() {
-            let (dsts, srcs) = (code.insts[pc].dsts, code.insts[pc].srcs);
+            // Others may change places with it.
+            let before = code.insts[pc].clone();
             if let Some((to, from)) = copy(code, pc) {
                 let same = is_single[usize::from(to)] && is_single[usize::from(from)];
                 let ends = live.as_ref().is_some_and(|live| !liveness::contains(live, from));
@@ -73,9 +74,9 @@ pub fn copies(code: &mut Code) {
             }
             let Some(live) = &mut live else { continue };
             if !code.is_guarded(pc) {
-                dsts.as_slice().iter().for_each(|reg| liveness::remove(live, *reg));
+                before.written().for_each(|reg| liveness::remove(live, reg));
             }
-            srcs.as_slice().iter().for_each(|reg| liveness::insert(live, *reg));
+            before.read().for_each(|reg| liveness::insert(live, reg));
         }
     }
     let names: Vec<Reg> = (0..names.len()).map(|reg| find(&names, reg as Reg)).collect();
@@ -86,8 +87,9 @@ pub fn copies(code: &mut Code) {
 /// where something cannot, so that the copy stays.
 fn read_old_value_first(code: &mut Code, pc: usize, to: Reg, from: Reg) -> bool {
     let start = code.blocks[code.block_of[pc] as usize].start as usize;
-    let writes = |code: &Code, at: usize, reg| code.insts[at].dsts.as_slice().contains(&reg);
-    let reads = |code: &Code, at: usize, reg| code.insts[at].srcs.as_slice().contains(&reg);
+    let writes =
+        |code: &Code, at: usize, reg| code.insts[at].written().any(|written| written == reg);
+    let reads = |code: &Code, at: usize, reg| code.insts[at].read().any(|read| read == reg);
     let Some(mut write) = (start..pc).rev().find(|at| writes(code, *at, from)) else { return true };
     if (write..pc).any(|at| writes(code, at, to)) {
         return true;
@@ -110,10 +112,11 @@ fn read_old_value_first(code: &mut Code, pc: usize, to: Reg, from: Reg) -> bool 
 fn may_go_up(code: &Code, from: usize, to: usize) -> bool {
     let Inst { op, dsts, srcs, .. } = &code.insts[from];
     let (dsts, srcs) = (dsts.as_slice(), srcs.as_slice());
-    let meets = |one: &[Reg], other: &[Reg]| one.iter().any(|reg| other.contains(reg));
     let is_free = |passed: &Inst| {
-        let (written, read) = (passed.dsts.as_slice(), passed.srcs.as_slice());
-        !(meets(srcs, written) || meets(dsts, read) || meets(dsts, written))
+        let mut written = passed.written();
+        let mut read = passed.read();
+        !(written.any(|reg| srcs.contains(&reg) || dsts.contains(&reg))
+            || read.any(|reg| dsts.contains(&reg)))
     };
     let computes = matches!(op, Op::Arith(class) if *class != ArithClass::Control);
     computes && !code.is_pinned(from) && code.insts[to..from].iter().all(is_free)

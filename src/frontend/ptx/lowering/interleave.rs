@@ -252,7 +252,13 @@ fn latency(op: Op) -> u32 {
             _ => ARITHMETIC,
         },
         Op::Match => SPECIAL,
-        Op::Barrier | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Bulk(_) | Op::Exit => 1,
+        Op::Barrier
+        | Op::Mbarrier(_)
+        | Op::Fence(_)
+        | Op::Copies(_)
+        | Op::Bulk(_)
+        | Op::Warpgroup(_)
+        | Op::Exit => 1,
     }
 }
 

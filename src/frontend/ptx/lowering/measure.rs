@@ -9,7 +9,7 @@ use super::super::program::Program;
 use super::super::tests::source;
 use crate::config::load_run;
 use crate::config::machine::InstructionSet;
-use crate::isa::{ArithClass, Cta, CtaSource, Inst, Op, WarpCursor};
+use crate::isa::{ArithClass, Cta, CtaSource, Inst, Op, WarpCursor, Warpgroup};
 use crate::workload::{Work, registry};
 
 /// Columns of the tables: kinds of instructions that both sides tell apart.
@@ -43,9 +43,14 @@ pub fn kind(inst: &Inst) -> &'static str {
         },
         Op::Memory(_) => "memory",
         Op::Match => "special",
-        Op::Barrier | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Bulk(_) | Op::Exit => {
-            "control"
-        }
+        Op::Warpgroup(Warpgroup::Multiply(_)) => "matrix",
+        Op::Barrier
+        | Op::Mbarrier(_)
+        | Op::Fence(_)
+        | Op::Copies(_)
+        | Op::Bulk(_)
+        | Op::Warpgroup(_)
+        | Op::Exit => "control",
     }
 }
 

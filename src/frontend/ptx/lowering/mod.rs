@@ -17,6 +17,7 @@
 //! | exits, branches, predicated code, convergence barriers, the start of a kernel | `control` |
 //! | additions in the pipeline of products | `balance` |
 //! | loops of which several iterations become one | `unroll` |
+//! | ends of groups of matrix products, which the last product tells | `warpgroups` |
 //! | blocks that become one as a short one is predicated | `regions` |
 //! | the order within them: loads as early as their addresses and the registers allow | `schedule`, `alias`, `pressure` |
 //! | arithmetic that does not wait between instructions that do | `interleave` |
@@ -53,6 +54,7 @@ mod scoreboards;
 #[cfg(test)]
 mod tests;
 mod unroll;
+mod warpgroups;
 
 pub use code::{Arg, Line};
 
@@ -167,6 +169,7 @@ pub fn machine_code(
     loops::parameters(&mut code);
     loops::pointers(&mut code);
     control::control(&mut code);
+    warpgroups::commits(&mut code);
     fuse::conditions(&mut code);
     balance::balance(&mut code);
     unroll::unroll(&mut code);

@@ -85,13 +85,13 @@ impl<'a> Pressure<'a> {
                 // What is predicated leaves the old value to those who jump over it, if anybody wants it then.
                 let block = self.code.block_of[pc] as usize;
                 let is_body = self.code.jump_over(pc).is_some();
-                for &reg in inst.dsts.as_slice() {
+                for reg in inst.written() {
                     if !(is_body && self.lives_behind(block, reg)) {
                         self.end(reg);
                     }
                 }
             }
-            for &reg in inst.srcs.as_slice() {
+            for reg in inst.read() {
                 self.readers[usize::from(reg)] += 1;
                 self.begin(reg);
             }
@@ -144,14 +144,14 @@ impl<'a> Pressure<'a> {
     /// The instruction at `pc` comes next.
     pub fn issue(&mut self, pc: usize) {
         let inst = &self.code.insts[pc];
-        for &reg in inst.srcs.as_slice() {
+        for reg in inst.read() {
             let left = &mut self.readers[usize::from(reg)];
             *left -= 1;
             if *left == 0 && !self.lives_on(reg) {
                 self.end(reg);
             }
         }
-        for &reg in inst.dsts.as_slice() {
+        for reg in inst.written() {
             if self.readers[usize::from(reg)] > 0 || self.lives_on(reg) {
                 self.begin(reg);
             }
@@ -171,7 +171,7 @@ fn weights(code: &Code) -> Vec<u8> {
             && !code.lines[pc].args.iter().any(special)
             && inst.srcs.as_slice().iter().all(|reg| fixed[usize::from(*reg)])
             && inst.dsts.as_slice().iter().all(|reg| code.is_single(*reg));
-        for &reg in inst.dsts.as_slice() {
+        for reg in inst.written() {
             fixed[usize::from(reg)] = is_fixed;
             if is_fixed || code.is_gone(pc) {
                 weights[usize::from(reg)] = 0;

@@ -160,7 +160,7 @@ impl<'a> Scheduler<'a> {
             // What is predicated waits for the predicate.
             let guard = code.jump_over(pc).map(|jump| code.insts[jump].srcs);
             let guard = guard.iter().flat_map(|srcs| srcs.as_slice());
-            for &reg in code.insts[pc].srcs.as_slice().iter().chain(guard) {
+            for reg in code.insts[pc].read().chain(guard.copied()) {
                 let at = usize::from(reg);
                 touched.push(reg);
                 if self.writers[at] != u32::MAX {
@@ -168,7 +168,7 @@ impl<'a> Scheduler<'a> {
                 }
                 self.readers[at].push(pc as u32);
             }
-            for &reg in code.insts[pc].dsts.as_slice() {
+            for reg in code.insts[pc].written() {
                 let at = usize::from(reg);
                 touched.push(reg);
                 if self.writers[at] != u32::MAX {

@@ -118,7 +118,7 @@ fn is_short(code: &Code, range: Range<usize>) -> bool {
 
 /// The instructions of a loop that write a register.
 fn writers(code: &Code, range: &Range<usize>, reg: Reg) -> impl Iterator<Item = usize> {
-    range.clone().filter(move |pc| code.insts[*pc].dsts.as_slice().contains(&reg))
+    range.clone().filter(move |pc| code.insts[*pc].written().any(|written| written == reg))
 }
 
 /// A sum of a register and a number that is the register's only change in a loop: the register, and what is added.

@@ -109,7 +109,13 @@ fn push(
         Op::Barrier => {
             stream.push_barrier(BarrierUse::ALL);
         }
-        Op::Arith(_) | Op::Mbarrier(_) | Op::Fence(_) | Op::Copies(_) | Op::Bulk(_) | Op::Exit => {}
+        Op::Arith(_)
+        | Op::Mbarrier(_)
+        | Op::Fence(_)
+        | Op::Copies(_)
+        | Op::Bulk(_)
+        | Op::Warpgroup(_)
+        | Op::Exit => {}
     }
     Ok(())
 }
