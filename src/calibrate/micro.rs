@@ -7,7 +7,7 @@ use super::Agreement;
 use super::compared::Compared;
 use super::samples::rows;
 use crate::config::ResolvedRun;
-use crate::config::micro::{MicroFile, MicroPoint, Points};
+use crate::config::micro::{Benchmark, MicroFile, MicroPoint, Points};
 use crate::config::study::{Axis, StudyPoint, number_of, quoted};
 use crate::error::{Error, Result};
 use crate::native::MicroReport;
@@ -55,7 +55,9 @@ pub fn compare(
             labels: point.labels.clone(),
             unit: benchmark.asks.unit(),
             simulated: benchmark.asks.answer(cycles(more)? - cycles(less)?, point.work),
-            measured: answer.map(|answer| [answer.low, answer.value, answer.high]),
+            measured: answer.map(|answer| {
+                [answer.low, answer.value, answer.high].map(|value| benchmark.at_clock(value))
+            }),
         })
     });
     compared.collect()
@@ -179,6 +181,14 @@ fn page(
             page,
             "GPU: {}, driver {}, CUDA {}; measured with gsim {}.\n",
             facts.name, facts.driver, facts.cuda, device.gsim
+        );
+    }
+    let with_clocks = config.benchmarks.iter().filter(|benchmark| benchmark.at_clock(1.0) != 1.0);
+    for Benchmark { name, clock: (part, of), .. } in with_clocks {
+        let (part, of) = (part.get(), of.get());
+        let _ = writeln!(
+            page,
+            "- {name}: in cycles of {part}/{of} of the clock that was measured beside it"
         );
     }
     for (what, is_latency, near) in [("latencies", true, 0.02), ("throughputs", false, 0.05)] {

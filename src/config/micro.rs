@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::bounded::Bounded;
 use super::kernel::Amount;
 use super::load::{ResolvedRun, RunFile};
 use super::names::plain;
@@ -54,6 +55,14 @@ pub struct Benchmark {
     pub work: Amount,
     /// What is asked.
     pub asks: Asks,
+    /// The clock of the GPU's SMs while the kernel runs, as a part of the one that was measured beside it [(count, of), 1..=1000 each]. On
+    /// Hopper it is (10, 11) while tensor cores multiply.
+    #[serde(default = "whole_clock")]
+    pub clock: (Bounded<1, 1000>, Bounded<1, 1000>),
+}
+
+fn whole_clock() -> (Bounded<1, 1000>, Bounded<1, 1000>) {
+    (Bounded::LEAST, Bounded::LEAST)
 }
 
 /// What of a question's points is compared with a GPU's.
@@ -80,6 +89,16 @@ impl Benchmark {
     /// What its picture is called, without the extension.
     pub fn picture(&self) -> String {
         plain(&self.name.to_lowercase())
+    }
+
+    /// A GPU's answer, in cycles of the clock that was measured beside it, in those of the clock that the SMs had.
+    pub fn at_clock(&self, answer: f64) -> f64 {
+        let (part, of) = self.clock;
+        let clock = f64::from(part.get()) / f64::from(of.get());
+        match self.asks {
+            Asks::CyclesPer(_) => answer * clock,
+            Asks::PerCycle(_) => answer / clock,
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::{has_l2, lookups, request_bytes};
 use crate::config::Machine;
-use crate::config::machine::{DataPort, GpcPort, LoadsLook, LsuStages, TensorCores};
+use crate::config::machine::{
+    DataPort, GpcPort, LoadsLook, LsuStages, TensorCores, WarpgroupProducts,
+};
 use crate::isa::{AccessKind, ArithClass, LaneAddresses, Shape, WARP};
 use crate::sm::{Banks, Port, Throughput};
 
@@ -158,12 +160,15 @@ fn issue(machine: &Machine) -> Rate {
 fn matrix_products(machine: &Machine) -> Option<Rate> {
     /// Of a product of 16 by 8 by 16.
     const MULTIPLY_ADDS: f64 = 16.0 * 8.0 * 16.0;
-    if machine.sm.arithmetic.tensor == TensorCores::Absent {
-        return None;
-    }
+    let TensorCores::Present(times) = machine.sm.arithmetic.tensor else { return None };
     let Throughput { pipelines, interval, .. } = Throughput::of(&machine.sm, ArithClass::Mma);
-    let products = pipelines as f64 / interval as f64;
-    let rate = (MULTIPLY_ADDS * products, "sm.arithmetic.tensor, mma.interval");
+    let (products, set_by) = match times.warpgroups {
+        WarpgroupProducts::Present(times) => {
+            (f64::from(times.columns.get()) / 8.0, "sm.arithmetic.tensor, warpgroups.columns")
+        }
+        WarpgroupProducts::Absent => (1.0 / interval as f64, "sm.arithmetic.tensor, mma.interval"),
+    };
+    let rate = (MULTIPLY_ADDS * products * pipelines as f64, set_by);
     Some(of_sms(machine, "multiply-adds of tensor cores", Unit::Operations, rate))
 }
 

@@ -27,8 +27,6 @@ const ROW_BYTES: u64 = 32;
 struct Slot {
     /// When the last ones leave the queue, the oldest first.
     queue: VecDeque<Cycle>,
-    /// When the tensor cores are done with the last one.
-    left: Cycle,
     /// When the sums are there of all that were begun so far.
     done: Cycle,
     /// The same of those up to each commit, the oldest first.
@@ -168,12 +166,8 @@ impl Sm {
         }
         let ahead = slot.queue.len().checked_sub(times.queue.size());
         let accepted = ahead.map_or(now, |ahead| slot.queue[ahead]);
-        let earliest = match product.from_registers {
-            true => accepted.max(slot.left + times.behind_own.cycles()),
-            false => accepted,
-        };
-        let start = self.pipelines.take_all(earliest, Port::Tensor, takes);
-        self.lsu.take_banks(now, start, start + reads);
+        let start = self.pipelines.take_all(accepted, Port::Tensor, takes);
+        self.lsu.take_banks(now, start, takes, reads);
         let latency =
             if product.from_registers { times.latency_from_registers } else { times.latency };
         let computes = u64::from(product.columns).div_ceil(times.columns.cycles());
@@ -181,7 +175,6 @@ impl Sm {
         for warp in Bits(group) {
             let slot = self.warpgroups.slot_mut(warp);
             slot.queue.push_back(start + times.leaves_queue.cycles());
-            slot.left = start + takes;
             slot.done = slot.done.max(done);
         }
         accepted + times.issue.cycles()

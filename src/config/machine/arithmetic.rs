@@ -197,8 +197,6 @@ pub struct WarpgroupTimes {
     pub latency: Bounded<1, 255>,
     /// The same with the first factor in registers [core cycles, 1..=255].
     pub latency_from_registers: Bounded<1, 255>,
-    /// How much later a product whose first factor is in registers begins behind one of its own warpgroup [core cycles, 0..=63].
-    pub behind_own: Bounded<0, 63>,
     /// From a warp's product to its next instruction [core cycles, 1..=63].
     pub issue: Bounded<1, 63>,
     /// Products of a warpgroup that wait or have just begun: the warps come to a further one when there are fewer [count, 1..=16].
@@ -218,7 +216,6 @@ impl WarpgroupTimes {
         interval: Bounded::LEAST,
         latency: Bounded::LEAST,
         latency_from_registers: Bounded::LEAST,
-        behind_own: Bounded::LEAST,
         issue: Bounded::LEAST,
         queue: Bounded::LEAST,
         leaves_queue: Bounded::LEAST,

@@ -117,11 +117,7 @@ impl Lsu {
     /// The first cycle from `due` on in which nobody else has the banks.
     #[cold]
     fn when_banks_are_free(&self, due: Cycle) -> Cycle {
-        let behind = |due: Cycle, &(from, to): &(Cycle, Cycle)| match due >= from {
-            true => due.max(to),
-            false => due,
-        };
-        self.taken.iter().fold(due, behind)
+        self.taken.iter().fold(due, |due, taken| taken.free_from(due))
     }
 
     /// The place of the oldest instruction of which this is true.

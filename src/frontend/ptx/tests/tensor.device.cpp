@@ -1,6 +1,7 @@
-// Runs the kernels of tensor.ptx on a GPU, and writes what they give, one after the other:
+// Runs the kernels of tensor.ptx or warpgroup.ptx on a GPU, and writes what they give, one after the other:
 //
-//     g++ -I/usr/local/cuda/include tensor.device.cpp -lcuda -o device && ./device > tensor.device.bin
+//     g++ -I/usr/local/cuda/include tensor.device.cpp -lcuda -o device
+//     ./device tensor > tensor.device.bin; ./device warpgroup > warpgroup.device.bin
 #include <cuda.h>
 #include <cstdio>
 #include <fstream>
@@ -15,16 +16,24 @@ static const Kernel KERNELS[] = {
     {"bits_128", 1, 16}, {"bits_small", 1, 16}, {"double_small", 1, 32}, {"double_4", 1, 32}, {"double_8", 1, 32},
     {"double_16", 1, 32}, {"matrices", 1, 96}, {"wmma_global", 8, 32}, {"wmma_shared", 8, 32},
     {"wmma_half", 8, 16}, {"wmma_brain", 2, 32}};
-int main() {
+// Of two warpgroups, where a lane writes a word.
+static const Kernel WARPGROUPS[] = {
+    {"half_shared", 1, 32}, {"half_registers", 1, 32}, {"half_registers_turned", 1, 32}, {"half_sums", 1, 32}, {"brain", 1, 32},
+    {"tf32_shared", 1, 32}, {"tf32_registers", 1, 32}, {"bytes_held", 1, 32}, {"bytes_registers", 1, 32}, {"half_wide", 1, 32}};
+int main(int, char **names) {
+    bool of_warpgroups = names[1] == std::string("warpgroup");
+    unsigned threads = of_warpgroups ? 256 : 32;
+    std::vector<Kernel> kernels(std::begin(KERNELS), std::end(KERNELS));
+    if (of_warpgroups) kernels.assign(std::begin(WARPGROUPS), std::end(WARPGROUPS));
     CHECK(cuInit(0)); CUdevice d; CHECK(cuDeviceGet(&d, 0)); CUcontext c; CHECK(cuDevicePrimaryCtxRetain(&c, d)); CHECK(cuCtxSetCurrent(c));
-    std::ifstream f("tensor.ptx"); std::stringstream text; text << f.rdbuf();
+    std::ifstream f(names[1] + std::string(".ptx")); std::stringstream text; text << f.rdbuf();
     CUmodule m; CHECK(cuModuleLoadData(&m, text.str().c_str()));
-    for (const Kernel &kernel : KERNELS) {
+    for (const Kernel &kernel : kernels) {
         CUfunction function; CHECK(cuModuleGetFunction(&function, m, kernel.name));
         std::vector<char> out(kernel.blocks * 32 * kernel.bytes);
         CUdeviceptr place; CHECK(cuMemAlloc(&place, out.size()));
         void *args[] = {&place};
-        CHECK(cuLaunchKernel(function, kernel.blocks, 1, 1, 32, 1, 1, 0, 0, args, 0)); CHECK(cuCtxSynchronize());
+        CHECK(cuLaunchKernel(function, kernel.blocks, 1, 1, threads, 1, 1, 0, 0, args, 0)); CHECK(cuCtxSynchronize());
         CHECK(cuMemcpyDtoH(out.data(), place, out.size()));
         fwrite(out.data(), 1, out.size(), stdout);
         CHECK(cuMemFree(place));
