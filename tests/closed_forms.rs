@@ -8,7 +8,8 @@ use gsim::config::machine::{L2Mode, L2Partitions, LoadsLook, Segment};
 use gsim::config::presets::PRESETS;
 use gsim::gpu::total;
 use gsim::isa::{
-    ArithClass, BulkCopy, Copies, Fence, Inst, LOCAL_MEMORY, Observer, Op, Operands, Turns,
+    ArithClass, BulkCopy, Copies, Fence, GroupProduct, Inst, LOCAL_MEMORY, Observer, Op, Operands,
+    Turns, Warpgroup,
 };
 use gsim::parts::AddressMap;
 use gsim::stats::{DramReason, IssueReason, LatencyStage, LsuReason};
@@ -846,13 +847,120 @@ fn a_tensor_core_takes_a_product_every_few_cycles() {
     };
     // A chain waits for each sum, four of them for the tensor core, which the next row of products finds taken.
     for (class, latency, interval) in
-        [(Mma, 25, 6), (MmaHalf, 18, 4), (MmaSmall, 14, 4), (DpMmaSmall, 26, 16), (DpMma4, 34, 16)]
+        [(Mma, 24, 6), (MmaHalf, 17, 4), (MmaSmall, 14, 4), (DpMmaSmall, 26, 16), (DpMma4, 34, 16)]
     {
         assert_eq!(products(class, 1), latency, "{class:?}");
         assert_eq!(products(class, 8), 8 * interval, "{class:?}");
     }
     assert_eq!(products(DpMma8, 1), 50);
     assert_eq!(products(DpMma16, 1), 82);
+}
+
+/// Turns of a warp that makes `products`, of which the last one ends the group, and waits for them.
+fn turns_of_products(products: &[(u16, bool)], count: usize) -> Vec<Step> {
+    let last = products.len() - 1;
+    let product = |(place, &(columns, from_registers)): (usize, &(u16, bool))| {
+        let product = GroupProduct { columns, from_registers, commits: place == last };
+        Warpgroup::Multiply(product)
+    };
+    let turn = products.iter().enumerate().map(product).chain([Warpgroup::Wait(0)]);
+    let turn: Vec<Step> = turn.map(|what| Step::Arith(Inst::bare(Op::Warpgroup(what)))).collect();
+    turn.iter().cycle().take(count * turn.len()).cloned().collect()
+}
+
+#[test]
+fn a_product_of_a_warpgroup_takes_its_columns_or_its_reads() {
+    let machine = preset("h200", &[]);
+    let turn = |groups: u32, products: &[(u16, bool)]| {
+        let cycles = |count| {
+            run(&machine, || {
+                Script::new(1, 128 * groups, |_, _| turns_of_products(products, count))
+            })
+            .cycles
+        };
+        (cycles(24) - cycles(8)) / 16
+    };
+    // Issue, latency, columns, wait: two columns a cycle.
+    for (columns, from_registers, latency) in [(8, false, 47), (256, false, 47), (64, true, 37)] {
+        let alone = turn(1, &[(columns, from_registers)]);
+        assert_eq!(alone, 4 + latency + u64::from(columns) / 2, "{columns} {from_registers}");
+    }
+    // One after the other: rows of 32 bytes, 128 of them a cycle, or two columns a cycle, or 13 cycles.
+    for (columns, from_registers, interval) in [
+        (8, false, 18),
+        (24, false, 22),
+        (64, false, 32),
+        (256, false, 128),
+        (8, true, 13),
+        (64, true, 32),
+    ] {
+        let more = turn(1, &[(columns, from_registers); 5]) - turn(1, &[(columns, from_registers)]);
+        assert_eq!(more, 4 * interval, "{columns} {from_registers}");
+        // Two warpgroups have the tensor cores in turn.
+        assert_eq!(turn(2, &[(columns, from_registers); 8]), 16 * interval);
+    }
+}
+
+#[test]
+fn warps_of_a_warpgroup_wait_for_each_other_and_go_ahead_of_six_products() {
+    let machine = preset("h200", &[]);
+    let product = |commits| {
+        let product = GroupProduct { columns: 256, from_registers: false, commits };
+        Step::Arith(Inst::bare(Op::Warpgroup(Warpgroup::Multiply(product))))
+    };
+    // The second warp comes later, by a chain of additions.
+    let late = |additions: usize| {
+        run(&machine, || {
+            Script::new(1, 128, |_, warp| {
+                let chain = std::iter::repeat_n(Step::Add { dst: 1, src: 1 }, additions);
+                let chain = chain.filter(|_| warp == 1);
+                let wait = Step::Arith(Inst::bare(Op::Warpgroup(Warpgroup::Wait(0))));
+                chain.chain([product(true), wait]).collect()
+            })
+        })
+    };
+    let [soon, later] = [100, 300].map(late);
+    assert_eq!(later.cycles - soon.cycles, 4 * 200);
+    let barrier = |run: &gsim::gpu::KernelStatistics| run.ledgers.issue.part(IssueReason::Barrier);
+    assert_eq!(barrier(&later) - barrier(&soon), 3 * 4 * 200);
+    // A chain of 250 additions behind products, of which all but the last six have begun when it does.
+    let behind = |products: usize| {
+        run(&machine, || {
+            Script::new(1, 128, |_, _| {
+                let products = std::iter::repeat_n(product(false), products);
+                products.chain(std::iter::repeat_n(Step::Add { dst: 1, src: 1 }, 250)).collect()
+            })
+        })
+        .cycles
+    };
+    assert_eq!(behind(6) - behind(1), 5 * 4);
+    assert_eq!(behind(12) - behind(8), 4 * 128);
+}
+
+#[test]
+fn loads_from_shared_memory_let_products_go_first() {
+    let machine = preset("h200", &[]);
+    let cycles = |products: &[(u16, bool)], loads: usize| {
+        run(&machine, || {
+            Script::new(1, 256, |_, warp| match warp {
+                0..4 => turns_of_products(products, 20),
+                _ => {
+                    let load = Step::Shared { dst: 1, addresses: row_of_words() };
+                    std::iter::repeat_n(load, loads).collect()
+                }
+            })
+            .shared_bytes(8192)
+        })
+        .cycles
+    };
+    let products = [(64, false); 8];
+    // The loads take none of the products' time; products take all of the banks' time but that of their waits.
+    let alone = cycles(&products, 0);
+    assert_eq!(cycles(&products, 200), alone);
+    assert!(cycles(&products, 400) > alone + 300 * 23);
+    // With the first factor in registers half of the banks' time is left.
+    let half = [(64, true); 8];
+    assert!(cycles(&half, 240) < cycles(&half, 0) + 20);
 }
 
 #[test]

@@ -98,6 +98,25 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
         ],
         &[FarReads],
     ),
+    (
+        "warpgroup-matmul",
+        &[
+            "workload.parameters.rows=256",
+            "workload.parameters.columns=384",
+            "workload.parameters.depth=192",
+        ],
+        &[FarReads],
+    ),
+    // Products whose factors go before what other warps load.
+    (
+        "../micro/warpgroup-products",
+        &[
+            "workload.launches.0.entry=beside_shared_64",
+            "workload.parameters.threads=384",
+            "workload.parameters.times=12",
+        ],
+        &[],
+    ),
     ("pipeline", &["workload.parameters.tiles=150", "workload.parameters.ctas=12"], &[FarReads]),
     (
         "pipeline",

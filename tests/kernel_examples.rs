@@ -94,6 +94,7 @@ fn the_ptx_of_the_examples_is_made_of_their_sources() {
         "heat/heat.cu",
         "convolution/convolution.cu",
         "tensor-matmul/tensor-matmul.cu",
+        "warpgroup-matmul/warpgroup-matmul.cu",
         "pipeline/pipeline.cu",
     ]
     .map(|file| runs().join(file));
@@ -182,24 +183,36 @@ fn the_heat_spreads_as_on_the_host() {
 #[test]
 fn the_product_of_tensor_cores_is_that_of_the_host() {
     let out = TempDir::new().unwrap();
-    // Every number is exact in half precision, and every sum in single precision.
-    let set = |a: &str, b: &str| {
-        let fills =
-            [("a", a), ("b", b)].map(|(name, fill)| format!("workload.buffers.{name}.fill={fill}"));
-        let sizes = [("rows", 64), ("columns", 64), ("depth", 32)];
-        let sizes = sizes.map(|(name, size)| format!("workload.parameters.{name}={size}"));
-        let all = fills.iter().chain(&sizes).flat_map(|set| ["--set", set]).collect::<Vec<_>>();
-        let (folder, _) = run("tensor-matmul", out.path(), &all);
-        output(&folder, "product.npy")
-    };
-    let (shape, by_column) = set("Constant(1)", "Iota(start: 0, step: 1)");
-    assert_eq!(shape, [64, 64]);
-    for (index, sum) in by_column.iter().enumerate() {
-        assert_eq!(*sum, (64 * 496 + 32 * (index % 64)) as f32, "{index}");
-    }
-    let (_, by_row) = set("Iota(start: 0, step: 1)", "Constant(1)");
-    for (index, sum) in by_row.iter().enumerate() {
-        assert_eq!(*sum, (1024 * (index / 64) + 496) as f32, "{index}");
+    // Rows and columns of a tile, and what is deep enough for several. Every number is exact in half precision, and every sum in single
+    // precision.
+    for (name, size, depth) in [("tensor-matmul", 64, 64), ("warpgroup-matmul", 128, 192)] {
+        let set = |a: &str, b: &str| {
+            let fills = [("a", a), ("b", b)]
+                .map(|(name, fill)| format!("workload.buffers.{name}.fill={fill}"));
+            let sizes = [("rows", size), ("columns", size), ("depth", depth)];
+            let sizes = sizes.map(|(name, size)| format!("workload.parameters.{name}={size}"));
+            let all = fills.iter().chain(&sizes).flat_map(|set| ["--set", set]).collect::<Vec<_>>();
+            let (folder, _) = run(name, out.path(), &all);
+            output(&folder, "product.npy")
+        };
+        let (shape, by_column) = set("Constant(0.5)", "Iota(start: 0, step: 0.0625)");
+        assert_eq!(shape, [size as u64, size as u64]);
+        let in_half = |number: f32| {
+            // Beyond 2048 sixteenths half precision has eighths, and so on.
+            let bits = (number.log2().floor() - 10.0).max(-24.0).exp2();
+            (number / bits).round_ties_even() * bits
+        };
+        for (index, sum) in by_column.iter().enumerate() {
+            let number = |row: usize| in_half((row * size + index % size) as f32 * 0.0625);
+            let want: f32 = (0..depth).map(|row| 0.5 * number(row)).sum();
+            assert_eq!(*sum, want, "{name} {index}");
+        }
+        let (_, by_row) = set("Iota(start: 0, step: 0.0625)", "Constant(0.5)");
+        for (index, sum) in by_row.iter().enumerate() {
+            let number = |column: usize| in_half((index / size * depth + column) as f32 * 0.0625);
+            let want: f32 = (0..depth).map(|column| 0.5 * number(column)).sum();
+            assert_eq!(*sum, want, "{name} {index}");
+        }
     }
 }
 
@@ -252,6 +265,23 @@ fn a_machine_without_tensor_cores_refuses_products_of_matrices() {
         "{error}"
     );
     assert!(!out.path().join("tensor-matmul").exists());
+}
+
+#[test]
+fn a_machine_before_hopper_refuses_products_of_warpgroups() {
+    let out = TempDir::new().unwrap();
+    let mut refused = Command::cargo_bin("gsim").unwrap();
+    refused.arg("run").arg(runs().join("warpgroup-matmul.ron")).args(["--set", "machine=a100"]);
+    let output = refused.arg("--out").arg(out.path()).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        error.contains(
+            "multiplies matrices by warpgroups, but the A100 SXM4 40 GB is a machine without"
+        ),
+        "{error}"
+    );
+    assert!(error.contains("use a machine with `sm.arithmetic.tensor.warpgroups`"), "{error}");
 }
 
 #[test]

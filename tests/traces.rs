@@ -69,6 +69,15 @@ const RUNS: &[(&str, &[&str])] = &[
         "tensor-matmul",
         &["workload.parameters.rows=64", "workload.parameters.depth=64", "machine=h200"],
     ),
+    (
+        "warpgroup-matmul",
+        &[
+            "workload.parameters.rows=128",
+            "workload.parameters.columns=128",
+            "workload.parameters.depth=128",
+            "machine=h200",
+        ],
+    ),
     ("pipeline", &["workload.parameters.tiles=30", "workload.parameters.ctas=5", "machine=h200"]),
     (
         "pipeline",

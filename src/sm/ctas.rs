@@ -399,6 +399,16 @@ mod tests {
         ctas
     }
 
+    #[test]
+    fn a_warpgroup_is_four_warps_of_a_cta_in_their_order() {
+        let machine = presets::find("h200").unwrap().machine().unwrap();
+        let mut ctas = Ctas::new(&machine.sm);
+        ctas.prepare(Residency { ctas: 1, cta_warps: 6, ..Residency::default() });
+        assert_eq!([0, 3, 4, 5].map(|warp| ctas.warpgroup(warp)), [0xf, 0xf, 0x30, 0x30]);
+        // The next CTA has other slots.
+        assert_eq!([6, 9, 10, 11].map(|warp| ctas.warpgroup(warp)), [0x3c0, 0x3c0, 0xc00, 0xc00]);
+    }
+
     fn at(id: u8, warps: u16, kind: BarrierKind) -> BarrierUse {
         BarrierUse { id, warps, kind }
     }

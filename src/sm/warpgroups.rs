@@ -59,13 +59,14 @@ impl Warpgroups {
         Warpgroups { times, bank_row, slots: Box::default() }
     }
 
-    /// A product takes the tensor cores so long, and the banks of shared memory [core cycles].
-    fn work(&self, product: GroupProduct) -> (u64, u64) {
-        let columns = u64::from(product.columns);
-        let rows = if product.from_registers { 0 } else { ROWS };
-        let reads = ((rows + columns) * ROW_BYTES).div_ceil(self.bank_row);
-        let computes = columns.div_ceil(self.times.columns.cycles());
-        (computes.max(reads).max(self.times.interval.cycles()), reads)
+    /// How long the banks of shared memory give so many rows of the first factor, or columns of the second one [core cycles].
+    fn reads(&self, lines: u64) -> u64 {
+        (lines * ROW_BYTES).div_ceil(self.bank_row)
+    }
+
+    /// How long the tensor cores compute so many columns [core cycles].
+    fn computes(&self, columns: u64) -> u64 {
+        columns.div_ceil(self.times.columns.cycles())
     }
 
     /// Another warp comes to a slot.
@@ -158,8 +159,12 @@ impl Sm {
         group: u64,
         product: GroupProduct,
     ) -> Cycle {
-        let (takes, reads) = self.warpgroups.work(product);
         let times = self.warpgroups.times;
+        let columns = u64::from(product.columns);
+        let rows = if product.from_registers { 0 } else { ROWS };
+        let computes = self.warpgroups.computes(columns);
+        let reads = self.warpgroups.reads(rows + columns);
+        let takes = computes.max(reads).max(times.interval.cycles());
         let slot = self.warpgroups.slot_mut(warp);
         while slot.queue.front().is_some_and(|leaves| *leaves <= now) {
             slot.queue.pop_front();
@@ -167,10 +172,16 @@ impl Sm {
         let ahead = slot.queue.len().checked_sub(times.queue.size());
         let accepted = ahead.map_or(now, |ahead| slot.queue[ahead]);
         let start = self.pipelines.take_all(accepted, Port::Tensor, takes);
-        self.lsu.take_banks(now, start, takes, reads);
+        // Columns are read a block at a time, the first block with the first factor.
+        let block = times.read_columns.cycles();
+        for before in (0..columns).step_by(times.read_columns.size()) {
+            let rows = if before == 0 { rows } else { 0 };
+            let from = start + self.warpgroups.computes(before);
+            let reads = self.warpgroups.reads(rows + block.min(columns - before));
+            self.lsu.take_banks(now, from, from + reads);
+        }
         let latency =
             if product.from_registers { times.latency_from_registers } else { times.latency };
-        let computes = u64::from(product.columns).div_ceil(times.columns.cycles());
         let done = start + latency.cycles() + computes;
         for warp in Bits(group) {
             let slot = self.warpgroups.slot_mut(warp);

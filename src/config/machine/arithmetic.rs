@@ -193,6 +193,8 @@ pub struct WarpgroupTimes {
     pub columns: Bounded<1, 64>,
     /// From one product to the next one, at least [core cycles, 1..=255].
     pub interval: Bounded<1, 255>,
+    /// Columns of the second factor that are read from shared memory at once [columns, 8..=256].
+    pub read_columns: Bounded<8, 256>,
     /// What a product takes beside its columns until its sums are there, with both factors in shared memory [core cycles, 1..=255].
     pub latency: Bounded<1, 255>,
     /// The same with the first factor in registers [core cycles, 1..=255].
@@ -214,6 +216,7 @@ impl WarpgroupTimes {
     pub const LEAST: WarpgroupTimes = WarpgroupTimes {
         columns: Bounded::LEAST,
         interval: Bounded::LEAST,
+        read_columns: Bounded::LEAST,
         latency: Bounded::LEAST,
         latency_from_registers: Bounded::LEAST,
         issue: Bounded::LEAST,

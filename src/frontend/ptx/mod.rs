@@ -53,7 +53,11 @@
 //! that an H200 gives, on any machine: see `ops::matrix`. All lanes of the warp must execute them together. `wmma` of 16 by 16 by 16 numbers of
 //! half precision and `.bf16` is spelled out as these, and loads and stores, see `parser::wmma`.
 //!
-//! What is refused, with its place: textures and surfaces, other `wmma`, `wgmma`, clusters and their barriers,
+//! **Products of warpgroups** (`wgmma.mma_async` of half precision, `.bf16`, `.tf32` and bytes, with its fences and groups) are made at
+//! once, warp by warp; a warp that waits for products waits for the other three to have made them. Descriptors of matrices in shared memory may
+//! say all that a card understands: see `exec::warpgroup`.
+//!
+//! What is refused, with its place: textures and surfaces, other `wmma`, `wgmma` of 8-bit floating-point numbers, bits and sparse matrices, clusters and their barriers,
 //! bulk copies of tensors, to other CTAs and with reductions, the heap, launches from kernels, and parameters in registers. A generic access goes where
 //! its first lane's address lies as far as the machine is concerned; values are right for each lane.
 //! Shuffles and votes see the lanes that execute together, see `ops::warp`.

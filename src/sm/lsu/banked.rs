@@ -73,7 +73,9 @@ impl Lsu {
         if self.in_banks == 0 {
             return LsuReason::Idle;
         }
-        let may_pass = |entry: &Entry| entry.stage == Stage::Banks && self.next_pass(entry) <= now;
+        let is_free = self.when_banks_are_free(now) == now;
+        let may_pass =
+            |entry: &Entry| is_free && entry.stage == Stage::Banks && self.next_pass(entry) <= now;
         let Some(place) = self.first(may_pass) else {
             // An instruction between two of its passes, or one that is not there yet.
             let is_between = |entry: &Entry| entry.stage == Stage::Banks && entry.passed;
@@ -110,14 +112,15 @@ impl Lsu {
             Target::Constants => entry.replay.max(self.constants_due),
             _ => self.warp_due[usize::from(entry.warp)],
         };
-        let due = entry.due.max(free);
-        if self.taken.is_empty() { due } else { self.when_banks_are_free(due) }
+        entry.due.max(free)
     }
 
     /// The first cycle from `due` on in which nobody else has the banks.
-    #[cold]
+    #[inline]
     fn when_banks_are_free(&self, due: Cycle) -> Cycle {
-        self.taken.iter().fold(due, |due, taken| taken.free_from(due))
+        let behind =
+            |due: Cycle, &[from, to]: &[Cycle; 2]| if due < from { due } else { due.max(to) };
+        self.taken.iter().fold(due, behind)
     }
 
     /// The place of the oldest instruction of which this is true.
@@ -140,7 +143,8 @@ impl Lsu {
                 Stage::Banks if entry.passed => return now + 1,
                 Stage::Banks => {
                     in_banks -= 1;
-                    next = next.min(self.next_pass(entry));
+                    let due = self.next_pass(entry).max(now + 1);
+                    next = next.min(self.when_banks_are_free(due));
                 }
                 Stage::Tags if in_tags > 0 => {
                     // The first one is due first, unless others were let past one that was refused.

@@ -30,29 +30,6 @@ pub struct Rates {
     pub constant_interval: u64,
 }
 
-/// A span of time in which others have the banks, for cycles that lie evenly in it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Taken {
-    from: Cycle,
-    /// [core cycles]
-    length: u64,
-    /// Cycles of it.
-    reads: u64,
-}
-
-impl Taken {
-    /// The first cycle from `due` on in which the banks are free, as far as this span goes.
-    pub fn free_from(&self, due: Cycle) -> Cycle {
-        if due < self.from {
-            return due;
-        }
-        let reads_before = |cycle: u64| cycle * self.reads / self.length;
-        let is_free = |cycle: &u64| reads_before(*cycle) == reads_before(cycle + 1);
-        let free = (due - self.from..self.length).find(is_free).unwrap_or(self.length);
-        due.max(self.from + free)
-    }
-}
-
 /// A refusal in the ledger.
 #[inline]
 pub(super) fn stall(refusal: Refusal) -> LsuReason {
@@ -99,8 +76,8 @@ pub struct Lsu {
     pub(super) warp_due: Box<[Cycle]>,
     /// When a load of constants may.
     pub(super) constants_due: Cycle,
-    /// When others have the banks there: spans that follow each other.
-    pub(super) taken: VecDeque<Taken>,
+    /// When others have the banks there: first and first free cycles, in the order of the former.
+    pub(super) taken: VecDeque<[Cycle; 2]>,
     /// Accesses on their way to the tags; used when that takes time.
     pipe: Ring<Access>,
 }
@@ -170,13 +147,13 @@ impl Lsu {
         passed
     }
 
-    /// Others have the banks for `reads` of the `length` cycles from `from` on, which is behind all times of which this was said before. Only
-    /// of a unit of two stages.
-    pub fn take_banks(&mut self, now: Cycle, from: Cycle, length: u64, reads: u64) {
-        while self.taken.front().is_some_and(|taken| taken.from + taken.length <= now) {
+    /// Others have the banks from `from` on, which is behind all times of which this was said before, until `to`. Only of a unit of two
+    /// stages.
+    pub fn take_banks(&mut self, now: Cycle, from: Cycle, to: Cycle) {
+        while self.taken.front().is_some_and(|[_, to]| *to <= now) {
             self.taken.pop_front();
         }
-        self.taken.push_back(Taken { from, length, reads });
+        self.taken.push_back([from, to]);
     }
 
     /// True when data that hits goes by passes over the banks, whose number [`Lsu::push`] needs.

@@ -259,6 +259,30 @@ impl<'a> Code<'a> {
         self.fates[to..=from].rotate_right(1);
     }
 
+    /// The same, where blocks may end between them, all of which control goes through one after the other.
+    pub fn move_up_blocks(&mut self, from: usize, to: usize) {
+        self.move_up(from, to);
+        let (from, to) = (from as u32, to as u32);
+        for Block { start, end, .. } in &mut self.blocks {
+            *start += u32::from(to < *start && *start <= from);
+            *end += u32::from(to < *end && *end <= from);
+        }
+        self.block_of[to as usize..=from as usize].rotate_right(1);
+        self.block_of[to as usize] = self.block_of[to as usize + 1];
+    }
+
+    /// Whether control comes from the end of one block alone, and goes from there to the next one alone.
+    pub fn follows(&self, block: usize, ways_in: &[u32]) -> bool {
+        block > 0 && ways_in[block] == 1 && self.successors[block - 1] == [block as u32]
+    }
+
+    /// How many blocks may come before each.
+    pub fn ways_in(&self) -> Vec<u32> {
+        let mut ways_in = vec![0; self.blocks.len()];
+        self.successors.iter().flatten().for_each(|next| ways_in[*next as usize] += 1);
+        ways_in
+    }
+
     /// Takes out what nobody reads.
     pub fn kill(&mut self, pc: usize) {
         self.fates[pc] = Fate::Dead;

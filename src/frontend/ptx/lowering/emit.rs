@@ -368,28 +368,21 @@ impl<'a> Emitter<'a> {
     }
 
     /// Issues what is about products of a warpgroup. Descriptors of matrices are values of the warp: each half of one that may differ
-    /// from lane to lane is made one (`R2UR`).
+    /// from lane to lane is made one (`R2UR`). The product does not wait for that: on an H200 it takes a cycle or two more.
     fn warpgroup(&mut self, whole: Inst) {
-        let mut product = Inst { sums: Vec::new(), ..whole };
         for &reg in whole.srcs.as_slice() {
             let is_pair = self.code.weights.get(usize::from(reg)) == Some(&2);
             if !is_pair || !self.varying[usize::from(reg)] {
                 continue;
             }
             for _ in 0..2 {
-                let half = self.inner_register();
-                self.insts.push(Inst {
-                    dsts: Operands::new(&[half]),
-                    srcs: Operands::new(&[reg]),
-                    line: product.line,
-                    ..Inst::bare(Op::Arith(ArithClass::ToUniform))
-                });
-                if !product.srcs.is_full() {
-                    product.srcs.add(half);
-                }
+                let half = Operands::new(&[self.inner_register()]);
+                let class = Op::Arith(ArithClass::ToUniform);
+                let srcs = Operands::new(&[reg]);
+                self.insts.push(Inst { dsts: half, srcs, line: whole.line, ..Inst::bare(class) });
             }
         }
-        self.insts.push(product);
+        self.insts.push(Inst { sums: Vec::new(), ..whole });
     }
 
     /// Another register for what steps hand on.

@@ -109,7 +109,7 @@ fn read_old_value_first(code: &mut Code, pc: usize, to: Reg, from: Reg) -> bool 
 }
 
 /// Whether an instruction can go before that at `to`, earlier in its block.
-fn may_go_up(code: &Code, from: usize, to: usize) -> bool {
+pub fn may_go_up(code: &Code, from: usize, to: usize) -> bool {
     let Inst { op, dsts, srcs, .. } = &code.insts[from];
     let (dsts, srcs) = (dsts.as_slice(), srcs.as_slice());
     let is_free = |passed: &Inst| {

@@ -17,7 +17,7 @@
 //! | exits, branches, predicated code, convergence barriers, the start of a kernel | `control` |
 //! | additions in the pipeline of products | `balance` |
 //! | loops of which several iterations become one | `unroll` |
-//! | ends of groups of matrix products, which the last product tells | `warpgroups` |
+//! | ends of groups of matrix products, which the last product tells; arithmetic that does not wait for them | `warpgroups` |
 //! | blocks that become one as a short one is predicated | `regions` |
 //! | the order within them: loads as early as their addresses and the registers allow | `schedule`, `alias`, `pressure` |
 //! | arithmetic that does not wait between instructions that do | `interleave` |
@@ -168,6 +168,7 @@ pub fn machine_code(
     bank::places(&mut code);
     loops::parameters(&mut code);
     loops::pointers(&mut code);
+    warpgroups::overlap(&mut code);
     control::control(&mut code);
     warpgroups::commits(&mut code);
     fuse::conditions(&mut code);

@@ -1,13 +1,51 @@
-//! The products of warpgroups: who ends a group of them.
+//! The products of warpgroups: who ends a group of them, and what goes on meanwhile.
 
-use super::super::parts::Block;
-use super::code::Code;
-use crate::isa::{Op, Warpgroup};
+use super::code::{Code, Fate};
+use super::free::may_go_up;
+use crate::isa::{Inst, Op, Warpgroup};
+
+/// Arithmetic behind a wait for products that does not need them goes before it, as the counter of a loop does.
+pub fn overlap(code: &mut Code) {
+    let mut is_sum = vec![false; code.weights.len()];
+    for reg in code.insts.iter().flat_map(|inst| &inst.sums) {
+        is_sum[usize::from(*reg)] = true;
+    }
+    let uses_sums =
+        |inst: &Inst| inst.read().chain(inst.written()).any(|reg| is_sum[usize::from(reg)]);
+    let ways_in = code.ways_in();
+    let mut wait = 0;
+    while wait < code.len() {
+        if !matches!(code.insts[wait].op, Op::Warpgroup(Warpgroup::Wait(_))) {
+            wait += 1;
+            continue;
+        }
+        let mut pc = wait + 1;
+        while pc < code.len() {
+            let block = code.block_of[pc] as usize;
+            let is_first = code.blocks[block].start as usize == pc;
+            if is_first && !code.follows(block, &ways_in) {
+                break;
+            }
+            let is_arithmetic = matches!(code.insts[pc].op, Op::Arith(_)) && !code.is_pinned(pc);
+            let ends_block = code.blocks[block].end as usize == pc + 1;
+            if !is_arithmetic || ends_block {
+                break;
+            }
+            let waits = code.fates[pc] == Fate::Dead || uses_sums(&code.insts[pc]);
+            if !waits && !code.is_guarded(pc) && may_go_up(code, pc, wait) {
+                code.move_up_blocks(pc, wait);
+                wait += 1;
+            }
+            pc += 1;
+        }
+        wait = pc;
+    }
+    code.index();
+}
 
 /// A product that nothing but a commit can follow says itself that it is the last of its group (`HGMMA .., gsb0`).
 pub fn commits(code: &mut Code) {
-    let mut ways_in = vec![0; code.blocks.len()];
-    code.successors.iter().flatten().for_each(|next| ways_in[*next as usize] += 1);
+    let ways_in = code.ways_in();
     for pc in 0..code.len() {
         if code.insts[pc].op != Op::Warpgroup(Warpgroup::Commit) {
             continue;
@@ -24,10 +62,8 @@ pub fn commits(code: &mut Code) {
 /// The last product before `pc`, where control comes from there alone and no other commit is between.
 fn product_before(code: &Code, ways_in: &[u32], pc: usize) -> Option<usize> {
     for at in (0..pc).rev() {
-        let (block, next) = (code.block_of[at] as usize, code.block_of[at + 1] as usize);
-        let Block { start, .. } = code.blocks[next];
-        let is_next = start as usize == at + 1 && block != next;
-        if is_next && (ways_in[next] != 1 || code.successors[block] != [next as u32]) {
+        let next = code.block_of[at + 1] as usize;
+        if code.blocks[next].start as usize == at + 1 && !code.follows(next, ways_in) {
             return None;
         }
         match code.insts[at].op {

@@ -19,6 +19,7 @@ mod semantics_packed;
 mod speed;
 mod stencil;
 mod tensor;
+mod warpgroup;
 
 use std::sync::Arc;
 
