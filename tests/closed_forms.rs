@@ -922,7 +922,8 @@ fn warps_of_a_warpgroup_wait_for_each_other_and_go_ahead_of_six_products() {
     let [soon, later] = [100, 300].map(late);
     assert_eq!(later.cycles - soon.cycles, 4 * 200);
     let barrier = |run: &gsim::gpu::KernelStatistics| run.ledgers.issue.part(IssueReason::Barrier);
-    assert_eq!(barrier(&later) - barrier(&soon), 3 * 4 * 200);
+    // But for the cycle in which they meet, which some schedulers see before.
+    assert!((barrier(&later) - barrier(&soon)).abs_diff(3 * 4 * 200) <= 3);
     // A chain of 250 additions behind products, of which all but the last six have begun when it does.
     let behind = |products: usize| {
         run(&machine, || {
@@ -953,14 +954,15 @@ fn loads_from_shared_memory_let_products_go_first() {
         })
         .cycles
     };
+    // Products take all of the banks' time but that of their waits, in which three loads of a chain find room.
     let products = [(64, false); 8];
-    // The loads take none of the products' time; products take all of the banks' time but that of their waits.
     let alone = cycles(&products, 0);
-    assert_eq!(cycles(&products, 200), alone);
-    assert!(cycles(&products, 400) > alone + 300 * 23);
+    assert_eq!(cycles(&products, 40), alone);
+    assert!(cycles(&products, 200) > alone + 100 * 23);
+    assert_eq!(cycles(&products, 300) - cycles(&products, 200), 100 * 23);
     // With the first factor in registers half of the banks' time is left.
     let half = [(64, true); 8];
-    assert!(cycles(&half, 240) < cycles(&half, 0) + 20);
+    assert_eq!(cycles(&half, 200), cycles(&half, 0));
 }
 
 #[test]

@@ -44,14 +44,7 @@ impl Running<'_> {
                 self.stack.go(here.next());
             }
             (Step::Barrier(barrier), _) => self.barrier(here, barrier, active, regs)?,
-            (Step::GroupWait, _) => {
-                if active != LaneMask::MAX {
-                    let message = matrix::lanes_missing(active);
-                    return Err(self.fault(here.last(), here.lane(), message));
-                }
-                self.stack.part_from(active, here.next());
-                self.stack.wait(here.last() as u32);
-            }
+            (Step::GroupWait, _) => self.wait_for_warpgroup(here, active)?,
             (Step::Bulk(index), _) => self.bulk(here, index, active, regs, spaces)?,
             (Step::Mbarrier(index), _) => self.mbarrier(here, index, active, regs, spaces)?,
             _ => self.stack.go(here.next()),
@@ -167,6 +160,18 @@ impl Running<'_> {
             self.stack.part_from(active, here.next());
             self.stack.wait(here.last() as u32);
         }
+        Ok(())
+    }
+
+    /// Waits for the other warps of the warpgroup.
+    #[inline(never)]
+    fn wait_for_warpgroup(&mut self, here: Here, active: LaneMask) -> Result<(), Fault> {
+        if active != LaneMask::MAX {
+            let message = matrix::lanes_missing(active);
+            return Err(self.fault(here.last(), here.lane(), message));
+        }
+        self.stack.part_from(active, here.next());
+        self.stack.wait(here.last() as u32);
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use super::memory::Spaces;
 use super::registers::Registers;
 use super::stack::{Frame, Stack};
 use super::{Checks, Fault, matrix};
-use crate::isa::{BarrierUse, LaneMask, Op, WarpStream};
+use crate::isa::{BarrierUse, LaneMask, Op, WARP, WarpStream};
 
 /// Warp instructions after which the size of the streams is looked at.
 pub const SLICE: u64 = 1 << 20;
@@ -186,12 +186,7 @@ impl Running<'_> {
                     .matrices(&program.matrices[matrices as usize], regs, active, self.stream)
                     .map_err(|(lane, message)| self.fault(pc, lane, message))?,
                 Step::GroupProduct(product) => {
-                    if active != LaneMask::MAX {
-                        return Err(self.fault(pc, here.lane(), matrix::lanes_missing(active)));
-                    }
-                    program.group_products[product as usize]
-                        .execute(regs, spaces.shared, self.warp)
-                        .map_err(|(lane, message)| self.fault(pc, lane, message))?;
+                    self.group_product(product, (pc, active), regs, spaces)?;
                 }
                 Step::InitMbarrier(index) => {
                     let access = program.mbarriers[index as usize].access as usize;
@@ -229,6 +224,24 @@ impl Running<'_> {
         }
         self.iterations.end_region(here.issued.order, &program.issued, self.stream);
         Ok(last)
+    }
+
+    /// Makes the warp's part of a product of its warpgroup.
+    #[inline(never)]
+    fn group_product(
+        &mut self,
+        product: u32,
+        (pc, active): (usize, LaneMask),
+        regs: &mut Registers,
+        spaces: &Spaces,
+    ) -> Result<(), Fault> {
+        if active != LaneMask::MAX {
+            let lane = active.trailing_zeros() as usize % WARP;
+            return Err(self.fault(pc, lane, matrix::lanes_missing(active)));
+        }
+        self.program.group_products[product as usize]
+            .execute(regs, spaces.shared, self.warp)
+            .map_err(|(lane, message)| self.fault(pc, lane, message))
     }
 
     /// Says which lanes have the same value.

@@ -72,7 +72,7 @@ impl Matrix {
         };
         let address = start + far + block + within;
         let turned = (address >> 7).wrapping_sub(self.offset) & (pieces - 1);
-        address ^ turned * PIECE
+        address ^ (turned * PIECE)
     }
 
     /// An element of so many bytes, four at most.

@@ -43,7 +43,7 @@ fn the_device_gives_the_same_bits() {
 /// as ones. `%a5` and `%a6` have the descriptors; sums are whole numbers in `%r4` to `%r7`.
 fn with_matrices(body: &str) -> String {
     format!(
-        ".shared .align 1024 .b8 tile[4096]; mov.u32 %r1, tile; shl.b32 %r2, %r0, 4; add.u32 %r2, %r2, %r1; mov.u32 %r3, 0x01010101; \
+        ".shared .align 1024 .b8 tile[4096]; mov.u32 %r1, tile; and.b32 %r2, %r0, 127; shl.b32 %r2, %r2, 4; add.u32 %r2, %r2, %r1; mov.u32 %r3, 0x01010101; \
          st.shared.v4.u32 [%r2], {{%r3,%r3,%r3,%r3}}; st.shared.v4.u32 [%r2+2048], {{%r3,%r3,%r3,%r3}}; \
          mov.b64 %a5, 0x1000080000; add.s64 %a6, %a5, 128; mov.u32 %r4, 0; mov.u32 %r5, 0; mov.u32 %r6, 0; mov.u32 %r7, 0; \
          bar.sync 0; wgmma.fence.sync.aligned; {body}"
@@ -204,5 +204,5 @@ fn descriptors_become_values_of_the_warp() {
         ops.iter().filter(|op| **op == Op::Arith(ArithClass::ToUniform)).count()
     };
     assert_eq!(halves(""), 0);
-    assert_eq!(halves("shr.u32 %r8, %r0, 9; cvt.u64.u32 %a4, %r8; add.s64 %a5, %a5, %a4;"), 2);
+    assert_eq!(halves("shr.u32 %r8, %r0, 9; cvt.u64.u32 %a4, %r8; add.s64 %a6, %a6, %a4;"), 2);
 }

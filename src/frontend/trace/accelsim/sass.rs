@@ -420,6 +420,9 @@ fn refusal(name: &str) -> String {
         {
             "textures and surfaces are not simulated"
         }
+        () if is_one_of(&["HGMMA", "IGMMA", "QGMMA", "BGMMA", "WARPGROUP"]) => {
+            "products of warpgroups are not read from these traces"
+        }
         () if is_one_of(&["UTMA", "UBLK", "SYNCS", "ARRIVES"]) => {
             "bulk copies and their barriers are not simulated"
         }
@@ -542,6 +545,10 @@ mod tests {
         assert_eq!(
             refused("UTMALDG.2D"),
             "UTMALDG: bulk copies and their barriers are not simulated"
+        );
+        assert_eq!(
+            refused("HGMMA.64x64x16.F32"),
+            "HGMMA: products of warpgroups are not read from these traces"
         );
         assert_eq!(refused("FROBNICATE"), "FROBNICATE: this opcode is not known");
         assert_eq!(refused("LDG.E.96"), "an access of 96 bits");
