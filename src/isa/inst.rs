@@ -112,7 +112,7 @@ pub struct Inst {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant: Option<u32>,
     /// Of a product of a warpgroup: the registers that it adds to, which it reads and writes. Nobody waits for them but by the product's
-    /// group, so that the machine and its traces have none.
+    /// group, so that machines have no use for them, and traces have none.
     #[serde(skip)]
     pub sums: Vec<Reg>,
     /// Line in the kernel's source text, from 1; 0 where there is none.

@@ -162,11 +162,12 @@ fn matrix_products(machine: &Machine) -> Option<Rate> {
     const MULTIPLY_ADDS: f64 = 16.0 * 8.0 * 16.0;
     let TensorCores::Present(times) = machine.sm.arithmetic.tensor else { return None };
     let Throughput { pipelines, interval, .. } = Throughput::of(&machine.sm, ArithClass::Mma);
+    let by_warps = (1.0 / interval as f64, "sm.arithmetic.tensor, mma.interval");
     let (products, set_by) = match times.warpgroups {
-        WarpgroupProducts::Present(times) => {
+        WarpgroupProducts::Present(times) if f64::from(times.columns.get()) / 8.0 > by_warps.0 => {
             (f64::from(times.columns.get()) / 8.0, "sm.arithmetic.tensor, warpgroups.columns")
         }
-        WarpgroupProducts::Absent => (1.0 / interval as f64, "sm.arithmetic.tensor, mma.interval"),
+        _ => by_warps,
     };
     let rate = (MULTIPLY_ADDS * products * pipelines as f64, set_by);
     Some(of_sms(machine, "multiply-adds of tensor cores", Unit::Operations, rate))

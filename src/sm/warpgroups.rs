@@ -22,10 +22,10 @@ const ROWS: u64 = 64;
 /// Bytes in a row of the first factor, and in a column of the second one.
 const ROW_BYTES: u64 = 32;
 
-/// The products of a warp slot's group, as each of its warps knows them.
+/// What a warp slot has to do with products.
 #[derive(Clone, Debug, Default)]
 struct Slot {
-    /// When the last ones leave the queue, the oldest first.
+    /// Of the first warp of a group: when its products leave the queue, the oldest first.
     queue: VecDeque<Cycle>,
     /// When the sums are there of all that were begun so far.
     done: Cycle,
@@ -69,7 +69,7 @@ impl Warpgroups {
         columns.div_ceil(self.times.columns.cycles())
     }
 
-    /// Another warp comes to a slot.
+    /// Another warp comes to a slot, and waits for no group of the one before it.
     pub fn begin(&mut self, warp: usize) {
         if let Some(slot) = self.slots.get_mut(warp) {
             slot.commits.clear();
@@ -141,53 +141,49 @@ impl Sm {
             return;
         }
         self.warps.at_product &= !group;
-        let goes_on = self.begin_product(now, warp, group, product);
+        let (accepted, goes_on) = self.begin_product(now, group, product);
+        let reason = if accepted > now { WaitReason::Arithmetic } else { WaitReason::Barrier };
         for warp in Bits(group) {
             if product.commits {
                 self.warpgroups.commit(now, warp);
             }
-            self.note_hold(warp, WaitReason::Barrier, goes_on);
+            self.note_hold(warp, reason, goes_on);
             self.go_on(now, warp, goes_on);
         }
     }
 
-    /// Begins a product of these warps; gives when they go on.
-    fn begin_product(
-        &mut self,
-        now: Cycle,
-        warp: usize,
-        group: u64,
-        product: GroupProduct,
-    ) -> Cycle {
+    /// Begins a product of these warps; gives when there is room for it, and when they go on.
+    fn begin_product(&mut self, now: Cycle, group: u64, product: GroupProduct) -> (Cycle, Cycle) {
         let times = self.warpgroups.times;
         let columns = u64::from(product.columns);
         let rows = if product.from_registers { 0 } else { ROWS };
         let computes = self.warpgroups.computes(columns);
         let reads = self.warpgroups.reads(rows + columns);
         let takes = computes.max(reads).max(times.interval.cycles());
-        let slot = self.warpgroups.slot_mut(warp);
-        while slot.queue.front().is_some_and(|leaves| *leaves <= now) {
-            slot.queue.pop_front();
+        // That of the group, which is its first warp's.
+        let queue = &mut self.warpgroups.slot_mut(group.trailing_zeros() as usize).queue;
+        while queue.front().is_some_and(|leaves| *leaves <= now) {
+            queue.pop_front();
         }
-        let ahead = slot.queue.len().checked_sub(times.queue.size());
-        let accepted = ahead.map_or(now, |ahead| slot.queue[ahead]);
+        let ahead = queue.len().checked_sub(times.queue.size());
+        let accepted = ahead.map_or(now, |ahead| queue[ahead]);
         let start = self.pipelines.take_all(accepted, Port::Tensor, takes);
+        queue.push_back(start + times.leaves_queue.cycles());
         // Columns are read a block at a time, the first block with the first factor.
-        let block = times.read_columns.cycles();
+        let (block, mut free) = (times.read_columns.cycles(), start);
         for before in (0..columns).step_by(times.read_columns.size()) {
             let rows = if before == 0 { rows } else { 0 };
-            let from = start + self.warpgroups.computes(before);
-            let reads = self.warpgroups.reads(rows + block.min(columns - before));
-            self.lsu.take_banks(now, from, from + reads);
+            let from = free.max(start + self.warpgroups.computes(before));
+            free = from + self.warpgroups.reads(rows + block.min(columns - before));
+            self.lsu.take_banks(now, from, free);
         }
         let latency =
             if product.from_registers { times.latency_from_registers } else { times.latency };
         let done = start + latency.cycles() + computes;
         for warp in Bits(group) {
             let slot = self.warpgroups.slot_mut(warp);
-            slot.queue.push_back(start + times.leaves_queue.cycles());
             slot.done = slot.done.max(done);
         }
-        accepted + times.issue.cycles()
+        (accepted, accepted + times.issue.cycles())
     }
 }

@@ -15,7 +15,7 @@ crate::reasons! {
         LsuCoalescing = "lsu_coalescing",
         /// A ready memory instruction found the LSU stalled because the way to the interconnect was full.
         LsuMissQueue = "lsu_missqueue",
-        /// A ready memory instruction found the LSU serialising shared-memory bank conflicts.
+        /// A ready memory instruction found the LSU serialising shared-memory bank conflicts, or without the banks while products of warpgroups had them.
         LsuBankConflict = "lsu_bankconflict",
         /// A ready memory instruction found the LSU, or its scheduler's queue, taken by others that were served at the full rate.
         LsuServing = "lsu_serving",
@@ -67,7 +67,7 @@ crate::reasons! {
         Coalescing = "coalescing",
         /// Stalled: the queue to the interconnect is full.
         MissQueue = "missqueue",
-        /// A pass over the banks of shared memory was made, or of what the L1 keeps in banks, that only conflicts of lanes ask for.
+        /// A pass over the banks of shared memory was made, or of what the L1 keeps in banks, that only conflicts of lanes ask for; or products of warpgroups had the banks.
         BankConflict = "bankconflict",
     }
 }

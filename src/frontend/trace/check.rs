@@ -1,6 +1,8 @@
 //! Whether a kernel from a file is one that the timing model can run.
 
-use crate::isa::{AccessKind, Kernel, MAX_RESULTS, MAX_SOURCES, Op, Space};
+use crate::isa::{
+    AccessKind, GroupProduct, Kernel, MAX_RESULTS, MAX_SOURCES, Op, Space, Warpgroup,
+};
 use crate::units::noun;
 
 /// Threads of a CTA, at most: more than any chip runs.
@@ -48,6 +50,11 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
         }
         if inst.guard.is_some_and(|guard| !inst.srcs.as_slice().contains(&guard)) {
             return wrong("does not read its guard".to_owned());
+        }
+        if let Op::Warpgroup(Warpgroup::Multiply(GroupProduct { columns, .. })) = inst.op
+            && !((8..=256).contains(&columns) && columns % 8 == 0)
+        {
+            return wrong(format!("multiplies matrices of {columns} columns"));
         }
         if let Op::Memory(op) = inst.op {
             if !op.bytes.is_power_of_two() || op.bytes > 16 {

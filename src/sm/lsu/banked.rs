@@ -73,9 +73,7 @@ impl Lsu {
         if self.in_banks == 0 {
             return LsuReason::Idle;
         }
-        let is_free = self.when_banks_are_free(now) == now;
-        let may_pass =
-            |entry: &Entry| is_free && entry.stage == Stage::Banks && self.next_pass(entry) <= now;
+        let may_pass = |entry: &Entry| entry.stage == Stage::Banks && self.next_pass(entry) <= now;
         let Some(place) = self.first(may_pass) else {
             // An instruction between two of its passes, or one that is not there yet.
             let is_between = |entry: &Entry| entry.stage == Stage::Banks && entry.passed;
@@ -85,6 +83,9 @@ impl Lsu {
                 entry.pass_reason(entry.passes)
             });
         };
+        if self.banks_are_taken(now) {
+            return LsuReason::BankConflict;
+        }
         let entry = &mut self.entries[self.order[place]];
         entry.passes -= 1;
         entry.passed = true;
@@ -115,12 +116,10 @@ impl Lsu {
         entry.due.max(free)
     }
 
-    /// The first cycle from `due` on in which nobody else has the banks.
+    /// True when others have the banks.
     #[inline]
-    fn when_banks_are_free(&self, due: Cycle) -> Cycle {
-        let behind =
-            |due: Cycle, &[from, to]: &[Cycle; 2]| if due < from { due } else { due.max(to) };
-        self.taken.iter().fold(due, behind)
+    fn banks_are_taken(&self, now: Cycle) -> bool {
+        self.taken.iter().any(|[from, to]| (*from..*to).contains(&now))
     }
 
     /// The place of the oldest instruction of which this is true.
@@ -143,8 +142,7 @@ impl Lsu {
                 Stage::Banks if entry.passed => return now + 1,
                 Stage::Banks => {
                     in_banks -= 1;
-                    let due = self.next_pass(entry).max(now + 1);
-                    next = next.min(self.when_banks_are_free(due));
+                    next = next.min(self.next_pass(entry));
                 }
                 Stage::Tags if in_tags > 0 => {
                     // The first one is due first, unless others were let past one that was refused.

@@ -76,7 +76,7 @@ pub struct Lsu {
     pub(super) warp_due: Box<[Cycle]>,
     /// When a load of constants may.
     pub(super) constants_due: Cycle,
-    /// When others have the banks there: first and first free cycles, in the order of the former.
+    /// When others have the banks there: first and first free cycles, one span behind the other.
     pub(super) taken: VecDeque<[Cycle; 2]>,
     /// Accesses on their way to the tags; used when that takes time.
     pipe: Ring<Access>,
@@ -147,7 +147,7 @@ impl Lsu {
         passed
     }
 
-    /// Others have the banks from `from` on, which is behind all times of which this was said before, until `to`. Only of a unit of two
+    /// Others have the banks from `from` on until `to`, which is behind all times of which this was said before. Only of a unit of two
     /// stages.
     pub fn take_banks(&mut self, now: Cycle, from: Cycle, to: Cycle) {
         while self.taken.front().is_some_and(|[_, to]| *to <= now) {

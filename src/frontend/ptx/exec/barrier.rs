@@ -10,6 +10,7 @@ use super::super::program::{Barrier, BarrierKind, Micro, Program, Step};
 use super::registers::Registers;
 use super::stack::Stack;
 use crate::isa::{BARRIERS, BarrierUse, LaneMask, WARP, WARPGROUP};
+use crate::units::MAX_CTA_THREADS;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
@@ -23,12 +24,17 @@ struct Slot {
 }
 
 /// Warpgroups of a CTA, at most.
-const WARPGROUPS: usize = 1024 / WARP / WARPGROUP;
+const WARPGROUPS: usize = MAX_CTA_THREADS as usize / WARP / WARPGROUP;
 
 /// Where the warps of a warpgroup wait for each other: behind the barriers that have numbers, and the machine is not told of it.
 pub fn of_warpgroup(warp: usize) -> BarrierUse {
     let id = (BARRIERS + warp / WARPGROUP) as u8;
     BarrierUse { id, warps: WARPGROUP as u16, kind: crate::isa::BarrierKind::Wait }
+}
+
+/// The warpgroup whose warps wait for each other at a barrier, if it is such a one.
+pub fn warpgroup(id: u8) -> Option<usize> {
+    usize::from(id).checked_sub(BARRIERS)
 }
 
 /// Who waits where.

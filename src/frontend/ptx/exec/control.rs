@@ -10,7 +10,7 @@ use super::registers::{Registers, write};
 use super::rows::RegisterRows;
 use super::stack::{Frame, Stack};
 use super::warp::Here;
-use crate::isa::{BARRIERS, BarrierUse, LaneMask, WARP, WarpStream, lanes};
+use crate::isa::{BarrierUse, LaneMask, WARP, WarpStream, lanes};
 
 /// Runs of a stream that are searched for a loop.
 const LOOP_RUNS: usize = 4096;
@@ -328,7 +328,7 @@ pub fn deadlock(
         let at = match id {
             Some(id) => {
                 let (arrived, wanted) = barriers.count(*id, alive);
-                let what = match usize::from(*id).checked_sub(BARRIERS) {
+                let what = match barrier::warpgroup(*id) {
                     Some(group) => format!("the end of products of warpgroup {group}"),
                     None => format!("barrier {id}"),
                 };

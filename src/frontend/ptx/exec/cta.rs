@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::program::Program;
-use super::barrier::{Barriers, Reduction};
+use super::barrier::{self, Barriers, Reduction};
 use super::calls::Calls;
 use super::control::{deadlock, let_go_on, too_long};
 use super::iterations::Iterations;
@@ -14,8 +14,9 @@ use super::rows::RegisterRows;
 use super::shared::SharedMemory;
 use super::stack::Stack;
 use super::warp::{MAX_STREAM_BYTES, Running, SLICE};
+use super::warpgroup::{self, Made};
 use super::{Checks, Fault};
-use crate::isa::{BarrierUse, Cta, LaneMask, WARP, WarpStream};
+use crate::isa::{BarrierUse, Cta, LaneMask, WARP, WARPGROUP, WarpStream};
 use crate::units::Bits;
 use crate::workload::DeviceMemory;
 
@@ -63,6 +64,8 @@ pub struct CtaState {
     pub(super) checks: Checks,
     /// Calls of `printf`, by warps.
     pub(super) prints: u64,
+    /// By warp: the products of its warpgroup that it has made.
+    pub(super) products: Vec<Made>,
     /// Instructions of the text that each warp has executed.
     pub(super) executed: Vec<u64>,
     /// Bytes of the CTA's streams when they were last counted, and instructions since.
@@ -110,7 +113,10 @@ impl CtaState {
                     self.rows.take_back(warp);
                     self.barriers.end_warp(alive as u16);
                 }
-                while let Some((_, held)) = self.barriers.take_opened() {
+                while let Some((id, held)) = self.barriers.take_opened() {
+                    if let Some(group) = barrier::warpgroup(id) {
+                        warpgroup::check(&self.products, group)?;
+                    }
                     self.release(program, held);
                 }
             }
@@ -127,7 +133,8 @@ impl CtaState {
                 return Err(deadlock(program, stacks, rows, barriers, alive as u16));
             }
         }
-        Ok(())
+        let groups = if program.group_products.is_empty() { 0 } else { warps / WARPGROUP };
+        (0..groups).try_for_each(|group| warpgroup::check(&self.products, group))
     }
 
     /// Lets lanes of a warp go on from mbarriers whose phases have ended, or all where it gives up; true when some do.
@@ -213,6 +220,7 @@ impl CtaState {
             waits: &mut self.waits[warp],
             stream: &mut lent.cta.warps[warp],
             iterations: &mut self.iterations,
+            products: &mut self.products[warp],
             executed: &mut self.executed[warp],
             prints: &mut self.prints,
             budget: &mut *lent.budget,

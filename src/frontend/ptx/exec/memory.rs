@@ -86,7 +86,7 @@ impl Order {
 
 impl Spaces<'_> {
     /// Executes a memory access for the lanes of `mask` and records its addresses.
-    #[inline]
+    #[inline(always)]
     pub fn access(
         &mut self,
         access: &Access,
@@ -187,7 +187,7 @@ impl Spaces<'_> {
     }
 
     /// Checks an access, and reads or writes.
-    #[inline]
+    #[inline(always)]
     fn perform(
         &mut self,
         space: AccessSpace,
@@ -264,7 +264,7 @@ impl Spaces<'_> {
     }
 
     /// Checks bounds and alignment; gives the places in the block of memory.
-    #[inline]
+    #[inline(always)]
     pub(super) fn check(
         &mut self,
         space: AccessSpace,

@@ -10,6 +10,7 @@ use super::mbarrier::Mbarriers;
 use super::rows::RegisterRows;
 use super::shared::SharedMemory;
 use super::stack::Stack;
+use super::warpgroup::Made;
 use crate::isa::WARP;
 
 impl CtaState {
@@ -54,6 +55,7 @@ impl CtaState {
             last_buffer: 0..0,
             checks: Checks::default(),
             prints: 0,
+            products: vec![Made::default(); warps],
             executed: vec![0; warps],
             stream_bytes: 0,
             uncounted: 0,
@@ -72,6 +74,7 @@ impl CtaState {
         self.waits.iter_mut().for_each(Vec::clear);
         self.calls.iter_mut().for_each(Calls::start);
         (self.stream_bytes, self.uncounted) = (0, 0);
+        self.products.fill(Made::default());
         self.executed.fill(0);
         self.local.fill(0);
         for preds in self.preds.chunks_exact_mut(usize::from(program.pred_rows)) {

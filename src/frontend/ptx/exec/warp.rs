@@ -13,6 +13,7 @@ use super::mbarrier::{self, Mbarriers, Wait};
 use super::memory::Spaces;
 use super::registers::Registers;
 use super::stack::{Frame, Stack};
+use super::warpgroup::Made;
 use super::{Checks, Fault, matrix};
 use crate::isa::{BarrierUse, LaneMask, Op, WARP, WarpStream};
 
@@ -43,6 +44,8 @@ pub struct Running<'a> {
     pub waits: &'a mut Vec<Wait>,
     pub stream: &'a mut WarpStream,
     pub iterations: &'a mut Iterations,
+    /// The products of its warpgroup that the warp has made.
+    pub products: &'a mut Made,
     /// Instructions of the text that it has executed.
     pub executed: &'a mut u64,
     /// Calls of `printf`.
@@ -239,6 +242,7 @@ impl Running<'_> {
             let lane = active.trailing_zeros() as usize % WARP;
             return Err(self.fault(pc, lane, matrix::lanes_missing(active)));
         }
+        *self.products = Made { count: self.products.count + 1, last: pc as u32 };
         self.program.group_products[product as usize]
             .execute(regs, spaces.shared, self.warp)
             .map_err(|(lane, message)| self.fault(pc, lane, message))

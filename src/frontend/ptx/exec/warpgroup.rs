@@ -9,12 +9,13 @@
 //! Sources: PTX ISA 9.0, section 9.7.15 "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions"; where bytes lie was compared
 //! with an H200 for 384 descriptors of all kinds, what the sums are with `mma.sync` on the same card: they are the same bits.
 
-use super::super::ops::matrix::{Product, Sum};
+use super::super::ops::matrix::{Element, Product, Sum};
 use super::super::program::{FirstFactor, GroupStep};
+use super::Fault;
 use super::memory::LaneFault;
 use super::registers::Registers;
 use super::shared::SharedMemory;
-use crate::isa::{WARP, WARPGROUP};
+use crate::isa::{LaneMask, WARP, WARPGROUP};
 
 /// Rows of a warp.
 const ROWS: usize = 16;
@@ -111,6 +112,35 @@ impl Matrix {
     }
 }
 
+/// The products of its warpgroup that a warp has made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Made {
+    pub count: u64,
+    /// The instruction of the last one.
+    pub last: u32,
+}
+
+/// Whether the warps of a warpgroup have made as many products, as they make each of them together.
+///
+/// # Errors
+/// Who has made the most, and how many each has.
+pub fn check(made: &[Made], group: usize) -> Result<(), Fault> {
+    let first = group * WARPGROUP;
+    let of_group = &made[first..][..WARPGROUP];
+    let counts: Vec<u64> = of_group.iter().map(|made| made.count).collect();
+    let most = (0..WARPGROUP).max_by_key(|warp| counts[*warp]).unwrap_or_default();
+    if counts.iter().all(|count| *count == counts[most]) {
+        return Ok(());
+    }
+    let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
+    let message = format!(
+        "the warps of warpgroup {group} make their products together, and have made {} of them",
+        counts.join(", ")
+    );
+    let (pc, warp) = (of_group[most].last, (first + most) as u32);
+    Err(Fault { pc, warp, lane: 0, message })
+}
+
 impl GroupStep {
     /// Computes the rows of warp number `warp` of a CTA.
     ///
@@ -123,7 +153,15 @@ impl GroupStep {
         warp: usize,
     ) -> Result<(), LaneFault> {
         let mut part = self.part;
-        let adds = (regs.preds[usize::from(self.adds.0)] ^ self.adds.1) & 1 == 1;
+        let adds = match regs.preds[usize::from(self.adds.0)] ^ self.adds.1 {
+            0 => false,
+            LaneMask::MAX => true,
+            some => {
+                let lane = (some ^ (some & 1).wrapping_neg()).trailing_zeros() as usize;
+                let message = "lanes have different predicates for the sums before";
+                return Err((lane, message.to_owned()));
+            }
+        };
         let signs = self.negates.map(|negates| if negates { self.signs() } else { 0 });
         match self.first {
             FirstFactor::Registers(from) => {
@@ -205,7 +243,7 @@ fn read(
 impl Product {
     /// A product of 16 by 8 by 32 bytes, whose factors are put in registers for it.
     pub fn of_warpgroup(
-        (depth, factors, sum): (usize, [super::super::ops::matrix::Element; 2], Sum),
+        (depth, factors, sum): (usize, [Element; 2], Sum),
         scratch: [u16; 6],
     ) -> Self {
         let [a0, a1, a2, a3, b0, b1] = scratch;

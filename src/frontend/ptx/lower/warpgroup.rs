@@ -6,7 +6,7 @@ use super::super::ast::{Instruction, Operand, Value};
 use super::super::cfg::Flow;
 use super::super::exec::Kind;
 use super::super::ops::matrix::{Element, Product, Sum};
-use super::super::program::{FirstFactor, GroupStep, INVERT, Step};
+use super::super::program::{Constant, FirstFactor, GroupStep, INVERT, Step};
 use super::matrix::element;
 use super::{Decoded, Lowerer};
 use crate::error::Result;
@@ -108,8 +108,7 @@ impl Lowerer<'_> {
                 decoded.srcs.add(reg);
             }
         }
-        let zero = super::super::program::Constant::Bits(0);
-        let zero = self.constant(zero, false, instruction.at)?;
+        let zero = self.constant(Constant::Bits(0), false, instruction.at)?;
         let adds = (adds, flip);
         self.group_products.push(GroupStep {
             part,
@@ -162,6 +161,8 @@ fn shape(words: &[&str]) -> Option<Shape> {
 fn with_types(shape: &str, [d, a, b]: [&str; 3], saturates: bool) -> Option<Shape> {
     let (columns, depth) = shape.strip_prefix("m64n")?.split_once('k')?;
     let (columns, depth): (usize, usize) = (columns.parse().ok()?, depth.parse().ok()?);
+    // As it is written, without zeros before the numbers.
+    let is_plain = shape == format!("m64n{columns}k{depth}");
     let factors = [element(a)?, element(b)?];
     let (of_depth, sum) = match (factors, d) {
         ([Element::F16, Element::F16], "f16") => (16, Sum::F16),
@@ -174,7 +175,7 @@ fn with_types(shape: &str, [d, a, b]: [&str; 3], saturates: bool) -> Option<Shap
     // Of whole numbers, beyond 24 columns only every second size is there.
     let step = if is_whole && columns > 24 { 16 } else { 8 };
     let is_known = (8..=256).contains(&columns) && columns % step == 0;
-    (depth == of_depth && is_known && (is_whole || !saturates)).then_some(Shape {
+    (is_plain && depth == of_depth && is_known && (is_whole || !saturates)).then_some(Shape {
         columns,
         depth,
         factors,

@@ -165,10 +165,10 @@ pub fn machine_code(
     address::bases(&mut code);
     fuse::fuse(&mut code);
     free::pairs(&mut code);
+    warpgroups::overlap(&mut code);
     bank::places(&mut code);
     loops::parameters(&mut code);
     loops::pointers(&mut code);
-    warpgroups::overlap(&mut code);
     control::control(&mut code);
     warpgroups::commits(&mut code);
     fuse::conditions(&mut code);

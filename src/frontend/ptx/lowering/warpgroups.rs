@@ -6,12 +6,20 @@ use crate::isa::{Inst, Op, Warpgroup};
 
 /// Arithmetic behind a wait for products that does not need them goes before it, as the counter of a loop does.
 pub fn overlap(code: &mut Code) {
-    let mut is_sum = vec![false; code.weights.len()];
-    for reg in code.insts.iter().flat_map(|inst| &inst.sums) {
-        is_sum[usize::from(*reg)] = true;
+    // What products under way write, and what they may still read.
+    let (mut written, mut read) =
+        (vec![false; code.weights.len()], vec![false; code.weights.len()]);
+    for inst in &code.insts {
+        let Op::Warpgroup(Warpgroup::Multiply(product)) = inst.op else { continue };
+        inst.sums.iter().for_each(|reg| written[usize::from(*reg)] = true);
+        if product.from_registers {
+            inst.read().for_each(|reg| read[usize::from(reg)] = true);
+        }
     }
-    let uses_sums =
-        |inst: &Inst| inst.read().chain(inst.written()).any(|reg| is_sum[usize::from(reg)]);
+    let is_independent = |inst: &Inst| {
+        !inst.read().any(|reg| written[usize::from(reg)])
+            && !inst.written().any(|reg| written[usize::from(reg)] | read[usize::from(reg)])
+    };
     let ways_in = code.ways_in();
     let mut wait = 0;
     while wait < code.len() {
@@ -31,8 +39,12 @@ pub fn overlap(code: &mut Code) {
             if !is_arithmetic || ends_block {
                 break;
             }
-            let waits = code.fates[pc] == Fate::Dead || uses_sums(&code.insts[pc]);
-            if !waits && !code.is_guarded(pc) && may_go_up(code, pc, wait) {
+            let is_issued = code.fates[pc] != Fate::Dead;
+            if is_issued
+                && !code.is_guarded(pc)
+                && is_independent(&code.insts[pc])
+                && may_go_up(code, pc, wait)
+            {
                 code.move_up_blocks(pc, wait);
                 wait += 1;
             }
@@ -43,7 +55,7 @@ pub fn overlap(code: &mut Code) {
     code.index();
 }
 
-/// A product that nothing but a commit can follow says itself that it is the last of its group (`HGMMA .., gsb0`).
+/// A product behind which a commit comes before any wait, on every way, says itself that it is the last of its group (`HGMMA .., gsb0`).
 pub fn commits(code: &mut Code) {
     let ways_in = code.ways_in();
     for pc in 0..code.len() {
@@ -59,7 +71,7 @@ pub fn commits(code: &mut Code) {
     }
 }
 
-/// The last product before `pc`, where control comes from there alone and no other commit is between.
+/// The last product before `pc`, where control comes from there alone and neither another commit nor a wait is between.
 fn product_before(code: &Code, ways_in: &[u32], pc: usize) -> Option<usize> {
     for at in (0..pc).rev() {
         let next = code.block_of[at + 1] as usize;
@@ -68,7 +80,7 @@ fn product_before(code: &Code, ways_in: &[u32], pc: usize) -> Option<usize> {
         }
         match code.insts[at].op {
             Op::Warpgroup(Warpgroup::Multiply(product)) => return (!product.commits).then_some(at),
-            Op::Warpgroup(Warpgroup::Commit) => return None,
+            Op::Warpgroup(Warpgroup::Commit | Warpgroup::Wait(_)) => return None,
             _ => {}
         }
     }

@@ -90,6 +90,21 @@ fn a_warp_waits_for_the_others_of_its_group_alone() {
 }
 
 #[test]
+fn warps_of_a_group_make_as_many_products() {
+    let message = |body: &str| error(&with_matrices(body), 128);
+    let all = "the warps of warpgroup 0 make their products together, and have made";
+    // One of four makes another one; one makes none, and nobody waits.
+    let one =
+        message(&format!("{PRODUCT} setp.lt.u32 %p1, %r0, 96; @%p1 bra END; {PRODUCT} END: {END}"));
+    assert!(
+        one.contains("thread (96,0,0)") && one.contains(&format!("{all} 1, 1, 1, 2 of them")),
+        "{one}"
+    );
+    let none = message(&format!("setp.lt.u32 %p1, %r0, 32; @%p1 ret; {PRODUCT} ret;"));
+    assert!(none.contains(&format!("{all} 0, 1, 1, 1 of them")), "{none}");
+}
+
+#[test]
 fn a_predicate_tells_whether_sums_are_added_to() {
     let product = |adds: &str| {
         with_matrices(&format!(
@@ -129,6 +144,10 @@ fn what_is_wrong_with_matrices_is_said() {
         partly.contains("all 32 lanes of the warp must execute this together, and 8 do"),
         "{partly}"
     );
+    let predicate = PRODUCT.replace(", 1;", ", %p1;");
+    let mixed = error(&with_matrices(&format!("setp.gt.u32 %p1, %r0, 4; {predicate} {END}")), 128);
+    assert!(mixed.contains("thread (5,0,0)"), "{mixed}");
+    assert!(mixed.contains("lanes have different predicates for the sums before"), "{mixed}");
     let few = error(&product(""), 96);
     assert!(few.contains("96 threads in a CTA, which are no whole warpgroups of 128"), "{few}");
 }
@@ -141,6 +160,7 @@ fn products_that_no_machine_has_are_refused() {
         "m64n264k16.f32.f16.f16",
         "m64n12k16.f32.f16.f16",
         "m64n40k32.s32.s8.s8",
+        "m64n08k16.f32.f16.f16",
         "m64n8k32.f32.e4m3.e4m3",
         "m64n8k16.f32.f16.f16.satfinite",
     ] {
@@ -195,6 +215,32 @@ fn the_last_product_of_a_group_tells_that_it_is() {
         with_matrices(&format!("setp.eq.u32 %p1, %r4, 9; @%p1 bra MET; {PRODUCT} MET: {END}"));
     let want = [Warpgroup::Arrive, product(false), Warpgroup::Commit, Warpgroup::Wait(0)];
     assert_eq!(groups(&issued(&met)), want);
+}
+
+/// What is issued between a product and the wait for it, of a kernel whose first factor is in `%r8` to `%r11`, with `behind` the wait.
+fn before_the_wait(behind: &str) -> usize {
+    let product = PRODUCT.replace("%a5", "{%r8,%r9,%r10,%r11}");
+    let body = with_matrices(&format!(
+        "mov.u32 %r8, 1; mov.u32 %r12, 5; {product} wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; {behind} \
+         add.u32 %r7, %r7, %r12; add.u32 %r7, %r7, %r8; cvt.u64.u32 %a7, %r7; st.global.u64 [%a1], %a7; ret;"
+    ));
+    let ops = issued(&body);
+    let place = |wanted: fn(&Warpgroup) -> bool| {
+        ops.iter().position(|op| matches!(op, Op::Warpgroup(what) if wanted(what))).unwrap()
+    };
+    let wait = place(|what| matches!(what, Warpgroup::Wait(_)));
+    wait - place(|what| matches!(what, Warpgroup::Multiply(_))) - 1
+}
+
+#[test]
+fn arithmetic_that_needs_no_product_does_not_wait_for_it() {
+    assert_eq!(before_the_wait("xor.b32 %r12, %r12, %r1;"), 1);
+    // What a product writes, and what it may still read.
+    assert_eq!(before_the_wait("xor.b32 %r12, %r7, %r1;"), 0);
+    assert_eq!(before_the_wait("xor.b32 %r8, %r12, %r1;"), 0);
+    // A commit behind a wait is one of its own.
+    let late = issued(&with_matrices(&format!("{PRODUCT} wgmma.wait_group.sync.aligned 0; {END}")));
+    assert!(late.contains(&Op::Warpgroup(Warpgroup::Commit)));
 }
 
 #[test]
