@@ -9,7 +9,7 @@
 //! Sources: PTX ISA 9.0, section 9.7.15 "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions"; where bytes lie was compared
 //! with an H200 for 384 descriptors of all kinds, what the sums are with `mma.sync` on the same card: they are the same bits.
 
-use super::super::ops::matrix::{Element, Product, Sum};
+use super::super::ops::matrix::{Element, Product, Sum, transposed};
 use super::super::program::{FirstFactor, GroupStep};
 use super::Fault;
 use super::memory::LaneFault;
@@ -76,39 +76,36 @@ impl Matrix {
         address ^ (turned * PIECE)
     }
 
-    /// An element of so many bytes, four at most.
-    fn element(
+    /// The piece of this number of eight that hold what is eight rows, or columns, wide from `first` on, and a piece deep behind so many
+    /// others.
+    fn piece(
         &self,
         shared: &SharedMemory,
-        (row, depth): (u64, u64),
-        bytes: u64,
-    ) -> Result<u32, String> {
-        let address = self.address(row, depth, bytes);
-        let (place, length) = (address as usize, bytes as usize);
-        let Some(data) = shared.bytes().get(place..place + length) else {
+        number: u64,
+        (first, block): (u64, u64),
+    ) -> Result<[u8; PIECE as usize], String> {
+        // Of 16 bits each: others are not transposed.
+        let (address, element) = match self.is_transposed {
+            false => (self.address(first + number, PIECE * block, 1), 4),
+            true => (self.address(first, BLOCK * block + number, 2), 2),
+        };
+        let place = address as usize;
+        let Some(piece) = shared.bytes().get(place..).and_then(|bytes| bytes.first_chunk()) else {
             let all = shared.len();
             return Err(format!(
-                "reads {bytes} bytes at address {address:#x}, outside the CTA's {all} bytes of shared memory"
+                "reads {PIECE} bytes at address {address:#x}, outside the CTA's {all} bytes of shared memory"
             ));
         };
-        if !shared.is_written(place, length) {
+        let mut elements = (0..PIECE as usize).step_by(element);
+        if shared.has_unwritten()
+            && let Some(at) = elements.find(|at| !shared.is_written(place + at, element))
+        {
+            let address = place + at;
             return Err(format!(
-                "reads {bytes} bytes at address {address:#x} of shared memory, which nothing was written to"
+                "reads {element} bytes at address {address:#x} of shared memory, which nothing was written to"
             ));
         }
-        let mut word = [0; 4];
-        word[..length].copy_from_slice(data);
-        Ok(u32::from_le_bytes(word))
-    }
-
-    /// What a lane has in a register of a fragment: four bytes of a row or column, from `depth` bytes on.
-    fn four_bytes(&self, shared: &SharedMemory, row: u64, depth: u64) -> Result<u32, String> {
-        if !self.is_transposed {
-            return self.element(shared, (row, depth / 4), 4);
-        }
-        // Of 16 bits each: others are not transposed.
-        let [low, high] = [0, 1].map(|next| self.element(shared, (row, depth / 2 + next), 2));
-        Ok(low? | high? << 16)
+        Ok(*piece)
     }
 }
 
@@ -230,12 +227,16 @@ fn read(
     shared: &SharedMemory,
     to: &mut [u32; WARP],
 ) -> Result<(), LaneFault> {
-    for (lane, bits) in to.iter_mut().enumerate() {
-        let (row, place) = (lane / 4, lane % 4);
-        let depth = PIECE * block as u64 + 4 * place as u64;
-        *bits = matrix
-            .four_bytes(shared, first + row as u64, depth)
-            .map_err(|message| (lane, message))?;
+    for (number, words) in to.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let piece = matrix
+            .piece(shared, number as u64, (first, block as u64))
+            .map_err(|message| (4 * number, message))?;
+        for (word, bytes) in words.iter_mut().zip(piece.as_chunks().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+    }
+    if matrix.is_transposed {
+        *to = transposed(to);
     }
     Ok(())
 }

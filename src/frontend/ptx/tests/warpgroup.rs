@@ -124,7 +124,7 @@ fn what_is_wrong_with_matrices_is_said() {
     let far = error(&product("add.s64 %a6, %a6, 120;"), 128);
     assert!(
         far.contains(
-            "the second factor: reads 4 bytes at address 0x1000, outside the CTA's 4096 bytes"
+            "the second factor: reads 16 bytes at address 0x1000, outside the CTA's 4096 bytes"
         ),
         "{far}"
     );
