@@ -247,7 +247,7 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
             reads: false,
         });
     }
-    if name.ends_with("MMA") {
+    if name.ends_with("MMA") && !name.ends_with("GMMA") {
         return product(name, modifiers);
     }
     let op = match name {
