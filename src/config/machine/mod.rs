@@ -38,7 +38,6 @@ pub use sm::{
 
 use super::bounded::{Bounded, Check, Checked};
 use crate::error::{self, Error};
-use crate::isa::WARPGROUP;
 use crate::serial;
 
 /// One GPU.
@@ -164,6 +163,8 @@ impl MachineFields {
     }
 
     fn check_warpgroups(&self) -> Result<(), String> {
+        /// One for each warp of a warpgroup.
+        const SCHEDULERS: u32 = 4;
         let arithmetic = &self.sm.arithmetic;
         let TensorCores::Present(TensorTimes { warpgroups: WarpgroupProducts::Present(_), .. }) =
             arithmetic.tensor
@@ -172,7 +173,7 @@ impl MachineFields {
         };
         let (schedulers, of_each) =
             (self.sm.schedulers.get(), arithmetic.pipelines == Pipelining::PerScheduler);
-        if schedulers != WARPGROUP as u32 || !of_each {
+        if schedulers != SCHEDULERS || !of_each {
             return Err(format!(
                 "sm.arithmetic.tensor has warpgroups, which need four schedulers with pipelines of their own: sm.schedulers \
                  is {schedulers}, sm.arithmetic.pipelines {:?}",

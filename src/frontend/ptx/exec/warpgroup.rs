@@ -76,8 +76,7 @@ impl Matrix {
         address ^ (turned * PIECE)
     }
 
-    /// The piece of this number of eight that hold what is eight rows, or columns, wide from `first` on, and a piece deep behind so many
-    /// others.
+    /// One of the eight pieces that hold eight rows, or columns, from `first` on, a piece deep behind `block` others.
     fn piece(
         &self,
         shared: &SharedMemory,
