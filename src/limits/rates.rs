@@ -2,9 +2,7 @@
 
 use super::{has_l2, lookups, request_bytes};
 use crate::config::Machine;
-use crate::config::machine::{
-    DataPort, GpcPort, LoadsLook, LsuStages, TensorCores, WarpgroupProducts,
-};
+use crate::config::machine::{DataPort, GpcPort, LoadsLook, LsuStages, TensorCores};
 use crate::isa::{AccessKind, ArithClass, LaneAddresses, Shape, WARP};
 use crate::sm::{Banks, Port, Throughput};
 
@@ -160,15 +158,16 @@ fn issue(machine: &Machine) -> Rate {
 fn matrix_products(machine: &Machine) -> Option<Rate> {
     /// Of a product of 16 by 8 by 16.
     const MULTIPLY_ADDS: f64 = 16.0 * 8.0 * 16.0;
-    let TensorCores::Present(times) = machine.sm.arithmetic.tensor else { return None };
+    let tensor = machine.sm.arithmetic.tensor;
+    if tensor == TensorCores::Absent {
+        return None;
+    }
     let Throughput { pipelines, interval, .. } = Throughput::of(&machine.sm, ArithClass::Mma);
     let by_warps = (1.0 / interval as f64, "sm.arithmetic.tensor, mma.interval");
-    let (products, set_by) = match times.warpgroups {
-        WarpgroupProducts::Present(times) if f64::from(times.columns.get()) / 8.0 > by_warps.0 => {
-            (f64::from(times.columns.get()) / 8.0, "sm.arithmetic.tensor, warpgroups.columns")
-        }
-        _ => by_warps,
-    };
+    let by_groups = tensor.warpgroups().map(|times| {
+        (f64::from(times.columns.get()) / 8.0, "sm.arithmetic.tensor, warpgroups.columns")
+    });
+    let (products, set_by) = by_groups.filter(|groups| groups.0 > by_warps.0).unwrap_or(by_warps);
     let rate = (MULTIPLY_ADDS * products * pipelines as f64, set_by);
     Some(of_sms(machine, "multiply-adds of tensor cores", Unit::Operations, rate))
 }

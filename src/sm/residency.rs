@@ -2,7 +2,7 @@
 
 use super::scheduler::SLOTS;
 use crate::config::Machine;
-use crate::config::machine::{BulkCopies, CarveOut, SmConfig, TensorCores, WarpgroupProducts};
+use crate::config::machine::{BulkCopies, CarveOut, SmConfig, TensorCores};
 use crate::error::{Error, Result};
 use crate::isa::{Inst, Kernel, Op, WARP};
 use crate::units::Bits;
@@ -131,10 +131,7 @@ impl Residency {
             let (does, what) = ("multiplies matrices", "tensor cores");
             refuse(multiplies_matrices, does, what, "sm.arithmetic.tensor")?;
         }
-        if !matches!(
-            sm.arithmetic.tensor,
-            TensorCores::Present(times) if times.warpgroups != WarpgroupProducts::Absent
-        ) {
+        if sm.arithmetic.tensor.warpgroups().is_none() {
             let (does, what) = ("multiplies matrices by warpgroups", "tensor cores that do");
             refuse(multiplies_by_warpgroups, does, what, "sm.arithmetic.tensor.warpgroups")?;
         }

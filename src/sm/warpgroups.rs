@@ -12,7 +12,7 @@ use super::core::Sm;
 use super::program::Port;
 use super::scheduler::SLOTS;
 use crate::config::Machine;
-use crate::config::machine::{TensorCores, WarpgroupProducts, WarpgroupTimes};
+use crate::config::machine::WarpgroupTimes;
 use crate::isa::{GroupProduct, Warpgroup};
 use crate::stats::WaitReason;
 use crate::units::{Bits, Cycle};
@@ -46,14 +46,7 @@ pub(super) struct Warpgroups {
 impl Warpgroups {
     /// Those of an SM. Where there is none, nobody comes to any.
     pub fn new(machine: &Machine) -> Self {
-        let times = match machine.sm.arithmetic.tensor {
-            TensorCores::Present(times) => times.warpgroups,
-            TensorCores::Absent => WarpgroupProducts::Absent,
-        };
-        let times = match times {
-            WarpgroupProducts::Present(times) => times,
-            WarpgroupProducts::Absent => WarpgroupTimes::LEAST,
-        };
+        let times = machine.sm.arithmetic.tensor.warpgroups().unwrap_or(WarpgroupTimes::LEAST);
         let shared = &machine.shared_memory;
         let bank_row = u64::from(shared.banks.get() * shared.bank_bytes.get());
         Warpgroups { times, bank_row, slots: Box::default() }

@@ -151,6 +151,19 @@ pub enum TensorCores {
     Present(TensorTimes),
 }
 
+impl TensorCores {
+    /// The times of products of warpgroups, where they make these.
+    pub fn warpgroups(self) -> Option<WarpgroupTimes> {
+        match self {
+            TensorCores::Present(TensorTimes {
+                warpgroups: WarpgroupProducts::Present(times),
+                ..
+            }) => Some(times),
+            _ => None,
+        }
+    }
+}
+
 /// The times of matrix products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

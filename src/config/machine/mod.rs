@@ -166,11 +166,9 @@ impl MachineFields {
         /// One for each warp of a warpgroup.
         const SCHEDULERS: u32 = 4;
         let arithmetic = &self.sm.arithmetic;
-        let TensorCores::Present(TensorTimes { warpgroups: WarpgroupProducts::Present(_), .. }) =
-            arithmetic.tensor
-        else {
+        if arithmetic.tensor.warpgroups().is_none() {
             return Ok(());
-        };
+        }
         let (schedulers, of_each) =
             (self.sm.schedulers.get(), arithmetic.pipelines == Pipelining::PerScheduler);
         if schedulers != SCHEDULERS || !of_each {
