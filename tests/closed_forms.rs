@@ -1081,7 +1081,7 @@ fn in_bulk(set: &[(&str, u64)], warps: u32, steps: &[Step]) -> gsim::gpu::Kernel
 
 /// A bulk copy from or to the place of this number.
 fn bulk(kind: BulkCopy, number: u64, bytes: u32) -> Step {
-    Step::Bulk { kind, address: BASE + number * 0x1_0000, bytes }
+    Step::Bulk { kind, address: BASE + number * 0x1_0000, bytes, area: None }
 }
 
 #[test]
@@ -1156,7 +1156,7 @@ fn a_fence_does_not_wait_for_bulk_copies() {
 fn bulk_copies_are_counted_by_lines_and_a_cta_stays_for_them() {
     // 16 bytes of a line, seven lines, and 112 bytes of a line; nobody waits.
     let steps = [
-        Step::Bulk { kind: BulkCopy::ToShared, address: BASE + 112, bytes: 1024 },
+        Step::Bulk { kind: BulkCopy::ToShared, address: BASE + 112, bytes: 1024, area: None },
         bulk(BulkCopy::ToL2, 1, 256),
         bulk(BulkCopy::ToGlobal, 2, 2048),
     ];

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bulk::BulkCopy;
+
 /// A register of the kernel, numbered from 0; predicates are registers too.
 pub type Reg = u16;
 
@@ -170,7 +172,7 @@ pub enum Op {
     Fence(Fence),
     /// Divides the warp's asynchronous copies into groups, or waits for them.
     Copies(Copies),
-    /// Begins copies of many bytes, one for each lane. Its dynamic part is a [`BulkUse`] for each.
+    /// Begins copies of many bytes, one for each lane. Its dynamic part is a [`BulkUse`](super::BulkUse) for each.
     Bulk(BulkCopy),
     /// Is about matrix products that a warpgroup makes while its warps go on.
     Warpgroup(Warpgroup),
@@ -273,33 +275,6 @@ pub struct GroupProduct {
 
 /// Warps of a warpgroup.
 pub const WARPGROUP: usize = 4;
-
-/// Where a bulk copy goes, which the SM makes without a thread: from one place of many bytes to another.
-///
-/// Source: PTX ISA 9.0, section 9.7.9 "cp.async.bulk".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum BulkCopy {
-    /// From global to shared memory; when it is done, it arrives at an mbarrier.
-    ToShared,
-    /// From shared to global memory; [`Copies`] waits for it.
-    ToGlobal,
-    /// From global memory to the L2, and nobody waits for it.
-    ToL2,
-}
-
-/// One copy of an [`Op::Bulk`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BulkUse {
-    /// Its first byte in global memory; a multiple of [`BULK_PIECE`].
-    pub address: u64,
-    /// How many bytes it copies, at least one; a multiple of [`BULK_PIECE`].
-    pub bytes: u32,
-    /// The mbarrier at which it arrives, of a copy to shared memory.
-    pub mbarrier: u16,
-}
-
-/// Bytes that bulk copies are multiples of.
-pub const BULK_PIECE: u32 = 16;
 
 /// How one execution of [`Op::Barrier`] uses a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

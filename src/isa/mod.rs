@@ -5,6 +5,7 @@
 //! hands out CTAs in launch order through [`CtaSource`], one at a time, so that memory is bounded by
 //! the resident CTAs whatever the size of the grid; the launches of a workload come through [`LaunchSource`].
 
+mod bulk;
 mod inst;
 mod local;
 mod pattern;
@@ -13,11 +14,14 @@ mod stream;
 
 use crate::units::Bits;
 
+pub use bulk::{
+    BULK_AXES, BULK_PIECE, BulkAxis, BulkBox, BulkCopy, BulkPosition, BulkRequest, BulkUse,
+};
 pub use inst::{
-    AccessKind, ArithClass, BARRIERS, BULK_PIECE, BarrierKind, BarrierUse, BulkCopy, BulkUse,
-    CacheOp, Copies, Fence, GroupProduct, Inst, MAX_RESULTS, MAX_SOURCES, Mbarrier, MbarrierUse,
-    MemoryOp, Observer, Op, Operands, Reg, SHARED_WINDOW, Sources, Space, Turns, WARPGROUP,
-    WAY_SHIFT, Warpgroup, way_and_place,
+    AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Copies, Fence,
+    GroupProduct, Inst, MAX_RESULTS, MAX_SOURCES, Mbarrier, MbarrierUse, MemoryOp, Observer, Op,
+    Operands, Reg, SHARED_WINDOW, Sources, Space, Turns, WARPGROUP, WAY_SHIFT, Warpgroup,
+    way_and_place,
 };
 pub use local::{LOCAL_MEMORY, LOCAL_WORD, local_address, local_shift};
 pub use pattern::Rows;

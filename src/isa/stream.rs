@@ -11,7 +11,9 @@ mod reader;
 pub use reader::WarpReader;
 
 use super::pattern::{BASE_BITS, Rows, affine};
-use super::{BarrierKind, BarrierUse, BulkUse, LaneMask, MbarrierUse, WARP, lanes, way_and_place};
+use super::{
+    BarrierKind, BarrierUse, BulkUse, LaneMask, MbarrierUse, WARP, bulk, lanes, way_and_place,
+};
 
 /// Consecutive instructions executed by the same lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,8 +143,6 @@ const AFFINE: u32 = 1;
 const SCATTERED: u32 = 2;
 const GRID: u32 = 3;
 const KIND_BITS: u32 = u64::BITS - BASE_BITS;
-/// Words of a bulk copy.
-const BULK_WORDS: usize = 4;
 /// Bits of a dense base and its kind.
 const DENSE_BITS: u32 = 48;
 
@@ -346,12 +346,9 @@ impl WarpStream {
         self.words.len() - 2
     }
 
-    /// Appends the copies of an instruction, one for each lane at most.
+    /// Appends the copies of an instruction, one for each lane at most; all are of boxes of tensors, or none is.
     pub fn push_bulk(&mut self, copies: impl ExactSizeIterator<Item = BulkUse>) {
-        self.words.push(copies.len() as u32);
-        self.words.extend(copies.flat_map(|BulkUse { address, bytes, mbarrier }| {
-            [address as u32, (address >> 32) as u32, bytes, mbarrier.into()]
-        }));
+        bulk::pack(copies, &mut self.words);
     }
 
     /// Changes how many times warps must have arrived.
@@ -491,14 +488,9 @@ impl WarpCursor {
         &mut self,
         stream: &'a WarpStream,
     ) -> impl ExactSizeIterator<Item = BulkUse> + use<'a> {
-        let words = &stream.words[self.word as usize..];
-        let copies = words[1..].as_chunks::<BULK_WORDS>().0.iter().take(words[0] as usize);
-        self.word += 1 + words[0] * BULK_WORDS as u32;
-        copies.map(|&[low, high, bytes, mbarrier]| BulkUse {
-            address: u64::from(low) | u64::from(high) << 32,
-            bytes,
-            mbarrier: mbarrier as u16,
-        })
+        let (copies, words) = bulk::unpack(&stream.words[self.word as usize..]);
+        self.word += words as u32;
+        copies
     }
 
     /// Reads the addresses of the next memory instruction. Called once for each, in order.

@@ -189,7 +189,7 @@ fn kernel_module_version() -> Option<String> {
 }
 
 /// An error of the driver in words.
-fn failed(what: &str, cause: DriverError) -> Error {
+pub(super) fn failed(what: &str, cause: DriverError) -> Error {
     Error::run(format!("{what}: {}", describe(cause)))
 }
 

@@ -9,6 +9,7 @@ mod micro;
 mod prepare;
 mod report;
 mod run;
+mod tensor_map;
 mod timing;
 mod verify;
 

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::device::{Allocation, Device, Function, Module, Stream, Variable};
+use super::tensor_map;
 use crate::error::Result;
-use crate::workload::{DeviceMemory, Launch, Symbol, Work, Workload};
+use crate::workload::{DeviceMemory, Launch, Symbol, TensorMap, Work, Workload};
 
 /// The modules of a workload, each compiled once.
 pub struct Modules<'d>(Vec<(PathBuf, Module<'d>)>);
@@ -67,6 +68,12 @@ struct Step<'d, 'm> {
     is_timed: bool,
 }
 
+/// The bytes of a launch's arguments, where device memory begins at `base`.
+fn args(launch: &Launch, base: u64) -> Result<Vec<Vec<u8>>> {
+    let map = |map: &TensorMap| tensor_map::encode(map, map.address - DeviceMemory::BASE + base);
+    launch.args.iter().map(|arg| arg.bytes_at(base, &map)).collect()
+}
+
 /// Kernels that a GPU runs at the same time. Source: CUDA C++ Programming Guide, compute capabilities. The driver hands them to the GPU
 /// through fewer queues, which `CUDA_DEVICE_MAX_CONNECTIONS` sets.
 const STREAMS: usize = 128;
@@ -107,7 +114,7 @@ impl<'d, 'm> Prepared<'d, 'm> {
                 grid: launch.grid,
                 block: launch.block,
                 dynamic_shared: launch.dynamic_shared,
-                args: launch.args.iter().map(|arg| arg.bytes_at(base)).collect(),
+                args: args(launch, base)?,
             });
         }
         Ok(Prepared { memory, first, variables, steps })

@@ -62,6 +62,7 @@ fn fits(arg: &Arg, parameter: &Parameter) -> std::result::Result<(), String> {
         }
         Arg::Number { .. } => ("a whole number", ParameterKind::Whole),
         Arg::Bytes(_) | Arg::Struct(_) => ("a structure", ParameterKind::Bits),
+        Arg::TensorMap(_) => ("a tensor map", ParameterKind::Bits),
     };
     let bytes = arg.bytes().len() as u64;
     let any = [kind, parameter.kind].contains(&ParameterKind::Bits);

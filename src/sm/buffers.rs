@@ -135,10 +135,10 @@ impl Buffers {
 
     /// Counts a bulk copy of so many lines; gives the place of its region.
     pub fn count_bulk(&mut self, kind: BulkCopy, copy: &BulkUse, lines: u64) -> usize {
-        let place = self.region_of(copy.address).place();
+        let place = self.region_of(copy.first_byte()).place();
         let counters = &mut self.profiles[place].counters;
         counters.instructions += 1;
-        counters.bytes += u64::from(copy.bytes);
+        counters.bytes += copy.bytes_copied();
         *match kind {
             BulkCopy::ToGlobal => &mut counters.store_accesses,
             BulkCopy::ToShared | BulkCopy::ToL2 => &mut counters.load_accesses,

@@ -6,7 +6,10 @@
 //! old, too: `ptxas` puts `CCTL.IVALL` behind it. Fences do not wait for bulk copies; a CTA stays until all of its are done and
 //! acknowledged. That the bytes pass over the banks of shared memory is left out.
 //!
-//! A copy counts as an instruction that loads or stores, of as many accesses as it has lines.
+//! A box of a tensor is asked for row by row. What of it lies outside of the tensor takes its turn in the unit as well, and the time until it
+//! is filled in, but nobody is asked for it.
+//!
+//! A copy counts as an instruction that loads or stores, of as many accesses as it has lines, or a box requests.
 //!
 //! Source: measured on an H200, `results/h200/bulk`.
 
@@ -17,8 +20,8 @@ use super::core::Sm;
 use super::journey::Journey;
 use super::program::Port;
 use crate::config::machine::{BulkCopies, BulkTiming, line_bits};
-use crate::isa::{BulkCopy, BulkUse, Copies};
-use crate::parts::{Access, AccessKind, DataCache, Waiter};
+use crate::isa::{BulkCopy, BulkPosition, BulkRequest, BulkUse, Copies};
+use crate::parts::{Access, AccessKind, DataCache, Waiter, sectors_of, whole_sectors_of};
 use crate::stats::WaitReason;
 use crate::units::{Cycle, LineAddr};
 
@@ -40,15 +43,34 @@ struct Copy {
     joins: Joins,
     /// No line of it was asked for.
     is_new: bool,
-    /// Its next byte that nobody was asked for, and the first one behind it.
-    at: u64,
-    end: u64,
+    /// What it copies, and how far it was asked for; `None` behind the end.
+    asked: BulkUse,
+    position: Option<BulkPosition>,
     /// When the unit may begin with it; when it did, once that is known.
     due: Cycle,
     /// Requests without an answer.
     under_way: u32,
+    /// When what lies outside of the tensor has been filled in.
+    filled: Cycle,
     /// Its instruction and its buffer, where somebody counts by these.
     counted: (u32, u32),
+}
+
+/// Quarters of a cycle from a request for these bytes to the next one.
+fn quarters(timing: &BulkTiming, kind: BulkCopy, is_box: bool, bytes: u128) -> u64 {
+    let BulkTiming { store_line, load_line, boxes, .. } = timing;
+    match (kind, is_box) {
+        (BulkCopy::ToGlobal, false) => store_line.cycles(),
+        (BulkCopy::ToShared | BulkCopy::ToL2, false) => load_line.cycles(),
+        (BulkCopy::ToShared | BulkCopy::ToL2, true) => {
+            let way = load_line.cycles() * u64::from(sectors_of(bytes));
+            boxes.load.cycles().max(way.div_ceil(4))
+        }
+        (BulkCopy::ToGlobal, true) => {
+            let sectors = 2 * sectors_of(bytes) - whole_sectors_of(bytes);
+            boxes.store_sector.cycles() * u64::from(sectors.max(1))
+        }
+    }
 }
 
 /// Who hears of a copy that is done.
@@ -121,19 +143,19 @@ impl BulkUnit {
         self.sends != Cycle::NEVER
     }
 
-    /// Lines that a copy has bytes of.
-    fn lines(&self, copy: &BulkUse) -> u64 {
-        let last = copy.address + u64::from(copy.bytes.max(1)) - 1;
-        (last >> self.line_bits) - (copy.address >> self.line_bits) + 1
-    }
-
     /// Takes a copy that was issued at `now`.
     fn begin(&mut self, now: Cycle, mut copy: Copy) {
         if copy.cta >= self.of_cta.len() {
             self.of_cta.resize(copy.cta + 1, 0);
         }
         self.of_cta[copy.cta] += 1;
-        copy.due = now + self.timing.latency.cycles();
+        let BulkTiming { latency, boxes, .. } = self.timing;
+        let latency = match (copy.asked.area, copy.kind) {
+            (None, _) => latency,
+            (Some(_), BulkCopy::ToGlobal) => boxes.store_latency,
+            (Some(_), BulkCopy::ToShared | BulkCopy::ToL2) => boxes.latency,
+        };
+        copy.due = now + latency.cycles();
         let place = self.unused.pop().unwrap_or(self.copies.len() as u32);
         match self.copies.get_mut(place as usize) {
             Some(unused) => *unused = copy,
@@ -162,53 +184,66 @@ impl BulkUnit {
         self.next = self.sends.min(done);
     }
 
-    /// Asks for a line of the first copy; where that finds no room, once more in the next cycle.
+    /// Asks for a line of the first copy; where that finds no room, once more in the next cycle. Gives the kind of the copy where the memory
+    /// was asked.
     fn send(&mut self, now: Cycle, cache: &mut impl DataCache) -> Option<BulkCopy> {
         self.sends = now + 1;
         let &place = self.queue.front()?;
         let copy = &mut self.copies[place as usize];
-        let line = copy.at >> self.line_bits;
-        let end = copy.end.min((line + 1) << self.line_bits);
-        let within = copy.at - (line << self.line_bits);
-        let bytes = u128::MAX >> (u128::BITS - (end - copy.at) as u32) << within;
+        let position = copy.position?;
+        let (BulkRequest { line, bytes }, next) = copy.asked.request(position, self.line_bits);
         let (kind, tracker) = match copy.kind {
             BulkCopy::ToGlobal => (AccessKind::BulkStore, u32::from(BULK_WRITE) | copy.warp as u32),
             BulkCopy::ToShared | BulkCopy::ToL2 => (AccessKind::BulkLoad, BULK | place),
         };
         let begun = if copy.is_new { now } else { copy.due };
-        let waiter = Waiter { tracker, issued: begun.into(), accepted: now.into() };
-        let access = Access { line: LineAddr(line), bytes, kind, atomic_work: 0, waiter };
-        if cache.room() == 0 || cache.access(now, access).is_err() {
-            return None;
+        let is_void = bytes == 0;
+        if !is_void {
+            let waiter = Waiter { tracker, issued: begun.into(), accepted: now.into() };
+            let access = Access { line: LineAddr(line), bytes, kind, atomic_work: 0, waiter };
+            if cache.room() == 0 || cache.access(now, access).is_err() {
+                return None;
+            }
         }
         let is_first = std::mem::take(&mut copy.is_new);
         copy.due = begun;
-        copy.at = end;
-        copy.under_way += u32::from(kind == AccessKind::BulkLoad);
-        let (each, behind) = match kind {
-            AccessKind::BulkStore => (self.timing.store_line, self.timing.behind_store.cycles()),
-            _ => (self.timing.load_line, 0),
-        };
+        copy.position = next;
+        if is_void {
+            copy.filled = now + self.timing.boxes.fill.cycles();
+        } else {
+            copy.under_way += u32::from(kind == AccessKind::BulkLoad);
+        }
+        let (sent, is_box) = (copy.kind, copy.asked.area.is_some());
         if is_first {
             self.next_copy = now + self.timing.interval.cycles();
         }
         // What is left of the cycle that the line before it ended in counts.
-        self.line_free = self.line_free.max(QUARTERS * now.0 - (QUARTERS - 1)) + each.cycles();
+        self.line_free = self.line_free.max(QUARTERS * now.0 - (QUARTERS - 1))
+            + quarters(&self.timing, sent, is_box, bytes);
         self.sends = Cycle(self.line_free.div_ceil(QUARTERS));
-        let (sent, is_last) = (copy.kind, end == copy.end);
-        self.of_cta[copy.cta] += u32::from(sent == BulkCopy::ToGlobal);
-        if is_last {
-            self.queue.pop_front();
-            self.next_copy = self.next_copy.max(now + behind);
-            if copy.kind == BulkCopy::ToGlobal {
-                let done = now + self.timing.read.cycles();
-                let least = copy.due + self.timing.read_least.cycles();
-                self.finish_at(done.max(least), place);
-            }
-            let next = self.queue.front().map(|next| self.copies[*next as usize].due);
-            self.sends = next.map_or(Cycle::NEVER, |due| self.begins(due));
+        self.of_cta[copy.cta] += u32::from(sent == BulkCopy::ToGlobal && !is_void);
+        if next.is_none() {
+            self.finish_asking(now, place);
         }
-        Some(sent)
+        (!is_void).then_some(sent)
+    }
+
+    /// The last line of the first copy was asked for.
+    fn finish_asking(&mut self, now: Cycle, place: u32) {
+        let &Copy { kind, due, asked, under_way, filled, .. } = &self.copies[place as usize];
+        self.queue.pop_front();
+        if kind == BulkCopy::ToGlobal {
+            if asked.area.is_none() {
+                self.next_copy = self.next_copy.max(now + self.timing.behind_store.cycles());
+            }
+            let done = now + self.timing.read.cycles();
+            let least = due + self.timing.read_least.cycles();
+            self.finish_at(done.max(least), place);
+        } else if under_way == 0 {
+            self.finish_at(filled.max(now) + self.timing.arrival.cycles(), place);
+        }
+        let next = self.queue.front().map(|next| self.copies[*next as usize].due);
+        self.sends = next.map_or(Cycle::NEVER, |due| self.begins(due));
     }
 }
 
@@ -227,7 +262,7 @@ impl Sm {
         let Sm { warps, ctas, bulk, stats, profile, .. } = self;
         let mut next_issue = next_issue;
         for asked in warps.reader_mut(warp).bulk(ctas.stream(warp)) {
-            let lines = bulk.lines(&asked);
+            let lines = asked.requests(bulk.line_bits);
             let (instructions, accesses) = match kind {
                 BulkCopy::ToGlobal => (&mut stats.store_instructions, &mut stats.store_accesses),
                 _ => (&mut stats.load_instructions, &mut stats.load_accesses),
@@ -240,21 +275,23 @@ impl Sm {
                 BulkCopy::ToGlobal => Joins::Group(bulk.groups.begin(warp)),
                 BulkCopy::ToL2 => Joins::Nobody,
             };
-            let BulkUse { address: at, bytes, .. } = asked;
             let copy = Copy {
                 kind,
                 warp,
                 cta,
                 joins,
                 is_new: true,
-                at,
-                end: at + u64::from(bytes),
+                asked,
+                position: Some(BulkPosition::default()),
                 due: now,
                 under_way: 0,
+                filled: now,
                 counted: (pc as u32, region as u32),
             };
             bulk.begin(now, copy);
-            next_issue = next_issue.max(now) + bulk.timing.begin.cycles();
+            let BulkTiming { begin, boxes, .. } = bulk.timing;
+            let begin = if asked.area.is_some() { boxes.begin } else { begin };
+            next_issue = next_issue.max(now) + begin.cycles();
         }
         self.note_bulk();
         if self.warps.advance(warp, Port::None, &self.ctas, &self.program).is_none() {
@@ -309,8 +346,8 @@ impl Sm {
             profile.data_came(copy.counted, journey);
         }
         copy.under_way -= 1;
-        if copy.under_way == 0 && copy.at == copy.end {
-            let done = now + self.bulk.timing.arrival.cycles();
+        if copy.under_way == 0 && copy.position.is_none() {
+            let done = copy.filled.max(now) + self.bulk.timing.arrival.cycles();
             self.bulk.finish_at(done, place);
             self.bulk.note_next();
             self.note_bulk();

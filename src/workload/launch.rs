@@ -1,9 +1,11 @@
 //! A kernel launch.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::memory::{Buffer, DeviceMemory};
+use super::tensor_map::{TENSOR_MAP_ALIGN, TENSOR_MAP_BYTES, TensorMap};
 use crate::config::SyntheticSpec;
 use crate::config::kernel::Scalar;
 
@@ -97,17 +99,29 @@ pub enum Arg {
     Bytes(Arc<[u8]>),
     /// A struct with these fields, laid out as in C.
     Struct(Vec<Arg>),
+    /// A tensor map.
+    TensorMap(TensorMap),
 }
 
 impl Arg {
     /// The bytes that the parameter gets.
     pub fn bytes(&self) -> Vec<u8> {
-        self.bytes_at(DeviceMemory::BASE)
+        let map = |map: &TensorMap| Ok::<_, Infallible>(map.to_bytes());
+        let Ok(bytes) = self.bytes_at(DeviceMemory::BASE, &map);
+        bytes
     }
 
-    /// The same where the first byte of device memory has address `base`, as on a GPU.
-    pub fn bytes_at(&self, base: u64) -> Vec<u8> {
-        match self {
+    /// The same where the first byte of device memory has address `base`, as on a GPU, and `map` writes tensor maps, whose addresses are
+    /// those of gsim.
+    ///
+    /// # Errors
+    /// Those of `map`.
+    pub fn bytes_at<E>(
+        &self,
+        base: u64,
+        map: &impl Fn(&TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], E>,
+    ) -> Result<Vec<u8>, E> {
+        Ok(match self {
             Arg::Buffer(buffer) => {
                 let address = buffer.address.wrapping_sub(DeviceMemory::BASE).wrapping_add(base);
                 address.to_le_bytes().to_vec()
@@ -118,6 +132,7 @@ impl Arg {
             Arg::F64(value) => value.to_le_bytes().to_vec(),
             Arg::Number { ty, bits } => bits.to_le_bytes()[..ty.bytes() as usize].to_vec(),
             Arg::Bytes(bytes) => bytes.to_vec(),
+            Arg::TensorMap(one) => map(one)?.to_vec(),
             Arg::Struct(fields) => {
                 let mut bytes = Vec::new();
                 let pad = |bytes: &mut Vec<u8>, to: &Arg| {
@@ -125,12 +140,12 @@ impl Arg {
                 };
                 for field in fields {
                     pad(&mut bytes, field);
-                    bytes.extend(field.bytes_at(base));
+                    bytes.extend(field.bytes_at(base, map)?);
                 }
                 pad(&mut bytes, self);
                 bytes
             }
-        }
+        })
     }
 
     /// Where the fields of a struct lie in it, as C lays them out: in order, each at the next multiple of its alignment `[bytes]`.
@@ -151,6 +166,7 @@ impl Arg {
             Arg::I32(_) | Arg::F32(_) => 4,
             Arg::Number { ty, .. } => ty.bytes() as usize,
             Arg::Bytes(_) => 1,
+            Arg::TensorMap(_) => TENSOR_MAP_ALIGN,
             Arg::Struct(fields) => fields.iter().map(Arg::alignment).max().unwrap_or(1),
         }
     }
@@ -283,7 +299,8 @@ mod tests {
         let head = [1, 0, 2, 2, 3, 0, 0, 0];
         let bytes = |address: u64| [head, address.to_le_bytes(), [5, 5, 5, 5, 0, 0, 0, 0]].concat();
         assert_eq!(arg.bytes(), bytes(DeviceMemory::BASE + 0x100));
-        assert_eq!(arg.bytes_at(0x7000_0000), bytes(0x7000_0100));
+        let no_map = |_: &TensorMap| Err(());
+        assert_eq!(arg.bytes_at(0x7000_0000, &no_map), Ok(bytes(0x7000_0100)));
         // Plain bytes stand at any place.
         let packed = Arg::Struct(vec![byte(1), Arg::Bytes([2; 4].into()), Arg::F32(1.0)]);
         assert_eq!(packed.bytes(), [1, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0x80, 0x3f]);

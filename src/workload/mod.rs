@@ -15,6 +15,7 @@ pub mod registry;
 mod stencil1d;
 mod stereo;
 pub(crate) mod synthetic;
+mod tensor_map;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,7 @@ pub use kernel::{Symbol, compile, compile_by};
 pub use launch::{Arg, Launch, Launches, PtxSource, SyntheticLaunch, Work};
 pub use memory::{Buffer, DeviceMemory};
 pub use output::{Output, Outputs};
+pub use tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 
 use crate::config::kernel::Checks;
 use crate::error::Result;

@@ -7,9 +7,9 @@ use gsim::config::Machine;
 use gsim::error::Result;
 use gsim::gpu::{Gpu, KernelStatistics, Stepping};
 use gsim::isa::{
-    AccessKind, ArithClass, BarrierUse, BulkCopy, BulkUse, CacheOp, Copies, Cta, CtaSource, Fence,
-    Inst, Kernel, LaneMask, LaunchSource, Mbarrier, MbarrierUse, MemoryOp, Observer, Op, Operands,
-    Space, Turns, WARP,
+    AccessKind, ArithClass, BarrierUse, BulkBox, BulkCopy, BulkUse, CacheOp, Copies, Cta,
+    CtaSource, Fence, Inst, Kernel, LaneMask, LaunchSource, Mbarrier, MbarrierUse, MemoryOp,
+    Observer, Op, Operands, Space, Turns, WARP,
 };
 
 /// One executed warp instruction.
@@ -26,7 +26,7 @@ pub enum Step {
     /// What is done with the copies.
     Copies(Copies),
     /// A bulk copy, one for the warp.
-    Bulk { kind: BulkCopy, address: u64, bytes: u32 },
+    Bulk { kind: BulkCopy, address: u64, bytes: u32, area: Option<BulkBox> },
     /// A wait at the first mbarrier of the CTA for so many arrivals.
     Wait(u32),
     /// A global store.
@@ -246,8 +246,9 @@ impl<F: Fn(u64, usize) -> Vec<Step> + Send> CtaSource for Script<F> {
                     Step::Wait(arrivals) => {
                         stream.push_mbarrier(MbarrierUse { id: 0, arrivals });
                     }
-                    Step::Bulk { address, bytes, .. } => {
-                        stream.push_bulk([BulkUse { address, bytes, mbarrier: 0 }].into_iter());
+                    Step::Bulk { address, bytes, area, .. } => {
+                        let copy = BulkUse { address, bytes, mbarrier: 0, area };
+                        stream.push_bulk([copy].into_iter());
                     }
                     _ => {}
                 }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::frontend::trace::TraceReader;
 use crate::isa::{
-    AccessKind, BarrierUse, BulkCopy, BulkUse, CacheOp, Cta, GroupProduct, Inst, Kernel,
-    LaneAddresses, LaunchSource, MbarrierUse, MemoryOp, Op, Reg, Rows, Shape, WarpCursor,
-    WarpStream, Warpgroup, lanes, way_and_place,
+    AccessKind, BarrierUse, BulkCopy, CacheOp, Cta, GroupProduct, Inst, Kernel, LaneAddresses,
+    LaunchSource, MbarrierUse, MemoryOp, Op, Reg, Rows, Shape, WarpCursor, WarpStream, Warpgroup,
+    lanes, way_and_place,
 };
 use crate::report::number::counted;
 
@@ -109,10 +109,11 @@ fn list(kernel: &Kernel, warp: &WarpStream, text: &mut String) {
                         write!(text, " {id}, {}", counted(arrivals.into(), "arrival", "arrivals"));
                 }
                 Op::Bulk(kind) => {
-                    for BulkUse { address, bytes, mbarrier } in cursor.bulk(warp) {
+                    for copy in cursor.bulk(warp) {
+                        let (bytes, address) = (copy.bytes_copied(), copy.first_byte());
                         let _ = write!(text, "  {bytes} B at 0x{address:x}");
                         if kind == BulkCopy::ToShared {
-                            let _ = write!(text, " for mbarrier {mbarrier}");
+                            let _ = write!(text, " for mbarrier {}", copy.mbarrier);
                         }
                     }
                 }

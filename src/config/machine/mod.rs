@@ -32,8 +32,8 @@ pub use lsu::{
 };
 pub use noc::{GpcPort, NocConfig};
 pub use sm::{
-    BarrierTiming, BehindBarriers, BulkCopies, BulkTiming, ConstantBank, CtaRelease, FenceTimes,
-    Fetching, InstructionCache, InstructionSet, Policy, SmConfig,
+    BarrierTiming, BehindBarriers, BoxTiming, BulkCopies, BulkTiming, ConstantBank, CtaRelease,
+    FenceTimes, Fetching, InstructionCache, InstructionSet, Policy, SmConfig,
 };
 
 use super::bounded::{Bounded, Check, Checked};

@@ -208,6 +208,28 @@ pub struct BulkTiming {
     pub read: Bounded<1, 1023>,
     /// From its beginning until then, at least [core cycles, 1..=1023].
     pub read_least: Bounded<1, 1023>,
+    /// Of copies of boxes of tensors.
+    pub boxes: BoxTiming,
+}
+
+/// The times of bulk copies of boxes of tensors, where they are others than those of bytes that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoxTiming {
+    /// From an instruction that begins a copy to the warp's next one; for each lane that begins one [core cycles, 1..=255].
+    pub begin: Bounded<1, 255>,
+    /// From there until the unit asks for the first line that is read, at least [core cycles, 1..=1023].
+    pub latency: Bounded<1, 1023>,
+    /// The same of the first line that is written [core cycles, 1..=1023].
+    pub store_latency: Bounded<1, 1023>,
+    /// From one request that reads to the next one, at least; each row of a box is one, or several. Its sectors have their part of the time
+    /// of a line as well [quarters of a core cycle, 4..=255].
+    pub load: Bounded<4, 255>,
+    /// From one request that writes to the next one, for each sector of 32 bytes, at least; a sector that is written in part counts twice
+    /// [quarters of a core cycle, 4..=255].
+    pub store_sector: Bounded<4, 255>,
+    /// From what would be a request outside of the tensor until its bytes are there [core cycles, 1..=1023].
+    pub fill: Bounded<1, 1023>,
 }
 
 impl BulkTiming {
@@ -222,6 +244,14 @@ impl BulkTiming {
         arrival: Bounded::LEAST,
         read: Bounded::LEAST,
         read_least: Bounded::LEAST,
+        boxes: BoxTiming {
+            begin: Bounded::LEAST,
+            latency: Bounded::LEAST,
+            store_latency: Bounded::LEAST,
+            load: Bounded::LEAST,
+            store_sector: Bounded::LEAST,
+            fill: Bounded::LEAST,
+        },
     };
 }
 

@@ -176,7 +176,9 @@ pub enum Value {
     Address(Option<Name>, i64),
     /// `p|q`.
     Pair(Name, Name),
-    /// `[a, {b, c}]` and its like: no instruction that gsim executes has such an operand.
+    /// `[base+offset, {x, y}]`: an element of a tensor, or of a texture, by its coordinates.
+    Element(Option<Name>, i64, Vec<Value>),
+    /// Other lists: no instruction that gsim executes has such an operand.
     Other,
 }
 

@@ -1,6 +1,7 @@
 //! Parts of a decoded kernel that need nothing else of it: blocks, special registers, accesses, copies, barriers, calls.
 
 use super::ast::Type;
+use crate::config::kernel::TENSOR_RANK;
 use crate::isa::BulkCopy;
 
 /// Instructions that execute one after the other.
@@ -182,14 +183,33 @@ pub struct MbarrierStep {
 pub struct BulkStep {
     /// Where they go.
     pub kind: BulkCopy,
-    /// Where they begin in global memory.
-    pub global: Access,
-    /// Where they begin in shared memory; that of global memory again for those that go to the L2.
+    /// What they copy in global memory.
+    pub global: BulkPlace,
+    /// Where they begin in shared memory; those that go to the L2 do nowhere.
     pub shared: Access,
-    /// Row of their bytes.
-    pub bytes: u16,
     /// Where the mbarriers are at which they arrive; that of shared memory again for those that arrive at none.
     pub mbarrier: Access,
+}
+
+/// What bulk copies copy in global memory.
+#[derive(Clone, Copy, Debug)]
+pub enum BulkPlace {
+    /// Bytes that follow each other.
+    Bytes {
+        /// The first one.
+        first: Access,
+        /// Row of how many.
+        count: u16,
+    },
+    /// A box of a tensor.
+    Box {
+        /// The tensor map.
+        map: Access,
+        /// Rows of the coordinates of its first element, the innermost first.
+        coordinates: [u16; TENSOR_RANK],
+        /// How many of these there are.
+        rank: usize,
+    },
 }
 
 /// What an instruction does at an mbarrier.

@@ -22,18 +22,25 @@
 //!
 //! A barrier is its number, its warps, and 0, 1 or 2: waits, arrives, passes. An mbarrier is its number, and how many times the warp
 //! arrives or others must have arrived. Bulk copies are how many there are, and of each its address, in pieces of 16 bytes and folded less that of the
-//! one before, its pieces, and its mbarrier. What is small and comes again and again is what
+//! one before, its pieces, and its mbarrier. Where they are of boxes of tensors, their number is 64 more, and behind each copy, whose pieces are
+//! those of a row, follow the bytes of a row from which and up to which it lies in the tensor; twice the pieces from one row to the next in shared memory, and
+//! one more where the box is written to;
+//! the number of dimensions along which rows lie, and of each of these its rows, those in front of the tensor, those in front of its
+//! end, and the pieces from one to the next. What is small and comes again and again is what
 //! the compression behind this makes next to nothing of.
 
 use crate::isa::{
-    BARRIERS, BULK_PIECE, BarrierKind, BarrierUse, BulkUse, Cta, Inst, LOCAL_MEMORY, LOCAL_WORD,
-    LaneAddresses, LaneMask, MbarrierUse, Op, Rows, Shape, WARP, WarpCursor, WarpStream, lanes,
+    BARRIERS, BULK_AXES, BULK_PIECE, BarrierKind, BarrierUse, BulkAxis, BulkBox, BulkUse, Cta,
+    Inst, LOCAL_MEMORY, LOCAL_WORD, LaneAddresses, LaneMask, MbarrierUse, Op, Rows, Shape, WARP,
+    WarpCursor, WarpStream, lanes,
 };
 use crate::units::noun;
 
 const AFFINE: u64 = 0;
 const ROWS: u64 = 1;
 const SCATTERED: u64 = 2;
+/// In the number of bulk copies, the bit of those of boxes.
+const BOXES: u64 = 1 << 6;
 
 /// Addresses are below this.
 const ADDRESSES: u64 = 1 << 62;
@@ -134,13 +141,18 @@ impl Codec {
         copies: impl ExactSizeIterator<Item = BulkUse>,
         bytes: &mut Vec<u8>,
     ) {
-        put(bytes, copies.len() as u64);
-        for BulkUse { address, bytes: length, mbarrier } in copies {
+        let copies: Vec<BulkUse> = copies.collect();
+        let of_boxes = copies.iter().any(|copy| copy.area.is_some());
+        put(bytes, copies.len() as u64 | if of_boxes { BOXES } else { 0 });
+        for BulkUse { address, bytes: length, mbarrier, area } in copies {
             let piece = address / u64::from(BULK_PIECE);
             let last = std::mem::replace(&mut self.bases[place as usize], piece);
             put_signed(bytes, piece.wrapping_sub(last) as i64);
             put(bytes, (length / BULK_PIECE).into());
             put(bytes, mbarrier.into());
+            if let Some(area) = area {
+                encode_box(&area, bytes);
+            }
         }
     }
 
@@ -257,23 +269,26 @@ impl Codec {
         bytes: &mut Bytes,
         warp: &mut WarpStream,
     ) -> Result<(), Malformed> {
-        let count = bytes.take()?;
+        let first = bytes.take()?;
+        let (count, of_boxes) = (first & !BOXES, first & BOXES != 0);
         if count > WARP as u64 {
             return Err(format!("{count} bulk copies of one instruction"));
         }
-        let mut copies = [BulkUse { address: 0, bytes: 0, mbarrier: 0 }; WARP];
+        let mut copies = [BulkUse { address: 0, bytes: 0, mbarrier: 0, area: None }; WARP];
         let copies = &mut copies[..count as usize];
         for copy in &mut *copies {
             let base = &mut self.bases[place as usize];
             *base = base.wrapping_add_signed(bytes.take_signed()?);
             let piece = u64::from(BULK_PIECE);
-            let (begins, pieces) = (base.checked_mul(piece), bytes.take()?);
+            let pieces = bytes.take()?;
             let length = pieces.checked_mul(piece).and_then(|bytes| u32::try_from(bytes).ok());
-            let inside = |address: &u64| *address < ADDRESSES;
-            let (Some(address), Some(length @ 1..)) = (begins.filter(inside), length) else {
+            let Some(length) = length else {
                 return Err(format!("a bulk copy of {pieces} pieces at piece {base}"));
             };
-            *copy = BulkUse { address, bytes: length, mbarrier: take_mbarrier(bytes)? };
+            let (address, mbarrier) = (base.wrapping_mul(piece), take_mbarrier(bytes)?);
+            let area = if of_boxes { Some(decode_box(bytes)?) } else { None };
+            *copy = BulkUse { address, bytes: length, mbarrier, area };
+            copy.check(ADDRESSES)?;
         }
         warp.push_bulk(copies.iter().copied());
         Ok(())
@@ -353,6 +368,37 @@ impl Codec {
     }
 }
 
+fn encode_box(area: &BulkBox, bytes: &mut Vec<u8>) {
+    let &BulkBox { inside, pitch, is_written, axes } = area;
+    put(bytes, inside.0.into());
+    put(bytes, inside.1.into());
+    put(bytes, u64::from(u32::from(pitch) / BULK_PIECE) << 1 | u64::from(is_written));
+    let used = axes.iter().rposition(|axis| *axis != BulkAxis::NONE).map_or(0, |last| last + 1);
+    put(bytes, used as u64);
+    for BulkAxis { count, inside, stride } in &axes[..used] {
+        put(bytes, (*count).into());
+        put(bytes, inside.0.into());
+        put(bytes, inside.1.into());
+        put(bytes, stride / u64::from(BULK_PIECE));
+    }
+}
+
+fn decode_box(bytes: &mut Bytes) -> Result<BulkBox, Malformed> {
+    let inside = (bytes.take_u32()?, bytes.take_u32()?);
+    let none = || "a bulk copy of a box that there is none of".to_owned();
+    let word = bytes.take_u16()?;
+    let (pitch, is_written) = ((word >> 1).checked_mul(BULK_PIECE as u16), word & 1 != 0);
+    let pitch = pitch.ok_or_else(none)?;
+    let mut axes = [BulkAxis::NONE; BULK_AXES];
+    let used = bytes.take()? as usize;
+    for axis in axes.get_mut(..used).ok_or_else(none)? {
+        let (count, inside) = (bytes.take_u16()?, (bytes.take_u16()?, bytes.take_u16()?));
+        let stride = bytes.take()?.checked_mul(BULK_PIECE.into()).ok_or_else(none)?;
+        *axis = BulkAxis { count, inside, stride };
+    }
+    Ok(BulkBox { inside, pitch, is_written, axes })
+}
+
 fn encode_barrier(BarrierUse { id, warps, kind }: BarrierUse, bytes: &mut Vec<u8>) {
     put(bytes, id.into());
     put(bytes, warps.into());
@@ -412,6 +458,10 @@ impl Bytes<'_> {
     fn take_signed(&mut self) -> Result<i64, Malformed> {
         let folded = self.take()?;
         Ok((folded >> 1) as i64 ^ -((folded & 1) as i64))
+    }
+
+    fn take_u16(&mut self) -> Result<u16, Malformed> {
+        u16::try_from(self.take()?).map_err(|_| "a number of more than 16 bits".to_owned())
     }
 
     fn take_u32(&mut self) -> Result<u32, Malformed> {

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::element::of_amount;
 use crate::config::KernelSpec;
-use crate::config::kernel::{ArgSpec, LaunchSpec, LaunchStep, MAX_LAUNCHES, Scope, hexadecimal};
-use crate::workload::{Arg, Buffer, Launch, Launches, PtxSource};
+use crate::config::kernel::{
+    ArgSpec, LaunchSpec, LaunchStep, MAX_LAUNCHES, Scope, TENSOR_PIECE, TensorMapSpec, hexadecimal,
+};
+use crate::workload::{Arg, Buffer, Launch, Launches, PtxSource, TensorMap};
 
 /// The launches of a workload.
 pub struct Schedule {
@@ -179,7 +181,37 @@ impl Expander<'_> {
             let fields = fields.map(|(index, field)| self.arg(field, &format!("{path}.{index}")));
             return Ok(Arg::Struct(fields.collect::<Result<_, _>>()?));
         }
+        if let ArgSpec::TensorMap(map) = arg {
+            let map = self.tensor_map(map).map_err(|why| format!("{path}.{why}"))?;
+            return Ok(Arg::TensorMap(map));
+        }
         self.plain(arg).map_err(|why| format!("{path}: {why}"))
+    }
+
+    /// A tensor map; an error begins with one of its fields.
+    fn tensor_map(&self, spec: &TensorMapSpec) -> Result<TensorMap, String> {
+        let element = self.spec.buffers.get(&spec.buffer).expect("checked").element;
+        let buffer = self.buffer(&spec.buffer);
+        let (axes, rank) = spec.axes(&self.scope, element)?;
+        let first = spec.first.within(&self.scope, 0, (buffer.bytes / element.bytes()).into());
+        let first = first.map_err(|why| format!("first: {why}"))? as u64 * element.bytes();
+        if !(buffer.address + first).is_multiple_of(TENSOR_PIECE) {
+            let why = format!("the tensor begins at byte {first} of `{}`", spec.buffer);
+            return Err(format!("first: {why}, which is no multiple of {TENSOR_PIECE}"));
+        }
+        let behind = axes.iter().try_fold(first + element.bytes(), |end, axis| {
+            (axis.size - 1).checked_mul(axis.stride)?.checked_add(end)
+        });
+        if behind.is_none_or(|end| end > buffer.bytes) {
+            let end = behind.map_or("2^64".to_owned(), |end| end.to_string());
+            let (name, bytes) = (&spec.buffer, buffer.bytes);
+            return Err(format!(
+                "dims: the tensor ends at byte {end} of `{name}`, which has {bytes}"
+            ));
+        }
+        let TensorMapSpec { swizzle, oob_fill, .. } = *spec;
+        let address = buffer.address + first;
+        Ok(TensorMap { address, element, rank, axes, swizzle, oob_fill })
     }
 
     /// An argument that has no fields.

@@ -8,6 +8,7 @@ use super::buffer::check_element;
 use super::expression::Scope;
 use super::named::is_name;
 use super::scalar::Scalar;
+use super::tensor_map::TensorMapSpec;
 use crate::config::names::suggest;
 use crate::units::{MAX_CTA_THREADS, MAX_GRID};
 
@@ -109,6 +110,8 @@ pub enum ArgSpec {
     /// A struct with these fields, laid out as in C: in this order, each at the next multiple of its alignment, and the whole a
     /// multiple of the largest. A number's alignment is its size, an address has 8 bytes, [`ArgSpec::Bytes`] 1.
     Struct(Vec<ArgSpec>),
+    /// A tensor map, such as `cuTensorMapEncodeTiled` makes: 128 bytes, whose alignment is 64.
+    TensorMap(TensorMapSpec),
 }
 
 fn zero() -> Amount {
@@ -119,9 +122,11 @@ impl ArgSpec {
     /// Type and value, for a number.
     pub fn number(&self) -> Option<(Scalar, &Amount)> {
         Some(match self {
-            ArgSpec::Buffer(_) | ArgSpec::Element(..) | ArgSpec::Bytes(_) | ArgSpec::Struct(_) => {
-                return None;
-            }
+            ArgSpec::Buffer(_)
+            | ArgSpec::Element(..)
+            | ArgSpec::Bytes(_)
+            | ArgSpec::Struct(_)
+            | ArgSpec::TensorMap(_) => return None,
             ArgSpec::I8(value) => (Scalar::I8, value),
             ArgSpec::I16(value) => (Scalar::I16, value),
             ArgSpec::I32(value) => (Scalar::I32, value),
@@ -146,6 +151,14 @@ impl ArgSpec {
                 element.within(scope, 0, u64::MAX.into()).map(|_| ()).map_err(wrong)
             }
             ArgSpec::Bytes(text) => hexadecimal(text).map(|_| ()).map_err(wrong),
+            ArgSpec::TensorMap(map) => {
+                let wrong = |why| format!("{path}.{why}");
+                known_buffer(spec, &map.buffer).map_err(|why| wrong(format!("buffer: {why}")))?;
+                let element = spec.buffers.get(&map.buffer).expect("known").element;
+                let first = map.first.within(scope, 0, u64::MAX.into());
+                first.map_err(|why| wrong(format!("first: {why}")))?;
+                map.axes(scope, element).map(|_| ()).map_err(wrong)
+            }
             ArgSpec::Struct(fields) if fields.is_empty() => {
                 Err(wrong("a struct needs a field".to_owned()))
             }

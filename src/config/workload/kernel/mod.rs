@@ -7,6 +7,7 @@ mod launch;
 mod named;
 mod scalar;
 mod symbol;
+mod tensor_map;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,7 @@ pub use launch::{ArgSpec, BodySpec, LaunchSpec, LaunchStep, LoopSpec, MAX_LAUNCH
 pub use named::Named;
 pub use scalar::Scalar;
 pub use symbol::{MAX_SYMBOL_BYTES, SymbolSpec};
+pub use tensor_map::{OobFill, Swizzle, TENSOR_PIECE, TENSOR_RANK, TensorAxis, TensorMapSpec};
 
 use crate::config::bounded::{Check, Wide};
 

@@ -1,18 +1,30 @@
-//! Bulk copies between global and shared memory: they are made at once.
+//! Bulk copies between global and shared memory, of bytes and of boxes of tensors: they are made at once.
 //!
 //! Source: PTX ISA 9.0, section 9.7.9 "cp.async.bulk".
 
 use std::ops::Range;
 
-use super::super::program::{AccessKind, AccessSpace, BulkStep};
+use super::super::program::{AccessKind, AccessSpace, BulkPlace, BulkStep};
+use super::CONST_WINDOW;
 use super::mbarrier::{Mbarriers, places, shared_addresses};
 use super::memory::{LaneFault, Spaces, addresses, misaligned};
 use super::registers::Registers;
+use super::tensor::Area;
 use crate::isa::{BULK_PIECE, BulkCopy, BulkUse, LaneMask, WARP, WarpStream, lanes};
-use crate::workload::DeviceMemory;
+use crate::workload::{DeviceMemory, TensorMap};
 
 /// What copies are multiples of, in places of memory.
 const PIECE: usize = BULK_PIECE as usize;
+
+/// What a lane copies.
+struct Lane {
+    lane: usize,
+    kind: BulkCopy,
+    /// Where it begins in shared memory.
+    shared: u64,
+    /// The mbarrier at which it arrives.
+    mbarrier: u64,
+}
 
 impl Spaces<'_> {
     /// Makes the copies of the lanes of `mask`, and records them.
@@ -24,52 +36,143 @@ impl Spaces<'_> {
         mbarriers: &mut Mbarriers,
         stream: &mut WarpStream,
     ) -> Result<(), LaneFault> {
-        let global = addresses(&step.global, regs);
         let shared = shared_addresses(&step.shared, regs);
         let barriers = match step.kind {
             BulkCopy::ToShared => places(&step.mbarrier, mask, regs, self.shared.len() as u64)?,
             BulkCopy::ToGlobal | BulkCopy::ToL2 => [0; WARP],
         };
-        let in_global = match step.kind {
-            BulkCopy::ToGlobal => AccessKind::Store,
-            BulkCopy::ToShared | BulkCopy::ToL2 => AccessKind::Load,
+        let global = match &step.global {
+            BulkPlace::Bytes { first, .. } => addresses(first, regs),
+            BulkPlace::Box { map, .. } => addresses(map, regs),
         };
-        let mut copies = [BulkUse { address: 0, bytes: 0, mbarrier: 0 }; WARP];
+        let mut copies = [BulkUse { address: 0, bytes: 0, mbarrier: 0, area: None }; WARP];
         let mut count = 0;
         for lane in lanes(mask) {
-            let bytes = regs.narrow[usize::from(step.bytes)][lane];
-            let address = global[lane];
-            let fault = |message| (lane, message);
-            if !bytes.is_multiple_of(BULK_PIECE) {
-                let message = format!("a bulk copy of {bytes} bytes, no multiple of {BULK_PIECE}");
-                return Err(fault(message));
-            }
-            let place =
-                self.range(AccessSpace::Global, in_global, address, bytes).map_err(fault)?;
-            if bytes == 0 {
-                continue;
-            }
-            let mut in_shared =
-                |does| self.range(AccessSpace::Shared, does, shared[lane], bytes).map_err(fault);
-            let mbarrier = match step.kind {
-                BulkCopy::ToShared => {
-                    let to = in_shared(AccessKind::Store)?;
-                    self.shared.write(to.start, &self.global.block_mut()[place]);
-                    mbarriers.complete(lane, barriers[lane], bytes, self.shared)?
+            let one =
+                Lane { lane, kind: step.kind, shared: shared[lane], mbarrier: barriers[lane] };
+            let copied = match &step.global {
+                BulkPlace::Bytes { count, .. } => {
+                    let bytes = regs.narrow[usize::from(*count)][lane];
+                    self.bytes(&one, global[lane], bytes, mbarriers)?
                 }
-                BulkCopy::ToGlobal => {
-                    let source = in_shared(AccessKind::Load)?;
-                    self.check_written(&source).map_err(fault)?;
-                    self.global.block_mut()[place].copy_from_slice(&self.shared.bytes()[source]);
-                    0
+                BulkPlace::Box { map, coordinates, rank } => {
+                    let at = coordinates.map(|row| regs.narrow[usize::from(row)][lane] as i32);
+                    let area = self
+                        .area(map.space, global[lane], &at[..*rank], step.kind)
+                        .map_err(|message| (lane, message))?;
+                    Some(self.box_of_tensor(&one, &area, mbarriers)?)
                 }
-                BulkCopy::ToL2 => 0,
             };
-            copies[count] = BulkUse { address, bytes, mbarrier };
-            count += 1;
+            if let Some(copied) = copied {
+                copies[count] = copied;
+                count += 1;
+            }
         }
         stream.push_bulk(copies[..count].iter().copied());
         Ok(())
+    }
+
+    /// Copies bytes that follow each other, if there are any.
+    fn bytes(
+        &mut self,
+        &Lane { lane, kind, shared, mbarrier }: &Lane,
+        address: u64,
+        bytes: u32,
+        mbarriers: &mut Mbarriers,
+    ) -> Result<Option<BulkUse>, LaneFault> {
+        let fault = |message| (lane, message);
+        if !bytes.is_multiple_of(BULK_PIECE) {
+            let message = format!("a bulk copy of {bytes} bytes, no multiple of {BULK_PIECE}");
+            return Err(fault(message));
+        }
+        let in_global = match kind {
+            BulkCopy::ToGlobal => AccessKind::Store,
+            BulkCopy::ToShared | BulkCopy::ToL2 => AccessKind::Load,
+        };
+        let place = self.range(AccessSpace::Global, in_global, address, bytes).map_err(fault)?;
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let mut in_shared =
+            |does| self.range(AccessSpace::Shared, does, shared, bytes).map_err(fault);
+        let mbarrier = match kind {
+            BulkCopy::ToShared => {
+                let to = in_shared(AccessKind::Store)?;
+                self.shared.write(to.start, &self.global.block_mut()[place]);
+                mbarriers.complete(lane, mbarrier, bytes, self.shared)?
+            }
+            BulkCopy::ToGlobal => {
+                let source = in_shared(AccessKind::Load)?;
+                self.check_written(&source).map_err(fault)?;
+                self.global.block_mut()[place].copy_from_slice(&self.shared.bytes()[source]);
+                0
+            }
+            BulkCopy::ToL2 => 0,
+        };
+        Ok(Some(BulkUse { address, bytes, mbarrier, area: None }))
+    }
+
+    /// Copies a box of a tensor.
+    fn box_of_tensor(
+        &mut self,
+        &Lane { lane, kind, shared, mbarrier }: &Lane,
+        area: &Area,
+        mbarriers: &mut Mbarriers,
+    ) -> Result<BulkUse, LaneFault> {
+        let fault = |message| (lane, message);
+        if kind != BulkCopy::ToL2 {
+            let does = match kind {
+                BulkCopy::ToGlobal => AccessKind::Load,
+                _ => AccessKind::Store,
+            };
+            if !shared.is_multiple_of(Area::ALIGN) {
+                return Err(fault(misaligned(does, shared, Area::ALIGN)));
+            }
+            let bytes = area.shared_bytes();
+            if shared.checked_add(bytes).is_none_or(|end| end > self.shared.len() as u64) {
+                return Err(fault(self.outside(AccessSpace::Shared, does, shared, bytes)));
+            }
+        }
+        // What is written over the tensor's edge may be behind its buffer.
+        if let (BulkCopy::ToGlobal, Some(Range { start, end })) = (kind, area.in_global())
+            && !self.in_buffer(start, end)
+        {
+            let what = self.outside(AccessSpace::Global, AccessKind::Store, start, end - start);
+            return Err(fault(what));
+        }
+        let mbarrier = match kind {
+            BulkCopy::ToShared => {
+                area.load(shared as usize, self.global.block_mut(), self.shared);
+                mbarriers.complete(lane, mbarrier, area.bytes(), self.shared)?
+            }
+            BulkCopy::ToGlobal => {
+                let unwritten = area.store(shared as usize, self.global.block_mut(), self.shared);
+                unwritten.map_err(|piece| fault(unwritten_piece(piece)))?;
+                0
+            }
+            BulkCopy::ToL2 => 0,
+        };
+        Ok(BulkUse { mbarrier, ..area.copied() })
+    }
+
+    /// The box at coordinates of the tensor whose map is at an address.
+    fn area(
+        &self,
+        space: AccessSpace,
+        address: u64,
+        at: &[i32],
+        kind: BulkCopy,
+    ) -> Result<Area, String> {
+        let place = match space {
+            AccessSpace::Const => Some(address),
+            AccessSpace::Generic => address.checked_sub(CONST_WINDOW),
+            _ => None,
+        };
+        let bytes = place.and_then(|place| self.consts.get(usize::try_from(place).ok()?..));
+        let map = bytes.and_then(TensorMap::from_bytes).ok_or_else(|| {
+            format!("no tensor map at address {address:#x}: gsim has those that are arguments")
+        })?;
+        Area::new(&map, at, kind == BulkCopy::ToGlobal)
     }
 
     /// Refuses to read pieces of shared memory that nothing was written to.
@@ -78,8 +181,7 @@ impl Spaces<'_> {
         let Some(piece) = pieces.find(|piece| !self.shared.is_written(*piece, PIECE)) else {
             return Ok(());
         };
-        let what = format!("reads {PIECE} bytes at address {piece:#x} of shared memory");
-        Err(format!("{what}, which nothing was written to"))
+        Err(unwritten_piece(piece))
     }
 
     /// Where in the block of a space the bytes lie that a copy reads or writes there.
@@ -106,4 +208,9 @@ impl Spaces<'_> {
         let start = address.wrapping_sub(base) as usize;
         Ok(start..start.wrapping_add(bytes as usize))
     }
+}
+
+fn unwritten_piece(piece: usize) -> String {
+    let what = format!("reads {PIECE} bytes at address {piece:#x} of shared memory");
+    format!("{what}, which nothing was written to")
 }

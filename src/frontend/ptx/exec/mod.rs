@@ -4,7 +4,7 @@
 //! * `memory` — addresses, bounds and alignment; `copy` — loads and stores; `matrix` — matrices in shared memory; `warpgroup` — products of four warps;
 //!   `atomic` — the rest;
 //! * `shared` — shared memory, with what of it was written;
-//! * `calls` — functions; `barrier` — who waits where; `mbarrier` — barriers in shared memory; `bulk` — bulk copies;
+//! * `calls` — functions; `barrier` — who waits where; `mbarrier` — barriers in shared memory; `bulk` — bulk copies, `tensor` — boxes of tensors;
 //! * `stack` — divergence: which lanes are where;
 //! * `warp` — the blocks of a warp, one after the other; `ends` — what ends a block;
 //! * `cta` — the warps of a CTA in turn, each until a barrier or its end.
@@ -26,6 +26,7 @@ mod rows;
 mod shared;
 mod stack;
 mod storage;
+mod tensor;
 mod transfers;
 mod warp;
 mod warpgroup;

@@ -2,13 +2,14 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.9 "cp.async.bulk".
 
-use super::super::ast::{Instruction, Operand, Type};
+use super::super::ast::{Instruction, Operand, Type, Value};
 use super::super::cfg::Flow;
 use super::super::exec::Kind;
-use super::super::program::{Access, AccessKind, AccessSpace, BulkStep, Step};
+use super::super::program::{Access, AccessKind, AccessSpace, BulkPlace, BulkStep, Step};
 use super::copies::groups;
 use super::memory::Words;
 use super::{Decoded, Lowerer};
+use crate::config::kernel::TENSOR_RANK;
 use crate::error::Result;
 use crate::isa::{BulkCopy, CacheOp, Copies, Op};
 
@@ -22,6 +23,21 @@ fn way(words: &[&str]) -> Option<BulkCopy> {
         ["prefetch", "L2", "global"] => Some(BulkCopy::ToL2),
         _ => None,
     }
+}
+
+/// The words of a copy of a box without those that say so, and the tensor's dimensions.
+fn of_tensor<'w>(words: &[&'w str]) -> Option<(Vec<&'w str>, usize)> {
+    // Of a prefetch, its own word comes first.
+    let (before, rest) = match words {
+        ["prefetch", rest @ ..] => (&words[..1], rest),
+        rest => (&rest[..0], rest),
+    };
+    let ["tensor", dimensions, rest @ ..] = rest else { return None };
+    let rank = dimensions.strip_suffix('d')?.parse().ok()?;
+    // A tile is what the tensor map says as well.
+    let rest = rest.iter().filter(|word| **word != "tile");
+    let words = before.iter().chain(rest).copied().collect();
+    (1..=TENSOR_RANK).contains(&rank).then_some((words, rank))
 }
 
 impl Lowerer<'_> {
@@ -42,38 +58,83 @@ impl Lowerer<'_> {
             ([words @ .., "L2::cache_hint"], [operands @ .., _]) => (words, operands),
             (words, operands) => (words, operands),
         };
+        let tensor = of_tensor(words);
+        let words = tensor.as_ref().map_or(words, |(words, _)| words);
         let Some(kind) = way(words) else { return Err(self.unsupported(instruction)) };
-        let (global, shared, bytes, mbarrier) = match (kind, operands) {
-            (BulkCopy::ToShared, [to, from, bytes, mbarrier]) => (from, to, bytes, mbarrier),
-            (BulkCopy::ToGlobal, [to, from, bytes]) => (to, from, bytes, from),
-            (BulkCopy::ToL2, [from, bytes]) => (from, from, bytes, from),
+        // Of a box, the tensor map says how many bytes it has.
+        let (global, shared, bytes, mbarrier) = match (kind, operands, &tensor) {
+            (BulkCopy::ToShared, [to, from, bytes, mbarrier], None) => (from, to, bytes, mbarrier),
+            (BulkCopy::ToGlobal, [to, from, bytes], None) => (to, from, bytes, from),
+            (BulkCopy::ToL2, [from, bytes], None) => (from, from, bytes, from),
+            (BulkCopy::ToShared, [to, from, mbarrier], Some(_)) => (from, to, from, mbarrier),
+            (BulkCopy::ToGlobal, [to, from], Some(_)) => (to, from, to, from),
+            (BulkCopy::ToL2, [from], Some(_)) => (from, from, from, from),
             _ => return Err(self.few(instruction)),
         };
         let mut decoded = Decoded::new(Step::Bulk(self.bulks.len() as u32), Op::Bulk(kind));
         // What is recorded is no address, so the block ends.
         decoded.flow = Flow::Pause;
-        let [global, shared, mbarrier] = [
-            (AccessSpace::Global, global),
-            (AccessSpace::Shared, shared),
-            (AccessSpace::Shared, mbarrier),
-        ]
-        .map(|(space, operand)| self.place(instruction, space, operand, &mut decoded));
-        let bytes = self.read(Some(bytes), Kind::Narrow, instruction, &mut decoded)?;
-        let (global, shared, mbarrier) = (global?, shared?, mbarrier?);
-        self.bulks.push(BulkStep { kind, global, shared, bytes, mbarrier });
+        let place = match &tensor {
+            Some((_, rank)) => self.element(instruction, global, *rank, &mut decoded)?,
+            None => {
+                let first =
+                    self.place(instruction, Some(AccessSpace::Global), global, &mut decoded)?;
+                BulkPlace::Bytes { first, count: 0 }
+            }
+        };
+        let mut in_shared = |operand| match (kind, place) {
+            (BulkCopy::ToL2, BulkPlace::Bytes { first, .. }) => Ok(first),
+            (BulkCopy::ToL2, BulkPlace::Box { map, .. }) => Ok(map),
+            _ => self.place(instruction, Some(AccessSpace::Shared), operand, &mut decoded),
+        };
+        let (shared, mbarrier) = (in_shared(shared)?, in_shared(mbarrier)?);
+        let global = match place {
+            BulkPlace::Bytes { first, .. } => {
+                let count = self.read(Some(bytes), Kind::Narrow, instruction, &mut decoded)?;
+                BulkPlace::Bytes { first, count }
+            }
+            place => place,
+        };
+        self.bulks.push(BulkStep { kind, global, shared, mbarrier });
         Ok(decoded)
+    }
+
+    /// `[map, {x, y}]`, with the coordinates that a tensor of so many dimensions has.
+    fn element(
+        &mut self,
+        instruction: &Instruction,
+        operand: &Operand,
+        rank: usize,
+        decoded: &mut Decoded,
+    ) -> Result<BulkPlace> {
+        let Value::Element(name, offset, given) = &operand.value else {
+            let message = "expected a tensor map and coordinates, such as `[%rd1, {%r1, %r2}]`";
+            return Err(self.error(operand.at, message));
+        };
+        if given.len() != rank {
+            let message = format!("{} coordinates, where the instruction has {rank}", given.len());
+            return Err(self.error(operand.at, message));
+        }
+        let map = Value::Address(name.clone(), *offset);
+        let map = self.place(instruction, None, &Operand { value: map, ..*operand }, decoded)?;
+        let mut coordinates = [0; TENSOR_RANK];
+        for (row, value) in coordinates.iter_mut().zip(given) {
+            let one = Operand { value: value.clone(), ..*operand };
+            *row = self.read(Some(&one), Kind::Narrow, instruction, decoded)?;
+        }
+        Ok(BulkPlace::Box { map, coordinates, rank })
     }
 
     /// An address that an instruction reads.
     fn place(
         &mut self,
         instruction: &Instruction,
-        space: AccessSpace,
+        space: Option<AccessSpace>,
         operand: &Operand,
         decoded: &mut Decoded,
     ) -> Result<Access> {
         let words = Words {
-            space: Some(space),
+            space,
             param: false,
             cache: CacheOp::Default,
             elements: 1,

@@ -159,6 +159,11 @@ impl Lowerer<'_> {
                 Value::Vector(elements) => {
                     args.extend(elements.iter().map(|element| self.arg(element)));
                 }
+                Value::Element(name, offset, coordinates) => {
+                    let base = Value::Address(name.clone(), *offset);
+                    args.push(self.arg(&base));
+                    args.extend(coordinates.iter().map(|one| self.arg(one)));
+                }
                 Value::Pair(first, second) => {
                     let pair = [first, second].map(|name| self.named(name, 0));
                     args.extend(pair);

@@ -296,7 +296,9 @@ fn named<'a>(bodies: &[&'a Entry], ast: &'a Ast) -> HashSet<&'a str> {
 /// Calls `see` with every name among the operands of a body.
 pub fn for_each_name<'a>(body: &'a Entry, mut see: impl FnMut(&'a str)) {
     let mut one = |value: &'a Value| match value {
-        Value::Name(name, _) | Value::Address(Some(name), _) => see(name.name.as_str()),
+        Value::Name(name, _) | Value::Address(Some(name), _) | Value::Element(Some(name), _, _) => {
+            see(name.name.as_str())
+        }
         _ => {}
     };
     for statement in &body.body {
@@ -304,6 +306,10 @@ pub fn for_each_name<'a>(body: &'a Entry, mut see: impl FnMut(&'a str)) {
         for operand in &instruction.operands {
             match &operand.value {
                 Value::Vector(elements) => elements.iter().for_each(&mut one),
+                Value::Element(_, _, coordinates) => {
+                    one(&operand.value);
+                    coordinates.iter().for_each(&mut one);
+                }
                 value => one(value),
             }
         }

@@ -322,9 +322,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Issues bulk copies. The unit takes values that are the same for the warp: where they may not be, the lanes take turns, each of which
-    /// is elected and hands on its values. Copies to shared memory have such a loop wherever lanes may be missing, unless the program has
-    /// elected the one that is there.
+    /// Issues bulk copies. The unit takes values that are the same for the warp: where they may not be, lanes take turns, and hand on their
+    /// values. Copies to shared memory have such a loop wherever lanes may be missing, unless the program has elected the one that is there.
     fn bulk(&mut self, whole: Inst) {
         let differs = |reg: &Reg| self.varying.get(usize::from(*reg)).is_some_and(|varies| *varies);
         let varying: Vec<Reg> = whole.srcs.as_slice().iter().copied().filter(differs).collect();
@@ -339,24 +338,42 @@ impl<'a> Emitter<'a> {
             line: whole.line,
             ..Inst::bare(Op::Arith(class))
         };
-        let elected = self.inner_register();
-        let mut steps = vec![step(ArithClass::Vote, &[elected], &[])];
-        let mut copy = whole.clone();
-        let is_uniform = varying.is_empty();
-        for reg in varying {
-            let uniform = self.inner_register();
-            steps.push(step(ArithClass::ToUniform, &[uniform], &[reg, elected]));
+        let (mut steps, mut copy) = (Vec::new(), whole.clone());
+        let mut hand_on = |uniform, steps: &mut Vec<Inst>, srcs: &[Reg]| {
+            steps.push(step(ArithClass::ToUniform, &[uniform], srcs));
             if !copy.srcs.is_full() {
                 copy.srcs.add(uniform);
             }
+        };
+        // Who takes the turn: a lane that is elected, or those whose values are those of the first one.
+        let mut chosen = self.inner_register();
+        if is_load {
+            steps.push(step(ArithClass::Vote, &[chosen], &[]));
+            for &reg in &varying {
+                hand_on(self.inner_register(), &mut steps, &[reg, chosen]);
+            }
+        } else {
+            let is_pair = |reg: &Reg| self.code.weights.get(usize::from(*reg)) == Some(&2);
+            let halves = |reg: Reg| std::iter::repeat_n(reg, if is_pair(&reg) { 2 } else { 1 });
+            let words: Vec<Reg> = varying.iter().copied().flat_map(halves).collect();
+            for (place, &reg) in words.iter().enumerate() {
+                let uniform = self.inner_register();
+                if place == 0 {
+                    hand_on(uniform, &mut steps, &[reg]);
+                    continue;
+                }
+                // The lanes of which the values before are the same are known sooner than these are handed on.
+                let same = self.inner_register();
+                steps.push(step(ArithClass::Vote, &[same], &[chosen]));
+                hand_on(uniform, &mut steps, &[reg, same]);
+                chosen = same;
+            }
         }
         let (rest, any) = (self.inner_register(), self.inner_register());
-        let others = [
-            step(ArithClass::IntAdd, &[rest], &[elected]),
-            step(ArithClass::Vote, &[any], &[rest]),
-        ];
+        let others =
+            [step(ArithClass::IntAdd, &[rest], &[chosen]), step(ArithClass::Vote, &[any], &[rest])];
         // Who is left is found while values are on their way, or behind the copy.
-        if is_uniform {
+        if varying.is_empty() {
             steps.push(copy);
             steps.extend(others);
         } else {

@@ -116,7 +116,7 @@ impl Parser<'_, '_> {
         Ok(value)
     }
 
-    /// `[a+4]`; or a list that begins with a name, such as `[t, {x, y}]`.
+    /// `[a+4]`, or `[t, {x, y}]`; or another list that begins with a name.
     fn address(&mut self) -> Result<Value> {
         self.expect('[')?;
         if self.is_list() {
@@ -127,11 +127,22 @@ impl Parser<'_, '_> {
             base = Some(self.name("an address")?);
         }
         let offset = self.offset(base.is_some())?;
+        if !self.eat_char(',') {
+            self.expect(']')?;
+            return Ok(Value::Address(base, offset));
+        }
+        if self.peek() != Token::Punct('{') {
+            return self.rest_of_list(']');
+        }
+        let coordinates = self.vector()?;
         if self.eat_char(',') {
             return self.rest_of_list(']');
         }
         self.expect(']')?;
-        Ok(Value::Address(base, offset))
+        Ok(match coordinates {
+            Value::Vector(coordinates) => Value::Element(base, offset, coordinates),
+            _ => Value::Other,
+        })
     }
 
     fn is_list(&self) -> bool {

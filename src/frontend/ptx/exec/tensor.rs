@@ -1,0 +1,196 @@
+//! Boxes of tensors: where their rows lie in global and in shared memory, and what of them is there.
+//!
+//! Source: PTX ISA 9.0, section 5.5 "Tensors"; CUDA driver API 13.0, `cuTensorMapEncodeTiled`; and what an H200 does where neither
+//! says: a row begins at a multiple of 16 bytes, rows of a pattern lie as far apart as it is wide, pieces change places by their address
+//! in shared memory, a barrier is told of all bytes of the box, and a box that is
+//! written begins at no negative coordinate and goes over the tensor's edge up to a multiple of 16 bytes.
+
+use super::shared::SharedMemory;
+use crate::config::kernel::{OobFill, Swizzle, TENSOR_PIECE, TENSOR_RANK, TensorAxis};
+use crate::isa::{BULK_AXES, BulkAxis, BulkBox, BulkUse};
+use crate::workload::{DeviceMemory, TensorMap};
+
+const PIECE: usize = TENSOR_PIECE as usize;
+/// What elements outside of the tensor are made of, if they are no zeros.
+const NAN: [u8; 2] = 0x7ff7u16.to_le_bytes();
+
+/// A box of a tensor.
+pub struct Area {
+    copied: BulkUse,
+    rows: BulkBox,
+    swizzle: Swizzle,
+    oob_fill: OobFill,
+}
+
+impl Area {
+    /// What its place in shared memory is a multiple of [bytes].
+    pub const ALIGN: u64 = 128;
+
+    /// The box whose first element has these coordinates, the innermost first.
+    ///
+    /// # Errors
+    /// Coordinates that no box has.
+    pub fn new(map: &TensorMap, at: &[i32], is_written: bool) -> Result<Area, String> {
+        if at.len() != map.rank {
+            let (given, rank) = (at.len(), map.rank);
+            return Err(format!("{given} coordinates of a tensor of {rank} dimensions"));
+        }
+        if let Some(at) = at.iter().find(|at| **at < 0 && is_written) {
+            return Err(format!("writes a box at coordinate {at}: a GPU refuses negative ones"));
+        }
+        let mut first = [0; TENSOR_RANK];
+        first[..at.len()].copy_from_slice(at);
+        let size = map.axes[0].stride;
+        let begins = i64::from(first[0]) * size as i64;
+        if begins % TENSOR_PIECE as i64 != 0 {
+            let element = first[0];
+            return Err(format!(
+                "the box begins at element {element} of a row, which is no multiple of {TENSOR_PIECE} bytes"
+            ));
+        }
+        let (row, outer) = map.axes.split_first().expect("there are five");
+        let bytes = u32::from(row.window) * size as u32;
+        let (from, to) = inside(row, first[0]);
+        let mut inside_row = [from, to].map(|element| u32::from(element) * size as u32);
+        // Writes are of whole pieces: the last one may go over the edge.
+        if is_written && to > from {
+            inside_row[1] = inside_row[1].next_multiple_of(TENSOR_PIECE as u32);
+        }
+        let mut rows = BulkBox {
+            inside: inside_row.into(),
+            pitch: map.swizzle.span().map_or(bytes as u16, |span| span as u16),
+            is_written,
+            axes: [BulkAxis::NONE; BULK_AXES],
+        };
+        let mut address = map.address.wrapping_add_signed(begins);
+        for ((axis, of_map), at) in rows.axes.iter_mut().zip(outer).zip(&first[1..]) {
+            *axis = BulkAxis {
+                count: of_map.copied(),
+                inside: inside(of_map, *at),
+                stride: of_map.stride * u64::from(of_map.step),
+            };
+            let offset = i64::from(*at).wrapping_mul(of_map.stride as i64);
+            address = address.wrapping_add_signed(offset);
+        }
+        let copied = BulkUse { address, bytes, mbarrier: 0, area: Some(rows) };
+        Ok(Area { copied, rows, swizzle: map.swizzle, oob_fill: map.oob_fill })
+    }
+
+    /// The bytes of global memory from its first one to its last one in the tensor; `None` where there are none.
+    pub fn in_global(&self) -> Option<std::ops::Range<u64>> {
+        let (first, end) = self.rows.inside;
+        let rows = self.rows.axes.iter();
+        let span = rows
+            .map(|axis| (u64::from(axis.inside.1) - 1 - u64::from(axis.inside.0)) * axis.stride);
+        (self.copied.bytes_copied() > 0).then(|| {
+            let start = self.copied.first_byte();
+            start..start + u64::from(end - first) + span.sum::<u64>()
+        })
+    }
+
+    /// How the copy is recorded, but for its mbarrier.
+    pub fn copied(&self) -> BulkUse {
+        self.copied
+    }
+
+    fn count(&self) -> u64 {
+        self.rows.axes.iter().map(|axis| u64::from(axis.count)).product()
+    }
+
+    /// Bytes of the box, with those that lie outside of the tensor. Shared memory has room for them, so that they are few.
+    pub fn bytes(&self) -> u32 {
+        (self.count() * u64::from(self.copied.bytes)) as u32
+    }
+
+    /// Bytes of shared memory from its first one to the last one of its last row.
+    pub fn shared_bytes(&self) -> u64 {
+        self.count() * u64::from(self.rows.pitch)
+    }
+
+    /// Calls `see` with each piece of 16 bytes: where it lies in shared memory, and in the block of global memory the bytes that are there,
+    /// with where they begin in the piece.
+    fn for_each_piece<E>(
+        &self,
+        shared: usize,
+        mut see: impl FnMut(usize, usize, std::ops::Range<usize>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let BulkBox { inside: (from, to), pitch, axes, .. } = self.rows;
+        let (from, to) = (from as usize, to as usize);
+        let mut row = [0u16; BULK_AXES];
+        for number in 0..self.count() as usize {
+            let is_there =
+                axes.iter().zip(row).all(|(axis, at)| (axis.inside.0..axis.inside.1).contains(&at));
+            let start = axes.iter().zip(row).fold(self.copied.address, |at, (axis, row)| {
+                at.wrapping_add(axis.stride.wrapping_mul(row.into()))
+            });
+            for at in (0..self.copied.bytes as usize).step_by(PIECE) {
+                let place = (shared + number * usize::from(pitch) + at) as u64;
+                let (first, end) = match is_there {
+                    true => (from.clamp(at, at + PIECE), to.clamp(at, at + PIECE)),
+                    false => (at, at),
+                };
+                let global = start.wrapping_sub(DeviceMemory::BASE) as usize;
+                let there = global.wrapping_add(first)..global.wrapping_add(end.max(first));
+                see(self.swizzle.place(place) as usize, first - at, there)?;
+            }
+            for (at, axis) in row.iter_mut().zip(&axes) {
+                *at += 1;
+                if *at < axis.count {
+                    break;
+                }
+                *at = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings it to shared memory.
+    pub fn load(&self, shared: usize, global: &[u8], to: &mut SharedMemory) {
+        let outside: [u8; PIECE] = match self.oob_fill {
+            OobFill::Zero => [0; PIECE],
+            OobFill::Nan => std::array::from_fn(|byte| NAN[byte % NAN.len()]),
+        };
+        let Ok(()) = self.for_each_piece(shared, |place, first, there| {
+            let mut piece = outside;
+            if !there.is_empty() {
+                piece[first..][..there.len()].copy_from_slice(&global[there]);
+            }
+            to.write(place, &piece);
+            Ok::<_, std::convert::Infallible>(())
+        });
+    }
+
+    /// Takes from shared memory what of it lies in the tensor.
+    ///
+    /// # Errors
+    /// A piece of shared memory that nothing was written to.
+    pub fn store(
+        &self,
+        shared: usize,
+        global: &mut [u8],
+        from: &SharedMemory,
+    ) -> Result<(), usize> {
+        self.for_each_piece(shared, |place, first, there| {
+            if there.is_empty() {
+                return Ok(());
+            }
+            if !from.is_written(place, PIECE) {
+                return Err(place);
+            }
+            let count = there.len();
+            global[there].copy_from_slice(&from.bytes()[place + first..][..count]);
+            Ok(())
+        })
+    }
+}
+
+/// Which of the elements that a box has along an axis lie in the tensor, where the first one has coordinate `at`: from one up to another.
+fn inside(axis: &TensorAxis, at: i32) -> (u16, u16) {
+    let (at, step) = (i64::from(at), i64::from(axis.step));
+    // Elements in front of a coordinate.
+    let before = |coordinate: i64| {
+        let count = (coordinate - at).max(0) as u64;
+        count.div_ceil(step as u64).min(axis.copied().into()) as u16
+    };
+    (before(0), before(axis.size as i64))
+}
