@@ -8,8 +8,8 @@ use gsim::config::machine::{L2Mode, L2Partitions, LoadsLook, Segment};
 use gsim::config::presets::PRESETS;
 use gsim::gpu::total;
 use gsim::isa::{
-    ArithClass, BulkCopy, Copies, Fence, GroupProduct, Inst, LOCAL_MEMORY, Observer, Op, Operands,
-    Turns, Warpgroup,
+    ArithClass, BULK_AXES, BulkAxis, BulkBox, BulkCopy, Copies, Fence, GroupProduct, Inst,
+    LOCAL_MEMORY, Observer, Op, Operands, Turns, Warpgroup,
 };
 use gsim::parts::AddressMap;
 use gsim::stats::{DramReason, IssueReason, LatencyStage, LsuReason};
@@ -1169,6 +1169,85 @@ fn bulk_copies_are_counted_by_lines_and_a_cta_stays_for_them() {
     assert_eq!((l1.load_bypasses, l1.stores), (2 * 11, 2 * 16));
     assert_eq!(statistics.latency_accesses, 22);
     assert_eq!(slow(1000).cycles - slow(500).cycles, 500);
+}
+
+/// A bulk copy of a box of 64 rows of so many bytes, 1 KiB from one to the next one, of which so many at the end lie outside of the tensor.
+fn box_of_rows(kind: BulkCopy, bytes: u32, outside: u16) -> Step {
+    let mut axes = [BulkAxis::NONE; BULK_AXES];
+    axes[0] = BulkAxis { count: 64, inside: (0, 64 - outside), stride: 1024 };
+    let is_written = kind == BulkCopy::ToGlobal;
+    let area = BulkBox { inside: (0, bytes), pitch: bytes as u16, is_written, axes };
+    Step::Bulk { kind, address: BASE, bytes, area: Some(area) }
+}
+
+#[test]
+fn a_box_to_shared_memory_takes_its_rows_one_after_the_other() {
+    let six = |bytes: u32, outside: u16, field: &str, value: u64| {
+        let turn = |turn| [box_of_rows(BulkCopy::ToShared, bytes, outside), Step::Wait(turn + 1)];
+        let cycles = |count: u32| {
+            let steps: Vec<Step> = (0..count).flat_map(turn).collect();
+            in_bulk(&[(field, value)], 1, &steps).cycles
+        };
+        cycles(7) - cycles(1)
+    };
+    let more = |bytes, outside, field: &str, less: u64, more: u64| {
+        six(bytes, outside, field, more) - six(bytes, outside, field, less)
+    };
+    for bytes in [16, 64] {
+        assert_eq!(more(bytes, 0, "boxes.load", 200, 240), 6 * 63 * 10, "{bytes}");
+    }
+    // Whole lines take the time of a line, half of them half of it.
+    assert_eq!(more(128, 0, "load_line", 200, 240), 6 * 63 * 10);
+    assert_eq!(more(64, 0, "load_line", 200, 240), 6 * 63 * 5);
+    assert_eq!(more(64, 0, "boxes.latency", 100, 190), 6 * 90);
+    assert_eq!(more(64, 0, "arrival", 100, 190), 6 * 90);
+    // What lies outside takes its turn, and is there when it is filled in.
+    for outside in [64, 3] {
+        assert_eq!(more(64, outside, "boxes.load", 200, 240), 6 * 63 * 10, "{outside}");
+        assert_eq!(more(64, outside, "boxes.fill", 800, 900), 6 * 100, "{outside}");
+    }
+}
+
+#[test]
+fn a_box_to_global_memory_takes_its_sectors_one_after_the_other() {
+    let five = |bytes: u32, outside: u16, field: &str, value: u64| {
+        let turn = [
+            box_of_rows(BulkCopy::ToGlobal, bytes, outside),
+            Step::Copies(Copies::CommitBulk),
+            Step::Copies(Copies::WaitBulk(0)),
+        ];
+        let cycles = |turns: usize| {
+            let steps: Vec<Step> = turn.iter().cloned().cycle().take(3 * turns).collect();
+            in_bulk(&[(field, value)], 1, &steps).cycles
+        };
+        cycles(6) - cycles(1)
+    };
+    let more = |bytes, outside, field: &str, less: u64, more: u64| {
+        five(bytes, outside, field, more) - five(bytes, outside, field, less)
+    };
+    // Of 64 rows, the last one begins behind 63 others. A sector that is written in part counts twice.
+    for (bytes, sectors) in [(16, 2), (32, 1), (48, 3), (128, 4)] {
+        assert_eq!(more(bytes, 0, "boxes.store_sector", 40, 56), 5 * 63 * 4 * sectors, "{bytes}");
+    }
+    assert_eq!(more(32, 0, "boxes.store_latency", 100, 190), 5 * 90);
+    assert_eq!(more(32, 64, "boxes.store_sector", 40, 56), 5 * 63 * 4);
+}
+
+#[test]
+fn boxes_are_counted_by_what_is_asked_for() {
+    let steps = [
+        box_of_rows(BulkCopy::ToShared, 64, 60),
+        box_of_rows(BulkCopy::ToL2, 256, 0),
+        box_of_rows(BulkCopy::ToGlobal, 128, 64),
+        box_of_rows(BulkCopy::ToGlobal, 128, 1),
+    ];
+    let statistics = in_bulk(&[], 1, &steps);
+    let sm = total(&statistics.components.sm);
+    assert_eq!((sm.load_instructions, sm.store_instructions), (2, 2));
+    assert_eq!((sm.load_accesses, sm.store_accesses), (4 + 128, 63));
+    let l1 = total(&statistics.components.l1);
+    assert_eq!((l1.load_bypasses, l1.stores), (4 + 128, 63));
+    assert_eq!(statistics.latency_accesses, 4 + 128);
 }
 
 #[test]

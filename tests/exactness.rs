@@ -107,6 +107,17 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
         ],
         &[FarReads],
     ),
+    // Boxes that other warps multiply meanwhile, where the miss queue is small, and boxes partly outside of their tensors.
+    ("tensor-map-matmul", &[TILES, "l1.miss_queue=3"], &[FarReads]),
+    ("../../tests/tensor_maps/boxes", &[], &[]),
+    (
+        "../micro/box-copies",
+        &[
+            "workload.launches.0.entry=stores",
+            "workload.parameters={\"ctas\": 150, \"warps\": 4, \"times\": 6, \"copies\": 3, \"row\": 48, \"rows\": 17, \"x\": 4064, \"y\": 0, \"step\": \"rows\", \"advance\": 5, \"element_step\": 3, \"width\": 4096, \"height\": 65536}",
+        ],
+        &[],
+    ),
     // Products whose factors go before what other warps load.
     (
         "../micro/warpgroup-products",
@@ -144,6 +155,7 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
     ("../micro/lanes-of-a-warp", &["workload.launches.0.entry=matches_and_shuffles", TIMES], &[]),
     ("../micro/lanes-of-a-warp", &["workload.launches.0.entry=shuffles_and_loads", TIMES], &[]),
 ];
+const TILES: &str = "workload.parameters={\"rows\": 256, \"columns\": 384, \"depth\": 192}";
 /// So many CTAs that some SMs have two, of six warps.
 const PAIRS: &str = "workload.parameters={\"ctas\": 200, \"threads\": 192, \"times\": 64}";
 const TIMES: &str = "workload.parameters.times=64";

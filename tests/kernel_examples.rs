@@ -95,6 +95,7 @@ fn the_ptx_of_the_examples_is_made_of_their_sources() {
         "convolution/convolution.cu",
         "tensor-matmul/tensor-matmul.cu",
         "warpgroup-matmul/warpgroup-matmul.cu",
+        "tensor-map-matmul/tensor-map-matmul.cu",
         "pipeline/pipeline.cu",
     ]
     .map(|file| runs().join(file));
@@ -185,7 +186,9 @@ fn the_product_of_tensor_cores_is_that_of_the_host() {
     let out = TempDir::new().unwrap();
     // Rows and columns of a tile, and what is deep enough for several. Every number is exact in half precision, and every sum in single
     // precision.
-    for (name, size, depth) in [("tensor-matmul", 64, 64), ("warpgroup-matmul", 128, 192)] {
+    for (name, size, depth) in
+        [("tensor-matmul", 64, 64), ("warpgroup-matmul", 128, 192), ("tensor-map-matmul", 128, 384)]
+    {
         let set = |a: &str, b: &str| {
             let fills = [("a", a), ("b", b)]
                 .map(|(name, fill)| format!("workload.buffers.{name}.fill={fill}"));

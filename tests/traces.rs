@@ -78,6 +78,8 @@ const RUNS: &[(&str, &[&str])] = &[
             "machine=h200",
         ],
     ),
+    ("tensor-map-matmul", &[TILES, "machine=h200"]),
+    ("../../tests/tensor_maps/boxes", &["machine=h200"]),
     ("pipeline", &["workload.parameters.tiles=30", "workload.parameters.ctas=5", "machine=h200"]),
     (
         "pipeline",
@@ -88,6 +90,7 @@ const RUNS: &[(&str, &[&str])] = &[
     ("../micro/lanes-of-a-warp", &[MATCHES, "workload.parameters.times=64", "machine=h200"]),
     ("../micro/barriers", &[COUNTS, "workload.parameters.threads=192", "machine=h200"]),
 ];
+const TILES: &str = "workload.parameters={\"rows\": 128, \"columns\": 128, \"depth\": 192}";
 const IN_BULK: &str = "workload.launches.0.entry=in_bulk";
 const MATCHES: &str = "workload.launches.0.entry=matches_and_shuffles";
 const COUNTS: &str = "workload.launches.0.entry=popc";
@@ -157,7 +160,7 @@ fn a_trace_runs_as_its_source_does() {
 
         let machine: Vec<&str> =
             changes.iter().filter(|change| change.starts_with("machine")).copied().collect();
-        let name = run.trim_start_matches("../micro/");
+        let name = run.rsplit('/').next().expect("it has one");
         let traced = replay(folder.path(), name, "a.gtrace").resolve(&settings(&machine)).unwrap();
         for stepping in [Stepping::SkipAhead, Stepping::threads(2)] {
             let report = simulate(&traced, stepping, &mut |_| ()).unwrap();

@@ -1,5 +1,7 @@
 //! Bulk copies, which the SM makes without a thread: of bytes that follow each other, or of a box of a tensor.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 /// Where a bulk copy goes: from one place of many bytes to another.
@@ -39,8 +41,8 @@ pub struct BulkBox {
     pub inside: (u32, u32),
     /// From one row to the next one in shared memory; a multiple of [`BULK_PIECE`] [bytes].
     pub pitch: u16,
-    /// It is written to.
-    pub is_written: bool,
+    /// Halves of a sector that go to different sectors of shared memory are asked for one after the other.
+    pub parts_halves: bool,
     /// The dimensions along which rows lie, that of neighbours in shared memory first.
     pub axes: [BulkAxis; BULK_AXES],
 }
@@ -68,7 +70,7 @@ impl BulkAxis {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BulkPosition {
     /// The row, by dimension, and its number.
-    row: [u16; BULK_AXES],
+    row: BulkRow,
     number: u32,
     /// Bytes of the row that were asked for.
     at: u32,
@@ -109,14 +111,7 @@ impl BulkUse {
         position: BulkPosition,
         line_bits: u32,
     ) -> (BulkRequest, Option<BulkPosition>) {
-        let start = match &self.area {
-            None => self.address,
-            Some(area) => {
-                area.axes.iter().zip(position.row).fold(self.address, |at, (axis, row)| {
-                    at.wrapping_add(axis.stride.wrapping_mul(row.into()))
-                })
-            }
-        };
+        let start = self.start_of(position.row);
         let at = start.wrapping_add(position.at.into());
         let line = at >> line_bits;
         let within = at - (line << line_bits);
@@ -145,12 +140,28 @@ impl BulkUse {
         }
         match next.at < self.bytes {
             true => (request, Some(next)),
-            false => (request, area.next_row(position)),
+            false => {
+                let number = position.number + 1;
+                let next = |row| BulkPosition { row, number, ..Default::default() };
+                (request, area.behind(position.row).map(next))
+            }
         }
+    }
+
+    /// The address of a row, by its place along each dimension; the first one of a copy that is none of a box.
+    pub fn start_of(&self, row: BulkRow) -> u64 {
+        let axes = self.area.iter().flat_map(|area| area.axes).zip(row);
+        axes.fold(self.address, |at, (axis, row)| {
+            at.wrapping_add(axis.stride.wrapping_mul(row.into()))
+        })
     }
 
     /// Requests that it asks the memory for.
     pub fn requests(&self, line_bits: u32) -> u64 {
+        if self.area.is_none() {
+            let last = self.address + u64::from(self.bytes.max(1)) - 1;
+            return (last >> line_bits) - (self.address >> line_bits) + 1;
+        }
         let mut requests = 0;
         let mut position = Some(BulkPosition::default());
         while let Some(at) = position {
@@ -168,13 +179,22 @@ impl BulkUse {
         u64::from(area.inside.1 - area.inside.0) * rows.product::<u64>()
     }
 
-    /// The first of these; that of the first row where there are none.
-    pub fn first_byte(&self) -> u64 {
-        let Some(area) = &self.area else { return self.address };
-        let start = self.address.wrapping_add(area.inside.0.into());
-        area.axes
-            .iter()
-            .fold(start, |at, axis| at.wrapping_add(axis.stride.wrapping_mul(axis.inside.0.into())))
+    /// The addresses from its first byte of global memory to its last one; `None` where it has none, or where these are no addresses.
+    pub fn in_global(&self) -> Option<Range<u64>> {
+        let (start, span) = match &self.area {
+            None => (self.address, self.bytes.into()),
+            Some(_) if self.bytes_copied() == 0 => return None,
+            Some(area) => {
+                let first = self.start_of(area.axes.map(|axis| axis.inside.0));
+                let row = u64::from(area.inside.1 - area.inside.0);
+                let span = area.axes.iter().try_fold(row, |span, axis| {
+                    let rows = u64::from(axis.inside.1 - axis.inside.0) - 1;
+                    axis.stride.checked_mul(rows)?.checked_add(span)
+                });
+                (first.wrapping_add(area.inside.0.into()), span?)
+            }
+        };
+        Some(start..start.checked_add(span)?)
     }
 
     /// Says what no copy can be.
@@ -200,29 +220,23 @@ impl BulkUse {
                 return Err("a bulk copy of a box that there is none of".to_owned());
             }
         }
-        let span = match &self.area {
-            None => Some(self.bytes.into()),
-            Some(area) => {
-                area.axes.iter().try_fold(u64::from(area.inside.1 - area.inside.0), |span, axis| {
-                    let rows = (axis.inside.1 - axis.inside.0).saturating_sub(1);
-                    axis.stride.checked_mul(rows.into())?.checked_add(span)
-                })
-            }
-        };
-        let end = span.and_then(|span| self.first_byte().checked_add(span));
-        match self.bytes_copied() == 0 || end.is_some_and(|end| end <= addresses) {
+        let is_there = self.in_global().is_some_and(|place| place.end <= addresses);
+        match is_there || self.bytes_copied() == 0 {
             true => Ok(()),
-            false => Err(format!("a bulk copy at 0x{:x}, out of memory", self.first_byte())),
+            false => Err(format!("a bulk copy at 0x{:x}, out of memory", self.address)),
         }
     }
 }
 
-/// More than shared memory holds [bytes].
-const MOST_OF_BOX: u64 = 1 << 24;
+/// Bytes of a box, with those that lie outside of the tensor, at most.
+pub const MOST_OF_BOX: u64 = 1 << 24;
+
+/// A row of a box, by its place along each dimension.
+pub type BulkRow = [u16; BULK_AXES];
 
 impl BulkBox {
-    /// Whether a row lies in the tensor, as far as its first byte does.
-    fn holds(&self, row: [u16; BULK_AXES]) -> bool {
+    /// Whether a row lies in the tensor, but for its bytes outside of [`BulkBox::inside`].
+    pub fn holds(&self, row: BulkRow) -> bool {
         self.axes.iter().zip(row).all(|(axis, at)| (axis.inside.0..axis.inside.1).contains(&at))
     }
 
@@ -231,21 +245,16 @@ impl BulkBox {
     fn parts(&self, start: u64, number: u32, all: u128) -> [u128; 2] {
         let in_shared = u64::from(number) * u64::from(self.pitch);
         let parts = [all & FIRST_HALVES, all & !FIRST_HALVES];
-        let part = (start ^ in_shared) & u64::from(BULK_PIECE) != 0 && !self.is_written;
+        let part = (start ^ in_shared) & u64::from(BULK_PIECE) != 0 && self.parts_halves;
         if part && !parts.contains(&0) { parts } else { [all, 0] }
     }
 
-    /// The beginning of the row behind that of a position.
-    fn next_row(&self, position: BulkPosition) -> Option<BulkPosition> {
-        let mut row = position.row;
+    /// The row behind a row.
+    pub fn behind(&self, mut row: BulkRow) -> Option<BulkRow> {
         for (at, axis) in row.iter_mut().zip(&self.axes) {
             *at += 1;
             if *at < axis.count {
-                return Some(BulkPosition {
-                    row,
-                    number: position.number + 1,
-                    ..Default::default()
-                });
+                return Some(row);
             }
             *at = 0;
         }
@@ -268,9 +277,9 @@ pub(super) fn pack(copies: impl ExactSizeIterator<Item = BulkUse>, words: &mut V
     for BulkUse { address, bytes, mbarrier, area } in copies {
         words.extend(halves(address));
         words.extend([bytes, mbarrier.into()]);
-        let Some(BulkBox { inside, pitch, is_written, axes }) = area else { continue };
+        let Some(BulkBox { inside, pitch, parts_halves, axes }) = area else { continue };
         words[place] |= BOXES;
-        words.extend([inside.0, inside.1, pair((pitch, is_written.into()))]);
+        words.extend([inside.0, inside.1, pair((pitch, parts_halves.into()))]);
         for BulkAxis { count, inside, stride } in axes {
             words.extend([count.into(), pair(inside)]);
             words.extend(halves(stride));
@@ -291,8 +300,8 @@ pub(super) fn unpack(words: &[u32]) -> (impl ExactSizeIterator<Item = BulkUse> +
     let copies = words[1..][..all].chunks_exact(size).map(move |words| {
         let area = words.get(WORDS..BOX_WORDS).map(|words| {
             let axes = std::array::from_fn(|at| axis(&words[3 + 4 * at..]));
-            let is_written = words[2] >> 16 != 0;
-            BulkBox { inside: (words[0], words[1]), pitch: words[2] as u16, is_written, axes }
+            let parts_halves = words[2] >> 16 != 0;
+            BulkBox { inside: (words[0], words[1]), pitch: words[2] as u16, parts_halves, axes }
         });
         let address = whole(words[0], words[1]);
         BulkUse { address, bytes: words[2], mbarrier: words[3] as u16, area }
@@ -320,7 +329,7 @@ mod tests {
     fn rows(address: u64, bytes: u32, count: u16) -> BulkUse {
         let mut axes = [BulkAxis::NONE; BULK_AXES];
         axes[0] = BulkAxis { count, inside: (0, count), stride: 1024 };
-        let area = BulkBox { inside: (0, bytes), pitch: bytes as u16, is_written: false, axes };
+        let area = BulkBox { inside: (0, bytes), pitch: bytes as u16, parts_halves: true, axes };
         BulkUse { address, bytes, mbarrier: 0, area: Some(area) }
     }
 
@@ -351,7 +360,7 @@ mod tests {
         assert_eq!(rows(0, 48, 2).requests(7), 1 + 2);
         assert_eq!(rows(16, 16, 4).requests(7), 4);
         let mut written = rows(16, 128, 4);
-        written.area.as_mut().unwrap().is_written = true;
+        written.area.as_mut().unwrap().parts_halves = false;
         assert_eq!(written.requests(7), 4 * 2);
     }
 
@@ -364,7 +373,8 @@ mod tests {
         assert_eq!(requests.len(), 8);
         let some: Vec<_> = requests.iter().filter(|(_, bytes)| *bytes != 0).collect();
         assert_eq!(some, [&(16, low_bytes(36)), &(24, low_bytes(36))]);
-        assert_eq!((copy.requests(7), copy.bytes_copied(), copy.first_byte()), (2, 72, 2048));
+        assert_eq!((copy.requests(7), copy.bytes_copied()), (2, 72));
+        assert_eq!(copy.in_global(), Some(2048..3072 + 36));
     }
 
     #[test]

@@ -15,7 +15,8 @@ mod stream;
 use crate::units::Bits;
 
 pub use bulk::{
-    BULK_AXES, BULK_PIECE, BulkAxis, BulkBox, BulkCopy, BulkPosition, BulkRequest, BulkUse,
+    BULK_AXES, BULK_PIECE, BulkAxis, BulkBox, BulkCopy, BulkPosition, BulkRequest, BulkRow,
+    BulkUse, MOST_OF_BOX,
 };
 pub use inst::{
     AccessKind, ArithClass, BARRIERS, BarrierKind, BarrierUse, CacheOp, Copies, Fence,

@@ -8,14 +8,25 @@ use cudarc::driver::sys::{
 
 use super::device::failed;
 use crate::config::kernel::{OobFill, Scalar, Swizzle, TENSOR_RANK};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::workload::{TENSOR_MAP_BYTES, TensorMap};
+
+/// CUDA 12.0, as the driver writes it.
+const FIRST_VERSION: i32 = 12000;
 
 /// The tensor map of which the tensor lies at `address` on the GPU.
 ///
 /// # Errors
 /// What the driver does not take, and a driver or a GPU that knows none.
 pub fn encode(map: &TensorMap, address: u64) -> Result<[u8; TENSOR_MAP_BYTES]> {
+    let mut version = 0;
+    // SAFETY: the pointer is to a live integer.
+    let asked = unsafe { sys::cuDriverGetVersion(&mut version) };
+    asked.result().map_err(|cause| failed("the driver does not say which it is", cause))?;
+    if version < FIRST_VERSION {
+        return Err(Error::run("the CUDA driver knows no tensor maps")
+            .hint("those of CUDA 12.0 and later do"));
+    }
     let mut sizes = [0; TENSOR_RANK];
     let mut strides = [0; TENSOR_RANK];
     let (mut windows, mut steps) = ([0; TENSOR_RANK], [0; TENSOR_RANK]);

@@ -65,6 +65,11 @@ fn fits(arg: &Arg, parameter: &Parameter) -> std::result::Result<(), String> {
         Arg::TensorMap(_) => ("a tensor map", ParameterKind::Bits),
     };
     let bytes = arg.bytes().len() as u64;
+    let aligned = arg.alignment() as u64;
+    let is_map = matches!(arg, Arg::TensorMap(_)) && bytes == parameter.bytes;
+    if is_map && u64::from(parameter.align) < aligned {
+        return Err(format!("{what} is passed, which lies at a multiple of {aligned} bytes"));
+    }
     let any = [kind, parameter.kind].contains(&ParameterKind::Bits);
     match bytes == parameter.bytes && (any || kind == parameter.kind) {
         true => Ok(()),

@@ -135,7 +135,9 @@ impl Buffers {
 
     /// Counts a bulk copy of so many lines; gives the place of its region.
     pub fn count_bulk(&mut self, kind: BulkCopy, copy: &BulkUse, lines: u64) -> usize {
-        let place = self.region_of(copy.first_byte()).place();
+        // Where a box lies outside of its tensor altogether, nobody's bytes are copied.
+        let first = copy.in_global().map_or(0, |place| place.start);
+        let place = self.region_of(first).place();
         let counters = &mut self.profiles[place].counters;
         counters.instructions += 1;
         counters.bytes += copy.bytes_copied();

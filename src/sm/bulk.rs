@@ -30,6 +30,8 @@ pub(super) const BULK: u32 = 1 << 31;
 /// What the names of warps in writes of bulk copies have that those in their stores have not.
 pub(super) const BULK_WRITE: u16 = 1 << 15;
 
+/// Bytes of a sector.
+const SECTOR_BYTES: u64 = 32;
 /// The unit's time goes by quarters of a cycle.
 const QUARTERS: u64 = 4;
 
@@ -54,23 +56,6 @@ struct Copy {
     filled: Cycle,
     /// Its instruction and its buffer, where somebody counts by these.
     counted: (u32, u32),
-}
-
-/// Quarters of a cycle from a request for these bytes to the next one.
-fn quarters(timing: &BulkTiming, kind: BulkCopy, is_box: bool, bytes: u128) -> u64 {
-    let BulkTiming { store_line, load_line, boxes, .. } = timing;
-    match (kind, is_box) {
-        (BulkCopy::ToGlobal, false) => store_line.cycles(),
-        (BulkCopy::ToShared | BulkCopy::ToL2, false) => load_line.cycles(),
-        (BulkCopy::ToShared | BulkCopy::ToL2, true) => {
-            let way = load_line.cycles() * u64::from(sectors_of(bytes));
-            boxes.load.cycles().max(way.div_ceil(4))
-        }
-        (BulkCopy::ToGlobal, true) => {
-            let sectors = 2 * sectors_of(bytes) - whole_sectors_of(bytes);
-            boxes.store_sector.cycles() * u64::from(sectors.max(1))
-        }
-    }
 }
 
 /// Who hears of a copy that is done.
@@ -213,19 +198,37 @@ impl BulkUnit {
         } else {
             copy.under_way += u32::from(kind == AccessKind::BulkLoad);
         }
-        let (sent, is_box) = (copy.kind, copy.asked.area.is_some());
+        let (sent, is_box, cta) = (copy.kind, copy.asked.area.is_some(), copy.cta);
         if is_first {
             self.next_copy = now + self.timing.interval.cycles();
         }
         // What is left of the cycle that the line before it ended in counts.
         self.line_free = self.line_free.max(QUARTERS * now.0 - (QUARTERS - 1))
-            + quarters(&self.timing, sent, is_box, bytes);
+            + self.quarters(sent, is_box, bytes);
         self.sends = Cycle(self.line_free.div_ceil(QUARTERS));
-        self.of_cta[copy.cta] += u32::from(sent == BulkCopy::ToGlobal && !is_void);
+        self.of_cta[cta] += u32::from(sent == BulkCopy::ToGlobal && !is_void);
         if next.is_none() {
             self.finish_asking(now, place);
         }
         (!is_void).then_some(sent)
+    }
+
+    /// Quarters of a cycle from a request for these bytes to the next one.
+    fn quarters(&self, kind: BulkCopy, is_box: bool, bytes: u128) -> u64 {
+        let BulkTiming { store_line, load_line, boxes, .. } = &self.timing;
+        match (kind, is_box) {
+            (BulkCopy::ToGlobal, false) => store_line.cycles(),
+            (BulkCopy::ToShared | BulkCopy::ToL2, false) => load_line.cycles(),
+            (BulkCopy::ToShared | BulkCopy::ToL2, true) => {
+                let sectors = (1u64 << self.line_bits).div_ceil(SECTOR_BYTES);
+                let part = load_line.cycles() * u64::from(sectors_of(bytes));
+                boxes.load.cycles().max(part.div_ceil(sectors))
+            }
+            (BulkCopy::ToGlobal, true) => {
+                let sectors = 2 * sectors_of(bytes) - whole_sectors_of(bytes);
+                boxes.store_sector.cycles() * u64::from(sectors.max(1))
+            }
+        }
     }
 
     /// The last line of the first copy was asked for.

@@ -160,7 +160,7 @@ impl Arg {
     }
 
     /// What its address in a struct is a multiple of `[bytes]`.
-    fn alignment(&self) -> usize {
+    pub fn alignment(&self) -> usize {
         match self {
             Arg::Buffer(_) | Arg::I64(_) | Arg::F64(_) => 8,
             Arg::I32(_) | Arg::F32(_) => 4,

@@ -1,6 +1,8 @@
 //! Tensor maps, as kernels get them.
 
-use crate::config::kernel::{OobFill, Scalar, Swizzle, TENSOR_RANK, TensorAxis};
+use crate::config::kernel::{
+    OobFill, Scalar, Swizzle, TENSOR_PIECE, TENSOR_RANK, TensorAxis, check_axes,
+};
 
 /// Bytes of a tensor map.
 pub const TENSOR_MAP_BYTES: usize = 128;
@@ -24,7 +26,7 @@ pub struct TensorMap {
     pub oob_fill: OobFill,
 }
 
-/// How gsim's own tensor maps begin. What those of a GPU hold is NVIDIA's secret, so none can be taken for the other.
+/// How gsim's own tensor maps begin. What those of a GPU hold is NVIDIA's secret, so none is taken for the other.
 const NAME: [u8; 8] = *b"gsim map";
 const ELEMENTS: [Scalar; 11] = [
     Scalar::I8,
@@ -75,14 +77,20 @@ impl TensorMap {
             let (window, [step]) = (u16::from_le_bytes(take(&mut left)?), take(&mut left)?);
             *axis = TensorAxis { size, stride, window, step };
         }
-        Some(TensorMap {
+        let map = TensorMap {
             address,
             element: *ELEMENTS.get(usize::from(element))?,
             rank: rank.into(),
             axes,
             swizzle: *SWIZZLES.get(usize::from(swizzle))?,
             oob_fill: *FILLS.get(usize::from(fill))?,
-        })
+        };
+        // A kernel, or its run file, may have made them up.
+        let is_one = (1..=TENSOR_RANK).contains(&map.rank)
+            && address.is_multiple_of(TENSOR_PIECE)
+            && axes[map.rank..].iter().all(|axis| *axis == TensorAxis::NONE)
+            && check_axes(&axes, map.element, map.swizzle, map.oob_fill).is_ok();
+        is_one.then_some(map)
     }
 }
 
@@ -100,7 +108,7 @@ mod tests {
     fn a_map_is_read_as_it_was_written() {
         let axis = |size, stride, window, step| TensorAxis { size, stride, window, step };
         let mut axes = [TensorAxis::NONE; TENSOR_RANK];
-        axes[..2].copy_from_slice(&[axis(1 << 32, 2, 64, 1), axis(3, (1 << 40) - 16, 256, 8)]);
+        axes[..2].copy_from_slice(&[axis(1 << 32, 2, 32, 1), axis(3, (1 << 40) - 16, 256, 8)]);
         let map = TensorMap {
             address: 0x7000_0010,
             element: Scalar::F16,
@@ -112,5 +120,21 @@ mod tests {
         assert_eq!(TensorMap::from_bytes(&map.to_bytes()), Some(map));
         assert_eq!(TensorMap::from_bytes(&[0; TENSOR_MAP_BYTES]), None);
         assert_eq!(TensorMap::from_bytes(&map.to_bytes()[..40]), None);
+        // Numbers that no map has: a step of zero, a row of half a piece, too large a box.
+        let changed = |change: fn(&mut TensorMap)| {
+            let mut other = map;
+            change(&mut other);
+            TensorMap::from_bytes(&other.to_bytes())
+        };
+        assert_eq!(changed(|map| map.axes[1].step = 0), None);
+        assert_eq!(changed(|map| map.axes[0].window = 20), None);
+        assert_eq!(changed(|map| map.axes[0].stride = 4), None);
+        assert_eq!(changed(|map| map.rank = 1), None);
+        assert_eq!(changed(|map| map.address = 8), None);
+        let large = |map: &mut TensorMap| {
+            map.rank = 5;
+            map.axes[2..].fill(TensorAxis { size: 1, stride: 16, window: 256, step: 1 });
+        };
+        assert_eq!(changed(large), None);
     }
 }

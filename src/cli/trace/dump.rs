@@ -110,8 +110,12 @@ fn list(kernel: &Kernel, warp: &WarpStream, text: &mut String) {
                 }
                 Op::Bulk(kind) => {
                     for copy in cursor.bulk(warp) {
-                        let (bytes, address) = (copy.bytes_copied(), copy.first_byte());
-                        let _ = write!(text, "  {bytes} B at 0x{address:x}");
+                        let _ = match copy.in_global() {
+                            None => write!(text, "  nothing of a box"),
+                            Some(place) => {
+                                write!(text, "  {} B at 0x{:x}", copy.bytes_copied(), place.start)
+                            }
+                        };
                         if kind == BulkCopy::ToShared {
                             let _ = write!(text, " for mbarrier {}", copy.mbarrier);
                         }

@@ -196,7 +196,7 @@ pub struct BulkTiming {
     pub latency: Bounded<1, 1023>,
     /// From the first line of one copy to that of the next one, at least [core cycles, 1..=255].
     pub interval: Bounded<1, 255>,
-    /// From the last line of a copy to global memory to the first line of the next copy, at least [core cycles, 1..=255].
+    /// From the last line of a copy to global memory, but of a box, to the first line of the next copy, at least [core cycles, 1..=255].
     pub behind_store: Bounded<1, 255>,
     /// From one line that is read to the next one, at least [quarters of a core cycle, 4..=255].
     pub load_line: Bounded<4, 255>,

@@ -16,6 +16,8 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// Its size `[bytes]`.
     pub bytes: u64,
+    /// What its place is a multiple of `[bytes]`.
+    pub align: u32,
 }
 
 /// What the type of a parameter says about its arguments.
@@ -135,5 +137,5 @@ fn parameter(variable: &Variable) -> Parameter {
         ty if ty.float() => ParameterKind::Float,
         _ => ParameterKind::Whole,
     };
-    Parameter { name: variable.name.clone(), ty: text, kind, bytes }
+    Parameter { name: variable.name.clone(), ty: text, kind, bytes, align: variable.align }
 }

@@ -24,7 +24,7 @@
 //! arrives or others must have arrived. Bulk copies are how many there are, and of each its address, in pieces of 16 bytes and folded less that of the
 //! one before, its pieces, and its mbarrier. Where they are of boxes of tensors, their number is 64 more, and behind each copy, whose pieces are
 //! those of a row, follow the bytes of a row from which and up to which it lies in the tensor; twice the pieces from one row to the next in shared memory, and
-//! one more where the box is written to;
+//! one more where halves of sectors part;
 //! the number of dimensions along which rows lie, and of each of these its rows, those in front of the tensor, those in front of its
 //! end, and the pieces from one to the next. What is small and comes again and again is what
 //! the compression behind this makes next to nothing of.
@@ -141,9 +141,10 @@ impl Codec {
         copies: impl ExactSizeIterator<Item = BulkUse>,
         bytes: &mut Vec<u8>,
     ) {
-        let copies: Vec<BulkUse> = copies.collect();
-        let of_boxes = copies.iter().any(|copy| copy.area.is_some());
-        put(bytes, copies.len() as u64 | if of_boxes { BOXES } else { 0 });
+        let count = copies.len() as u64;
+        let mut copies = copies.peekable();
+        let of_boxes = copies.peek().is_some_and(|copy| copy.area.is_some());
+        put(bytes, count | if of_boxes { BOXES } else { 0 });
         for BulkUse { address, bytes: length, mbarrier, area } in copies {
             let piece = address / u64::from(BULK_PIECE);
             let last = std::mem::replace(&mut self.bases[place as usize], piece);
@@ -369,10 +370,10 @@ impl Codec {
 }
 
 fn encode_box(area: &BulkBox, bytes: &mut Vec<u8>) {
-    let &BulkBox { inside, pitch, is_written, axes } = area;
+    let &BulkBox { inside, pitch, parts_halves, axes } = area;
     put(bytes, inside.0.into());
     put(bytes, inside.1.into());
-    put(bytes, u64::from(u32::from(pitch) / BULK_PIECE) << 1 | u64::from(is_written));
+    put(bytes, u64::from(u32::from(pitch) / BULK_PIECE) << 1 | u64::from(parts_halves));
     let used = axes.iter().rposition(|axis| *axis != BulkAxis::NONE).map_or(0, |last| last + 1);
     put(bytes, used as u64);
     for BulkAxis { count, inside, stride } in &axes[..used] {
@@ -387,7 +388,7 @@ fn decode_box(bytes: &mut Bytes) -> Result<BulkBox, Malformed> {
     let inside = (bytes.take_u32()?, bytes.take_u32()?);
     let none = || "a bulk copy of a box that there is none of".to_owned();
     let word = bytes.take_u16()?;
-    let (pitch, is_written) = ((word >> 1).checked_mul(BULK_PIECE as u16), word & 1 != 0);
+    let (pitch, parts_halves) = ((word >> 1).checked_mul(BULK_PIECE as u16), word & 1 != 0);
     let pitch = pitch.ok_or_else(none)?;
     let mut axes = [BulkAxis::NONE; BULK_AXES];
     let used = bytes.take()? as usize;
@@ -396,7 +397,7 @@ fn decode_box(bytes: &mut Bytes) -> Result<BulkBox, Malformed> {
         let stride = bytes.take()?.checked_mul(BULK_PIECE.into()).ok_or_else(none)?;
         *axis = BulkAxis { count, inside, stride };
     }
-    Ok(BulkBox { inside, pitch, is_written, axes })
+    Ok(BulkBox { inside, pitch, parts_halves, axes })
 }
 
 fn encode_barrier(BarrierUse { id, warps, kind }: BarrierUse, bytes: &mut Vec<u8>) {

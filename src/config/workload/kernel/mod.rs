@@ -18,7 +18,10 @@ pub use launch::{ArgSpec, BodySpec, LaunchSpec, LaunchStep, LoopSpec, MAX_LAUNCH
 pub use named::Named;
 pub use scalar::Scalar;
 pub use symbol::{MAX_SYMBOL_BYTES, SymbolSpec};
-pub use tensor_map::{OobFill, Swizzle, TENSOR_PIECE, TENSOR_RANK, TensorAxis, TensorMapSpec};
+pub use tensor_map::{
+    OobFill, Swizzle, TENSOR_BOX_BYTES, TENSOR_PIECE, TENSOR_RANK, TensorAxis, TensorMapSpec,
+    check_axes,
+};
 
 use crate::config::bounded::{Check, Wide};
 

@@ -12,6 +12,8 @@ use super::scalar::Scalar;
 pub const TENSOR_RANK: usize = 5;
 /// What places of rows in memory, and their bytes in a box, are multiples of [bytes].
 pub const TENSOR_PIECE: u64 = 16;
+/// Bytes of a box in shared memory, at most: as many as shared memory may ever have.
+pub const TENSOR_BOX_BYTES: u64 = 1 << 24;
 /// Elements of a box along a dimension, at most.
 const MOST_OF_BOX: i128 = 256;
 /// From one element to the next one that is copied, at most [elements].
@@ -157,36 +159,6 @@ impl TensorMapSpec {
                 rows.collect()
             }
         };
-        let piece = i128::from(TENSOR_PIECE);
-        if let Some(stride) =
-            strides.iter().find(|stride| *stride % piece != 0 || **stride >= STRIDES)
-        {
-            let why = format!("{stride} bytes, where a multiple of {piece} below 2^40 may be");
-            return Err(match &self.strides {
-                Some(_) => format!("strides: {why}"),
-                None => format!("dims: a row of them has {why}: `strides` may leave gaps"),
-            });
-        }
-        let row = windows[0] * i128::from(element.bytes());
-        if row % piece != 0 {
-            return Err(format!(
-                "box_dims: a row has {row} bytes, where a multiple of {piece} may be"
-            ));
-        }
-        if let Some(span) = self.swizzle.span().filter(|span| row > i128::from(*span)) {
-            return Err(format!(
-                "swizzle: a row of the box has {row} bytes, where {span} are the most"
-            ));
-        }
-        if steps[0] != 1 {
-            return Err(
-                "element_strides: the first is 1, as elements of a row are copied one by one"
-                    .into(),
-            );
-        }
-        if self.oob_fill == OobFill::Nan && !element.is_float() {
-            return Err(format!("oob_fill: {element} has no NaN"));
-        }
         let mut axes = [TensorAxis::NONE; TENSOR_RANK];
         for (place, axis) in axes[..rank].iter_mut().enumerate() {
             let stride = place.checked_sub(1).map_or(element.bytes(), |at| strides[at] as u64);
@@ -194,7 +166,67 @@ impl TensorMapSpec {
                 (sizes[place] as u64, windows[place] as u16, steps[place] as u8);
             *axis = TensorAxis { size, stride, window, step };
         }
+        check_axes(&axes, element, self.swizzle, self.oob_fill).map_err(|why| {
+            // What was not stated follows from the sizes.
+            match why.strip_prefix("strides: ").filter(|_| self.strides.is_none()) {
+                Some(why) => format!("dims: without `strides`, rows lie {why}"),
+                None => why,
+            }
+        })?;
         Ok((axes, rank))
+    }
+}
+
+/// Says what no tensor of such elements can be, whose numbers are in their ranges.
+///
+/// # Errors
+/// A field of [`TensorMapSpec`], and what is wrong with it.
+pub fn check_axes(
+    axes: &[TensorAxis; TENSOR_RANK],
+    element: Scalar,
+    swizzle: Swizzle,
+    oob_fill: OobFill,
+) -> Result<(), String> {
+    let (row, outer) = axes.split_first().expect("there are five");
+    let in_range = |axis: &TensorAxis| {
+        (1..=MOST_OF_TENSOR).contains(&axis.size.into())
+            && (1..=MOST_OF_BOX).contains(&axis.window.into())
+            && (1..=MOST_STEP).contains(&axis.step.into())
+    };
+    if !axes.iter().all(in_range) || row.stride != element.bytes() {
+        return Err("dims: a number is out of its range".to_owned());
+    }
+    let is_stride = |stride: u64| stride.is_multiple_of(TENSOR_PIECE) && stride < STRIDES as u64;
+    if let Some(TensorAxis { stride, .. }) = outer.iter().find(|axis| !is_stride(axis.stride)) {
+        return Err(format!(
+            "strides: {stride} bytes apart, where a multiple of {TENSOR_PIECE} below 2^40 may be"
+        ));
+    }
+    let bytes = u64::from(row.window) * element.bytes();
+    if !bytes.is_multiple_of(TENSOR_PIECE) {
+        return Err(format!(
+            "box_dims: a row has {bytes} bytes, where a multiple of {TENSOR_PIECE} may be"
+        ));
+    }
+    if let Some(span) = swizzle.span().filter(|span| bytes > *span) {
+        return Err(format!(
+            "swizzle: a row of the box has {bytes} bytes, where {span} are the most"
+        ));
+    }
+    let rows = outer.iter().map(|axis| u64::from(axis.copied())).product::<u64>();
+    let in_shared = rows * swizzle.span().unwrap_or(bytes);
+    if in_shared > TENSOR_BOX_BYTES {
+        return Err(format!(
+            "box_dims: a box has {in_shared} bytes, where {TENSOR_BOX_BYTES} are the most"
+        ));
+    }
+    if row.step != 1 {
+        let why = "the first is 1, as elements of a row are copied one by one";
+        return Err(format!("element_strides: {why}"));
+    }
+    match oob_fill == OobFill::Nan && !element.is_float() {
+        true => Err(format!("oob_fill: {element} has no NaN")),
+        false => Ok(()),
     }
 }
 

@@ -125,20 +125,28 @@ impl Spaces<'_> {
                 BulkCopy::ToGlobal => AccessKind::Load,
                 _ => AccessKind::Store,
             };
-            if !shared.is_multiple_of(Area::ALIGN) {
-                return Err(fault(misaligned(does, shared, Area::ALIGN)));
-            }
             let bytes = area.shared_bytes();
+            if !shared.is_multiple_of(Area::ALIGN) {
+                let what = format!("a box at address {shared:#x} of shared memory");
+                return Err(fault(format!(
+                    "{what}, which is not aligned to {} bytes",
+                    Area::ALIGN
+                )));
+            }
             if shared.checked_add(bytes).is_none_or(|end| end > self.shared.len() as u64) {
                 return Err(fault(self.outside(AccessSpace::Shared, does, shared, bytes)));
             }
         }
-        // What is written over the tensor's edge may be behind its buffer.
-        if let (BulkCopy::ToGlobal, Some(Range { start, end })) = (kind, area.in_global())
-            && !self.in_buffer(start, end)
-        {
-            let what = self.outside(AccessSpace::Global, AccessKind::Store, start, end - start);
-            return Err(fault(what));
+        // What is written over the tensor's edge may be behind its buffer, and a map may be made up.
+        let copied = area.copied();
+        let is_there = |place: Range<u64>| self.in_buffer(place.start, place.end);
+        if copied.bytes_copied() > 0 && !copied.in_global().is_some_and(is_there) {
+            let does = match kind {
+                BulkCopy::ToGlobal => AccessKind::Store,
+                _ => AccessKind::Load,
+            };
+            let Range { start, end } = copied.in_global().unwrap_or(copied.address..u64::MAX);
+            return Err(fault(self.outside(AccessSpace::Global, does, start, end - start)));
         }
         let mbarrier = match kind {
             BulkCopy::ToShared => {
@@ -152,7 +160,7 @@ impl Spaces<'_> {
             }
             BulkCopy::ToL2 => 0,
         };
-        Ok(BulkUse { mbarrier, ..area.copied() })
+        Ok(BulkUse { mbarrier, ..copied })
     }
 
     /// The box at coordinates of the tensor whose map is at an address.
@@ -164,15 +172,14 @@ impl Spaces<'_> {
         kind: BulkCopy,
     ) -> Result<Area, String> {
         let place = match space {
-            AccessSpace::Const => Some(address),
-            AccessSpace::Generic => address.checked_sub(CONST_WINDOW),
+            AccessSpace::Const | AccessSpace::Generic => address.checked_sub(CONST_WINDOW),
             _ => None,
         };
         let bytes = place.and_then(|place| self.consts.get(usize::try_from(place).ok()?..));
         let map = bytes.and_then(TensorMap::from_bytes).ok_or_else(|| {
             format!("no tensor map at address {address:#x}: gsim has those that are arguments")
         })?;
-        Area::new(&map, at, kind == BulkCopy::ToGlobal)
+        Area::new(&map, at, kind)
     }
 
     /// Refuses to read pieces of shared memory that nothing was written to.

@@ -6,11 +6,16 @@
 //! written begins at no negative coordinate and goes over the tensor's edge up to a multiple of 16 bytes.
 
 use super::shared::SharedMemory;
-use crate::config::kernel::{OobFill, Swizzle, TENSOR_PIECE, TENSOR_RANK, TensorAxis};
-use crate::isa::{BULK_AXES, BulkAxis, BulkBox, BulkUse};
+use crate::config::kernel::{
+    OobFill, Swizzle, TENSOR_BOX_BYTES, TENSOR_PIECE, TENSOR_RANK, TensorAxis,
+};
+use crate::isa::{BULK_AXES, BULK_PIECE, BulkAxis, BulkBox, BulkCopy, BulkUse, MOST_OF_BOX};
 use crate::workload::{DeviceMemory, TensorMap};
 
 const PIECE: usize = TENSOR_PIECE as usize;
+// What a tensor map allows, a copy can be.
+const _: () = assert!(BULK_AXES == TENSOR_RANK - 1 && BULK_PIECE as u64 == TENSOR_PIECE);
+const _: () = assert!(TENSOR_BOX_BYTES <= MOST_OF_BOX);
 /// What elements outside of the tensor are made of, if they are no zeros.
 const NAN: [u8; 2] = 0x7ff7u16.to_le_bytes();
 
@@ -30,11 +35,12 @@ impl Area {
     ///
     /// # Errors
     /// Coordinates that no box has.
-    pub fn new(map: &TensorMap, at: &[i32], is_written: bool) -> Result<Area, String> {
+    pub fn new(map: &TensorMap, at: &[i32], kind: BulkCopy) -> Result<Area, String> {
         if at.len() != map.rank {
             let (given, rank) = (at.len(), map.rank);
             return Err(format!("{given} coordinates of a tensor of {rank} dimensions"));
         }
+        let is_written = kind == BulkCopy::ToGlobal;
         if let Some(at) = at.iter().find(|at| **at < 0 && is_written) {
             return Err(format!("writes a box at coordinate {at}: a GPU refuses negative ones"));
         }
@@ -59,7 +65,7 @@ impl Area {
         let mut rows = BulkBox {
             inside: inside_row.into(),
             pitch: map.swizzle.span().map_or(bytes as u16, |span| span as u16),
-            is_written,
+            parts_halves: kind == BulkCopy::ToShared,
             axes: [BulkAxis::NONE; BULK_AXES],
         };
         let mut address = map.address.wrapping_add_signed(begins);
@@ -74,18 +80,6 @@ impl Area {
         }
         let copied = BulkUse { address, bytes, mbarrier: 0, area: Some(rows) };
         Ok(Area { copied, rows, swizzle: map.swizzle, oob_fill: map.oob_fill })
-    }
-
-    /// The bytes of global memory from its first one to its last one in the tensor; `None` where there are none.
-    pub fn in_global(&self) -> Option<std::ops::Range<u64>> {
-        let (first, end) = self.rows.inside;
-        let rows = self.rows.axes.iter();
-        let span = rows
-            .map(|axis| (u64::from(axis.inside.1) - 1 - u64::from(axis.inside.0)) * axis.stride);
-        (self.copied.bytes_copied() > 0).then(|| {
-            let start = self.copied.first_byte();
-            start..start + u64::from(end - first) + span.sum::<u64>()
-        })
     }
 
     /// How the copy is recorded, but for its mbarrier.
@@ -114,17 +108,14 @@ impl Area {
         shared: usize,
         mut see: impl FnMut(usize, usize, std::ops::Range<usize>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let BulkBox { inside: (from, to), pitch, axes, .. } = self.rows;
+        let (from, to) = self.rows.inside;
         let (from, to) = (from as usize, to as usize);
-        let mut row = [0u16; BULK_AXES];
-        for number in 0..self.count() as usize {
-            let is_there =
-                axes.iter().zip(row).all(|(axis, at)| (axis.inside.0..axis.inside.1).contains(&at));
-            let start = axes.iter().zip(row).fold(self.copied.address, |at, (axis, row)| {
-                at.wrapping_add(axis.stride.wrapping_mul(row.into()))
-            });
+        let mut next = Some([0; BULK_AXES]);
+        let mut row_in_shared = shared;
+        while let Some(row) = next {
+            let (is_there, start) = (self.rows.holds(row), self.copied.start_of(row));
             for at in (0..self.copied.bytes as usize).step_by(PIECE) {
-                let place = (shared + number * usize::from(pitch) + at) as u64;
+                let place = (row_in_shared + at) as u64;
                 let (first, end) = match is_there {
                     true => (from.clamp(at, at + PIECE), to.clamp(at, at + PIECE)),
                     false => (at, at),
@@ -133,13 +124,8 @@ impl Area {
                 let there = global.wrapping_add(first)..global.wrapping_add(end.max(first));
                 see(self.swizzle.place(place) as usize, first - at, there)?;
             }
-            for (at, axis) in row.iter_mut().zip(&axes) {
-                *at += 1;
-                if *at < axis.count {
-                    break;
-                }
-                *at = 0;
-            }
+            row_in_shared += usize::from(self.rows.pitch);
+            next = self.rows.behind(row);
         }
         Ok(())
     }

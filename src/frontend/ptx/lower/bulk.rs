@@ -35,8 +35,9 @@ fn of_tensor<'w>(words: &[&'w str]) -> Option<(Vec<&'w str>, usize)> {
     let ["tensor", dimensions, rest @ ..] = rest else { return None };
     let rank = dimensions.strip_suffix('d')?.parse().ok()?;
     // A tile is what the tensor map says as well.
-    let rest = rest.iter().filter(|word| **word != "tile");
-    let words = before.iter().chain(rest).copied().collect();
+    let (spaces, rest) = rest.split_at_checked(2)?;
+    let rest = rest.strip_prefix(&["tile"]).unwrap_or(rest);
+    let words = [before, spaces, rest].concat();
     (1..=TENSOR_RANK).contains(&rank).then_some((words, rank))
 }
 

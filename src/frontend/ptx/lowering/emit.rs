@@ -325,7 +325,10 @@ impl<'a> Emitter<'a> {
     /// Issues bulk copies. The unit takes values that are the same for the warp: where they may not be, lanes take turns, and hand on their
     /// values. Copies to shared memory have such a loop wherever lanes may be missing, unless the program has elected the one that is there.
     fn bulk(&mut self, whole: Inst) {
-        let differs = |reg: &Reg| self.varying.get(usize::from(*reg)).is_some_and(|varies| *varies);
+        let differs = |reg: &Reg| {
+            self.varying.get(usize::from(*reg)).is_some_and(|varies| *varies)
+                && whole.guard != Some(*reg)
+        };
         let varying: Vec<Reg> = whole.srcs.as_slice().iter().copied().filter(differs).collect();
         let is_load = whole.op == Op::Bulk(BulkCopy::ToShared);
         if varying.is_empty() && (self.elects || !is_load) {
@@ -346,7 +349,7 @@ impl<'a> Emitter<'a> {
             }
         };
         // Who takes the turn: a lane that is elected, or those whose values are those of the first one.
-        let mut chosen = self.inner_register();
+        let chosen = self.inner_register();
         if is_load {
             steps.push(step(ArithClass::Vote, &[chosen], &[]));
             for &reg in &varying {
@@ -356,17 +359,15 @@ impl<'a> Emitter<'a> {
             let is_pair = |reg: &Reg| self.code.weights.get(usize::from(*reg)) == Some(&2);
             let halves = |reg: Reg| std::iter::repeat_n(reg, if is_pair(&reg) { 2 } else { 1 });
             let words: Vec<Reg> = varying.iter().copied().flat_map(halves).collect();
+            let mut same = None;
             for (place, &reg) in words.iter().enumerate() {
-                let uniform = self.inner_register();
-                if place == 0 {
-                    hand_on(uniform, &mut steps, &[reg]);
-                    continue;
-                }
-                // The lanes of which the values before are the same are known sooner than these are handed on.
-                let same = self.inner_register();
-                steps.push(step(ArithClass::Vote, &[same], &[chosen]));
-                hand_on(uniform, &mut steps, &[reg, same]);
-                chosen = same;
+                // Which lanes have the value of the first one is known sooner than it is handed on.
+                let of = [&[reg][..], same.as_slice()].concat();
+                hand_on(self.inner_register(), &mut steps, &of);
+                let is_last = place + 1 == words.len();
+                let next = if is_last { chosen } else { self.inner_register() };
+                steps.push(step(ArithClass::Vote, &[next], &of));
+                same = Some(next);
             }
         }
         let (rest, any) = (self.inner_register(), self.inner_register());

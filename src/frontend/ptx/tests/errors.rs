@@ -44,8 +44,8 @@ fn what_is_not_supported_may_have_operands_that_nothing_else_has() {
         ("tex.2d.v4.f32.s32 {%f0, %f1, %f2, %f3}|%p1, [%a0, s, {%r1, %r2}], {1, 2};", textures),
         ("suld.b.1d.b32.trap {%r1}, [s, {%r1}];", textures),
         (
-            "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes \
-             [%r1], [%a1, {%r2}], [%r3];",
+            "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes \
+             [%r1], [%a1, {%r2, %r3, %r4}], [%r3], {%h1};",
             "",
         ),
         ("foo.bar [{%r1, [%a0, 4]}, {{%r3}}], -1, [[1]];", ""),
@@ -56,12 +56,20 @@ fn what_is_not_supported_may_have_operands_that_nothing_else_has() {
     }
     let told = |body: &str, what: &str| assert_eq!(message(body), what);
     told(
+        "cp.async.bulk.prefetch.tensor.2d.L2.global [%a0, {%r1}]; ret;",
+        &format!("{}1 coordinates, where the instruction has 2", at(44)),
+    );
+    told(
+        "cp.async.bulk.prefetch.tensor.2d.L2.global [%a0]; ret;",
+        &format!("{}expected a tensor map and coordinates, such as `[%rd1, {{%r1, %r2}}]`", at(44)),
+    );
+    told(
         "ld.global.u32 %r1, [%a0, 4]; ret;",
         &format!("{}expected an address such as `[%rd1+4]`", at(20)),
     );
     told("mov.u32 {{%r1}}, 1; ret;", &format!("{}expected a register", at(9)));
     told("foo.bar [{%r1}; ret;", &format!("{}expected `]`, found `;`", at(15)));
-    told("foo.bar [%a0, {4]; ret;", &format!("{}expected `}}`, found `]`", at(17)));
+    told("foo.bar [%a0, {4]; ret;", &format!("{}expected `,`, found `]`", at(17)));
     told("foo.bar [%a0, {}]; ret;", &format!("{}expected an operand, found `}}`", at(16)));
 }
 
