@@ -1175,8 +1175,8 @@ fn bulk_copies_are_counted_by_lines_and_a_cta_stays_for_them() {
 fn box_of_rows(kind: BulkCopy, bytes: u32, outside: u16) -> Step {
     let mut axes = [BulkAxis::NONE; BULK_AXES];
     axes[0] = BulkAxis { count: 64, inside: (0, 64 - outside), stride: 1024 };
-    let is_written = kind == BulkCopy::ToGlobal;
-    let area = BulkBox { inside: (0, bytes), pitch: bytes as u16, is_written, axes };
+    let parts_halves = kind == BulkCopy::ToShared;
+    let area = BulkBox { inside: (0, bytes), pitch: bytes as u16, parts_halves, axes };
     Step::Bulk { kind, address: BASE, bytes, area: Some(area) }
 }
 

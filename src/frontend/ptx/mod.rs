@@ -47,7 +47,8 @@
 //! `exec::mbarrier`. Lanes that run together name one mbarrier.
 //!
 //! **Bulk copies** (`cp.async.bulk`) between global memory and shared memory of the CTA copy at once, too, and complete as many bytes of their
-//! mbarrier; the machine sees each as an arrival there. A wait for those to global memory is one for groups.
+//! mbarrier; the machine sees each as an arrival there. A wait for those to global memory is one for groups. Copies of boxes of tensors
+//! (`cp.async.bulk.tensor`) take tensor maps that are arguments of the launch: see `exec::tensor`.
 //!
 //! **Matrix products** (`mma.sync` of half precision, `.bf16`, `.tf32`, `.f64`, bytes and bits, `ldmatrix`, `stmatrix`, `movmatrix`) give the bits
 //! that an H200 gives, on any machine: see `ops::matrix`. All lanes of the warp must execute them together. `wmma` of 16 by 16 by 16 numbers of
@@ -58,7 +59,7 @@
 //! say all that a card understands: see `exec::warpgroup`.
 //!
 //! What is refused, with its place: textures and surfaces, other `wmma`, `wgmma` of 8-bit floating-point numbers, bits and sparse matrices, clusters and their barriers,
-//! bulk copies of tensors, to other CTAs and with reductions, the heap, launches from kernels, and parameters in registers. A generic access goes where
+//! bulk copies of tensors by `im2col`, to other CTAs and with reductions, changes of tensor maps, the heap, launches from kernels, and parameters in registers. A generic access goes where
 //! its first lane's address lies as far as the machine is concerned; values are right for each lane.
 //! Shuffles and votes see the lanes that execute together, see `ops::warp`.
 //!
