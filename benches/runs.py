@@ -56,6 +56,7 @@ RUNS = {
     "matmul-192": (["matmul", "workload.size=192"], NEWER),
     "tensor-matmul": (["tensor-matmul"], ["h200"]),
     "warpgroup-matmul": (["warpgroup-matmul"], ["h200"]),
+    "tensor-map-matmul": (["tensor-map-matmul"], ["h200"]),
     "stereo": (["stereo"], ["gtx480"]),
     "stereo-96x72": (["stereo", "workload.width=96", "workload.height=72"], ["gtx480"]),
     "stream": (["stream"], NEWER),

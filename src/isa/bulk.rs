@@ -39,7 +39,7 @@ pub const BULK_PIECE: u32 = 16;
 pub struct BulkBox {
     /// Bytes of a row from which on, and up to which, it lies in the tensor; the same where nothing does.
     pub inside: (u32, u32),
-    /// From one row to the next one in shared memory; a multiple of [`BULK_PIECE`] [bytes].
+    /// From one row to the next one in shared memory; a multiple of [`BULK_PIECE`] `[bytes]`.
     pub pitch: u16,
     /// Halves of a sector that go to different sectors of shared memory are asked for one after the other.
     pub parts_halves: bool,
@@ -57,7 +57,7 @@ pub struct BulkAxis {
     pub count: u16,
     /// The first one that lies in the tensor, and the first one behind those.
     pub inside: (u16, u16),
-    /// From one to the next one in global memory [bytes].
+    /// From one to the next one in global memory `[bytes]`.
     pub stride: u64,
 }
 
@@ -105,7 +105,7 @@ impl BulkUse {
     /// A request is for bytes of one row and one line. Where the halves of a sector go to different sectors of shared memory, all first halves
     /// are one request and all second halves another one, which brings the sectors again; from there, they go together.
     ///
-    /// Source: measured on an H200, `results/h200/bulk`.
+    /// Source: measured on an H200, `results/h200/boxes`.
     pub fn request(
         &self,
         position: BulkPosition,

@@ -11,7 +11,7 @@
 //!
 //! A copy counts as an instruction that loads or stores, of as many accesses as it has lines, or a box requests.
 //!
-//! Source: measured on an H200, `results/h200/bulk`.
+//! Source: measured on an H200, `results/h200/bulk` and `results/h200/boxes`.
 
 use std::collections::VecDeque;
 

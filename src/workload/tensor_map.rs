@@ -6,7 +6,7 @@ use crate::config::kernel::{
 
 /// Bytes of a tensor map.
 pub const TENSOR_MAP_BYTES: usize = 128;
-/// What its address is a multiple of [bytes].
+/// What its address is a multiple of `[bytes]`.
 pub const TENSOR_MAP_ALIGN: usize = 64;
 
 /// Which tensor lies in a buffer, and which boxes of it bulk copies move.

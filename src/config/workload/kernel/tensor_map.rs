@@ -10,15 +10,15 @@ use super::scalar::Scalar;
 
 /// Dimensions that a tensor has at most.
 pub const TENSOR_RANK: usize = 5;
-/// What places of rows in memory, and their bytes in a box, are multiples of [bytes].
+/// What places of rows in memory, and their bytes in a box, are multiples of `[bytes]`.
 pub const TENSOR_PIECE: u64 = 16;
 /// Bytes of a box in shared memory, at most: as many as shared memory may ever have.
 pub const TENSOR_BOX_BYTES: u64 = 1 << 24;
 /// Elements of a box along a dimension, at most.
 const MOST_OF_BOX: i128 = 256;
-/// From one element to the next one that is copied, at most [elements].
+/// From one element to the next one that is copied, at most `[elements]`.
 const MOST_STEP: i128 = 8;
-/// From one row to the next one, less than [bytes].
+/// From one row to the next one, less than `[bytes]`.
 const STRIDES: i128 = 1 << 40;
 /// Elements of a tensor along a dimension, at most.
 const MOST_OF_TENSOR: i128 = 1 << 32;
@@ -30,7 +30,7 @@ const MOST_OF_TENSOR: i128 = 1 << 32;
 pub struct TensorMapSpec {
     /// The buffer.
     pub buffer: String,
-    /// The tensor's first element in the buffer, whose address must be a multiple of 16 [elements].
+    /// The tensor's first element in the buffer, whose address must be a multiple of 16 `[elements]`.
     #[serde(default = "zero")]
     pub first: Amount,
     /// Sizes along one to five dimensions [elements, 1..=4294967296].
@@ -97,11 +97,11 @@ pub enum OobFill {
 /// A dimension of a tensor, and of its boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorAxis {
-    /// Of the tensor [elements].
+    /// Of the tensor `[elements]`.
     pub size: u64,
-    /// From one element to the next one [bytes].
+    /// From one element to the next one `[bytes]`.
     pub stride: u64,
-    /// Of a box [elements].
+    /// Of a box `[elements]`.
     pub window: u16,
     /// From one element of a box to the next one that is copied.
     pub step: u8,

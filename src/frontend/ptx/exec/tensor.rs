@@ -2,8 +2,8 @@
 //!
 //! Source: PTX ISA 9.0, section 5.5 "Tensors"; CUDA driver API 13.0, `cuTensorMapEncodeTiled`; and what an H200 does where neither
 //! says: a row begins at a multiple of 16 bytes, rows of a pattern lie as far apart as it is wide, pieces change places by their address
-//! in shared memory, a barrier is told of all bytes of the box, and a box that is
-//! written begins at no negative coordinate and goes over the tensor's edge up to a multiple of 16 bytes.
+//! in shared memory, a barrier is told of all bytes of the box, and a box that is written begins at no negative coordinate and goes
+//! over the tensor's edge up to a multiple of 16 bytes (`results/h200/README.md`).
 
 use super::shared::SharedMemory;
 use crate::config::kernel::{
@@ -28,7 +28,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// What its place in shared memory is a multiple of [bytes].
+    /// What its place in shared memory is a multiple of `[bytes]`.
     pub const ALIGN: u64 = 128;
 
     /// The box whose first element has these coordinates, the innermost first.
