@@ -185,10 +185,10 @@ pub struct BulkStep {
     pub kind: BulkCopy,
     /// What they copy in global memory.
     pub global: BulkPlace,
-    /// Where they begin in shared memory; those that go to the L2 do nowhere.
-    pub shared: Access,
-    /// Where the mbarriers are at which they arrive; that of shared memory again for those that arrive at none.
-    pub mbarrier: Access,
+    /// Where they begin in shared memory; nowhere, where they go to the L2.
+    pub shared: Option<Access>,
+    /// Where the mbarriers are at which they arrive, of copies to shared memory.
+    pub mbarrier: Option<Access>,
 }
 
 /// What bulk copies copy in global memory.

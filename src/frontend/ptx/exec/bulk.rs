@@ -16,8 +16,8 @@ use crate::workload::{DeviceMemory, TensorMap};
 /// What copies are multiples of, in places of memory.
 const PIECE: usize = BULK_PIECE as usize;
 
-/// What a lane copies.
-struct Lane {
+/// The copy of a lane.
+struct Turn {
     lane: usize,
     kind: BulkCopy,
     /// Where it begins in shared memory.
@@ -36,10 +36,11 @@ impl Spaces<'_> {
         mbarriers: &mut Mbarriers,
         stream: &mut WarpStream,
     ) -> Result<(), LaneFault> {
-        let shared = shared_addresses(&step.shared, regs);
-        let barriers = match step.kind {
-            BulkCopy::ToShared => places(&step.mbarrier, mask, regs, self.shared.len() as u64)?,
-            BulkCopy::ToGlobal | BulkCopy::ToL2 => [0; WARP],
+        let nowhere = [0; WARP];
+        let shared = step.shared.as_ref().map_or(nowhere, |at| shared_addresses(at, regs));
+        let barriers = match &step.mbarrier {
+            Some(at) => places(at, mask, regs, self.shared.len() as u64)?,
+            None => nowhere,
         };
         let global = match &step.global {
             BulkPlace::Bytes { first, .. } => addresses(first, regs),
@@ -48,19 +49,19 @@ impl Spaces<'_> {
         let mut copies = [BulkUse { address: 0, bytes: 0, mbarrier: 0, area: None }; WARP];
         let mut count = 0;
         for lane in lanes(mask) {
-            let one =
-                Lane { lane, kind: step.kind, shared: shared[lane], mbarrier: barriers[lane] };
+            let turn =
+                Turn { lane, kind: step.kind, shared: shared[lane], mbarrier: barriers[lane] };
             let copied = match &step.global {
                 BulkPlace::Bytes { count, .. } => {
                     let bytes = regs.narrow[usize::from(*count)][lane];
-                    self.bytes(&one, global[lane], bytes, mbarriers)?
+                    self.bytes(&turn, global[lane], bytes, mbarriers)?
                 }
                 BulkPlace::Box { map, coordinates, rank } => {
                     let at = coordinates.map(|row| regs.narrow[usize::from(row)][lane] as i32);
                     let area = self
                         .area(map.space, global[lane], &at[..*rank], step.kind)
                         .map_err(|message| (lane, message))?;
-                    Some(self.box_of_tensor(&one, &area, mbarriers)?)
+                    Some(self.box_of_tensor(&turn, &area, mbarriers)?)
                 }
             };
             if let Some(copied) = copied {
@@ -75,7 +76,7 @@ impl Spaces<'_> {
     /// Copies bytes that follow each other, if there are any.
     fn bytes(
         &mut self,
-        &Lane { lane, kind, shared, mbarrier }: &Lane,
+        &Turn { lane, kind, shared, mbarrier }: &Turn,
         address: u64,
         bytes: u32,
         mbarriers: &mut Mbarriers,
@@ -85,24 +86,21 @@ impl Spaces<'_> {
             let message = format!("a bulk copy of {bytes} bytes, no multiple of {BULK_PIECE}");
             return Err(fault(message));
         }
-        let in_global = match kind {
-            BulkCopy::ToGlobal => AccessKind::Store,
-            BulkCopy::ToShared | BulkCopy::ToL2 => AccessKind::Load,
-        };
-        let place = self.range(AccessSpace::Global, in_global, address, bytes).map_err(fault)?;
+        let count = u64::from(bytes);
+        let (in_global, in_shared) = accesses(kind);
+        let place = self.range(AccessSpace::Global, in_global, address, count).map_err(fault)?;
         if bytes == 0 {
             return Ok(None);
         }
-        let mut in_shared =
-            |does| self.range(AccessSpace::Shared, does, shared, bytes).map_err(fault);
+        let mut range = || self.range(AccessSpace::Shared, in_shared, shared, count).map_err(fault);
         let mbarrier = match kind {
             BulkCopy::ToShared => {
-                let to = in_shared(AccessKind::Store)?;
+                let to = range()?;
                 self.shared.write(to.start, &self.global.block_mut()[place]);
                 mbarriers.complete(lane, mbarrier, bytes, self.shared)?
             }
             BulkCopy::ToGlobal => {
-                let source = in_shared(AccessKind::Load)?;
+                let source = range()?;
                 self.check_written(&source).map_err(fault)?;
                 self.global.block_mut()[place].copy_from_slice(&self.shared.bytes()[source]);
                 0
@@ -115,38 +113,26 @@ impl Spaces<'_> {
     /// Copies a box of a tensor.
     fn box_of_tensor(
         &mut self,
-        &Lane { lane, kind, shared, mbarrier }: &Lane,
+        &Turn { lane, kind, shared, mbarrier }: &Turn,
         area: &Area,
         mbarriers: &mut Mbarriers,
     ) -> Result<BulkUse, LaneFault> {
         let fault = |message| (lane, message);
+        let (in_global, in_shared) = accesses(kind);
         if kind != BulkCopy::ToL2 {
-            let does = match kind {
-                BulkCopy::ToGlobal => AccessKind::Load,
-                _ => AccessKind::Store,
-            };
-            let bytes = area.shared_bytes();
             if !shared.is_multiple_of(Area::ALIGN) {
                 let what = format!("a box at address {shared:#x} of shared memory");
-                return Err(fault(format!(
-                    "{what}, which is not aligned to {} bytes",
-                    Area::ALIGN
-                )));
+                let align = Area::ALIGN;
+                return Err(fault(format!("{what}, which is not aligned to {align} bytes")));
             }
-            if shared.checked_add(bytes).is_none_or(|end| end > self.shared.len() as u64) {
-                return Err(fault(self.outside(AccessSpace::Shared, does, shared, bytes)));
-            }
+            self.range(AccessSpace::Shared, in_shared, shared, area.shared_bytes())
+                .map_err(fault)?;
         }
         // What is written over the tensor's edge may be behind its buffer, and a map may be made up.
         let copied = area.copied();
-        let is_there = |place: Range<u64>| self.in_buffer(place.start, place.end);
-        if copied.bytes_copied() > 0 && !copied.in_global().is_some_and(is_there) {
-            let does = match kind {
-                BulkCopy::ToGlobal => AccessKind::Store,
-                _ => AccessKind::Load,
-            };
-            let Range { start, end } = copied.in_global().unwrap_or(copied.address..u64::MAX);
-            return Err(fault(self.outside(AccessSpace::Global, does, start, end - start)));
+        if copied.bytes_copied() > 0 {
+            let Range { start, end } = copied.in_global().unwrap_or(0..u64::MAX);
+            self.range(AccessSpace::Global, in_global, start, end - start).map_err(fault)?;
         }
         let mbarrier = match kind {
             BulkCopy::ToShared => {
@@ -197,23 +183,31 @@ impl Spaces<'_> {
         space: AccessSpace,
         does: AccessKind,
         address: u64,
-        bytes: u32,
+        bytes: u64,
     ) -> Result<Range<usize>, String> {
         if !address.is_multiple_of(BULK_PIECE.into()) {
             return Err(misaligned(does, address, BULK_PIECE.into()));
         }
-        let end = address.checked_add(bytes.into());
+        let end = address.checked_add(bytes);
         let is_inside = end.is_some_and(|end| match space {
             _ if bytes == 0 => true,
             AccessSpace::Shared => end <= self.shared.len() as u64,
             _ => self.in_buffer(address, end),
         });
         if !is_inside {
-            return Err(self.outside(space, does, address, bytes.into()));
+            return Err(self.outside(space, does, address, bytes));
         }
         let base = if space == AccessSpace::Shared { 0 } else { DeviceMemory::BASE };
         let start = address.wrapping_sub(base) as usize;
         Ok(start..start.wrapping_add(bytes as usize))
+    }
+}
+
+/// What a copy does in global memory, and in shared memory.
+fn accesses(kind: BulkCopy) -> (AccessKind, AccessKind) {
+    match kind {
+        BulkCopy::ToGlobal => (AccessKind::Store, AccessKind::Load),
+        BulkCopy::ToShared | BulkCopy::ToL2 => (AccessKind::Load, AccessKind::Store),
     }
 }
 

@@ -22,7 +22,6 @@ const NAN: [u8; 2] = 0x7ff7u16.to_le_bytes();
 /// A box of a tensor.
 pub struct Area {
     copied: BulkUse,
-    rows: BulkBox,
     swizzle: Swizzle,
     oob_fill: OobFill,
 }
@@ -79,7 +78,7 @@ impl Area {
             address = address.wrapping_add_signed(offset);
         }
         let copied = BulkUse { address, bytes, mbarrier: 0, area: Some(rows) };
-        Ok(Area { copied, rows, swizzle: map.swizzle, oob_fill: map.oob_fill })
+        Ok(Area { copied, swizzle: map.swizzle, oob_fill: map.oob_fill })
     }
 
     /// How the copy is recorded, but for its mbarrier.
@@ -87,8 +86,12 @@ impl Area {
         self.copied
     }
 
+    fn rows(&self) -> &BulkBox {
+        self.copied.area.as_ref().expect("it is the copy of a box")
+    }
+
     fn count(&self) -> u64 {
-        self.rows.axes.iter().map(|axis| u64::from(axis.count)).product()
+        self.rows().axes.iter().map(|axis| u64::from(axis.count)).product()
     }
 
     /// Bytes of the box, with those that lie outside of the tensor. Shared memory has room for them, so that they are few.
@@ -98,7 +101,7 @@ impl Area {
 
     /// Bytes of shared memory from its first one to the last one of its last row.
     pub fn shared_bytes(&self) -> u64 {
-        self.count() * u64::from(self.rows.pitch)
+        self.count() * u64::from(self.rows().pitch)
     }
 
     /// Calls `see` with each piece of 16 bytes: where it lies in shared memory, and in the block of global memory the bytes that are there,
@@ -108,12 +111,12 @@ impl Area {
         shared: usize,
         mut see: impl FnMut(usize, usize, std::ops::Range<usize>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (from, to) = self.rows.inside;
-        let (from, to) = (from as usize, to as usize);
+        let rows = self.rows();
+        let (from, to) = (rows.inside.0 as usize, rows.inside.1 as usize);
         let mut next = Some([0; BULK_AXES]);
         let mut row_in_shared = shared;
         while let Some(row) = next {
-            let (is_there, start) = (self.rows.holds(row), self.copied.start_of(row));
+            let (is_there, start) = (rows.holds(row), self.copied.start_of(row));
             for at in (0..self.copied.bytes as usize).step_by(PIECE) {
                 let place = (row_in_shared + at) as u64;
                 let (first, end) = match is_there {
@@ -124,8 +127,8 @@ impl Area {
                 let there = global.wrapping_add(first)..global.wrapping_add(end.max(first));
                 see(self.swizzle.place(place) as usize, first - at, there)?;
             }
-            row_in_shared += usize::from(self.rows.pitch);
-            next = self.rows.behind(row);
+            row_in_shared += usize::from(rows.pitch);
+            next = rows.behind(row);
         }
         Ok(())
     }

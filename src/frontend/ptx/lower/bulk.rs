@@ -63,39 +63,33 @@ impl Lowerer<'_> {
         let words = tensor.as_ref().map_or(words, |(words, _)| words);
         let Some(kind) = way(words) else { return Err(self.unsupported(instruction)) };
         // Of a box, the tensor map says how many bytes it has.
-        let (global, shared, bytes, mbarrier) = match (kind, operands, &tensor) {
-            (BulkCopy::ToShared, [to, from, bytes, mbarrier], None) => (from, to, bytes, mbarrier),
-            (BulkCopy::ToGlobal, [to, from, bytes], None) => (to, from, bytes, from),
-            (BulkCopy::ToL2, [from, bytes], None) => (from, from, bytes, from),
-            (BulkCopy::ToShared, [to, from, mbarrier], Some(_)) => (from, to, from, mbarrier),
-            (BulkCopy::ToGlobal, [to, from], Some(_)) => (to, from, to, from),
-            (BulkCopy::ToL2, [from], Some(_)) => (from, from, from, from),
+        let (global, bytes, shared, mbarrier) = match (kind, operands, &tensor) {
+            (BulkCopy::ToShared, [to, from, bytes, mbarrier], None) => {
+                (from, Some(bytes), Some(to), Some(mbarrier))
+            }
+            (BulkCopy::ToGlobal, [to, from, bytes], None) => (to, Some(bytes), Some(from), None),
+            (BulkCopy::ToL2, [from, bytes], None) => (from, Some(bytes), None, None),
+            (BulkCopy::ToShared, [to, from, mbarrier], Some(_)) => {
+                (from, None, Some(to), Some(mbarrier))
+            }
+            (BulkCopy::ToGlobal, [to, from], Some(_)) => (to, None, Some(from), None),
+            (BulkCopy::ToL2, [from], Some(_)) => (from, None, None, None),
             _ => return Err(self.few(instruction)),
         };
         let mut decoded = Decoded::new(Step::Bulk(self.bulks.len() as u32), Op::Bulk(kind));
         // What is recorded is no address, so the block ends.
         decoded.flow = Flow::Pause;
-        let place = match &tensor {
+        let global = match &tensor {
             Some((_, rank)) => self.element(instruction, global, *rank, &mut decoded)?,
-            None => {
-                let first =
-                    self.place(instruction, Some(AccessSpace::Global), global, &mut decoded)?;
-                BulkPlace::Bytes { first, count: 0 }
-            }
+            None => BulkPlace::Bytes {
+                first: self.place(instruction, Some(AccessSpace::Global), global, &mut decoded)?,
+                count: self.read(bytes, Kind::Narrow, instruction, &mut decoded)?,
+            },
         };
-        let mut in_shared = |operand| match (kind, place) {
-            (BulkCopy::ToL2, BulkPlace::Bytes { first, .. }) => Ok(first),
-            (BulkCopy::ToL2, BulkPlace::Box { map, .. }) => Ok(map),
-            _ => self.place(instruction, Some(AccessSpace::Shared), operand, &mut decoded),
-        };
-        let (shared, mbarrier) = (in_shared(shared)?, in_shared(mbarrier)?);
-        let global = match place {
-            BulkPlace::Bytes { first, .. } => {
-                let count = self.read(Some(bytes), Kind::Narrow, instruction, &mut decoded)?;
-                BulkPlace::Bytes { first, count }
-            }
-            place => place,
-        };
+        let mut in_shared =
+            |operand| self.place(instruction, Some(AccessSpace::Shared), operand, &mut decoded);
+        let shared = shared.map(&mut in_shared).transpose()?;
+        let mbarrier = mbarrier.map(&mut in_shared).transpose()?;
         self.bulks.push(BulkStep { kind, global, shared, mbarrier });
         Ok(decoded)
     }

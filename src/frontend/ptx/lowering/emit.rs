@@ -356,8 +356,7 @@ impl<'a> Emitter<'a> {
                 hand_on(self.inner_register(), &mut steps, &[reg, chosen]);
             }
         } else {
-            let is_pair = |reg: &Reg| self.code.weights.get(usize::from(*reg)) == Some(&2);
-            let halves = |reg: Reg| std::iter::repeat_n(reg, if is_pair(&reg) { 2 } else { 1 });
+            let halves = |reg| std::iter::repeat_n(reg, if self.is_pair(reg) { 2 } else { 1 });
             let words: Vec<Reg> = varying.iter().copied().flat_map(halves).collect();
             let mut same = None;
             for (place, &reg) in words.iter().enumerate() {
@@ -389,8 +388,7 @@ impl<'a> Emitter<'a> {
     /// from lane to lane is made one (`R2UR`). The product does not wait for that: on an H200 it takes a cycle or two more.
     fn warpgroup(&mut self, whole: Inst) {
         for &reg in whole.srcs.as_slice() {
-            let is_pair = self.code.weights.get(usize::from(reg)) == Some(&2);
-            if !is_pair || !self.varying[usize::from(reg)] {
+            if !self.is_pair(reg) || !self.varying[usize::from(reg)] {
                 continue;
             }
             for _ in 0..2 {
@@ -401,6 +399,11 @@ impl<'a> Emitter<'a> {
             }
         }
         self.insts.push(Inst { sums: Vec::new(), ..whole });
+    }
+
+    /// Whether it is two registers of 32 bits.
+    fn is_pair(&self, reg: Reg) -> bool {
+        self.code.weights.get(usize::from(reg)) == Some(&2)
     }
 
     /// Another register for what steps hand on.
