@@ -30,6 +30,12 @@ PRODUCT(half_16, unsigned, 4, 4, LARGE("m16n8k16.row.col.f32.f16.f16.f32"))
 PRODUCT(half_8, unsigned, 4, 2, SHORT("m16n8k8.row.col.f32.f16.f16.f32"))
 PRODUCT(tf32_8, unsigned, 4, 4, LARGE("m16n8k8.row.col.f32.tf32.tf32.f32"))
 PRODUCT(bytes_32, unsigned, 4, 4, LARGE("m16n8k32.row.col.s32.s8.s8.s32"))
+// Of numbers of 8 bits, each with other factors: what is multiplied is made of them, once where they are the same. A multiplication for
+// each register of factors.
+#define OTHER(factor) factor = factor * factor + threadIdx.x
+#define OTHERS for (int k = 0; k < sizeof a / 4; ++k) OTHER(a[k]); for (int k = 0; k < sizeof a / 8; ++k) OTHER(b[k])
+PRODUCT(short_32, unsigned, 4, 4, OTHERS; LARGE("m16n8k32.row.col.f32.e4m3.e4m3.f32"))
+PRODUCT(short_16, unsigned, 4, 2, OTHERS; SHORT("m16n8k16.row.col.f32.e4m3.e4m3.f32"))
 PRODUCT(bytes_small, unsigned, 2, 1, SMALL("m8n8k16.row.col.s32.s8.s8.s32"))
 PRODUCT(double_small, double, 2, 1, asm volatile(TEXT("m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};")
     : "+d"(d[0]), "+d"(d[1]) : "d"(a[0]), "d"(b[0])))
@@ -39,6 +45,25 @@ PRODUCT(double_8, double, 4, 4, asm volatile(TEXT("m16n8k8.row.col.f64.f64.f64.f
     : D4 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1])))
 PRODUCT(double_16, double, 4, 8, asm volatile(TEXT("m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5,%6,%7,%8,%9,%10,%11},{%12,%13,%14,%15},{%0,%1,%2,%3};")
     : D4 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3])))
+
+// Pairs of numbers of 8 bits are made pairs of half precision and back, `times` times, a multiple of 8: in so many chains.
+#define CONVERT(number) \
+    extern "C" __global__ void convert_##number(unsigned zero, int times, unsigned* out) { \
+        unsigned pair[number]; \
+        _Pragma("unroll") for (int i = 0; i < number; ++i) pair[i] = zero * (i + 2); \
+        _Pragma("unroll 1") \
+        for (int i = 0; i < times; i += 8) { \
+            _Pragma("unroll") for (int j = 0; j < 8; ++j) { \
+                asm volatile("{ .reg .b16 bytes; cvt.rn.satfinite.e4m3x2.f16x2 bytes, %0; cvt.rn.f16x2.e4m3x2 %0, bytes; }" \
+                    : "+r"(pair[j % number])); \
+            } \
+        } \
+        unsigned all = 0; \
+        _Pragma("unroll") for (int i = 0; i < number; ++i) all += pair[i]; \
+        out[blockIdx.x * blockDim.x + threadIdx.x] = all; \
+    }
+CONVERT(1)
+CONVERT(8)
 
 // Each warp reads matrices `times` times, a multiple of 8: rows so many bytes apart, 16 or more.
 // In turn, each address with the number read before, which is zero; or eight at a time.

@@ -75,6 +75,9 @@ BOTH(registers_24, 12, REGISTERS(HALF(24), 12, ", 1, 1, 0"))
 BOTH(registers_64, 32, REGISTERS(HALF(64), 32, ", 1, 1, 0"))
 PRODUCTS(tf32_64, 32, 8, SHARED("m64n64k8.f32.tf32.tf32", 32, ", 1, 1"), 0)
 PRODUCTS(bytes_64, 32, 8, SHARED("m64n64k32.s32.s8.s8", 32, ""), 0)
+BOTH(short_8, 4, SHARED("m64n8k32.f32.e4m3.e4m3", 4, ", 1, 1"))
+BOTH(short_64, 32, SHARED("m64n64k32.f32.e4m3.e4m3", 32, ", 1, 1"))
+BOTH(short_registers_64, 32, REGISTERS("m64n64k32.f32.e4m3.e5m2", 32, ", 1, 1"))
 PRODUCTS(lanes_64, 32, 1, SHARED(HALF(64), 32, ", 1, 1, 0, 0"), threadIdx.x / 128 * distance)
 PRODUCTS(lanes_64, 32, 8, SHARED(HALF(64), 32, ", 1, 1, 0, 0"), threadIdx.x / 128 * distance)
 
@@ -96,6 +99,8 @@ LARGE(shared_256, 1, SHARED(HALF(256), 128, ", 1, 1, 0, 0"))
 LARGE(shared_256, 8, SHARED(HALF(256), 128, ", 1, 1, 0, 0"))
 LARGE(registers_256, 1, REGISTERS(HALF(256), 128, ", 1, 1, 0"))
 LARGE(registers_256, 8, REGISTERS(HALF(256), 128, ", 1, 1, 0"))
+LARGE(short_256, 1, SHARED("m64n256k32.f32.e4m3.e4m3", 128, ", 1, 1"))
+LARGE(short_256, 8, SHARED("m64n256k32.f32.e4m3.e4m3", 128, ", 1, 1"))
 
 // A chain of `steps` multiply-adds, a multiple of 16, between products of 64 columns and the wait for these.
 #define BEHIND(many) \

@@ -199,6 +199,7 @@ impl GroupStep {
     /// The sign bits of a register of factors.
     fn signs(&self) -> u32 {
         match self.part.factors[0].bits() {
+            8 => 0x8080_8080,
             16 => 0x8000_8000,
             _ => 0x8000_0000,
         }

@@ -189,6 +189,8 @@ pub(super) fn element(name: &str) -> Option<Element> {
         "bf16" => Element::Bf16,
         "tf32" => Element::Tf32,
         "f64" => Element::F64,
+        "e4m3" => Element::E4m3,
+        "e5m2" => Element::E5m2,
         "s8" => Element::Byte(true),
         "u8" => Element::Byte(false),
         "b1" => Element::Bit,

@@ -321,12 +321,12 @@ impl<'a> Lowerer<'a> {
                 error.hint("textures and surfaces are not modelled: read a buffer")
             }
             "wgmma" => error.hint(
-                "known are m64 with k16 of f16 and bf16, k8 of tf32, and k32 of s8 and u8, of 8 to 256 columns",
+                "known are m64 with k16 of f16 and bf16, k8 of tf32, and k32 of e4m3, e5m2, s8 and u8, of 8 to 256 columns",
             ),
             "tcgen05" => error.hint("its products are not modelled: multiply with `wgmma` or `mma.sync`"),
             "wmma" => error.hint("known are m16n16k16 of f16 and bf16: multiply with `mma.sync`"),
             "mma" => error.hint(
-                "known are m16n8 with k8 and k16 of f16 and bf16, k4 and k8 of tf32, k16 and k32 of s8 and u8, k4 to k16 \
+                "known are m16n8 with k8 and k16 of f16 and bf16, k4 and k8 of tf32, k16 and k32 of e4m3, e5m2, s8 and u8, k4 to k16 \
                  of f64, k128 and k256 of b1, and m8n8 with k16 of s8 and u8, k4 of f64, k128 of b1",
             ),
             "ldmatrix" | "stmatrix" => error.hint("known are m8n8 with x1, x2 and x4 of b16"),

@@ -59,7 +59,7 @@ impl Lowerer<'_> {
         // Signs, and then what is transposed: a factor in registers is not, and the others only where elements have 16 bits.
         let (most_signs, most_turns) = match factors[0] {
             Element::F16 | Element::Bf16 => (2, if from_registers { 1 } else { 2 }),
-            Element::Tf32 => (2, 0),
+            Element::Tf32 | Element::E4m3 | Element::E5m2 => (2, 0),
             _ => (0, 0),
         };
         if signs.len() != most_signs + most_turns {
@@ -168,6 +168,8 @@ fn with_types(shape: &str, [d, a, b]: [&str; 3], saturates: bool) -> Option<Shap
         ([Element::F16, Element::F16], "f16") => (16, Sum::F16),
         ([Element::F16, Element::F16] | [Element::Bf16, Element::Bf16], "f32") => (16, Sum::F32),
         ([Element::Tf32, Element::Tf32], "f32") => (8, Sum::F32),
+        ([a, b], "f16") if a.is_short() && b.is_short() => (32, Sum::F16),
+        ([a, b], "f32") if a.is_short() && b.is_short() => (32, Sum::F32),
         ([Element::Byte(_), Element::Byte(_)], "s32") => (32, Sum::S32 { saturates }),
         _ => return None,
     };

@@ -8,6 +8,8 @@
 mod declaration;
 mod instruction;
 mod order;
+mod short_mma;
+mod spelling;
 mod wmma;
 
 use std::path::Path;
@@ -353,8 +355,7 @@ impl<'a> Parser<'a, '_> {
                 }
                 _ => {
                     let instruction = self.instruction()?;
-                    let is_wmma = instruction.opcode == "wmma";
-                    match is_wmma.then(|| wmma::spelled_out(&instruction, body)).flatten() {
+                    match spelling::spelled_out(&instruction, body) {
                         Some(statements) => body.extend(statements),
                         None => body.extend(spelled_out(instruction)),
                     }

@@ -7,13 +7,12 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.14.4 "Matrix multiply-accumulate operation using wmma instructions".
 
-use super::super::ast::{Instruction, Name, Operand, RegDecl, Statement, Type, Value};
+use super::super::ast::{Name, RegDecl, Statement, Type, Value};
+use super::spelling::{Spelling, elements, register};
 
-/// The statements that a `wmma` instruction means, behind those of `body`; `None` for what is not spelled out.
-pub(super) fn spelled_out(instruction: &Instruction, body: &[Statement]) -> Option<Vec<Statement>> {
-    let words: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();
-    let mut spelling = Spelling { of: instruction, statements: vec![Statement::Open] };
-    match &words[..] {
+/// Adds the statements that a `wmma` instruction of these words means, behind those of `body`; `None` for what is not spelled out.
+pub(super) fn spell_out(spelling: &mut Spelling, words: &[&str], body: &[Statement]) -> Option<()> {
+    match words {
         ["mma", "sync", "aligned", "row" | "col", "row" | "col", "m16n16k16", types @ ..] => {
             spelling.product(types)?;
         }
@@ -44,8 +43,7 @@ pub(super) fn spelled_out(instruction: &Instruction, body: &[Statement]) -> Opti
         }
         _ => return None,
     }
-    spelling.statements.push(Statement::Close);
-    Some(spelling.statements)
+    Some(())
 }
 
 /// What a fragment is of.
@@ -67,11 +65,6 @@ struct Access<'w> {
     /// Rows are contiguous, not columns.
     is_row: bool,
     space: Option<&'w str>,
-}
-
-struct Spelling<'i> {
-    of: &'i Instruction,
-    statements: Vec<Statement>,
 }
 
 /// An address: a register, and bytes behind what it holds.
@@ -107,33 +100,11 @@ const TURNED: &str = "%wmma_turned";
 /// Elements from one row to the next, if nothing is said.
 const SIDE: u64 = 16;
 
-fn register(name: impl Into<String>) -> Value {
-    Value::Name(Name { name: name.into(), part: None }, 0)
-}
-
 fn turned(number: usize) -> Value {
     register(format!("{TURNED}{number}"))
 }
 
 impl Spelling<'_> {
-    /// Adds an instruction.
-    fn add(&mut self, name: &str, operands: impl IntoIterator<Item = Value>) {
-        let at = self.of.at;
-        let mut words = name.split('.').filter(|word| !word.is_empty()).map(str::to_owned);
-        self.statements.push(Statement::Instruction(Instruction {
-            guard: self.of.guard.clone(),
-            opcode: words.next().unwrap_or_default(),
-            modifiers: words.collect(),
-            operands: operands.into_iter().map(|value| Operand { value, at }).collect(),
-            call: None,
-            at,
-        }));
-    }
-
-    fn declare(&mut self, ty: Type, name: &str, count: Option<u64>) {
-        self.statements.push(Statement::Regs(RegDecl { ty, name: name.to_owned(), count }));
-    }
-
     /// `wmma.mma`: the left and the right half.
     fn product(&mut self, types: &[&str]) -> Option<()> {
         let (sum, factor, pairs) = match types {
@@ -369,13 +340,5 @@ impl Spelling<'_> {
                 }
             }
         }
-    }
-}
-
-/// The registers in braces.
-fn elements(operand: &Operand) -> Option<Vec<Value>> {
-    match &operand.value {
-        Value::Vector(values) => Some(values.clone()),
-        _ => None,
     }
 }

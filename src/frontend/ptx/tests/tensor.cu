@@ -43,6 +43,24 @@ __device__ u32 bf16(Words& words) { u32 low = brain(words); return low | brain(w
 // What is behind the ten bits of fraction does not count.
 __device__ u32 tf32(Words& words) { return factor(words, 8, 10) << 13 | (words.next() & 0x1fff); }
 __device__ u32 any(Words& words) { return words.next(); }
+// Four numbers of 8 bits: less than 2, many zeros, the largest, few of what may be infinite or NaN, any.
+__device__ __noinline__ u32 bytes(Words& words, u32 special) {
+    u32 all = 0;
+    for (int i = 0; i < 4; ++i) {
+        u32 x = words.next() & 0xff, s = x & 0x80, size;
+        switch (blockIdx.x) {
+        case 0: size = x & 0x3f; break;
+        case 1: size = words.one_of(2) ? 0 : x & 0x5f; break;
+        case 2: size = special - 1 - (x & 3); break;
+        case 3: size = words.one_of(40) ? special : 0x38; break;
+        default: size = x & 0x7f;
+        }
+        all |= (s | size) << (8 * i);
+    }
+    return all;
+}
+__device__ u32 e4m3(Words& words) { return bytes(words, 0x7f); }
+__device__ u32 e5m2(Words& words) { return bytes(words, 0x7c); }
 __device__ __noinline__ u32 single(Words& words) {
     u32 sign = 0x80000000;
     switch (blockIdx.x) {
@@ -86,6 +104,10 @@ PRODUCT(brain_16, 4, bf16, single, LARGE("m16n8k16.row.col.f32.bf16.bf16.f32"))
 PRODUCT(brain_8, 5, bf16, single, SHORT("m16n8k8.row.col.f32.bf16.bf16.f32"))
 PRODUCT(tf32_8, 6, tf32, single, LARGE("m16n8k8.row.col.f32.tf32.tf32.f32"))
 PRODUCT(tf32_4, 7, tf32, single, SHORT("m16n8k4.row.col.f32.tf32.tf32.f32"))
+PRODUCT(short_32, 40, e4m3, single, LARGE("m16n8k32.row.col.f32.e4m3.e4m3.f32"))
+PRODUCT(short_16, 41, e5m2, single, SHORT("m16n8k16.row.col.f32.e5m2.e4m3.f32"))
+PRODUCT(short_sums_32, 42, e4m3, f16, LARGE_HALF("m16n8k32.row.col.f16.e4m3.e5m2.f16"))
+PRODUCT(short_sums_16, 43, e5m2, f16, SHORT_HALF("m16n8k16.row.col.f16.e5m2.e5m2.f16"))
 PRODUCT(bytes_32, 8, any, whole, LARGE("m16n8k32.row.col.s32.s8.u8.s32"))
 PRODUCT(bytes_16, 9, any, whole, SHORT("m16n8k16.row.col.satfinite.s32.u8.s8.s32"))
 PRODUCT(bytes_small, 10, any, whole, SMALL("m8n8k16.row.col.satfinite.s32.s8.s8.s32"))

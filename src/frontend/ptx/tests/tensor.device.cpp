@@ -12,14 +12,16 @@
 struct Kernel { const char *name; unsigned blocks, bytes; };
 static const Kernel KERNELS[] = {
     {"half_16", 7, 16}, {"half_8", 7, 16}, {"half_sums_16", 7, 16}, {"half_sums_8", 7, 16}, {"brain_16", 7, 16}, {"brain_8", 7, 16},
-    {"tf32_8", 7, 16}, {"tf32_4", 7, 16}, {"bytes_32", 2, 16}, {"bytes_16", 2, 16}, {"bytes_small", 2, 16}, {"bits_256", 1, 16},
+    {"tf32_8", 7, 16}, {"tf32_4", 7, 16}, {"short_32", 5, 16}, {"short_16", 5, 16}, {"short_sums_32", 5, 16}, {"short_sums_16", 5, 16},
+    {"bytes_32", 2, 16}, {"bytes_16", 2, 16}, {"bytes_small", 2, 16}, {"bits_256", 1, 16},
     {"bits_128", 1, 16}, {"bits_small", 1, 16}, {"double_small", 1, 32}, {"double_4", 1, 32}, {"double_8", 1, 32},
     {"double_16", 1, 32}, {"matrices", 1, 96}, {"wmma_global", 8, 32}, {"wmma_shared", 8, 32},
     {"wmma_half", 8, 16}, {"wmma_brain", 2, 32}};
 // Of two warpgroups, where a lane writes a word.
 static const Kernel WARPGROUPS[] = {
     {"half_shared", 1, 32}, {"half_registers", 1, 32}, {"half_registers_turned", 1, 32}, {"half_sums", 1, 32}, {"brain", 1, 32},
-    {"tf32_shared", 1, 32}, {"tf32_registers", 1, 32}, {"bytes_held", 1, 32}, {"bytes_registers", 1, 32}, {"half_wide", 1, 32}};
+    {"tf32_shared", 1, 32}, {"tf32_registers", 1, 32}, {"bytes_held", 1, 32}, {"bytes_registers", 1, 32}, {"half_wide", 1, 32},
+    {"short_shared", 1, 32}, {"short_registers", 1, 32}, {"short_any", 1, 32}, {"short_sums", 1, 32}, {"short_sums_any", 1, 32}};
 int main(int, char **names) {
     bool of_warpgroups = names[1] == std::string("warpgroup");
     unsigned threads = of_warpgroups ? 256 : 32;

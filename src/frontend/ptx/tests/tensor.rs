@@ -5,7 +5,7 @@
 use super::*;
 
 /// A kernel: its name, blocks, bytes that a lane writes.
-const KERNELS: [(&str, u32, usize); 23] = [
+const KERNELS: [(&str, u32, usize); 27] = [
     ("half_16", 7, 16),
     ("half_8", 7, 16),
     ("half_sums_16", 7, 16),
@@ -14,6 +14,10 @@ const KERNELS: [(&str, u32, usize); 23] = [
     ("brain_8", 7, 16),
     ("tf32_8", 7, 16),
     ("tf32_4", 7, 16),
+    ("short_32", 5, 16),
+    ("short_16", 5, 16),
+    ("short_sums_32", 5, 16),
+    ("short_sums_16", 5, 16),
     ("bytes_32", 2, 16),
     ("bytes_16", 2, 16),
     ("bytes_small", 2, 16),

@@ -15,6 +15,8 @@ __device__ u32 f16(u32 x) { return (x & 0x83ff83ff) | (12 + (x >> 10 & 7)) << 10
 __device__ u32 bf16(u32 x) { return (x & 0x807f807f) | (124 + (x >> 7 & 7)) << 7 | (124 + (x >> 23 & 7)) << 23; }
 __device__ u32 tf32(u32 x) { return (x & 0x807fffff) | (124 + (x >> 23 & 7)) << 23; }
 __device__ u32 any(u32 x) { return x; }
+// Four numbers of 8 bits that are less than 2, whatever their format.
+__device__ u32 low(u32 x) { return x & 0xbfbfbfbf; }
 // Sums that the range of 32 bits does not hold are near.
 __device__ u32 large(u32 x) { return (x & 0xffff) + (x >> 31 ? 0x7fff0000 : 0x80000000); }
 
@@ -43,6 +45,7 @@ __device__ u64 matrix(const u32* words, u32 start, u32 leading, u32 stride, u32 
         out[threadIdx.x] = all + u32(a) * 0 + x[0] * 0; \
     }
 #define FOUR(i) "+r"(d[i]), "+r"(d[i + 1]), "+r"(d[i + 2]), "+r"(d[i + 3])
+#define D2 "+r"(d[0]), "+r"(d[1])
 #define D4 FOUR(0)
 #define D8 D4, FOUR(4)
 #define D12 D8, FOUR(8)
@@ -80,3 +83,15 @@ KERNEL(bytes_registers, 8, any, 8, large, 0, matrix(words, 8192, 16, 512, 0, 2),
 KERNEL(half_wide, 9, f16, 128, tf32, matrix(words, 1024, 128, 256, 0, 0), matrix(words, 12288, 128, 512, 0, 0),
     PRODUCT("m64n256k16.f32.f16.f16", UNTIL9 "," TEN(1) "," TEN(2) "," TEN(3) "," TEN(4) "," TEN(5) "," TEN(6) "," TEN(7) "," TEN(8) "," TEN(9) ","
         TEN(10) "," TEN(11) ",%120,%121,%122,%123,%124,%125,%126,%127}, %128, %129, 1, 1, 1, 0, 0", D128, BOTH))
+KERNEL(short_shared, 10, low, 20, tf32, matrix(words, 768, 16, 256, 6, 3), matrix(words, 8192 + 64, 16, 1024, 0, 1),
+    PRODUCT("m64n40k32.f32.e4m3.e4m3", UNTIL9 "," TEN(1) "}, %20, %21, 0, -1, 1", D20, BOTH);
+    PRODUCT("m64n40k32.f32.e4m3.e5m2", UNTIL9 "," TEN(1) "}, %20, %21, 1, 1, -1", D20, BOTH))
+KERNEL(short_registers, 11, low, 8, tf32, 0, matrix(words, 8192, 16, 512, 0, 2),
+    PRODUCT("m64n16k32.f32.e5m2.e5m2", "%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9,%10,%11}, %12, 1, 1, 1", D8, X, "l"(b));
+    PRODUCT("m64n16k32.f32.e5m2.e4m3", "%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9,%10,%11}, %12, 1, 1, 1", D8, X, "l"(b)))
+KERNEL(short_any, 12, any, 4, tf32, 0, matrix(words, 8192, 16, 512, 0, 2),
+    PRODUCT("m64n8k32.f32.e5m2.e4m3", "%0,%1,%2,%3}, {%4,%5,%6,%7}, %8, 1, 1, 1", D4, X, "l"(b)))
+KERNEL(short_sums, 13, low, 4, f16, matrix(words, 512, 128, 256, 0, 0), matrix(words, 8192 + 256, 16, 256, 2, 3),
+    PRODUCT("m64n16k32.f16.e5m2.e4m3", "%0,%1,%2,%3}, %4, %5, 1, 1, -1", D4, BOTH))
+KERNEL(short_sums_any, 14, any, 2, f16, 0, matrix(words, 4096, 128, 256, 0, 0),
+    PRODUCT("m64n8k32.f16.e4m3.e4m3", "%0,%1}, {%2,%3,%4,%5}, %6, 1, 1, 1", D2, X, "l"(b)))

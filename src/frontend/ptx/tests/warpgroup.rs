@@ -6,7 +6,7 @@ use super::*;
 use crate::config::machine::InstructionSet;
 use crate::isa::{ArithClass, GroupProduct, Warpgroup};
 
-const KERNELS: [&str; 10] = [
+const KERNELS: [&str; 15] = [
     "half_shared",
     "half_registers",
     "half_registers_turned",
@@ -17,6 +17,11 @@ const KERNELS: [&str; 10] = [
     "bytes_held",
     "bytes_registers",
     "half_wide",
+    "short_shared",
+    "short_registers",
+    "short_any",
+    "short_sums",
+    "short_sums_any",
 ];
 /// Two warpgroups.
 const THREADS: u32 = 256;
@@ -161,7 +166,9 @@ fn products_that_no_machine_has_are_refused() {
         "m64n12k16.f32.f16.f16",
         "m64n40k32.s32.s8.s8",
         "m64n08k16.f32.f16.f16",
-        "m64n8k32.f32.e4m3.e4m3",
+        "m64n8k16.f32.e4m3.e4m3",
+        "m64n8k32.f32.e4m3.s8",
+        "m64n12k32.f16.e4m3.e5m2",
         "m64n8k16.f32.f16.f16.satfinite",
     ] {
         let message =

@@ -12,7 +12,7 @@
 
 mod sum;
 
-use sum::{Bf16, Factors, Format, Greatest, Half, Row, Single, Tf32};
+use sum::{Bf16, E4m3, E5m2, Factors, Format, Greatest, Half, Row, Single, Tf32};
 
 use super::super::exec::{Bits, Registers, write};
 use super::super::program::Micro;
@@ -27,8 +27,9 @@ const MOST_ROWS: usize = 16;
 /// Lanes with elements of a row of A, or of a column of B, in one register.
 const QUADS: usize = 4;
 
-/// The most fragments of A and B, of half and single precision.
-const MOST_FRAGMENTS: usize = 4;
+/// Fragments of A and B, of half and single precision, at most; and of 8 bits.
+const FRAGMENTS: usize = 4;
+const BYTE_FRAGMENTS: usize = 8;
 
 /// What one place of one register holds of eight rows of A: of eight lanes each, that is, of two rows.
 type FragmentOfA = [Row; WARP / COLUMNS];
@@ -50,6 +51,10 @@ pub enum Element {
     Tf32,
     /// Double precision.
     F64,
+    /// Floating point of 8 bits, four of them for the exponent.
+    E4m3,
+    /// The same with five for the exponent.
+    E5m2,
     /// Whole numbers of 8 bits, with a sign or without.
     Byte(bool),
     /// Bits.
@@ -63,9 +68,14 @@ impl Element {
             Element::F16 | Element::Bf16 => 16,
             Element::Tf32 => 32,
             Element::F64 => 64,
-            Element::Byte(_) => 8,
+            Element::E4m3 | Element::E5m2 | Element::Byte(_) => 8,
             Element::Bit => 1,
         }
+    }
+
+    /// Whether it is floating point of 8 bits.
+    pub fn is_short(self) -> bool {
+        matches!(self, Element::E4m3 | Element::E5m2)
     }
 
     /// Elements in a register.
@@ -188,7 +198,10 @@ impl Product {
                 (row[lane % 4 * 2], row[lane % 4 * 2 + 1]) = (pair & 0xffff, pair >> 16);
             }
         }
-        let sums = self.sums_of_floats::<Half, Half>(regs, &c);
+        let sums = match self.factors {
+            [a, _] if a.is_short() => self.sums_of_bytes::<Half>(regs, &c),
+            _ => self.sums_of_floats::<Half, Half, Half, FRAGMENTS>(regs, &c),
+        };
         for register in 0..self.sum_registers() {
             let pairs = &mut regs.narrow[usize::from(self.d[register])];
             for (lane, pair) in pairs.iter_mut().enumerate() {
@@ -208,51 +221,68 @@ impl Product {
             }
         }
         let sums = match self.factors[0] {
-            Element::F16 => self.sums_of_floats::<Half, Single>(regs, &c),
-            Element::Bf16 => self.sums_of_floats::<Bf16, Single>(regs, &c),
-            _ => self.sums_of_floats::<Tf32, Single>(regs, &c),
+            Element::F16 => self.sums_of_floats::<Half, Half, Single, FRAGMENTS>(regs, &c),
+            Element::Bf16 => self.sums_of_floats::<Bf16, Bf16, Single, FRAGMENTS>(regs, &c),
+            Element::Tf32 => self.sums_of_floats::<Tf32, Tf32, Single, FRAGMENTS>(regs, &c),
+            _ => self.sums_of_bytes::<Single>(regs, &c),
         };
         self.put(regs, &sums);
     }
 
-    /// A in half or single precision: fragments of its first eight rows and of the next ones, as they lie in the registers.
+    /// Sums of products of factors of 8 bits, which need not have the same format, and of C.
+    fn sums_of_bytes<S: Format>(
+        &self,
+        regs: &Registers,
+        c: &[[u32; COLUMNS]; MOST_ROWS],
+    ) -> [[u32; COLUMNS]; MOST_ROWS] {
+        use Element::{E4m3 as Four, E5m2 as Five};
+        match self.factors {
+            [Four, Five] => self.sums_of_floats::<E4m3, E5m2, S, BYTE_FRAGMENTS>(regs, c),
+            [Five, Four] => self.sums_of_floats::<E5m2, E4m3, S, BYTE_FRAGMENTS>(regs, c),
+            [Five, _] => self.sums_of_floats::<E5m2, E5m2, S, BYTE_FRAGMENTS>(regs, c),
+            _ => self.sums_of_floats::<E4m3, E4m3, S, BYTE_FRAGMENTS>(regs, c),
+        }
+    }
+
+    /// A in floating point: fragments of its first eight rows and of the next ones, as they lie in the registers.
     #[inline(always)]
-    fn fragments_of_a(
+    fn fragments_of_a<const MOST: usize>(
         &self,
         regs: &Registers,
         mut row: impl FnMut([u32; COLUMNS]) -> Row,
-    ) -> [[FragmentOfA; MOST_FRAGMENTS]; MOST_ROWS / 8] {
+    ) -> [[FragmentOfA; MOST]; MOST_ROWS / 8] {
         let (per, blocks_of_rows) = (self.factors[0].per_register(), self.rows / 8);
-        let mut a = [[[Row::ZERO; WARP / COLUMNS]; MOST_FRAGMENTS]; MOST_ROWS / 8];
+        let bits = self.factors[0].bits();
+        let mut a = [[[Row::ZERO; WARP / COLUMNS]; MOST]; MOST_ROWS / 8];
         for register in 0..self.a_registers() {
             let lanes = &regs.narrow[usize::from(self.a[register])];
             let first = per * (register / blocks_of_rows);
             let fragments = &mut a[register % blocks_of_rows][first..first + per];
             for (place, fragment) in fragments.iter_mut().enumerate() {
                 for (part, lanes) in fragment.iter_mut().zip(lanes.as_chunks().0) {
-                    *part = row(lanes.map(|lane| lane >> (16 * place)));
+                    *part = row(lanes.map(|lane| lane >> (bits * place)));
                 }
             }
         }
         a
     }
 
-    /// B in half or single precision: its rows in the order of those fragments.
+    /// B in floating point: its rows in the order of those fragments.
     #[inline(always)]
-    fn fragments_of_b(
+    fn fragments_of_b<const MOST: usize>(
         &self,
         regs: &Registers,
         mut row: impl FnMut([u32; COLUMNS]) -> Row,
-    ) -> [FragmentOfB; MOST_FRAGMENTS] {
-        let per = self.factors[1].per_register();
-        let mut b = [[Row::ZERO; QUADS]; MOST_FRAGMENTS];
+    ) -> [FragmentOfB; MOST] {
+        let (per, bits_of_one) = (self.factors[1].per_register(), self.factors[1].bits());
+        let mut b = [[Row::ZERO; QUADS]; MOST];
         for (register, fragments) in b.chunks_mut(per).take(self.b_registers()).enumerate() {
             let lanes = &regs.narrow[usize::from(self.b[register])];
             for (place, fragment) in fragments.iter_mut().enumerate() {
                 for (quad, part) in fragment.iter_mut().enumerate() {
                     let mut bits = [0; COLUMNS];
                     for (number, lanes) in bits.iter_mut().zip(lanes.as_chunks::<QUADS>().0) {
-                        *number = lanes[quad] >> (16 * place);
+                        *number = lanes[quad] >> (bits_of_one * place);
                     }
                     *part = row(bits);
                 }
@@ -261,38 +291,40 @@ impl Product {
         b
     }
 
-    /// Sums of products in half or single precision, and of C.
+    /// Sums of products in floating point, and of C.
     #[inline(always)]
-    fn sums_of_floats<F: Factors, S: Format>(
+    fn sums_of_floats<A: Factors, B: Factors, S: Format, const MOST: usize>(
         &self,
         regs: &Registers,
         c: &[[u32; COLUMNS]; MOST_ROWS],
     ) -> [[u32; COLUMNS]; MOST_ROWS] {
-        let (mut factors, mut terms) = (Greatest::none(), Greatest::none());
-        let a = self.fragments_of_a(regs, |bits| factors.with(F::row(bits)));
-        let b = self.fragments_of_b(regs, |bits| factors.with(F::row(bits)));
+        let [mut of_a, mut of_b, mut terms] = [const { Greatest::none() }; 3];
+        let a = self.fragments_of_a::<MOST>(regs, |bits| of_a.with(A::row(bits)));
+        let b = self.fragments_of_b::<MOST>(regs, |bits| of_b.with(B::row(bits)));
         let b = &b[..self.depth / QUADS];
         let mut sums = [[0; COLUMNS]; MOST_ROWS];
         for (row, (sums, c)) in sums.iter_mut().zip(c).enumerate().take(self.rows) {
-            let totals = sum::of_row::<F>(&a[row / 8], row % 8, b, &terms.with(S::row(*c)));
-            *sums = S::round(&totals);
+            let totals = sum::of_row::<A, B>(&a[row / 8], row % 8, b, &terms.with(S::row(*c)));
+            *sums = S::round(&totals, A::KEPT_OF_SUM);
         }
-        if factors.reaches(F::INFINITE) || terms.reaches(S::INFINITE) {
-            self.put_special::<F, S>(regs, c, &mut sums);
+        let is_special =
+            of_a.reaches(A::INFINITE) || of_b.reaches(B::INFINITE) || terms.reaches(S::INFINITE);
+        if is_special {
+            self.put_special::<A, B, S, MOST>(regs, c, &mut sums);
         }
         sums
     }
 
     /// Puts infinities and NaNs among sums, where factors or terms are not finite.
     #[cold]
-    fn put_special<F: Factors, S: Format>(
+    fn put_special<A: Factors, B: Factors, S: Format, const MOST: usize>(
         &self,
         regs: &Registers,
         c: &[[u32; COLUMNS]; MOST_ROWS],
         sums: &mut [[u32; COLUMNS]; MOST_ROWS],
     ) {
-        let a = self.fragments_of_a(regs, F::special_row);
-        let b = self.fragments_of_b(regs, F::special_row);
+        let a = self.fragments_of_a::<MOST>(regs, A::special_row);
+        let b = self.fragments_of_b::<MOST>(regs, B::special_row);
         let b = &b[..self.depth / QUADS];
         for (row, (sums, c)) in sums.iter_mut().zip(c).enumerate().take(self.rows) {
             let special = sum::special_of_row(&a[row / 8], row % 8, b, &S::row(*c));

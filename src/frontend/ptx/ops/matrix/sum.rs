@@ -1,19 +1,17 @@
 //! How a tensor core adds up products of half precision and its like.
 //!
 //! Products are exact. All of a sum, and what they are added to, are shifted to the exponent of the greatest one and cut off there,
-//! [`KEPT`] bits behind the point; an exponent is the sum of the factors', so that a product lies between one and four. The sum of
-//! these is exact, and cut off to single precision, or rounded to nearest in half precision. Zero is positive, and there is one NaN.
+//! [`Factors::KEPT`] bits behind the point; an exponent is the sum of the factors', so that a product lies between one and four. The
+//! sum of these is exact, and cut off to single precision, or rounded to nearest in half precision. Of factors of 8 bits a sum in
+//! single precision keeps no more bits than its terms do: 14 in all. Zero is positive, and there is one NaN.
 //!
-//! Source: measured on an H200, bit for bit (`tests/tensor.rs` of the executor). Other GPUs add fewer products at a time and keep
-//! fewer bits: Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores", arXiv 2512.07004.
+//! Source: measured on an H200, bit for bit (`tests/tensor.rs` and `tests/warpgroup.rs` of the executor). Other GPUs add fewer products
+//! at a time and keep fewer bits: Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores", arXiv 2512.07004.
 
 use wide::{f32x8, i16x8, i32x8, u32x8};
 
 use super::super::rounding::{self, Round, power};
 use super::{COLUMNS, FragmentOfA, FragmentOfB, QUADS};
-
-/// Bits that a term keeps behind the point.
-const KEPT: i16 = 25;
 
 /// The least power of two that a term is multiplied by before it is cut off: nothing of it is left.
 const LEAST_POWER: i16 = -10;
@@ -46,6 +44,12 @@ pub struct Totals {
 
 /// The format of factors.
 pub trait Factors {
+    /// Bits that a term of their sums keeps behind the point.
+    const KEPT: i16 = 25;
+
+    /// Bits that a sum in single precision keeps behind the point.
+    const KEPT_OF_SUM: u32 = 23;
+
     /// Single precision holds any product, so that factors are the numbers themselves and one scale serves all products of a sum.
     const ARE_VALUES: bool;
 
@@ -69,8 +73,8 @@ pub trait Format {
     /// Numbers of this format, each in the low bits of one.
     fn row(bits: [u32; COLUMNS]) -> Row;
 
-    /// The bits of sums.
-    fn round(totals: &Totals) -> [u32; COLUMNS];
+    /// The bits of sums, of which single precision keeps so many behind the point.
+    fn round(totals: &Totals, kept: u32) -> [u32; COLUMNS];
 
     /// The bits of an infinity or NaN.
     fn special(number: f32) -> u32;
@@ -81,6 +85,12 @@ pub struct Bf16;
 
 /// The same with 11 bits, in 32.
 pub struct Tf32;
+
+/// 8 bits, with four of exponent: without infinity, and with one NaN of each sign.
+pub struct E4m3;
+
+/// 8 bits, with five of exponent.
+pub struct E5m2;
 
 /// Single precision: sums are cut off.
 pub struct Single;
@@ -114,6 +124,24 @@ impl Row {
             exponents: i16x8::from_i32x8_saturate(exponent.cast_signed()),
         }
     }
+
+    /// The same as the numbers themselves, which single precision holds. Infinity and NaN have the next exponent behind that of numbers.
+    #[inline(always)]
+    fn of_values(bits: u32x8, exponent_bits: u32, fraction_bits: u32) -> Self {
+        let bias = (1 << (exponent_bits - 1)) - 1;
+        let size = bits & u32x8::splat((1 << (exponent_bits + fraction_bits)) - 1);
+        let sign = bits << (31 - exponent_bits - fraction_bits) & u32x8::splat(1 << 31);
+        // As single precision the bits are a number that is too small by the difference of the biases.
+        let unscaled: f32x8 = bytemuck::cast(size << (23 - fraction_bits));
+        let value = unscaled * f32x8::splat(2f32.powi(127 - bias));
+        let field = i16x8::from_i32x8_saturate((size >> fraction_bits).cast_signed());
+        let exponents = field.max(i16x8::ONE) - i16x8::splat(bias as i16);
+        let is_zero = i16x8::from_i32x8_saturate(size.simd_eq(u32x8::ZERO).cast_signed());
+        Row {
+            significands: bytemuck::cast(bytemuck::cast::<_, u32x8>(value) | sign),
+            exponents: is_zero.select(i16x8::splat(OF_ZERO), exponents),
+        }
+    }
 }
 
 /// The greatest exponents of some rows.
@@ -121,8 +149,8 @@ pub struct Greatest(i16x8);
 
 impl Greatest {
     /// Of no rows.
-    pub fn none() -> Self {
-        Greatest(i16x8::splat(OF_ZERO))
+    pub const fn none() -> Self {
+        Greatest(i16x8::new([OF_ZERO; COLUMNS]))
     }
 
     /// The same row, after it is looked at.
@@ -165,16 +193,21 @@ fn for_all(fragment: &FragmentOfA, row: usize, quad: usize) -> Row {
 /// Sums of products of a row of A, of eight, with each column of B, and of a term each, all of them finite.
 ///
 /// Here a warp's matrix product spends its time: the columns go side by side. A product has 22 bits and is exact in single
-/// precision; sixteen of them, less than 2^27 each, are less than 2^31.
+/// precision; sixteen of them, less than 2^27 each, are less than 2^31, and so are 32 of factors of 8 bits, less than 2^15 each.
 #[inline(always)]
-pub fn of_row<F: Factors>(a: &[FragmentOfA], row: usize, b: &[FragmentOfB], terms: &Row) -> Totals {
+pub fn of_row<A: Factors, B: Factors>(
+    a: &[FragmentOfA],
+    row: usize,
+    b: &[FragmentOfB],
+    terms: &Row,
+) -> Totals {
     let mut greatest = terms.exponents;
     for (a, b) in a.iter().zip(b) {
         for (quad, b) in b.iter().enumerate() {
             greatest = greatest.max(for_all(a, row, quad).exponents + b.exponents);
         }
     }
-    let powers = i16x8::splat(KEPT) - greatest;
+    let powers = i16x8::splat(A::KEPT) - greatest;
     // Where it would be more than that, all products are zero.
     let scale = power_of_two(powers.min(i16x8::splat(127)));
     let mut sums = i32x8::ZERO;
@@ -182,7 +215,7 @@ pub fn of_row<F: Factors>(a: &[FragmentOfA], row: usize, b: &[FragmentOfB], term
         for (quad, b) in b.iter().enumerate() {
             let a = for_all(a, row, quad);
             let products = a.significands * b.significands;
-            sums += match F::ARE_VALUES {
+            sums += match A::ARE_VALUES && B::ARE_VALUES {
                 true => (products * scale).fast_trunc_int(),
                 false => cut_off(products, powers + (a.exponents + b.exponents)),
             };
@@ -222,18 +255,7 @@ impl Factors for Half {
 
     #[inline(always)]
     fn row(bits: [u32; COLUMNS]) -> Row {
-        let bits = u32x8::from(bits);
-        let size = bits & u32x8::splat(0x7fff);
-        let sign = (bits ^ size) << 16;
-        // As single precision the bits are a number that is too small by the difference of the biases.
-        let value = bytemuck::cast::<_, f32x8>(size << 13) * f32x8::splat(2f32.powi(127 - 15));
-        let field = i16x8::from_i32x8_saturate((size >> 10u32).cast_signed());
-        let exponents = field.max(i16x8::ONE) - i16x8::splat(15);
-        let is_zero = i16x8::from_i32x8_saturate(size.simd_eq(u32x8::ZERO).cast_signed());
-        Row {
-            significands: bytemuck::cast(bytemuck::cast::<_, u32x8>(value) | sign),
-            exponents: is_zero.select(i16x8::splat(OF_ZERO), exponents),
-        }
+        Row::of_values(u32x8::from(bits), 5, 10)
     }
 
     fn special_row(bits: [u32; COLUMNS]) -> Row {
@@ -262,6 +284,53 @@ impl Factors for Tf32 {
     }
 }
 
+impl Factors for E5m2 {
+    const KEPT: i16 = 13;
+    const KEPT_OF_SUM: u32 = 13;
+    const ARE_VALUES: bool = true;
+    const INFINITE: i16 = 16;
+
+    #[inline(always)]
+    fn row(bits: [u32; COLUMNS]) -> Row {
+        Row::of_values(u32x8::from(bits), 5, 2)
+    }
+
+    fn special_row(bits: [u32; COLUMNS]) -> Row {
+        Row::new(u32x8::from(bits), 5, 2)
+    }
+}
+
+impl E4m3 {
+    /// Which of these, in the low bits, are NaN.
+    #[inline(always)]
+    fn are_nan(bits: [u32; COLUMNS]) -> u32x8 {
+        let size = u32x8::splat(0x7f);
+        (u32x8::from(bits) & size).simd_eq(size)
+    }
+}
+
+impl Factors for E4m3 {
+    const KEPT: i16 = 13;
+    const KEPT_OF_SUM: u32 = 13;
+    const ARE_VALUES: bool = true;
+    const INFINITE: i16 = 9;
+
+    #[inline(always)]
+    fn row(bits: [u32; COLUMNS]) -> Row {
+        let Row { significands, exponents } = Row::of_values(u32x8::from(bits), 4, 3);
+        let are_nan = i16x8::from_i32x8_saturate(E4m3::are_nan(bits).cast_signed());
+        let exponents = are_nan.select(i16x8::splat(E4m3::INFINITE), exponents);
+        Row { significands, exponents }
+    }
+
+    fn special_row(bits: [u32; COLUMNS]) -> Row {
+        let row = E4m3::row(bits);
+        let significands =
+            E4m3::are_nan(bits).select(u32x8::splat(NAN), bytemuck::cast(row.significands));
+        Row { significands: bytemuck::cast(significands), ..row }
+    }
+}
+
 impl Totals {
     /// Their values, with as many of the first bits as `mask` keeps.
     #[inline(always)]
@@ -285,8 +354,8 @@ impl Format for Single {
     }
 
     #[inline(always)]
-    fn round(totals: &Totals) -> [u32; COLUMNS] {
-        let values = totals.values(u64::MAX << (52 - 23));
+    fn round(totals: &Totals, kept: u32) -> [u32; COLUMNS] {
+        let values = totals.values(u64::MAX << (52 - kept));
         let mut rounded = [0; COLUMNS];
         let mut is_any_subnormal = false;
         for (rounded, value) in rounded.iter_mut().zip(values) {
@@ -326,7 +395,7 @@ impl Format for Half {
     }
 
     #[inline(always)]
-    fn round(totals: &Totals) -> [u32; COLUMNS] {
+    fn round(totals: &Totals, _: u32) -> [u32; COLUMNS] {
         totals.values(u64::MAX).map(|value| {
             match rounding::Format::F16.narrow(value, Round::NearestTiesToEven) {
                 0x8000 => 0,
