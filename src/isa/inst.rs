@@ -261,7 +261,8 @@ pub enum Warpgroup {
     Wait(u8),
 }
 
-/// A product of 64 rows, with 32 bytes in a row of the first factor: m64nNk16 of half precision, m64nNk8 of `.tf32`, m64nNk32 of bytes.
+/// A product of 64 rows, with 32 bytes in a row of the first factor: m64nNk16 of half precision, m64nNk8 of `.tf32`, m64nNk32 of numbers of
+/// 8 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupProduct {

@@ -46,24 +46,34 @@ PRODUCT(double_8, double, 4, 4, asm volatile(TEXT("m16n8k8.row.col.f64.f64.f64.f
 PRODUCT(double_16, double, 4, 8, asm volatile(TEXT("m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5,%6,%7,%8,%9,%10,%11},{%12,%13,%14,%15},{%0,%1,%2,%3};")
     : D4 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3])))
 
-// Pairs of numbers of 8 bits are made pairs of half precision and back, `times` times, a multiple of 8: in so many chains.
-#define CONVERT(number) \
-    extern "C" __global__ void convert_##number(unsigned zero, int times, unsigned* out) { \
-        unsigned pair[number]; \
-        _Pragma("unroll") for (int i = 0; i < number; ++i) pair[i] = zero * (i + 2); \
+// Numbers are converted to another format, `times` times, a multiple of 8: in so many chains.
+#define CONVERT(name, number, text) \
+    extern "C" __global__ void name##_##number(unsigned zero, int times, unsigned* out) { \
+        unsigned one[number]; \
+        _Pragma("unroll") for (int i = 0; i < number; ++i) one[i] = zero * (i + threadIdx.x); \
         _Pragma("unroll 1") \
         for (int i = 0; i < times; i += 8) { \
-            _Pragma("unroll") for (int j = 0; j < 8; ++j) { \
-                asm volatile("{ .reg .b16 bytes; cvt.rn.satfinite.e4m3x2.f16x2 bytes, %0; cvt.rn.f16x2.e4m3x2 %0, bytes; }" \
-                    : "+r"(pair[j % number])); \
-            } \
+            _Pragma("unroll") for (int j = 0; j < 8; ++j) asm volatile("{ " text " }" : "+r"(one[j % number]) : "r"(zero)); \
         } \
         unsigned all = 0; \
-        _Pragma("unroll") for (int i = 0; i < number; ++i) all += pair[i]; \
+        _Pragma("unroll") for (int i = 0; i < number; ++i) all += one[i]; \
         out[blockIdx.x * blockDim.x + threadIdx.x] = all; \
     }
-CONVERT(1)
-CONVERT(8)
+#define PAIRS ".reg .b16 bytes; cvt.rn.satfinite.e4m3x2.f16x2 bytes, %0; cvt.rn.f16x2.e4m3x2 %0, bytes;"
+#define SINGLES ".reg .f32 x; mov.b32 x, %0; cvt.rn.f16x2.f32 %0, x, x;"
+#define HALVES ".reg .f32 x; .reg .b16 l, h; mov.b32 {l, h}, %0; cvt.f32.f16 x, h; mov.b32 %0, x;"
+CONVERT(pairs, 1, PAIRS)
+CONVERT(pairs, 8, PAIRS)
+CONVERT(singles, 1, SINGLES)
+CONVERT(singles, 8, SINGLES)
+CONVERT(halves, 1, HALVES)
+CONVERT(halves, 8, HALVES)
+// The same with another instruction: of the pipelines for integers, and of those for products of integers.
+CONVERT(pairs_xor, 8, PAIRS " xor.b32 %0, %0, %1;")
+CONVERT(pairs_mad, 8, PAIRS " mad.lo.u32 %0, %0, %1, %1;")
+CONVERT(singles_xor, 8, SINGLES " xor.b32 %0, %0, %1;")
+CONVERT(singles_mad, 8, SINGLES " mad.lo.u32 %0, %0, %1, %1;")
+CONVERT(halves_mad, 8, HALVES " mad.lo.u32 %0, %0, %1, %1;")
 
 // Each warp reads matrices `times` times, a multiple of 8: rows so many bytes apart, 16 or more.
 // In turn, each address with the number read before, which is zero; or eight at a time.

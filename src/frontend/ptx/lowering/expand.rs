@@ -197,6 +197,8 @@ fn sequence(code: &Code, pc: usize) -> Option<&'static str> {
     let mut types = code.types(pc);
     let ty = types.next();
     Some(match (code.opcode(pc), ty?) {
+        // `F2FP` to pairs of 8 bits and from them, which names no other type.
+        ("cvt", F16x2 | F32) if code.has(pc, "e4m3x2") || code.has(pc, "e5m2x2") => "q",
         ("cvt", to) => return conversion(code, pc, to, types.next()?),
         ("mul" | "mad", S32 | U32 | S16 | U16) if code.has(pc, "wide") => "w",
         ("mul" | "mad", S32 | U32) if code.has(pc, "hi") => "w",
@@ -295,7 +297,9 @@ fn conversion(code: &Code, pc: usize, to: Type, from: Type) -> Option<&'static s
         (_, F64) => "p",
         (F64, _) => "s",
         (F32, F32) => "s",
-        (F32, F16) | (F16 | Bf16 | F16x2 | Bf16x2, F32) => "f",
+        // `HADD2.F32` runs where products of integers do, and `F2FP` where integers are added.
+        (F32, F16) => "x",
+        (F16 | Bf16 | F16x2 | Bf16x2, F32) => "q",
         _ if !to.float() && from.float() => {
             if to.bytes() == 1 {
                 "si"

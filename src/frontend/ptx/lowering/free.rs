@@ -163,12 +163,30 @@ pub fn constants(code: &mut Code) {
             ("mov", [_, Arg::Symbol(VarSpace::Shared, _)]) if single => code.remove(pc),
             // Packs and unpacks halves of a pair of registers.
             ("mov", [_, _, _]) if code.bytes(pc) == 8 => code.remove(pc),
+            ("mov", [_, _, _]) if is_unpacked_for_conversions(code, pc) => code.remove(pc),
             ("mov", [_, Arg::Special(special)]) => special_register(code, pc, *special),
             ("cvta", _) if !code.has(pc, "global") => code.set(pc, &[ArithClass::IntAdd; 3]),
             ("cvt", _) if is_free_conversion(code, pc) => code.remove(pc),
             _ => {}
         }
     }
+}
+
+/// Unpacks the halves of a register for conversions, which take the half of one as an operand (`F2FP R.H1`, `HADD2.F32 R.H1_H1`).
+fn is_unpacked_for_conversions(code: &Code, pc: usize) -> bool {
+    let converts = |reader: usize| {
+        let is_wider = code.types(reader).next().is_some_and(|to| to == Type::F32);
+        code.opcode(reader) == "cvt" && (is_wider || is_from_bytes(code, reader))
+    };
+    code.bytes(pc) == 4
+        && code.insts[pc].dsts.as_slice().len() == 2
+        && code.readers(pc).all(converts)
+}
+
+/// Whether a conversion is one of pairs of floating-point numbers of 8 bits.
+pub fn is_from_bytes(code: &Code, pc: usize) -> bool {
+    let are_bytes = ["e4m3x2", "e5m2x2"].iter().any(|bytes| code.has(pc, bytes));
+    are_bytes && !code.has(pc, "satfinite")
 }
 
 /// Stores a register as it is: a number would have to be in one.

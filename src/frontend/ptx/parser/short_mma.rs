@@ -72,13 +72,15 @@ pub(super) fn spell_out(spelling: &mut Spelling, words: &[&str]) -> Option<()> {
         ];
         spelling.add(&name, operands);
     }
-    // What was there is read before any of it is written.
     let name = if ty == Type::F32 { "add.f32" } else { "add.f16x2" };
-    for (total, before) in totals.iter().zip(before) {
-        spelling.add(name, [total.clone(), before, total.clone()]);
+    // Where a sum that is written is one of those before that are still to be read, all are made first.
+    let is_read_later = |place: usize| before[place + 1..].contains(&to[place]);
+    let made = if (0..sums).any(is_read_later) { totals.clone() } else { to.clone() };
+    for ((made, before), total) in made.iter().zip(before).zip(&totals) {
+        spelling.add(name, [made.clone(), before, total.clone()]);
     }
-    for (to, total) in to.into_iter().zip(totals) {
-        spelling.add("mov.b32", [to, total]);
+    for (to, made) in to.into_iter().zip(made).filter(|(to, made)| to != made) {
+        spelling.add("mov.b32", [to, made]);
     }
     Some(())
 }
