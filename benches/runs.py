@@ -57,6 +57,7 @@ RUNS = {
     "tensor-matmul": (["tensor-matmul"], ["h200"]),
     "warpgroup-matmul": (["warpgroup-matmul"], ["h200"]),
     "tensor-map-matmul": (["tensor-map-matmul"], ["h200"]),
+    "fp8-matmul": (["fp8-matmul"], ["h200"]),
     "stereo": (["stereo"], ["gtx480"]),
     "stereo-96x72": (["stereo", "workload.width=96", "workload.height=72"], ["gtx480"]),
     "stream": (["stream"], NEWER),

@@ -109,6 +109,7 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
     ),
     // Boxes that other warps multiply meanwhile, where the miss queue is small, and boxes partly outside of their tensors.
     ("tensor-map-matmul", &[TILES, "l1.miss_queue=3"], &[FarReads]),
+    ("fp8-matmul", &[SHORT_TILES, "l1.miss_queue=3"], &[FarReads]),
     ("../../tests/tensor_maps/boxes", &[], &[]),
     (
         "../micro/box-copies",
@@ -156,6 +157,7 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
     ("../micro/lanes-of-a-warp", &["workload.launches.0.entry=shuffles_and_loads", TIMES], &[]),
 ];
 const TILES: &str = "workload.parameters={\"rows\": 256, \"columns\": 384, \"depth\": 192}";
+const SHORT_TILES: &str = "workload.parameters={\"rows\": 256, \"columns\": 384, \"depth\": 256}";
 /// So many CTAs that some SMs have two, of six warps.
 const PAIRS: &str = "workload.parameters={\"ctas\": 200, \"threads\": 192, \"times\": 64}";
 const TIMES: &str = "workload.parameters.times=64";

@@ -96,6 +96,7 @@ fn the_ptx_of_the_examples_is_made_of_their_sources() {
         "tensor-matmul/tensor-matmul.cu",
         "warpgroup-matmul/warpgroup-matmul.cu",
         "tensor-map-matmul/tensor-map-matmul.cu",
+        "fp8-matmul/fp8-matmul.cu",
         "pipeline/pipeline.cu",
     ]
     .map(|file| runs().join(file));
@@ -217,6 +218,45 @@ fn the_product_of_tensor_cores_is_that_of_the_host() {
             assert_eq!(*sum, want, "{name} {index}");
         }
     }
+}
+
+/// A number in `.e4m3`: four bits, or fewer below 2^-6.
+fn in_e4m3(number: f64) -> f64 {
+    let bits = (number.abs().log2().floor().max(-6.0) - 3.0).exp2();
+    (number / bits).round_ties_even() * bits
+}
+
+#[test]
+fn the_product_of_short_numbers_is_that_of_the_host_but_for_bits_that_tensor_cores_lack() {
+    let out = TempDir::new().unwrap();
+    let (size, depth) = (128, 384);
+    let sizes = [("rows", size), ("columns", size), ("depth", depth)];
+    let sizes = sizes.map(|(name, size)| format!("workload.parameters.{name}={size}"));
+    let fills = [
+        "workload.buffers.a.fill=Iota(start: -1.5, step: 0.0000625)".to_owned(),
+        "workload.buffers.b.fill=Iota(start: 2, step: -0.00003125)".to_owned(),
+    ];
+    let all = fills.iter().chain(&sizes).flat_map(|set| ["--set", set]).collect::<Vec<_>>();
+    let (folder, _) = run("fp8-matmul", out.path(), &all);
+    let (shape, product) = output(&folder, "product.npy");
+    assert_eq!(shape, [size as u64; 2]);
+    let row = |row: usize, start: f64, step: f64| -> Vec<f64> {
+        (row * depth..(row + 1) * depth).map(|at| in_e4m3(start + at as f64 * step)).collect()
+    };
+    let (mut exact, mut near) = (0, 0);
+    for i in 0..size {
+        let a = row(i, -1.5, 0.0000625);
+        for j in 0..size {
+            let terms = a.iter().zip(row(j, 2.0, -0.00003125)).map(|(a, b)| a * b);
+            let (want, sizes) =
+                terms.fold((0.0, 0.0), |(sum, sizes), term: f64| (sum + term, sizes + term.abs()));
+            let error = (f64::from(product[i * size + j]) - want).abs();
+            // Terms and sums are cut off 13 bits behind the point of the greatest, four times a tile.
+            assert!(error <= sizes * 2f64.powi(-9), "{i} {j}: {error} of {sizes}");
+            *(if error == 0.0 { &mut exact } else { &mut near }) += 1;
+        }
+    }
+    assert!(exact > 0 && near > 1000, "{exact} {near}");
 }
 
 #[test]

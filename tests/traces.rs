@@ -79,6 +79,7 @@ const RUNS: &[(&str, &[&str])] = &[
         ],
     ),
     ("tensor-map-matmul", &[TILES, "machine=h200"]),
+    ("fp8-matmul", &[SHORT_TILES, "machine=h200"]),
     ("../../tests/tensor_maps/boxes", &["machine=h200"]),
     ("pipeline", &["workload.parameters.tiles=30", "workload.parameters.ctas=5", "machine=h200"]),
     (
@@ -91,6 +92,7 @@ const RUNS: &[(&str, &[&str])] = &[
     ("../micro/barriers", &[COUNTS, "workload.parameters.threads=192", "machine=h200"]),
 ];
 const TILES: &str = "workload.parameters={\"rows\": 128, \"columns\": 128, \"depth\": 192}";
+const SHORT_TILES: &str = "workload.parameters={\"rows\": 128, \"columns\": 128, \"depth\": 256}";
 const IN_BULK: &str = "workload.launches.0.entry=in_bulk";
 const MATCHES: &str = "workload.launches.0.entry=matches_and_shuffles";
 const COUNTS: &str = "workload.launches.0.entry=popc";

@@ -68,11 +68,14 @@ pub fn encode(map: &TensorMap, address: u64) -> Result<[u8; TENSOR_MAP_BYTES]> {
 /// What the driver calls elements. That some have a sign shows nowhere.
 fn data_type(element: Scalar) -> DataType {
     match element {
-        Scalar::I8 | Scalar::U8 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        Scalar::I8 | Scalar::U8 | Scalar::E4M3 | Scalar::E5M2 => {
+            DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8
+        }
         Scalar::I16 | Scalar::U16 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT16,
         Scalar::I32 | Scalar::U32 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32,
         Scalar::I64 | Scalar::U64 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT64,
         Scalar::F16 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        Scalar::BF16 => DataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
         Scalar::F32 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
         Scalar::F64 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
     }

@@ -55,8 +55,11 @@ fn fits(arg: &Arg, parameter: &Parameter) -> std::result::Result<(), String> {
         Arg::Buffer(_) => ("an address", ParameterKind::Whole),
         Arg::I32(_) | Arg::I64(_) => ("a whole number", ParameterKind::Whole),
         Arg::F32(_) | Arg::F64(_) => ("a floating-point number", ParameterKind::Float),
-        // Half precision travels as 16 bits.
+        // Half precision travels as 16 bits, and so do others that registers hold as bits.
         Arg::Number { ty: Scalar::F16, .. } => ("a half-precision number", ParameterKind::Bits),
+        Arg::Number { ty, .. } if ty.is_float() && ty.bytes() < 4 => {
+            ("a short floating-point number", ParameterKind::Bits)
+        }
         Arg::Number { ty, .. } if ty.is_float() => {
             ("a floating-point number", ParameterKind::Float)
         }

@@ -28,7 +28,7 @@ pub struct TensorMap {
 
 /// How gsim's own tensor maps begin. What those of a GPU hold is NVIDIA's secret, so none is taken for the other.
 const NAME: [u8; 8] = *b"gsim map";
-const ELEMENTS: [Scalar; 11] = [
+const ELEMENTS: [Scalar; 14] = [
     Scalar::I8,
     Scalar::I16,
     Scalar::I32,
@@ -40,6 +40,9 @@ const ELEMENTS: [Scalar; 11] = [
     Scalar::F16,
     Scalar::F32,
     Scalar::F64,
+    Scalar::BF16,
+    Scalar::E4M3,
+    Scalar::E5M2,
 ];
 const SWIZZLES: [Swizzle; 4] = [Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128];
 const FILLS: [OobFill; 2] = [OobFill::Zero, OobFill::Nan];
@@ -136,5 +139,17 @@ mod tests {
             map.axes[2..].fill(TensorAxis { size: 1, stride: 16, window: 256, step: 1 });
         };
         assert_eq!(changed(large), None);
+        // Of numbers of 8 bits, the driver makes bytes.
+        let short = |map: &mut TensorMap| {
+            map.element = Scalar::E4M3;
+            map.axes[0].stride = 1;
+        };
+        assert_eq!(changed(short), None);
+        assert!(
+            changed(|map| {
+                (map.element, map.axes[0].stride, map.oob_fill) = (Scalar::E4M3, 1, OobFill::Zero);
+            })
+            .is_some()
+        );
     }
 }

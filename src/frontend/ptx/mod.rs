@@ -52,13 +52,14 @@
 //!
 //! **Matrix products** (`mma.sync` of half precision, `.bf16`, `.tf32`, `.f64`, bytes and bits, `ldmatrix`, `stmatrix`, `movmatrix`) give the bits
 //! that an H200 gives, on any machine: see `ops::matrix`. All lanes of the warp must execute them together. `wmma` of 16 by 16 by 16 numbers of
-//! half precision and `.bf16` is spelled out as these, and loads and stores, see `parser::wmma`.
+//! half precision and `.bf16` is spelled out as these, and loads and stores, see `parser::wmma`. Products of `.e4m3` and `.e5m2` are spelled out as
+//! conversions and products of half precision, see `parser::short_mma`.
 //!
-//! **Products of warpgroups** (`wgmma.mma_async` of half precision, `.bf16`, `.tf32` and bytes, with its fences and groups) are made at
+//! **Products of warpgroups** (`wgmma.mma_async` of half precision, `.bf16`, `.tf32`, `.e4m3`, `.e5m2` and bytes, with its fences and groups) are made at
 //! once, warp by warp; a warp that waits for products waits for the other three to have made them. Descriptors of matrices in shared memory may
 //! say all that a card understands: see `exec::warpgroup`.
 //!
-//! What is refused, with its place: textures and surfaces, other `wmma`, `wgmma` of 8-bit floating-point numbers, bits and sparse matrices, clusters and their barriers,
+//! What is refused, with its place: textures and surfaces, other `wmma`, `wgmma` of bits and sparse matrices, clusters and their barriers,
 //! bulk copies of tensors by `im2col`, to other CTAs and with reductions, changes of tensor maps, the heap, launches from kernels, and parameters in registers. A generic access goes where
 //! its first lane's address lies as far as the machine is concerned; values are right for each lane.
 //! Shuffles and votes see the lanes that execute together, see `ops::warp`.

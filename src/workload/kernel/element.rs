@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use half::f16;
+use half::{bf16, f16};
+use rustc_apfloat::ieee::{Double, Float8E4M3FN, Float8E5M2};
+use rustc_apfloat::{Float, FloatConvert};
 
 use crate::config::kernel::{Amount, Scalar, Scope};
 
@@ -12,7 +14,7 @@ pub type Bytes = [u8; 8];
 /// The bytes of a whole number, whose range has been checked.
 pub fn of_whole(element: Scalar, value: i128) -> Bytes {
     match element {
-        Scalar::F16 | Scalar::F32 | Scalar::F64 => of_real(element, value as f64),
+        _ if element.is_float() => of_real(element, value as f64),
         _ => (value as u64).to_le_bytes(),
     }
 }
@@ -21,10 +23,28 @@ pub fn of_whole(element: Scalar, value: i128) -> Bytes {
 pub fn of_real(element: Scalar, value: f64) -> Bytes {
     let bits = match element {
         Scalar::F16 => f16::from_f64(value).to_bits().into(),
+        Scalar::BF16 => bf16::from_f64(value).to_bits().into(),
         Scalar::F32 => (value as f32).to_bits().into(),
+        Scalar::E4M3 => of_double::<Float8E4M3FN>(value),
+        Scalar::E5M2 => of_double::<Float8E5M2>(value),
         _ => value.to_bits(),
     };
     bits.to_le_bytes()
+}
+
+/// The bits of a number in a format of 8 bits.
+fn of_double<T: Float>(value: f64) -> u64
+where
+    Double: FloatConvert<T>,
+{
+    let exact = Double::from_bits(value.to_bits().into());
+    exact.convert(&mut false).value.to_bits() as u64
+}
+
+/// The number that bits of such a format are.
+fn to_double<T: Float + FloatConvert<Double>>(bits: u64) -> f64 {
+    let double: Double = T::from_bits((bits & 0xff).into()).convert(&mut false).value;
+    f64::from_bits(double.to_bits() as u64)
 }
 
 /// The bytes of a number of a run file, which has been checked.
@@ -43,7 +63,7 @@ pub fn of_amount(element: Scalar, amount: &Amount, scope: &Scope) -> Result<Byte
 pub enum Value {
     /// Of a whole type.
     Whole(i128),
-    /// Of half or single precision.
+    /// Of single precision, or of a type with fewer bits.
     F32(f32),
     /// Of double precision.
     F64(f64),
@@ -62,6 +82,9 @@ impl Value {
             Scalar::I64 => Value::Whole((word as i64).into()),
             Scalar::U8 | Scalar::U16 | Scalar::U32 | Scalar::U64 => Value::Whole(word.into()),
             Scalar::F16 => Value::F32(f16::from_bits(word as u16).to_f32()),
+            Scalar::BF16 => Value::F32(bf16::from_bits(word as u16).to_f32()),
+            Scalar::E4M3 => Value::F32(to_double::<Float8E4M3FN>(word) as f32),
+            Scalar::E5M2 => Value::F32(to_double::<Float8E5M2>(word) as f32),
             Scalar::F32 => Value::F32(f32::from_bits(word as u32)),
             Scalar::F64 => Value::F64(f64::from_bits(word)),
         }
@@ -116,9 +139,34 @@ mod tests {
         ] {
             assert_eq!(back(element, of_whole(element, value)), Value::Whole(value));
         }
-        assert_eq!(back(Scalar::F16, of_real(Scalar::F16, -1.5)), Value::F32(-1.5));
+        for element in [Scalar::F16, Scalar::BF16, Scalar::E4M3, Scalar::E5M2] {
+            assert_eq!(back(element, of_real(element, -1.5)), Value::F32(-1.5));
+        }
         assert_eq!(back(Scalar::F32, of_real(Scalar::F32, 0.1)), Value::F32(0.1));
         assert_eq!(back(Scalar::F64, of_whole(Scalar::F64, 3)), Value::F64(3.0));
         assert_eq!(back(Scalar::F32, of_real(Scalar::F32, 0.1)).to_string(), "0.1");
+    }
+
+    #[test]
+    fn short_numbers_are_rounded_to_the_nearest_and_have_the_ends_of_their_formats() {
+        let bits = |element, value| of_real(element, value)[0];
+        // A tie goes to the even one, and what is beyond the greatest number to NaN or infinity.
+        let e4m3 =
+            [(1.0, 0x38), (1.0625, 0x38), (1.1875, 0x3a), (448.0, 0x7e), (1e9, 0x7f), (-0.0, 0x80)];
+        for (value, want) in e4m3 {
+            assert_eq!(bits(Scalar::E4M3, value), want, "{value}");
+        }
+        for (value, want) in [(1.0, 0x3c), (57344.0, 0x7b), (1e9, 0x7c), (2f64.powi(-16), 0x01)] {
+            assert_eq!(bits(Scalar::E5M2, value), want, "{value}");
+        }
+        // Every number is read as what it was written as.
+        for element in [Scalar::E4M3, Scalar::E5M2] {
+            for byte in 0..=255u8 {
+                let value = Value::of(element, &[byte]).real();
+                assert!(value.is_nan() || bits(element, value) == byte, "{element} {byte}");
+            }
+        }
+        assert_eq!(Value::of(Scalar::E4M3, &[0x7e]), Value::F32(448.0));
+        assert_eq!(Value::of(Scalar::E5M2, &[0xfc]), Value::F32(f32::NEG_INFINITY));
     }
 }

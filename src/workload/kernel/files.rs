@@ -73,7 +73,7 @@ impl<'a> Filling<'a> {
         let elements = Elements::open(&path, raw)?;
         let wrong = |why: String| Error::input(why).in_file(&path);
         let shape = match &elements.header {
-            Some(header) if header.element != element => {
+            Some(header) if !header.has(element) => {
                 let have = header.element;
                 let why = format!("has elements of type {have}, but {element} is stated");
                 return Err(wrong(why));

@@ -105,6 +105,12 @@ pub enum ArgSpec {
     F32(Amount),
     /// A double-precision number.
     F64(Amount),
+    /// A number of the upper half of single precision.
+    BF16(Amount),
+    /// A number of 8 bits, 4 of them for the exponent.
+    E4M3(Amount),
+    /// A number of 8 bits, 5 of them for the exponent.
+    E5M2(Amount),
     /// Any bytes, such as those of a struct, in hexadecimal; blanks between them do not count.
     Bytes(String),
     /// A struct with these fields, laid out as in C: in this order, each at the next multiple of its alignment, and the whole a
@@ -138,6 +144,9 @@ impl ArgSpec {
             ArgSpec::F16(value) => (Scalar::F16, value),
             ArgSpec::F32(value) => (Scalar::F32, value),
             ArgSpec::F64(value) => (Scalar::F64, value),
+            ArgSpec::BF16(value) => (Scalar::BF16, value),
+            ArgSpec::E4M3(value) => (Scalar::E4M3, value),
+            ArgSpec::E5M2(value) => (Scalar::E5M2, value),
         })
     }
 

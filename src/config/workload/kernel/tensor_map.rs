@@ -224,9 +224,12 @@ pub fn check_axes(
         let why = "the first is 1, as elements of a row are copied one by one";
         return Err(format!("element_strides: {why}"));
     }
-    match oob_fill == OobFill::Nan && !element.is_float() {
-        true => Err(format!("oob_fill: {element} has no NaN")),
-        false => Ok(()),
+    match oob_fill {
+        OobFill::Nan if !element.is_float() => Err(format!("oob_fill: {element} has no NaN")),
+        OobFill::Nan if element.bytes() == 1 => {
+            Err(format!("oob_fill: {element} are bytes to a tensor map, which have no NaN"))
+        }
+        _ => Ok(()),
     }
 }
 

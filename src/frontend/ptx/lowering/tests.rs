@@ -290,6 +290,46 @@ fn wide_integers_and_functions_are_sequences() {
     assert_eq!(count("fma.rn.f64 %d5, %d3, %d4, %d4;", "f64", "d"), 1);
 }
 
+/// The classes of the arithmetic that a body becomes.
+fn classes(body: &str) -> Vec<ArithClass> {
+    let module = Module::parse(&source(kernel(body))).unwrap();
+    let program = module.program_for("k", InstructionSet::Sass).unwrap();
+    let of_body = program.issued.insts.iter().filter(|inst| inst.line >= BODY_LINE);
+    let class = |inst: &Inst| match inst.op {
+        Op::Arith(class) => Some(class),
+        _ => None,
+    };
+    of_body.filter_map(class).collect()
+}
+
+#[test]
+fn a_product_of_short_floats_is_made_of_conversions_and_products_of_halves() {
+    // As `ptxas` has it: halves of registers are operands of conversions, and sums are added at the end.
+    let counts = |body: &str, product| {
+        let classes = classes(body);
+        [ArithClass::FpCompare, product, ArithClass::FpAdd, ArithClass::Move]
+            .map(|class| classes.iter().filter(|one| **one == class).count())
+    };
+    let singles = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, \
+                   {%f0,%f1,%f2,%f3}; st.global.v4.f32 [%a1], {%f0,%f1,%f2,%f3}; ret;";
+    assert_eq!(counts(singles, ArithClass::Mma), [12, 2, 4, 0]);
+    let halves = "mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e5m2.f16 {%r8,%r9}, {%r1,%r2}, {%r5}, {%r8,%r9}; \
+                  st.global.v2.u32 [%a1], {%r8,%r9}; ret;";
+    assert_eq!(counts(halves, ArithClass::MmaHalf), [6, 2, 2, 0]);
+}
+
+#[test]
+fn conversions_run_where_integers_are_added_or_multiplied() {
+    let one = |text: &str| {
+        let all =
+            classes(&format!("{text} st.global.u32 [%a1], %r1; st.global.f32 [%a1], %f1; ret;"));
+        all[0]
+    };
+    assert_eq!(one("cvt.rn.f16x2.f32 %r1, %f0, %f2;"), ArithClass::FpCompare);
+    assert_eq!(one("cvt.rn.f16x2.e4m3x2 %r1, %h0;"), ArithClass::FpCompare);
+    assert_eq!(one("cvt.f32.f16 %f1, %h0;"), ArithClass::IntMad);
+}
+
 #[test]
 fn exits_are_copied_to_the_branches_that_lead_there() {
     let body = "setp.gt.s32 %p1, %r0, 7;\n@%p1 bra END;\nst.global.u32 [%a1], %r0;\nEND:\nret;";

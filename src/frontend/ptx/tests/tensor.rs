@@ -85,6 +85,15 @@ fn all_lanes_of_a_warp_multiply_together() {
 }
 
 #[test]
+fn sums_of_short_floats_may_be_written_to_those_before_them() {
+    // Factors of zero: the sums change places.
+    let body = "mov.f32 %f0, 0f3F800000; mov.f32 %f1, 0f40000000; mov.u32 %r1, 0; mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32 \
+                {%f1,%f0,%f2,%f3}, {%r1,%r1}, {%r1}, {%f0,%f1,%f1,%f0}; mul.f32 %f0, %f0, 0f42C80000; add.f32 %f0, %f0, %f1; \
+                cvt.rzi.u32.f32 %r2, %f0; cvt.u64.u32 %a7, %r2; st.global.u64 [%a1], %a7; ret;";
+    assert_eq!(run(body, 32, &[]).unwrap().1, [201; 32]);
+}
+
+#[test]
 fn rows_of_matrices_are_checked() {
     let load = |row: &str| {
         format!(
@@ -110,6 +119,9 @@ fn products_that_no_machine_has_are_refused() {
         "m16n8k16.row.col.f32.f16.f16.f16",
         "m16n8k16.row.col.satfinite.f32.f16.f16.f32",
         "m8n8k4.row.col.f32.f16.f16.f32",
+        "m16n8k64.row.col.f32.e4m3.e4m3.f32",
+        "m16n8k32.row.col.f16.e4m3.e4m3.f32",
+        "m16n8k32.row.col.f32.e4m3.s8.f32",
     ];
     for shape in shapes {
         let text = format!("mma.sync.aligned.{shape} {{%f0}}, {{%r1}}, {{%r2}}, {{%f0}}; ret;");
