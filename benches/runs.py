@@ -204,7 +204,7 @@ def buffer_of_kernel(buffer, parameters):
             extents = ast.literal_eval(header.decode().strip())["shape"]
     else:
         extents = elements if isinstance(elements, list) else [elements]
-    product = int(buffer["type"].strip("IUF")) // 8
+    product = 1 if buffer["type"] in ("E4M3", "E5M2") else int(buffer["type"].strip("BIUF")) // 8
     for extent in extents:
         product *= extent if isinstance(extent, int) else eval(extent, {"__builtins__": {}}, parameters)
     return product
