@@ -1136,6 +1136,32 @@ fn a_bulk_copy_to_global_memory_is_waited_for_by_groups() {
 }
 
 #[test]
+fn a_bulk_copy_that_is_combined_leaves_with_its_headers_and_changes_no_line_of_the_l1() {
+    let turns = |count: usize, bytes: u32| -> Vec<Step> {
+        let copy = bulk(BulkCopy::Reduce, 0, bytes);
+        let turn = [copy, Step::Copies(Copies::CommitBulk), Step::Copies(Copies::WaitBulkReads(0))];
+        turn.into_iter().cycle().take(3 * count).collect()
+    };
+    // A turn when the L2 has the lines. Lines of 128 bytes leave in 32 bytes a cycle: with headers of 80 bytes in seven cycles each, and with
+    // 48 in six.
+    let turn = |header: u64, bytes: u32| {
+        let cycles =
+            |count| in_bulk(&[("reductions.header", header)], 1, &turns(count, bytes)).cycles;
+        (cycles(24) - cycles(8)) / 16
+    };
+    assert!((turn(80, 16384) - turn(48, 16384)).abs_diff(128) <= 1);
+    assert!((turn(80, 16384) - turn(80, 8192)).abs_diff(64 * 7) <= 1);
+    let many: Vec<Step> = (0..6).map(|_| bulk(BulkCopy::Reduce, 0, 16)).collect();
+    let begins = |cycles: u64| in_bulk(&[("reductions.begin", cycles)], 1, &many).cycles;
+    assert_eq!(begins(250) - begins(200), 5 * 50);
+    let statistics = in_bulk(&[], 2, &turns(1, 2048));
+    let (sm, l1) = (total(&statistics.components.sm), total(&statistics.components.l1));
+    assert_eq!((sm.atomic_instructions, sm.atomic_accesses), (2, 2 * 16));
+    assert_eq!((l1.atomics, l1.store_evictions, l1.stores), (2 * 16, 0, 0));
+    assert_eq!(total(&statistics.components.l2).atomics, 2 * 16);
+}
+
+#[test]
 fn a_fence_does_not_wait_for_bulk_copies() {
     let copy = [bulk(BulkCopy::ToGlobal, 0, 256), Step::Copies(Copies::CommitBulk)];
     let fence = Step::Fence(Fence { release: Some(Observer::System), acquire: false });

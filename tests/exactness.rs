@@ -119,6 +119,15 @@ const RUNS: &[(&str, &[&str], &[Shows])] = &[
         ],
         &[],
     ),
+    // Boxes that the slices combine with what they hold.
+    ("../../tests/reductions/reductions", &[], &[FarReads]),
+    (
+        "../micro/box-sums",
+        &[
+            "workload.parameters={\"ctas\": 150, \"warps\": 4, \"times\": 6, \"copies\": 3, \"row\": 48, \"rows\": 17, \"x\": 4064, \"y\": 0, \"step\": \"rows\", \"advance\": 5, \"width\": 4096, \"height\": 65536}",
+        ],
+        &[],
+    ),
     // Products whose factors go before what other warps load.
     (
         "../micro/warpgroup-products",

@@ -81,6 +81,7 @@ const RUNS: &[(&str, &[&str])] = &[
     ("tensor-map-matmul", &[TILES, "machine=h200"]),
     ("fp8-matmul", &[SHORT_TILES, "machine=h200"]),
     ("../../tests/tensor_maps/boxes", &["machine=h200"]),
+    ("../../tests/reductions/reductions", &["machine=h200"]),
     ("pipeline", &["workload.parameters.tiles=30", "workload.parameters.ctas=5", "machine=h200"]),
     (
         "pipeline",

@@ -15,6 +15,16 @@ pub enum BulkCopy {
     ToGlobal,
     /// From global memory to the L2, and nobody waits for it.
     ToL2,
+    /// From shared to global memory, where the L2 combines each element with what is there; waited for as [`BulkCopy::ToGlobal`] is.
+    Reduce,
+}
+
+impl BulkCopy {
+    /// Whether it changes global memory.
+    #[inline]
+    pub fn changes_global(self) -> bool {
+        matches!(self, BulkCopy::ToGlobal | BulkCopy::Reduce)
+    }
 }
 
 /// One copy of an [`Op::Bulk`](super::Op::Bulk).

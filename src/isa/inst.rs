@@ -363,7 +363,7 @@ pub enum ArithClass {
     IntAdd,
     /// Integer multiply.
     IntMul,
-    /// Integer multiply-add.
+    /// Integer multiply-add, and conversions from half to single precision, which run there.
     IntMad,
     /// Integer multiply and multiply-add with a product of 64 bits, all of it or its high half.
     IntMulWide,
@@ -373,9 +373,10 @@ pub enum ArithClass {
     Uniform,
     /// Values of lanes that become values of the warp.
     ToUniform,
-    /// Single-precision add, compare, convert.
+    /// Single-precision add.
     FpAdd,
-    /// Single-precision compare, select, minimum: where integers are added.
+    /// Single-precision compare, select, minimum, and conversions of two numbers to shorter formats or from pairs of 8 bits: where integers
+    /// are added.
     FpCompare,
     /// Single-precision multiply.
     FpMul,

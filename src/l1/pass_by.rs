@@ -16,6 +16,7 @@ impl L1 {
             AccessKind::LocalStore => self.store(now, access, self.config.local_stores),
             AccessKind::Reduction => self.reduce(now, access),
             AccessKind::BulkStore => self.store_in_bulk(now, access),
+            AccessKind::BulkReduction => self.reduce_in_bulk(now, access),
             AccessKind::LoadFirst | AccessKind::LoadLast => self.load_to_evict(now, access),
             AccessKind::LoadOnce => self.load_once(now, access),
             _ => self.bypass(now, access),
@@ -47,10 +48,23 @@ impl L1 {
             return Err(Refusal::MissQueue);
         }
         self.modify(access);
+        Ok(self.send_reduction(now, access))
+    }
+
+    /// The same of a bulk copy, which does not concern what is here.
+    fn reduce_in_bulk(&mut self, now: Cycle, access: &Access) -> Result<Outcome, Refusal> {
+        if self.is_miss_queue_full() {
+            return Err(Refusal::MissQueue);
+        }
+        self.stats.atomics += 1;
+        Ok(self.send_reduction(now, access))
+    }
+
+    fn send_reduction(&mut self, now: Cycle, access: &Access) -> Outcome {
         let Access { line, bytes, waiter, atomic_work, .. } = *access;
         let kind = RequestKind::Reduction;
         self.send(now, line, bytes, kind, waiter.tracker as u16, atomic_work);
-        Ok(Outcome::Sent)
+        Outcome::Sent
     }
 
     /// The L2 is about to modify bytes of a line.

@@ -65,15 +65,17 @@ pub fn encode(map: &TensorMap, address: u64) -> Result<[u8; TENSOR_MAP_BYTES]> {
     Ok(bytemuck::cast(encoded.opaque))
 }
 
-/// What the driver calls elements. That some have a sign shows nowhere.
+/// What the driver calls elements. Of 8 and 16 bits it knows none with a sign.
 fn data_type(element: Scalar) -> DataType {
     match element {
         Scalar::I8 | Scalar::U8 | Scalar::E4M3 | Scalar::E5M2 => {
             DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8
         }
         Scalar::I16 | Scalar::U16 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT16,
-        Scalar::I32 | Scalar::U32 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32,
-        Scalar::I64 | Scalar::U64 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT64,
+        Scalar::U32 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32,
+        Scalar::I32 => DataType::CU_TENSOR_MAP_DATA_TYPE_INT32,
+        Scalar::U64 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT64,
+        Scalar::I64 => DataType::CU_TENSOR_MAP_DATA_TYPE_INT64,
         Scalar::F16 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
         Scalar::BF16 => DataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
         Scalar::F32 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,

@@ -40,6 +40,8 @@ pub enum AccessKind {
     BulkLoad,
     /// Bytes of a bulk copy to the L2, likewise.
     BulkStore,
+    /// The same, with which those at the L2 are combined.
+    BulkReduction,
 }
 
 impl AccessKind {
@@ -64,6 +66,7 @@ impl AccessKind {
                 | AccessKind::LocalStore
                 | AccessKind::Reduction
                 | AccessKind::BulkStore
+                | AccessKind::BulkReduction
         )
     }
 }

@@ -143,6 +143,7 @@ impl Buffers {
         counters.bytes += copy.bytes_copied();
         *match kind {
             BulkCopy::ToGlobal => &mut counters.store_accesses,
+            BulkCopy::Reduce => &mut counters.atomic_accesses,
             BulkCopy::ToShared | BulkCopy::ToL2 => &mut counters.load_accesses,
         } += lines;
         place

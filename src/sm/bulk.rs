@@ -9,9 +9,12 @@
 //! A box of a tensor is asked for row by row. What of it lies outside of the tensor takes its turn in the unit as well, and the time until it
 //! is filled in, but nobody is asked for it.
 //!
-//! A copy counts as an instruction that loads or stores, of as many accesses as it has lines, or a box requests.
+//! A copy that is combined with what is in global memory is one to there whose requests are atomics: the slices of the L2 combine it, sector by
+//! sector. A request leaves in 32 bytes a cycle, with its header. That sums of double precision take a slice twice as long is left out.
 //!
-//! Source: measured on an H200, `results/h200/bulk` and `results/h200/boxes`.
+//! A copy counts as an instruction that loads, stores or modifies, of as many accesses as it has lines, or a box requests.
+//!
+//! Source: measured on an H200, `results/h200/bulk`, `results/h200/boxes` and `results/h200/sums`.
 
 use std::collections::VecDeque;
 
@@ -19,6 +22,7 @@ use super::copies::Groups;
 use super::core::Sm;
 use super::journey::Journey;
 use super::program::Port;
+use crate::config::Machine;
 use crate::config::machine::{BulkCopies, BulkTiming, line_bits};
 use crate::isa::{BulkCopy, BulkPosition, BulkRequest, BulkUse, Copies};
 use crate::parts::{Access, AccessKind, DataCache, Waiter, sectors_of, whole_sectors_of};
@@ -71,6 +75,8 @@ enum Joins {
 pub(super) struct BulkUnit {
     timing: BulkTiming,
     line_bits: u32,
+    /// What an atomic on all of a sector, or on a part of one, takes at the L2 [quarters of an L2 cycle], where that is limited.
+    atomic_work: Option<(u8, u8)>,
     /// When it does something next.
     pub next: Cycle,
     /// When it may ask for another line [quarters of a cycle].
@@ -93,15 +99,16 @@ pub(super) struct BulkUnit {
 }
 
 impl BulkUnit {
-    /// Of an SM with so many warp slots, and lines of the L1 of so many bytes. Where there is none, nobody asks it for anything.
-    pub fn new(copies: BulkCopies, warps: usize, line: u32) -> Self {
-        let timing = match copies {
+    /// Of an SM of a machine, with so many warp slots. Where there is none, nobody asks it for anything.
+    pub fn new(machine: &Machine, warps: usize) -> Self {
+        let timing = match machine.sm.bulk_copies {
             BulkCopies::Present(timing) => timing,
             BulkCopies::Absent => BulkTiming::LEAST,
         };
         BulkUnit {
             timing,
-            line_bits: line_bits(line),
+            line_bits: line_bits(machine.l1.line.get()),
+            atomic_work: machine.l2.data_port.atomic_work(),
             next: Cycle::NEVER,
             line_free: 0,
             next_copy: Cycle(0),
@@ -135,10 +142,10 @@ impl BulkUnit {
         }
         self.of_cta[copy.cta] += 1;
         let BulkTiming { latency, boxes, .. } = self.timing;
-        let latency = match (copy.asked.area, copy.kind) {
+        let latency = match (copy.asked.area, copy.kind.changes_global()) {
             (None, _) => latency,
-            (Some(_), BulkCopy::ToGlobal) => boxes.store_latency,
-            (Some(_), BulkCopy::ToShared | BulkCopy::ToL2) => boxes.latency,
+            (Some(_), true) => boxes.store_latency,
+            (Some(_), false) => boxes.latency,
         };
         copy.due = now + latency.cycles();
         let place = self.unused.pop().unwrap_or(self.copies.len() as u32);
@@ -179,13 +186,21 @@ impl BulkUnit {
         let (BulkRequest { line, bytes }, next) = copy.asked.request(position, self.line_bits);
         let (kind, tracker) = match copy.kind {
             BulkCopy::ToGlobal => (AccessKind::BulkStore, u32::from(BULK_WRITE) | copy.warp as u32),
+            BulkCopy::Reduce => {
+                (AccessKind::BulkReduction, u32::from(BULK_WRITE) | copy.warp as u32)
+            }
             BulkCopy::ToShared | BulkCopy::ToL2 => (AccessKind::BulkLoad, BULK | place),
         };
         let begun = if copy.is_new { now } else { copy.due };
         let is_void = bytes == 0;
         if !is_void {
             let waiter = Waiter { tracker, issued: begun.into(), accepted: now.into() };
-            let access = Access { line: LineAddr(line), bytes, kind, atomic_work: 0, waiter };
+            // The slice takes as long for all of a sector as for a part of one.
+            let atomic_work = match (kind, self.atomic_work) {
+                (AccessKind::BulkReduction, Some((_, part))) => sectors_of(bytes) as u8 * part,
+                _ => 0,
+            };
+            let access = Access { line: LineAddr(line), bytes, kind, atomic_work, waiter };
             if cache.room() == 0 || cache.access(now, access).is_err() {
                 return None;
             }
@@ -206,7 +221,7 @@ impl BulkUnit {
         self.line_free = self.line_free.max(QUARTERS * now.0 - (QUARTERS - 1))
             + self.quarters(sent, is_box, bytes);
         self.sends = Cycle(self.line_free.div_ceil(QUARTERS));
-        self.of_cta[cta] += u32::from(sent == BulkCopy::ToGlobal && !is_void);
+        self.of_cta[cta] += u32::from(sent.changes_global() && !is_void);
         if next.is_none() {
             self.finish_asking(now, place);
         }
@@ -215,7 +230,7 @@ impl BulkUnit {
 
     /// Quarters of a cycle from a request for these bytes to the next one.
     fn quarters(&self, kind: BulkCopy, is_box: bool, bytes: u128) -> u64 {
-        let BulkTiming { store_line, load_line, boxes, .. } = &self.timing;
+        let BulkTiming { store_line, load_line, boxes, reductions, .. } = &self.timing;
         match (kind, is_box) {
             (BulkCopy::ToGlobal, false) => store_line.cycles(),
             (BulkCopy::ToShared | BulkCopy::ToL2, false) => load_line.cycles(),
@@ -228,6 +243,10 @@ impl BulkUnit {
                 let sectors = 2 * sectors_of(bytes) - whole_sectors_of(bytes);
                 boxes.store_sector.cycles() * u64::from(sectors.max(1))
             }
+            (BulkCopy::Reduce, _) => {
+                let packet = reductions.header.cycles() + u64::from(bytes.count_ones());
+                boxes.store_sector.cycles() * packet.div_ceil(SECTOR_BYTES)
+            }
         }
     }
 
@@ -235,7 +254,7 @@ impl BulkUnit {
     fn finish_asking(&mut self, now: Cycle, place: u32) {
         let &Copy { kind, due, asked, under_way, filled, .. } = &self.copies[place as usize];
         self.queue.pop_front();
-        if kind == BulkCopy::ToGlobal {
+        if kind.changes_global() {
             if asked.area.is_none() {
                 self.next_copy = self.next_copy.max(now + self.timing.behind_store.cycles());
             }
@@ -268,6 +287,7 @@ impl Sm {
             let lines = asked.requests(bulk.line_bits);
             let (instructions, accesses) = match kind {
                 BulkCopy::ToGlobal => (&mut stats.store_instructions, &mut stats.store_accesses),
+                BulkCopy::Reduce => (&mut stats.atomic_instructions, &mut stats.atomic_accesses),
                 _ => (&mut stats.load_instructions, &mut stats.load_accesses),
             };
             *instructions += 1;
@@ -275,7 +295,7 @@ impl Sm {
             let region = profile.as_mut().map_or(0, |p| p.ask_in_bulk(pc, kind, &asked, lines));
             let joins = match kind {
                 BulkCopy::ToShared => Joins::Mbarrier(asked.mbarrier),
-                BulkCopy::ToGlobal => Joins::Group(bulk.groups.begin(warp)),
+                BulkCopy::ToGlobal | BulkCopy::Reduce => Joins::Group(bulk.groups.begin(warp)),
                 BulkCopy::ToL2 => Joins::Nobody,
             };
             let copy = Copy {
@@ -292,9 +312,10 @@ impl Sm {
                 counted: (pc as u32, region as u32),
             };
             bulk.begin(now, copy);
-            let BulkTiming { begin, boxes, .. } = bulk.timing;
+            let BulkTiming { begin, boxes, reductions, .. } = bulk.timing;
             let begin = if asked.area.is_some() { boxes.begin } else { begin };
-            next_issue = next_issue.max(now) + begin.cycles();
+            let more = if kind == BulkCopy::Reduce { reductions.begin.cycles() } else { 0 };
+            next_issue = next_issue.max(now) + begin.cycles() + more;
         }
         self.note_bulk();
         if self.warps.advance(warp, Port::None, &self.ctas, &self.program).is_none() {
@@ -331,7 +352,9 @@ impl Sm {
             self.bulk.done.pop_front();
             self.end_bulk(now, place);
         }
-        if self.bulk.sends <= now && self.bulk.send(now, cache) == Some(BulkCopy::ToGlobal) {
+        if self.bulk.sends <= now
+            && self.bulk.send(now, cache).is_some_and(BulkCopy::changes_global)
+        {
             self.stores_in_flight += 1;
         }
         self.bulk.note_next();

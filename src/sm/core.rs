@@ -135,7 +135,7 @@ impl Sm {
             barriers: Barriers::new(&config.barriers),
             lanes: LaneUnit::new(&config.arithmetic),
             mbarriers: mbarriers::unit(machine.shared_memory.latency.cycles()),
-            bulk: BulkUnit::new(config.bulk_copies, warps, machine.l1.line.get()),
+            bulk: BulkUnit::new(machine, warps),
             warpgroups: Warpgroups::new(machine),
             stands_still: false,
             waiting_for_lsu: 0,

@@ -66,15 +66,25 @@ impl Header {
                 "has {} bytes after its header, but its shape {} of {} needs {}",
                 bytes.saturating_sub(header.offset),
                 shape_text(&header.shape),
-                header.element,
+                header.type_name(),
                 data.map_or_else(|| "more than 2^64".to_owned(), |data| data.to_string())
             )),
         }
     }
 
-    /// Whether the file says that it has elements of that type.
+    /// Whether the file may have elements of that type.
     pub fn has(&self, element: Scalar) -> bool {
-        name_of(self.element) == name_of(element)
+        // Files that gsim wrote call both types of 8 bits the same.
+        self.element == element || (self.element, element) == (Scalar::E4M3, Scalar::E5M2)
+    }
+
+    /// What the file calls its elements.
+    pub fn type_name(&self) -> String {
+        match self.element {
+            Scalar::BF16 | Scalar::E4M3 => name_of(self.element)[1..].to_owned(),
+            Scalar::E5M2 => "f1".to_owned(),
+            element => element.to_string(),
+        }
     }
 
     /// The first bytes of a file for an array of little-endian elements in C order.
@@ -109,7 +119,8 @@ fn name_of(element: Scalar) -> &'static str {
         Scalar::F16 => "<f2",
         Scalar::F32 => "<f4",
         Scalar::F64 => "<f8",
-        // NumPy has no such types: these are the names that packages for them (`ml_dtypes`) write.
+        // NumPy has no such types. It loads them as bytes by these names, which the package `ml_dtypes` writes for `bfloat16` and
+        // `float8_e4m3fn`; that of `float8_e5m2` it does not load.
         Scalar::BF16 => "<V2",
         Scalar::E4M3 | Scalar::E5M2 => "|V1",
     }
@@ -259,9 +270,10 @@ fn element(descr: &str) -> Result<(Scalar, bool), String> {
         "f8" => Scalar::F64,
         "V2" => Scalar::BF16,
         "V1" => Scalar::E4M3,
+        "f1" => Scalar::E5M2,
         _ => {
             return Err(format!(
-                "has elements of type {descr:?}; known are i1 to i8, u1 to u8, f2 to f8, b1, V1 and V2"
+                "has elements of type {descr:?}; known are i1 to i8, u1 to u8, f1 to f8, b1, V1 and V2"
             ));
         }
     };

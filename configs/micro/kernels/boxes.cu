@@ -25,6 +25,10 @@ __device__ __forceinline__ void store(const Map& map, int x, int y, unsigned fro
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
         : : "l"(&map), "r"(x), "r"(y), "r"(from) : "memory");
 }
+__device__ __forceinline__ void add(const Map& map, int x, int y, unsigned from) {
+    asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%1, %2}], [%3];"
+        : : "l"(&map), "r"(x), "r"(y), "r"(from) : "memory");
+}
 __device__ __forceinline__ bool is_elected() {
     unsigned elected;
     asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(elected));
@@ -57,6 +61,11 @@ constexpr int LARGEST = 65536;
 TURNS(loads, (threadIdx.x / 32), threadIdx.x % 32 == 0, LOADS)
 TURNS(stores, (threadIdx.x / 32), threadIdx.x % 32 == 0, STORES; asm volatile("cp.async.bulk.wait_group 0;" : : : "memory"))
 TURNS(reads_of_stores, (threadIdx.x / 32), threadIdx.x % 32 == 0, STORES; asm volatile("cp.async.bulk.wait_group.read 0;" : : : "memory"))
+// The same where what is in global memory is added to.
+#define SUMS EACH(add(map, x, at + c * step, here)); asm volatile("cp.async.bulk.commit_group;" : : : "memory"); \
+    asm volatile("cp.async.bulk.wait_group 0;" : : : "memory")
+TURNS(sums, (threadIdx.x / 32), threadIdx.x % 32 == 0, SUMS)
+TURNS(sums_of_first, 0, threadIdx.x == 0, SUMS)
 // The first thread of the only warp, or an elected one.
 TURNS(loads_of_first, 0, threadIdx.x == 0, LOADS)
 TURNS(loads_of_elected, 0, is_elected(), LOADS)

@@ -58,6 +58,21 @@ TURNS(loads, (threadIdx.x / 32), threadIdx.x % 32 == 0, LOADS)
 TURNS(stores, (threadIdx.x / 32), threadIdx.x % 32 == 0, STORES)
 TURNS(reads_of_stores, (threadIdx.x / 32), threadIdx.x % 32 == 0,
     EACH(store(at + c * bytes, here, bytes)); commit(); asm volatile("cp.async.bulk.wait_group.read 0;" : : : "memory"))
+// What is in global memory is combined with the bytes: added to, in numbers of a type, or another operation.
+#define REDUCE(operation) EACH(asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group." operation " [%0], [%1], %2;" \
+    : : "l"(at + c * bytes), "r"(here), "r"(bytes) : "memory")); commit()
+#define REDUCTIONS(name, operation) \
+    TURNS(name, (threadIdx.x / 32), threadIdx.x % 32 == 0, REDUCE(operation); asm volatile("cp.async.bulk.wait_group 0;" : : : "memory"))
+REDUCTIONS(add_u32, "add.u32")
+REDUCTIONS(add_f32, "add.f32")
+REDUCTIONS(add_f16, "add.noftz.f16")
+REDUCTIONS(add_bf16, "add.noftz.bf16")
+REDUCTIONS(add_u64, "add.u64")
+REDUCTIONS(add_f64, "add.f64")
+REDUCTIONS(min_s32, "min.s32")
+REDUCTIONS(or_b32, "or.b32")
+TURNS(reads_of_sums, (threadIdx.x / 32), threadIdx.x % 32 == 0, REDUCE("add.f32"); asm volatile("cp.async.bulk.wait_group.read 0;" : : : "memory"))
+TURNS(sums_of_first, 0, threadIdx.x == 0, REDUCE("add.f32"); asm volatile("cp.async.bulk.wait_group 0;" : : : "memory"))
 // The first thread of the only warp, or an elected one.
 TURNS(loads_of_first, 0, threadIdx.x == 0, LOADS)
 TURNS(stores_of_first, 0, threadIdx.x == 0, STORES)

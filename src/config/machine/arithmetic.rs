@@ -39,7 +39,7 @@ pub struct Arithmetic {
     pub uniform: OpTiming,
     /// A register of a lane that becomes a value of the warp.
     pub to_uniform: OpTiming,
-    /// Single-precision add, compare, convert.
+    /// Single-precision add; in code of PTX instructions compare and convert, too.
     pub fp_add: OpTiming,
     /// Single-precision multiply.
     pub fp_mul: OpTiming,

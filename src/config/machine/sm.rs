@@ -208,8 +208,20 @@ pub struct BulkTiming {
     pub read: Bounded<1, 1023>,
     /// From its beginning until then, at least [core cycles, 1..=1023].
     pub read_least: Bounded<1, 1023>,
+    /// Of copies that are combined with what is in global memory.
+    pub reductions: ReductionTiming,
     /// Of copies of boxes of tensors.
     pub boxes: BoxTiming,
+}
+
+/// The times of bulk copies that are combined with what is in global memory, where they are others than those of copies to there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReductionTiming {
+    /// What an instruction that begins one takes longer, for each lane that begins one [core cycles, 0..=255].
+    pub begin: Bounded<0, 255>,
+    /// What goes ahead of the bytes of a request, which together leave as sectors of a box do that is written [bytes, 0..=128].
+    pub header: Bounded<0, 128>,
 }
 
 /// The times of bulk copies of boxes of tensors, where they are others than those of bytes that follow each other.
@@ -244,6 +256,7 @@ impl BulkTiming {
         arrival: Bounded::LEAST,
         read: Bounded::LEAST,
         read_least: Bounded::LEAST,
+        reductions: ReductionTiming { begin: Bounded::LEAST, header: Bounded::LEAST },
         boxes: BoxTiming {
             begin: Bounded::LEAST,
             latency: Bounded::LEAST,

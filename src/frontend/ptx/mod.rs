@@ -60,7 +60,7 @@
 //! say all that a card understands: see `exec::warpgroup`.
 //!
 //! What is refused, with its place: textures and surfaces, other `wmma`, `wgmma` of bits and sparse matrices, clusters and their barriers,
-//! bulk copies of tensors by `im2col`, to other CTAs and with reductions, changes of tensor maps, the heap, launches from kernels, and parameters in registers. A generic access goes where
+//! bulk copies of tensors by `im2col` and to other CTAs, changes of tensor maps, the heap, launches from kernels, and parameters in registers. A generic access goes where
 //! its first lane's address lies as far as the machine is concerned; values are right for each lane.
 //! Shuffles and votes see the lanes that execute together, see `ops::warp`.
 //!

@@ -107,6 +107,37 @@ pub enum AtomicOp {
     Cas,
 }
 
+impl AtomicOp {
+    /// The operation that PTX calls so.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "add" => AtomicOp::Add,
+            "min" => AtomicOp::Min,
+            "max" => AtomicOp::Max,
+            "and" => AtomicOp::And,
+            "or" => AtomicOp::Or,
+            "xor" => AtomicOp::Xor,
+            "inc" => AtomicOp::Inc,
+            "dec" => AtomicOp::Dec,
+            "exch" => AtomicOp::Exch,
+            "cas" => AtomicOp::Cas,
+            _ => return None,
+        })
+    }
+
+    /// Whether bulk copies combine numbers of this type so.
+    pub fn combines_in_bulk(self, ty: Type) -> bool {
+        use Type::{B32, B64, Bf16, F16, F32, F64, S32, S64, U32, U64};
+        match self {
+            AtomicOp::Add => matches!(ty, U32 | S32 | U64 | F16 | Bf16 | F32 | F64),
+            AtomicOp::Min | AtomicOp::Max => matches!(ty, U32 | S32 | U64 | S64 | F16 | Bf16),
+            AtomicOp::Inc | AtomicOp::Dec => ty == U32,
+            AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => matches!(ty, B32 | B64),
+            AtomicOp::Exch | AtomicOp::Cas => false,
+        }
+    }
+}
+
 /// A memory access.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
@@ -189,6 +220,17 @@ pub struct BulkStep {
     pub shared: Option<Access>,
     /// Where the mbarriers are at which they arrive, of copies to shared memory.
     pub mbarrier: Option<Access>,
+    /// What combines the bytes with those in global memory, where something does.
+    pub reduction: Option<Reduction>,
+}
+
+/// What combines numbers with those in global memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction {
+    /// The operation.
+    pub op: AtomicOp,
+    /// The type of the numbers; of a box, its tensor map says that.
+    pub ty: Option<Type>,
 }
 
 /// What bulk copies copy in global memory.

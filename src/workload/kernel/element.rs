@@ -3,7 +3,7 @@
 use std::fmt;
 
 use half::{bf16, f16};
-use rustc_apfloat::ieee::{Double, Float8E4M3FN, Float8E5M2};
+use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2};
 use rustc_apfloat::{Float, FloatConvert};
 
 use crate::config::kernel::{Amount, Scalar, Scope};
@@ -23,7 +23,8 @@ pub fn of_whole(element: Scalar, value: i128) -> Bytes {
 pub fn of_real(element: Scalar, value: f64) -> Bytes {
     let bits = match element {
         Scalar::F16 => f16::from_f64(value).to_bits().into(),
-        Scalar::BF16 => bf16::from_f64(value).to_bits().into(),
+        // What is a tie but for its last bits is rounded as what it is, which the conversion of `half` does not do.
+        Scalar::BF16 => of_double::<BFloat>(value),
         Scalar::F32 => (value as f32).to_bits().into(),
         Scalar::E4M3 => of_double::<Float8E4M3FN>(value),
         Scalar::E5M2 => of_double::<Float8E5M2>(value),
@@ -32,7 +33,7 @@ pub fn of_real(element: Scalar, value: f64) -> Bytes {
     bits.to_le_bytes()
 }
 
-/// The bits of a number in a format of 8 bits.
+/// The bits of a number in a short format.
 fn of_double<T: Float>(value: f64) -> u64
 where
     Double: FloatConvert<T>,
@@ -158,6 +159,10 @@ mod tests {
         }
         for (value, want) in [(1.0, 0x3c), (57344.0, 0x7b), (1e9, 0x7c), (2f64.powi(-16), 0x01)] {
             assert_eq!(bits(Scalar::E5M2, value), want, "{value}");
+        }
+        // Ties but for the last bits.
+        for (value, want) in [(96.25005519207134, 0x42c1u16), (1.00390625000001, 0x3f81)] {
+            assert_eq!(of_real(Scalar::BF16, value)[..2], want.to_le_bytes(), "{value}");
         }
         // Every number is read as what it was written as.
         for element in [Scalar::E4M3, Scalar::E5M2] {

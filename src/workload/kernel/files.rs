@@ -74,7 +74,7 @@ impl<'a> Filling<'a> {
         let wrong = |why: String| Error::input(why).in_file(&path);
         let shape = match &elements.header {
             Some(header) if !header.has(element) => {
-                let have = header.element;
+                let have = header.type_name();
                 let why = format!("has elements of type {have}, but {element} is stated");
                 return Err(wrong(why));
             }

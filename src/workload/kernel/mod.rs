@@ -317,7 +317,7 @@ fn expected(
         let error = Error::input(format!(
             "has {} elements of type {}, but the buffer has {} of type {}",
             header.count,
-            header.element,
+            header.type_name(),
             one.count,
             one.element()
         ));

@@ -226,9 +226,9 @@ pub fn check_axes(
     }
     match oob_fill {
         OobFill::Nan if !element.is_float() => Err(format!("oob_fill: {element} has no NaN")),
-        OobFill::Nan if element.bytes() == 1 => {
-            Err(format!("oob_fill: {element} are bytes to a tensor map, which have no NaN"))
-        }
+        OobFill::Nan if element.bytes() == 1 => Err(format!(
+            "oob_fill: elements of {element} are bytes to a tensor map, which have no NaN"
+        )),
         _ => Ok(()),
     }
 }

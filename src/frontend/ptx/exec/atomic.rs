@@ -42,6 +42,20 @@ pub fn execute(
     }
 }
 
+/// Combines numbers with others that lie in as many bytes, as the L2 does for bulk copies: those keep subnormal numbers.
+pub fn combine_all(op: AtomicOp, ty: Type, to: &mut [u8], from: &[u8]) {
+    let size = ty.bytes() as usize;
+    let number = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    };
+    for (to, from) in to.chunks_exact_mut(size).zip(from.chunks_exact(size)) {
+        let (old, a) = (number(to), number(from));
+        to.copy_from_slice(&combine((op, false), ty, old, a, a).to_le_bytes()[..size]);
+    }
+}
+
 fn combine((op, flushes): (AtomicOp, bool), ty: Type, old: u64, a: u64, b: u64) -> u64 {
     match (op, ty) {
         (AtomicOp::Add, Type::F32) if flushes => sum::<Flushed>(old, a),
@@ -50,6 +64,10 @@ fn combine((op, flushes): (AtomicOp, bool), ty: Type, old: u64, a: u64, b: u64) 
         (AtomicOp::Add, Type::F16 | Type::F16x2) => in_halves(old, a, half_sum),
         (AtomicOp::Add, Type::Bf16 | Type::Bf16x2) => in_halves(old, a, brain_sum),
         (AtomicOp::Add, _) => old.wrapping_add(a),
+        (AtomicOp::Min, Type::F16) => in_halves(old, a, |old, a| half_least(old, a, 1.0)),
+        (AtomicOp::Max, Type::F16) => in_halves(old, a, |old, a| half_least(old, a, -1.0)),
+        (AtomicOp::Min, Type::Bf16) => in_halves(old, a, |old, a| brain_least(old, a, 1.0)),
+        (AtomicOp::Max, Type::Bf16) => in_halves(old, a, |old, a| brain_least(old, a, -1.0)),
         (AtomicOp::Min, Type::S32) => (old as i32).min(a as i32) as u64,
         (AtomicOp::Min, Type::S64) => (old as i64).min(a as i64) as u64,
         (AtomicOp::Min, _) => old.min(a),
@@ -101,6 +119,26 @@ fn half_sum(old: u16, a: u16) -> u16 {
 fn brain_sum(old: u16, a: u16) -> u16 {
     let sum = bf16::from_f32(bf16::from_bits(old).to_f32() + bf16::from_bits(a).to_f32());
     if sum.is_nan() { NO_NUMBER } else { sum.to_bits() }
+}
+
+/// The lesser of two numbers, or with a sign of -1 the greater one; -0 is less than 0, and what is no number does not count.
+fn half_least(old: u16, a: u16, sign: f32) -> u16 {
+    least([old, a], sign, |bits| f16::from_bits(bits).to_f32())
+}
+
+fn brain_least(old: u16, a: u16, sign: f32) -> u16 {
+    least([old, a], sign, |bits| bf16::from_bits(bits).to_f32())
+}
+
+fn least([old, a]: [u16; 2], sign: f32, value: fn(u16) -> f32) -> u16 {
+    let [of_old, of_a] = [old, a].map(|bits| sign * value(bits));
+    match (of_old.is_nan(), of_a.is_nan()) {
+        (true, true) => NO_NUMBER,
+        (false, true) => old,
+        (true, false) => a,
+        (false, false) if of_a.total_cmp(&of_old).is_lt() => a,
+        (false, false) => old,
+    }
 }
 
 fn sum<L: Lane<Value = f32, Row = u32>>(old: u64, a: u64) -> u64 {

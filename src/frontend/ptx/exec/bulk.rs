@@ -4,8 +4,9 @@
 
 use std::ops::Range;
 
-use super::super::program::{AccessKind, AccessSpace, BulkPlace, BulkStep};
+use super::super::program::{AccessKind, AccessSpace, BulkPlace, BulkStep, Reduction};
 use super::CONST_WINDOW;
+use super::atomic;
 use super::mbarrier::{Mbarriers, places, shared_addresses};
 use super::memory::{LaneFault, Spaces, addresses, misaligned};
 use super::registers::Registers;
@@ -24,6 +25,8 @@ struct Turn {
     shared: u64,
     /// The mbarrier at which it arrives.
     mbarrier: u64,
+    /// What combines it with what is in global memory.
+    reduction: Option<Reduction>,
 }
 
 impl Spaces<'_> {
@@ -49,8 +52,13 @@ impl Spaces<'_> {
         let mut copies = [BulkUse { address: 0, bytes: 0, mbarrier: 0, area: None }; WARP];
         let mut count = 0;
         for lane in lanes(mask) {
-            let turn =
-                Turn { lane, kind: step.kind, shared: shared[lane], mbarrier: barriers[lane] };
+            let turn = Turn {
+                lane,
+                kind: step.kind,
+                shared: shared[lane],
+                mbarrier: barriers[lane],
+                reduction: step.reduction,
+            };
             let copied = match &step.global {
                 BulkPlace::Bytes { count, .. } => {
                     let bytes = regs.narrow[usize::from(*count)][lane];
@@ -76,7 +84,7 @@ impl Spaces<'_> {
     /// Copies bytes that follow each other, if there are any.
     fn bytes(
         &mut self,
-        &Turn { lane, kind, shared, mbarrier }: &Turn,
+        &Turn { lane, kind, shared, mbarrier, reduction }: &Turn,
         address: u64,
         bytes: u32,
         mbarriers: &mut Mbarriers,
@@ -99,10 +107,15 @@ impl Spaces<'_> {
                 self.shared.write(to.start, &self.global.block_mut()[place]);
                 mbarriers.complete(lane, mbarrier, bytes, self.shared)?
             }
-            BulkCopy::ToGlobal => {
+            BulkCopy::ToGlobal | BulkCopy::Reduce => {
                 let source = range()?;
                 self.check_written(&source).map_err(fault)?;
-                self.global.block_mut()[place].copy_from_slice(&self.shared.bytes()[source]);
+                let (to, from) =
+                    (&mut self.global.block_mut()[place], &self.shared.bytes()[source]);
+                match reduction.and_then(|reduction| Some((reduction.op, reduction.ty?))) {
+                    Some((op, ty)) => atomic::combine_all(op, ty, to, from),
+                    None => to.copy_from_slice(from),
+                }
                 0
             }
             BulkCopy::ToL2 => 0,
@@ -113,7 +126,7 @@ impl Spaces<'_> {
     /// Copies a box of a tensor.
     fn box_of_tensor(
         &mut self,
-        &Turn { lane, kind, shared, mbarrier }: &Turn,
+        &Turn { lane, kind, shared, mbarrier, reduction }: &Turn,
         area: &Area,
         mbarriers: &mut Mbarriers,
     ) -> Result<BulkUse, LaneFault> {
@@ -139,8 +152,11 @@ impl Spaces<'_> {
                 area.load(shared as usize, self.global.block_mut(), self.shared);
                 mbarriers.complete(lane, mbarrier, area.bytes(), self.shared)?
             }
-            BulkCopy::ToGlobal => {
-                let unwritten = area.store(shared as usize, self.global.block_mut(), self.shared);
+            BulkCopy::ToGlobal | BulkCopy::Reduce => {
+                let reduction = reduction.map(|reduction| area.reduction(reduction.op));
+                let reduction = reduction.transpose().map_err(fault)?;
+                let unwritten =
+                    area.store(shared as usize, self.global.block_mut(), self.shared, reduction);
                 unwritten.map_err(|piece| fault(unwritten_piece(piece)))?;
                 0
             }
@@ -206,7 +222,7 @@ impl Spaces<'_> {
 /// What a copy does in global memory, and in shared memory.
 fn accesses(kind: BulkCopy) -> (AccessKind, AccessKind) {
     match kind {
-        BulkCopy::ToGlobal => (AccessKind::Store, AccessKind::Load),
+        BulkCopy::ToGlobal | BulkCopy::Reduce => (AccessKind::Store, AccessKind::Load),
         BulkCopy::ToShared | BulkCopy::ToL2 => (AccessKind::Load, AccessKind::Store),
     }
 }

@@ -5,9 +5,12 @@
 //! in shared memory, a barrier is told of all bytes of the box, and a box that is written begins at no negative coordinate and goes
 //! over the tensor's edge up to a multiple of 16 bytes (`results/h200/README.md`).
 
+use super::super::ast::Type;
+use super::super::program::AtomicOp;
+use super::atomic;
 use super::shared::SharedMemory;
 use crate::config::kernel::{
-    OobFill, Swizzle, TENSOR_BOX_BYTES, TENSOR_PIECE, TENSOR_RANK, TensorAxis,
+    OobFill, Scalar, Swizzle, TENSOR_BOX_BYTES, TENSOR_PIECE, TENSOR_RANK, TensorAxis,
 };
 use crate::isa::{BULK_AXES, BULK_PIECE, BulkAxis, BulkBox, BulkCopy, BulkUse, MOST_OF_BOX};
 use crate::workload::{DeviceMemory, TensorMap};
@@ -24,6 +27,7 @@ pub struct Area {
     copied: BulkUse,
     swizzle: Swizzle,
     oob_fill: OobFill,
+    element: Scalar,
 }
 
 impl Area {
@@ -39,7 +43,7 @@ impl Area {
             let (given, rank) = (at.len(), map.rank);
             return Err(format!("{given} coordinates of a tensor of {rank} dimensions"));
         }
-        let is_written = kind == BulkCopy::ToGlobal;
+        let is_written = kind.changes_global();
         if let Some(at) = at.iter().find(|at| **at < 0 && is_written) {
             return Err(format!("writes a box at coordinate {at}: a GPU refuses negative ones"));
         }
@@ -78,7 +82,36 @@ impl Area {
             address = address.wrapping_add_signed(offset);
         }
         let copied = BulkUse { address, bytes, mbarrier: 0, area: Some(rows) };
-        Ok(Area { copied, swizzle: map.swizzle, oob_fill: map.oob_fill })
+        let TensorMap { swizzle, oob_fill, element, .. } = *map;
+        Ok(Area { copied, swizzle, oob_fill, element })
+    }
+
+    /// An operation on its elements.
+    ///
+    /// # Errors
+    /// One that elements of this type have not.
+    pub fn reduction(&self, op: AtomicOp) -> Result<(AtomicOp, Type), String> {
+        let bits = matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor);
+        let ty = match self.element {
+            Scalar::U32 | Scalar::I32 if bits => Type::B32,
+            Scalar::U64 | Scalar::I64 if bits => Type::B64,
+            Scalar::U32 => Type::U32,
+            Scalar::I32 => Type::S32,
+            Scalar::U64 => Type::U64,
+            Scalar::I64 => Type::S64,
+            Scalar::F16 => Type::F16,
+            Scalar::BF16 => Type::Bf16,
+            Scalar::F32 => Type::F32,
+            Scalar::F64 => Type::F64,
+            _ => Type::B8,
+        };
+        match op.combines_in_bulk(ty) {
+            true => Ok((op, ty)),
+            false => {
+                let name = format!("{op:?}").to_lowercase();
+                Err(format!("`{name}` of a tensor of {}, which bulk copies have not", self.element))
+            }
+        }
     }
 
     /// How the copy is recorded, but for its mbarrier.
@@ -149,7 +182,7 @@ impl Area {
         });
     }
 
-    /// Takes from shared memory what of it lies in the tensor.
+    /// Takes from shared memory what of it lies in the tensor, or combines it with that.
     ///
     /// # Errors
     /// A piece of shared memory that nothing was written to.
@@ -158,6 +191,7 @@ impl Area {
         shared: usize,
         global: &mut [u8],
         from: &SharedMemory,
+        reduction: Option<(AtomicOp, Type)>,
     ) -> Result<(), usize> {
         self.for_each_piece(shared, |place, first, there| {
             if there.is_empty() {
@@ -166,8 +200,11 @@ impl Area {
             if !from.is_written(place, PIECE) {
                 return Err(place);
             }
-            let count = there.len();
-            global[there].copy_from_slice(&from.bytes()[place + first..][..count]);
+            let from = &from.bytes()[place + first..][..there.len()];
+            match reduction {
+                Some((op, ty)) => atomic::combine_all(op, ty, &mut global[there], from),
+                None => global[there].copy_from_slice(from),
+            }
             Ok(())
         })
     }

@@ -5,7 +5,9 @@
 use super::super::ast::{Instruction, Operand, Type, Value};
 use super::super::cfg::Flow;
 use super::super::exec::Kind;
-use super::super::program::{Access, AccessKind, AccessSpace, BulkPlace, BulkStep, Step};
+use super::super::program::{
+    Access, AccessKind, AccessSpace, AtomicOp, BulkPlace, BulkStep, Reduction, Step,
+};
 use super::copies::groups;
 use super::memory::Words;
 use super::{Decoded, Lowerer};
@@ -41,9 +43,35 @@ fn of_tensor<'w>(words: &[&'w str]) -> Option<(Vec<&'w str>, usize)> {
     (1..=TENSOR_RANK).contains(&rank).then_some((words, rank))
 }
 
+/// Takes the operation out of the words of a reduction, and the type of the numbers where the words say it.
+fn take_reduction(words: &mut Vec<&str>) -> Option<Reduction> {
+    let is_tensor = words.first() == Some(&"tensor");
+    let place = if is_tensor { 4 } else { 3 };
+    let op = AtomicOp::named(words.get(place)?)?;
+    if is_tensor {
+        words.remove(place);
+        return Some(Reduction { op, ty: None });
+    }
+    let ty = match &words[place + 1..] {
+        // Sums of half precision keep subnormal numbers, and must say so.
+        ["noftz", ty @ ("f16" | "bf16")] if op == AtomicOp::Add => ty,
+        ["f16" | "bf16"] if op == AtomicOp::Add => return None,
+        [ty] => ty,
+        _ => return None,
+    };
+    let ty = Type::from_name(ty).filter(|ty| op.combines_in_bulk(*ty))?;
+    words.truncate(place);
+    Some(Reduction { op, ty: Some(ty) })
+}
+
 impl Lowerer<'_> {
-    /// `cp.async.bulk`, of which these are the further words.
-    pub(super) fn bulk(&mut self, instruction: &Instruction, words: &[&str]) -> Result<Decoded> {
+    /// `cp.async.bulk`, or `cp.reduce.async.bulk`, of which these are the further words.
+    pub(super) fn bulk(
+        &mut self,
+        instruction: &Instruction,
+        words: &[&str],
+        reduces: bool,
+    ) -> Result<Decoded> {
         match (words, &instruction.operands[..]) {
             (["commit_group"], []) => return Ok(groups(Copies::CommitBulk)),
             (["wait_group"], [left]) => {
@@ -55,24 +83,34 @@ impl Lowerer<'_> {
             _ => {}
         }
         // A cache policy decides nothing that shows.
-        let (words, operands) = match (words, &instruction.operands[..]) {
-            ([words @ .., "L2::cache_hint"], [operands @ .., _]) => (words, operands),
-            (words, operands) => (words, operands),
+        let (mut words, mut operands) = (words.to_vec(), &instruction.operands[..]);
+        if let Some(hint) = words.iter().position(|word| *word == "L2::cache_hint") {
+            words.remove(hint);
+            operands = operands.split_last().map_or(operands, |(_, others)| others);
+        }
+        let reduction = if reduces { take_reduction(&mut words) } else { None };
+        let tensor = of_tensor(&words);
+        let words = tensor.as_ref().map_or(&words, |(words, _)| words);
+        let kind = match (way(words), reduces) {
+            (Some(kind), false) => kind,
+            (Some(BulkCopy::ToGlobal), true) if reduction.is_some() => BulkCopy::Reduce,
+            _ => return Err(self.unsupported(instruction)),
         };
-        let tensor = of_tensor(words);
-        let words = tensor.as_ref().map_or(words, |(words, _)| words);
-        let Some(kind) = way(words) else { return Err(self.unsupported(instruction)) };
         // Of a box, the tensor map says how many bytes it has.
         let (global, bytes, shared, mbarrier) = match (kind, operands, &tensor) {
             (BulkCopy::ToShared, [to, from, bytes, mbarrier], None) => {
                 (from, Some(bytes), Some(to), Some(mbarrier))
             }
-            (BulkCopy::ToGlobal, [to, from, bytes], None) => (to, Some(bytes), Some(from), None),
+            (BulkCopy::ToGlobal | BulkCopy::Reduce, [to, from, bytes], None) => {
+                (to, Some(bytes), Some(from), None)
+            }
             (BulkCopy::ToL2, [from, bytes], None) => (from, Some(bytes), None, None),
             (BulkCopy::ToShared, [to, from, mbarrier], Some(_)) => {
                 (from, None, Some(to), Some(mbarrier))
             }
-            (BulkCopy::ToGlobal, [to, from], Some(_)) => (to, None, Some(from), None),
+            (BulkCopy::ToGlobal | BulkCopy::Reduce, [to, from], Some(_)) => {
+                (to, None, Some(from), None)
+            }
             (BulkCopy::ToL2, [from], Some(_)) => (from, None, None, None),
             _ => return Err(self.few(instruction)),
         };
@@ -90,7 +128,7 @@ impl Lowerer<'_> {
             |operand| self.place(instruction, Some(AccessSpace::Shared), operand, &mut decoded);
         let shared = shared.map(&mut in_shared).transpose()?;
         let mbarrier = mbarrier.map(&mut in_shared).transpose()?;
-        self.bulks.push(BulkStep { kind, global, shared, mbarrier });
+        self.bulks.push(BulkStep { kind, global, shared, mbarrier, reduction });
         Ok(decoded)
     }
 

@@ -116,6 +116,9 @@ impl Lowerer<'_> {
             }
             ("isspacep", [space]) => return self.is_space(instruction, space).map(Some),
             ("cp", ["async", ..]) => return self.copy_async(instruction).map(Some),
+            ("cp", ["reduce", "async", "bulk", rest @ ..]) => {
+                return self.bulk(instruction, rest, true).map(Some);
+            }
             ("brx" | "bra" | "ret" | "exit", _) => return Err(self.unsupported(instruction)),
             _ => return Ok(None),
         };

@@ -54,7 +54,7 @@ impl Lowerer<'_> {
     pub(super) fn copy_async(&mut self, instruction: &Instruction) -> Result<Decoded> {
         let words: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();
         match (&words[1..], &instruction.operands[..]) {
-            (["bulk", ..], _) => return self.bulk(instruction, &words[2..]),
+            (["bulk", ..], _) => return self.bulk(instruction, &words[2..], false),
             (["mbarrier", ..], _) => return self.arrive_after_copies(instruction, &words[2..]),
             (["commit_group"], []) => return Ok(groups(Copies::Commit)),
             (["wait_all"], []) => return Ok(groups(Copies::WaitAll)),

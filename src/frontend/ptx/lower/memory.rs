@@ -377,21 +377,14 @@ fn words(instruction: &Instruction) -> Option<Words> {
             "weak" | "mmio" | "relaxed" | "sc" | "acquire" | "release" | "acq_rel" | "cta" => {}
             // What other SMs have written need not be in the L1, so it does not serve them.
             "cluster" | "gpu" | "sys" => words.cache = CacheOp::Global,
-            "add" => words.atomic = Some(AtomicOp::Add),
-            "min" => words.atomic = Some(AtomicOp::Min),
-            "max" => words.atomic = Some(AtomicOp::Max),
-            "and" => words.atomic = Some(AtomicOp::And),
-            "or" => words.atomic = Some(AtomicOp::Or),
-            "xor" => words.atomic = Some(AtomicOp::Xor),
-            "inc" => words.atomic = Some(AtomicOp::Inc),
-            "dec" => words.atomic = Some(AtomicOp::Dec),
-            "exch" => words.atomic = Some(AtomicOp::Exch),
-            "cas" => words.atomic = Some(AtomicOp::Cas),
             "L2::cache_hint" => words.policy = true,
             hint if hint.starts_with("L1::") || hint.starts_with("L2::") => {}
             // How floating-point additions round and treat subnormal numbers: to nearest, and kept.
             "noftz" | "rn" => {}
-            name => words.ty = Type::from_name(name)?,
+            name => match AtomicOp::named(name) {
+                Some(op) => words.atomic = Some(op),
+                None => words.ty = Type::from_name(name)?,
+            },
         }
     }
     // Numbers of half precision are loaded and stored as bits.

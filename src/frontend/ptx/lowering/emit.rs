@@ -330,7 +330,7 @@ impl<'a> Emitter<'a> {
                 && whole.guard != Some(*reg)
         };
         let varying: Vec<Reg> = whole.srcs.as_slice().iter().copied().filter(differs).collect();
-        let is_load = whole.op == Op::Bulk(BulkCopy::ToShared);
+        let is_load = matches!(whole.op, Op::Bulk(BulkCopy::ToShared | BulkCopy::Reduce));
         if varying.is_empty() && (self.elects || !is_load) {
             self.insts.push(whole);
             return;

@@ -197,7 +197,7 @@ fn sequence(code: &Code, pc: usize) -> Option<&'static str> {
     let mut types = code.types(pc);
     let ty = types.next();
     Some(match (code.opcode(pc), ty?) {
-        // `F2FP` to pairs of 8 bits and from them, which names no other type.
+        // `F2FP` from pairs of 8 bits, or to them: these are no types of registers.
         ("cvt", F16x2 | F32) if code.has(pc, "e4m3x2") || code.has(pc, "e5m2x2") => "q",
         ("cvt", to) => return conversion(code, pc, to, types.next()?),
         ("mul" | "mad", S32 | U32 | S16 | U16) if code.has(pc, "wide") => "w",

@@ -172,21 +172,24 @@ pub fn constants(code: &mut Code) {
     }
 }
 
-/// Unpacks the halves of a register for conversions, which take the half of one as an operand (`F2FP R.H1`, `HADD2.F32 R.H1_H1`).
+/// Unpacks the halves of a register for conversions, which take the half of one as an operand (`F2FP R.H1`, `HADD2.F32 R.H1_H1`, `I2F R.H1`): to
+/// single precision, and from pairs of 8 bits. The register must not be written again, as its readers come later.
 fn is_unpacked_for_conversions(code: &Code, pc: usize) -> bool {
     let converts = |reader: usize| {
-        let is_wider = code.types(reader).next().is_some_and(|to| to == Type::F32);
-        code.opcode(reader) == "cvt" && (is_wider || is_from_bytes(code, reader))
+        let types: Vec<Type> = code.types(reader).collect();
+        let takes_half = match types[..] {
+            [Type::F32, Type::F16 | Type::U16 | Type::S16] => true,
+            [Type::F16x2] => !code.has(reader, "satfinite"),
+            _ => false,
+        };
+        code.opcode(reader) == "cvt" && takes_half
     };
-    code.bytes(pc) == 4
-        && code.insts[pc].dsts.as_slice().len() == 2
-        && code.readers(pc).all(converts)
-}
-
-/// Whether a conversion is one of pairs of floating-point numbers of 8 bits.
-pub fn is_from_bytes(code: &Code, pc: usize) -> bool {
-    let are_bytes = ["e4m3x2", "e5m2x2"].iter().any(|bytes| code.has(pc, bytes));
-    are_bytes && !code.has(pc, "satfinite")
+    let from = match code.arg(pc, 2) {
+        Arg::Reg(from) => from,
+        _ => return false,
+    };
+    let unpacks = code.bytes(pc) == 4 && code.insts[pc].dsts.as_slice().len() == 2;
+    unpacks && code.is_single(from) && code.readers(pc).all(converts)
 }
 
 /// Stores a register as it is: a number would have to be in one.

@@ -310,12 +310,13 @@ fn a_product_of_short_floats_is_made_of_conversions_and_products_of_halves() {
         [ArithClass::FpCompare, product, ArithClass::FpAdd, ArithClass::Move]
             .map(|class| classes.iter().filter(|one| **one == class).count())
     };
+    let loads = "ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%a1]; ld.global.v2.u32 {%r5,%r6}, [%a1+16];";
     let singles = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, \
                    {%f0,%f1,%f2,%f3}; st.global.v4.f32 [%a1], {%f0,%f1,%f2,%f3}; ret;";
-    assert_eq!(counts(singles, ArithClass::Mma), [12, 2, 4, 0]);
+    assert_eq!(counts(&format!("{loads} {singles}"), ArithClass::Mma), [12, 2, 4, 0]);
     let halves = "mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e5m2.f16 {%r8,%r9}, {%r1,%r2}, {%r5}, {%r8,%r9}; \
                   st.global.v2.u32 [%a1], {%r8,%r9}; ret;";
-    assert_eq!(counts(halves, ArithClass::MmaHalf), [6, 2, 2, 0]);
+    assert_eq!(counts(&format!("{loads} {halves}"), ArithClass::MmaHalf), [6, 2, 2, 0]);
 }
 
 #[test]

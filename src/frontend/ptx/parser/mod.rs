@@ -14,8 +14,6 @@ mod wmma;
 
 use std::path::Path;
 
-use order::spelled_out;
-
 use super::ast::*;
 use super::lexer::{Place, Token, lex};
 use crate::error::{Error, Result};
@@ -357,7 +355,7 @@ impl<'a> Parser<'a, '_> {
                     let instruction = self.instruction()?;
                     match spelling::spelled_out(&instruction, body) {
                         Some(statements) => body.extend(statements),
-                        None => body.extend(spelled_out(instruction)),
+                        None => body.extend(order::spelled_out(instruction)),
                     }
                 }
             }

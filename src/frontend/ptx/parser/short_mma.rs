@@ -9,15 +9,15 @@
 use super::super::ast::{Type, Value};
 use super::spelling::{Spelling, elements, register};
 
-/// Registers of the block that an instruction becomes: pairs of numbers as they come, the same in half precision, and sums.
-const PAIR: &str = "%mma_pair";
-const HALF: &str = "%mma_half";
-const SUM: &str = "%mma_sum";
+/// Registers of the block that an instruction becomes, whose names no text can have: pairs of numbers as they come, the same in half precision, and sums.
+const PAIR: &str = "%mma pair ";
+const HALF: &str = "%mma half ";
+const SUM: &str = "%mma sum ";
 
 /// Adds the statements that an `mma` instruction of these words means; `None` for what is not spelled out.
 pub(super) fn spell_out(spelling: &mut Spelling, words: &[&str]) -> Option<()> {
     let ["sync", "aligned", shape, "row", "col", d, a, b, c] = words else { return None };
-    // By registers of the first factor, each of four numbers.
+    // The depth of each of the two products, and registers of the first factor.
     let (depth, registers) = match *shape {
         "m16n8k16" => (8, 2),
         "m16n8k32" => (16, 4),
@@ -44,13 +44,12 @@ pub(super) fn spell_out(spelling: &mut Spelling, words: &[&str]) -> Option<()> {
     spelling.declare(Type::B32, HALF, Some(2 * all as u64));
     spelling.declare(ty, SUM, Some(sums as u64));
     let named = |name: &str, number: usize| register(format!("{name}{number}"));
-    for (number, (from, ty)) in
-        of_a.iter().map(|from| (from, a)).chain(of_b.iter().map(|from| (from, b))).enumerate()
-    {
+    let factors = of_a.iter().map(|from| (from, a)).chain(of_b.iter().map(|from| (from, b)));
+    for (number, (from, format)) in factors.enumerate() {
         let pairs = [number, all + number].map(|place| named(PAIR, place));
         spelling.add("mov.b32", [Value::Vector(pairs.to_vec()), from.clone()]);
         for place in [number, all + number] {
-            let name = format!("cvt.rn.f16x2.{ty}x2");
+            let name = format!("cvt.rn.f16x2.{format}x2");
             spelling.add(&name, [named(HALF, place), named(PAIR, place)]);
         }
     }

@@ -88,14 +88,14 @@ impl At {
     }
 }
 
-/// Registers of the block that an instruction becomes.
-const LANE: &str = "%wmma_lane";
-const ROW: &str = "%wmma_row";
-const COLUMN: &str = "%wmma_column";
-const BASE: &str = "%wmma_base";
-const AT: &str = "%wmma_at";
-const FAR: &str = "%wmma_far";
-const TURNED: &str = "%wmma_turned";
+/// Registers of the block that an instruction becomes: names that no text can have.
+const LANE: &str = "%wmma lane";
+const ROW: &str = "%wmma row";
+const COLUMN: &str = "%wmma column";
+const BASE: &str = "%wmma base";
+const AT: &str = "%wmma at";
+const FAR: &str = "%wmma far ";
+const TURNED: &str = "%wmma turned ";
 
 /// Elements from one row to the next, if nothing is said.
 const SIDE: u64 = 16;

@@ -125,5 +125,18 @@ fn what_is_wrong_with_a_bulk_copy_is_said() {
     says(&load("[%r3], [%a3], 16"), "needs more operands");
     let multicast = format!("{LOAD}.multicast::cluster [%r3], [%a3], 16, [%r1], %h0; ret;");
     says(&multicast, ".multicast::cluster` is not supported");
+    let reduce = "cp.reduce.async.bulk.global.shared::cta.bulk_group";
+    for numbers in ["add.f16", "add.s64", "min.f32", "inc.u64", "exch.b32", "add", "add.noftz.f32"]
+    {
+        let name = format!("{reduce}.{numbers}");
+        says(&format!("{name} [%a1], [%r1], 16; ret;"), &format!("`{name}` is not supported"));
+    }
+    let cluster =
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32";
+    says(&format!("{cluster} [%r1], [%r1], 16, [%r1]; ret;"), "is not supported");
+    says(
+        "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.im2col_no_offs.bulk_group [%a0, {%r1, %r1}], [%r1]; ret;",
+        "is not supported",
+    );
     says("cp.async.bulk.wait_group %r1; ret;", "expected a number of groups");
 }

@@ -141,13 +141,10 @@ const CLASSES: &[(ArithClass, &[&str])] = &[
     ),
     (ArithClass::IntMul, &["IMUL", "IMUL32I"]),
     (ArithClass::IntMad, &["IDP", "IDP4A", "IMAD", "IMAD32I", "XMAD"]),
-    (
-        ArithClass::FpAdd,
-        &["F2FP", "FADD", "FADD32I", "FSWZ", "FSWZADD", "HADD2", "HADD2_32I", "I2FP"],
-    ),
+    (ArithClass::FpAdd, &["FADD", "FADD32I", "FSWZ", "FSWZADD", "HADD2", "HADD2_32I", "I2FP"]),
     (
         ArithClass::FpCompare,
-        &["FCHK", "FCMP", "FMNMX", "FSEL", "FSET", "FSETP", "HMNMX2", "HSET2", "HSETP2"],
+        &["F2FP", "FCHK", "FCMP", "FMNMX", "FSEL", "FSET", "FSETP", "HMNMX2", "HSET2", "HSETP2"],
     ),
     (ArithClass::FpMul, &["FMUL", "FMUL32I", "HMUL2", "HMUL2_32I"]),
     (ArithClass::FpFma, &["FFMA", "FFMA32I", "HFMA2", "HFMA2_32I"]),
@@ -265,6 +262,7 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
         "CCTL" if has("IVALL") => Op::Fence(Fence { release: None, acquire: true }),
         "EXIT" => Op::Exit,
         "IMAD" | "XMAD" if has("MOV") => Op::Arith(ArithClass::Move),
+        "HADD2" if modifiers.starts_with("F32") => Op::Arith(ArithClass::IntMad),
         "IMAD" | "IMUL" if has("WIDE") || has("HI") => Op::Arith(ArithClass::IntMulWide),
         _ => {
             let class = CLASSES.iter().find(|(_, names)| names.contains(&name));

@@ -125,7 +125,7 @@ impl Row {
         }
     }
 
-    /// The same as the numbers themselves, which single precision holds. Infinity and NaN have the next exponent behind that of numbers.
+    /// The same as the numbers themselves, which single precision holds. What has the greatest exponent field counts as a number.
     #[inline(always)]
     fn of_values(bits: u32x8, exponent_bits: u32, fraction_bits: u32) -> Self {
         let bias = (1 << (exponent_bits - 1)) - 1;
