@@ -317,6 +317,21 @@ mod tests {
         assert_eq!((header.element, header.shape, header.count), (Scalar::U8, vec![], 1));
     }
 
+    #[test]
+    fn what_ml_dtypes_writes_is_read() {
+        // `numpy.save` of arrays of bfloat16, float8_e4m3fn and float8_e5m2, with ml_dtypes 0.6.
+        let named = |descr: &str, bytes: usize| {
+            let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (2,), }}");
+            read(&file(1, &text, bytes)).unwrap()
+        };
+        let all = [named("<V2", 4), named("<V1", 2), named("<f1", 2)];
+        let has = |element| all.each_ref().map(|header| header.has(element));
+        assert_eq!(has(Scalar::BF16), [true, false, false]);
+        assert_eq!(has(Scalar::E4M3), [false, true, false]);
+        assert_eq!(has(Scalar::E5M2), [false, true, true]);
+        assert_eq!(all.map(|header| header.type_name()), ["V2", "V1", "f1"]);
+    }
+
     /// The bytes of `numpy.save(file, numpy.array([1, 2], "<i2"))`, NumPy 2.4.
     #[test]
     fn what_is_written_is_what_numpy_writes() {

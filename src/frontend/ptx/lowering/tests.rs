@@ -332,6 +332,21 @@ fn conversions_run_where_integers_are_added_or_multiplied() {
 }
 
 #[test]
+fn halves_of_a_register_are_operands_of_conversions() {
+    let unpacked = |between: &str, from: &str| {
+        let body = format!(
+            "ld.global.u32 %r2, [%a1]; mov.b32 {{%h1,%h2}}, %r2; {between} cvt.f32.{from} %f1, %h1; cvt.f32.{from} %f2, %h2; \
+             st.global.f32 [%a1], %f1; st.global.f32 [%a1], %f2; ret;"
+        );
+        classes(&body).iter().filter(|class| **class == ArithClass::Move).count()
+    };
+    assert_eq!(unpacked("", "f16"), 0);
+    // The half of one is no operand of a shift, and what is written again must be read before.
+    assert_eq!(unpacked("", "bf16"), 1);
+    assert_eq!(unpacked("ld.global.u32 %r2, [%a1+4];", "f16"), 1);
+}
+
+#[test]
 fn exits_are_copied_to_the_branches_that_lead_there() {
     let body = "setp.gt.s32 %p1, %r0, 7;\n@%p1 bra END;\nst.global.u32 [%a1], %r0;\nEND:\nret;";
     // The store's block ends with the exit of its lanes.

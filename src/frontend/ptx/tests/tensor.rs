@@ -94,6 +94,16 @@ fn sums_of_short_floats_may_be_written_to_those_before_them() {
 }
 
 #[test]
+fn registers_of_a_spelled_out_product_are_nobody_elses() {
+    // Factors of zero, and sums in registers that are called as gsim might call its own.
+    let body = ".reg .f32 %mma_sum<4>; .reg .b32 %mma_half<4>; mov.f32 %mma_sum0, 0f42C80000; mov.u32 %mma_half0, 0; \
+                mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32 {%mma_sum0,%mma_sum1,%mma_sum2,%mma_sum3}, {%mma_half0,%mma_half0}, \
+                {%mma_half0}, {%mma_sum0,%mma_sum0,%mma_sum0,%mma_sum0}; cvt.rzi.u32.f32 %r2, %mma_sum0; cvt.u64.u32 %a7, %r2; \
+                st.global.u64 [%a1], %a7; ret;";
+    assert_eq!(run(body, 32, &[]).unwrap().1, [100; 32]);
+}
+
+#[test]
 fn rows_of_matrices_are_checked() {
     let load = |row: &str| {
         format!(
