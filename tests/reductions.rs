@@ -21,7 +21,7 @@ fn run(args: &[&str]) -> (i32, String, String) {
 fn numbers_are_combined_as_on_an_h200() {
     let (code, printed, wrong) = run(&[]);
     assert_eq!((code, wrong.as_str()), (0, ""));
-    assert!(printed.contains("output is as expected (65,056 elements)"), "{printed}");
+    assert!(printed.contains("output is as expected (73,248 elements)"), "{printed}");
 }
 
 #[test]

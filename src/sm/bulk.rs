@@ -195,7 +195,7 @@ impl BulkUnit {
         let is_void = bytes == 0;
         if !is_void {
             let waiter = Waiter { tracker, issued: begun.into(), accepted: now.into() };
-            // The slice takes as long for all of a sector as for a part of one.
+            // As measured, a slice takes as long for all of a sector as other atomics do for a part of one.
             let atomic_work = match (kind, self.atomic_work) {
                 (AccessKind::BulkReduction, Some((_, part))) => sectors_of(bytes) as u8 * part,
                 _ => 0,
@@ -245,7 +245,7 @@ impl BulkUnit {
             }
             (BulkCopy::Reduce, _) => {
                 let packet = reductions.header.cycles() + u64::from(bytes.count_ones());
-                boxes.store_sector.cycles() * packet.div_ceil(SECTOR_BYTES)
+                boxes.store_sector.cycles() * packet.div_ceil(SECTOR_BYTES).max(1)
             }
         }
     }

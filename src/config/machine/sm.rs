@@ -220,7 +220,8 @@ pub struct BulkTiming {
 pub struct ReductionTiming {
     /// What an instruction that begins one takes longer, for each lane that begins one [core cycles, 0..=255].
     pub begin: Bounded<0, 255>,
-    /// What goes ahead of the bytes of a request, which together leave as sectors of a box do that is written [bytes, 0..=128].
+    /// What goes ahead of the bytes of a request. Both leave in pieces of 32 bytes, of which each takes as long as a sector of a box that is
+    /// written ([`BoxTiming::store_sector`]) [bytes, 0..=128].
     pub header: Bounded<0, 128>,
 }
 

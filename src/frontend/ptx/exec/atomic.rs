@@ -60,7 +60,7 @@ fn combine((op, flushes): (AtomicOp, bool), ty: Type, old: u64, a: u64, b: u64) 
     match (op, ty) {
         (AtomicOp::Add, Type::F32) if flushes => sum::<Flushed>(old, a),
         (AtomicOp::Add, Type::F32) => sum::<f32>(old, a),
-        (AtomicOp::Add, Type::F64) => (f64::from_bits(old) + f64::from_bits(a)).to_bits(),
+        (AtomicOp::Add, Type::F64) => double_sum(old, a),
         (AtomicOp::Add, Type::F16 | Type::F16x2) => in_halves(old, a, half_sum),
         (AtomicOp::Add, Type::Bf16 | Type::Bf16x2) => in_halves(old, a, brain_sum),
         (AtomicOp::Add, _) => old.wrapping_add(a),
@@ -119,6 +119,19 @@ fn half_sum(old: u16, a: u16) -> u16 {
 fn brain_sum(old: u16, a: u16) -> u16 {
     let sum = bf16::from_f32(bf16::from_bits(old).to_f32() + bf16::from_bits(a).to_f32());
     if sum.is_nan() { NO_NUMBER } else { sum.to_bits() }
+}
+
+/// As an H200 has it, an operand that is no number is the sum, as it is: the one that comes before the one that is there. Hosts differ in
+/// that.
+fn double_sum(old: u64, a: u64) -> u64 {
+    const MADE: u64 = 0xfff8 << 48;
+    let operands = [a, old].map(f64::from_bits);
+    let sum = operands[0] + operands[1];
+    match operands.iter().position(|operand| operand.is_nan()) {
+        Some(place) => [a, old][place],
+        None if sum.is_nan() => MADE,
+        None => sum.to_bits(),
+    }
 }
 
 /// The lesser of two numbers, or with a sign of -1 the greater one; -0 is less than 0, and what is no number does not count.

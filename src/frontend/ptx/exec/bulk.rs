@@ -112,8 +112,11 @@ impl Spaces<'_> {
                 self.check_written(&source).map_err(fault)?;
                 let (to, from) =
                     (&mut self.global.block_mut()[place], &self.shared.bytes()[source]);
-                match reduction.and_then(|reduction| Some((reduction.op, reduction.ty?))) {
-                    Some((op, ty)) => atomic::combine_all(op, ty, to, from),
+                match reduction {
+                    Some(Reduction { op, ty }) => {
+                        let ty = ty.expect("a reduction of bytes says their type");
+                        atomic::combine_all(op, ty, to, from);
+                    }
                     None => to.copy_from_slice(from),
                 }
                 0

@@ -50,7 +50,8 @@ fn take_reduction(words: &mut Vec<&str>) -> Option<Reduction> {
     let op = AtomicOp::named(words.get(place)?)?;
     if is_tensor {
         words.remove(place);
-        return Some(Reduction { op, ty: None });
+        let is_known = !matches!(op, AtomicOp::Exch | AtomicOp::Cas);
+        return is_known.then_some(Reduction { op, ty: None });
     }
     let ty = match &words[place + 1..] {
         // Sums of half precision keep subnormal numbers, and must say so.
@@ -73,6 +74,7 @@ impl Lowerer<'_> {
         reduces: bool,
     ) -> Result<Decoded> {
         match (words, &instruction.operands[..]) {
+            _ if reduces => {}
             (["commit_group"], []) => return Ok(groups(Copies::CommitBulk)),
             (["wait_group"], [left]) => {
                 return Ok(groups(Copies::WaitBulk(self.left_under_way(left)?)));
@@ -82,10 +84,12 @@ impl Lowerer<'_> {
             }
             _ => {}
         }
-        // A cache policy decides nothing that shows.
+        // A cache policy decides nothing that shows. It comes last, but before what is done with numbers.
         let (mut words, mut operands) = (words.to_vec(), &instruction.operands[..]);
-        if let Some(hint) = words.iter().position(|word| *word == "L2::cache_hint") {
-            words.remove(hint);
+        let is_last = words.last() == Some(&"L2::cache_hint");
+        let is_before = reduces && words.get(3) == Some(&"L2::cache_hint");
+        if is_last || is_before {
+            words.remove(if is_before { 3 } else { words.len() - 1 });
             operands = operands.split_last().map_or(operands, |(_, others)| others);
         }
         let reduction = if reduces { take_reduction(&mut words) } else { None };

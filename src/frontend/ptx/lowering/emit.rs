@@ -323,15 +323,16 @@ impl<'a> Emitter<'a> {
     }
 
     /// Issues bulk copies. The unit takes values that are the same for the warp: where they may not be, lanes take turns, and hand on their
-    /// values. Copies to shared memory have such a loop wherever lanes may be missing, unless the program has elected the one that is there.
+    /// values. Copies to shared memory and reductions have such a loop wherever lanes may be missing, unless the program has elected the one
+    /// that is there.
     fn bulk(&mut self, whole: Inst) {
         let differs = |reg: &Reg| {
             self.varying.get(usize::from(*reg)).is_some_and(|varies| *varies)
                 && whole.guard != Some(*reg)
         };
         let varying: Vec<Reg> = whole.srcs.as_slice().iter().copied().filter(differs).collect();
-        let is_load = matches!(whole.op, Op::Bulk(BulkCopy::ToShared | BulkCopy::Reduce));
-        if varying.is_empty() && (self.elects || !is_load) {
+        let elects = matches!(whole.op, Op::Bulk(BulkCopy::ToShared | BulkCopy::Reduce));
+        if varying.is_empty() && (self.elects || !elects) {
             self.insts.push(whole);
             return;
         }
@@ -350,7 +351,7 @@ impl<'a> Emitter<'a> {
         };
         // Who takes the turn: a lane that is elected, or those whose values are those of the first one.
         let chosen = self.inner_register();
-        if is_load {
+        if elects {
             steps.push(step(ArithClass::Vote, &[chosen], &[]));
             for &reg in &varying {
                 hand_on(self.inner_register(), &mut steps, &[reg, chosen]);

@@ -173,7 +173,7 @@ pub fn constants(code: &mut Code) {
 }
 
 /// Unpacks the halves of a register for conversions, which take the half of one as an operand (`F2FP R.H1`, `HADD2.F32 R.H1_H1`, `I2F R.H1`): to
-/// single precision, and from pairs of 8 bits. The register must not be written again, as its readers come later.
+/// single precision, and from pairs of 8 bits. Nothing may write the register before they read it.
 fn is_unpacked_for_conversions(code: &Code, pc: usize) -> bool {
     let converts = |reader: usize| {
         let types: Vec<Type> = code.types(reader).collect();
@@ -188,8 +188,13 @@ fn is_unpacked_for_conversions(code: &Code, pc: usize) -> bool {
         Arg::Reg(from) => from,
         _ => return false,
     };
+    let writes = |other: usize| code.insts[other].written().any(|reg| reg == from);
+    let is_there = |reader: usize| {
+        let follows = reader > pc && code.block_of[reader] == code.block_of[pc];
+        code.is_single(from) || follows && !(pc + 1..reader).any(writes)
+    };
     let unpacks = code.bytes(pc) == 4 && code.insts[pc].dsts.as_slice().len() == 2;
-    unpacks && code.is_single(from) && code.readers(pc).all(converts)
+    unpacks && code.readers(pc).all(|reader| converts(reader) && is_there(reader))
 }
 
 /// Stores a register as it is: a number would have to be in one.

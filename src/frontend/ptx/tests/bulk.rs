@@ -131,6 +131,15 @@ fn what_is_wrong_with_a_bulk_copy_is_said() {
         let name = format!("{reduce}.{numbers}");
         says(&format!("{name} [%a1], [%r1], 16; ret;"), &format!("`{name}` is not supported"));
     }
+    for words in [
+        "commit_group",
+        "tensor.2d.global.shared::cta.exch.tile.bulk_group",
+        "global.shared::cta.bulk_group.add.u32.L2::cache_hint",
+        "L2::cache_hint.global.shared::cta.bulk_group.add.u32",
+    ] {
+        let name = format!("cp.reduce.async.bulk.{words}");
+        says(&format!("{name} [%a1], [%r1], 16, %a1; ret;"), &format!("`{name}` is not supported"));
+    }
     let cluster =
         "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32";
     says(&format!("{cluster} [%r1], [%r1], 16, [%r1]; ret;"), "is not supported");
