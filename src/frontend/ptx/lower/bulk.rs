@@ -84,12 +84,12 @@ impl Lowerer<'_> {
             }
             _ => {}
         }
-        // A cache policy decides nothing that shows. It comes last, but before what is done with numbers.
+        // A cache policy decides nothing that shows. It comes last, but before what is done with bytes.
         let (mut words, mut operands) = (words.to_vec(), &instruction.operands[..]);
-        let is_last = words.last() == Some(&"L2::cache_hint");
-        let is_before = reduces && words.get(3) == Some(&"L2::cache_hint");
-        if is_last || is_before {
-            words.remove(if is_before { 3 } else { words.len() - 1 });
+        let combines_bytes = reduces && words.first() != Some(&"tensor");
+        let place = if combines_bytes { 3 } else { words.len().saturating_sub(1) };
+        if words.get(place) == Some(&"L2::cache_hint") {
+            words.remove(place);
             operands = operands.split_last().map_or(operands, |(_, others)| others);
         }
         let reduction = if reduces { take_reduction(&mut words) } else { None };
