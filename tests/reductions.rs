@@ -1,20 +1,23 @@
 //! Bulk copies that are combined with what is in global memory: what an H200 made of them, and what is wrong with one is said in one line.
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::path::Path;
 
-use assert_cmd::Command;
 use tempfile::TempDir;
 
 /// Runs the file beside this; gives the exit code, what was printed, and what was said to be wrong.
 fn run(args: &[&str]) -> (i32, String, String) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reductions/reductions.ron");
     let out = TempDir::new().unwrap();
-    let mut gsim = Command::cargo_bin("gsim").unwrap();
-    gsim.arg("run").arg(file).args(["--no-plots", "--out"]).arg(out.path()).args(args);
-    let output = gsim.output().unwrap();
-    let [printed, wrong] =
-        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-    (output.status.code().unwrap(), printed, wrong)
+    let run = [
+        "run",
+        "tests/reductions/reductions.ron",
+        "--no-plots",
+        "--out",
+        out.path().to_str().unwrap(),
+    ];
+    command::gsim(Path::new(env!("CARGO_MANIFEST_DIR")), &[&run, args].concat())
 }
 
 #[test]

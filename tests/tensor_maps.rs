@@ -1,20 +1,18 @@
 //! Boxes of tensors: what an H200 made of them, and what is wrong with a tensor map or a box is said in one line.
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::path::Path;
 
-use assert_cmd::Command;
 use tempfile::TempDir;
 
 /// Runs the file beside this; gives the exit code, what was printed, and what was said to be wrong.
 fn run(args: &[&str]) -> (i32, String, String) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tensor_maps/boxes.ron");
     let out = TempDir::new().unwrap();
-    let mut gsim = Command::cargo_bin("gsim").unwrap();
-    gsim.arg("run").arg(file).args(["--no-plots", "--out"]).arg(out.path()).args(args);
-    let output = gsim.output().unwrap();
-    let [printed, wrong] =
-        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-    (output.status.code().unwrap(), printed, wrong)
+    let run =
+        ["run", "tests/tensor_maps/boxes.ron", "--no-plots", "--out", out.path().to_str().unwrap()];
+    command::gsim(Path::new(env!("CARGO_MANIFEST_DIR")), &[&run, args].concat())
 }
 
 /// What is said of one launch: of `entry`, with coordinates, with the tensor map.
@@ -191,10 +189,8 @@ fn a_map_may_be_named_by_its_parameter_where_that_is_aligned() {
              TensorMap(buffer: \"x\", dims: (16, 16), box_dims: (8, 2))])]))";
         std::fs::write(folder.path().join("k.ptx"), ptx).unwrap();
         std::fs::write(folder.path().join("run.ron"), file).unwrap();
-        let mut gsim = Command::cargo_bin("gsim").unwrap();
-        gsim.current_dir(folder.path()).args(["run", "run.ron", "--no-plots"]);
-        let output = gsim.output().unwrap();
-        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+        let (code, _, wrong) = command::gsim(folder.path(), &["run", "run.ron", "--no-plots"]);
+        (code, wrong)
     };
     assert_eq!(run(64), (0, String::new()));
     let (code, wrong) = run(8);
