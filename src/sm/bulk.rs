@@ -184,12 +184,14 @@ impl BulkUnit {
         let copy = &mut self.copies[place as usize];
         let position = copy.position?;
         let (BulkRequest { line, bytes }, next) = copy.asked.request(position, self.line_bits);
-        let (kind, tracker) = match copy.kind {
-            BulkCopy::ToGlobal => (AccessKind::BulkStore, u32::from(BULK_WRITE) | copy.warp as u32),
-            BulkCopy::Reduce => {
-                (AccessKind::BulkReduction, u32::from(BULK_WRITE) | copy.warp as u32)
-            }
-            BulkCopy::ToShared | BulkCopy::ToL2 => (AccessKind::BulkLoad, BULK | place),
+        let kind = match copy.kind {
+            BulkCopy::ToGlobal => AccessKind::BulkStore,
+            BulkCopy::Reduce => AccessKind::BulkReduction,
+            BulkCopy::ToShared | BulkCopy::ToL2 => AccessKind::BulkLoad,
+        };
+        let tracker = match copy.kind.changes_global() {
+            true => u32::from(BULK_WRITE) | copy.warp as u32,
+            false => BULK | place,
         };
         let begun = if copy.is_new { now } else { copy.due };
         let is_void = bytes == 0;

@@ -2,9 +2,9 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.13 "atom".
 
-use half::{bf16, f16};
-
 use super::super::ast::Type;
+use super::super::ops::half;
+use super::super::ops::rounding::Invalid;
 use super::super::program::{Access, AtomicOp};
 use super::copy::Places;
 use super::registers::{Flushed, Lane, Registers};
@@ -30,9 +30,7 @@ pub fn execute(
         };
         let (a, b) = (operand(first), operand(if op == AtomicOp::Cas { second } else { first }));
         let place = &mut block[places.of(lane)..][..size];
-        let mut word = [0; 8];
-        word[..size].copy_from_slice(place);
-        let old = u64::from_le_bytes(word);
+        let old = number(place);
         let new = combine((op, flushes), access.ty, old, a, b);
         place.copy_from_slice(&new.to_le_bytes()[..size]);
         match wide {
@@ -45,15 +43,17 @@ pub fn execute(
 /// Combines numbers with others that lie in as many bytes, as the L2 does for bulk copies: those keep subnormal numbers.
 pub fn combine_all(op: AtomicOp, ty: Type, to: &mut [u8], from: &[u8]) {
     let size = ty.bytes() as usize;
-    let number = |bytes: &[u8]| {
-        let mut word = [0; 8];
-        word[..size].copy_from_slice(bytes);
-        u64::from_le_bytes(word)
-    };
     for (to, from) in to.chunks_exact_mut(size).zip(from.chunks_exact(size)) {
         let (old, a) = (number(to), number(from));
         to.copy_from_slice(&combine((op, false), ty, old, a, a).to_le_bytes()[..size]);
     }
+}
+
+/// The bits of a number of up to eight bytes.
+fn number(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(word)
 }
 
 fn combine((op, flushes): (AtomicOp, bool), ty: Type, old: u64, a: u64, b: u64) -> u64 {
@@ -61,13 +61,13 @@ fn combine((op, flushes): (AtomicOp, bool), ty: Type, old: u64, a: u64, b: u64) 
         (AtomicOp::Add, Type::F32) if flushes => sum::<Flushed>(old, a),
         (AtomicOp::Add, Type::F32) => sum::<f32>(old, a),
         (AtomicOp::Add, Type::F64) => double_sum(old, a),
-        (AtomicOp::Add, Type::F16 | Type::F16x2) => in_halves(old, a, half_sum),
-        (AtomicOp::Add, Type::Bf16 | Type::Bf16x2) => in_halves(old, a, brain_sum),
+        (AtomicOp::Add, Type::F16 | Type::F16x2) => in_halves::<false>(old, a, |old, a| old + a),
+        (AtomicOp::Add, Type::Bf16 | Type::Bf16x2) => in_halves::<true>(old, a, |old, a| old + a),
         (AtomicOp::Add, _) => old.wrapping_add(a),
-        (AtomicOp::Min, Type::F16) => in_halves(old, a, |old, a| half_least(old, a, 1.0)),
-        (AtomicOp::Max, Type::F16) => in_halves(old, a, |old, a| half_least(old, a, -1.0)),
-        (AtomicOp::Min, Type::Bf16) => in_halves(old, a, |old, a| brain_least(old, a, 1.0)),
-        (AtomicOp::Max, Type::Bf16) => in_halves(old, a, |old, a| brain_least(old, a, -1.0)),
+        (AtomicOp::Min, Type::F16) => in_halves::<false>(old, a, half::least),
+        (AtomicOp::Max, Type::F16) => in_halves::<false>(old, a, half::most),
+        (AtomicOp::Min, Type::Bf16) => in_halves::<true>(old, a, half::least),
+        (AtomicOp::Max, Type::Bf16) => in_halves::<true>(old, a, half::most),
         (AtomicOp::Min, Type::S32) => (old as i32).min(a as i32) as u64,
         (AtomicOp::Min, Type::S64) => (old as i64).min(a as i64) as u64,
         (AtomicOp::Min, _) => old.min(a),
@@ -100,57 +100,19 @@ fn combine((op, flushes): (AtomicOp, bool), ty: Type, old: u64, a: u64, b: u64) 
     }
 }
 
-/// Two numbers of 16 bits, or the lower one alone.
-fn in_halves(old: u64, a: u64, sum: fn(u16, u16) -> u16) -> u64 {
-    let half = |shift: u32| u64::from(sum((old >> shift) as u16, (a >> shift) as u16)) << shift;
-    half(0) | half(16)
-}
-
-/// What an H200 gives for what is no number of half precision.
-const NO_NUMBER: u16 = 0x7fff;
-
-// Single precision has twice the bits of half precision and two: to round the sum a second time makes no difference.
-
-fn half_sum(old: u16, a: u16) -> u16 {
-    let sum = f16::from_f32(f16::from_bits(old).to_f32() + f16::from_bits(a).to_f32());
-    if sum.is_nan() { NO_NUMBER } else { sum.to_bits() }
-}
-
-fn brain_sum(old: u16, a: u16) -> u16 {
-    let sum = bf16::from_f32(bf16::from_bits(old).to_f32() + bf16::from_bits(a).to_f32());
-    if sum.is_nan() { NO_NUMBER } else { sum.to_bits() }
+/// Two numbers of half precision, `.bf16` or not, or the lower one alone.
+fn in_halves<const BRAIN: bool>(old: u64, a: u64, f: fn(f64, f64) -> f64) -> u64 {
+    type Pair<const BRAIN: bool> = half::Pair<BRAIN, false>;
+    let [old, a] = [old, a].map(|pair| Pair::<BRAIN>::get(pair as u32));
+    Pair::<BRAIN>::put([f(old[0], a[0]), f(old[1], a[1])]).into()
 }
 
 /// As an H200 has it, an operand that is no number is the sum, as it is: the one that comes before the one that is there. Hosts differ in
 /// that.
 fn double_sum(old: u64, a: u64) -> u64 {
-    const MADE: u64 = 0xfff8 << 48;
-    let operands = [a, old].map(f64::from_bits);
-    let sum = operands[0] + operands[1];
-    match operands.iter().position(|operand| operand.is_nan()) {
-        Some(place) => [a, old][place],
-        None if sum.is_nan() => MADE,
-        None => sum.to_bits(),
-    }
-}
-
-/// The lesser of two numbers, or with a sign of -1 the greater one; -0 is less than 0, and what is no number does not count.
-fn half_least(old: u16, a: u16, sign: f32) -> u16 {
-    least([old, a], sign, |bits| f16::from_bits(bits).to_f32())
-}
-
-fn brain_least(old: u16, a: u16, sign: f32) -> u16 {
-    least([old, a], sign, |bits| bf16::from_bits(bits).to_f32())
-}
-
-fn least([old, a]: [u16; 2], sign: f32, value: fn(u16) -> f32) -> u16 {
-    let [of_old, of_a] = [old, a].map(|bits| sign * value(bits));
-    match (of_old.is_nan(), of_a.is_nan()) {
-        (true, true) => NO_NUMBER,
-        (false, true) => old,
-        (true, false) => a,
-        (false, false) if of_a.total_cmp(&of_old).is_lt() => a,
-        (false, false) => old,
+    match [a, old].into_iter().find(|bits| f64::from_bits(*bits).is_nan()) {
+        Some(nan) => nan,
+        None => (f64::from_bits(old) + f64::from_bits(a)).or_nan_of([]).to_bits(),
     }
 }
 

@@ -331,8 +331,8 @@ impl<'a> Emitter<'a> {
                 && whole.guard != Some(*reg)
         };
         let varying: Vec<Reg> = whole.srcs.as_slice().iter().copied().filter(differs).collect();
-        let elects = matches!(whole.op, Op::Bulk(BulkCopy::ToShared | BulkCopy::Reduce));
-        if varying.is_empty() && (self.elects || !elects) {
+        let loops = matches!(whole.op, Op::Bulk(BulkCopy::ToShared | BulkCopy::Reduce));
+        if varying.is_empty() && (self.elects || !loops) {
             self.insts.push(whole);
             return;
         }
@@ -351,7 +351,7 @@ impl<'a> Emitter<'a> {
         };
         // Who takes the turn: a lane that is elected, or those whose values are those of the first one.
         let chosen = self.inner_register();
-        if elects {
+        if loops {
             steps.push(step(ArithClass::Vote, &[chosen], &[]));
             for &reg in &varying {
                 hand_on(self.inner_register(), &mut steps, &[reg, chosen]);

@@ -129,11 +129,12 @@ pub fn relu(value: f64) -> f64 {
 }
 
 /// The lesser number, of which -0 is less than 0.
-fn least(a: f64, b: f64) -> f64 {
+pub fn least(a: f64, b: f64) -> f64 {
     lesser(a, b, a.is_sign_negative())
 }
 
-fn most(a: f64, b: f64) -> f64 {
+/// The greater number, likewise.
+pub fn most(a: f64, b: f64) -> f64 {
     -least(-a, -b)
 }
 

@@ -18,14 +18,14 @@ mod bits;
 mod carry;
 mod convert;
 mod float;
-mod half;
+pub mod half;
 mod integer;
 mod map;
 pub mod matrix;
 pub mod moves;
 mod packed;
 mod predicate;
-mod rounding;
+pub mod rounding;
 mod short;
 mod warp;
 

@@ -198,9 +198,9 @@ impl Product {
                 (row[lane % 4 * 2], row[lane % 4 * 2 + 1]) = (pair & 0xffff, pair >> 16);
             }
         }
-        let sums = match self.factors {
-            [a, _] if a.is_short() => self.sums_of_bytes::<Half>(regs, &c),
-            _ => self.sums_of_floats::<Half, Half, Half, FRAGMENTS>(regs, &c),
+        let sums = match self.factors[0] {
+            Element::F16 => self.sums_of_floats::<Half, Half, Half, FRAGMENTS>(regs, &c),
+            _ => self.sums_of_bytes::<Half>(regs, &c),
         };
         for register in 0..self.sum_registers() {
             let pairs = &mut regs.narrow[usize::from(self.d[register])];
@@ -305,7 +305,7 @@ impl Product {
         let mut sums = [[0; COLUMNS]; MOST_ROWS];
         for (row, (sums, c)) in sums.iter_mut().zip(c).enumerate().take(self.rows) {
             let totals = sum::of_row::<A, B>(&a[row / 8], row % 8, b, &terms.with(S::row(*c)));
-            *sums = S::round(&totals, A::KEPT_OF_SUM);
+            *sums = S::round(&totals, A::KEPT);
         }
         let is_special =
             of_a.reaches(A::INFINITE) || of_b.reaches(B::INFINITE) || terms.reaches(S::INFINITE);

@@ -47,9 +47,6 @@ pub trait Factors {
     /// Bits that a term of their sums keeps behind the point.
     const KEPT: i16 = 25;
 
-    /// Bits that a sum in single precision keeps behind the point.
-    const KEPT_OF_SUM: u32 = 23;
-
     /// Single precision holds any product, so that factors are the numbers themselves and one scale serves all products of a sum.
     const ARE_VALUES: bool;
 
@@ -73,8 +70,8 @@ pub trait Format {
     /// Numbers of this format, each in the low bits of one.
     fn row(bits: [u32; COLUMNS]) -> Row;
 
-    /// The bits of sums, of which single precision keeps so many behind the point.
-    fn round(totals: &Totals, kept: u32) -> [u32; COLUMNS];
+    /// The bits of sums of terms that keep so many bits behind the point: single precision keeps no more.
+    fn round(totals: &Totals, kept: i16) -> [u32; COLUMNS];
 
     /// The bits of an infinity or NaN.
     fn special(number: f32) -> u32;
@@ -286,7 +283,6 @@ impl Factors for Tf32 {
 
 impl Factors for E5m2 {
     const KEPT: i16 = 13;
-    const KEPT_OF_SUM: u32 = 13;
     const ARE_VALUES: bool = true;
     const INFINITE: i16 = 16;
 
@@ -311,7 +307,6 @@ impl E4m3 {
 
 impl Factors for E4m3 {
     const KEPT: i16 = 13;
-    const KEPT_OF_SUM: u32 = 13;
     const ARE_VALUES: bool = true;
     const INFINITE: i16 = 9;
 
@@ -354,8 +349,8 @@ impl Format for Single {
     }
 
     #[inline(always)]
-    fn round(totals: &Totals, kept: u32) -> [u32; COLUMNS] {
-        let values = totals.values(u64::MAX << (52 - kept));
+    fn round(totals: &Totals, kept: i16) -> [u32; COLUMNS] {
+        let values = totals.values(u64::MAX << (52 - kept.min(23)));
         let mut rounded = [0; COLUMNS];
         let mut is_any_subnormal = false;
         for (rounded, value) in rounded.iter_mut().zip(values) {
@@ -395,7 +390,7 @@ impl Format for Half {
     }
 
     #[inline(always)]
-    fn round(totals: &Totals, _: u32) -> [u32; COLUMNS] {
+    fn round(totals: &Totals, _: i16) -> [u32; COLUMNS] {
         totals.values(u64::MAX).map(|value| {
             match rounding::Format::F16.narrow(value, Round::NearestTiesToEven) {
                 0x8000 => 0,
