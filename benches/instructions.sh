@@ -28,6 +28,7 @@ runs=(
     "gather|configs/runs/gather.ron --set workload.ctas=20"
     "mixture|configs/runs/mixture.ron --set workload.ctas=20 --set workload.repeats=1"
     "spmv|configs/runs/spmv.ron"
+    "tensor-map-matmul|configs/runs/tensor-map-matmul.ron --set workload.parameters.rows=128 --set workload.parameters.columns=128 --set workload.parameters.depth=64"
     "heat|configs/runs/heat.ron"
     "heat-100-launches-h200|configs/runs/heat.ron --set machine=h200 --set workload.parameters.n=16 --set workload.parameters.steps=100"
     "chase-h200|configs/runs/chase.ron --set machine=h200"

@@ -7,15 +7,31 @@ use crate::config::Machine;
 use crate::config::machine::L2Coalescer;
 use crate::parts::{Reply, Request, RequestKind, RequestStamps};
 use crate::ring::Ring;
-use crate::units::{Cycle, fibonacci};
+use crate::units::{Cycle, LineAddr, fibonacci};
+
+/// What reads have in common that may share a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Read {
+    line: LineAddr,
+    bytes: u128,
+    kind: RequestKind,
+    gpc: u16,
+}
 
 /// A read that others may join.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     /// None when the entry is free.
-    read: Option<Request>,
-    gpc: u16,
+    read: Option<Read>,
     followers: u16,
+}
+
+/// A request on its way to the coalescer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Coming {
+    request: Request,
+    /// Where to look for a read that it may join.
+    place: u32,
 }
 
 /// What a slice holds reads against.
@@ -36,7 +52,7 @@ pub(super) struct Coalescer {
     /// By entry: `most_followers` reads.
     followers: Vec<Request>,
     /// Requests on their way here.
-    arrivals: Ring<Request>,
+    arrivals: Ring<Coming>,
 }
 
 impl Coalescer {
@@ -70,9 +86,14 @@ impl Coalescer {
         self.arrivals.is_empty()
     }
 
-    /// A request comes by in cycle `at`, before those that have a longer way.
+    /// A request comes by in cycle `at`, before those that have a longer way. Gives it where it lies: the place for it is found by its
+    /// line's number in memory, and the caller puts that within the slice there, of all requests alike.
     pub fn expect(&mut self, at: Cycle, request: Request) -> &mut Request {
-        self.arrivals.insert(at, request)
+        let gpc = self.gpcs[usize::from(request.sm)];
+        let hash = fibonacci(request.line.0 ^ u64::from(gpc) << 48);
+        // Scaled to the places.
+        let place = ((hash * self.last.len() as u64) >> 32) as u32;
+        &mut self.arrivals.insert(at, Coming { request, place }).request
     }
 
     /// When the next request comes by.
@@ -82,25 +103,22 @@ impl Coalescer {
     }
 
     /// The next request that has come by.
-    pub fn pop(&mut self, now: Cycle) -> Option<Request> {
+    #[inline]
+    pub fn pop(&mut self, now: Cycle) -> Option<Coming> {
         self.arrivals.pop(now)
     }
 
     /// Lets a read wait for the reply to one of the same bytes, or holds it against others; gives what goes on to the
     /// tags.
-    pub fn admit(&mut self, mut request: Request) -> Option<Request> {
+    pub fn admit(&mut self, Coming { mut request, place }: Coming) -> Option<Request> {
         if !matches!(request.kind, RequestKind::Fetch | RequestKind::Load) {
             return Some(request);
         }
-        let gpc = self.gpcs[usize::from(request.sm)];
-        // Scaled to the places.
-        let hash = fibonacci(request.line.0 ^ u64::from(gpc) << 48) as usize;
-        let place = (hash * self.last.len()) >> 32;
-        let entry = usize::from(self.last[place]);
-        let key = |read: &Request| (read.line, read.bytes, read.kind);
+        let Request { line, bytes, kind, sm, .. } = request;
+        let read = Read { line, bytes, kind, gpc: self.gpcs[usize::from(sm)] };
+        let entry = usize::from(self.last[place as usize]);
         if let Some(held) = self.held.get_mut(entry)
-            && held.gpc == gpc
-            && held.read.is_some_and(|read| key(&read) == key(&request))
+            && held.read == Some(read)
             && usize::from(held.followers) < self.most_followers
         {
             let place = entry * self.most_followers + usize::from(held.followers);
@@ -109,9 +127,9 @@ impl Coalescer {
             return None;
         }
         if let Some(entry) = self.free_entry() {
-            self.last[place] = entry;
+            self.last[place as usize] = entry;
             request.held = entry + 1;
-            self.held[usize::from(entry)] = Held { read: Some(request), gpc, followers: 0 };
+            self.held[usize::from(entry)] = Held { read: Some(read), followers: 0 };
         }
         Some(request)
     }

@@ -118,22 +118,14 @@ impl Slice {
         self.far.is_paired()
     }
 
-    /// The number of a line within this slice.
+    /// The number of a line within this slice, which has a line of its neighbour's as a copy.
     #[inline]
     pub(super) fn local(&self, line: LineAddr) -> LineAddr {
-        let local = self.map.within_slice(line);
-        if self.keeps_copy(line) { LineAddr(local.0 | COPY) } else { local }
-    }
-
-    /// Whether this slice has a line of its neighbour's as a copy, and not as its own.
-    #[inline]
-    pub(super) fn keeps_copy(&self, line: LineAddr) -> bool {
-        self.far.is_paired && self.has_other_home(line)
-    }
-
-    #[inline(never)]
-    fn has_other_home(&self, line: LineAddr) -> bool {
-        self.map.home(line) != self.number
+        if !self.far.is_paired {
+            return self.map.within_slice(line);
+        }
+        let (home, local) = self.map.place(line);
+        if home != self.number { LineAddr(local.0 | COPY) } else { local }
     }
 
     /// Whether a copy's fetch leaves enough for what the neighbour may ask: else each could wait for the other.
@@ -173,8 +165,8 @@ impl Slice {
         mut request: Request,
     ) -> Result<(), Refusal> {
         request.stamps.look_up(core);
+        let line = within_home(request.line);
         if request.kind == RequestKind::Store {
-            let line = self.map.within_slice(request.line);
             self.write(now, line, &request)?;
             self.stats.far_write_sectors += u64::from(sectors_of(request.bytes));
             return Ok(());
@@ -182,8 +174,6 @@ impl Slice {
         if request.kind.is_atomic() {
             request.held = THROUGH_COPY;
         }
-        let is_own = request.sm == FROM_SLICE;
-        let line = if is_own { request.line } else { self.map.within_slice(request.line) };
         self.read(now, line, &request)
     }
 

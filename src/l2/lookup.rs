@@ -16,7 +16,7 @@ impl Slice {
     /// Serves a request, or refuses it and changes nothing.
     #[inline]
     pub(super) fn look_up(&mut self, now: Cycle, request: &Request) -> Result<(), Refusal> {
-        let line = self.asked_for(request);
+        let line = request.line;
         if self.is_plain && self.mode == L2Mode::Cache {
             // Loads and stores take turns as nobody can tell beforehand: what both begin with comes before the choice.
             let set = self.tags.set_of(line);

@@ -5,7 +5,7 @@ use std::hint::select_unpredictable;
 use super::coalescer::Coalescer;
 use super::distance::Distances;
 use super::exit::Exit;
-use super::far::Far;
+use super::far::{Far, is_copy};
 use super::partial_lines::PartialLines;
 use super::port::{DataPort, SECTOR, Side};
 use super::stats::L2Stats;
@@ -183,16 +183,14 @@ impl Slice {
         request: Request,
         core_of: impl FnOnce(Cycle) -> Cycle,
     ) {
-        let is_copy = self.keeps_copy(request.line);
-        let looked_up = now + self.tag_latency + self.distances.to(request.sm, is_copy);
+        let line = self.local(request.line);
+        let looked_up = now + self.tag_latency + self.distances.to(request.sm, is_copy(line));
         let request = match &mut self.coalescer {
             None => self.input.insert(looked_up, request),
             Some(coalescer) => coalescer.expect(Cycle(looked_up.0 - coalescer.latency()), request),
         };
         request.stamps.arrive(core, core_of(looked_up));
-        if self.is_plain {
-            request.line = self.map.within_slice(request.line);
-        }
+        request.line = line;
     }
 
     /// From a request's arrival until the slice does anything with it, at least [L2 cycles].
@@ -204,8 +202,8 @@ impl Slice {
     fn coalesce(&mut self, now: Cycle) -> u32 {
         let mut waiting = 0;
         let Some(coalescer) = &mut self.coalescer else { return 0 };
-        while let Some(request) = coalescer.pop(now) {
-            match coalescer.admit(request) {
+        while let Some(coming) = coalescer.pop(now) {
+            match coalescer.admit(coming) {
                 Some(request) => {
                     self.input.push(now + coalescer.latency(), request);
                 }

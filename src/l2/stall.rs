@@ -4,7 +4,7 @@ use super::slice::Slice;
 use super::waiting::Refusal;
 use crate::config::machine::L2Mode;
 use crate::parts::{Request, RequestKind, Way};
-use crate::units::{Cycle, LineAddr};
+use crate::units::Cycle;
 
 impl Slice {
     /// Serves the oldest request, of which there is one, or refuses it; true when it left its queue.
@@ -25,18 +25,12 @@ impl Slice {
         }
     }
 
-    /// The number of a request's line within this slice: a slice that is plain finds it when the request comes.
-    #[inline(always)]
-    pub(super) fn asked_for(&self, request: &Request) -> LineAddr {
-        if self.is_plain { request.line } else { self.local(request.line) }
-    }
-
     /// The set in which a read looks; none of one that is not a cache's, or whose ways other slices empty, or of a store, which may
     /// ask for room that sectors of other sets take.
     fn set_of_read(&self, request: &Request) -> Option<Way> {
         let is_read = self.mode == L2Mode::Cache && request.kind != RequestKind::Store;
         let is_alone = is_read && !self.far.is_paired();
-        is_alone.then(|| self.tags.first_of_set(self.asked_for(request)))
+        is_alone.then(|| self.tags.first_of_set(request.line))
     }
 
     /// Counts standing refusals for the cycles before `now`.

@@ -299,7 +299,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             (able, later) = groups.who_is_let_in(now, (port, output), (able, later));
         }
         // The next one in turn.
-        let Some(chosen) = able.round(output.turn).next() else {
+        let Some(chosen) = able.first_from(output.turn) else {
             // All who want it are sending, wait for a port that outputs share, or are still to come.
             output.due = later;
             dues.note_later(later, port);

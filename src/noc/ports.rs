@@ -61,36 +61,41 @@ impl<const WORDS: usize> Ports<WORDS> {
         self.0[word] &= !(u64::from(is_gone) << (port % WORD));
     }
 
-    /// Adds members among sixteen ports of a word, a bit each.
+    /// Members among the first sixteen ports, a bit each.
     #[inline]
-    pub(super) fn add_sixteen(&mut self, (word, sixteen): (usize, usize), members: u16) {
-        self.0[word] |= u64::from(members) << (sixteen * SIXTEEN);
+    pub(super) fn sixteen(members: u16) -> Self {
+        let mut ports = Self::default();
+        ports.0[0] = members.into();
+        ports
     }
 
-    /// The words and sixteens there of which any is a member.
-    #[inline]
-    pub(super) fn sixteens(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.0.into_iter().enumerate().flat_map(|(word, mut rest)| {
-            std::iter::from_fn(move || {
-                let sixteen = (rest != 0).then(|| rest.trailing_zeros() as usize / SIXTEEN)?;
+    /// What `members` gives for each sixteen ports of a word of which any is a member, a bit each.
+    #[inline(always)]
+    pub(super) fn by_sixteens(&self, mut members: impl FnMut(usize, usize) -> u16) -> Self {
+        let mut ports = Self::default();
+        for (word, all) in ports.0.iter_mut().enumerate() {
+            let mut rest = self.0[word];
+            while rest != 0 {
+                let sixteen = rest.trailing_zeros() as usize / SIXTEEN;
                 rest &= !(0xffff << (sixteen * SIXTEEN));
-                Some((word, sixteen))
-            })
-        })
+                *all |= u64::from(members(word, sixteen)) << (sixteen * SIXTEEN);
+            }
+        }
+        ports
     }
 
     /// True when `port` is the only member, if it is one.
     #[inline]
     pub fn only_has(&self, port: usize) -> bool {
-        let mut rest = *self;
-        rest.set(port, false);
-        rest.is_empty()
+        let (word, bit) = Self::place(port);
+        let other = |of: usize| self.0[of] & !if of == word { bit } else { 0 };
+        (0..WORDS).fold(0, |all, of| all | other(of)) == 0
     }
 
-    /// True when it has no member.
+    /// True when it has no member. The words are read one by one, as they are written.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0 == [0; WORDS]
+        self.0.iter().fold(0, |all, word| all | word) == 0
     }
 
     /// True when `port` is a member.
@@ -98,6 +103,17 @@ impl<const WORDS: usize> Ports<WORDS> {
     pub fn contains(&self, port: usize) -> bool {
         let (word, bit) = Self::place(port);
         self.0[word] & bit != 0
+    }
+
+    /// The lowest member from `from` on, and where there is none, the lowest of all.
+    #[inline]
+    pub fn first_from(&self, from: usize) -> Option<usize> {
+        if WORDS == 1 {
+            let turned = self.0[0].rotate_right((from % WORD) as u32);
+            let offset = turned.trailing_zeros() as usize;
+            return (turned != 0).then_some((from + offset) % WORD);
+        }
+        self.next_from(from).or_else(|| self.next_from(0))
     }
 
     /// The lowest member from `from` on.
@@ -110,16 +126,6 @@ impl<const WORDS: usize> Ports<WORDS> {
             bits = *self.0.get(word)?;
         }
         Some(word * WORD + bits.trailing_zeros() as usize)
-    }
-
-    /// The members from `from` on, lowest first, and then those before it.
-    #[inline]
-    pub fn round(&self, from: usize) -> Round<WORDS> {
-        let mut rest = *self;
-        if WORDS == 1 {
-            rest.0[0] = rest.0[0].rotate_right((from % WORD) as u32);
-        }
-        Round { rest, from }
     }
 
     /// The members, lowest first, as they are now.
@@ -184,34 +190,6 @@ impl<const WORDS: usize> Iterator for Members<WORDS> {
     }
 }
 
-/// The members of a set from one on, and then those before it.
-#[derive(Clone, Debug)]
-pub struct Round<const WORDS: usize> {
-    /// Those that are still to come. A single word is turned so that it begins with the first one.
-    rest: Ports<WORDS>,
-    from: usize,
-}
-
-impl<const WORDS: usize> Iterator for Round<WORDS> {
-    type Item = usize;
-
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        if WORDS == 1 {
-            let bits = &mut self.rest.0[0];
-            if *bits == 0 {
-                return None;
-            }
-            let offset = bits.trailing_zeros() as usize;
-            *bits &= *bits - 1;
-            return Some((self.from + offset) % WORD);
-        }
-        let port = self.rest.next_from(self.from).or_else(|| self.rest.next_from(0))?;
-        self.rest.set(port, false);
-        Some(port)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,25 +201,29 @@ mod tests {
         members.iter().for_each(|&port| ports.set(port, true));
         assert_eq!(ports.iter().collect::<Vec<_>>(), members);
         assert_eq!(ports.next_from(65), Some(130));
-        assert_eq!(ports.round(65).collect::<Vec<_>>(), [130, 255, 0, 5, 63, 64]);
-        assert_eq!(ports.round(256).next(), Some(0));
+        let from = [65, 131, 256, 0, 1, 64].map(|from| ports.first_from(from).unwrap());
+        assert_eq!(from, [130, 255, 0, 0, 5, 64]);
         let mut below = Ports::default();
         [0, 5, 63].iter().for_each(|&port| below.set(port, true));
-        assert_eq!((below.round(6).next(), below.round(64).next()), (Some(63), Some(0)));
+        assert_eq!((below.first_from(6), below.first_from(64)), (Some(63), Some(0)));
         assert_eq!(ports.without(&below).iter().collect::<Vec<_>>(), [64, 130, 255]);
         assert_eq!(ports.without(&below).with(&below), ports);
-        assert_eq!(Ports::<MOST_WORDS>::default().round(3).next(), None);
+        assert_eq!(Ports::<MOST_WORDS>::default().first_from(3), None);
         assert!(ports.contains(255) && !ports.contains(254));
+        assert!(!ports.only_has(5) && !ports.is_empty());
+        members[1..].iter().for_each(|&port| ports.set(port, false));
+        assert!(ports.only_has(0) && !ports.only_has(64) && ports.contains(0));
+        ports.set(0, false);
+        assert!(ports.only_has(0) && ports.is_empty());
     }
 
     #[test]
     fn a_set_of_one_word_is_gone_through_as_well() {
         let mut ports = Ports::<1>::default();
-        assert_eq!((ports.round(0).next(), ports.iter().next()), (None, None));
+        assert_eq!((ports.first_from(0), ports.iter().next()), (None, None));
         [0, 5, 63].iter().for_each(|&port| ports.set(port, true));
         assert_eq!(ports.iter().collect::<Vec<_>>(), [0, 5, 63]);
-        assert_eq!([6, 1, 64].map(|from| ports.round(from).next()), [Some(63), Some(5), Some(0)]);
-        assert_eq!(ports.round(5).collect::<Vec<_>>(), [5, 63, 0]);
+        assert_eq!([6, 1, 64, 5].map(|from| ports.first_from(from)), [63, 5, 0, 5].map(Some));
         ports.set(5, false);
         assert!(!ports.contains(5) && ports.contains(63) && !ports.is_empty());
     }

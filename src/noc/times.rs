@@ -4,6 +4,8 @@
 //! that nobody can foretell. A processor compares sixteen times with a few instructions instead, and never has to guess. Where there are more inputs,
 //! those sixteens are asked of which any holds a packet.
 
+use wide::i16x16;
+
 use super::ports::{Ports, SIXTEEN, SIXTEENS};
 use crate::units::Cycle;
 
@@ -44,8 +46,6 @@ impl<const WORDS: usize> Entered<WORDS> {
 pub(super) struct Times<const WORDS: usize> {
     /// Not before they have sent the last packet.
     free: [[Row; SIXTEENS]; WORDS],
-    /// The bit of each of sixteen inputs. Were they constants, the compiler would shift each of sixteen words by itself.
-    bits: Row,
     /// When the epoch began.
     epoch: Cycle,
     /// Sixteens of inputs that there are.
@@ -63,7 +63,6 @@ impl<const WORDS: usize> Times<WORDS> {
     pub fn new(inputs: usize) -> Self {
         Times {
             free: [[[0; SIXTEEN]; SIXTEENS]; WORDS],
-            bits: std::array::from_fn(|input| 1 << input),
             epoch: Cycle(0),
             sixteens: inputs.div_ceil(SIXTEEN),
         }
@@ -109,55 +108,52 @@ impl<const WORDS: usize> Times<WORDS> {
         entered: &Entered<WORDS>,
     ) -> (Ports<WORDS>, Cycle) {
         let near = (now.0 - self.epoch.0) as Near;
-        let (able, wait) = if self.sixteens > 1 {
+        let (able, later) = if self.sixteens > 1 {
             self.who_of_all(near, waiting, entered)
         } else {
-            let (of_first, wait) = self.who_of_sixteen(near, (0, 0), entered);
-            let mut able = Ports::default();
-            able.add_sixteen((0, 0), of_first);
-            (able, wait)
+            let later = self.later_than(near, (0, 0), entered);
+            (Ports::sixteen(who_is_not(later)), later)
         };
+        let wait = later.reduce_min().wrapping_add(Near::MIN) as u16;
         (able, now + 1 + u64::from(wait))
     }
 
-    /// The same where there are more than sixteen, with how many cycles behind the next one the others have to wait. Most sixteens hold
-    /// none.
+    /// The same where there are more than sixteen: what [`Times::later_than`] gives for each sixteen, and of each lane the least of it. Most
+    /// sixteens hold none.
     #[inline(never)]
     fn who_of_all(
         &self,
         now: Near,
         waiting: &Ports<WORDS>,
         entered: &Entered<WORDS>,
-    ) -> (Ports<WORDS>, u16) {
-        let (mut able, mut least) = (Ports::default(), u16::MAX);
-        for place in waiting.sixteens() {
-            let (of_sixteen, wait) = self.who_of_sixteen(now, place, entered);
-            able.add_sixteen(place, of_sixteen);
-            least = least.min(wait);
-        }
+    ) -> (Ports<WORDS>, i16x16) {
+        let mut least = i16x16::splat(Near::MAX);
+        let able = waiting.by_sixteens(|word, sixteen| {
+            let later = self.later_than(now, (word, sixteen), entered);
+            least = least.min(later);
+            who_is_not(later)
+        });
         (able, least)
     }
 
-    /// Of sixteen inputs, those that can send at `now`, a bit each, and for how many cycles behind the next one none of the
-    /// others can.
+    /// How many cycles behind the next one each of sixteen inputs can send, from the least number of this kind on; not negative
+    /// for those that can at `now`. So what is later comes before what is not.
     #[inline(always)]
-    fn who_of_sixteen(
+    fn later_than(
         &self,
         now: Near,
         (word, sixteen): (usize, usize),
         entered: &Entered<WORDS>,
-    ) -> (u16, u16) {
-        let (entered, free) = (&entered.0[word][sixteen], &self.free[word][sixteen]);
-        // Seen from the next cycle, and with the other sign: what is later comes before what is not.
-        let next = (now + 1).wrapping_add(Near::MIN);
-        let (mut not_able, mut later) = (0, Near::MAX);
-        for input in 0..SIXTEEN {
-            let from = entered[input].max(free[input]).wrapping_sub(next);
-            not_able |= (from >> (Near::BITS - 1)) & self.bits[input];
-            later = later.min(from);
-        }
-        (!not_able as u16, later.wrapping_add(Near::MIN) as u16)
+    ) -> i16x16 {
+        let [entered, free] = [&entered.0, &self.free].map(|of| i16x16::new(of[word][sixteen]));
+        entered.max(free) - i16x16::splat((now + 1).wrapping_add(Near::MIN))
     }
+}
+
+/// Of sixteen numbers those that are not negative, a bit each.
+#[inline(always)]
+fn who_is_not(negative: i16x16) -> u16 {
+    !negative.to_bitmask() as u16
 }
 
 #[cfg(test)]

@@ -186,12 +186,29 @@ impl AddressMap {
     /// The line's number within its slice: without gaps, but among pairs that are drawn.
     #[inline(always)]
     pub fn within_slice(&self, line: LineAddr) -> LineAddr {
-        let within = line.0 & ((1 << self.block_bits) - 1);
         let block = match self.hash {
             SliceHash::Pairs { .. } => self.pairs.draw(line.0 >> self.block_bits).number,
             SliceHash::RoundRobin | SliceHash::Hashed => self.round.quotient(line.0),
         };
-        LineAddr(block << self.block_bits | within)
+        self.of_block(block, line)
+    }
+
+    /// What [`AddressMap::home`] and [`AddressMap::within_slice`] give: pairs are drawn once for both.
+    #[inline]
+    pub fn place(&self, line: LineAddr) -> (usize, LineAddr) {
+        match self.hash {
+            SliceHash::Pairs { .. } => {
+                let Drawn { slice, number } = self.pairs.draw(line.0 >> self.block_bits);
+                (slice as usize, self.of_block(number, line))
+            }
+            SliceHash::RoundRobin | SliceHash::Hashed => (self.home(line), self.within_slice(line)),
+        }
+    }
+
+    /// The line of a block that lies there as `line` does in its own.
+    #[inline(always)]
+    fn of_block(&self, block: u64, line: LineAddr) -> LineAddr {
+        LineAddr(block << self.block_bits | line.0 & ((1 << self.block_bits) - 1))
     }
 
     /// The place of slice `slice` among those of its channel.
@@ -236,8 +253,9 @@ mod tests {
 
     fn check_places(map: AddressMap, (slices, sharing): (u64, u64), lines: u64) {
         let place = |line| {
-            let slice = map.home(LineAddr(line));
-            (slice, map.within_slice(LineAddr(line)))
+            let line = LineAddr(line);
+            assert_eq!(map.place(line), (map.home(line), map.within_slice(line)));
+            map.place(line)
         };
         let in_channel = |line| {
             let (slice, local) = place(line);

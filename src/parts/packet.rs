@@ -47,7 +47,7 @@ pub const THROUGH_COPY: u16 = u16::MAX;
 /// From an SM to an L2 slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// The line it concerns.
+    /// The line it concerns: its number in memory, and from a slice's door on that within the slice.
     pub line: LineAddr,
     /// Bytes of the line it reads or writes, bit 0 the line's first byte.
     pub bytes: u128,

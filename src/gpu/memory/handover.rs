@@ -243,8 +243,8 @@ impl Partition {
         }
     }
 
-    /// What a slice asks of the other one and passes on to it; gives the next cycle in which it does so again.
-    pub(super) fn ask_home(&mut self, part: usize, now: Cycle) -> Cycle {
+    /// What a slice asks of the other one and passes on to it.
+    pub(super) fn ask_home(&mut self, part: usize, now: Cycle) {
         let home = Self::other(part);
         // Where the home slice takes no more, it wakes this one when it does.
         while self.sub_partitions[part].slice.has_for_home()
@@ -256,6 +256,5 @@ impl Partition {
             let at = self.sub_partitions[home].slice.ask(now, request);
             self.wake(home, at);
         }
-        self.sub_partitions[part].slice.next_event(now + 1)
     }
 }

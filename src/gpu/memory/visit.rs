@@ -27,14 +27,11 @@ impl Partition {
         if is_paired {
             self.tick_home(part, now, asked);
         }
-        let mut due = Cycle::NEVER;
-        if self.sub_partitions[part].slice.reply_ready() != Cycle::NEVER {
-            due = self.send_replies(part, now, core);
-        }
+        let ready = self.sub_partitions[part].slice.reply_ready();
+        let mut due = if ready > now { ready } else { self.send_replies(part, now, core) };
         if is_paired {
-            due = due
-                .min(self.ask_home(part, now))
-                .min(self.sub_partitions[part].found.next_visible());
+            self.ask_home(part, now);
+            due = due.min(self.sub_partitions[part].found.next_visible());
         }
         let asks = self.ask_dram(part, now, core);
         let due = due.min(self.sub_partitions[part].next_event(now + 1));

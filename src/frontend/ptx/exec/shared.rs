@@ -57,6 +57,11 @@ impl SharedMemory {
         self.unwritten == 0 || self.written[start..start + length].contains(&1)
     }
 
+    /// Whether all of so many bytes were written, where somebody asks.
+    pub fn are_all_written(&self, start: usize, length: usize) -> bool {
+        self.written[start..start + length].iter().fold(1, |all, byte| all & byte) == 1
+    }
+
     /// Writes bytes, which lie inside.
     pub fn write(&mut self, start: usize, data: &[u8]) {
         self.bytes[start..start + data.len()].copy_from_slice(data);
@@ -84,12 +89,11 @@ impl SharedMemory {
         if let Places::Affine { first, stride } = places
             && *stride == bytes as isize
         {
-            let all = &self.written[*first..][..WARP * bytes];
             if writes && access.kind == AccessKind::Store {
                 self.mark(*first, WARP * bytes);
                 return Ok(());
             }
-            if all.iter().fold(1, |all, byte| all & byte) == 1 {
+            if self.are_all_written(*first, WARP * bytes) {
                 return Ok(());
             }
         }

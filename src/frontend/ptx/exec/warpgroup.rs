@@ -9,7 +9,7 @@
 //! Sources: PTX ISA 9.0, section 9.7.15 "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions"; where bytes lie was compared
 //! with an H200 for 384 descriptors of all kinds, what the sums are with `mma.sync` on the same card: they are the same bits.
 
-use super::super::ops::matrix::{Element, Product, Sum, transposed};
+use super::super::ops::matrix::{Element, First, Product, Sum, transposed};
 use super::super::program::{FirstFactor, GroupStep};
 use super::Fault;
 use super::memory::LaneFault;
@@ -36,8 +36,8 @@ struct Matrix {
     stride: u64,
     /// What is taken off the numbers of 128 bytes before pieces change places.
     offset: u64,
-    /// Pieces that change places with each other: 1, 2, 4 or 8.
-    pieces: u64,
+    /// Pieces that change places with each other are two to this power: 0 to 3.
+    piece_bits: u32,
     /// Rows, or columns, follow each other in a piece, and not what is multiplied with each other.
     is_transposed: bool,
 }
@@ -51,24 +51,26 @@ impl Matrix {
             leading: bytes(16),
             stride: bytes(32),
             offset: descriptor >> 49 & 7,
-            pieces: [1, 8, 4, 2][(descriptor >> 62) as usize],
+            piece_bits: [0, 3, 2, 1][(descriptor >> 62) as usize],
             is_transposed,
         }
     }
 
     /// The address of an element of so many bytes: the one at `depth` in a row, or a column.
     fn address(&self, row: u64, depth: u64, bytes: u64) -> u64 {
-        let Matrix { start, leading, stride, pieces, .. } = *self;
+        let Matrix { start, leading, stride, piece_bits, .. } = *self;
+        let pieces = 1 << piece_bits;
         // The number of the element among those that follow each other, and that of the others.
         let (along, across) = if self.is_transposed { (row, depth) } else { (depth, row) };
         let (piece, within) = (along * bytes / PIECE, along * bytes % PIECE);
         let block = across % BLOCK * PIECE * pieces;
-        let far = match (pieces, self.is_transposed) {
-            (1, false) => piece * leading + across / BLOCK * stride,
-            (1, true) => piece * stride + across / BLOCK * leading,
+        let far = match (piece_bits, self.is_transposed) {
+            (0, false) => piece * leading + across / BLOCK * stride,
+            (0, true) => piece * stride + across / BLOCK * leading,
             (_, false) => piece * PIECE + across / BLOCK * stride,
             (_, true) => {
-                piece % pieces * PIECE + piece / pieces * leading + across / BLOCK * stride
+                let (place, turn) = (piece & (pieces - 1), piece >> piece_bits);
+                place * PIECE + turn * leading + across / BLOCK * stride
             }
         };
         let address = start + far + block + within;
@@ -95,14 +97,13 @@ impl Matrix {
                 "reads {PIECE} bytes at address {address:#x}, outside the CTA's {all} bytes of shared memory"
             ));
         };
-        let mut elements = (0..PIECE as usize).step_by(element);
-        if shared.has_unwritten()
-            && let Some(at) = elements.find(|at| !shared.is_written(place + at, element))
-        {
-            let address = place + at;
-            return Err(format!(
-                "reads {element} bytes at address {address:#x} of shared memory, which nothing was written to"
-            ));
+        if shared.has_unwritten() && !shared.are_all_written(place, PIECE as usize) {
+            let mut elements = (place..place + PIECE as usize).step_by(element);
+            if let Some(address) = elements.find(|place| !shared.is_written(*place, element)) {
+                return Err(format!(
+                    "reads {element} bytes at address {address:#x} of shared memory, which nothing was written to"
+                ));
+            }
         }
         Ok(*piece)
     }
@@ -180,6 +181,8 @@ impl GroupStep {
                 }
             }
         }
+        let mut factor = First::none();
+        part.read_first(regs, &mut factor);
         let matrix = self.matrix(regs, self.second, self.transposed[1])?;
         let registers = part.sum_registers();
         for (column, sums) in self.sums.chunks(registers).enumerate() {
@@ -191,7 +194,7 @@ impl GroupStep {
             }
             part.d[..registers].copy_from_slice(sums);
             part.c = if adds { part.d } else { [self.zero; 4] };
-            part.execute(regs);
+            part.execute_with(&factor, regs);
         }
         Ok(())
     }

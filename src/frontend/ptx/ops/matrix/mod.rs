@@ -10,9 +10,10 @@
 //!
 //! Sources: PTX ISA 9.0, section 9.7.14 "Warp Level Matrix Multiply-Accumulate Instructions"; the arithmetic is in `sum`.
 
+mod floats;
 mod sum;
 
-use sum::{Bf16, E4m3, E5m2, Factors, Format, Greatest, Half, Row, Single, Tf32};
+pub use floats::First;
 
 use super::super::exec::{Bits, Registers, write};
 use super::super::program::Micro;
@@ -26,16 +27,6 @@ const MOST_ROWS: usize = 16;
 
 /// Lanes with elements of a row of A, or of a column of B, in one register.
 const QUADS: usize = 4;
-
-/// Fragments of A and B, of half and single precision, at most; and of 8 bits.
-const FRAGMENTS: usize = 4;
-const BYTE_FRAGMENTS: usize = 8;
-
-/// What one place of one register holds of eight rows of A: of eight lanes each, that is, of two rows.
-type FragmentOfA = [Row; WARP / COLUMNS];
-
-/// What one place of one register holds of B: rows, of which the lanes of a column have one each.
-type FragmentOfB = [Row; QUADS];
 
 /// The most columns of A, of whole numbers.
 const MOST_DEPTH: usize = 32;
@@ -142,10 +133,17 @@ impl Product {
 
     /// Computes D, for all lanes.
     pub fn execute(&self, regs: &mut Registers) {
+        let mut first = First::none();
+        self.read_first(regs, &mut first);
+        self.execute_with(&first, regs);
+    }
+
+    /// Computes D, for all lanes; `first` is what [`Product::read_first`] reads of the same A.
+    pub fn execute_with(&self, first: &First, regs: &mut Registers) {
         match self.sum {
             Sum::F64 => self.in_double_precision(regs),
-            Sum::F16 => self.in_half_precision(regs),
-            Sum::F32 => self.in_single_precision(regs),
+            Sum::F16 => self.in_half_precision(first, regs),
+            Sum::F32 => self.in_single_precision(first, regs),
             Sum::S32 { saturates } => self.in_integers(regs, |a, b, c| {
                 let products = a.iter().zip(b).map(|(a, b)| i64::from(*a) * i64::from(*b));
                 let sum = i64::from(c as i32) + products.sum::<i64>();
@@ -163,12 +161,19 @@ impl Product {
         regs.narrow[usize::from(self.c[2 * (row / 8) + column % 2])][lane_of_sum(row, column)]
     }
 
-    /// Writes D.
+    /// The registers of sums, of C or D.
+    fn sums_of<'a>(&self, registers: &'a [u16; 4]) -> &'a [u16] {
+        &registers[..self.sum_registers()]
+    }
+
+    /// Writes D, of which a lane has two numbers that follow each other in two registers.
     fn put<T: Bits>(&self, regs: &mut Registers, sums: &[[T; COLUMNS]; MOST_ROWS]) {
-        for register in 0..self.sum_registers() {
-            *T::row_mut(regs, self.d[register]) = std::array::from_fn(|lane| {
-                sums[lane / 4 + 8 * (register / 2)][lane % 4 * 2 + register % 2]
-            });
+        for (number, &register) in self.sums_of(&self.d).iter().enumerate() {
+            let rows = &sums.as_chunks::<8>().0[number / 2];
+            let quads = T::row_mut(regs, register).as_chunks_mut::<QUADS>().0;
+            for (row, lanes) in rows.iter().zip(quads) {
+                *lanes = of_turns(row)[number % 2];
+            }
         }
     }
 
@@ -186,154 +191,6 @@ impl Product {
     fn place_in_b(&self, row: usize, column: usize) -> (usize, usize, usize) {
         let per = self.factors[1].per_register();
         (row / (4 * per), column * 4 + row / per % 4, row % per)
-    }
-
-    /// Sums of products in half precision, two in a register.
-    fn in_half_precision(&self, regs: &mut Registers) {
-        let mut c = [[0; COLUMNS]; MOST_ROWS];
-        for register in 0..self.sum_registers() {
-            let pairs = &regs.narrow[usize::from(self.c[register])];
-            for (lane, pair) in pairs.iter().enumerate() {
-                let row = &mut c[8 * register + lane / 4];
-                (row[lane % 4 * 2], row[lane % 4 * 2 + 1]) = (pair & 0xffff, pair >> 16);
-            }
-        }
-        let sums = match self.factors[0] {
-            Element::F16 => self.sums_of_floats::<Half, Half, Half, FRAGMENTS>(regs, &c),
-            _ => self.sums_of_bytes::<Half>(regs, &c),
-        };
-        for register in 0..self.sum_registers() {
-            let pairs = &mut regs.narrow[usize::from(self.d[register])];
-            for (lane, pair) in pairs.iter_mut().enumerate() {
-                let row = &sums[8 * register + lane / 4];
-                *pair = row[lane % 4 * 2] | row[lane % 4 * 2 + 1] << 16;
-            }
-        }
-    }
-
-    /// Sums of products in single precision.
-    fn in_single_precision(&self, regs: &mut Registers) {
-        let mut c = [[0; COLUMNS]; MOST_ROWS];
-        for register in 0..self.sum_registers() {
-            let numbers = &regs.narrow[usize::from(self.c[register])];
-            for (lane, number) in numbers.iter().enumerate() {
-                c[8 * (register / 2) + lane / 4][lane % 4 * 2 + register % 2] = *number;
-            }
-        }
-        let sums = match self.factors[0] {
-            Element::F16 => self.sums_of_floats::<Half, Half, Single, FRAGMENTS>(regs, &c),
-            Element::Bf16 => self.sums_of_floats::<Bf16, Bf16, Single, FRAGMENTS>(regs, &c),
-            Element::Tf32 => self.sums_of_floats::<Tf32, Tf32, Single, FRAGMENTS>(regs, &c),
-            _ => self.sums_of_bytes::<Single>(regs, &c),
-        };
-        self.put(regs, &sums);
-    }
-
-    /// Sums of products of factors of 8 bits, which need not have the same format, and of C.
-    fn sums_of_bytes<S: Format>(
-        &self,
-        regs: &Registers,
-        c: &[[u32; COLUMNS]; MOST_ROWS],
-    ) -> [[u32; COLUMNS]; MOST_ROWS] {
-        use Element::{E4m3 as Four, E5m2 as Five};
-        match self.factors {
-            [Four, Five] => self.sums_of_floats::<E4m3, E5m2, S, BYTE_FRAGMENTS>(regs, c),
-            [Five, Four] => self.sums_of_floats::<E5m2, E4m3, S, BYTE_FRAGMENTS>(regs, c),
-            [Five, _] => self.sums_of_floats::<E5m2, E5m2, S, BYTE_FRAGMENTS>(regs, c),
-            _ => self.sums_of_floats::<E4m3, E4m3, S, BYTE_FRAGMENTS>(regs, c),
-        }
-    }
-
-    /// A in floating point: fragments of its first eight rows and of the next ones, as they lie in the registers.
-    #[inline(always)]
-    fn fragments_of_a<const MOST: usize>(
-        &self,
-        regs: &Registers,
-        mut row: impl FnMut([u32; COLUMNS]) -> Row,
-    ) -> [[FragmentOfA; MOST]; MOST_ROWS / 8] {
-        let (per, blocks_of_rows) = (self.factors[0].per_register(), self.rows / 8);
-        let bits = self.factors[0].bits();
-        let mut a = [[[Row::ZERO; WARP / COLUMNS]; MOST]; MOST_ROWS / 8];
-        for register in 0..self.a_registers() {
-            let lanes = &regs.narrow[usize::from(self.a[register])];
-            let first = per * (register / blocks_of_rows);
-            let fragments = &mut a[register % blocks_of_rows][first..first + per];
-            for (place, fragment) in fragments.iter_mut().enumerate() {
-                for (part, lanes) in fragment.iter_mut().zip(lanes.as_chunks().0) {
-                    *part = row(lanes.map(|lane| lane >> (bits * place)));
-                }
-            }
-        }
-        a
-    }
-
-    /// B in floating point: its rows in the order of those fragments.
-    #[inline(always)]
-    fn fragments_of_b<const MOST: usize>(
-        &self,
-        regs: &Registers,
-        mut row: impl FnMut([u32; COLUMNS]) -> Row,
-    ) -> [FragmentOfB; MOST] {
-        let (per, bits_of_one) = (self.factors[1].per_register(), self.factors[1].bits());
-        let mut b = [[Row::ZERO; QUADS]; MOST];
-        for (register, fragments) in b.chunks_mut(per).take(self.b_registers()).enumerate() {
-            let lanes = &regs.narrow[usize::from(self.b[register])];
-            for (place, fragment) in fragments.iter_mut().enumerate() {
-                for (quad, part) in fragment.iter_mut().enumerate() {
-                    let mut bits = [0; COLUMNS];
-                    for (number, lanes) in bits.iter_mut().zip(lanes.as_chunks::<QUADS>().0) {
-                        *number = lanes[quad] >> (bits_of_one * place);
-                    }
-                    *part = row(bits);
-                }
-            }
-        }
-        b
-    }
-
-    /// Sums of products in floating point, and of C.
-    #[inline(always)]
-    fn sums_of_floats<A: Factors, B: Factors, S: Format, const MOST: usize>(
-        &self,
-        regs: &Registers,
-        c: &[[u32; COLUMNS]; MOST_ROWS],
-    ) -> [[u32; COLUMNS]; MOST_ROWS] {
-        let [mut of_a, mut of_b, mut terms] = [const { Greatest::none() }; 3];
-        let a = self.fragments_of_a::<MOST>(regs, |bits| of_a.with(A::row(bits)));
-        let b = self.fragments_of_b::<MOST>(regs, |bits| of_b.with(B::row(bits)));
-        let b = &b[..self.depth / QUADS];
-        let mut sums = [[0; COLUMNS]; MOST_ROWS];
-        for (row, (sums, c)) in sums.iter_mut().zip(c).enumerate().take(self.rows) {
-            let totals = sum::of_row::<A, B>(&a[row / 8], row % 8, b, &terms.with(S::row(*c)));
-            *sums = S::round(&totals, A::KEPT);
-        }
-        let is_special =
-            of_a.reaches(A::INFINITE) || of_b.reaches(B::INFINITE) || terms.reaches(S::INFINITE);
-        if is_special {
-            self.put_special::<A, B, S, MOST>(regs, c, &mut sums);
-        }
-        sums
-    }
-
-    /// Puts infinities and NaNs among sums, where factors or terms are not finite.
-    #[cold]
-    fn put_special<A: Factors, B: Factors, S: Format, const MOST: usize>(
-        &self,
-        regs: &Registers,
-        c: &[[u32; COLUMNS]; MOST_ROWS],
-        sums: &mut [[u32; COLUMNS]; MOST_ROWS],
-    ) {
-        let a = self.fragments_of_a::<MOST>(regs, A::special_row);
-        let b = self.fragments_of_b::<MOST>(regs, B::special_row);
-        let b = &b[..self.depth / QUADS];
-        for (row, (sums, c)) in sums.iter_mut().zip(c).enumerate().take(self.rows) {
-            let special = sum::special_of_row(&a[row / 8], row % 8, b, &S::row(*c));
-            for (sum, special) in sums.iter_mut().zip(special) {
-                if !special.is_finite() {
-                    *sum = S::special(special);
-                }
-            }
-        }
     }
 
     /// One fused multiply-add after the other, in the order of the columns of A.
@@ -403,6 +260,12 @@ impl Product {
         }
         self.put(regs, &sums);
     }
+}
+
+/// The even columns of a row, and the odd ones.
+#[inline(always)]
+fn of_turns<T: Copy>(row: &[T; COLUMNS]) -> [[T; QUADS]; 2] {
+    [0, 1].map(|turn| std::array::from_fn(|pair| row[2 * pair + turn]))
 }
 
 /// Transposes a matrix of 8 by 8 numbers of 16 bits: lane 4 r + c holds numbers 2 c and 2 c + 1 of row r.

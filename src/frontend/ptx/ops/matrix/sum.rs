@@ -11,7 +11,8 @@
 use wide::{f32x8, i16x8, i32x8, u32x8};
 
 use super::super::rounding::{self, Round, power};
-use super::{COLUMNS, FragmentOfA, FragmentOfB, QUADS};
+use super::floats::{FragmentOfA, FragmentOfB};
+use super::{COLUMNS, QUADS};
 
 /// The least power of two that a term is multiplied by before it is cut off: nothing of it is left.
 const LEAST_POWER: i16 = -10;
@@ -28,8 +29,8 @@ const OF_ZERO: i16 = -10_000;
 /// Numbers of a row, factors or what products are added to, each `significand * 2^exponent`.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// From one to less than two, less for subnormal numbers; infinite or NaN where the number is. Factors that are
-    /// [`Factors::ARE_VALUES`] are the numbers themselves, where they are finite: of others the exponent alone tells.
+    /// From one to less than two, less for subnormal numbers; infinite or NaN where the number is. Those of a format that is
+    /// [`Numbers::ARE_VALUES`] are the numbers themselves, where they are finite: of others the exponent alone tells.
     significands: f32x8,
     /// Of a subnormal number the least one of its format.
     exponents: i16x8,
@@ -39,37 +40,35 @@ pub struct Row {
 #[derive(Clone, Copy, Debug)]
 pub struct Totals {
     significands: [f64; COLUMNS],
-    exponents: [i32; COLUMNS],
+    exponents: i16x8,
 }
 
-/// The format of factors.
-pub trait Factors {
-    /// Bits that a term of their sums keeps behind the point.
-    const KEPT: i16 = 25;
-
-    /// Single precision holds any product, so that factors are the numbers themselves and one scale serves all products of a sum.
+/// A format.
+pub trait Numbers {
+    /// The numbers themselves stand for their significands.
     const ARE_VALUES: bool;
 
     /// The exponent of infinity and NaN.
     const INFINITE: i16;
 
-    /// Factors, each in the low bits of one.
+    /// Numbers, each in the low bits of one.
     fn row(bits: [u32; COLUMNS]) -> Row;
 
-    /// The same with significands, which tell infinity and NaN.
+    /// The same with significands, or numbers, that tell infinity and NaN.
     fn special_row(bits: [u32; COLUMNS]) -> Row {
         Self::row(bits)
     }
 }
 
-/// The format of a sum.
-pub trait Format {
-    /// The exponent of infinity and NaN.
-    const INFINITE: i16;
+/// The format of factors. Of those that are values, single precision holds any product, so that one scale serves all products of a
+/// sum.
+pub trait Factors: Numbers {
+    /// Bits that a term of their sums keeps behind the point.
+    const KEPT: i16 = 25;
+}
 
-    /// Numbers of this format, each in the low bits of one.
-    fn row(bits: [u32; COLUMNS]) -> Row;
-
+/// The format of a sum, whose numbers are values.
+pub trait Format: Numbers {
     /// The bits of sums of terms that keep so many bits behind the point: single precision keeps no more.
     fn round(totals: &Totals, kept: i16) -> [u32; COLUMNS];
 
@@ -96,9 +95,8 @@ pub struct Single;
 pub struct Half;
 
 impl Row {
-    /// Zeros.
-    pub const ZERO: Row =
-        Row { significands: f32x8::ZERO, exponents: i16x8::new([OF_ZERO; COLUMNS]) };
+    /// Where no numbers have been put yet.
+    pub const NONE: Row = Row { significands: f32x8::ZERO, exponents: i16x8::ZERO };
 
     /// Numbers in a format with so many bits of exponent and fraction, from the low bits.
     #[inline(always)]
@@ -132,16 +130,22 @@ impl Row {
         let unscaled: f32x8 = bytemuck::cast(size << (23 - fraction_bits));
         let value = unscaled * f32x8::splat(2f32.powi(127 - bias));
         let field = i16x8::from_i32x8_saturate((size >> fraction_bits).cast_signed());
-        let exponents = field.max(i16x8::ONE) - i16x8::splat(bias as i16);
-        let is_zero = i16x8::from_i32x8_saturate(size.simd_eq(u32x8::ZERO).cast_signed());
         Row {
             significands: bytemuck::cast(bytemuck::cast::<_, u32x8>(value) | sign),
-            exponents: is_zero.select(i16x8::splat(OF_ZERO), exponents),
+            exponents: exponents_of(field, size, bias as i16),
         }
     }
 }
 
+/// Exponents of numbers with these fields for them, and without signs of these sizes.
+#[inline(always)]
+fn exponents_of(field: i16x8, size: u32x8, bias: i16) -> i16x8 {
+    let is_zero = i16x8::from_i32x8_saturate(size.simd_eq(u32x8::ZERO).cast_signed());
+    is_zero.select(i16x8::splat(OF_ZERO), field.max(i16x8::ONE) - i16x8::splat(bias))
+}
+
 /// The greatest exponents of some rows.
+#[derive(Clone, Debug)]
 pub struct Greatest(i16x8);
 
 impl Greatest {
@@ -160,7 +164,7 @@ impl Greatest {
     /// Whether there is one that is `exponent` or more.
     #[inline(always)]
     pub fn reaches(&self, exponent: i16) -> bool {
-        self.0.to_array().iter().any(|&greatest| greatest >= exponent)
+        self.0.simd_gt(i16x8::splat(exponent - 1)).any()
     }
 }
 
@@ -176,60 +180,75 @@ fn power_of_two(power: i16x8) -> f32x8 {
     bytemuck::cast(i32x8::from_i16x8(power + i16x8::splat(127)) << 23)
 }
 
-/// For all columns: a number of row `row` of A, of eight, in the lane of so many of the row's.
+/// `value * 2^power`, which is less than 2^27, cut off to a whole number. The power of two may be none of single precision's.
 #[inline(always)]
-fn for_all(fragment: &FragmentOfA, row: usize, quad: usize) -> Row {
-    let lane = row * QUADS + quad;
-    let (part, at) = (&fragment[lane / COLUMNS], lane % COLUMNS);
-    Row {
-        significands: f32x8::splat(part.significands.as_array()[at]),
-        exponents: i16x8::splat(part.exponents.as_array()[at]),
-    }
+fn cut_off_value(value: f32x8, power: i16x8) -> i32x8 {
+    // Of zeros alone it may be more.
+    let power = power.min(i16x8::splat(250));
+    let half: i16x8 = power >> 1;
+    (value * power_of_two(half) * power_of_two(power - half)).fast_trunc_int()
 }
 
-/// Sums of products of a row of A, of eight, with each column of B, and of a term each, all of them finite.
+/// Sums of products of two rows of A that follow each other, pair number `pair` of four, with each column of B, and of terms, all of
+/// them finite.
 ///
 /// Here a warp's matrix product spends its time: the columns go side by side. A product has 22 bits and is exact in single
 /// precision; sixteen of them, less than 2^27 each, are less than 2^31, and so are 32 of factors of 8 bits, less than 2^15 each.
 #[inline(always)]
-pub fn of_row<A: Factors, B: Factors>(
+pub fn of_rows<A: Factors, B: Factors>(
     a: &[FragmentOfA],
-    row: usize,
+    pair: usize,
     b: &[FragmentOfB],
-    terms: &Row,
-) -> Totals {
-    let mut greatest = terms.exponents;
+    terms: &[Row; 2],
+) -> [Totals; 2] {
+    let mut greatest = [terms[0].exponents, terms[1].exponents];
     for (a, b) in a.iter().zip(b) {
-        for (quad, b) in b.iter().enumerate() {
-            greatest = greatest.max(for_all(a, row, quad).exponents + b.exponents);
+        let exponents = a[pair].exponents.to_array();
+        for quad in 0..QUADS {
+            for row in 0..2 {
+                let exponent = i16x8::splat(exponents[row * QUADS + quad]);
+                greatest[row] = greatest[row].max(exponent + b[quad].exponents);
+            }
         }
     }
-    let powers = i16x8::splat(A::KEPT) - greatest;
-    // Where it would be more than that, all products are zero.
-    let scale = power_of_two(powers.min(i16x8::splat(127)));
-    let mut sums = i32x8::ZERO;
+    let (mut powers, mut scales) = ([i16x8::ZERO; 2], [f32x8::ZERO; 2]);
+    for row in 0..2 {
+        powers[row] = i16x8::splat(A::KEPT) - greatest[row];
+        // Where it would be more than that, all products are zero.
+        scales[row] = power_of_two(powers[row].min(i16x8::splat(127)));
+    }
+    let mut sums = [i32x8::ZERO; 2];
     for (a, b) in a.iter().zip(b) {
-        for (quad, b) in b.iter().enumerate() {
-            let a = for_all(a, row, quad);
-            let products = a.significands * b.significands;
-            sums += match A::ARE_VALUES && B::ARE_VALUES {
-                true => (products * scale).fast_trunc_int(),
-                false => cut_off(products, powers + (a.exponents + b.exponents)),
-            };
+        let Row { significands, exponents } = &a[pair];
+        let (significands, exponents) = (significands.to_array(), exponents.to_array());
+        for quad in 0..QUADS {
+            for row in 0..2 {
+                let lane = row * QUADS + quad;
+                let products = f32x8::splat(significands[lane]) * b[quad].significands;
+                sums[row] += match A::ARE_VALUES && B::ARE_VALUES {
+                    true => (products * scales[row]).fast_trunc_int(),
+                    false => {
+                        let exponents = i16x8::splat(exponents[lane]) + b[quad].exponents;
+                        cut_off(products, powers[row] + exponents)
+                    }
+                };
+            }
         }
     }
-    let terms = cut_off(terms.significands, powers + terms.exponents).to_array();
-    let (sums, powers) = (sums.to_array(), powers.to_array());
-    let mut totals = Totals { significands: [0.0; COLUMNS], exponents: [0; COLUMNS] };
-    for column in 0..COLUMNS {
-        totals.significands[column] = f64::from(sums[column]) + f64::from(terms[column]);
-        totals.exponents[column] = -i32::from(powers[column]);
+    let mut totals = [Totals { significands: [0.0; COLUMNS], exponents: i16x8::ZERO }; 2];
+    for row in 0..2 {
+        let term = cut_off_value(terms[row].significands, powers[row]).to_array();
+        let sums = sums[row].to_array();
+        for column in 0..COLUMNS {
+            totals[row].significands[column] = f64::from(sums[column]) + f64::from(term[column]);
+        }
+        totals[row].exponents = greatest[row] - i16x8::splat(A::KEPT);
     }
     totals
 }
 
-/// What is not finite among the sums, where factors or terms are not: of significands the usual arithmetic gives it. The others mean
-/// nothing.
+/// What is not finite among the sums of a row, where factors or terms are not: the usual arithmetic gives it. Significands stand for
+/// the numbers where they are not the same, and a finite term stays finite: products of these sum to less than 2^23. The others mean nothing.
 #[cold]
 pub fn special_of_row(
     a: &[FragmentOfA],
@@ -239,14 +258,15 @@ pub fn special_of_row(
 ) -> [f32; COLUMNS] {
     let mut sums = terms.significands;
     for (a, b) in a.iter().zip(b) {
+        let significands = a[row / 2].significands.to_array();
         for (quad, b) in b.iter().enumerate() {
-            sums += for_all(a, row, quad).significands * b.significands;
+            sums += f32x8::splat(significands[row % 2 * QUADS + quad]) * b.significands;
         }
     }
     sums.to_array()
 }
 
-impl Factors for Half {
+impl Numbers for Half {
     const ARE_VALUES: bool = true;
     const INFINITE: i16 = 16;
 
@@ -256,11 +276,13 @@ impl Factors for Half {
     }
 
     fn special_row(bits: [u32; COLUMNS]) -> Row {
-        <Half as Format>::row(bits)
+        Row::new(u32x8::from(bits), 5, 10)
     }
 }
 
-impl Factors for Bf16 {
+impl Factors for Half {}
+
+impl Numbers for Bf16 {
     const ARE_VALUES: bool = false;
     const INFINITE: i16 = Single::INFINITE;
 
@@ -270,7 +292,9 @@ impl Factors for Bf16 {
     }
 }
 
-impl Factors for Tf32 {
+impl Factors for Bf16 {}
+
+impl Numbers for Tf32 {
     const ARE_VALUES: bool = false;
     const INFINITE: i16 = Single::INFINITE;
 
@@ -281,8 +305,9 @@ impl Factors for Tf32 {
     }
 }
 
-impl Factors for E5m2 {
-    const KEPT: i16 = 13;
+impl Factors for Tf32 {}
+
+impl Numbers for E5m2 {
     const ARE_VALUES: bool = true;
     const INFINITE: i16 = 16;
 
@@ -296,6 +321,10 @@ impl Factors for E5m2 {
     }
 }
 
+impl Factors for E5m2 {
+    const KEPT: i16 = 13;
+}
+
 impl E4m3 {
     /// Which of these, in the low bits, are NaN.
     #[inline(always)]
@@ -305,8 +334,7 @@ impl E4m3 {
     }
 }
 
-impl Factors for E4m3 {
-    const KEPT: i16 = 13;
+impl Numbers for E4m3 {
     const ARE_VALUES: bool = true;
     const INFINITE: i16 = 9;
 
@@ -326,28 +354,41 @@ impl Factors for E4m3 {
     }
 }
 
+impl Factors for E4m3 {
+    const KEPT: i16 = 13;
+}
+
 impl Totals {
     /// Their values, with as many of the first bits as `mask` keeps.
     #[inline(always)]
     fn values(&self, mask: u64) -> [f64; COLUMNS] {
+        // The exponent of a sum of zeros may be far below.
+        let exponents = self.exponents.max(i16x8::splat(-1000)) + i16x8::splat(1023);
+        let exponents: [u32; COLUMNS] = bytemuck::cast(i32x8::from_i16x8(exponents));
         let mut values = [0.0; COLUMNS];
         for (column, value) in values.iter_mut().enumerate() {
-            // The exponent of a sum of zeros may be far below.
-            let scale = power(self.exponents[column].max(-1000));
+            let scale = f64::from_bits(u64::from(exponents[column]) << 52);
             *value = f64::from_bits(self.significands[column].to_bits() & mask) * scale;
         }
         values
     }
 }
 
-impl Format for Single {
+impl Numbers for Single {
+    const ARE_VALUES: bool = true;
     const INFINITE: i16 = 128;
 
     #[inline(always)]
     fn row(bits: [u32; COLUMNS]) -> Row {
-        Row::new(u32x8::from(bits), 8, 23)
+        let bits = u32x8::from(bits);
+        let size = bits & u32x8::splat(0x7fff_ffff);
+        let field: u32x8 = size >> 23;
+        let field = i16x8::from_i32x8_saturate(field.cast_signed());
+        Row { significands: bytemuck::cast(bits), exponents: exponents_of(field, size, 127) }
     }
+}
 
+impl Format for Single {
     #[inline(always)]
     fn round(totals: &Totals, kept: i16) -> [u32; COLUMNS] {
         let values = totals.values(u64::MAX << (52 - kept.min(23)));
@@ -382,13 +423,6 @@ fn cut_off_subnormal(values: &[f64; COLUMNS], rounded: &mut [u32; COLUMNS]) {
 }
 
 impl Format for Half {
-    const INFINITE: i16 = 16;
-
-    #[inline(always)]
-    fn row(bits: [u32; COLUMNS]) -> Row {
-        Row::new(u32x8::from(bits), 5, 10)
-    }
-
     #[inline(always)]
     fn round(totals: &Totals, _: i16) -> [u32; COLUMNS] {
         totals.values(u64::MAX).map(|value| {
