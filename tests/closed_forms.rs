@@ -837,6 +837,8 @@ fn a_result_takes_longer_to_an_unlike_pipeline() {
     assert_eq!(chain(&[Sfu, Sfu]), 17 + 17);
     assert_eq!(chain(&[Sfu, IntAdd]), 17 + 6);
     assert_eq!(chain(&[DpFma, FpAdd]), 10 + 4);
+    assert_eq!(chain(&[Half, IntMad]), 4 + 4);
+    assert_eq!(chain(&[Half, HalfTensor]), 4 + 10);
 }
 
 #[test]
@@ -846,9 +848,14 @@ fn a_tensor_core_takes_a_product_every_few_cycles() {
         each(&(0..chains).map(|chain| arith(class, chain, chain)).collect::<Vec<_>>())
     };
     // A chain waits for each sum, four of them for the tensor core, which the next row of products finds taken.
-    for (class, latency, interval) in
-        [(Mma, 24, 6), (MmaHalf, 17, 4), (MmaSmall, 14, 4), (DpMmaSmall, 26, 16), (DpMma4, 34, 16)]
-    {
+    for (class, latency, interval) in [
+        (Mma, 24, 6),
+        (MmaHalf, 17, 4),
+        (MmaSmall, 14, 4),
+        (DpMmaSmall, 26, 16),
+        (DpMma4, 34, 16),
+        (HalfTensor, 10, 2),
+    ] {
         assert_eq!(products(class, 1), latency, "{class:?}");
         assert_eq!(products(class, 8), 8 * interval, "{class:?}");
     }

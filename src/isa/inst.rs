@@ -375,7 +375,7 @@ pub enum ArithClass {
     ToUniform,
     /// Single-precision add.
     FpAdd,
-    /// Single-precision compare, select, minimum, and conversions of two numbers to shorter formats or from pairs of 8 bits: where integers
+    /// Single-precision and half-precision compare, select, minimum, and conversions of two numbers to shorter formats or from pairs of 8 bits: where integers
     /// are added.
     FpCompare,
     /// Single-precision multiply.
@@ -384,6 +384,10 @@ pub enum ArithClass {
     FpFma,
     /// Single-precision division.
     FpDiv,
+    /// Half precision and `bf16`, one number or two at a time: add, multiply, multiply-add.
+    Half,
+    /// The same where tensor cores take it: `HFMA2.MMA`.
+    HalfTensor,
     /// Double-precision add, compare, convert.
     DpAdd,
     /// Double-precision multiply.

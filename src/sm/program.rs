@@ -249,6 +249,11 @@ pub(super) fn timing(arithmetic: &Arithmetic, class: ArithClass) -> (Port, OpTim
         ArithClass::FpMul => (Port::Sp, arithmetic.fp_mul),
         ArithClass::FpFma => (Port::Sp, arithmetic.fp_fma),
         ArithClass::FpDiv => (Port::Sp, arithmetic.fp_div),
+        ArithClass::Half | ArithClass::HalfTensor => match (arithmetic.tensor, class) {
+            (TensorCores::Absent, _) => (Port::Sp, arithmetic.fp_fma),
+            (TensorCores::Present(times), ArithClass::Half) => (product, times.half),
+            (TensorCores::Present(times), _) => (Port::Tensor, times.half_tensor),
+        },
         ArithClass::DpAdd => (dp, arithmetic.dp_add),
         ArithClass::DpMul => (dp, arithmetic.dp_mul),
         ArithClass::DpFma => (dp, arithmetic.dp_fma),

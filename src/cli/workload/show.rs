@@ -191,6 +191,8 @@ fn class(op: Op) -> String {
         ArithClass::FpMul => "float multiply",
         ArithClass::FpFma => "float multiply-add",
         ArithClass::FpDiv => "float divide",
+        ArithClass::Half => "half precision",
+        ArithClass::HalfTensor => "half precision by tensor cores",
         ArithClass::DpAdd => "double add",
         ArithClass::DpMul => "double multiply",
         ArithClass::DpFma => "double multiply-add",

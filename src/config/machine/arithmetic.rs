@@ -174,6 +174,10 @@ pub struct TensorTimes {
     pub mma_half: OpTiming,
     /// Of 8 by 8, with 16 bytes in a row: m8n8k16 of bytes.
     pub mma_small: OpTiming,
+    /// Sums and products of single numbers or pairs in half precision and `bf16`, which run where integers are multiplied.
+    pub half: OpTiming,
+    /// The same by tensor cores: every other one of pairs.
+    pub half_tensor: OpTiming,
     /// In double precision, of 8 by 8 with four numbers in a row.
     pub dp_mma_small: OpTiming,
     /// In double precision, of 16 by 8 with four numbers in a row.

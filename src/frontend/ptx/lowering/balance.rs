@@ -1,9 +1,13 @@
-//! Additions and shifts to the left go to the pipeline that has less to do.
+//! Additions and shifts to the left go to the pipeline that has less to do, and half precision to two in turn.
 //!
 //! Integer additions run in the integer pipeline (`IADD3`) or, as a product with one (`IMAD.IADD`), where products and
 //! single precision run. A shift to the left by a number that is known runs there as a product with a power of two (`IMAD.SHL`).
-//! `ptxas` writes either, so that a block keeps both busy.
+//! `ptxas` writes either, so that a block keeps both busy. Of pairs of half precision or `bf16` it makes every other sum and product one
+//! of the tensor cores (`HFMA2.MMA`), whatever depends on what.
 
+use std::ops::Range;
+
+use super::super::ast::Type;
 use super::code::{Code, Fate};
 use crate::isa::{ArithClass, Op};
 
@@ -18,7 +22,7 @@ impl Load {
     fn add(&mut self, class: ArithClass) {
         match class {
             ArithClass::IntAdd => self.integer += 2,
-            ArithClass::IntMul | ArithClass::IntMad => self.products += 2,
+            ArithClass::IntMul | ArithClass::IntMad | ArithClass::Half => self.products += 2,
             ArithClass::IntMulWide => self.products += 4,
             ArithClass::FpCompare => self.integer += 2,
             // Two halves of the pipeline take these, and one the products.
@@ -28,10 +32,11 @@ impl Load {
     }
 }
 
-/// Moves additions of two 32-bit integers and shifts to the left, block by block, as long as that evens out.
+/// Moves additions of two 32-bit integers and shifts to the left, block by block, as long as that evens out, and half precision.
 pub fn balance(code: &mut Code) {
     for block in code.blocks.clone() {
         let all = block.start as usize..block.end as usize;
+        take_turns(code, all.clone());
         let mut load = Load::default();
         for pc in all.clone() {
             match (&code.fates[pc], &code.insts[pc].op) {
@@ -51,6 +56,34 @@ pub fn balance(code: &mut Code) {
                 code.set(pc, &[ArithClass::IntMad]);
                 (load.integer, load.products) = (load.integer - 2, load.products + 2);
             }
+        }
+    }
+}
+
+/// Every other sum or product of pairs in half precision goes to the tensor cores, the first one too; the rest of half precision does not.
+fn take_turns(code: &mut Code, block: Range<usize>) {
+    let (mut is_next, mut product) = (true, None);
+    for pc in block {
+        let line = Some(code.insts[pc].line);
+        if code.opcode(pc) == "mma" {
+            product = line;
+        }
+        let is_half = code.types(pc).next().is_some_and(Type::half);
+        if !is_half || code.fates[pc] != Fate::Same {
+            continue;
+        }
+        // Sums that belong to a product, which is spelled out in its line, are always `HADD2`.
+        let is_pair = code.bytes(pc) == 4 && line != product;
+        match code.opcode(pc) {
+            "add" | "sub" | "mul" | "fma" if is_pair && is_next => {
+                code.set(pc, &[ArithClass::HalfTensor]);
+                is_next = false;
+            }
+            "add" | "sub" | "mul" | "fma" => {
+                code.set(pc, &[ArithClass::Half]);
+                is_next |= is_pair;
+            }
+            _ => {}
         }
     }
 }

@@ -525,11 +525,13 @@ fn is_wall(inst: &Inst) -> bool {
 }
 
 /// The class of a single instruction: comparisons, selections, minima and maxima of single precision run where integers
-/// are added, and a branch with a guard may fall through.
+/// are added, minima and maxima of half precision as well, and a branch with a guard may fall through.
 fn machine_class(code: &Code, pc: usize, op: Op) -> ArithClass {
     let compares = matches!(code.opcode(pc), "setp" | "set" | "selp" | "slct" | "min" | "max");
     match op {
-        Op::Arith(ArithClass::FpAdd) if compares && code.types(pc).any(|ty| ty == Type::F32) => {
+        Op::Arith(ArithClass::FpAdd)
+            if compares && code.types(pc).any(|ty| ty == Type::F32 || ty.half()) =>
+        {
             ArithClass::FpCompare
         }
         Op::Arith(ArithClass::Control) if code.opcode(pc) == "bra" && code.is_guarded(pc) => {

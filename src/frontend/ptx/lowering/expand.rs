@@ -264,7 +264,9 @@ fn sequence(code: &Code, pc: usize) -> Option<&'static str> {
         ("rcp", F32) => "mffffusu",
         ("sqrt", F32) if code.has(pc, "rn") => SQRT_F32,
         ("sqrt" | "rsqrt" | "lg2" | "ex2", F32) if !code.has(pc, "ftz") => "fusu",
-        ("sqrt" | "rsqrt" | "lg2" | "ex2" | "tanh", F32 | F16 | F16x2 | Bf16 | Bf16x2) => "s",
+        // `MUFU` takes the two numbers of a pair one after the other.
+        ("ex2" | "tanh", F16x2 | Bf16x2) => "s0s0",
+        ("sqrt" | "rsqrt" | "lg2" | "ex2" | "tanh", F32 | F16 | Bf16) => "s",
         ("sin" | "cos", F32) => "us",
         ("div", F64) => DIV_F64,
         ("rcp", F64) if code.has(pc, "rn") => "csifDDDDDcc",

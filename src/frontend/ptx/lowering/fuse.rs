@@ -136,6 +136,12 @@ fn takes(code: &Code, pc: usize, reader: usize, readers: usize) -> bool {
         "add" if code.is_sum(pc) && one => {
             matches!(code.opcode(reader), "min" | "max") && code.bytes(reader) == 4 && same_size
         }
+        // VHMNMX
+        "min" | "max" if one && same_size => {
+            let are_half = [pc, reader].iter().all(|&pc| code.types(pc).any(Type::half));
+            let is_same = are_half && code.opcode(reader) == code.opcode(pc);
+            is_same && inputs_together(code, pc, reader) <= INPUTS
+        }
         // LOP3
         _ if is_logic(code, pc) && is_logic(code, reader) && same_size => {
             one && inputs_together(code, pc, reader) <= INPUTS

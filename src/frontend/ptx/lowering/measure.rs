@@ -29,7 +29,9 @@ pub fn kind(inst: &Inst) -> &'static str {
             | ArithClass::FpCompare
             | ArithClass::FpMul
             | ArithClass::FpFma
-            | ArithClass::FpDiv => "float",
+            | ArithClass::FpDiv
+            | ArithClass::Half
+            | ArithClass::HalfTensor => "float",
             ArithClass::DpAdd | ArithClass::DpMul | ArithClass::DpFma | ArithClass::DpDiv => {
                 "double"
             }

@@ -305,18 +305,47 @@ fn classes(body: &str) -> Vec<ArithClass> {
 #[test]
 fn a_product_of_short_floats_is_made_of_conversions_and_products_of_halves() {
     // As `ptxas` has it: halves of registers are operands of conversions, and sums are added at the end.
-    let counts = |body: &str, product| {
+    let counts = |body: &str, product, sum| {
         let classes = classes(body);
-        [ArithClass::FpCompare, product, ArithClass::FpAdd, ArithClass::Move]
+        [ArithClass::FpCompare, product, sum, ArithClass::Move]
             .map(|class| classes.iter().filter(|one| **one == class).count())
     };
     let loads = "ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%a1]; ld.global.v2.u32 {%r5,%r6}, [%a1+16];";
     let singles = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, \
                    {%f0,%f1,%f2,%f3}; st.global.v4.f32 [%a1], {%f0,%f1,%f2,%f3}; ret;";
-    assert_eq!(counts(&format!("{loads} {singles}"), ArithClass::Mma), [12, 2, 4, 0]);
+    let singles = counts(&format!("{loads} {singles}"), ArithClass::Mma, ArithClass::FpAdd);
+    assert_eq!(singles, [12, 2, 4, 0]);
     let halves = "mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e5m2.f16 {%r8,%r9}, {%r1,%r2}, {%r5}, {%r8,%r9}; \
                   st.global.v2.u32 [%a1], {%r8,%r9}; ret;";
-    assert_eq!(counts(&format!("{loads} {halves}"), ArithClass::MmaHalf), [6, 2, 2, 0]);
+    let halves = counts(&format!("{loads} {halves}"), ArithClass::MmaHalf, ArithClass::Half);
+    assert_eq!(halves, [6, 2, 2, 0]);
+}
+
+#[test]
+fn every_other_pair_of_half_precision_goes_to_the_tensor_cores() {
+    use ArithClass::{FpCompare, Half, HalfTensor, Sfu};
+    // As `ptxas` 13.0 has them.
+    let of = |body: &str| {
+        let load =
+            "ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%a1]; ld.global.v2.u16 {%h1,%h2}, [%a1+16];";
+        let store =
+            "st.global.v4.u32 [%a1], {%r1,%r2,%r3,%r4}; st.global.v2.u16 [%a1+16], {%h1,%h2}; ret;";
+        classes(&format!("{load} {body} {store}"))
+    };
+    let sums =
+        "add.f16x2 %r1, %r1, %r4; mul.bf16x2 %r2, %r2, %r4; fma.rn.f16x2 %r3, %r3, %r3, %r4;";
+    assert_eq!(
+        of(&format!("{sums} add.f16x2 %r1, %r1, %r2;")),
+        [HalfTensor, Half, HalfTensor, Half]
+    );
+    assert_eq!(of("fma.rn.f16 %h1, %h1, %h2, %h2; add.f16 %h2, %h1, %h2;"), [Half, Half]);
+    assert_eq!(of("set.lt.f16x2.f16x2 %r1, %r1, %r2;"), [FpCompare]);
+    assert_eq!(of("min.f16x2 %r5, %r1, %r2; min.f16x2 %r1, %r5, %r3;"), [FpCompare]);
+    let four = "min.f16x2 %r5, %r1, %r2; min.f16x2 %r6, %r5, %r3; min.f16x2 %r1, %r6, %r4;";
+    assert_eq!(of(four), [FpCompare; 2]);
+    assert_eq!(of("min.f16x2 %r5, %r1, %r2; max.f16x2 %r1, %r5, %r3;"), [FpCompare; 2]);
+    assert_eq!(of("ex2.approx.f16x2 %r1, %r1;"), [Sfu; 2]);
+    assert_eq!(of("ex2.approx.f16 %h1, %h1;"), [Sfu]);
 }
 
 #[test]

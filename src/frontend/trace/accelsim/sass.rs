@@ -141,13 +141,17 @@ const CLASSES: &[(ArithClass, &[&str])] = &[
     ),
     (ArithClass::IntMul, &["IMUL", "IMUL32I"]),
     (ArithClass::IntMad, &["IDP", "IDP4A", "IMAD", "IMAD32I", "XMAD"]),
-    (ArithClass::FpAdd, &["FADD", "FADD32I", "FSWZ", "FSWZADD", "HADD2", "HADD2_32I", "I2FP"]),
+    (ArithClass::FpAdd, &["FADD", "FADD32I", "FSWZ", "FSWZADD", "I2FP"]),
     (
         ArithClass::FpCompare,
-        &["F2FP", "FCHK", "FCMP", "FMNMX", "FSEL", "FSET", "FSETP", "HMNMX2", "HSET2", "HSETP2"],
+        &[
+            "F2FP", "FCHK", "FCMP", "FMNMX", "FSEL", "FSET", "FSETP", "HMNMX2", "HSET2", "HSETP2",
+            "VHMNMX",
+        ],
     ),
-    (ArithClass::FpMul, &["FMUL", "FMUL32I", "HMUL2", "HMUL2_32I"]),
-    (ArithClass::FpFma, &["FFMA", "FFMA32I", "HFMA2", "HFMA2_32I"]),
+    (ArithClass::FpMul, &["FMUL", "FMUL32I"]),
+    (ArithClass::FpFma, &["FFMA", "FFMA32I"]),
+    (ArithClass::Half, &["HADD2", "HADD2_32I", "HFMA2", "HFMA2_32I", "HMUL2", "HMUL2_32I"]),
     (ArithClass::DpAdd, &["DADD", "DMNMX", "DSET", "DSETP"]),
     (ArithClass::DpMul, &["DMUL"]),
     (ArithClass::DpFma, &["DFMA"]),
@@ -263,6 +267,7 @@ pub fn opcode(text: &str) -> Result<Opcode, String> {
         "EXIT" => Op::Exit,
         "IMAD" | "XMAD" if has("MOV") => Op::Arith(ArithClass::Move),
         "HADD2" if modifiers.starts_with("F32") => Op::Arith(ArithClass::IntMad),
+        "HFMA2" if has("MMA") => Op::Arith(ArithClass::HalfTensor),
         "IMAD" | "IMUL" if has("WIDE") || has("HI") => Op::Arith(ArithClass::IntMulWide),
         _ => {
             let class = CLASSES.iter().find(|(_, names)| names.contains(&name));
@@ -492,6 +497,9 @@ mod tests {
         assert_eq!(class("IMAD.HI.U32"), (ArithClass::IntMulWide, 1));
         assert_eq!(class("IMAD.IADD"), (ArithClass::IntMad, 1));
         assert_eq!(class("IADD3.X"), (ArithClass::IntAdd, 1));
+        assert_eq!(class("HADD2.BF16_V2"), (ArithClass::Half, 1));
+        assert_eq!(class("HADD2.F32"), (ArithClass::IntMad, 1));
+        assert_eq!(class("HFMA2.MMA.RELU"), (ArithClass::HalfTensor, 1));
         assert_eq!(class("DFMA"), (ArithClass::DpFma, 2));
         assert_eq!(class("DSETP.GT.AND"), (ArithClass::DpAdd, 1));
         assert_eq!(class("F2F.F64.F32"), (ArithClass::Sfu, 2));
