@@ -204,10 +204,10 @@ pub fn of_rows<A: Factors, B: Factors>(
     let mut greatest = [terms[0].exponents, terms[1].exponents];
     for (a, b) in a.iter().zip(b) {
         let exponents = a[pair].exponents.to_array();
-        for quad in 0..QUADS {
+        for (quad, b) in b.iter().enumerate() {
             for row in 0..2 {
                 let exponent = i16x8::splat(exponents[row * QUADS + quad]);
-                greatest[row] = greatest[row].max(exponent + b[quad].exponents);
+                greatest[row] = greatest[row].max(exponent + b.exponents);
             }
         }
     }
@@ -221,14 +221,14 @@ pub fn of_rows<A: Factors, B: Factors>(
     for (a, b) in a.iter().zip(b) {
         let Row { significands, exponents } = &a[pair];
         let (significands, exponents) = (significands.to_array(), exponents.to_array());
-        for quad in 0..QUADS {
+        for (quad, b) in b.iter().enumerate() {
             for row in 0..2 {
                 let lane = row * QUADS + quad;
-                let products = f32x8::splat(significands[lane]) * b[quad].significands;
+                let products = f32x8::splat(significands[lane]) * b.significands;
                 sums[row] += match A::ARE_VALUES && B::ARE_VALUES {
                     true => (products * scales[row]).fast_trunc_int(),
                     false => {
-                        let exponents = i16x8::splat(exponents[lane]) + b[quad].exponents;
+                        let exponents = i16x8::splat(exponents[lane]) + b.exponents;
                         cut_off(products, powers[row] + exponents)
                     }
                 };
