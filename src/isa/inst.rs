@@ -375,8 +375,8 @@ pub enum ArithClass {
     ToUniform,
     /// Single-precision add.
     FpAdd,
-    /// Single-precision and half-precision compare, select, minimum, and conversions of two numbers to shorter formats or from pairs of 8 bits: where integers
-    /// are added.
+    /// Single-precision and half-precision compare, select, minimum, and conversions of two numbers to shorter formats or from pairs
+    /// of 8 bits: where integers are added.
     FpCompare,
     /// Single-precision multiply.
     FpMul,
@@ -431,7 +431,7 @@ pub enum ArithClass {
 }
 
 impl ArithClass {
-    /// Whether tensor cores do it.
+    /// Whether it is a matrix product.
     pub fn is_matrix_product(self) -> bool {
         use ArithClass::{DpMma4, DpMma8, DpMma16, DpMmaSmall, Mma, MmaHalf, MmaSmall};
         matches!(self, Mma | MmaHalf | MmaSmall | DpMmaSmall | DpMma4 | DpMma8 | DpMma16)

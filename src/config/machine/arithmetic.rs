@@ -145,7 +145,7 @@ impl OpTiming {
 /// The tensor cores: one of each set of pipelines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TensorCores {
-    /// None, or none that are modelled: kernels with matrix products are refused.
+    /// None, or none that are modelled: kernels with matrix products are refused, and half precision takes the time of `fp_fma`.
     Absent,
     /// With these times.
     Present(TensorTimes),
@@ -164,7 +164,7 @@ impl TensorCores {
     }
 }
 
-/// The times of matrix products.
+/// The times of matrix products, and of half precision, which has half of its sums there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TensorTimes {

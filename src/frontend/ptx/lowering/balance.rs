@@ -5,8 +5,6 @@
 //! `ptxas` writes either, so that a block keeps both busy. Of pairs of half precision or `bf16` it makes every other sum and product one
 //! of the tensor cores (`HFMA2.MMA`), whatever depends on what.
 
-use std::ops::Range;
-
 use super::super::ast::Type;
 use super::code::{Code, Fate};
 use crate::isa::{ArithClass, Op};
@@ -22,21 +20,20 @@ impl Load {
     fn add(&mut self, class: ArithClass) {
         match class {
             ArithClass::IntAdd => self.integer += 2,
-            ArithClass::IntMul | ArithClass::IntMad | ArithClass::Half => self.products += 2,
+            ArithClass::IntMul | ArithClass::IntMad => self.products += 2,
             ArithClass::IntMulWide => self.products += 4,
             ArithClass::FpCompare => self.integer += 2,
-            // Two halves of the pipeline take these, and one the products.
+            // Two halves of the pipeline take these, and one the products; of half precision one takes every other one.
             ArithClass::FpAdd | ArithClass::FpMul | ArithClass::FpFma => self.products += 1,
             _ => {}
         }
     }
 }
 
-/// Moves additions of two 32-bit integers and shifts to the left, block by block, as long as that evens out, and half precision.
+/// Moves additions of two 32-bit integers and shifts to the left, block by block, as long as that evens out.
 pub fn balance(code: &mut Code) {
     for block in code.blocks.clone() {
         let all = block.start as usize..block.end as usize;
-        take_turns(code, all.clone());
         let mut load = Load::default();
         for pc in all.clone() {
             match (&code.fates[pc], &code.insts[pc].op) {
@@ -60,30 +57,29 @@ pub fn balance(code: &mut Code) {
     }
 }
 
-/// Every other sum or product of pairs in half precision goes to the tensor cores, the first one too; the rest of half precision does not.
-fn take_turns(code: &mut Code, block: Range<usize>) {
-    let (mut is_next, mut product) = (true, None);
-    for pc in block {
-        let line = Some(code.insts[pc].line);
-        if code.opcode(pc) == "mma" {
-            product = line;
-        }
-        let is_half = code.types(pc).next().is_some_and(Type::half);
-        if !is_half || code.fates[pc] != Fate::Same {
-            continue;
-        }
-        // Sums that belong to a product, which is spelled out in its line, are always `HADD2`.
-        let is_pair = code.bytes(pc) == 4 && line != product;
-        match code.opcode(pc) {
-            "add" | "sub" | "mul" | "fma" if is_pair && is_next => {
+/// Every other sum or product of pairs in half precision goes to the tensor cores, the first one of a block too, with all iterations that a
+/// block has; the rest of half precision does not.
+pub fn take_turns(code: &mut Code) {
+    for block in code.blocks.clone() {
+        let (mut is_next, mut product) = (true, None);
+        for pc in block.start as usize..block.end as usize {
+            let line = Some(code.insts[pc].line);
+            if code.opcode(pc) == "mma" {
+                product = line;
+            }
+            let is_half = code.types(pc).next().is_some_and(Type::half);
+            let adds = matches!(code.opcode(pc), "add" | "sub" | "mul" | "fma");
+            if !(is_half && adds) || code.fates[pc] != Fate::Same {
+                continue;
+            }
+            // Sums that belong to a product, which is spelled out in its line, are always `HADD2`.
+            let is_pair = code.bytes(pc) == 4 && line != product;
+            if is_pair && is_next {
                 code.set(pc, &[ArithClass::HalfTensor]);
-                is_next = false;
-            }
-            "add" | "sub" | "mul" | "fma" => {
+            } else {
                 code.set(pc, &[ArithClass::Half]);
-                is_next |= is_pair;
             }
-            _ => {}
+            is_next ^= is_pair;
         }
     }
 }

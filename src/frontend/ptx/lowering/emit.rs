@@ -524,8 +524,8 @@ fn is_wall(inst: &Inst) -> bool {
         )
 }
 
-/// The class of a single instruction: comparisons, selections, minima and maxima of single precision run where integers
-/// are added, minima and maxima of half precision as well, and a branch with a guard may fall through.
+/// The class of a single instruction: comparisons, selections, minima and maxima of single and half precision run where integers
+/// are added, and a branch with a guard may fall through.
 fn machine_class(code: &Code, pc: usize, op: Op) -> ArithClass {
     let compares = matches!(code.opcode(pc), "setp" | "set" | "selp" | "slct" | "min" | "max");
     match op {

@@ -138,9 +138,13 @@ fn takes(code: &Code, pc: usize, reader: usize, readers: usize) -> bool {
         }
         // VHMNMX
         "min" | "max" if one && same_size => {
-            let are_half = [pc, reader].iter().all(|&pc| code.types(pc).any(Type::half));
-            let is_same = are_half && code.opcode(reader) == code.opcode(pc);
-            is_same && inputs_together(code, pc, reader) <= INPUTS
+            let [this, other] = [pc, reader].map(|pc| &code.lines[pc].text);
+            let are_alike = this.opcode == other.opcode && this.modifiers == other.modifiers;
+            let are_pairs = code.types(pc).any(Type::half) && code.bytes(pc) == 4;
+            are_pairs
+                && are_alike
+                && !code.has(pc, "xorsign")
+                && inputs_together(code, pc, reader) <= INPUTS
         }
         // LOP3
         _ if is_logic(code, pc) && is_logic(code, reader) && same_size => {

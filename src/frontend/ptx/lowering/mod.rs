@@ -10,12 +10,12 @@
 //! |---|---|
 //! | dead code, moves, conversions of addresses, constants, signs: nothing is issued | `free` |
 //! | offsets of addresses, places of constant variables; products and shifts that are added to a base | `address` |
-//! | pairs that one instruction computes: `IADD3`, `IMAD`, `LEA`, `LOP3`, `FFMA`, `ISETP.AND` | `fuse` |
+//! | pairs that one instruction computes: `IADD3`, `IMAD`, `LEA`, `LOP3`, `FFMA`, `ISETP.AND`, `VHMNMX` | `fuse` |
 //! | sequences: 64-bit integers, division, square roots, .. | `expand` |
 //! | places in the constant bank | `bank` |
 //! | loads of parameters, copies of pointers in loops | `loops` |
 //! | exits, branches, predicated code, convergence barriers, the start of a kernel | `control` |
-//! | additions in the pipeline of products | `balance` |
+//! | additions in the pipeline of products, half precision on tensor cores | `balance` |
 //! | loops of which several iterations become one | `unroll` |
 //! | ends of groups of matrix products, which the last product tells; arithmetic that does not wait for them | `warpgroups` |
 //! | blocks that become one as a short one is predicated | `regions` |
@@ -174,5 +174,6 @@ pub fn machine_code(
     fuse::conditions(&mut code);
     balance::balance(&mut code);
     unroll::unroll(&mut code);
+    balance::take_turns(&mut code);
     emit::emit(&code)
 }

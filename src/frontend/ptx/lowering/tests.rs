@@ -344,6 +344,7 @@ fn every_other_pair_of_half_precision_goes_to_the_tensor_cores() {
     let four = "min.f16x2 %r5, %r1, %r2; min.f16x2 %r6, %r5, %r3; min.f16x2 %r1, %r6, %r4;";
     assert_eq!(of(four), [FpCompare; 2]);
     assert_eq!(of("min.f16x2 %r5, %r1, %r2; max.f16x2 %r1, %r5, %r3;"), [FpCompare; 2]);
+    assert_eq!(of("min.f16x2 %r5, %r1, %r2; min.NaN.f16x2 %r1, %r5, %r3;"), [FpCompare; 2]);
     assert_eq!(of("ex2.approx.f16x2 %r1, %r1;"), [Sfu; 2]);
     assert_eq!(of("ex2.approx.f16 %h1, %h1;"), [Sfu]);
 }
