@@ -32,6 +32,7 @@ pub(super) struct Coming {
     request: Request,
     /// Where to look for a read that it may join.
     place: u32,
+    gpc: u16,
 }
 
 /// What a slice holds reads against.
@@ -93,7 +94,7 @@ impl Coalescer {
         let hash = fibonacci(request.line.0 ^ u64::from(gpc) << 48);
         // Scaled to the places.
         let place = ((hash * self.last.len() as u64) >> 32) as u32;
-        &mut self.arrivals.insert(at, Coming { request, place }).request
+        &mut self.arrivals.insert(at, Coming { request, place, gpc }).request
     }
 
     /// When the next request comes by.
@@ -110,12 +111,12 @@ impl Coalescer {
 
     /// Lets a read wait for the reply to one of the same bytes, or holds it against others; gives what goes on to the
     /// tags.
-    pub fn admit(&mut self, Coming { mut request, place }: Coming) -> Option<Request> {
+    pub fn admit(&mut self, Coming { mut request, place, gpc }: Coming) -> Option<Request> {
         if !matches!(request.kind, RequestKind::Fetch | RequestKind::Load) {
             return Some(request);
         }
-        let Request { line, bytes, kind, sm, .. } = request;
-        let read = Read { line, bytes, kind, gpc: self.gpcs[usize::from(sm)] };
+        let Request { line, bytes, kind, .. } = request;
+        let read = Read { line, bytes, kind, gpc };
         let entry = usize::from(self.last[place as usize]);
         if let Some(held) = self.held.get_mut(entry)
             && held.read == Some(read)

@@ -178,12 +178,7 @@ impl Slice {
     }
 
     /// A store or an atomic goes on to the line's home.
-    pub(super) fn pass_on(
-        &mut self,
-        now: Cycle,
-        line: LineAddr,
-        request: &Request,
-    ) -> Result<(), Refusal> {
+    pub(super) fn pass_on(&mut self, now: Cycle, request: &Request) -> Result<(), Refusal> {
         let is_atomic = request.kind.is_atomic();
         if self.far.passed_on.is_full() || (is_atomic && self.far.away == self.mshrs.size()) {
             return Err(Refusal::DramQueue);
@@ -191,7 +186,7 @@ impl Slice {
         self.far.passed_on.push(now, *request);
         if is_atomic {
             self.far.away += 1;
-            self.forget(line);
+            self.forget(request.line);
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ impl Slice {
             }?;
             self.port.take(now, Side::Near, request, false);
         } else {
-            self.look_up_special(now, line, request)?;
+            self.look_up_special(now, request)?;
         }
         if request.kind == RequestKind::Store {
             self.stats.write_sectors += u64::from(sectors_of(request.bytes));
@@ -37,16 +37,12 @@ impl Slice {
 
     /// The same where the slice has a neighbour or a coalescer, or is no cache.
     #[inline(never)]
-    fn look_up_special(
-        &mut self,
-        now: Cycle,
-        line: LineAddr,
-        request: &Request,
-    ) -> Result<(), Refusal> {
+    fn look_up_special(&mut self, now: Cycle, request: &Request) -> Result<(), Refusal> {
+        let line = request.line;
         let is_change = request.kind.is_change();
         let passes_on = is_change && is_copy(line);
         match (self.mode, request.kind) {
-            _ if passes_on => self.pass_on(now, line, request),
+            _ if passes_on => self.pass_on(now, request),
             (L2Mode::Cache, RequestKind::Store) => self.write(now, line, request),
             (L2Mode::Cache, _) => self.read(now, line, request),
             (L2Mode::PassThrough, RequestKind::Store) => self.pass_write(now, line, request),

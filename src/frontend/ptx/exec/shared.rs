@@ -57,9 +57,10 @@ impl SharedMemory {
         self.unwritten == 0 || self.written[start..start + length].contains(&1)
     }
 
-    /// Whether all of so many bytes were written, where somebody asks.
+    /// Whether all of so many bytes were written, as far as anybody asks.
     pub fn are_all_written(&self, start: usize, length: usize) -> bool {
-        self.written[start..start + length].iter().fold(1, |all, byte| all & byte) == 1
+        let written = || self.written[start..start + length].iter();
+        self.unwritten == 0 || written().fold(1, |all, byte| all & byte) == 1
     }
 
     /// Writes bytes, which lie inside.

@@ -97,7 +97,7 @@ impl Matrix {
                 "reads {PIECE} bytes at address {address:#x}, outside the CTA's {all} bytes of shared memory"
             ));
         };
-        if shared.has_unwritten() && !shared.are_all_written(place, PIECE as usize) {
+        if !shared.are_all_written(place, PIECE as usize) {
             let mut elements = (place..place + PIECE as usize).step_by(element);
             if let Some(address) = elements.find(|place| !shared.is_written(*place, element)) {
                 return Err(format!(

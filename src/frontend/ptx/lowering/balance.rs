@@ -74,11 +74,8 @@ pub fn take_turns(code: &mut Code) {
             }
             // Sums that belong to a product, which is spelled out in its line, are always `HADD2`.
             let is_pair = code.bytes(pc) == 4 && line != product;
-            if is_pair && is_next {
-                code.set(pc, &[ArithClass::HalfTensor]);
-            } else {
-                code.set(pc, &[ArithClass::Half]);
-            }
+            let is_taken = is_pair && is_next;
+            code.set(pc, &[if is_taken { ArithClass::HalfTensor } else { ArithClass::Half }]);
             is_next ^= is_pair;
         }
     }
