@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// import each other.
 const LAYERS: &[&[&str]] = &[
     &["units"],
-    &["ring", "serial", "partial"],
+    &["ring", "prefetch", "serial", "partial"],
     &["stats"],
     &["error"],
     &["nvrtc"],

@@ -4,9 +4,10 @@ use super::stats::L1Stats;
 use crate::config::machine::{Acquires, L1Config, LoadsLook, PastLoads, StorePolicy};
 use crate::parts::{
     Access, AccessKind, BytePool, ByteSet, DataCache, Lookup, MshrFile, MshrId, Outcome, Place,
-    Refusal, Released, Reply, Request, RequestKind, RequestStamps, SectorSet, Sectors, Stamps,
-    TagArray, Waiter, Way,
+    Refusal, Released, Reply, ReplyKind, Request, RequestKind, RequestStamps, SectorSet, Sectors,
+    Stamps, TagArray, Waiter, Way,
 };
+use crate::prefetch::prefetch;
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
 
@@ -330,6 +331,15 @@ impl L1 {
         self.mshrs.in_use() == 0
             && self.room == self.miss_places
             && self.free_bypasses.len() == self.bypasses.len()
+    }
+
+    /// These replies come soon. What they fill has left the processor's caches for the most part, and is asked for at once.
+    #[inline]
+    pub fn prefetch<'a>(&self, replies: impl Iterator<Item = &'a Reply> + Clone) {
+        let filled = replies.filter(|reply| reply.kind == ReplyKind::Fill);
+        let entries = filled.map(|reply| MshrId(reply.slot));
+        entries.clone().for_each(|entry| self.mshrs.prefetch(entry));
+        entries.for_each(|entry| prefetch(&self.tags[self.mshrs[entry].way]));
     }
 
     /// Accesses waiting for lines.

@@ -3,6 +3,7 @@
 use super::slice::Slice;
 use super::waiting::{Arrival, Data, Fetch, Waiting};
 use crate::parts::{MshrId, Reply, Request, SectorSet, Stamp};
+use crate::prefetch::{prefetch, prefetch_at};
 use crate::units::Cycle;
 
 impl Slice {
@@ -58,6 +59,15 @@ impl Slice {
     fn send(&mut self, now: Cycle, reply: &Reply) {
         let ready = ready(now, reply.sectors, self.data_latency, self.sector_latency);
         self.replies.push(ready, reply);
+    }
+
+    /// Data of a fetch request is on its way: its entry is looked at soon.
+    #[inline(always)]
+    pub fn prefetch(&self, slot: u16) {
+        let entry = MshrId(slot);
+        self.mshrs.prefetch(entry);
+        prefetch_at(&self.arriving, entry.index());
+        self.far.prefetch(entry);
     }
 
     /// The data of a fetch request has arrived from DRAM, before the tick of `now`.
@@ -128,6 +138,9 @@ impl Slice {
                 if is_stale {
                     self.tags.invalidate(way);
                 }
+            } else {
+                // The rest of the line comes soon.
+                prefetch(&self.tags[way]);
             }
         }
         self.go_on_with(now, way);

@@ -14,6 +14,7 @@ use crate::parts::{
     DramRequest, FROM_SLICE, Lookup, MshrId, Reply, Request, RequestKind, RequestStamps, SectorSet,
     Stamps, THROUGH_COPY, sectors_of,
 };
+use crate::prefetch::prefetch_at;
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr};
 
@@ -88,6 +89,12 @@ impl Far {
     #[inline]
     pub fn is_paired(&self) -> bool {
         self.is_paired
+    }
+
+    /// What is kept of an entry is looked at soon.
+    #[inline(always)]
+    pub fn prefetch(&self, entry: MshrId) {
+        prefetch_at(&self.at_home, entry.index());
     }
 
     /// When the next request of the other slice can be looked up.

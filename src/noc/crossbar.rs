@@ -129,7 +129,13 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
     /// True when `input` takes another packet.
     #[inline]
     pub fn has_room(&self, input: usize) -> bool {
-        self.inputs[input].room > 0
+        self.room(input) > 0
+    }
+
+    /// Packets that `input` takes, whatever happens at the others.
+    #[inline]
+    pub fn room(&self, input: usize) -> usize {
+        self.inputs[input].room as usize
     }
 
     /// Queues a packet of `data_bytes` besides the header, which enters its input before the tick of `at`, and no sooner than the one

@@ -1,6 +1,7 @@
 //! What waits in a crossbar: places, the lines in which they stand, and the inputs.
 
 use super::packet::Packet;
+use crate::prefetch::prefetch_at;
 use crate::units::Cycle;
 
 /// In place of the number of a place: there is none.
@@ -58,6 +59,8 @@ impl<P: Packet> Places<P> {
         self.free = place.next;
         (place.at, place.output, place.data, place.shares) = (at, output as u16, data, shares);
         place.packet = *packet;
+        // The next packet goes into the next one.
+        prefetch_at(&self.list, self.free as usize);
         number
     }
 

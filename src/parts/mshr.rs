@@ -2,6 +2,8 @@
 
 use std::ops::{Index, IndexMut};
 
+use crate::prefetch::prefetch_at;
+
 /// An entry of an MSHR file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MshrId(pub u16);
@@ -93,6 +95,12 @@ impl<W: Copy, K> MshrFile<W, K> {
     #[inline]
     pub fn in_use(&self) -> usize {
         self.entries.len() - self.free.len()
+    }
+
+    /// An entry is looked at soon.
+    #[inline(always)]
+    pub fn prefetch(&self, id: MshrId) {
+        prefetch_at(&self.entries, id.index());
     }
 
     /// Accesses whose data has not arrived.

@@ -100,7 +100,9 @@ impl Listener for Ear<'_, '_> {
         let started = Stamp::from(dram.core_cycle_of(Cycle(read.first_command.0 - self.way)));
         let tick = l2.ticks_before(comes);
         let part = usize::from(part);
-        self.news.sub_partitions[part].data.push(tick, Brought { slot, piece, started, comes });
+        let SubPartition { slice, data, .. } = &mut self.news.sub_partitions[part];
+        slice.prefetch(slot);
+        data.push(tick, Brought { slot, piece, started, comes });
         self.news.looks[part].wake(tick);
         self.news.hasten(tick);
     }

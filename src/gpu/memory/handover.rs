@@ -228,8 +228,9 @@ impl Partition {
             let at = now + slice.far_latency();
             if reply.sm == FROM_SLICE {
                 let (slot, piece) = (reply.slot, slice.piece(&reply));
-                let found = Found { slot, piece, stamps: reply.stamps };
-                self.sub_partitions[other].found.push(at, found);
+                let SubPartition { slice, found, .. } = &mut self.sub_partitions[other];
+                slice.prefetch(slot);
+                found.push(at, Found { slot, piece, stamps: reply.stamps });
             } else {
                 self.sub_partitions[other].slice.come_back(at, reply);
             }

@@ -60,6 +60,12 @@ impl<T: Comes> Awaited<T> {
         &self.items[self.over]
     }
 
+    /// Those that have not come.
+    #[inline(always)]
+    pub fn waiting(&self) -> &[T] {
+        &self.items[self.over..]
+    }
+
     /// The last one.
     pub fn last(&self) -> Option<&T> {
         self.items.last()

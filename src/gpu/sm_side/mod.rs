@@ -2,11 +2,12 @@
 
 mod awaited;
 mod dispatch;
+mod exit;
 mod launch;
 mod node;
 mod requests;
 
-use std::ops::DerefMut;
+use std::ops::{DerefMut, Range};
 
 pub use launch::{Launch, Running, names};
 pub use node::{Bounds, Node};
@@ -40,17 +41,61 @@ pub struct ActiveNodes<const WORDS: usize> {
     pub turn: usize,
     /// SMs that may do something before the kernel ends: all as long as there are CTAs.
     awake: Ports<WORDS>,
-    /// Of these, the ones that have not come as far as the replies are known.
+    /// Of these, the ones that may go on with what is known.
     pub behind: Ports<WORDS>,
+    /// Of these, the ones that stopped before the replies were known no further: for news of the network, or for a CTA.
+    stopped: Ports<WORDS>,
+    /// By SM: the cycle in which it stopped.
+    stopped_at: Box<[Cycle]>,
+    /// SMs that have heard since of what they may have stopped for.
+    roused: Ports<WORDS>,
     /// SMs that may wait for a CTA: all that have advanced since it was seen that they do not.
     may_wait: Ports<WORDS>,
+    /// SMs that have advanced, or got a CTA, since the network heard of them.
+    moved: Ports<WORDS>,
+    /// Whether CTAs were left then.
+    more_ctas: bool,
 }
 
 impl<const WORDS: usize> ActiveNodes<WORDS> {
     /// Of a launch on so many SMs.
     pub fn new(turn: usize, sms: usize) -> Self {
-        let awake = Ports::first(sms);
-        ActiveNodes { turn, awake, behind: awake, may_wait: awake }
+        let all = Ports::first(sms);
+        ActiveNodes {
+            turn,
+            awake: all,
+            behind: all,
+            stopped: Ports::default(),
+            stopped_at: vec![Cycle(0); sms].into(),
+            roused: Ports::default(),
+            may_wait: all,
+            moved: all,
+            more_ctas: true,
+        }
+    }
+
+    /// An SM that was to advance to cycle `end` has come to `clock`.
+    #[inline]
+    fn note_stop(&mut self, sm: usize, clock: Cycle, end: Cycle) {
+        self.stopped.set(sm, clock < end);
+        self.stopped_at[sm] = clock;
+    }
+
+    /// SMs have advanced.
+    #[inline]
+    fn note_moved(&mut self, sms: &Ports<WORDS>) {
+        self.may_wait = self.may_wait.with(sms);
+        self.moved = self.moved.with(sms);
+    }
+
+    /// Of the SMs that have stopped, those that may go on, now that it is known as well which places become free in these cycles.
+    fn take_roused(&mut self, places: Range<Cycle>) -> Ports<WORDS> {
+        let roused = std::mem::take(&mut self.roused);
+        let mut next = Ports::default();
+        for sm in self.stopped.iter() {
+            next.add(sm, roused.contains(sm) || places.contains(&self.stopped_at[sm]));
+        }
+        next
     }
 }
 
@@ -163,26 +208,36 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> SmSide<'_, N, WORDS> {
 
     /// Begins with what the memory has told: every node may go on.
     pub fn begin(&mut self) {
-        self.active.behind = self.active.awake;
+        self.go_on_with(self.active.awake);
+    }
+
+    /// These nodes may go on. They hear of the room that they have in the network.
+    fn go_on_with(&mut self, sms: Ports<WORDS>) {
+        self.active.behind = sms;
+        for sm in sms.iter() {
+            self.nodes[sm].note_exit(self.requests.exit(sm));
+        }
     }
 
     /// The nodes that are behind, as far as they can go; gives the cycles in which they did anything, together.
     pub fn advance_nodes(&mut self, bounds: &Bounds) -> usize {
+        let behind = std::mem::take(&mut self.active.behind);
+        self.active.note_moved(&behind);
         let mut acts = 0;
-        self.active.may_wait = self.active.may_wait.with(&self.active.behind);
-        for sm in self.active.behind.iter() {
+        for sm in behind.iter() {
             let node = &mut *self.nodes[sm];
             acts += node.advance(bounds);
-            self.active.behind.set(sm, node.clock() < bounds.replies);
+            self.active.note_stop(sm, node.clock(), bounds.replies);
         }
         acts
     }
 
     /// The nodes that are behind have gone as far as they can.
     pub fn note_advance(&mut self, bounds: &Bounds) {
-        self.active.may_wait = self.active.may_wait.with(&self.active.behind);
-        for sm in self.active.behind.iter() {
-            self.active.behind.set(sm, self.nodes[sm].clock() < bounds.replies);
+        let behind = std::mem::take(&mut self.active.behind);
+        self.active.note_moved(&behind);
+        for sm in behind.iter() {
+            self.active.note_stop(sm, self.nodes[sm].clock(), bounds.replies);
         }
     }
 
@@ -201,23 +256,34 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> SmSide<'_, N, WORDS> {
         bounds: &Bounds,
         slices: Cycle,
     ) -> Result<Option<Bounds>> {
-        let started = launch.started;
-        if launch.has_more() {
+        let had_more = launch.has_more();
+        if had_more {
             self.start_ctas(launch, Some((then, bounds)))?;
         }
-        self.tell_requests(launch.has_more());
+        let more_ctas = launch.has_more();
+        if more_ctas != had_more {
+            // Nobody waits for a CTA any more.
+            self.active.roused = self.active.stopped;
+        }
+        self.tell_requests(more_ctas);
         self.requests.advance(bounds.replies, slices);
         self.tell_left();
         let places = self.requests.clock();
-        let has_news = places > bounds.places || launch.started > started;
-        let more = has_news && places < bounds.replies;
-        Ok(more.then_some(Bounds { places, more_ctas: launch.has_more(), ..*bounds }))
+        let next = self.active.take_roused(bounds.places..places);
+        if next.is_empty() || places >= bounds.replies {
+            return Ok(None);
+        }
+        self.go_on_with(next);
+        Ok(Some(Bounds { places, more_ctas, ..*bounds }))
     }
 
     /// From the SMs to the request network.
     #[inline(never)]
     pub fn tell_requests(&mut self, more_ctas: bool) {
-        for sm in self.active.awake.iter() {
+        let moved = std::mem::take(&mut self.active.moved);
+        let had_more = std::mem::replace(&mut self.active.more_ctas, more_ctas);
+        let heard = if had_more == more_ctas { moved } else { self.active.awake };
+        for sm in heard.iter() {
             let node = &mut self.nodes[sm];
             node.tell_requests(|request| self.requests.note_request(sm, request));
             self.requests.note_clock(sm, node.requests_known_to(more_ctas));
@@ -229,8 +295,11 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> SmSide<'_, N, WORDS> {
 
     /// From the request network to the SMs.
     pub fn tell_left(&mut self) {
-        for (sm, cycle) in self.requests.left.drain(..) {
-            self.nodes[usize::from(sm)].note_leave(cycle);
+        let SmSide { nodes, requests, active } = self;
+        for (sm, cycle) in requests.left.drain(..) {
+            let sm = usize::from(sm);
+            nodes[sm].note_leave(cycle);
+            active.roused.add(sm, cycle <= active.stopped_at[sm]);
         }
     }
 
@@ -254,18 +323,31 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> SmSide<'_, N, WORDS> {
                 (Then::CatchUp, Some(wait)) => bounds.replies.min(wait + 1),
                 (Then::CatchUp, None) => return Ok(()),
             };
-            self.advance_all(&Bounds { replies: end, more_ctas: launch.has_more(), ..*bounds });
+            let soon = Bounds { replies: end, more_ctas: launch.has_more(), ..*bounds };
+            self.advance_roused(&soon, bounds.replies);
         }
         Ok(())
     }
 
     /// Every node as far as it can go within `bounds`.
     pub fn advance_all(&mut self, bounds: &Bounds) {
-        for (sm, node) in self.nodes.iter_mut().enumerate() {
-            if node.clock() < bounds.replies {
-                node.advance(bounds);
-                self.active.may_wait.set(sm, true);
-            }
+        self.active.note_moved(&Ports::first(self.nodes.len()));
+        for node in self.nodes.iter_mut() {
+            node.advance(bounds);
+        }
+    }
+
+    /// Those that have heard of CTAs, as far as they can go within `bounds`. If that is less far than to cycle `end`, they go on later.
+    fn advance_roused(&mut self, bounds: &Bounds, end: Cycle) {
+        let SmSide { nodes, active, .. } = self;
+        let roused = active.roused;
+        active.note_moved(&roused);
+        for sm in roused.iter() {
+            nodes[sm].advance(bounds);
+            active.note_stop(sm, nodes[sm].clock(), end);
+        }
+        if bounds.replies == end {
+            active.roused = Ports::default();
         }
     }
 
@@ -289,6 +371,8 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> SmSide<'_, N, WORDS> {
             if node.waits_for_cta() != Some(at) {
                 continue;
             }
+            self.active.roused.set(number, true);
+            self.active.moved.set(number, true);
             if !node.finds_room(at, launch) {
                 node.note_full(at, launch.is_followed());
                 continue;
@@ -336,6 +420,7 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> SmSide<'_, N, WORDS> {
             for (sm, node) in self.nodes.iter_mut().enumerate() {
                 node.note_follower(at);
                 self.active.may_wait.set(sm, true);
+                self.active.roused.set(sm, true);
             }
         }
         Ok(())

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::awaited::Awaited;
+use super::exit::{Exit, may_leave};
 use super::launch::Launch;
 use crate::config::Machine;
 use crate::error::Result;
+use crate::gpu::clocks::{Clocks, Domain};
 use crate::gpu::news::{Coming, EVENTS, push_copy};
 use crate::isa::Cta;
 use crate::l1::L1;
@@ -30,6 +32,9 @@ pub struct Bounds {
 /// time before all others have come so far, so that less would cost time; a microsecond has ten of them on a recent GPU.
 const ASKS: u64 = 128;
 
+/// Replies whose entries are asked for together.
+const NEXT: usize = 16;
+
 /// An SM with its L1. What every look at it needs comes first and lies together.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
@@ -52,6 +57,12 @@ pub struct Node {
     asks_at: Cycle,
     /// Requests at the front of the miss queue that leave it for the network, seen when they do, as far as known.
     leaves: Awaited<Cycle>,
+    /// The way out of the miss queue, and for how many more requests there is room behind it, as far as known.
+    exit: Exit,
+    room_behind: usize,
+    /// Requests of which the network has not heard, and of which is known when they leave.
+    foreseen: usize,
+    noc: Domain,
     /// The SM was busy in the cycle before this one, and in none from it on; of no meaning while it is busy.
     busy_to: Cycle,
     pub l1: L1,
@@ -66,6 +77,10 @@ impl Node {
             l1: L1::new(&machine.l1, number as u16),
             inbox: Awaited::new(EVENTS),
             leaves: Awaited::new(machine.l1.miss_queue.size()),
+            exit: Exit::default(),
+            room_behind: 0,
+            foreseen: 0,
+            noc: Clocks::new(&machine.clocks).noc,
             clock: Cycle(0),
             room_since: Cycle(0),
             asks_at: Cycle::NEVER,
@@ -224,6 +239,7 @@ impl Node {
     pub fn advance(&mut self, bounds: &Bounds) -> usize {
         let mut end = self.end(bounds);
         let mut acts = 0;
+        self.l1.prefetch(self.inbox.waiting().iter().take(NEXT).map(|coming| &coming.reply));
         loop {
             if bounds.every_cycle {
                 self.sm.look_anew(self.clock);
@@ -234,6 +250,9 @@ impl Node {
                 return acts;
             }
             if self.may_find_no_place(event, bounds) {
+                if self.foresee_leaves() {
+                    continue;
+                }
                 self.clock = event;
                 return acts;
             }
@@ -369,16 +388,42 @@ impl Node {
         self.clock = end;
     }
 
+    /// Finds out when requests leave the miss queue for which there is room, before the network hears of them; false when it knows of
+    /// no other one.
+    fn foresee_leaves(&mut self) -> bool {
+        let told = self.foreseen;
+        for request in self.l1.requests()[told..].iter().take(self.room_behind) {
+            let leaves = self.exit.leaves(may_leave(request, self.clock, &self.noc));
+            let cycle = self.noc.core_cycle_of(leaves);
+            self.leaves.push_with(cycle, |leaves| leaves.push(cycle));
+            self.foreseen += 1;
+        }
+        self.room_behind -= self.foreseen - told;
+        self.foreseen > told
+    }
+
     /// Tells the request network of requests that have joined the miss queue. It says when they leave that, where it is known.
     #[inline]
     pub fn tell_requests(&mut self, mut tell: impl FnMut(&Request) -> Option<Cycle>) {
         let requests = self.l1.requests();
-        for request in requests.iter() {
-            if let Some(cycle) = tell(request) {
-                self.leaves.push_with(cycle, |leaves| leaves.push(cycle));
+        for (number, request) in requests.iter().enumerate() {
+            match tell(request) {
+                Some(_) if number < self.foreseen => {}
+                Some(cycle) => self.leaves.push_with(cycle, |leaves| leaves.push(cycle)),
+                None => {
+                    debug_assert!(number >= self.foreseen, "a request finds no room that was there")
+                }
             }
         }
         requests.clear();
+        (self.foreseen, self.room_behind) = (0, 0);
+    }
+
+    /// Hears of the way out of its miss queue, when the network has heard of all requests: for so many more there is room behind it.
+    #[inline]
+    pub fn note_exit(&mut self, (exit, room): (Exit, usize)) {
+        debug_assert_eq!(self.foreseen, 0, "requests have left of which the network has not heard");
+        (self.exit, self.room_behind) = (exit, room);
     }
 
     /// Hears of a reply on its way here, after those before it.

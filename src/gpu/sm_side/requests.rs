@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
+use super::exit::{Exit, may_leave};
 use crate::config::Machine;
 use crate::gpu::clocks::{Clocks, Domain};
 use crate::gpu::news::{ALL_EVENTS, Arrived, push_copy};
@@ -48,23 +49,14 @@ impl SliceInput {
 struct Source {
     /// Cycles before this one need to know of no other request.
     known_to: Cycle,
-    /// The network cycle from which on the next one can leave the miss queue, where its input has room: one a cycle.
-    free_from: Cycle,
+    exit: Exit,
 }
 
 impl Source {
-    /// The network cycle in which a request leaves the miss queue that finds room, and can leave from `at` on.
-    #[inline]
-    fn leaves(&mut self, at: Cycle) -> Cycle {
-        let leaves = at.max(self.free_from);
-        self.free_from = leaves + 1;
-        leaves
-    }
-
     /// Core cycles before this one need to know of no other request, where none waits for room.
     #[inline]
     fn known_to(&self, noc: &Domain) -> Cycle {
-        self.known_to.max(noc.core_cycle_of(self.free_from))
+        self.known_to.max(noc.core_cycle_of(self.exit.free_from))
     }
 }
 
@@ -119,7 +111,7 @@ impl<const WORDS: usize> Requests<WORDS> {
             map: AddressMap::new(machine),
             is_slow: crossbar.least_delay() >= clocks.noc.most_ticks(),
             crossbar,
-            sources: vec![Source { known_to: Cycle(0), free_from: Cycle(0) }; sms].into(),
+            sources: vec![Source { known_to: Cycle(0), exit: Exit::default() }; sms].into(),
             followed: Ports::default(),
             enough: (clocks.noc.most_ticks() as usize).saturating_sub(1).max(1),
             known_to: Cycle(0),
@@ -185,19 +177,24 @@ impl<const WORDS: usize> Requests<WORDS> {
     /// in [`Requests::left`], which holds nothing of the SM now.
     #[inline(always)]
     pub fn note_request(&mut self, sm: usize, request: &Request) -> Option<Cycle> {
-        let may_leave = request.stamps.injected.near(self.clock) + 1;
         let slice = self.map.slice(request.line, request.sm);
         let bytes = request.data_bytes(self.store_piece, self.mask_bytes);
-        let at = self.clocks.noc.ticks_before(may_leave);
+        let at = may_leave(request, self.clock, &self.clocks.noc);
         if !self.crossbar.has_room(sm) {
             self.crossbar.queue(at, (sm, slice), bytes, request);
             return None;
         }
-        let leaves = self.sources[sm].leaves(at);
+        let leaves = self.sources[sm].exit.leaves(at);
         let cycle = self.clocks.noc.core_cycle_of(leaves);
         let request = self.crossbar.push(leaves, (sm, slice), bytes, false, request);
         request.stamps.injected = cycle.into();
         Some(cycle)
+    }
+
+    /// The way out of the miss queue of `sm`, and for how many requests there is room behind it, whatever else happens.
+    #[inline]
+    pub fn exit(&self, sm: usize) -> (Exit, usize) {
+        (self.sources[sm].exit, self.crossbar.room(sm))
     }
 
     /// Hears that cycles of the network before `cycle` need to know of no other request of `sm`.
@@ -303,7 +300,7 @@ impl<const WORDS: usize> Requests<WORDS> {
         let enters =
             &mut |Entering { tick, input: sm, at, queued, packet }: Entering<'_, Request>| {
                 let source = &mut sources[sm];
-                let leaves = source.leaves(at.max(tick + 1));
+                let leaves = source.exit.leaves(at.max(tick + 1));
                 let cycle = noc.core_cycle_of(leaves);
                 packet.stamps.injected = cycle.into();
                 left.push((sm as u16, cycle));
