@@ -40,7 +40,7 @@
 //! bounded queue; each item carries the cycle from which it is visible, so that it is a fixed-latency
 //! pipe as well. [`error`] is the one error type: a line that says what and where, a hint, and an exit code.
 //! [`stats`] declares counters and ledgers; the doc comment of a counter or of a reason is also its
-//! entry in the glossary of every report. [`partial`] holds folders under way. `prefetch` asks the processor for memory that is wanted soon. [`serial`] writes RON and JSON, reads JSON, and finds where values differ. [`nvrtc`] loads NVIDIA's
+//! entry in the glossary of every report. [`partial`] holds folders under way. `prefetch` asks the processor for memory that is wanted soon, and [`heap`] the system for large pages. [`serial`] writes RON and JSON, reads JSON, and finds where values differ. [`nvrtc`] loads NVIDIA's
 //! run-time compiler where it is installed, for kernels that come as CUDA C++. They import nothing but each other.
 //!
 //! **[`config`]** holds the machine, run and study files as types. Ranges and rules between fields are
@@ -215,6 +215,7 @@ pub mod dram;
 pub mod error;
 pub mod frontend;
 pub mod gpu;
+pub mod heap;
 pub mod isa;
 pub mod l1;
 pub mod l2;

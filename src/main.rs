@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 
 use gsim::cli::{Cli, complain};
+use gsim::heap;
 
 fn main() -> ExitCode {
+    heap::use_large_pages();
     match Cli::from_arguments().and_then(Cli::run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,8 +1,8 @@
 //! A bounded queue whose items carry the cycle from which they can be seen.
 //!
-//! One type serves as queue (visible at once) and as fixed-latency pipe (visible later). Its storage is allocated
-//! once, but it goes round in no more of it than it needed so far: most queues hold far less than they could, and little
-//! storage stays in the processor's caches.
+//! One type serves as queue (visible at once) and as fixed-latency pipe (visible later). It goes round in no more storage than it
+//! needed so far: most queues hold far less than they could, and little storage stays in the processor's caches. Nor has a queue
+//! memory for all items to begin with: a large GPU has thousands of queues.
 
 use std::hint::select_unpredictable;
 
@@ -10,6 +10,10 @@ use crate::units::Cycle;
 
 /// Places in use to begin with.
 const AT_FIRST: usize = 16;
+/// Queues for more items than so many have memory for a few to begin with, and others for as many as they ever hold, mostly.
+const MODERATE: usize = 256;
+const OF_MODERATE: usize = 128;
+const OF_LARGE: usize = 32;
 
 /// An item with the cycle from which it can be seen. The item comes first, so that it is copied as it is aligned: behind a
 /// cycle it would be copied with the gap before it, across the borders of what was written.
@@ -41,14 +45,10 @@ pub struct Ring<T> {
 impl<T: Copy + Default> Ring<T> {
     /// An empty queue for `capacity` items (at least one).
     pub fn new(capacity: usize) -> Self {
-        Ring::with_usual(capacity, capacity)
-    }
-
-    /// The same, with memory for `usual` of them: where there are ever more, it is allocated then.
-    pub fn with_usual(usual: usize, capacity: usize) -> Self {
         assert!(capacity > 0, "a ring needs room for one item");
-        let most = usual.next_power_of_two();
-        let mut slots = Vec::with_capacity(most);
+        let most = capacity.next_power_of_two();
+        let reserved = if most > MODERATE { OF_LARGE } else { OF_MODERATE };
+        let mut slots = Vec::with_capacity(reserved.min(most));
         slots.resize(AT_FIRST.min(most), Place::default());
         let capacity = u32::try_from(capacity).expect("a ring has room for less than 2^32 items");
         let room = capacity.min(slots.len() as u32);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// import each other.
 const LAYERS: &[&[&str]] = &[
     &["units"],
-    &["ring", "prefetch", "serial", "partial"],
+    &["ring", "prefetch", "heap", "serial", "partial"],
     &["stats"],
     &["error"],
     &["nvrtc"],

@@ -194,25 +194,16 @@ impl<const WORDS: usize> Engine<WORDS> {
 }
 
 impl<const WORDS: usize> Parts<WORDS> {
-    /// Of `machine`, idle. To build them takes some time, which two threads share if there are several.
+    /// Of `machine`, idle.
     fn new(machine: &Machine, stepping: Stepping) -> Self {
         let clocks = Clocks::new(&machine.clocks);
         let every_cycle = stepping == Stepping::EveryCycle;
         let sms = 0..machine.sm.count.size();
-        let nodes = || sms.map(|sm| Mutex::new(Node::new(machine, sm))).collect();
         let partition = |number| Mutex::new(Partition::new(machine, clocks, number, every_cycle));
-        let partitions = || (0..Partition::count(machine)).map(partition).collect();
-        let (nodes, partitions) = match stepping {
-            Stepping::Threads(_) | Stepping::AllShared(_) => std::thread::scope(|scope| {
-                let partitions = scope.spawn(partitions);
-                (nodes(), partitions.join().expect(NO_PANIC))
-            }),
-            _ => (nodes(), partitions()),
-        };
         Parts {
-            nodes,
+            nodes: sms.map(|sm| Mutex::new(Node::new(machine, sm))).collect(),
             requests: Mutex::new(Requests::new(machine, clocks, every_cycle)),
-            partitions,
+            partitions: (0..Partition::count(machine)).map(partition).collect(),
             hub: Mutex::new(Hub::new(machine, clocks, every_cycle)),
         }
     }

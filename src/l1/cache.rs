@@ -103,8 +103,8 @@ impl L1 {
         let drops = [config.stores, config.local_stores].contains(&StorePolicy::Drop)
             || config.past_loads == PastLoads::Drop
             || config.acquires == Acquires::Empty;
-        let usual = entries * sectors.count();
-        let most = if drops { usual.max(entries * config.mshr_mergers.size()) } else { usual };
+        let once = entries * sectors.count();
+        let most = if drops { once.max(entries * config.mshr_mergers.size()) } else { once };
         let usual_bypasses = match config.global_loads {
             LoadsLook::Bypass => USUAL_BYPASSES,
             LoadsLook::Cached => 0,
@@ -120,7 +120,7 @@ impl L1 {
             bytes: BytePool::new(0),
             doomed_ways: 0,
             mshrs: MshrFile::new(entries, config.mshr_mergers.size()),
-            releasing: Ring::with_usual(usual, most),
+            releasing: Ring::new(most),
             miss_places: config.miss_queue.size(),
             room: config.miss_queue.size(),
             requests: Vec::with_capacity(config.miss_queue.size()),

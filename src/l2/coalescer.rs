@@ -9,6 +9,9 @@ use crate::parts::{Reply, Request, RequestKind, RequestStamps};
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr, fibonacci};
 
+/// Entries for whose followers there is memory to begin with.
+const RESERVED: usize = 128;
+
 /// What reads have in common that may share a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Read {
@@ -72,7 +75,7 @@ impl Coalescer {
             free: Vec::with_capacity(entries.size()),
             // Few reads share a place.
             last: vec![0; 4 * entries.size()].into(),
-            followers: Vec::with_capacity(entries.size() * most_followers),
+            followers: Vec::with_capacity(entries.size().min(RESERVED) * most_followers),
             arrivals: Ring::new(room),
         })
     }

@@ -80,7 +80,7 @@ impl Far {
             away: 0,
             returning: Ring::new(entries.max(1)),
             to_home: Ring::new(fetches),
-            at_home: Vec::with_capacity(entries),
+            at_home: Vec::new(),
             changed: None,
         }
     }

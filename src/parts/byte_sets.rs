@@ -13,6 +13,9 @@ pub struct ByteSet(
 /// The first number that stands for a place in the pool: sectors have less.
 const POOLED: u32 = 16;
 
+/// Sets that there is storage for to begin with.
+const RESERVED: usize = 1 << 10;
+
 /// Where sets lie that are not whole sectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BytePool {
@@ -22,9 +25,10 @@ pub struct BytePool {
 }
 
 impl BytePool {
-    /// Storage for so many sets is there from the start.
+    /// For so many sets, of which some have storage from the start.
     pub fn new(sets: usize) -> Self {
-        BytePool { places: Vec::with_capacity(sets), free: Vec::with_capacity(sets) }
+        let some = sets.min(RESERVED);
+        BytePool { places: Vec::with_capacity(some), free: Vec::with_capacity(some) }
     }
 
     /// The bytes of a set.

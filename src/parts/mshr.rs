@@ -37,6 +37,8 @@ pub struct MshrFile<W, K> {
     mergers: u16,
 }
 
+/// Entries, and places of the pool, that there is memory for to begin with.
+const RESERVED: usize = 128;
 /// No place.
 const NONE: u32 = u32::MAX;
 /// The place in the entry itself; lower numbers are those of the pool.
@@ -72,9 +74,9 @@ impl<W: Copy, K> MshrFile<W, K> {
         MshrFile {
             mergers: mergers as u16,
             size: entries,
-            entries: Vec::with_capacity(entries),
-            free: Vec::with_capacity(entries),
-            pool: Vec::with_capacity((entries * (mergers - 1)).min(1 << 12)),
+            entries: Vec::with_capacity(entries.min(RESERVED)),
+            free: Vec::with_capacity(entries.min(RESERVED)),
+            pool: Vec::with_capacity((entries * (mergers - 1)).min(RESERVED)),
             unused: NONE,
             outstanding: 0,
         }
