@@ -21,8 +21,15 @@ pub fn use_large_pages() {
         libc::mallopt(libc::M_TRIM_THRESHOLD, 2 * HEAP as libc::c_int);
         libc::mallopt(libc::M_MMAP_THRESHOLD, PIECE as libc::c_int);
     }
-    // More than is left of what it has: it asks for the addresses now.
-    drop(black_box(Vec::<u8>::with_capacity(LARGE_PAGE)));
+    // More than is left of what it has: it asks for the addresses now. There may be a limit to them.
+    let mut piece = Vec::<u8>::new();
+    let has_asked = black_box(piece.try_reserve_exact(LARGE_PAGE)).is_ok();
+    drop(piece);
+    // SAFETY: as above; what is needed beyond is asked for a little at a time.
+    unsafe { libc::mallopt(libc::M_TOP_PAD, LARGE_PAGE as libc::c_int) };
+    if !has_asked {
+        return;
+    }
     // SAFETY: a null increment moves nothing.
     let end = unsafe { libc::sbrk(0) } as usize;
     let first = end.saturating_sub(HEAP).next_multiple_of(LARGE_PAGE);
