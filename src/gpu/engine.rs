@@ -1,7 +1,7 @@
 //! The engine: owns every component, advances time, hands CTAs to SMs.
 
 use std::num::NonZeroU32;
-use std::sync::Mutex;
+use std::sync::{Barrier, Mutex};
 
 use super::books::Books;
 use super::clocks::Clocks;
@@ -9,7 +9,7 @@ use super::memory::{Hub, Memory, Partition};
 use super::sides::Sides;
 use super::sm_side::{ActiveNodes, Launch, Node, Requests, SmSide};
 use super::statistics::KernelStatistics;
-use super::threads::{Ahead, Enough, NO_PANIC, PARTS, Pace, Workers};
+use super::threads::{Ahead, Cores, Enough, NO_PANIC, PARTS, Pace, Workers};
 use super::watch::{Progress, Watch};
 use crate::config::Machine;
 use crate::error::Result;
@@ -148,12 +148,21 @@ impl<const WORDS: usize> Engine<WORDS> {
         let threads = threads.get() as usize;
         let ahead = Ahead::new(launches, parts.nodes.len());
         let workers = Workers::new(&parts.nodes, &parts.requests, memory, ahead, (threads, enough));
+        let (cores, are_settled) = (Cores::beside_leader(), Barrier::new(threads));
         std::thread::scope(|scope| {
             let _dismissal = workers.pool.dismissal();
             for thread in 1..threads {
-                let workers = &workers;
-                scope.spawn(move || workers.help(thread));
+                let (workers, cores, are_settled) = (&workers, &cores, &are_settled);
+                scope.spawn(move || {
+                    if let Some(cores) = cores {
+                        cores.settle();
+                    }
+                    are_settled.wait();
+                    workers.help(thread)
+                });
             }
+            // One that began on this core can leave it meanwhile.
+            are_settled.wait();
             let mut begun = 0;
             let mut ahead = &workers.ahead;
             while let Some(kernel) = ahead.begin()? {

@@ -4,6 +4,7 @@
 //! shares tasks between threads, `pace.rs` judges whether that pays, `ahead.rs` executes CTAs ahead.
 
 mod ahead;
+mod cores;
 mod mailbox;
 mod memory_side;
 mod pace;
@@ -11,6 +12,7 @@ mod tasks;
 mod workers;
 
 pub use ahead::Ahead;
+pub use cores::Cores;
 pub use memory_side::PARTS;
 pub use pace::Pace;
 pub use workers::{Enough, Workers};
