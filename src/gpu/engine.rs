@@ -164,11 +164,11 @@ impl<const WORDS: usize> Engine<WORDS> {
             // One that began on this core can leave it meanwhile.
             are_settled.wait();
             let mut begun = 0;
-            let mut ahead = &workers.ahead;
-            while let Some(kernel) = ahead.begin()? {
+            let mut launches = &workers;
+            while let Some(kernel) = launches.begin()? {
                 let mut active = ActiveNodes::new(*turn, parts.nodes.len());
                 let mut all = workers.lock();
-                let mut launch = Launch::new(&mut ahead, kernel, books.machine(), books.now())?;
+                let mut launch = Launch::new(&mut launches, kernel, books.machine(), books.now())?;
                 books.open(&launch, &mut all.sides(&mut active));
                 let mut watch = Watch::new(books, begun, observe);
                 pace.begin(all.sides(&mut active).sm_side.retired());

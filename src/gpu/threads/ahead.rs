@@ -1,8 +1,8 @@
-//! CTAs executed ahead of their start, by whichever thread has nothing else to do. A few are held ready, those of the next
-//! launch while the last ones of a launch run.
+//! CTAs executed ahead of their start, by whichever thread has nothing else to do, or first of all where few are left. Some are held
+//! ready, those of the next launch while the last ones of a launch run.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use super::NO_PANIC;
@@ -12,15 +12,23 @@ use crate::isa::{Cta, Kernel, LaunchSource};
 /// CTAs held ready for each SM: so many that who has nothing else to do for a while need not stop, and few beside those that
 /// run.
 const READY: usize = 4;
+/// CTAs for each SM of which the last may be needed soon. Who needs one waits for it, as they come one after the other, while others can
+/// do whatever else there is.
+const FEW: usize = 1;
+
 /// The CTAs of launches, some of them executed ahead. They come in order, whoever executes them.
 pub struct Ahead<'a> {
     source: Mutex<Source<'a>>,
     done: Mutex<Done>,
-    /// CTAs to hold ready.
+    /// So many are few, and so many are to be held ready.
+    few: usize,
     target: usize,
-    /// Whether there is something to do, for those who only look.
-    wants: AtomicBool,
+    /// How many are ready, for those who only look; [`OVER`] where there are no others.
+    ready: AtomicUsize,
 }
+
+/// More than are ever wanted.
+const OVER: usize = usize::MAX;
 
 /// What is still to be executed.
 struct Source<'a> {
@@ -72,24 +80,36 @@ impl<'a> Ahead<'a> {
         Ahead {
             source: Mutex::new(Source { launches, has_begun: false }),
             done: Mutex::default(),
+            few: FEW * sms,
             target: READY * sms,
-            wants: AtomicBool::new(true),
+            ready: AtomicUsize::new(0),
         }
     }
 
     /// Executes a CTA, if one is wanted and nobody is at it; false when not.
     pub fn try_fill(&self) -> bool {
-        if !self.wants.load(Ordering::Relaxed) {
-            return false;
-        }
+        self.fill_to(self.target)
+    }
+
+    /// The same, where few are left.
+    pub fn try_fill_few(&self) -> bool {
+        self.fill_to(self.few)
+    }
+
+    /// The same, where fewer than `target` are ready.
+    #[inline]
+    fn fill_to(&self, target: usize) -> bool {
+        self.ready.load(Ordering::Relaxed) < target && self.execute_next(target)
+    }
+
+    fn execute_next(&self, target: usize) -> bool {
         let mut source = match self.source.try_lock() {
             Ok(source) => source,
             Err(TryLockError::WouldBlock) => return false,
             Err(TryLockError::Poisoned(_)) => panic!("a thread failed"),
         };
         let mut done = self.lock();
-        if done.end.is_some() || done.ready.len() >= self.target {
-            self.wants.store(false, Ordering::Relaxed);
+        if done.end.is_some() || done.ready.len() >= target {
             return false;
         }
         let mut cta = done.spare.pop().unwrap_or_default();
@@ -97,59 +117,70 @@ impl<'a> Ahead<'a> {
         let executed = source.execute(&mut cta);
         let mut done = self.lock();
         match executed {
-            Ok(Executed::Cta) => {
-                done.ready.push_back(Item::Cta(cta));
-                return true;
-            }
+            Ok(Executed::Cta) => done.ready.push_back(Item::Cta(cta)),
             Ok(Executed::Launch(kernel)) => done.ready.push_back(Item::Launch(kernel)),
             Ok(Executed::Nothing) => done.end = Some(Ok(())),
             Err(error) => done.end = Some(Err(error)),
         }
-        done.spare.push(cta);
+        self.note_ready(&done);
         true
     }
 
-    /// Takes what comes next if it is wanted; none when it is something else, or all is over.
-    fn take(&self, is_wanted: impl Fn(&Item) -> bool) -> Result<Option<Item>> {
+    fn note_ready(&self, done: &Done) {
+        let ready = if done.end.is_some() { OVER } else { done.ready.len() };
+        self.ready.store(ready, Ordering::Relaxed);
+    }
+
+    /// Takes what comes next if it is wanted; none when it is something else, or all is over. Calls `wait` as long as another thread
+    /// is at it.
+    fn take(
+        &self,
+        is_wanted: impl Fn(&Item) -> bool,
+        mut wait: impl FnMut(),
+    ) -> Result<Option<Item>> {
         loop {
             let mut done = self.lock();
             if let Some(next) = done.ready.front() {
                 let item = if is_wanted(next) { done.ready.pop_front() } else { None };
-                self.wants.store(done.end.is_none(), Ordering::Relaxed);
+                self.note_ready(&done);
                 return Ok(item);
             }
             if let Some(end) = &done.end {
                 return end.clone().map(|()| None);
             }
             drop(done);
-            self.wants.store(true, Ordering::Relaxed);
             if !self.try_fill() {
-                std::thread::yield_now();
+                wait();
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Done> {
-        self.done.lock().expect(NO_PANIC)
-    }
-}
-
-impl LaunchSource for &Ahead<'_> {
-    /// Waits for the beginning of the next launch when that is being executed.
-    fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
-        match self.take(|item| matches!(item, Item::Launch(_)))? {
+    /// Takes the beginning of the next launch, if there is one. Calls `wait` as long as another thread is at it.
+    ///
+    /// # Errors
+    /// When it cannot be had.
+    pub fn begin(&self, wait: impl FnMut()) -> Result<Option<Arc<Kernel>>> {
+        match self.take(|item| matches!(item, Item::Launch(_)), wait)? {
             Some(Item::Launch(kernel)) => Ok(Some(kernel)),
             _ => Ok(None),
         }
     }
 
-    /// Waits for the next CTA when it is being executed.
-    fn next(&mut self, cta: &mut Cta) -> Result<bool> {
-        let Some(Item::Cta(ready)) = self.take(|item| matches!(item, Item::Cta(_)))? else {
+    /// Takes the next CTA in exchange for one that is not needed any more; false when the launch has none left. Calls `wait` as long as
+    /// another thread is at it.
+    ///
+    /// # Errors
+    /// When it cannot be had.
+    pub fn next(&self, cta: &mut Cta, wait: impl FnMut()) -> Result<bool> {
+        let Some(Item::Cta(ready)) = self.take(|item| matches!(item, Item::Cta(_)), wait)? else {
             return Ok(false);
         };
         let spare = std::mem::replace(cta, ready);
         self.lock().spare.push(spare);
         Ok(true)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Done> {
+        self.done.lock().expect(NO_PANIC)
     }
 }

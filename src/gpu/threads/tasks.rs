@@ -6,14 +6,9 @@
 //! the system holds up holds up nobody else.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 /// Looks for work before a waiting thread lets others run.
 const PATIENCE: u32 = 1 << 10;
-/// Who lets others run and comes back so late shares its core with one of them, although another core may have nothing to do:
-/// new threads often begin like that, and the system takes tens of milliseconds to see it. It places anew who wakes from a nap.
-const HELD_UP: Duration = Duration::from_micros(200);
-const NAP: Duration = Duration::from_micros(10);
 
 /// What the threads have in common.
 pub struct TaskPool {
@@ -108,18 +103,23 @@ impl TaskPool {
         TaskPool { short, long, over: AtomicBool::new(false), failed: AtomicBool::new(false) }
     }
 
-    /// The life of a helper, thread `thread` from 1 on: takes part in everything, calls `last` after the last of the long
-    /// tasks, and `idle` where it finds none, which says whether it found something else to do.
+    /// The life of a helper, thread `thread` from 1 on: takes part in everything, and calls `last` after the last of the long
+    /// tasks. It calls `urgent` before it looks for tasks, and `idle` where it finds none; these say whether they found something
+    /// else to do.
     pub fn help(
         &self,
         thread: usize,
         short: impl Fn(usize),
         (long, last): (impl Fn(usize), impl Fn()),
-        idle: impl Fn() -> bool,
+        (urgent, idle): (impl Fn() -> bool, impl Fn() -> bool),
     ) {
         let _guard = Guard(&self.failed);
         let (mut waits, mut phase, mut round) = (0, 0, 0);
         while !self.over.load(Ordering::Acquire) {
+            if urgent() {
+                waits = 0;
+                continue;
+            }
             let (phases, rounds) = (self.long.times(), self.short.times());
             // The short ones first: the leader waits for the last of them at once.
             if rounds != round {
@@ -176,11 +176,7 @@ impl TaskPool {
         if *waits < PATIENCE {
             return std::hint::spin_loop();
         }
-        let before = Instant::now();
         std::thread::yield_now();
-        if before.elapsed() > HELD_UP {
-            std::thread::sleep(NAP);
-        }
     }
 
     /// Sends the helpers home when it is dropped, by a panic too.
@@ -229,7 +225,7 @@ mod tests {
                 let (pool, short, long) = (&pool, &short, &long);
                 scope.spawn(move || {
                     let long = (|task| count(long, task), end);
-                    pool.help(thread, |task| count(short, task), long, || false);
+                    pool.help(thread, |task| count(short, task), long, (|| false, || false));
                 });
             }
             for phase in 1..=500 {

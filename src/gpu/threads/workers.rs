@@ -2,7 +2,7 @@
 //! left for it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::NO_PANIC;
 use super::ahead::Ahead;
@@ -14,6 +14,7 @@ use crate::gpu::memory::{Hub, Partition};
 use crate::gpu::news::{Delays, Known};
 use crate::gpu::sides::Sides;
 use crate::gpu::sm_side::{ActiveNodes, Bounds, Launch, Node, Requests, SmSide, Then};
+use crate::isa::{Cta, Kernel, LaunchSource};
 use crate::noc::Ports;
 use crate::units::Cycle;
 
@@ -39,8 +40,7 @@ pub struct Workers<'a, const WORDS: usize> {
     requests: &'a Mutex<Requests<WORDS>>,
     memory: MemorySide<'a, WORDS>,
     delays: Delays,
-    /// The CTAs of the launches.
-    pub ahead: Ahead<'a>,
+    ahead: Ahead<'a>,
     /// Who does what.
     pub pool: TaskPool,
     round: Round,
@@ -104,11 +104,21 @@ impl<'a, const WORDS: usize> Workers<'a, WORDS> {
         Workers { nodes, requests, memory, delays, ahead, pool, round, enough_acts }
     }
 
-    /// The life of helper `thread`; what is left of its time goes into CTAs to come.
+    /// The life of helper `thread`. CTAs to come are executed first where few are left, and else in what is left of its time.
     pub fn help(&self, thread: usize) {
+        let urgent = || self.ahead.try_fill_few();
         let idle = || self.begin_memory() || self.ahead.try_fill();
         let partition = (|number| self.memory.advance(number), || self.finish_memory());
-        self.pool.help(thread, |number| self.node(number), partition, idle);
+        self.pool.help(thread, |number| self.node(number), partition, (urgent, idle));
+    }
+
+    /// Passes a while, in which this thread, the leader, takes part in what the memory does.
+    fn wait(&self, waits: &mut u32) {
+        if self.push_memory() || self.begin_memory() {
+            *waits = 0;
+        } else {
+            self.pool.wait(waits);
+        }
     }
 
     /// Begins a step of the memory; false when there is nothing to do, or somebody is at it.
@@ -186,11 +196,10 @@ impl<'a, const WORDS: usize> Workers<'a, WORDS> {
             if may_go_on || self.memory.to_sm_side.is_new() {
                 last = self.step_sm_side(&mut known, last.acts, launch, all, active)?;
                 steps += 1;
-            } else if !self.push_memory() && !self.begin_memory() {
-                self.pool.wait(&mut waits);
-                continue;
+                waits = 0;
+            } else {
+                self.wait(&mut waits);
             }
-            waits = 0;
         }
         Ok(steps)
     }
@@ -298,6 +307,18 @@ impl<'a, const WORDS: usize> Workers<'a, WORDS> {
     /// Locks all nodes, none of which is in `locked`.
     fn lock_nodes(&self, locked: &mut Vec<MutexGuard<'a, Node>>) {
         locked.extend(self.nodes.iter().map(|node| node.lock().expect(NO_PANIC)));
+    }
+}
+
+impl<const WORDS: usize> LaunchSource for &Workers<'_, WORDS> {
+    fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
+        let mut waits = 0;
+        self.ahead.begin(|| self.wait(&mut waits))
+    }
+
+    fn next(&mut self, cta: &mut Cta) -> Result<bool> {
+        let mut waits = 0;
+        self.ahead.next(cta, || self.wait(&mut waits))
     }
 }
 
