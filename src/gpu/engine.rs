@@ -191,6 +191,7 @@ impl<const WORDS: usize> Engine<WORDS> {
                     pace.pass(phases, || sides.sm_side.retired());
                 }
                 let mut sides = all.sides(&mut active);
+                pace.end(sides.sm_side.retired());
                 let end = sides.sm_side.end(&launch);
                 let ran = launch.into_kernels();
                 begun += ran.len();

@@ -1,43 +1,90 @@
 //! Whether sharing phases between threads pays: found out by measuring. The results are the same either way.
+//!
+//! Now and then the other way is tried. What work takes then is held against what it takes the usual way just before and just after: it
+//! takes more at one time than at another, and a kernel begins with other work than it goes on with.
 
 use std::time::{Duration, Instant};
 
 /// Phases of a block, steps of the SM side: all that are worth it are shared, or none.
 const BLOCK: u32 = 48;
-/// Phases of a block in which the other way is tried.
-const TRIAL: u32 = 12;
-/// A trial ends sooner when it has taken so long: with many SMs a phase alone takes milliseconds, and one says enough.
-const TRIAL_TIME: Duration = Duration::from_millis(1);
+/// Phases of each part of a trial that are not measured, as data has to come from other cores first, and those that are: fewer where
+/// they take long, as with many SMs each takes a millisecond.
+const WARM_UP: u32 = 3;
+const TRIAL: u32 = 4 * BLOCK;
+const LEAST_TRIAL: u32 = 9;
+const LONG: Duration = Duration::from_millis(2);
 /// Phases that are not asked after one that was not worth sharing, itself included: to ask takes time as well.
 const REST: u32 = 12;
 /// Blocks between two trials: so many at first, and twice as many after each that changes nothing, up to a limit.
 const FIRST_WAIT: u32 = 4;
 const LONGEST_WAIT: u32 = 64;
-/// Blocks of which the fastest counts: others may have been held up by the system.
-const KNOWN: usize = 4;
-/// The other way is taken when it needs less than this part of the time: costs change from block to block.
+/// The other way is taken when it needs less than this part of the time, both of before and of after.
 const GAIN: f64 = 0.95;
 
-/// Which way blocks go, and what work costs.
+/// Which way phases go.
 #[derive(Debug)]
 pub struct Pace {
     /// All phases are shared, and nothing is asked.
     is_unasked: bool,
-    /// Most blocks are shared.
+    /// Phases are shared, but for trials.
     is_shared: bool,
-    /// This block tries the other way.
-    is_trial: bool,
+    part: Part,
+    /// Phases left of this part: first some that are not measured, then others.
+    warm_up: u32,
+    phases: u32,
     /// Phases to come that are not asked whether they are worth it.
     rest: u32,
-    /// Phases left of this block.
-    phases: u32,
     /// Blocks until the next trial, and how many they were from the last one on.
     wait: u32,
     waits: u32,
-    began: Instant,
-    from: u64,
-    /// Nanoseconds for a unit of work in the last blocks.
-    costs: [f64; KNOWN],
+    meter: Meter,
+    /// What work took in the trial under way, before and the other way [ns].
+    before: f64,
+    other: f64,
+}
+
+/// What phases are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Nothing is measured.
+    Block,
+    /// A trial: the usual way, the other one, and the usual one again.
+    Before,
+    Other,
+    After,
+}
+
+/// How long work takes.
+#[derive(Debug, Default)]
+struct Meter {
+    /// When it began to count, and how much was done then.
+    began: Option<(Instant, u64)>,
+    time: Duration,
+    work: u64,
+}
+
+impl Meter {
+    fn start(&mut self, now: Instant, done: u64) {
+        self.began = Some((now, done));
+    }
+
+    fn stop(&mut self, now: Instant, done: u64) {
+        if let Some((began, from)) = self.began.take() {
+            self.time += now - began;
+            self.work += done - from;
+        }
+    }
+
+    /// Whether it has counted more than `time`, by one clock.
+    fn is_over(&self, time: Duration, clock: impl FnOnce() -> Instant) -> bool {
+        self.began.is_some_and(|(began, _)| clock() - began + self.time > time)
+    }
+
+    /// The time that a unit of work took [ns], more than any where there was none; begins anew.
+    fn take(&mut self) -> f64 {
+        let Meter { time, work, .. } = std::mem::take(self);
+        if work == 0 { f64::INFINITY } else { time.as_nanos() as f64 / work as f64 }
+    }
 }
 
 impl Pace {
@@ -46,14 +93,15 @@ impl Pace {
         Pace {
             is_unasked: false,
             is_shared: true,
-            is_trial: false,
-            rest: 0,
+            part: Part::Block,
+            warm_up: 0,
             phases: BLOCK,
+            rest: 0,
             wait: FIRST_WAIT,
             waits: FIRST_WAIT,
-            began: Instant::now(),
-            from: 0,
-            costs: [f64::INFINITY; KNOWN],
+            meter: Meter::default(),
+            before: 0.0,
+            other: 0.0,
         }
     }
 
@@ -62,17 +110,23 @@ impl Pace {
         Pace { is_unasked: true, ..Pace::new() }
     }
 
-    /// A kernel begins, before which so much work was done. What was found out before holds.
-    pub fn begin(&mut self, from: u64) {
+    /// A kernel begins, before which so much work was done. What was found out before holds, and a trial goes on.
+    pub fn begin(&mut self, done: u64) {
         self.rest = 0;
-        self.start_block();
-        (self.began, self.from) = (Instant::now(), from);
+        if self.part != Part::Block && self.warm_up == 0 {
+            self.meter.start(Instant::now(), done);
+        }
+    }
+
+    /// The kernel has ended, with so much work done.
+    pub fn end(&mut self, done: u64) {
+        self.meter.stop(Instant::now(), done);
     }
 
     /// Whether phases are shared now that are worth it.
     #[inline]
     fn is_shared(&self) -> bool {
-        self.is_shared != self.is_trial
+        self.is_shared != (self.part == Part::Other)
     }
 
     /// Whether the next phase is to be shared: where phases are shared, and it is found worth while. After one that is not,
@@ -92,55 +146,75 @@ impl Pace {
         is_worthy
     }
 
-    /// Phases left of those that go the same way.
+    /// Phases that go the same way without a look between them, at most.
     pub fn phases(&self) -> u32 {
-        self.phases
+        if self.warm_up > 0 { self.warm_up } else { self.phases.min(BLOCK) }
     }
 
-    /// So many phases are over; `work` says how much is done by now. Cycles would not do: in the last ones of a kernel there is
+    /// So many phases are over; `done` says how much work is done by now. Cycles would not do: in the last ones of a kernel there is
     /// less to do, whichever way they go.
     #[inline]
-    pub fn pass(&mut self, phases: u32, work: impl FnOnce() -> u64) {
-        self.phases = self.phases.saturating_sub(phases);
+    pub fn pass(&mut self, phases: u32, done: impl FnOnce() -> u64) {
+        self.pass_by(phases, done, Instant::now);
+    }
+
+    /// The same by another clock.
+    #[inline]
+    fn pass_by(&mut self, phases: u32, done: impl FnOnce() -> u64, clock: impl Fn() -> Instant) {
         self.rest = self.rest.saturating_sub(phases);
-        let takes_long = || self.is_trial && self.began.elapsed() > TRIAL_TIME;
+        if self.warm_up > 0 {
+            self.warm_up = self.warm_up.saturating_sub(phases);
+            if self.warm_up == 0 {
+                self.meter.start(clock(), done());
+            }
+            return;
+        }
+        self.phases = self.phases.saturating_sub(phases);
+        let takes_long = || {
+            self.part != Part::Block
+                && self.phases <= TRIAL - LEAST_TRIAL
+                && self.meter.is_over(LONG, &clock)
+        };
         if self.phases == 0 || takes_long() {
-            let (now, work) = (Instant::now(), work());
-            self.end_block(now - self.began, work - self.from);
-            (self.began, self.from) = (now, work);
+            self.meter.stop(clock(), done());
+            self.end_part();
         }
     }
 
-    /// A block took `time` for so much work.
-    fn end_block(&mut self, time: Duration, work: u64) {
-        let cost = time.as_nanos() as f64 / work.max(1) as f64;
-        if self.is_trial {
-            self.end_trial(cost);
-        } else {
-            self.costs.rotate_right(1);
-            self.costs[0] = cost;
-            self.wait -= 1;
-        }
-        self.start_block();
+    /// Goes on to the next part.
+    fn end_part(&mut self) {
+        let next = match self.part {
+            Part::Block => {
+                self.wait -= 1;
+                if self.wait > 0 { Part::Block } else { Part::Before }
+            }
+            Part::Before => {
+                self.before = self.meter.take();
+                Part::Other
+            }
+            Part::Other => {
+                self.other = self.meter.take();
+                Part::After
+            }
+            Part::After => {
+                let usual = self.before.min(self.meter.take());
+                if self.other < GAIN * usual {
+                    self.is_shared = !self.is_shared;
+                    self.waits = FIRST_WAIT;
+                } else {
+                    self.waits = (2 * self.waits).min(LONGEST_WAIT);
+                }
+                self.wait = self.waits;
+                Part::Block
+            }
+        };
+        self.start(next);
     }
 
-    fn start_block(&mut self) {
-        self.is_trial = self.wait == 0;
-        self.phases = if self.is_trial { TRIAL } else { BLOCK };
-    }
-
-    /// The other way has this cost.
-    fn end_trial(&mut self, cost: f64) {
-        let known = self.costs.iter().copied().fold(f64::INFINITY, f64::min);
-        if cost < GAIN * known {
-            self.is_shared = !self.is_shared;
-            self.costs = [f64::INFINITY; KNOWN];
-            self.costs[0] = cost;
-            self.waits = FIRST_WAIT;
-        } else {
-            self.waits = (2 * self.waits).min(LONGEST_WAIT);
-        }
-        self.wait = self.waits;
+    fn start(&mut self, part: Part) {
+        let is_trial = part != Part::Block;
+        self.part = part;
+        (self.warm_up, self.phases) = if is_trial { (WARM_UP, TRIAL) } else { (0, BLOCK) };
     }
 }
 
@@ -148,37 +222,62 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// How many of a thousand blocks are shared when work costs so much alone and so much shared, and every
-    /// seventh block is held up.
-    fn shared_blocks(alone: u64, shared: u64) -> usize {
+    /// The part of many phases that are shared, when one takes so long [ns] by its number and whether it is shared.
+    fn shared_part(cost: impl Fn(u32, bool) -> u64) -> f64 {
+        const PHASES: u32 = 50_000;
         let mut pace = Pace::new();
-        let blocks = (0..1000).filter(|number| {
-            let is_shared = pace.is_shared();
-            let held_up = if number % 7 == 0 { 10 } else { 1 };
-            let nanos = 1000 * held_up * if is_shared { shared } else { alone };
-            pace.end_block(Duration::from_nanos(nanos), 1000);
-            is_shared
-        });
-        blocks.count()
+        let (mut now, mut shared) = (Instant::now(), 0);
+        for number in 0..PHASES {
+            let is_shared = pace.ask(|| true);
+            shared += u32::from(is_shared);
+            now += Duration::from_nanos(cost(number, is_shared));
+            pace.pass_by(1, || 10 * u64::from(number + 1), || now);
+        }
+        f64::from(shared) / f64::from(PHASES)
     }
 
     #[test]
     fn the_faster_way_is_taken_nearly_always_and_the_other_one_tried_at_times() {
-        assert!((960..1000).contains(&shared_blocks(20, 10)));
-        assert!((5..40).contains(&shared_blocks(10, 20)));
+        for long in [1, 1000] {
+            let shared = shared_part(|_, is_shared| if is_shared { 1000 } else { 2000 } * long);
+            assert!((0.97..1.0).contains(&shared), "{shared}");
+            let shared = shared_part(|_, is_shared| if is_shared { 2000 } else { 1000 } * long);
+            assert!((0.0001..0.04).contains(&shared), "{shared}");
+        }
     }
 
     #[test]
-    fn a_kernel_may_end_in_the_middle_of_a_trial() {
+    fn what_takes_longer_for_a_while_does_not_count_against_one_way() {
+        // Every launch of a few hundred phases begins with work that is done soon.
+        let cost =
+            |number: u32, is_shared| (700 + number % 310 * 4) * if is_shared { 10 } else { 12 };
+        let shared = shared_part(|number, is_shared| cost(number, is_shared).into());
+        assert!(shared > 0.9, "{shared}");
+        // Now and then a phase is held up.
+        let held_up = |number: u32, is_shared: bool| {
+            if number % 97 == 0 { 9 } else { u64::from(cost(number, is_shared)) }
+        };
+        let shared = shared_part(held_up);
+        assert!(shared > 0.9, "{shared}");
+    }
+
+    #[test]
+    fn a_trial_goes_on_in_the_next_kernel() {
         let mut pace = Pace::new();
-        while !pace.is_trial {
-            pace.pass(1, || 100);
+        let mut done = 0;
+        let mut parts = Vec::new();
+        for _ in 0..100 {
+            pace.begin(done);
+            for _ in 0..BLOCK / 5 {
+                done += 1;
+                pace.pass(1, || done);
+                if parts.last() != Some(&pace.part) {
+                    parts.push(pace.part);
+                }
+            }
+            pace.end(done);
         }
-        pace.begin(100);
-        assert!(pace.is_trial);
-        for done in 0..10 * BLOCK {
-            pace.pass(1, || u64::from(100 + done));
-        }
+        assert_eq!(parts[..5], [Part::Block, Part::Before, Part::Other, Part::After, Part::Block]);
     }
 
     #[test]
