@@ -96,6 +96,12 @@ impl<'a> Ahead<'a> {
         self.fill_to(self.few)
     }
 
+    /// Whether half of those that are wanted are missing.
+    #[inline]
+    pub fn is_low(&self) -> bool {
+        self.ready.load(Ordering::Relaxed) < self.target / 2
+    }
+
     /// The same, where fewer than `target` are ready.
     #[inline]
     fn fill_to(&self, target: usize) -> bool {

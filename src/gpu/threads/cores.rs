@@ -1,7 +1,8 @@
-//! Cores for helpers. The system often lets a new thread begin on the core of its maker, which is busy, although another one has nothing
-//! to do, and takes tens of milliseconds to see it: longer than many runs.
+//! Cores for helpers.
+//!
+//! The system often lets a new thread begin on the core of its maker, which is busy, although another one has nothing to do, and takes
+//! tens of milliseconds to see it: longer than many runs.
 
-/// Where helpers begin.
 pub use system::Cores;
 
 #[cfg(target_os = "linux")]
@@ -12,10 +13,10 @@ mod system {
 
     use crate::gpu::threads::NO_PANIC;
 
-    /// The cores on which this process may run.
+    /// The cores on which the threads of a run may be.
     pub struct Cores {
         all: CpuSet,
-        /// Those on which neither the leader is nor a helper began.
+        /// Those on which neither the leader is nor a helper has begun.
         free: Mutex<CpuSet>,
     }
 
@@ -43,7 +44,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    /// Nothing is known of them.
+    /// The cores on which the threads of a run may be, of which nothing is known.
     pub struct Cores;
 
     impl Cores {
@@ -52,7 +53,7 @@ mod system {
             None
         }
 
-        /// Nothing.
+        /// The calling thread stays where it is.
         pub fn settle(&self) {}
     }
 }

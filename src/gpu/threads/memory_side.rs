@@ -99,6 +99,12 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
         self.is_open.store(true, Ordering::Release);
     }
 
+    /// Whether steps may begin.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Acquire)
+    }
+
     /// Lets no other step begin; one may be under way.
     pub fn close(&self) {
         let _told = self.told.lock().expect(NO_PANIC);
@@ -156,7 +162,7 @@ impl<'a, const WORDS: usize> MemorySide<'a, WORDS> {
     /// Whether there is anything to do.
     fn is_wanted(&self) -> bool {
         let has_work = self.to_memory.is_new() || self.has_more.load(Ordering::Relaxed);
-        has_work && self.is_open.load(Ordering::Acquire)
+        has_work && self.is_open()
     }
 
     /// Hears what the SM side tells, and makes ready for a step.

@@ -1,7 +1,7 @@
 //! Several threads for one run: whatever they do and when, the results are the same.
 //!
 //! `workers.rs` advances the SM side and `memory_side.rs` the memory at the same time, and tell each other by way of `mailbox.rs`. `tasks.rs`
-//! shares tasks between threads, `pace.rs` judges whether that pays, `ahead.rs` executes CTAs ahead.
+//! shares tasks between threads, `cores.rs` gives each a core, `pace.rs` judges whether sharing pays, `ahead.rs` executes CTAs ahead.
 
 mod ahead;
 mod cores;

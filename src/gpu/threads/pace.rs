@@ -7,19 +7,21 @@ use std::time::{Duration, Instant};
 
 /// Phases of a block, steps of the SM side: all that are worth it are shared, or none.
 const BLOCK: u32 = 48;
-/// Phases of each part of a trial that are not measured, as data has to come from other cores first, and those that are: fewer where
-/// they take long, as with many SMs each takes a millisecond.
+/// Phases of each part of a trial that are not measured, as data has to come from other cores first.
 const WARM_UP: u32 = 3;
-const TRIAL: u32 = 4 * BLOCK;
-const LEAST_TRIAL: u32 = 9;
+/// Blocks that are measured then. A part ends sooner when it has taken so long, but for some phases: with many SMs each takes a millisecond.
+const TRIAL: u32 = 4;
 const LONG: Duration = Duration::from_millis(2);
+const LEAST_TRIAL: u32 = 9;
 /// Phases that are not asked after one that was not worth sharing, itself included: to ask takes time as well.
 const REST: u32 = 12;
 /// Blocks between two trials: so many at first, and twice as many after each that changes nothing, up to a limit.
 const FIRST_WAIT: u32 = 4;
-const LONGEST_WAIT: u32 = 64;
+const LONGEST_WAIT: u32 = 128;
 /// The other way is taken when it needs less than this part of the time, both of before and of after.
 const GAIN: f64 = 0.95;
+/// A trial is over after any block in which the other way has needed more than this part of the time of before.
+const LOST: f64 = 1.25;
 
 /// Which way phases go.
 #[derive(Debug)]
@@ -29,14 +31,14 @@ pub struct Pace {
     /// Phases are shared, but for trials.
     is_shared: bool,
     part: Part,
-    /// Phases left of this part: first some that are not measured, then others.
+    /// What is left of it: phases that are not measured, phases of the block under way, and blocks with that one.
     warm_up: u32,
     phases: u32,
+    blocks: u32,
     /// Phases to come that are not asked whether they are worth it.
     rest: u32,
-    /// Blocks until the next trial, and how many they were from the last one on.
+    /// Blocks between the last trial and the next one.
     wait: u32,
-    waits: u32,
     meter: Meter,
     /// What work took in the trial under way, before and the other way [ns].
     before: f64,
@@ -47,7 +49,7 @@ pub struct Pace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// Nothing is measured.
-    Block,
+    Usual,
     /// A trial: the usual way, the other one, and the usual one again.
     Before,
     Other,
@@ -80,10 +82,12 @@ impl Meter {
         self.began.is_some_and(|(began, _)| clock() - began + self.time > time)
     }
 
-    /// The time that a unit of work took [ns], more than any where there was none; begins anew.
-    fn take(&mut self) -> f64 {
-        let Meter { time, work, .. } = std::mem::take(self);
-        if work == 0 { f64::INFINITY } else { time.as_nanos() as f64 / work as f64 }
+    /// The time that a unit of work took [ns], more than any where there was none.
+    fn cost(&self) -> f64 {
+        match self.work {
+            0 => f64::INFINITY,
+            work => self.time.as_nanos() as f64 / work as f64,
+        }
     }
 }
 
@@ -93,12 +97,12 @@ impl Pace {
         Pace {
             is_unasked: false,
             is_shared: true,
-            part: Part::Block,
+            part: Part::Usual,
             warm_up: 0,
             phases: BLOCK,
+            blocks: FIRST_WAIT,
             rest: 0,
             wait: FIRST_WAIT,
-            waits: FIRST_WAIT,
             meter: Meter::default(),
             before: 0.0,
             other: 0.0,
@@ -113,7 +117,7 @@ impl Pace {
     /// A kernel begins, before which so much work was done. What was found out before holds, and a trial goes on.
     pub fn begin(&mut self, done: u64) {
         self.rest = 0;
-        if self.part != Part::Block && self.warm_up == 0 {
+        if self.part != Part::Usual && self.warm_up == 0 {
             self.meter.start(Instant::now(), done);
         }
     }
@@ -148,7 +152,7 @@ impl Pace {
 
     /// Phases that go the same way without a look between them, at most.
     pub fn phases(&self) -> u32 {
-        if self.warm_up > 0 { self.warm_up } else { self.phases.min(BLOCK) }
+        if self.warm_up > 0 { self.warm_up } else { self.phases }
     }
 
     /// So many phases are over; `done` says how much work is done by now. Cycles would not do: in the last ones of a kernel there is
@@ -170,51 +174,54 @@ impl Pace {
             return;
         }
         self.phases = self.phases.saturating_sub(phases);
-        let takes_long = || {
-            self.part != Part::Block
-                && self.phases <= TRIAL - LEAST_TRIAL
-                && self.meter.is_over(LONG, &clock)
-        };
-        if self.phases == 0 || takes_long() {
-            self.meter.stop(clock(), done());
-            self.end_part();
+        let is_trial = self.part != Part::Usual;
+        let takes_long =
+            is_trial && self.phases <= BLOCK - LEAST_TRIAL && self.meter.is_over(LONG, &clock);
+        if self.phases > 0 && !takes_long {
+            return;
+        }
+        (self.phases, self.blocks) = (BLOCK, self.blocks - 1);
+        let (mut is_over, mut is_lost) = (self.blocks == 0 || takes_long, false);
+        if is_trial {
+            let (now, done) = (clock(), done());
+            self.meter.stop(now, done);
+            self.meter.start(now, done);
+            is_lost = self.part == Part::Other && self.meter.cost() > LOST * self.before;
+            is_over |= is_lost;
+        }
+        if is_over {
+            self.end_part(is_lost);
         }
     }
 
-    /// Goes on to the next part.
-    fn end_part(&mut self) {
+    /// Goes on to the next part, or to none where the trial is lost.
+    fn end_part(&mut self, is_lost: bool) {
+        let cost = std::mem::take(&mut self.meter).cost();
         let next = match self.part {
-            Part::Block => {
-                self.wait -= 1;
-                if self.wait > 0 { Part::Block } else { Part::Before }
-            }
+            Part::Usual => Part::Before,
             Part::Before => {
-                self.before = self.meter.take();
+                self.before = cost;
                 Part::Other
             }
-            Part::Other => {
-                self.other = self.meter.take();
+            Part::Other if !is_lost => {
+                self.other = cost;
                 Part::After
             }
-            Part::After => {
-                let usual = self.before.min(self.meter.take());
-                if self.other < GAIN * usual {
-                    self.is_shared = !self.is_shared;
-                    self.waits = FIRST_WAIT;
-                } else {
-                    self.waits = (2 * self.waits).min(LONGEST_WAIT);
-                }
-                self.wait = self.waits;
-                Part::Block
+            Part::After if self.other < GAIN * self.before.min(cost) => {
+                self.is_shared = !self.is_shared;
+                self.wait = FIRST_WAIT;
+                Part::Usual
+            }
+            Part::Other | Part::After => {
+                self.wait = (2 * self.wait).min(LONGEST_WAIT);
+                Part::Usual
             }
         };
-        self.start(next);
-    }
-
-    fn start(&mut self, part: Part) {
-        let is_trial = part != Part::Block;
-        self.part = part;
-        (self.warm_up, self.phases) = if is_trial { (WARM_UP, TRIAL) } else { (0, BLOCK) };
+        self.part = next;
+        (self.warm_up, self.blocks) = match next {
+            Part::Usual => (0, self.wait),
+            _ => (WARM_UP, TRIAL),
+        };
     }
 }
 
@@ -248,16 +255,13 @@ mod tests {
 
     #[test]
     fn what_takes_longer_for_a_while_does_not_count_against_one_way() {
-        // Every launch of a few hundred phases begins with work that is done soon.
-        let cost =
-            |number: u32, is_shared| (700 + number % 310 * 4) * if is_shared { 10 } else { 12 };
-        let shared = shared_part(|number, is_shared| cost(number, is_shared).into());
-        assert!(shared > 0.9, "{shared}");
-        // Now and then a phase is held up.
-        let held_up = |number: u32, is_shared: bool| {
-            if number % 97 == 0 { 9 } else { u64::from(cost(number, is_shared)) }
+        // Sharing takes five sixths of the time. A kernel begins with phases that are done soon, and now and then one is held up.
+        let cost = |number: u32, is_shared: bool| {
+            let at_first = if number % 700 < 60 { 4 } else { 10 };
+            let held_up = if number.is_multiple_of(97) { 9 } else { 1 };
+            at_first * held_up * if is_shared { 500 } else { 600 }
         };
-        let shared = shared_part(held_up);
+        let shared = shared_part(cost);
         assert!(shared > 0.9, "{shared}");
     }
 
@@ -277,7 +281,7 @@ mod tests {
             }
             pace.end(done);
         }
-        assert_eq!(parts[..5], [Part::Block, Part::Before, Part::Other, Part::After, Part::Block]);
+        assert_eq!(parts[..3], [Part::Usual, Part::Before, Part::Other]);
     }
 
     #[test]

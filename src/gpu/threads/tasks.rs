@@ -5,10 +5,39 @@
 //! own, whose data is near it, then those of others. So most tasks are done by the same thread each time, and a thread that
 //! the system holds up holds up nobody else.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use super::NO_PANIC;
 
 /// Looks for work before a waiting thread lets others run.
 const PATIENCE: u32 = 1 << 10;
+/// Looks for work before a helper sleeps, where it may: some milliseconds, as it takes others time to rouse it.
+const LONG_PATIENCE: u32 = 1 << 13;
+/// A helper that sleeps looks by itself after so long.
+const NAP: Duration = Duration::from_millis(10);
+
+/// What helpers do.
+pub trait Work {
+    /// A task that the leader waits for.
+    fn short(&self, number: usize);
+
+    /// A long task.
+    fn long(&self, number: usize);
+
+    /// What follows after the last of the long tasks.
+    fn finish_long(&self);
+
+    /// What comes before all tasks; whether there was any.
+    fn urgent(&self) -> bool;
+
+    /// What comes where there is no task; whether there was any.
+    fn spare(&self) -> bool;
+
+    /// There will be nothing to do for a while, before somebody rouses the helpers.
+    fn may_sleep(&self) -> bool;
+}
 
 /// What the threads have in common.
 pub struct TaskPool {
@@ -16,6 +45,10 @@ pub struct TaskPool {
     long: Tasks,
     over: AtomicBool,
     failed: AtomicBool,
+    /// Helpers that sleep, or are about to.
+    sleepers: AtomicUsize,
+    bed: Mutex<()>,
+    call: Condvar,
 }
 
 /// Tasks that are done again and again, each once a time.
@@ -100,52 +133,75 @@ impl Tasks {
 impl TaskPool {
     /// With these tasks.
     pub fn new(short: Tasks, long: Tasks) -> Self {
-        TaskPool { short, long, over: AtomicBool::new(false), failed: AtomicBool::new(false) }
+        TaskPool {
+            short,
+            long,
+            over: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
+            sleepers: AtomicUsize::new(0),
+            bed: Mutex::default(),
+            call: Condvar::new(),
+        }
     }
 
-    /// The life of a helper, thread `thread` from 1 on: takes part in everything, and calls `last` after the last of the long
-    /// tasks. It calls `urgent` before it looks for tasks, and `idle` where it finds none; these say whether they found something
-    /// else to do.
-    pub fn help(
-        &self,
-        thread: usize,
-        short: impl Fn(usize),
-        (long, last): (impl Fn(usize), impl Fn()),
-        (urgent, idle): (impl Fn() -> bool, impl Fn() -> bool),
-    ) {
+    /// The life of a helper, thread `thread` from 1 on.
+    pub fn help(&self, thread: usize, work: &impl Work) {
         let _guard = Guard(&self.failed);
         let (mut waits, mut phase, mut round) = (0, 0, 0);
         while !self.over.load(Ordering::Acquire) {
-            if urgent() {
-                waits = 0;
-                continue;
-            }
             let (phases, rounds) = (self.long.times(), self.short.times());
-            // The short ones first: the leader waits for the last of them at once.
-            if rounds != round {
+            if work.urgent() {
+                // The others are still there.
+            } else if rounds != round {
+                // The leader waits for the last of these at once.
                 round = rounds;
-                self.short.take(round, thread).for_each(|task| self.do_short(task, &short));
+                self.short.take(round, thread).for_each(|task| self.do_short(task, work));
             } else if phases != phase {
                 phase = phases;
-                self.long.take(phase, thread).for_each(|task| self.do_long(task, &long, &last));
-            } else if !idle() {
+                self.long.take(phase, thread).for_each(|task| self.do_long(task, work));
+            } else if !work.spare() {
                 self.wait(&mut waits);
+                if waits > LONG_PATIENCE && work.may_sleep() {
+                    self.sleep(|| work.may_sleep());
+                }
                 continue;
             }
             waits = 0;
         }
     }
 
-    fn do_long(&self, number: usize, task: impl Fn(usize), last: impl Fn()) {
-        task(number);
+    fn do_long(&self, number: usize, work: &impl Work) {
+        work.long(number);
         if self.long.end() {
-            last();
+            work.finish_long();
         }
     }
 
-    fn do_short(&self, number: usize, task: impl Fn(usize)) {
-        task(number);
+    fn do_short(&self, number: usize, work: &impl Work) {
+        work.short(number);
         self.short.end();
+    }
+
+    /// Sleeps until somebody calls, or for a while, if `may_sleep` still says so.
+    fn sleep(&self, may_sleep: impl Fn() -> bool) {
+        let bed = self.bed.lock().expect(NO_PANIC);
+        self.sleepers.fetch_add(1, Ordering::Relaxed);
+        // Who has work writes that before it looks for sleepers.
+        fence(Ordering::SeqCst);
+        if may_sleep() && !self.over.load(Ordering::Acquire) {
+            drop(self.call.wait_timeout(bed, NAP).expect(NO_PANIC));
+        }
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Rouses the helpers that sleep: there is something to do.
+    #[inline]
+    pub fn rouse(&self) {
+        fence(Ordering::SeqCst);
+        if self.sleepers.load(Ordering::Relaxed) > 0 {
+            drop(self.bed.lock().expect(NO_PANIC));
+            self.call.notify_all();
+        }
     }
 
     /// Hands out the long tasks, all of which are done.
@@ -153,16 +209,16 @@ impl TaskPool {
         self.long.hand_out();
     }
 
-    /// The leader does one of the long tasks, and `last` after it if all others are done; false when none is left.
-    pub fn push(&self, task: impl Fn(usize), last: impl Fn()) -> bool {
+    /// The leader does one of the long tasks, and what follows after it if all others are done; false when none is left.
+    pub fn push(&self, work: &impl Work) -> bool {
         let number = self.long.take(self.long.times(), 0).next();
-        number.inspect(|&number| self.do_long(number, task, last)).is_some()
+        number.inspect(|&number| self.do_long(number, work)).is_some()
     }
 
     /// A round of the short tasks, with the leader's part in it; it ends when all of it is done.
-    pub fn round(&self, task: impl Fn(usize)) {
+    pub fn round(&self, work: &impl Work) {
         self.short.hand_out();
-        self.short.take(self.short.times(), 0).for_each(|number| self.do_short(number, &task));
+        self.short.take(self.short.times(), 0).for_each(|number| self.do_short(number, work));
         let mut waits = 0;
         while !self.short.are_done() {
             self.wait(&mut waits);
@@ -181,13 +237,14 @@ impl TaskPool {
 
     /// Sends the helpers home when it is dropped, by a panic too.
     pub fn dismissal(&self) -> impl Drop {
-        struct Dismissal<'a>(&'a AtomicBool);
+        struct Dismissal<'a>(&'a TaskPool);
         impl Drop for Dismissal<'_> {
             fn drop(&mut self) {
-                self.0.store(true, Ordering::Release);
+                self.0.over.store(true, Ordering::Release);
+                self.0.rouse();
             }
         }
-        Dismissal(&self.over)
+        Dismissal(self)
     }
 }
 
@@ -195,10 +252,54 @@ impl TaskPool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_task_is_done_once_a_time_before_the_leader_goes_on() {
-        const SHORT: usize = 7;
-        const LONG: usize = 3;
+    const SHORT: usize = 7;
+    const LONG: usize = 3;
+
+    /// Counts how often each task is done.
+    #[derive(Default)]
+    struct Counts {
+        short: [AtomicU64; SHORT],
+        long: [AtomicU64; LONG],
+        over: AtomicU64,
+        /// Helpers are seldom needed.
+        may_sleep: bool,
+    }
+
+    impl Counts {
+        fn are(counts: &[AtomicU64], times: u64) -> bool {
+            counts.iter().all(|count| count.load(Ordering::Relaxed) == times)
+        }
+    }
+
+    impl Work for Counts {
+        fn short(&self, number: usize) {
+            self.short[number].fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn long(&self, number: usize) {
+            self.long[number].fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn finish_long(&self) {
+            assert!(Counts::are(&self.long, self.over.load(Ordering::Relaxed) + 1));
+            self.over.fetch_add(1, Ordering::Release);
+        }
+
+        fn urgent(&self) -> bool {
+            false
+        }
+
+        fn spare(&self) -> bool {
+            false
+        }
+
+        fn may_sleep(&self) -> bool {
+            self.may_sleep
+        }
+    }
+
+    /// Does what `lead` says with three helpers, who are called home by the end.
+    fn with_helpers(work: &Counts, lead: impl FnOnce(&TaskPool)) {
         let orders =
             |tasks: usize| {
                 Tasks::new((0..4).map(move |thread| {
@@ -206,40 +307,50 @@ mod tests {
                 }))
             };
         let pool = TaskPool::new(orders(SHORT), orders(LONG));
-        let short: [AtomicU64; SHORT] = Default::default();
-        let long: [AtomicU64; LONG] = Default::default();
-        let over = AtomicU64::new(0);
-        let count = |counts: &[AtomicU64], number: usize| {
-            counts[number].fetch_add(1, Ordering::Relaxed);
-        };
-        let are_done = |counts: &[AtomicU64], times: u64| {
-            counts.iter().all(|count| count.load(Ordering::Relaxed) == times)
-        };
-        let end = || {
-            assert!(are_done(&long, over.load(Ordering::Relaxed) + 1));
-            over.fetch_add(1, Ordering::Release);
-        };
         std::thread::scope(|scope| {
             let _dismissal = pool.dismissal();
             for thread in 1..4 {
-                let (pool, short, long) = (&pool, &short, &long);
-                scope.spawn(move || {
-                    let long = (|task| count(long, task), end);
-                    pool.help(thread, |task| count(short, task), long, (|| false, || false));
-                });
+                let pool = &pool;
+                scope.spawn(move || pool.help(thread, work));
             }
-            for phase in 1..=500 {
-                pool.hand_out();
-                for round in 1..=4 {
-                    pool.round(|task| count(&short, task));
-                    assert!(are_done(&short, 4 * (phase - 1) + round));
-                }
-                let mut waits = 0;
-                while over.load(Ordering::Acquire) < phase {
-                    if !pool.push(|task| count(&long, task), end) {
-                        pool.wait(&mut waits);
+            lead(&pool);
+        });
+    }
+
+    #[test]
+    fn every_task_is_done_once_a_time_before_the_leader_goes_on() {
+        for may_sleep in [false, true] {
+            let work = Counts { may_sleep, ..Counts::default() };
+            with_helpers(&work, |pool| {
+                for phase in 1..=500 {
+                    pool.hand_out();
+                    pool.rouse();
+                    for round in 1..=4 {
+                        pool.round(&work);
+                        assert!(Counts::are(&work.short, 4 * (phase - 1) + round));
+                    }
+                    let mut waits = 0;
+                    while work.over.load(Ordering::Acquire) < phase {
+                        if !pool.push(&work) {
+                            pool.wait(&mut waits);
+                        }
                     }
                 }
+            });
+        }
+    }
+
+    #[test]
+    fn a_helper_sleeps_until_there_is_something_to_do() {
+        let work = Counts { may_sleep: true, ..Counts::default() };
+        with_helpers(&work, |pool| {
+            while pool.sleepers.load(Ordering::Relaxed) < 3 {
+                std::thread::yield_now();
+            }
+            pool.hand_out();
+            pool.rouse();
+            while work.over.load(Ordering::Acquire) == 0 {
+                std::thread::yield_now();
             }
         });
     }

@@ -8,7 +8,7 @@ use super::NO_PANIC;
 use super::ahead::Ahead;
 use super::mailbox::hand_on;
 use super::memory_side::{Begun, LockedMemory, MemorySide, is_behind, step};
-use super::tasks::{TaskPool, Tasks};
+use super::tasks::{TaskPool, Tasks, Work};
 use crate::error::Result;
 use crate::gpu::memory::{Hub, Partition};
 use crate::gpu::news::{Delays, Known};
@@ -104,12 +104,9 @@ impl<'a, const WORDS: usize> Workers<'a, WORDS> {
         Workers { nodes, requests, memory, delays, ahead, pool, round, enough_acts }
     }
 
-    /// The life of helper `thread`. CTAs to come are executed first where few are left, and else in what is left of its time.
+    /// The life of helper `thread`.
     pub fn help(&self, thread: usize) {
-        let urgent = || self.ahead.try_fill_few();
-        let idle = || self.begin_memory() || self.ahead.try_fill();
-        let partition = (|number| self.memory.advance(number), || self.finish_memory());
-        self.pool.help(thread, |number| self.node(number), partition, (urgent, idle));
+        self.pool.help(thread, self);
     }
 
     /// Passes a while, in which this thread, the leader, takes part in what the memory does.
@@ -132,17 +129,9 @@ impl<'a, const WORDS: usize> Workers<'a, WORDS> {
         begun != Begun::Nothing
     }
 
-    /// Ends a step of the memory.
-    fn finish_memory(&self) {
-        if self.memory.finish() == Begun::Shared {
-            self.pool.hand_out();
-        }
-        self.memory.to_sm_side.announce();
-    }
-
     /// Advances a partition in a step of the memory; false when none is left.
     fn push_memory(&self) -> bool {
-        self.pool.push(|number| self.memory.advance(number), || self.finish_memory())
+        self.pool.push(self)
     }
 
     /// Lets both sides advance until the SM side has gone `most` steps, or the kernel has ended; gives the steps.
@@ -163,6 +152,7 @@ impl<'a, const WORDS: usize> Workers<'a, WORDS> {
         let Locked { sm_side: mut ours, memory } = all;
         drop(memory);
         self.memory.open();
+        self.pool.rouse();
         let outcome = self.advance_sm_side(most, (clock, known), launch, &mut ours, active);
         self.memory.close();
         drop(ours);
@@ -266,24 +256,8 @@ impl<'a, const WORDS: usize> Workers<'a, WORDS> {
         for (number, place) in round.behind.iter().enumerate() {
             place.store(behind.contains(number), Ordering::Relaxed);
         }
-        self.pool.round(|number| self.node(number));
+        self.pool.round(self);
         round.acts.load(Ordering::Relaxed)
-    }
-
-    /// A node, as far as it goes in this round.
-    fn node(&self, number: usize) {
-        let round = &self.round;
-        if !round.behind[number].load(Ordering::Relaxed) {
-            return;
-        }
-        let bounds = Bounds {
-            replies: Cycle(round.replies.load(Ordering::Relaxed)),
-            places: Cycle(round.places.load(Ordering::Relaxed)),
-            more_ctas: round.more_ctas.load(Ordering::Relaxed),
-            every_cycle: false,
-        };
-        let acts = self.nodes[number].lock().expect(NO_PANIC).advance(&bounds);
-        round.acts.fetch_add(acts, Ordering::Relaxed);
     }
 
     /// Tells the memory how far the SM side has come.
@@ -310,6 +284,52 @@ impl<'a, const WORDS: usize> Workers<'a, WORDS> {
     }
 }
 
+impl<const WORDS: usize> Work for Workers<'_, WORDS> {
+    /// A node, as far as it goes in this round.
+    fn short(&self, number: usize) {
+        let round = &self.round;
+        if !round.behind[number].load(Ordering::Relaxed) {
+            return;
+        }
+        let bounds = Bounds {
+            replies: Cycle(round.replies.load(Ordering::Relaxed)),
+            places: Cycle(round.places.load(Ordering::Relaxed)),
+            more_ctas: round.more_ctas.load(Ordering::Relaxed),
+            every_cycle: false,
+        };
+        let acts = self.nodes[number].lock().expect(NO_PANIC).advance(&bounds);
+        round.acts.fetch_add(acts, Ordering::Relaxed);
+    }
+
+    /// A partition in a step of the memory.
+    fn long(&self, number: usize) {
+        self.memory.advance(number);
+    }
+
+    /// Ends a step of the memory.
+    fn finish_long(&self) {
+        if self.memory.finish() == Begun::Shared {
+            self.pool.hand_out();
+        }
+        self.memory.to_sm_side.announce();
+    }
+
+    /// CTAs to come are executed first where few are left.
+    fn urgent(&self) -> bool {
+        self.ahead.try_fill_few()
+    }
+
+    /// Begins a step of the memory. What is left of the time goes into CTAs to come.
+    fn spare(&self) -> bool {
+        self.begin_memory() || self.ahead.try_fill()
+    }
+
+    /// While the leader goes on alone, there is nothing else to do.
+    fn may_sleep(&self) -> bool {
+        !self.memory.is_open() && !self.ahead.is_low()
+    }
+}
+
 impl<const WORDS: usize> LaunchSource for &Workers<'_, WORDS> {
     fn begin(&mut self) -> Result<Option<Arc<Kernel>>> {
         let mut waits = 0;
@@ -318,7 +338,11 @@ impl<const WORDS: usize> LaunchSource for &Workers<'_, WORDS> {
 
     fn next(&mut self, cta: &mut Cta) -> Result<bool> {
         let mut waits = 0;
-        self.ahead.next(cta, || self.wait(&mut waits))
+        let is_there = self.ahead.next(cta, || self.wait(&mut waits))?;
+        if self.ahead.is_low() {
+            self.pool.rouse();
+        }
+        Ok(is_there)
     }
 }
 
