@@ -2,7 +2,7 @@
 //! ready, those of the next launch while the last ones of a launch run.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use super::NO_PANIC;
@@ -25,6 +25,8 @@ pub struct Ahead<'a> {
     target: usize,
     /// How many are ready, for those who only look; [`OVER`] where there are no others.
     ready: AtomicUsize,
+    /// Somebody executes one: so others need not touch the lock, which would hold that up.
+    is_busy: AtomicBool,
 }
 
 /// More than are ever wanted.
@@ -83,6 +85,7 @@ impl<'a> Ahead<'a> {
             few: FEW * sms,
             target: READY * sms,
             ready: AtomicUsize::new(0),
+            is_busy: AtomicBool::new(false),
         }
     }
 
@@ -105,7 +108,9 @@ impl<'a> Ahead<'a> {
     /// The same, where fewer than `target` are ready.
     #[inline]
     fn fill_to(&self, target: usize) -> bool {
-        self.ready.load(Ordering::Relaxed) < target && self.execute_next(target)
+        self.ready.load(Ordering::Relaxed) < target
+            && !self.is_busy.load(Ordering::Relaxed)
+            && self.execute_next(target)
     }
 
     fn execute_next(&self, target: usize) -> bool {
@@ -120,7 +125,9 @@ impl<'a> Ahead<'a> {
         }
         let mut cta = done.spare.pop().unwrap_or_default();
         drop(done);
+        self.is_busy.store(true, Ordering::Relaxed);
         let executed = source.execute(&mut cta);
+        self.is_busy.store(false, Ordering::Relaxed);
         let mut done = self.lock();
         match executed {
             Ok(Executed::Cta) => done.ready.push_back(Item::Cta(cta)),

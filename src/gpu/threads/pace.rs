@@ -11,7 +11,7 @@ const BLOCK: u32 = 48;
 const WARM_UP: u32 = 3;
 /// Blocks that are measured then. A part ends sooner when it has taken so long, but for some phases: with many SMs each takes a millisecond.
 const TRIAL: u32 = 4;
-const LONG: Duration = Duration::from_millis(2);
+const LONG: Duration = Duration::from_millis(1);
 const LEAST_TRIAL: u32 = 9;
 /// Phases that are not asked after one that was not worth sharing, itself included: to ask takes time as well.
 const REST: u32 = 12;

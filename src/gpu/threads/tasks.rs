@@ -14,7 +14,7 @@ use super::NO_PANIC;
 /// Looks for work before a waiting thread lets others run.
 const PATIENCE: u32 = 1 << 10;
 /// Looks for work before a helper sleeps, where it may: some milliseconds, as it takes others time to rouse it.
-const LONG_PATIENCE: u32 = 1 << 13;
+const LONG_PATIENCE: u32 = 1 << 15;
 /// A helper that sleeps looks by itself after so long.
 const NAP: Duration = Duration::from_millis(10);
 
