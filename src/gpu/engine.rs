@@ -1,7 +1,7 @@
 //! The engine: owns every component, advances time, hands CTAs to SMs.
 
 use std::num::NonZeroU32;
-use std::sync::{Barrier, Mutex};
+use std::sync::Mutex;
 
 use super::books::Books;
 use super::clocks::Clocks;
@@ -148,21 +148,17 @@ impl<const WORDS: usize> Engine<WORDS> {
         let threads = threads.get() as usize;
         let ahead = Ahead::new(launches, parts.nodes.len());
         let workers = Workers::new(&parts.nodes, &parts.requests, memory, ahead, (threads, enough));
-        let (cores, are_settled) = (Cores::beside_leader(), Barrier::new(threads));
+        let cores = Cores::beside_leader();
         std::thread::scope(|scope| {
             let _dismissal = workers.pool.dismissal();
             for thread in 1..threads {
-                let (workers, cores, are_settled) = (&workers, &cores, &are_settled);
+                let (workers, cores) = (&workers, &cores);
                 scope.spawn(move || {
-                    if let Some(cores) = cores {
-                        cores.settle();
-                    }
-                    are_settled.wait();
-                    workers.help(thread)
+                    cores.settle();
+                    workers.help(thread);
                 });
             }
-            // One that began on this core can leave it meanwhile.
-            are_settled.wait();
+            cores.wait_for(threads - 1);
             let mut begun = 0;
             let mut launches = &workers;
             while let Some(kernel) = launches.begin()? {

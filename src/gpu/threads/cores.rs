@@ -7,7 +7,7 @@ pub use system::Cores;
 
 #[cfg(target_os = "linux")]
 mod system {
-    use std::sync::Mutex;
+    use std::sync::{Condvar, Mutex};
 
     use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
@@ -15,29 +15,51 @@ mod system {
 
     /// The cores on which the threads of a run may be.
     pub struct Cores {
-        all: CpuSet,
-        /// Those on which neither the leader is nor a helper has begun.
-        free: Mutex<CpuSet>,
+        /// All, where the system tells of them.
+        all: Option<CpuSet>,
+        begun: Mutex<Begun>,
+        has_begun: Condvar,
+    }
+
+    /// Who has begun where.
+    struct Begun {
+        /// Cores on which neither the leader is nor a helper has begun.
+        free: CpuSet,
+        helpers: usize,
     }
 
     impl Cores {
-        /// Of the calling thread, which leads; none where the system does not tell.
-        pub fn beside_leader() -> Option<Self> {
-            let all = sched_getaffinity(None).ok()?;
-            let mut free = all;
+        /// Of the calling thread, which leads.
+        pub fn beside_leader() -> Self {
+            let all = sched_getaffinity(None).ok();
+            let mut free = all.unwrap_or_default();
             free.unset(sched_getcpu());
-            Some(Cores { all, free: Mutex::new(free) })
+            Cores { all, begun: Mutex::new(Begun { free, helpers: 0 }), has_begun: Condvar::new() }
         }
 
         /// The calling thread, a helper, goes to a core of its own, if there is one. From then on the system places it.
         pub fn settle(&self) {
-            let mut free = self.free.lock().expect(NO_PANIC);
-            if free.count() > 0 && !free.is_set(sched_getcpu()) {
+            let mut begun = self.begun.lock().expect(NO_PANIC);
+            let Begun { free, helpers } = &mut *begun;
+            if let Some(all) = &self.all
+                && free.count() > 0
+                && !free.is_set(sched_getcpu())
+            {
                 // Where it may not, it stays.
-                let _ = sched_setaffinity(None, &free);
-                let _ = sched_setaffinity(None, &self.all);
+                let _ = sched_setaffinity(None, free);
+                let _ = sched_setaffinity(None, all);
             }
             free.unset(sched_getcpu());
+            *helpers += 1;
+            self.has_begun.notify_one();
+        }
+
+        /// The leader waits until so many helpers have settled: one that began on its core can leave it meanwhile.
+        pub fn wait_for(&self, helpers: usize) {
+            let mut begun = self.begun.lock().expect(NO_PANIC);
+            while begun.helpers < helpers {
+                begun = self.has_begun.wait(begun).expect(NO_PANIC);
+            }
         }
     }
 }
@@ -48,12 +70,34 @@ mod system {
     pub struct Cores;
 
     impl Cores {
-        /// None.
-        pub fn beside_leader() -> Option<Self> {
-            None
+        /// Of the calling thread, which leads.
+        pub fn beside_leader() -> Self {
+            Cores
         }
 
-        /// The calling thread stays where it is.
+        /// The calling thread, a helper, stays where it is.
         pub fn settle(&self) {}
+
+        /// The leader goes on at once.
+        pub fn wait_for(&self, _helpers: usize) {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_leader_goes_on_when_all_helpers_have_settled() {
+        // More than there are cores, on most machines.
+        for helpers in [0, 1, 70] {
+            let cores = Cores::beside_leader();
+            std::thread::scope(|scope| {
+                for _ in 0..helpers {
+                    scope.spawn(|| cores.settle());
+                }
+                cores.wait_for(helpers);
+            });
+        }
     }
 }

@@ -35,7 +35,7 @@ pub trait Work {
     /// What comes where there is no task; whether there was any.
     fn spare(&self) -> bool;
 
-    /// There will be nothing to do for a while, before somebody rouses the helpers.
+    /// Whether there will be nothing to do before somebody rouses the helpers.
     fn may_sleep(&self) -> bool;
 }
 
