@@ -129,8 +129,14 @@ impl<'a> Ahead<'a> {
         let executed = source.execute(&mut cta);
         self.is_busy.store(false, Ordering::Relaxed);
         let mut done = self.lock();
+        if matches!(executed, Ok(Executed::Cta)) {
+            done.ready.push_back(Item::Cta(cta));
+        } else {
+            // Its storage is for another one.
+            done.spare.push(cta);
+        }
         match executed {
-            Ok(Executed::Cta) => done.ready.push_back(Item::Cta(cta)),
+            Ok(Executed::Cta) => {}
             Ok(Executed::Launch(kernel)) => done.ready.push_back(Item::Launch(kernel)),
             Ok(Executed::Nothing) => done.end = Some(Ok(())),
             Err(error) => done.end = Some(Err(error)),

@@ -158,9 +158,7 @@ impl<'a, const WORDS: usize> Workers<'a, WORDS> {
         drop(ours);
         let mut waits = 0;
         while self.memory.is_busy() {
-            if !self.push_memory() {
-                self.pool.wait(&mut waits);
-            }
+            self.wait(&mut waits);
         }
         let mut all = self.lock();
         let Sides { mut sm_side, mut memory } = all.sides(active);
