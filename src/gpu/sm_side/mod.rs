@@ -221,14 +221,9 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> SmSide<'_, N, WORDS> {
 
     /// The nodes that are behind, as far as they can go; gives the cycles in which they did anything, together.
     pub fn advance_nodes(&mut self, bounds: &Bounds) -> usize {
-        let behind = std::mem::take(&mut self.active.behind);
-        self.active.note_moved(&behind);
-        let mut acts = 0;
-        for sm in behind.iter() {
-            let node = &mut *self.nodes[sm];
-            acts += node.advance(bounds);
-            self.active.note_stop(sm, node.clock(), bounds.replies);
-        }
+        let nodes = &mut self.nodes;
+        let acts = self.active.behind.iter().map(|sm| nodes[sm].advance(bounds)).sum();
+        self.note_advance(bounds);
         acts
     }
 

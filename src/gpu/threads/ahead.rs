@@ -12,16 +12,15 @@ use crate::isa::{Cta, Kernel, LaunchSource};
 /// CTAs held ready for each SM: so many that who has nothing else to do for a while need not stop, and few beside those that
 /// run.
 const READY: usize = 4;
-/// CTAs for each SM of which the last may be needed soon. Who needs one waits for it, as they come one after the other, while others can
-/// do whatever else there is.
-const FEW: usize = 1;
 
 /// The CTAs of launches, some of them executed ahead. They come in order, whoever executes them.
 pub struct Ahead<'a> {
     source: Mutex<Source<'a>>,
     done: Mutex<Done>,
-    /// So many are few, and so many are to be held ready.
+    /// So many are few: one for each SM, as the last may be needed soon. Who needs one waits for it, as they come one after the other,
+    /// while others can do whatever else there is.
     few: usize,
+    /// So many are to be held ready.
     target: usize,
     /// How many are ready, for those who only look; [`OVER`] where there are no others.
     ready: AtomicUsize,
@@ -39,16 +38,6 @@ struct Source<'a> {
     has_begun: bool,
 }
 
-/// What was executed last.
-enum Executed {
-    /// The beginning of a launch.
-    Launch(Arc<Kernel>),
-    /// A CTA of it.
-    Cta,
-    /// The end of the last one.
-    Nothing,
-}
-
 /// What was executed and not taken.
 #[derive(Default)]
 struct Done {
@@ -60,19 +49,22 @@ struct Done {
 }
 
 enum Item {
+    /// The beginning of a launch.
     Launch(Arc<Kernel>),
+    /// A CTA of it.
     Cta(Cta),
 }
 
 impl Source<'_> {
-    /// Executes a CTA, or begins the next launch when the one under way has no more.
-    fn execute(&mut self, cta: &mut Cta) -> Result<Executed> {
-        if self.has_begun && self.launches.next(cta)? {
-            return Ok(Executed::Cta);
+    /// Executes a CTA, into `storage` where there is any, or begins the next launch when the one under way has no more; none when that was
+    /// the last. What is left in `storage` is for another one.
+    fn execute(&mut self, storage: &mut Option<Cta>) -> Result<Option<Item>> {
+        if self.has_begun && self.launches.next(storage.get_or_insert_default())? {
+            return Ok(storage.take().map(Item::Cta));
         }
         let kernel = self.launches.begin()?;
         self.has_begun = kernel.is_some();
-        Ok(kernel.map_or(Executed::Nothing, Executed::Launch))
+        Ok(kernel.map(Item::Launch))
     }
 }
 
@@ -82,7 +74,7 @@ impl<'a> Ahead<'a> {
         Ahead {
             source: Mutex::new(Source { launches, has_begun: false }),
             done: Mutex::default(),
-            few: FEW * sms,
+            few: sms,
             target: READY * sms,
             ready: AtomicUsize::new(0),
             is_busy: AtomicBool::new(false),
@@ -123,22 +115,16 @@ impl<'a> Ahead<'a> {
         if done.end.is_some() || done.ready.len() >= target {
             return false;
         }
-        let mut cta = done.spare.pop().unwrap_or_default();
+        let mut storage = done.spare.pop();
         drop(done);
         self.is_busy.store(true, Ordering::Relaxed);
-        let executed = source.execute(&mut cta);
+        let executed = source.execute(&mut storage);
         self.is_busy.store(false, Ordering::Relaxed);
         let mut done = self.lock();
-        if matches!(executed, Ok(Executed::Cta)) {
-            done.ready.push_back(Item::Cta(cta));
-        } else {
-            // Its storage is for another one.
-            done.spare.push(cta);
-        }
+        done.spare.extend(storage);
         match executed {
-            Ok(Executed::Cta) => {}
-            Ok(Executed::Launch(kernel)) => done.ready.push_back(Item::Launch(kernel)),
-            Ok(Executed::Nothing) => done.end = Some(Ok(())),
+            Ok(Some(item)) => done.ready.push_back(item),
+            Ok(None) => done.end = Some(Ok(())),
             Err(error) => done.end = Some(Err(error)),
         }
         self.note_ready(&done);
