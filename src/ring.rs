@@ -6,6 +6,7 @@
 
 use std::hint::select_unpredictable;
 
+use crate::prefetch::prefetch_at;
 use crate::units::Cycle;
 
 /// Places in use to begin with.
@@ -153,6 +154,8 @@ impl<T: Copy + Default> Ring<T> {
         let if_empty = u64::from(self.len == 0).wrapping_neg();
         self.head = self.slot(1) as u32 & !if_empty as u32;
         self.next = Cycle(self.slots[self.head as usize].visible.0 | if_empty);
+        // Of the one after it, no more than that is looked at when the next one is taken.
+        prefetch_at(&self.slots, self.slot(1));
         item
     }
 

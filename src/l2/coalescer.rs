@@ -6,6 +6,7 @@
 use crate::config::Machine;
 use crate::config::machine::L2Coalescer;
 use crate::parts::{Reply, Request, RequestKind, RequestStamps};
+use crate::prefetch::prefetch_at;
 use crate::ring::Ring;
 use crate::units::{Cycle, LineAddr, fibonacci};
 
@@ -21,20 +22,20 @@ struct Read {
     gpc: u16,
 }
 
-/// A read that others may join.
+/// The entry of the last read of a place, and what tells that from most others of the place: their entries need not be looked at.
 #[derive(Clone, Copy, Debug, Default)]
-struct Held {
-    /// None when the entry is free.
-    read: Option<Read>,
-    followers: u16,
+struct Last {
+    entry: u16,
+    check: u16,
 }
 
 /// A request on its way to the coalescer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Coming {
     request: Request,
-    /// Where to look for a read that it may join.
+    /// Where to look for a read that it may join, and what is to be found there.
     place: u32,
+    check: u16,
     gpc: u16,
 }
 
@@ -48,11 +49,13 @@ pub(super) struct Coalescer {
     most_followers: usize,
     /// Reads that are held against others, at most.
     most_held: usize,
-    /// As many as were ever held at once.
-    held: Vec<Held>,
+    /// By entry, as many as were ever in use at once: the read that is held, none in one that is free.
+    held: Vec<Option<Read>>,
+    /// By entry: how many reads wait for its reply.
+    waiting: Vec<u16>,
     free: Vec<u16>,
     /// By hash of line and GPC: the entry of the last read held.
-    last: Box<[u16]>,
+    last: Box<[Last]>,
     /// By entry: `most_followers` reads.
     followers: Vec<Request>,
     /// Requests on their way here.
@@ -72,9 +75,10 @@ impl Coalescer {
             most_followers,
             most_held: entries.size(),
             held: Vec::with_capacity(entries.size()),
+            waiting: Vec::with_capacity(entries.size()),
             free: Vec::with_capacity(entries.size()),
             // Few reads share a place.
-            last: vec![0; 4 * entries.size()].into(),
+            last: vec![Last::default(); 4 * entries.size()].into(),
             followers: Vec::with_capacity(entries.size().min(RESERVED) * most_followers),
             arrivals: Ring::new(room),
         })
@@ -96,8 +100,10 @@ impl Coalescer {
         let gpc = self.gpcs[usize::from(request.sm)];
         let hash = fibonacci(request.line.0 ^ u64::from(gpc) << 48);
         // Scaled to the places.
-        let place = ((hash * self.last.len() as u64) >> 32) as u32;
-        &mut self.arrivals.insert(at, Coming { request, place, gpc }).request
+        let places = hash * self.last.len() as u64;
+        let (place, check) = ((places >> 32) as u32, (places >> 16) as u16);
+        prefetch_at(&self.last, place as usize);
+        &mut self.arrivals.insert(at, Coming { request, place, check, gpc }).request
     }
 
     /// When the next request comes by.
@@ -114,26 +120,28 @@ impl Coalescer {
 
     /// Lets a read wait for the reply to one of the same bytes, or holds it against others; gives what goes on to the
     /// tags.
-    pub fn admit(&mut self, Coming { mut request, place, gpc }: Coming) -> Option<Request> {
+    pub fn admit(&mut self, coming: Coming) -> Option<Request> {
+        let Coming { mut request, place, check, gpc } = coming;
         if !matches!(request.kind, RequestKind::Fetch | RequestKind::Load) {
             return Some(request);
         }
         let Request { line, bytes, kind, .. } = request;
         let read = Read { line, bytes, kind, gpc };
-        let entry = usize::from(self.last[place as usize]);
-        if let Some(held) = self.held.get_mut(entry)
-            && held.read == Some(read)
-            && usize::from(held.followers) < self.most_followers
+        let last = self.last[place as usize];
+        let entry = usize::from(last.entry);
+        if last.check == check
+            && self.held.get(entry) == Some(&Some(read))
+            && usize::from(self.waiting[entry]) < self.most_followers
         {
-            let place = entry * self.most_followers + usize::from(held.followers);
+            let place = entry * self.most_followers + usize::from(self.waiting[entry]);
             self.followers[place] = request;
-            held.followers += 1;
+            self.waiting[entry] += 1;
             return None;
         }
         if let Some(entry) = self.free_entry() {
-            self.last[place as usize] = entry;
+            self.last[place as usize] = Last { entry, check };
             request.held = entry + 1;
-            self.held[usize::from(entry)] = Held { read: Some(read), followers: 0 };
+            self.held[usize::from(entry)] = Some(read);
         }
         Some(request)
     }
@@ -142,7 +150,8 @@ impl Coalescer {
     fn free_entry(&mut self) -> Option<u16> {
         if self.free.is_empty() && self.held.len() < self.most_held {
             self.free.push(self.held.len() as u16);
-            self.held.push(Held::default());
+            self.held.push(None);
+            self.waiting.push(0);
             self.followers.resize(self.held.len() * self.most_followers, Request::default());
         }
         self.free.pop()
@@ -152,7 +161,7 @@ impl Coalescer {
     pub fn replies(&self, reply: &Reply) -> usize {
         match reply.held {
             0 => 1,
-            place => 1 + usize::from(self.held[usize::from(place) - 1].followers),
+            place => 1 + usize::from(self.waiting[usize::from(place) - 1]),
         }
     }
 
@@ -162,9 +171,10 @@ impl Coalescer {
         let (first, count) = match usize::from(reply.held) {
             0 => (0, 0),
             place => {
-                let held = std::mem::take(&mut self.held[place - 1]);
+                self.held[place - 1] = None;
+                let waiting = std::mem::take(&mut self.waiting[place - 1]);
                 self.free.push(reply.held - 1);
-                ((place - 1) * self.most_followers, usize::from(held.followers))
+                ((place - 1) * self.most_followers, usize::from(waiting))
             }
         };
         self.followers[first..first + count].iter().map(move |follower| {

@@ -34,6 +34,12 @@ pub(super) fn within_home(line: LineAddr) -> LineAddr {
     LineAddr(line.0 & !COPY)
 }
 
+/// How the home slice had what it brought for an entry, and the DRAM's time for all of that; none where it brought nothing. It lies in
+/// one line of the processor's caches.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct AtHome(Option<Stamps>);
+
 /// A slice's dealings with its neighbour.
 #[derive(Clone, Debug)]
 pub struct Far {
@@ -53,9 +59,8 @@ pub struct Far {
     returning: Ring<Reply>,
     /// Fetches of copies.
     pub(super) to_home: Ring<DramRequest>,
-    /// By MSHR entry: how the home slice had what it brought, and the DRAM's time for all of that; none where it brought nothing.
-    /// As many as were ever needed.
-    at_home: Vec<Option<Stamps>>,
+    /// By MSHR entry, as many as were ever needed.
+    at_home: Vec<AtHome>,
     /// A line that has just changed without the neighbour's knowledge.
     changed: Option<LineAddr>,
 }
@@ -204,7 +209,7 @@ impl Slice {
         if let Some(at_home) = self.far.at_home.get_mut(entry.index())
             && self.mshrs[entry].missing == sectors
         {
-            *at_home = None;
+            *at_home = AtHome(None);
         }
     }
 
@@ -219,9 +224,9 @@ impl Slice {
     ) {
         let (place, all) = (usize::from(slot), &mut self.far.at_home);
         if place >= all.len() {
-            all.resize(place + 1, None);
+            all.resize(place + 1, AtHome(None));
         }
-        let at_home = all[place].get_or_insert(*found);
+        let at_home = all[place].0.get_or_insert(*found);
         // What was there already took none of the DRAM's time.
         let was_there = |stamps: &Stamps| stamps.dram_started == stamps.filled;
         if was_there(at_home) {
@@ -236,7 +241,7 @@ impl Slice {
     /// The answer to a request whose data came for this entry: what was fetched for it from home was found there when it was.
     pub(super) fn since_home(&self, entry: MshrId, mut reply: Reply) -> Reply {
         let stamps = &mut reply.stamps;
-        if let Some(Some(home)) = self.far.at_home.get(entry.index())
+        if let Some(AtHome(Some(home))) = self.far.at_home.get(entry.index())
             && !stamps.merged_at_l2
         {
             // What came first may have been asked for before this request was, and what came last may be for a later one.

@@ -172,6 +172,7 @@ impl Slice {
         let queued = self.input.push(looked_up, request);
         queued.stamps.arrive(core, core_of(looked_up));
         queued.line = self.map.within_slice(request.line);
+        self.tags.prefetch(queued.line);
     }
 
     /// The same where the slice is not plain, or further from some SMs than from others.
@@ -205,6 +206,7 @@ impl Slice {
         while let Some(coming) = coalescer.pop(now) {
             match coalescer.admit(coming) {
                 Some(request) => {
+                    self.tags.prefetch(request.line);
                     self.input.push(now + coalescer.latency(), request);
                 }
                 None => {

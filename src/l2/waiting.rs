@@ -85,6 +85,7 @@ impl Fetch {
 
 /// How far the sectors of an entry have come, where a line does not come in one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(32))]
 pub(super) struct Pieces {
     /// Those of each sector that have not arrived; all while none has.
     left: [u8; 4],

@@ -16,15 +16,14 @@ pub(super) struct Size {
     pub output: u16,
 }
 
-/// A place for a packet. With the packets that there are, it takes one line of the processor's caches.
+/// What is asked of a packet as long as it waits. Four of them take one line of the processor's caches.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C, align(64))]
-pub(super) struct Place<P> {
-    pub packet: P,
+#[repr(C)]
+pub(super) struct Place {
     /// The cycle in which it enters its input; as long as it waits for room there, what its sender gave for that. When it is the
     /// oldest one for its output, since when it has been that.
     pub at: Cycle,
-    /// The place of the one behind it, or the next free place.
+    /// The place of the one behind it.
     pub next: u32,
     pub output: u16,
     /// Bytes besides the header.
@@ -33,43 +32,71 @@ pub(super) struct Place<P> {
     pub shares: bool,
 }
 
+/// The packet itself, in one line of the processor's caches.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub(super) struct Held<P>(pub P);
+
 /// The places of a crossbar. There are more as soon as they are needed, and those that were used last are used first: few are, and
 /// stay in the processor's caches.
 #[derive(Clone, Debug)]
 pub(super) struct Places<P> {
-    pub list: Vec<Place<P>>,
-    /// The first free place, from which a chain goes through all of them.
-    pub free: u32,
+    pub list: Vec<Place>,
+    /// By place.
+    pub packets: Vec<Held<P>>,
+    /// Places that are free, that which was used last behind the others. A chain from one to the next would be read where the
+    /// processor's caches have nothing else of them.
+    free: Vec<u32>,
 }
 
 impl<P: Packet> Places<P> {
     /// None yet, but so many take no new storage.
     pub fn new(count: usize) -> Self {
-        Places { list: Vec::with_capacity(count), free: NONE }
+        let mut places = Places { list: Vec::new(), packets: Vec::new(), free: Vec::new() };
+        places.reserve(count);
+        places
+    }
+
+    /// So many more take no new storage.
+    pub fn reserve(&mut self, count: usize) {
+        self.list.reserve(count);
+        self.packets.reserve(count);
+        self.free.reserve(count);
     }
 
     /// Puts a packet into a free place; gives the number of that.
     #[inline]
     pub fn put(&mut self, at: Cycle, output: usize, data: u8, shares: bool, packet: &P) -> u32 {
-        if self.free == NONE {
-            self.grow();
-        }
-        let number = self.free;
-        let place = &mut self.list[number as usize];
-        self.free = place.next;
-        (place.at, place.output, place.data, place.shares) = (at, output as u16, data, shares);
-        place.packet = *packet;
+        let number = self.free.pop().unwrap_or_else(|| self.grow());
+        // The one behind it is told when it comes.
+        self.list[number as usize] = Place { at, next: NONE, output: output as u16, data, shares };
+        self.packets[number as usize] = Held(*packet);
         // The next packet goes into the next one.
-        prefetch_at(&self.list, self.free as usize);
+        if let Some(&next) = self.free.last() {
+            prefetch_at(&self.packets, next as usize);
+        }
         number
+    }
+
+    /// Gives back a place.
+    #[inline(always)]
+    pub fn give_back(&mut self, number: u32) {
+        self.free.push(number);
+    }
+
+    /// Its packet is looked at soon.
+    #[inline(always)]
+    pub fn prefetch(&self, number: u32) {
+        prefetch_at(&self.packets, number as usize);
     }
 
     /// One place more.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
-        self.free = self.list.len() as u32;
-        self.list.push(Place { next: NONE, ..Place::default() });
+    fn grow(&mut self) -> u32 {
+        self.list.push(Place::default());
+        self.packets.push(Held::default());
+        self.list.len() as u32 - 1
     }
 }
 

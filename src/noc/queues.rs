@@ -8,7 +8,7 @@ use crate::units::Cycle;
 impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
     /// The same, which has storage at once for so many packets that wait for room at each input; still empty.
     pub fn with_queues(mut self, places: usize) -> Self {
-        self.places.list.reserve(self.places.list.capacity() + self.inputs.len() * places);
+        self.places.reserve(self.inputs.len() * (self.room(0) + places));
         self
     }
 
@@ -54,7 +54,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         from.first = place.next;
         from.queued -= 1;
         let (output, shares) = (usize::from(place.output), place.shares);
-        let (queued, packet) = (from.queued as usize, &mut place.packet);
+        let (queued, packet) = (from.queued as usize, &mut self.places.packets[number as usize].0);
         let at = enters(Entering { tick, input, at: place.at, queued, packet });
         place.at = at;
         self.enter(at, (input, output), number, shares);

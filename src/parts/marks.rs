@@ -2,6 +2,7 @@
 //! them make no room at once. A miss needs to look no further.
 
 use super::order::Orders;
+use crate::prefetch::prefetch_at;
 use crate::units::{LineAddr, fibonacci};
 
 /// For each way of a tag array a byte that tells its line from most others: a line is only sought where its byte is found. And
@@ -60,6 +61,12 @@ impl Marks {
     #[inline]
     pub fn is_ordered(&self) -> bool {
         self.orders.is_some()
+    }
+
+    /// A set is looked at soon.
+    #[inline(always)]
+    pub fn prefetch(&self, set: usize) {
+        prefetch_at(&self.words, set * self.of_set);
     }
 
     /// All orders are those of the ways' numbers, and no way is held, dirty or reserved.

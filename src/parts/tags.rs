@@ -10,6 +10,7 @@ use std::ops::{Index, IndexMut};
 use super::marks::{Marks, State};
 use super::order::Orders;
 use crate::config::machine::{Replacement, SetIndex};
+use crate::prefetch::prefetch;
 use crate::units::{Divisor, LineAddr, fibonacci};
 
 /// A line's place in a tag array.
@@ -62,6 +63,14 @@ pub struct TagArray<K = ()> {
     index: SetIndex,
     replacement: Replacement,
     slots: Box<[Slot<K>]>,
+    /// By way, where the order of the ways is not kept. The way with the least rank of its set makes room. [`EMPTY`], or an age, with
+    /// [`SPARED`] or [`RESERVED`] added, and with `dirty` where it holds bytes that memory lacks. A search for the least looks at nothing
+    /// else of the ways.
+    ///
+    /// The age is the order of use (LRU) or of arrival (FIFO): a larger number is younger. With NRU, it is the
+    /// round of the set in which the line was last used, above [`ROUND`] bits in no order. Below an age are the bit of
+    /// `dirty` and zeros: as many as the number of a way among those of its set has bits.
+    ranks: Box<[u64]>,
     /// Never of another line than the way's; with the ways of each set from the one with the least age on, where ages are not
     /// drawn: those that are empty first. No order is kept where a search is as good.
     marks: Marks,
@@ -82,14 +91,6 @@ pub struct TagArray<K = ()> {
 struct Slot<K> {
     /// [`NO_LINE`] where it is empty.
     line: LineAddr,
-    /// The way with the least rank of its set makes room. [`EMPTY`], or an age, with [`SPARED`] or [`RESERVED`] added, and
-    /// with `dirty` where it holds bytes that memory lacks. Where the order of the ways is kept, these three lie beside it instead:
-    /// the way's own line has often left the processor's caches when its data comes, or when it makes room.
-    ///
-    /// The age is the order of use (LRU) or of arrival (FIFO): a larger number is younger. With NRU, it is the
-    /// round of the set in which the line was last used, above [`ROUND`] bits in no order. Below an age are the bit of
-    /// `dirty` and zeros: as many as the number of a way among those of its set has bits.
-    rank: u64,
     kept: K,
 }
 
@@ -125,7 +126,8 @@ impl<K: Copy + Default> TagArray<K> {
             set_mask: sets as u64 - 1,
             index,
             replacement,
-            slots: vec![Slot { line: NO_LINE, rank: EMPTY, kept: K::default() }; lines].into(),
+            slots: vec![Slot { line: NO_LINE, kept: K::default() }; lines].into(),
+            ranks: vec![EMPTY; lines].into(),
             marks: Marks::new(sets, ways, false),
             age_bits: ways.next_power_of_two().trailing_zeros() + 1,
             dirty: ways.next_power_of_two() as u64,
@@ -143,6 +145,7 @@ impl<K: Copy + Default> TagArray<K> {
     pub fn ordered(mut self) -> Self {
         if self.ways <= Orders::MOST_WAYS && self.replacement != Replacement::Nru {
             self.marks = Marks::new(self.slots.len() / self.ways, self.ways, true);
+            self.ranks = Box::default();
         }
         self
     }
@@ -186,6 +189,17 @@ impl<K: Copy + Default> TagArray<K> {
             bits *= 2;
         }
         folded
+    }
+
+    /// A line is looked for soon, and room for it where it is not there.
+    #[inline(always)]
+    pub fn prefetch(&self, line: LineAddr) {
+        let set = self.set_of(line);
+        self.marks.prefetch(set);
+        if !self.marks.is_ordered() {
+            // Eight of them take a line of the processor's caches.
+            self.ranks[set * self.ways..][..self.ways].iter().step_by(8).for_each(prefetch);
+        }
     }
 
     /// The first way of the set of `line`.
@@ -248,19 +262,31 @@ impl<K: Copy + Default> TagArray<K> {
     #[inline]
     pub fn occupant(&self, way: Way) -> Option<LineAddr> {
         let slot = &self.slots[way.index()];
-        (slot.rank != EMPTY).then_some(slot.line)
+        (slot.line != NO_LINE).then_some(slot.line)
     }
 
-    /// The age of a line; 0 in an empty way.
+    /// The age of a line; 0 in an empty way. No order is kept.
     #[inline]
     fn age_of(&self, way: Way) -> u64 {
-        self.slots[way.index()].rank & AGE
+        self.ranks[way.index()] & AGE
+    }
+
+    /// The line of a way is used: it goes to the end of its set's order where that is kept, and else it has an age from now on, with
+    /// `rest` above and below that.
+    #[inline(always)]
+    fn note_use(&mut self, way: Way, rest: u64) {
+        self.clock += 1;
+        if self.marks.is_ordered() {
+            let (set, place) = self.place_of(way);
+            self.marks.move_to_end(set, place);
+        } else {
+            self.ranks[way.index()] = self.next_age(way) | rest;
+        }
     }
 
     /// The age of a line that is used now.
     #[inline(always)]
     fn next_age(&mut self, way: Way) -> u64 {
-        self.clock += 1;
         match self.replacement {
             Replacement::Nru => self.round(way),
             // The least is that of a line to be evicted first.
@@ -279,15 +305,6 @@ impl<K: Copy + Default> TagArray<K> {
             }
         }
         (round.number << ROUND | fibonacci(self.clock)) << self.age_bits
-    }
-
-    /// Moves a way that was used to the end of its set's order, where that is kept.
-    #[inline]
-    fn move_to_end(&mut self, way: Way) {
-        if self.marks.is_ordered() {
-            let (set, place) = self.place_of(way);
-            self.marks.move_to_end(set, place);
-        }
     }
 
     /// The set of a way, and its number there.
@@ -309,14 +326,16 @@ impl<K: Copy + Default> TagArray<K> {
         let is_to_be_last = match self.replacement {
             // There, the dirty ones are.
             Replacement::LruCleanFirst => 0,
-            _ => self.slots[index].rank & SPARED,
+            // An order knows no hints.
+            _ => self.ranks.get(index).map_or(0, |rank| rank & SPARED),
         };
         if self.replacement != Replacement::Fifo {
-            self.slots[index].rank = self.next_age(way);
-            self.move_to_end(way);
+            self.note_use(way, 0);
         }
         self.note(way, place, true, is_dirty);
-        self.slots[index].rank |= is_to_be_last;
+        if is_to_be_last != 0 {
+            self.ranks[index] |= is_to_be_last;
+        }
     }
 
     /// The same of a line that is not there.
@@ -350,8 +369,11 @@ impl<K: Copy + Default> TagArray<K> {
         debug_assert_ne!(self.slots[index].line, line, "the line is there");
         debug_assert_eq!(set, self.set_of(line));
         self.slots[index].line = line;
+        self.clock += 1;
         self.marks.put(set, index - set * self.ways, line, state);
-        self.slots[index].rank = self.next_age(way) | self.in_rank(state);
+        if !self.marks.is_ordered() {
+            self.ranks[index] = self.next_age(way) | self.in_rank(state);
+        }
     }
 
     /// The reserved line has arrived.
@@ -359,7 +381,7 @@ impl<K: Copy + Default> TagArray<K> {
     pub fn fill(&mut self, way: Way) {
         // Where nothing is spared, what else stands in the rank stays.
         if !self.marks.is_ordered() && self.replacement != Replacement::LruCleanFirst {
-            let rank = &mut self.slots[way.index()].rank;
+            let rank = &mut self.ranks[way.index()];
             debug_assert!(*rank >= RESERVED, "a fill for no reservation");
             *rank &= !RESERVED;
             return;
@@ -373,29 +395,28 @@ impl<K: Copy + Default> TagArray<K> {
     #[inline]
     pub fn touch(&mut self, way: Way) {
         if self.replacement != Replacement::Fifo {
-            let age = self.next_age(way);
-            let rank = &mut self.slots[way.index()].rank;
-            *rank = *rank & (!AGE | self.dirty) | age;
-            self.move_to_end(way);
+            let rest = self.ranks.get(way.index()).map_or(0, |rank| rank & (!AGE | self.dirty));
+            self.note_use(way, rest);
         }
     }
 
     /// Drops a present line.
     pub fn invalidate(&mut self, way: Way) {
         let index = way.index();
-        debug_assert!(self.slots[index].rank != EMPTY);
+        debug_assert!(self.slots[index].line != NO_LINE);
         debug_assert!(!self.is_reserved_at(way, self.place_of(way)));
         self.leave_round(way);
-        let slot = &mut self.slots[index];
-        (slot.line, slot.rank) = (NO_LINE, EMPTY);
-        if self.marks.is_ordered() {
-            // Those that are empty come first, by their number.
-            let (set, place) = self.place_of(way);
-            let first = set * self.ways;
-            let before = self.slots[first..index].iter().filter(|slot| slot.rank == EMPTY).count();
-            self.marks.move_behind(set, place, before);
-            self.note(way, (set, place), false, false);
+        self.slots[index].line = NO_LINE;
+        if !self.marks.is_ordered() {
+            self.ranks[index] = EMPTY;
+            return;
         }
+        // Those that are empty come first, by their number.
+        let (set, place) = self.place_of(way);
+        let before = &self.slots[set * self.ways..index];
+        let before = before.iter().filter(|slot| slot.line == NO_LINE).count();
+        self.marks.move_behind(set, place, before);
+        self.note(way, (set, place), false, false);
     }
 
     /// Drops every line. No fill may be on its way.
@@ -409,9 +430,9 @@ impl<K: Copy + Default> TagArray<K> {
             let way = Way(number as u32);
             let is_reserved = self.is_reserved_at(way, self.place_of(way));
             assert!(!is_reserved, "invalidation with a fill on its way");
-            let slot = &mut self.slots[number];
-            (slot.line, slot.rank) = (NO_LINE, EMPTY);
+            self.slots[number].line = NO_LINE;
         }
+        self.ranks.fill(EMPTY);
         self.marks.reset_orders();
         if self.replacement == Replacement::Nru {
             self.rounds.iter_mut().for_each(|round| round.used = 0);

@@ -9,14 +9,14 @@ impl<K: Copy + Default> TagArray<K> {
     pub fn evict_first(&mut self, way: Way) {
         debug_assert!(!self.marks.is_ordered(), "an order of ways knows no hints");
         self.leave_round(way);
-        let rank = &mut self.slots[way.index()].rank;
+        let rank = &mut self.ranks[way.index()];
         *rank = *rank & (!AGE | self.dirty) | 1 << self.age_bits;
     }
 
     /// The line of `way` is spared as long as its set has others. Where `most` of a set are, the oldest of them is no longer.
     pub fn evict_last(&mut self, way: Way, most: usize) {
         debug_assert!(!self.marks.is_ordered(), "an order of ways knows no hints");
-        let is_spared = |number: usize| self.slots[number].rank & SPARED != 0;
+        let is_spared = |number: usize| self.ranks[number] & SPARED != 0;
         if is_spared(way.index()) {
             return;
         }
@@ -25,9 +25,9 @@ impl<K: Copy + Default> TagArray<K> {
         if spared().count() >= most
             && let Some(oldest) = spared().min_by_key(|number| self.age_of(Way(*number as u32)))
         {
-            self.slots[oldest].rank &= !SPARED;
+            self.ranks[oldest] &= !SPARED;
         }
-        self.slots[way.index()].rank |= SPARED;
+        self.ranks[way.index()] |= SPARED;
     }
 
     /// With NRU, the line of a way does not count as used in the present round.

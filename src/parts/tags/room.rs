@@ -2,7 +2,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::{RESERVED, TagArray, Way};
+use super::{AGE, Orders, RESERVED, TagArray, Way};
 use crate::units::LineAddr;
 
 /// The less of two, of which nobody can tell beforehand which it is.
@@ -33,7 +33,7 @@ impl<K: Copy + Default> TagArray<K> {
     /// The same, where the order is this.
     #[inline(never)]
     fn first_in(&self, set: usize, order: u64) -> Option<Way> {
-        let mut places = (0..self.ways).map(|place| (order >> (4 * place) & 0xf) as usize);
+        let mut places = Orders::places(order, self.ways);
         let free = places.clone().find(|&place| !self.marks.is_held(set, place));
         let spared = || places.find(|&place| !self.marks.is_reserved(set, place));
         free.or_else(spared).map(|place| Way((set * self.ways + place) as u32))
@@ -45,21 +45,21 @@ impl<K: Copy + Default> TagArray<K> {
         let first = set * self.ways;
         // A rank with the place of its way in its lowest bits: of equal ones the first is the least.
         let mut least = RESERVED;
-        let (fours, rest) = self.slots[first..first + self.ways].as_chunks::<4>();
+        let (fours, rest) = self.ranks[first..first + self.ways].as_chunks::<4>();
         let mut place = 0;
-        for [a, b, c, d] in fours {
-            let one = least_of(a.rank | place, b.rank | (place + 1));
-            let other = least_of(c.rank | (place + 2), d.rank | (place + 3));
+        for &[a, b, c, d] in fours {
+            let one = least_of(a | place, b | (place + 1));
+            let other = least_of(c | (place + 2), d | (place + 3));
             least = least_of(least, least_of(one, other));
             place += 4;
         }
         // Three at most: written out, as a loop would be made one of vectors.
-        if let [a, rest @ ..] = rest {
-            least = least_of(least, a.rank | place);
-            if let [b, rest @ ..] = rest {
-                least = least_of(least, b.rank | (place + 1));
-                if let [c, ..] = rest {
-                    least = least_of(least, c.rank | (place + 2));
+        if let &[a, ref rest @ ..] = rest {
+            least = least_of(least, a | place);
+            if let &[b, ref rest @ ..] = rest {
+                least = least_of(least, b | (place + 1));
+                if let &[c, ..] = rest {
+                    least = least_of(least, c | (place + 2));
                 }
             }
         }
@@ -75,7 +75,7 @@ impl<K: Copy + Default> TagArray<K> {
             return reserved < self.ways;
         }
         let first = set * self.ways;
-        self.slots[first..first + self.ways].iter().any(|slot| slot.rank < RESERVED)
+        self.ranks[first..first + self.ways].iter().any(|rank| *rank < RESERVED)
     }
 
     /// True when more than one way of the set of `line` is not reserved.
@@ -85,8 +85,8 @@ impl<K: Copy + Default> TagArray<K> {
             return reserved + 1 < self.ways;
         }
         let first = set * self.ways;
-        let slots = &self.slots[first..first + self.ways];
-        slots.iter().filter(|slot| slot.rank < RESERVED).nth(1).is_some()
+        let ranks = self.ranks[first..first + self.ways].iter();
+        ranks.filter(|rank| **rank < RESERVED).nth(1).is_some()
     }
 
     /// The oldest dirty way of the set of `line`, where `most` or more are dirty.
@@ -94,14 +94,22 @@ impl<K: Copy + Default> TagArray<K> {
         if most >= self.ways {
             return None;
         }
-        let first = self.set_of(line) * self.ways;
-        let ways = (first..first + self.ways).map(|way| Way(way as u32));
+        let set = self.set_of(line);
+        let first = set * self.ways;
+        if let Some(order) = self.marks.order(set) {
+            let dirty = Orders::places(order, self.ways).filter(|place| self.marks.is_dirty(set, *place));
+            let way = |place: usize| Way((first + place) as u32);
+            return (dirty.clone().count() >= most).then(|| dirty.clone().next().map(way)).flatten();
+        }
         let (mut count, mut oldest) = (0, None);
-        for way in ways.filter(|way| self.is_dirty(*way)) {
+        for (place, rank) in self.ranks[first..first + self.ways].iter().enumerate() {
+            if rank & self.dirty == 0 {
+                continue;
+            }
             count += 1;
-            let age = self.age_of(way);
+            let age = rank & AGE;
             if oldest.is_none_or(|(least, _)| age < least) {
-                oldest = Some((age, way));
+                oldest = Some((age, Way((first + place) as u32)));
             }
         }
         oldest.filter(|_| count >= most).map(|(_, way)| way)

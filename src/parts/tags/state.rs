@@ -1,6 +1,6 @@
 //! What keeps a way from making room: beside the order of its set where that is kept, and else in its rank.
 
-use super::{AGE, EMPTY, RESERVED, SPARED, TagArray, Way};
+use super::{AGE, NO_LINE, RESERVED, SPARED, TagArray, Way};
 use crate::config::machine::Replacement;
 use crate::parts::marks::State;
 
@@ -22,7 +22,7 @@ impl<K: Copy + Default> TagArray<K> {
         if self.marks.is_ordered() {
             return self.marks.is_dirty(set, place);
         }
-        self.slots[way.index()].rank & self.dirty != 0
+        self.ranks[way.index()] & self.dirty != 0
     }
 
     /// True when the fill of `way` is on its way.
@@ -36,7 +36,7 @@ impl<K: Copy + Default> TagArray<K> {
         if self.marks.is_ordered() {
             return self.marks.is_reserved(set, place);
         }
-        self.slots[way.index()].rank >= RESERVED
+        self.ranks[way.index()] >= RESERVED
     }
 
     /// What keeps a way from making room that waits for its line, or holds bytes that memory lacks.
@@ -46,12 +46,9 @@ impl<K: Copy + Default> TagArray<K> {
         State { is_reserved, is_spared, is_dirty }
     }
 
-    /// As much of it as stands in the rank of a way: all, or nothing where orders are kept.
+    /// The same as it stands in the rank of a way.
     #[inline(always)]
     pub(super) fn in_rank(&self, state: State) -> u64 {
-        if self.marks.is_ordered() {
-            return 0;
-        }
         let dirty = if state.is_dirty { self.dirty } else { 0 };
         match (state.is_reserved, state.is_spared) {
             (true, _) => RESERVED | dirty,
@@ -75,14 +72,14 @@ impl<K: Copy + Default> TagArray<K> {
             return;
         }
         let noted = self.in_rank(state);
-        let rank = &mut self.slots[way.index()].rank;
+        let rank = &mut self.ranks[way.index()];
         *rank = *rank & AGE & !self.dirty | noted;
     }
 
     /// Notes whether `way` holds bytes that memory lacks.
     #[inline]
     pub fn set_dirty(&mut self, way: Way, dirty: bool) {
-        debug_assert!(self.slots[way.index()].rank != EMPTY, "an empty way holds nothing");
+        debug_assert!(self.slots[way.index()].line != NO_LINE, "an empty way holds nothing");
         let place = self.place_of(way);
         self.note(way, place, self.is_reserved_at(way, place), dirty);
     }
