@@ -6,11 +6,10 @@
 
 use std::hint::select_unpredictable;
 
-use crate::prefetch::prefetch_at;
 use crate::units::Cycle;
 
 /// Places in use to begin with.
-const AT_FIRST: usize = 16;
+const AT_FIRST: usize = 4;
 /// Queues for more items than so many have memory for a few to begin with, and others for as many as they ever hold, mostly.
 const MODERATE: usize = 256;
 const OF_MODERATE: usize = 128;
@@ -154,8 +153,6 @@ impl<T: Copy + Default> Ring<T> {
         let if_empty = u64::from(self.len == 0).wrapping_neg();
         self.head = self.slot(1) as u32 & !if_empty as u32;
         self.next = Cycle(self.slots[self.head as usize].visible.0 | if_empty);
-        // Of the one after it, no more than that is looked at when the next one is taken.
-        prefetch_at(&self.slots, self.slot(1));
         item
     }
 

@@ -13,8 +13,11 @@ use crate::units::{Cycle, LineAddr, fibonacci};
 /// Entries for whose followers there is memory to begin with.
 const RESERVED: usize = 128;
 
+/// More reads than ever wait for a reply: in place of their number, in an entry that is free.
+const FREE: u16 = u16::MAX;
+
 /// What reads have in common that may share a reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Read {
     line: LineAddr,
     bytes: u128,
@@ -49,9 +52,9 @@ pub(super) struct Coalescer {
     most_followers: usize,
     /// Reads that are held against others, at most.
     most_held: usize,
-    /// By entry, as many as were ever in use at once: the read that is held, none in one that is free.
-    held: Vec<Option<Read>>,
-    /// By entry: how many reads wait for its reply.
+    /// By entry, as many as were ever in use at once: the read that is held, or was held last.
+    held: Vec<Read>,
+    /// By entry: how many reads wait for its reply, or [`FREE`].
     waiting: Vec<u16>,
     free: Vec<u16>,
     /// By hash of line and GPC: the entry of the last read held.
@@ -130,8 +133,8 @@ impl Coalescer {
         let last = self.last[place as usize];
         let entry = usize::from(last.entry);
         if last.check == check
-            && self.held.get(entry) == Some(&Some(read))
-            && usize::from(self.waiting[entry]) < self.most_followers
+            && self.waiting.get(entry).is_some_and(|&waiting| usize::from(waiting) < self.most_followers)
+            && self.held[entry] == read
         {
             let place = entry * self.most_followers + usize::from(self.waiting[entry]);
             self.followers[place] = request;
@@ -141,7 +144,8 @@ impl Coalescer {
         if let Some(entry) = self.free_entry() {
             self.last[place as usize] = Last { entry, check };
             request.held = entry + 1;
-            self.held[usize::from(entry)] = Some(read);
+            self.held[usize::from(entry)] = read;
+            self.waiting[usize::from(entry)] = 0;
         }
         Some(request)
     }
@@ -150,8 +154,8 @@ impl Coalescer {
     fn free_entry(&mut self) -> Option<u16> {
         if self.free.is_empty() && self.held.len() < self.most_held {
             self.free.push(self.held.len() as u16);
-            self.held.push(None);
-            self.waiting.push(0);
+            self.held.push(Read::default());
+            self.waiting.push(FREE);
             self.followers.resize(self.held.len() * self.most_followers, Request::default());
         }
         self.free.pop()
@@ -171,8 +175,7 @@ impl Coalescer {
         let (first, count) = match usize::from(reply.held) {
             0 => (0, 0),
             place => {
-                self.held[place - 1] = None;
-                let waiting = std::mem::take(&mut self.waiting[place - 1]);
+                let waiting = std::mem::replace(&mut self.waiting[place - 1], FREE);
                 self.free.push(reply.held - 1);
                 ((place - 1) * self.most_followers, usize::from(waiting))
             }

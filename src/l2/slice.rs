@@ -172,7 +172,6 @@ impl Slice {
         let queued = self.input.push(looked_up, request);
         queued.stamps.arrive(core, core_of(looked_up));
         queued.line = self.map.within_slice(request.line);
-        self.tags.prefetch(queued.line);
     }
 
     /// The same where the slice is not plain, or further from some SMs than from others.

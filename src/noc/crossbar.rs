@@ -157,7 +157,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         let number = self.places.put(at, output, data_bytes as u8, shares, packet);
         self.held += 1;
         self.enter(at, (input, output), number, shares);
-        &mut self.places.packets[number as usize].0
+        &mut self.places.list[number as usize].packet
     }
 
     /// A packet enters `input` at `at`, where there is room.
@@ -314,10 +314,10 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         output.turn = chosen + 1;
         let (line, input) = (output.lines[chosen], &mut inputs[chosen]);
         let number = line.first;
-        places.prefetch(number);
-        let place = places.list[number as usize];
+        let place = &mut places.list[number as usize];
         let size = self.sizes[usize::from(place.data)];
-        places.give_back(number);
+        let next = place.next;
+        places.free.push(number);
         input.room += 1;
         let mut flits = size.output;
         if place.shares {
@@ -338,7 +338,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         let arrives = (now + flits + self.latency).max(output.last_arrival);
         output.last_arrival = arrives;
         let is_first = !self.landing.contains(port);
-        let packet = &places.packets[number as usize].0;
+        let packet = &place.packet;
         match sent(Sent { tick: now, input: chosen, output: port, arrives, is_first, packet }) {
             Landing::Taken => debug_assert!(self.is_never_full),
             Landing::Expected(free_from) => output.expect(free_from),
@@ -349,7 +349,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         }
         // The next one of the line; this one again, which never enters, where there is none.
         let is_last = number == line.last;
-        let next = select_unpredictable(is_last, number, place.next);
+        let next = select_unpredictable(is_last, number, next);
         let place = &mut places.list[next as usize];
         let (since, shares) = (place.at.later(now + 1), place.shares);
         place.at = since;

@@ -1,7 +1,6 @@
 //! What waits in a crossbar: places, the lines in which they stand, and the inputs.
 
 use super::packet::Packet;
-use crate::prefetch::prefetch_at;
 use crate::units::Cycle;
 
 /// In place of the number of a place: there is none.
@@ -16,14 +15,15 @@ pub(super) struct Size {
     pub output: u16,
 }
 
-/// What is asked of a packet as long as it waits. Four of them take one line of the processor's caches.
+/// A place for a packet. With the packets that there are, it takes one line of the processor's caches.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub(super) struct Place {
+#[repr(C, align(64))]
+pub(super) struct Place<P> {
+    pub packet: P,
     /// The cycle in which it enters its input; as long as it waits for room there, what its sender gave for that. When it is the
     /// oldest one for its output, since when it has been that.
     pub at: Cycle,
-    /// The place of the one behind it.
+    /// The place of the one behind it; of no meaning where there is none.
     pub next: u32,
     pub output: u16,
     /// Bytes besides the header.
@@ -32,27 +32,20 @@ pub(super) struct Place {
     pub shares: bool,
 }
 
-/// The packet itself, in one line of the processor's caches.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(64))]
-pub(super) struct Held<P>(pub P);
-
 /// The places of a crossbar. There are more as soon as they are needed, and those that were used last are used first: few are, and
 /// stay in the processor's caches.
 #[derive(Clone, Debug)]
 pub(super) struct Places<P> {
-    pub list: Vec<Place>,
-    /// By place.
-    pub packets: Vec<Held<P>>,
-    /// Places that are free, that which was used last behind the others. A chain from one to the next would be read where the
-    /// processor's caches have nothing else of them.
-    free: Vec<u32>,
+    pub list: Vec<Place<P>>,
+    /// Free places, that which was used last behind the others. A chain from one to the next would be read, where a place is only
+    /// written otherwise, and has often left the processor's caches.
+    pub free: Vec<u32>,
 }
 
 impl<P: Packet> Places<P> {
     /// None yet, but so many take no new storage.
     pub fn new(count: usize) -> Self {
-        let mut places = Places { list: Vec::new(), packets: Vec::new(), free: Vec::new() };
+        let mut places = Places { list: Vec::new(), free: Vec::new() };
         places.reserve(count);
         places
     }
@@ -60,7 +53,6 @@ impl<P: Packet> Places<P> {
     /// So many more take no new storage.
     pub fn reserve(&mut self, count: usize) {
         self.list.reserve(count);
-        self.packets.reserve(count);
         self.free.reserve(count);
     }
 
@@ -68,26 +60,10 @@ impl<P: Packet> Places<P> {
     #[inline]
     pub fn put(&mut self, at: Cycle, output: usize, data: u8, shares: bool, packet: &P) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| self.grow());
-        // The one behind it is told when it comes.
-        self.list[number as usize] = Place { at, next: NONE, output: output as u16, data, shares };
-        self.packets[number as usize] = Held(*packet);
-        // The next packet goes into the next one.
-        if let Some(&next) = self.free.last() {
-            prefetch_at(&self.packets, next as usize);
-        }
+        let place = &mut self.list[number as usize];
+        (place.at, place.output, place.data, place.shares) = (at, output as u16, data, shares);
+        place.packet = *packet;
         number
-    }
-
-    /// Gives back a place.
-    #[inline(always)]
-    pub fn give_back(&mut self, number: u32) {
-        self.free.push(number);
-    }
-
-    /// Its packet is looked at soon.
-    #[inline(always)]
-    pub fn prefetch(&self, number: u32) {
-        prefetch_at(&self.packets, number as usize);
     }
 
     /// One place more.
@@ -95,7 +71,6 @@ impl<P: Packet> Places<P> {
     #[inline(never)]
     fn grow(&mut self) -> u32 {
         self.list.push(Place::default());
-        self.packets.push(Held::default());
         self.list.len() as u32 - 1
     }
 }

@@ -57,11 +57,11 @@ impl<L: Copy + Default, const WORDS: usize> Output<L, WORDS> {
 
     /// Who can send at `now`, and from when on one of the others can, where some need not wait for their input.
     #[inline(never)]
-    pub fn who_can_share(
+    pub fn who_can_share<P>(
         &self,
         now: Cycle,
         (mut able, mut later): (Ports<WORDS>, Cycle),
-        places: &[Place],
+        places: &[Place<P>],
     ) -> (Ports<WORDS>, Cycle) {
         for input in self.shared_by.iter() {
             let from = places[self.lines[input].first as usize].at;

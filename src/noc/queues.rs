@@ -54,7 +54,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         from.first = place.next;
         from.queued -= 1;
         let (output, shares) = (usize::from(place.output), place.shares);
-        let (queued, packet) = (from.queued as usize, &mut self.places.packets[number as usize].0);
+        let (queued, packet) = (from.queued as usize, &mut place.packet);
         let at = enters(Entering { tick, input, at: place.at, queued, packet });
         place.at = at;
         self.enter(at, (input, output), number, shares);
