@@ -129,6 +129,7 @@ impl Controller {
     /// Reads or writes a burst for the request in `slot`.
     #[inline(always)]
     fn send_column(&mut self, slot: Slot, now: Cycle, owner: &mut impl Listener) {
+        self.queue.prefetch_younger_of_bank(slot);
         let entry = self.queue.entry_mut(slot);
         // Of two bursts one is the first: which of them this is cannot be foretold.
         self.stats.row_hits += u64::from(entry.first_command == Cycle::NEVER);

@@ -5,6 +5,7 @@ use crate::units::{Cycle, fibonacci};
 use super::bank::MOST_BANKS;
 use super::lists::Lists;
 use super::request::Request;
+use crate::prefetch::prefetch_at;
 
 /// The number of a slot; [`NONE`] for no slot.
 pub type Slot = u16;
@@ -204,6 +205,12 @@ impl Queue {
     #[inline]
     pub fn younger_of_bank(&self, slot: Slot) -> Slot {
         self.by_bank.of(slot).younger
+    }
+
+    /// The next younger request for the same bank is looked at soon.
+    #[inline(always)]
+    pub fn prefetch_younger_of_bank(&self, slot: Slot) {
+        prefetch_at(&self.entries, self.younger_of_bank(slot).into());
     }
 
     /// The oldest read or the oldest write, or the end of the list.

@@ -335,11 +335,20 @@ impl L1 {
 
     /// These replies come soon. What they fill has left the processor's caches for the most part, and is asked for at once.
     #[inline]
-    pub fn prefetch<'a>(&self, replies: impl Iterator<Item = &'a Reply> + Clone) {
+    pub fn prefetch_fills<'a>(
+        &self,
+        replies: impl Iterator<Item = &'a Reply> + Clone,
+        waits: impl Fn(&Waiter),
+    ) {
         let filled = replies.filter(|reply| reply.kind == ReplyKind::Fill);
         let entries = filled.map(|reply| MshrId(reply.slot));
         entries.clone().for_each(|entry| self.mshrs.prefetch(entry));
-        entries.for_each(|entry| prefetch(&self.tags[self.mshrs[entry].way]));
+        for entry in entries {
+            let way = self.mshrs[entry].way;
+            prefetch(&self.tags[way]);
+            self.tags.prefetch_fill(way);
+            waits(&self.mshrs.recorded_first(entry).waiter);
+        }
     }
 
     /// Accesses waiting for lines.
@@ -360,6 +369,11 @@ impl DataCache for L1 {
             self.count_refusals(refusal, 1);
         }
         outcome
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, line: LineAddr) {
+        self.tags.prefetch(line);
     }
 
     #[inline]

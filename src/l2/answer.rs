@@ -3,7 +3,7 @@
 use super::slice::Slice;
 use super::waiting::{Arrival, Data, Fetch, Waiting};
 use crate::parts::{MshrId, Reply, Request, SectorSet, Stamp};
-use crate::prefetch::{prefetch, prefetch_at};
+use crate::prefetch::prefetch_at;
 use crate::units::Cycle;
 
 impl Slice {
@@ -140,7 +140,7 @@ impl Slice {
                 }
             } else {
                 // The rest of the line comes soon.
-                prefetch(&self.tags[way]);
+                self.tags.prefetch_fill(way);
             }
         }
         self.go_on_with(now, way);

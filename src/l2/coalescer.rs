@@ -118,7 +118,11 @@ impl Coalescer {
     /// The next request that has come by.
     #[inline]
     pub fn pop(&mut self, now: Cycle) -> Option<Coming> {
-        self.arrivals.pop(now)
+        let coming = self.arrivals.pop(now);
+        if let Some(next) = self.arrivals.next() {
+            prefetch_at(&self.last, next.place as usize);
+        }
+        coming
     }
 
     /// Lets a read wait for the reply to one of the same bytes, or holds it against others; gives what goes on to the

@@ -319,6 +319,7 @@ impl Slice {
     /// Takes a request of the other slice; gives the cycle in which it is looked up.
     pub fn ask(&mut self, now: Cycle, request: Request) -> Cycle {
         let at = now + self.far.latency;
+        self.tags.prefetch(within_home(request.line));
         self.far.asked.push(at, request);
         at
     }

@@ -137,6 +137,9 @@ pub trait DataCache {
     /// Takes `access`, or refuses it and changes nothing but the count of refusals.
     fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal>;
 
+    /// A line is looked for soon.
+    fn prefetch(&self, _line: LineAddr) {}
+
     /// Accesses that surely find a place in the queue to the interconnect.
     fn room(&self) -> usize;
 

@@ -105,6 +105,12 @@ impl<W: Copy, K> MshrFile<W, K> {
         prefetch_at(&self.entries, id.index());
     }
 
+    /// The access that an entry was allocated for.
+    #[inline(always)]
+    pub fn recorded_first(&self, id: MshrId) -> &W {
+        &self.entries[id.index()].own.waiter
+    }
+
     /// Accesses whose data has not arrived.
     pub fn outstanding(&self) -> usize {
         self.outstanding

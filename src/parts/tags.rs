@@ -202,6 +202,15 @@ impl<K: Copy + Default> TagArray<K> {
         }
     }
 
+    /// The line of a way comes soon.
+    #[inline(always)]
+    pub fn prefetch_fill(&self, way: Way) {
+        match self.ranks.get(way.index()) {
+            Some(rank) => prefetch(rank),
+            None => self.marks.prefetch(self.place_of(way).0),
+        }
+    }
+
     /// The first way of the set of `line`.
     #[inline]
     pub fn first_of_set(&self, line: LineAddr) -> Way {

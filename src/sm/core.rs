@@ -26,7 +26,7 @@ use super::warps::Warps;
 use crate::config::Machine;
 use crate::config::machine::{EvictionHints, LoadsLook, Segment, line_bits};
 use crate::isa::Cta;
-use crate::parts::{DataCache, Refusal, Reply, ReplyKind};
+use crate::parts::{DataCache, Refusal, Reply, ReplyKind, Waiter};
 use crate::stats::{IssueLedger, LatencyLedger, LsuLedger, WaitReason};
 use crate::units::{Bits, Cycle};
 
@@ -306,6 +306,12 @@ impl Sm {
         Ok(true)
     }
 
+    /// Data of an access comes soon.
+    #[inline(always)]
+    pub fn prefetch_wait(&self, waiter: &Waiter) {
+        self.outstanding.prefetch(waiter.tracker);
+    }
+
     /// The next cycle in which something happens unless a reply arrives or a place in the miss queue becomes free. Where data
     /// waits for other data before it, one that is gone: as soon as may be.
     #[inline]
@@ -430,6 +436,9 @@ impl Sm {
         }
         if self.fences.take_acquire() {
             cache.acquire();
+        }
+        if issued {
+            self.lsu.prefetch_youngest(cache);
         }
         self.charge_lsu(self.lsu.state, 1);
         self.charged_to = now + 1;

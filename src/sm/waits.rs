@@ -9,6 +9,7 @@ use super::copies::NO_GROUP;
 use super::journey::Journey;
 use super::sub_core::{Slot, SubCore};
 use crate::isa::Operands;
+use crate::prefetch::prefetch_at;
 use crate::stats::IssueLedger;
 use crate::units::Cycle;
 
@@ -95,6 +96,12 @@ impl Outstanding {
             self.trackers[before as usize].behind = place;
         }
         place
+    }
+
+    /// The instruction at `place` is looked at soon.
+    #[inline(always)]
+    pub fn prefetch(&self, place: u32) {
+        prefetch_at(&self.trackers, place as usize);
     }
 
     /// The place that the next [`Outstanding::add`] will give.

@@ -98,6 +98,9 @@ impl SubPartition {
     #[inline]
     pub fn bring(&mut self, tick: Cycle) {
         while let Some(Brought { slot, piece, started, comes }) = self.data.pop(tick) {
+            if let Some(next) = self.data.next() {
+                self.slice.prefetch(next.slot);
+            }
             self.slice.fill(tick, comes, slot, piece, started);
         }
     }
@@ -120,6 +123,9 @@ impl SubPartition {
     /// Gives the slice what has come from the other one by L2 cycle `tick`, which is in core cycle `core`.
     pub fn bring_from_home(&mut self, tick: Cycle, core: Cycle) {
         while let Some(Found { slot, piece, stamps }) = self.found.pop(tick) {
+            if let Some(next) = self.found.next() {
+                self.slice.prefetch(next.slot);
+            }
             self.slice.fill_from_home(tick, core, slot, piece, &stamps);
         }
     }

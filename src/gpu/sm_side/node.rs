@@ -239,7 +239,8 @@ impl Node {
     pub fn advance(&mut self, bounds: &Bounds) -> usize {
         let mut end = self.end(bounds);
         let mut acts = 0;
-        self.l1.prefetch(self.inbox.waiting().iter().take(NEXT).map(|coming| &coming.reply));
+        let coming = self.inbox.waiting().iter().take(NEXT).map(|coming| &coming.reply);
+        self.l1.prefetch_fills(coming, |waiter| self.sm.prefetch_wait(waiter));
         loop {
             if bounds.every_cycle {
                 self.sm.look_anew(self.clock);

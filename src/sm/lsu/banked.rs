@@ -26,6 +26,17 @@ impl Lsu {
         }
     }
 
+    /// The instruction that has come last is to be looked up after a while.
+    #[inline(always)]
+    pub fn prefetch_youngest(&self, cache: &impl DataCache) {
+        if self.rates.is_some() && self.queued > 0 {
+            let entry = &self.entries[self.order[self.queued - 1]];
+            if entry.target.kind().is_some() {
+                cache.prefetch(entry.next_line());
+            }
+        }
+    }
+
     /// Looks up lines of the oldest instruction that is due and has any left.
     fn look_up(&mut self, now: Cycle, rates: Rates, cache: &mut impl DataCache) {
         let is_due = |entry: &Entry| entry.stage == Stage::Tags && entry.due <= now;

@@ -4,7 +4,7 @@ use super::banks::Passes;
 use super::coalescer::AccessList;
 use crate::parts::{Access, AccessKind, Waiter};
 use crate::stats::LsuReason;
-use crate::units::Cycle;
+use crate::units::{Cycle, LineAddr};
 
 /// What a queued instruction wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +91,12 @@ impl Entry {
             _ if left < self.least.into() => LsuReason::Serving,
             _ => LsuReason::BankConflict,
         }
+    }
+
+    /// The line of the first access that is not served.
+    #[inline]
+    pub fn next_line(&self) -> LineAddr {
+        self.accesses.get(self.served as usize).0
     }
 
     /// The first access that is not served.

@@ -67,7 +67,7 @@ pub struct Lsu {
     issue_latency: u64,
     tag_latency: u64,
     /// In a unit of two stages.
-    rates: Option<Rates>,
+    pub(super) rates: Option<Rates>,
     /// Before the unit, there.
     queues: Queues,
     /// Instructions there that have passes to make, and no line to look up.
