@@ -137,7 +137,10 @@ impl Coalescer {
         let last = self.last[place as usize];
         let entry = usize::from(last.entry);
         if last.check == check
-            && self.waiting.get(entry).is_some_and(|&waiting| usize::from(waiting) < self.most_followers)
+            && self
+                .waiting
+                .get(entry)
+                .is_some_and(|&waiting| usize::from(waiting) < self.most_followers)
             && self.held[entry] == read
         {
             let place = entry * self.most_followers + usize::from(self.waiting[entry]);

@@ -1,22 +1,21 @@
-//! One SM: its parts, and a cycle of it.
+//! One SM: its parts, the life of a CTA there, and a cycle of it.
 
 use std::sync::Arc;
 
 use super::barriers::{Barriers, Unit};
 use super::buffers::BufferProfile;
-use super::bulk::{BULK, BULK_WRITE, BulkUnit};
+use super::bulk::BulkUnit;
 use super::constants::Constants;
-use super::copies::{Groups, NO_GROUP};
+use super::copies::Groups;
 use super::ctas::Ctas;
 use super::fences::Fences;
 use super::fetch::Fetch;
-use super::journey::Journey;
 use super::lanes::LaneUnit;
 use super::lsu::{Banks, Lsu, Returns};
 use super::mbarriers;
 use super::pipelines::Pipelines;
 use super::profile::{InstProfile, Profile};
-use super::program::{FROM_MEMORY, Program};
+use super::program::Program;
 use super::residency::Residency;
 use super::stats::SmStats;
 use super::sub_core::SubCore;
@@ -26,7 +25,7 @@ use super::warps::Warps;
 use crate::config::Machine;
 use crate::config::machine::{EvictionHints, LoadsLook, Segment, line_bits};
 use crate::isa::Cta;
-use crate::parts::{DataCache, Refusal, Reply, ReplyKind, Waiter};
+use crate::parts::{DataCache, Refusal};
 use crate::stats::{IssueLedger, LatencyLedger, LsuLedger, WaitReason};
 use crate::units::{Bits, Cycle};
 
@@ -68,15 +67,15 @@ pub struct Sm {
     pub(super) waiting_for_lsu: u64,
     pub(super) stores_in_flight: u64,
     pub(super) sub_cores: Box<[SubCore]>,
-    releases_per_cycle: u32,
+    pub(super) releases_per_cycle: u32,
     pub(super) issue_width: u32,
-    residency_changed: bool,
+    pub(super) residency_changed: bool,
     /// Places in the miss queue that a cycle may take: kept, as every tick asks.
     pub(super) places_needed: usize,
     /// No scheduler could issue in the last cycle, and their slots say why.
     pub(super) stands_still: bool,
     pub(super) lsu: Lsu,
-    returns: Returns,
+    pub(super) returns: Returns,
     pub(super) program: Arc<Program>,
     pub(super) fetch: Fetch,
     pub(super) constants: Constants,
@@ -306,12 +305,6 @@ impl Sm {
         Ok(true)
     }
 
-    /// Data of an access comes soon.
-    #[inline(always)]
-    pub fn prefetch_wait(&self, waiter: &Waiter) {
-        self.outstanding.prefetch(waiter.tracker);
-    }
-
     /// The next cycle in which something happens unless a reply arrives or a place in the miss queue becomes free. Where data
     /// waits for other data before it, one that is gone: as soon as may be.
     #[inline]
@@ -385,33 +378,6 @@ impl Sm {
         !self.residency_changed && (cache.room() >= self.places_needed || !self.may_access())
     }
 
-    /// Data to the warps that wait for it.
-    #[inline(always)]
-    fn take_data(&mut self, now: Cycle, cache: &mut impl DataCache) {
-        for _ in 0..self.releases_per_cycle {
-            if cache.next_release() > now {
-                break;
-            }
-            let Some(released) = cache.release(now) else { break };
-            let journey = Journey::filled(&released, now);
-            self.access_done(now, released.waiter.tracker, &journey, true);
-        }
-        if self.bulk.next <= now {
-            self.run_bulk(now, cache);
-        }
-        if self.returns.next() > now {
-            return;
-        }
-        if let Some((waiter, accesses)) = self.returns.take_hits(now) {
-            for _ in 0..accesses {
-                self.access_done(now, waiter.tracker, &Journey::hit(&waiter, now), false);
-            }
-        }
-        if let Some(waiter) = self.returns.take_shared(now) {
-            self.finish_access(now, waiter.tracker, &Journey::shared(&waiter, now), false);
-        }
-    }
-
     /// The load/store unit and the schedulers. If these are not due, the unit goes on, and the schedulers stand still unless it
     /// makes room for an instruction.
     #[inline(always)]
@@ -450,109 +416,6 @@ impl Sm {
         self.next_work = self.next_issue.min(served);
     }
 
-    /// A reply arrives, before the rest of cycle `now`.
-    #[inline(always)]
-    pub fn receive(&mut self, now: Cycle, reply: &Reply, cache: &mut impl DataCache) {
-        match reply.kind {
-            ReplyKind::Fill => {
-                cache.fill(now, reply);
-                self.next_data = self.next_data.min(cache.next_release());
-            }
-            ReplyKind::Data => {
-                let waiter = cache.bypass_arrived(reply);
-                let journey = Journey::bypassed(&waiter, &reply.stamps, now);
-                if waiter.tracker >= BULK {
-                    return self.bulk_arrived(now, waiter.tracker, &journey);
-                }
-                self.access_done(now, waiter.tracker, &journey, true);
-            }
-            ReplyKind::Ack => {
-                self.stores_in_flight -= 1;
-                self.residency_changed |= self.stores_in_flight == 0;
-                if reply.slot & BULK_WRITE != 0 {
-                    return self.bulk_written(now, usize::from(reply.slot & !BULK_WRITE));
-                }
-                let warp = usize::from(reply.slot);
-                self.warps[warp].pending_stores -= 1;
-                self.end_fence_wait_if_done(now, warp);
-                self.end_cta_of_warp_if_done(now, warp);
-            }
-        }
-    }
-
-    /// An access of the latency ledger has its data, from the L2 or from here.
-    #[inline(always)]
-    fn access_done(&mut self, now: Cycle, place: u32, journey: &Journey, from_l2: bool) {
-        journey.charge_latency(&mut self.latency_ledger);
-        if let Some(profile) = &mut self.profile {
-            profile.access_done(place, journey);
-        }
-        self.latency_accesses += 1;
-        self.finish_access(now, place, journey, from_l2);
-    }
-
-    #[inline(always)]
-    fn finish_access(&mut self, now: Cycle, place: u32, journey: &Journey, from_l2: bool) {
-        let load = self.outstanding.at_mut(place);
-        load.remaining -= 1;
-        let is_done = load.remaining == 0;
-        let ready = if from_l2 { self.lsu.pass_data(now, load.warp) } else { now };
-        if is_done {
-            self.finish_load(now, place, journey, ready);
-        }
-    }
-
-    /// A load has all of its data, the last with `journey`; it is in the registers at `ready`.
-    #[inline(never)]
-    fn finish_load(&mut self, now: Cycle, place: u32, journey: &Journey, ready: Cycle) {
-        let Sm { outstanding, sub_cores, issue_ledger, .. } = self;
-        let done = outstanding.remove(now, place, journey, sub_cores, issue_ledger);
-        let (warp, group) = (usize::from(done.warp), done.group);
-        for &reg in done.dsts.as_slice() {
-            self.warps.set_ready_at(warp, reg, ready, FROM_MEMORY);
-        }
-        self.warps[warp].pending_loads -= 1;
-        if self.warps.on_memory >> warp & 1 == 1 {
-            self.warps.on_memory &= !(1 << warp);
-            let earliest = now.max(self.barriers.not_before[warp % super::SLOTS]);
-            self.wait_for_operands(now, warp, earliest);
-            if ready > now {
-                self.warps.passing |= self.warps.on_arithmetic & 1 << warp;
-            }
-        }
-        if (self.warps.for_loads >> warp & 1 == 1) | (group != NO_GROUP) {
-            self.loads_done(now, warp, group);
-        }
-        self.end_cta_of_warp_if_done(now, warp);
-    }
-
-    /// A load of a warp is done that waits for loads, or a copy of any.
-    #[inline(never)]
-    fn loads_done(&mut self, now: Cycle, warp: usize, group: u8) {
-        let copies_done = group != NO_GROUP && self.copies.end(warp, group);
-        while let Some(id) = self.copies.take_arrival(warp) {
-            self.arrive_at_mbarrier(now, self.ctas.of_warp(warp), id);
-            self.warps.stirred = true;
-        }
-        let bit = 1 << warp;
-        let is_done = match self.warps.at_fence & bit {
-            0 => copies_done,
-            _ => self.warps[warp].pending_loads == 0,
-        };
-        if self.warps.for_loads & bit == 0 || !is_done {
-            return;
-        }
-        self.warps.for_loads &= !bit;
-        // What a scheduler waits for is another thing now.
-        self.warps.stirred = true;
-        if self.warps.at_fence & bit == 0 {
-            self.note_hold(warp, WaitReason::Memory, now);
-            self.go_on(now, warp, now);
-        } else {
-            self.end_fence_wait_if_done(now, warp);
-        }
-    }
-
     /// The warp goes on when its operands are there, at `earliest` at the earliest.
     #[inline(always)]
     pub(super) fn wait_for_operands(&mut self, now: Cycle, warp: usize, earliest: Cycle) {
@@ -587,7 +450,7 @@ impl Sm {
 
     /// Ends the CTA of `warp` if nothing of it is left; it is not there from cycle `from` on.
     #[inline(always)]
-    fn end_cta_of_warp_if_done(&mut self, from: Cycle, warp: usize) {
+    pub(super) fn end_cta_of_warp_if_done(&mut self, from: Cycle, warp: usize) {
         // Most often the warp itself goes on.
         if self.warps.alive >> warp & 1 == 0 {
             self.end_cta_if_done(self.ctas.of_warp(warp), from);

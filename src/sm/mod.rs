@@ -2,7 +2,7 @@
 //!
 //! In a cycle, in this order: a reply arrives; a line's waiting accesses are released; data of hits
 //! reaches the registers; the load/store unit serves an access, or looks up lines and makes a pass over
-//! its banks; each scheduler issues to one warp, one instruction or two. What a warp needs next is kept in bit masks, so that a cycle in which nothing can
+//! its banks; each scheduler issues to one warp, one instruction or two. The first three are in `arrivals.rs`. What a warp needs next is kept in bit masks, so that a cycle in which nothing can
 //! happen is known as such: [`Sm::next_event`] says when the next one is due, and the cycles between
 //! are charged to the ledgers in one step. Where somebody asks for it, `profile.rs` counts by instruction what warps stood for and what
 //! loads took, and `buffers.rs` by buffer where loads found their lines. What instructions read of the constant bank is no access of the
@@ -11,6 +11,7 @@
 //! share the tensor cores for the products of `warpgroups.rs`.
 
 mod accounts;
+mod arrivals;
 mod barriers;
 mod buffers;
 mod bulk;

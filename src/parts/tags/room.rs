@@ -97,9 +97,12 @@ impl<K: Copy + Default> TagArray<K> {
         let set = self.set_of(line);
         let first = set * self.ways;
         if let Some(order) = self.marks.order(set) {
-            let dirty = Orders::places(order, self.ways).filter(|place| self.marks.is_dirty(set, *place));
+            let dirty =
+                Orders::places(order, self.ways).filter(|place| self.marks.is_dirty(set, *place));
             let way = |place: usize| Way((first + place) as u32);
-            return (dirty.clone().count() >= most).then(|| dirty.clone().next().map(way)).flatten();
+            return (dirty.clone().count() >= most)
+                .then(|| dirty.clone().next().map(way))
+                .flatten();
         }
         let (mut count, mut oldest) = (0, None);
         for (place, rank) in self.ranks[first..first + self.ways].iter().enumerate() {
