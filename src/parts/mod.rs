@@ -4,6 +4,7 @@
 mod access;
 mod address;
 mod byte_sets;
+mod links;
 mod marks;
 mod mshr;
 mod occupancy;

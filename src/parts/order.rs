@@ -32,11 +32,6 @@ impl Orders {
         (0..=u64::from(self.last / 4)).map(|way| way << (4 * way)).sum()
     }
 
-    /// The numbers of the first `ways` of an order.
-    pub fn places(order: u64, ways: usize) -> impl Iterator<Item = usize> + Clone {
-        (0..ways).map(move |place| (order >> (4 * place) & 0xf) as usize)
-    }
-
     /// Moves a way to the end.
     #[inline(always)]
     pub fn move_to_end(self, order: &mut u64, way: usize) {

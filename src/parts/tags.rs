@@ -8,7 +8,6 @@ mod state;
 use std::ops::{Index, IndexMut};
 
 use super::marks::{Marks, State};
-use super::order::Orders;
 use crate::config::machine::{Replacement, SetIndex};
 use crate::prefetch::prefetch;
 use crate::units::{Divisor, LineAddr, fibonacci};
@@ -128,7 +127,7 @@ impl<K: Copy + Default> TagArray<K> {
             replacement,
             slots: vec![Slot { line: NO_LINE, kept: K::default() }; lines].into(),
             ranks: vec![EMPTY; lines].into(),
-            marks: Marks::new(sets, ways, false),
+            marks: Marks::new(sets, ways),
             age_bits: ways.next_power_of_two().trailing_zeros() + 1,
             dirty: ways.next_power_of_two() as u64,
             clock: 0,
@@ -143,8 +142,10 @@ impl<K: Copy + Default> TagArray<K> {
 
     /// The same, that keeps the order of the ways where it can: it takes a use longer, and a search for room less.
     pub fn ordered(mut self) -> Self {
-        if self.ways <= Orders::MOST_WAYS && self.replacement != Replacement::Nru {
-            self.marks = Marks::new(self.slots.len() / self.ways, self.ways, true);
+        if self.ways <= Marks::MOST_ORDERED && self.replacement != Replacement::Nru {
+            let sets = self.slots.len() / self.ways;
+            let spares_dirty = self.replacement == Replacement::LruCleanFirst;
+            self.marks = Marks::ordered(sets, self.ways, spares_dirty);
             self.ranks = Box::default();
         }
         self
@@ -207,7 +208,7 @@ impl<K: Copy + Default> TagArray<K> {
     pub fn prefetch_fill(&self, way: Way) {
         match self.ranks.get(way.index()) {
             Some(rank) => prefetch(rank),
-            None => self.marks.prefetch(self.place_of(way).0),
+            None => self.marks.prefetch_states(self.place_of(way).0),
         }
     }
 
@@ -388,16 +389,17 @@ impl<K: Copy + Default> TagArray<K> {
     /// The reserved line has arrived.
     #[inline]
     pub fn fill(&mut self, way: Way) {
-        // Where nothing is spared, what else stands in the rank stays.
-        if !self.marks.is_ordered() && self.replacement != Replacement::LruCleanFirst {
-            let rank = &mut self.ranks[way.index()];
-            debug_assert!(*rank >= RESERVED, "a fill for no reservation");
-            *rank &= !RESERVED;
-            return;
+        if self.marks.is_ordered() {
+            let (set, place) = self.place_of(way);
+            return self.marks.fill(set, place);
         }
-        let place = self.place_of(way);
-        debug_assert!(self.is_reserved_at(way, place), "a fill for no reservation");
-        self.note(way, place, false, self.is_dirty_at(way, place));
+        debug_assert!(self.ranks[way.index()] >= RESERVED, "a fill for no reservation");
+        if self.replacement == Replacement::LruCleanFirst {
+            let place = self.place_of(way);
+            return self.note(way, place, false, self.is_dirty_at(way, place));
+        }
+        // Where nothing is spared, what else stands in the rank stays.
+        self.ranks[way.index()] &= !RESERVED;
     }
 
     /// Notes a use of a line that is present or on its way.
@@ -442,7 +444,7 @@ impl<K: Copy + Default> TagArray<K> {
             self.slots[number].line = NO_LINE;
         }
         self.ranks.fill(EMPTY);
-        self.marks.reset_orders();
+        self.marks.reset_orders(self.ways);
         if self.replacement == Replacement::Nru {
             self.rounds.iter_mut().for_each(|round| round.used = 0);
         }

@@ -2,7 +2,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::{AGE, Orders, RESERVED, TagArray, Way};
+use super::{AGE, RESERVED, TagArray, Way};
 use crate::units::LineAddr;
 
 /// The less of two, of which nobody can tell beforehand which it is.
@@ -22,18 +22,17 @@ impl<K: Copy + Default> TagArray<K> {
     /// The same, in set `set`.
     #[inline(always)]
     pub(super) fn victim_in(&self, set: usize) -> Option<Way> {
-        let Some(order) = self.marks.order(set) else { return self.least_in(set) };
-        let place = (order & 0xf) as usize;
+        let Some(place) = self.marks.first(set) else { return self.least_in(set) };
         if self.marks.is_held(set, place) {
-            return self.first_in(set, order);
+            return self.first_in(set);
         }
         Some(Way((set * self.ways + place) as u32))
     }
 
-    /// The same, where the order is this.
+    /// The same, where the first way of the order is held.
     #[inline(never)]
-    fn first_in(&self, set: usize, order: u64) -> Option<Way> {
-        let mut places = Orders::places(order, self.ways);
+    fn first_in(&self, set: usize) -> Option<Way> {
+        let mut places = self.marks.in_order(set, self.ways);
         let free = places.clone().find(|&place| !self.marks.is_held(set, place));
         let spared = || places.find(|&place| !self.marks.is_reserved(set, place));
         free.or_else(spared).map(|place| Way((set * self.ways + place) as u32))
@@ -96,13 +95,13 @@ impl<K: Copy + Default> TagArray<K> {
         }
         let set = self.set_of(line);
         let first = set * self.ways;
-        if let Some(order) = self.marks.order(set) {
-            let dirty =
-                Orders::places(order, self.ways).filter(|place| self.marks.is_dirty(set, *place));
-            let way = |place: usize| Way((first + place) as u32);
-            return (dirty.clone().count() >= most)
-                .then(|| dirty.clone().next().map(way))
-                .flatten();
+        if self.marks.is_ordered() {
+            if self.marks.dirty(set) < most {
+                return None;
+            }
+            let mut places = self.marks.in_order(set, self.ways);
+            let oldest = places.find(|place| self.marks.is_dirty(set, *place));
+            return oldest.map(|place| Way((first + place) as u32));
         }
         let (mut count, mut oldest) = (0, None);
         for (place, rank) in self.ranks[first..first + self.ways].iter().enumerate() {

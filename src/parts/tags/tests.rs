@@ -138,14 +138,14 @@ fn nru_misses_less_than_lru_where_a_loop_does_not_fit() {
 #[test]
 fn the_order_that_is_kept_is_that_of_the_ranks() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    for (ways, replacement) in [1, 2, 3, 8, 16, 17].into_iter().flat_map(|ways| {
+    for (ways, replacement) in [1, 2, 3, 8, 16, 17, 24, 31, 32].into_iter().flat_map(|ways| {
         [Replacement::Lru, Replacement::Fifo, Replacement::LruCleanFirst]
             .map(|replacement| (ways, replacement))
     }) {
         // What the one keeps in the ranks of its ways, the other keeps beside their order.
         let plain = TagArray::<()>::new(2, ways, SetIndex::Linear, replacement);
         let mut both = [plain.clone(), plain.ordered()];
-        assert_eq!(both[1].marks.is_ordered(), ways <= Orders::MOST_WAYS);
+        assert_eq!(both[1].marks.is_ordered(), ways <= Marks::MOST_ORDERED);
         for _ in 0..3000 {
             let line = LineAddr(rng.random_range(0..3 * ways as u64));
             let sorts = rng.random_range(0..20);
