@@ -137,7 +137,7 @@ pub trait DataCache {
     /// Takes `access`, or refuses it and changes nothing but the count of refusals.
     fn access(&mut self, now: Cycle, access: Access) -> Result<Outcome, Refusal>;
 
-    /// A line is looked for soon.
+    /// A line is looked for soon. Changes nothing but how long that takes.
     fn prefetch(&self, _line: LineAddr) {}
 
     /// Accesses that surely find a place in the queue to the interconnect.

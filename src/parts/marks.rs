@@ -10,8 +10,8 @@ use crate::units::{LineAddr, fibonacci};
 /// the order of the ways of each set, where it is kept, with what keeps a way from making room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Marks {
-    /// By set, where the order is kept, a word with that, if it is one of a word, and one with a bit for each way that is dirty, and
-    /// [`RESERVED`] above it one where it is reserved. Then words of eight bytes, of which that of an empty way may be any.
+    /// By set. Where the order is kept, a word for that, as [`Order`] says, and one with a bit for each way that is dirty, and [`RESERVED`]
+    /// above it one where it is reserved. Then words of eight bytes, of which that of an empty way may be any.
     words: Box<[u64]>,
     /// Words of a set, and those before the bytes.
     of_set: usize,
@@ -26,18 +26,18 @@ pub(super) struct Marks {
 enum Order {
     /// It is not.
     Unkept,
-    /// In a word of the set.
+    /// In the first word of each set.
     Word(Orders),
-    /// By set.
+    /// By set, beside the words.
     Links(Box<[Links]>),
 }
 
 /// The numbers of the ways of a set, in their order.
 #[derive(Clone, Debug)]
 pub(super) enum InOrder<'a> {
-    /// The rest of the order, and of how many ways it is.
+    /// What is left of the order, and of how many ways.
     Word(u64, usize),
-    /// And the next way.
+    /// The whole order, and the next way.
     Links(&'a Links, usize),
 }
 
