@@ -108,7 +108,7 @@ impl Marks {
         let spared = if spares_dirty { (1 << RESERVED) - 1 } else { 0 };
         let words = vec![0; sets * of_set].into();
         let mut marks = Marks { words, of_set, of_order, order, spared };
-        marks.reset_orders(ways);
+        marks.reset_words();
         marks
     }
 
@@ -133,15 +133,19 @@ impl Marks {
         prefetch_at(&self.words, set * self.of_set);
     }
 
-    /// All orders are those of the numbers of the `ways` ways, and no way is held, dirty or reserved.
+    /// All orders are those of the numbers of the `ways` ways, and no way is dirty or reserved.
     pub fn reset_orders(&mut self, ways: usize) {
-        let first = match &mut self.order {
+        if let Order::Links(all) = &mut self.order {
+            all.fill(Links::new(ways));
+        }
+        self.reset_words();
+    }
+
+    fn reset_words(&mut self) {
+        let first = match self.order {
             Order::Unkept => return,
             Order::Word(orders) => orders.first(),
-            Order::Links(all) => {
-                all.fill(Links::new(ways));
-                0
-            }
+            Order::Links(_) => 0,
         };
         for set in self.words.chunks_exact_mut(self.of_set) {
             (set[0], set[1]) = (first, 0);
