@@ -37,7 +37,7 @@ impl Links {
         self.before[ENDS].into()
     }
 
-    /// The way behind one, or [`ENDS`] behind the last one, behind which there is none.
+    /// The way behind `way`: [`ENDS`] behind the last one, and none behind that.
     #[inline(always)]
     pub fn behind(&self, way: usize) -> Option<usize> {
         (way != ENDS).then(|| self.next[way % PLACES].into())

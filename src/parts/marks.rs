@@ -127,7 +127,7 @@ impl Marks {
         }
     }
 
-    /// What keeps its ways from making room is.
+    /// What keeps the ways of a set from making room is looked at soon, and nothing else of it.
     #[inline(always)]
     pub fn prefetch_states(&self, set: usize) {
         prefetch_at(&self.words, set * self.of_set);
