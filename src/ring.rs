@@ -166,12 +166,6 @@ impl<T: Copy + Default> Ring<T> {
         &self.slots[head].item
     }
 
-    /// The oldest item, visible or not.
-    #[inline]
-    pub fn next(&self) -> Option<&T> {
-        (self.len > 0).then(|| &self.slots[self.head as usize].item)
-    }
-
     /// The cycle at which the oldest item can be seen; [`Cycle::NEVER`] when empty.
     #[inline]
     pub fn next_visible(&self) -> Cycle {

@@ -119,7 +119,7 @@ impl Coalescer {
     #[inline]
     pub fn pop(&mut self, now: Cycle) -> Option<Coming> {
         let coming = self.arrivals.pop(now);
-        if let Some(next) = self.arrivals.next() {
+        if let Some(next) = self.arrivals.front(Cycle::NEVER) {
             prefetch_at(&self.last, next.place as usize);
         }
         coming

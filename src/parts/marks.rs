@@ -65,9 +65,7 @@ impl Iterator for InOrder<'_> {
 pub(super) struct State {
     /// It waits for its line.
     pub is_reserved: bool,
-    /// It makes room where no other one does.
-    pub is_spared: bool,
-    /// It holds bytes that memory lacks.
+    /// It holds bytes that memory lacks: it is spared, where that is the policy, and makes room where no other one does.
     pub is_dirty: bool,
 }
 

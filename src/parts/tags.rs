@@ -351,25 +351,25 @@ impl<K: Copy + Default> TagArray<K> {
     /// The same of a line that is not there.
     #[inline(always)]
     pub fn replace(&mut self, way: Way, line: LineAddr) {
-        self.put(self.set_of(line), way, line, self.state(true, false));
+        self.put(self.set_of(line), way, line, State { is_reserved: true, is_dirty: false });
     }
 
     /// Gives `way` to `line`, which is not there, present at once.
     #[inline(always)]
     pub fn insert(&mut self, way: Way, line: LineAddr) {
-        self.put(self.set_of(line), way, line, self.state(false, false));
+        self.put(self.set_of(line), way, line, State { is_reserved: false, is_dirty: false });
     }
 
     /// As [`TagArray::insert`], of a line of set `set` that holds bytes that memory lacks.
     #[inline(always)]
     pub fn insert_dirty(&mut self, set: usize, way: Way, line: LineAddr) {
-        self.put(set, way, line, self.state(false, true));
+        self.put(set, way, line, State { is_reserved: false, is_dirty: true });
     }
 
     /// As [`TagArray::replace`], of a line of set `set`.
     #[inline(always)]
     pub fn replace_in(&mut self, set: usize, way: Way, line: LineAddr) {
-        self.put(set, way, line, self.state(true, false));
+        self.put(set, way, line, State { is_reserved: true, is_dirty: false });
     }
 
     /// Another line, of set `set`, goes to `way`.

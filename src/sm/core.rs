@@ -398,13 +398,14 @@ impl Sm {
             if self.warps.ready & self.warps.on_fetch != 0 {
                 self.have_fetched(now);
             }
+            let queued = self.lsu.queued;
             issued = self.issue(now);
+            if self.lsu.queued > queued {
+                self.lsu.prefetch_youngest(cache);
+            }
         }
         if self.fences.take_acquire() {
             cache.acquire();
-        }
-        if issued {
-            self.lsu.prefetch_youngest(cache);
         }
         self.charge_lsu(self.lsu.state, 1);
         self.charged_to = now + 1;

@@ -98,7 +98,7 @@ impl SubPartition {
     #[inline]
     pub fn bring(&mut self, tick: Cycle) {
         while let Some(Brought { slot, piece, started, comes }) = self.data.pop(tick) {
-            if let Some(next) = self.data.next() {
+            if let Some(next) = self.data.front(Cycle::NEVER) {
                 self.slice.prefetch(next.slot);
             }
             self.slice.fill(tick, comes, slot, piece, started);
@@ -123,7 +123,7 @@ impl SubPartition {
     /// Gives the slice what has come from the other one by L2 cycle `tick`, which is in core cycle `core`.
     pub fn bring_from_home(&mut self, tick: Cycle, core: Cycle) {
         while let Some(Found { slot, piece, stamps }) = self.found.pop(tick) {
-            if let Some(next) = self.found.next() {
+            if let Some(next) = self.found.front(Cycle::NEVER) {
                 self.slice.prefetch(next.slot);
             }
             self.slice.fill_from_home(tick, core, slot, piece, &stamps);

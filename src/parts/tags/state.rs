@@ -39,18 +39,11 @@ impl<K: Copy + Default> TagArray<K> {
         self.ranks[way.index()] >= RESERVED
     }
 
-    /// What keeps a way from making room that waits for its line, or holds bytes that memory lacks.
+    /// A state as it stands in the rank of a way.
     #[inline(always)]
-    pub(super) fn state(&self, is_reserved: bool, is_dirty: bool) -> State {
-        let is_spared = is_dirty && self.replacement == Replacement::LruCleanFirst;
-        State { is_reserved, is_spared, is_dirty }
-    }
-
-    /// The same as it stands in the rank of a way.
-    #[inline(always)]
-    pub(super) fn in_rank(&self, state: State) -> u64 {
-        let dirty = if state.is_dirty { self.dirty } else { 0 };
-        match (state.is_reserved, state.is_spared) {
+    pub(super) fn in_rank(&self, State { is_reserved, is_dirty }: State) -> u64 {
+        let dirty = if is_dirty { self.dirty } else { 0 };
+        match (is_reserved, is_dirty && self.replacement == Replacement::LruCleanFirst) {
             (true, _) => RESERVED | dirty,
             (false, true) => SPARED | dirty,
             (false, false) => dirty,
@@ -66,7 +59,7 @@ impl<K: Copy + Default> TagArray<K> {
         is_reserved: bool,
         is_dirty: bool,
     ) {
-        let state = self.state(is_reserved, is_dirty);
+        let state = State { is_reserved, is_dirty };
         if self.marks.is_ordered() {
             self.marks.note(set, place, state);
             return;

@@ -26,12 +26,15 @@ impl Lsu {
         }
     }
 
-    /// The instruction that has come last is to be looked up after a while.
+    /// The instruction that has just come is to be looked up after a while.
     #[inline(always)]
     pub fn prefetch_youngest(&self, cache: &impl DataCache) {
-        if self.rates.is_some() && self.queued > 0 {
-            let entry = &self.entries[self.order[self.queued - 1]];
-            if entry.target.kind().is_some() {
+        if self.rates.is_none() {
+            return;
+        }
+        if let Some(&place) = self.order[..self.queued].last() {
+            let entry = &self.entries[place];
+            if entry.target.kind().is_some() && entry.served < entry.accesses.len() as u32 {
                 cache.prefetch(entry.next_line());
             }
         }

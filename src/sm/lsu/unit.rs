@@ -46,7 +46,7 @@ pub(super) fn stall(refusal: Refusal) -> LsuReason {
 #[repr(C)]
 pub struct Lsu {
     /// Instructions in the unit.
-    pub(super) queued: usize,
+    pub queued: usize,
     /// Warps whose instructions find no room.
     pub(in crate::sm) full_for: u64,
     /// The last refusal, and what must change in the cache before the same access is worth another try.
