@@ -33,7 +33,10 @@ mod system {
         pub fn beside_leader() -> Self {
             let all = sched_getaffinity(None).ok();
             let mut free = all.unwrap_or_default();
-            free.unset(sched_getcpu());
+            // It tells of none where a core's number may be beyond the set.
+            if all.is_some() {
+                free.unset(sched_getcpu());
+            }
             Cores { all, begun: Mutex::new(Begun { free, helpers: 0 }), has_begun: Condvar::new() }
         }
 
@@ -41,15 +44,14 @@ mod system {
         pub fn settle(&self) {
             let mut begun = self.begun.lock().expect(NO_PANIC);
             let Begun { free, helpers } = &mut *begun;
-            if let Some(all) = &self.all
-                && free.count() > 0
-                && !free.is_set(sched_getcpu())
-            {
-                // Where it may not, it stays.
-                let _ = sched_setaffinity(None, free);
-                let _ = sched_setaffinity(None, all);
+            if let Some(all) = &self.all {
+                if free.count() > 0 && !free.is_set(sched_getcpu()) {
+                    // Where it may not, it stays.
+                    let _ = sched_setaffinity(None, free);
+                    let _ = sched_setaffinity(None, all);
+                }
+                free.unset(sched_getcpu());
             }
-            free.unset(sched_getcpu());
             *helpers += 1;
             self.has_begun.notify_one();
         }
