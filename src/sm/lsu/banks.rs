@@ -431,5 +431,8 @@ mod tests {
     #[test]
     fn no_lane_takes_no_pass() {
         assert_eq!(passes(4, 4, 0), 0);
+        let halves = banks_of(16, "HalfWarps");
+        let least = |mask| [halves.least_passes(mask, 4), halves.least_passes(mask, 8)];
+        assert_eq!([0, 0xff, 0x74df_0000, 0x1_0001].map(least), [[0, 0], [1, 2], [1, 2], [2, 4]]);
     }
 }

@@ -73,7 +73,7 @@ impl AccessList {
         exact: bool,
     ) {
         self.clear();
-        for half in halves(addresses.mask).filter(|&half| half != 0) {
+        for half in halves(addresses.mask) {
             let lowest = half.trailing_zeros() as usize;
             let size = u64::from(bytes);
             let place = |lane: usize| (lane % HALF) as u64 * size;
@@ -118,9 +118,9 @@ impl AccessList {
     }
 }
 
-/// The lanes of each half of a warp.
+/// The lanes of each half of a warp that has any.
 pub(super) fn halves(mask: LaneMask) -> impl Iterator<Item = LaneMask> {
-    [mask & 0xffff, mask & 0xffff_0000].into_iter()
+    [mask & 0xffff, mask & 0xffff_0000].into_iter().filter(|&half| half != 0)
 }
 
 #[cfg(test)]
