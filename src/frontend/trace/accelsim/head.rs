@@ -30,6 +30,9 @@ pub struct Head {
 /// Registers of a thread, at most. Source: CUDA C++ Programming Guide, compute capabilities; the 255 that it has are 256 in whole units.
 const MOST_REGISTERS: u64 = 256;
 
+/// The most that a lane accesses at once `[bytes]`.
+const WIDEST: u64 = 16;
+
 impl Head {
     /// Takes over what a line says.
     pub fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
@@ -42,8 +45,8 @@ impl Head {
             "nregs" => self.registers = number(value, MOST_REGISTERS)?,
             "binary version" => self.binary_version = number(value, most)?,
             "accelsim tracer version" => self.tracer_version = number(value, most)?,
-            "shmem base_addr" => self.shared_base = address(value)?,
-            "local mem base_addr" => self.local_base = address(value)?,
+            "shmem base_addr" => self.shared_base = base(value)?,
+            "local mem base_addr" => self.local_base = base(value)?,
             "enable lineinfo" => self.has_lines = number::<u32>(value, most)? != 0,
             // What does not matter here: streams, versions of NVBit.
             _ => {}
@@ -140,9 +143,14 @@ pub fn number<N: TryFrom<u64>>(text: &str, most: u64) -> Result<N, String> {
         .ok_or_else(|| format!("{:?} is no number from 0 to {most}", shown(text)))
 }
 
-fn address(text: &str) -> Result<u64, String> {
-    u64::from_str_radix(text.trim_start_matches("0x"), 16)
-        .map_err(|_| format!("{:?} is no address", shown(text)))
+/// Where generic addresses of a space begin: what is aligned behind it is so in the space.
+fn base(text: &str) -> Result<u64, String> {
+    let base = u64::from_str_radix(text.trim_start_matches("0x"), 16)
+        .map_err(|_| format!("{:?} is no address", shown(text)))?;
+    match base.is_multiple_of(WIDEST) {
+        true => Ok(base),
+        false => Err(format!("a base at 0x{base:x}, where multiples of {WIDEST} are possible")),
+    }
 }
 
 /// The beginning of a text from a file, for a message.
@@ -185,6 +193,18 @@ mod tests {
             refused("shmem", "4294967296"),
             "\"4294967296\" is no number from 0 to 4294967295"
         );
+    }
+
+    #[test]
+    fn a_window_keeps_what_is_aligned() {
+        for key in ["shmem base_addr", "local mem base_addr"] {
+            let taken = |value: &str| taken(&[(key, value)]);
+            let head = taken("0x00007e0000000000").unwrap();
+            assert_eq!(head.shared_base.max(head.local_base), 0x7e00_0000_0000);
+            let expected = "a base at 0x7e0000000001, where multiples of 16 are possible";
+            assert_eq!(taken("0x00007e0000000001").unwrap_err(), expected);
+            assert_eq!(taken("7g").unwrap_err(), "\"7g\" is no address");
+        }
     }
 
     #[test]
