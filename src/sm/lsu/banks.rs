@@ -107,13 +107,15 @@ impl Banks {
     /// Where the lanes of a warp go together. `quarter_extra` passes more for each quarter-warp that goes by itself.
     fn passes_of_warp(&self, addresses: &LaneAddresses, bytes: u32, quarter_extra: u32) -> u32 {
         let word = 1 << self.word_bits;
-        if bytes <= word
-            && let Some(passes) = self.passes_of_stride(addresses, bytes, word)
-        {
-            return passes;
+        let extra = if lanes_at_once(word, bytes) == QUARTER { quarter_extra } else { 0 };
+        if bytes <= word {
+            if let Some(passes) = self.passes_of_stride(addresses, bytes, word) {
+                return passes;
+            }
+        } else if self.are_groups_apart(addresses, bytes, word) {
+            return self.least_passes(addresses.mask, bytes) * (1 + extra);
         }
         let all = addresses.all();
-        let extra = if lanes_at_once(word, bytes) == QUARTER { quarter_extra } else { 0 };
         groups(word, bytes)
             .map(|group| match self.degree(&all, addresses.mask & group, bytes) {
                 0 => 0,
@@ -173,6 +175,16 @@ impl Banks {
             0 | 1 => Some(1),
             conflicts => (addresses.mask == !0).then_some(conflicts),
         }
+    }
+
+    /// Whether the lanes of each group of wide accesses are so near each other that they want each bank for one word at most: the
+    /// common case.
+    #[inline]
+    fn are_groups_apart(&self, addresses: &LaneAddresses, bytes: u32, word: u32) -> bool {
+        let Shape::Affine { base, stride } = addresses.shape else { return false };
+        let last = lanes_at_once(word, bytes) as usize - 1;
+        (base as u32 | stride as u32).is_multiple_of(word)
+            && self.fit([addresses.of(0), addresses.of(last)], bytes)
     }
 
     /// Whether each bank is wanted by one of the lanes of `group` at most. It may say no where lanes want the same words, or words
