@@ -12,7 +12,8 @@ pub use reader::WarpReader;
 
 use super::pattern::{BASE_BITS, Rows, affine};
 use super::{
-    BarrierKind, BarrierUse, BulkUse, LaneMask, MbarrierUse, WARP, bulk, lanes, way_and_place,
+    BarrierKind, BarrierUse, BulkUse, LOCAL_MEMORY, LaneMask, MbarrierUse, WARP, bulk, lanes,
+    way_and_place,
 };
 
 /// Consecutive instructions executed by the same lanes.
@@ -93,6 +94,24 @@ impl LaneAddresses {
         match &mut self.shape {
             Shape::Affine { base, .. } | Shape::Rows { base, .. } => *base = base.wrapping_add(by),
             Shape::Scattered(all) => all.iter_mut().for_each(|one| *one = one.wrapping_add(by)),
+        }
+    }
+
+    /// Of lanes that access `bytes` bytes each in several spaces, those of local memory begin at a multiple of that, as others do: the
+    /// words of a lane's local memory lie apart, and have addresses of their own.
+    #[inline]
+    pub fn align_local(&mut self, bytes: u8) {
+        let is_local = |lane: usize| self.of(lane) >= LOCAL_MEMORY;
+        let may_be = match &self.shape {
+            Shape::Affine { .. } => is_local(0) || is_local(WARP - 1),
+            _ => true,
+        };
+        if may_be && lanes(self.mask).any(is_local) {
+            let aligned = |address: u64| match address {
+                LOCAL_MEMORY.. => address & !(u64::from(bytes) - 1),
+                _ => address,
+            };
+            self.shape = Shape::Scattered(self.all().map(aligned));
         }
     }
 

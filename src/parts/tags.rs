@@ -306,15 +306,41 @@ impl<K: Copy + Default> TagArray<K> {
 
     /// The age of a line that is used, with NRU.
     fn round(&mut self, way: Way) -> u64 {
-        let before = self.age_of(way) >> self.age_bits >> ROUND;
-        let round = &mut self.rounds[way.index() / self.ways];
+        let before = self.round_of(way);
+        let set = way.index() / self.ways;
+        let round = &mut self.rounds[set];
         if before != round.number {
             round.used += 1;
             if round.used == self.ways {
                 *round = Round { number: round.number + 1, used: 1 };
+                if round.number > self.last_round() {
+                    self.count_rounds_anew(set);
+                }
             }
         }
-        (round.number << ROUND | fibonacci(self.clock)) << self.age_bits
+        (self.rounds[set].number << ROUND | fibonacci(self.clock)) << self.age_bits
+    }
+
+    /// The round of the set in which the line of a way was last used; 0 where it is to make room first.
+    pub(super) fn round_of(&self, way: Way) -> u64 {
+        self.age_of(way) >> self.age_bits >> ROUND
+    }
+
+    /// The last round whose number an age has room for.
+    fn last_round(&self) -> u64 {
+        AGE >> self.age_bits >> ROUND
+    }
+
+    /// A round begins whose number would be too large: the one before it, in which all lines were used that are not to make room first,
+    /// becomes the first.
+    #[cold]
+    fn count_rounds_anew(&mut self, set: usize) {
+        let first = set * self.ways;
+        for way in first..first + self.ways {
+            let round = self.round_of(Way(way as u32));
+            self.ranks[way] -= round.saturating_sub(1) << ROUND << self.age_bits;
+        }
+        self.rounds[set].number = 2;
     }
 
     /// The set of a way, and its number there.

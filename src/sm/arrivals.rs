@@ -82,7 +82,8 @@ impl Sm {
             self.warps.on_memory &= !(1 << warp);
             let earliest = now.max(self.barriers.not_before[warp % super::SLOTS]);
             self.wait_for_operands(now, warp, earliest);
-            if ready > now {
+            // Not where another register keeps it for longer.
+            if (ready > now) & (self.warps[warp].wakes_at.near(now) == ready) {
                 self.warps.passing |= self.warps.on_arithmetic & 1 << warp;
             }
         }

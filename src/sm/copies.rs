@@ -7,6 +7,8 @@ use crate::isa::Copies;
 /// Parts that are told apart. Where as many are under way, what a warp copies joins the last one, and who waits for that waits for all
 /// of it.
 const PARTS: usize = 16;
+/// Groups that a wait may leave under way are fewer.
+const COMMITS: usize = 1 << u8::BITS;
 /// The group of a load that is no copy.
 pub const NO_GROUP: u8 = u8::MAX;
 
@@ -17,10 +19,8 @@ struct Slot {
     under_way: [u32; PARTS],
     /// Number of the part that further copies join.
     open: u32,
-    /// The parts behind the last commits, by the number of the commit.
-    after_commits: [u32; PARTS],
-    /// Commits so far.
-    commits: u32,
+    /// The parts behind the last commits. Older ones have no copies under way, or nobody asks for them.
+    commits: VecDeque<u32>,
     /// While the warp waits, it does for all parts before this one.
     until: u32,
     /// The mbarriers at which the warp arrives when all parts before these are done, in the order of these.
@@ -47,6 +47,17 @@ impl Slot {
             self.open = behind;
         }
         behind
+    }
+
+    /// Makes a group of all copies that are in none.
+    fn commit(&mut self) {
+        while let Some(&until) = self.commits.front()
+            && (self.commits.len() == COMMITS || self.are_done(until))
+        {
+            self.commits.pop_front();
+        }
+        let behind = self.end_part();
+        self.commits.push_back(behind);
     }
 
     /// Whether no copy of a part before `until` is under way.
@@ -80,17 +91,12 @@ impl Groups {
         let Some(slot) = self.slots.get_mut(warp) else { return false };
         slot.until = match copies {
             Copies::Commit | Copies::CommitBulk => {
-                slot.after_commits[slot.commits as usize % PARTS] = slot.end_part();
-                slot.commits += 1;
+                slot.commit();
                 return false;
             }
             Copies::WaitGroups(left) | Copies::WaitBulk(left) | Copies::WaitBulkReads(left) => {
-                match slot.commits.checked_sub(u32::from(left) + 1) {
-                    Some(commit) if usize::from(left) < PARTS => {
-                        slot.after_commits[commit as usize % PARTS]
-                    }
-                    _ => 0,
-                }
+                let oldest = slot.commits.len().checked_sub(usize::from(left) + 1);
+                oldest.map_or(0, |commit| slot.commits[commit])
             }
             Copies::WaitAll => slot.open + 1,
         };
@@ -145,6 +151,29 @@ mod tests {
         assert!(!groups.execute(1, Copies::WaitGroups(1)));
         assert!(groups.execute(1, Copies::WaitGroups(0)));
         assert!(groups.end(1, second));
+    }
+
+    #[test]
+    fn a_warp_may_leave_more_groups_than_are_told_apart() {
+        let mut groups = Groups::new(1);
+        let parts: Vec<u8> = (0..3 * PARTS)
+            .map(|_| {
+                let part = groups.begin(0);
+                groups.execute(0, Copies::Commit);
+                part
+            })
+            .collect();
+        let (left, waits) = (2 * PARTS as u8, |groups: &mut Groups, left| {
+            groups.execute(0, Copies::WaitGroups(left))
+        });
+        assert!(!waits(&mut groups, u8::MAX));
+        assert!(!waits(&mut groups, 3 * PARTS as u8));
+        assert!(waits(&mut groups, left));
+        // Those beyond the parts are waited for with an older one.
+        parts.iter().for_each(|part| drop(groups.end(0, *part)));
+        assert!(!waits(&mut groups, 0));
+        groups.execute(0, Copies::Commit);
+        assert_eq!(groups.slots[0].commits.len(), 1);
     }
 
     #[test]

@@ -404,7 +404,7 @@ impl Sm {
                 self.lsu.prefetch_youngest(cache);
             }
         }
-        if self.fences.take_acquire() {
+        for _ in 0..self.fences.take_acquires() {
             cache.acquire();
         }
         self.charge_lsu(self.lsu.state, 1);

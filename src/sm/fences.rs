@@ -11,24 +11,24 @@ use crate::units::Cycle;
 pub(super) struct Fences {
     /// By warp slot: the fence that it came to last.
     last: Box<[FenceAction; SLOTS]>,
-    /// What the L1 holds is old from this cycle on.
-    acquires: bool,
+    /// Acquires in this cycle, from which on what the L1 holds is old.
+    acquires: u32,
 }
 
 impl Fences {
     /// No warp is at one.
     pub fn new() -> Self {
-        Fences { last: Box::new([FenceAction::default(); SLOTS]), acquires: false }
+        Fences { last: Box::new([FenceAction::default(); SLOTS]), acquires: 0 }
     }
 
     /// What the L1 holds is old from now on.
     pub fn acquire(&mut self) {
-        self.acquires = true;
+        self.acquires += 1;
     }
 
-    /// Whether a warp has acquired since this was asked.
+    /// How often warps have acquired since this was asked.
     #[inline]
-    pub fn take_acquire(&mut self) -> bool {
+    pub fn take_acquires(&mut self) -> u32 {
         std::mem::take(&mut self.acquires)
     }
 }
@@ -86,7 +86,7 @@ impl Sm {
 
     /// A fence is done, and its warp goes on at `next_issue`.
     pub(super) fn leave_fence(&mut self, now: Cycle, warp: usize, next_issue: Cycle) {
-        self.fences.acquires |= self.fences.last[warp % SLOTS].acquire;
+        self.fences.acquires += u32::from(self.fences.last[warp % SLOTS].acquire);
         self.warps.at_fence &= !(1 << warp);
         self.note_hold(warp, WaitReason::Barrier, next_issue);
         self.go_on(now, warp, next_issue);

@@ -57,6 +57,8 @@ impl Sm {
         let space = space_of(op, &addresses);
         if space == Space::Local {
             self.place_local(warp, &mut addresses);
+        } else if op.space == Space::Generic {
+            addresses.align_local(op.bytes);
         }
         // Local memory is interleaved by words.
         let words = if space == Space::Local { u32::from(op.bytes).div_ceil(WORD) } else { 1 };
@@ -201,15 +203,14 @@ impl Sm {
     /// gives each lane one register, as the eight rows of a matrix do.
     fn passes(&self, op: MemoryOp, addresses: &LaneAddresses, words: u32) -> Passes {
         let bytes = u32::from(op.bytes) / words;
-        let count = match op.kind {
-            MemoryKind::Atomic(Turns::Lanes) => self.banks.lane_passes(addresses, bytes),
-            MemoryKind::Atomic(Turns::LanesTwice) => 2 * self.banks.lane_passes(addresses, bytes),
-            kind => self.banks.passes(addresses, bytes, kind),
+        let (banks, mask) = (&self.banks, addresses.mask);
+        let of_lanes =
+            || [banks.lane_passes(addresses, bytes), banks.least_lane_passes(mask, bytes)];
+        let [count, least] = match op.kind {
+            MemoryKind::Atomic(Turns::Lanes) => of_lanes(),
+            MemoryKind::Atomic(Turns::LanesTwice) => of_lanes().map(|passes| 2 * passes),
+            kind => [banks.passes(addresses, bytes, kind), banks.least_passes(mask, bytes)],
         };
-        let least = match op.kind {
-            MemoryKind::Atomic(Turns::LanesTwice) => 2,
-            _ => 1,
-        } * self.banks.least_passes(addresses.mask, bytes);
         let registers = match op.kind {
             MemoryKind::Load if self.lsu.has_banks() && count > 0 => bytes.div_ceil(WORD),
             _ => 0,

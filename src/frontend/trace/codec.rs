@@ -31,8 +31,8 @@
 
 use crate::isa::{
     BARRIERS, BULK_AXES, BULK_PIECE, BarrierKind, BarrierUse, BulkAxis, BulkBox, BulkUse, Cta,
-    Inst, LOCAL_MEMORY, LOCAL_WORD, LaneAddresses, LaneMask, MbarrierUse, Op, Rows, Shape, WARP,
-    WarpCursor, WarpStream, lanes,
+    Inst, LOCAL_MEMORY, LOCAL_WORD, LaneAddresses, LaneMask, MbarrierUse, Op, Rows, Shape, Space,
+    WARP, WarpCursor, WarpStream, lanes,
 };
 use crate::units::noun;
 
@@ -64,6 +64,8 @@ enum Record {
     Addresses {
         /// Of one lane's access: addresses are multiples of it.
         bytes: u8,
+        /// Those of local memory are multiples of its words: they lie apart, and an access has the address of its first.
+        local: u8,
     },
     Barrier,
     Mbarrier,
@@ -77,8 +79,12 @@ impl Codec {
     /// At the beginning of a launch of these instructions.
     pub fn new(insts: &[Inst]) -> Self {
         let record = |inst: &Inst| match inst.op {
-            Op::Memory(op) => Record::Addresses { bytes: op.bytes },
-            Op::Match => Record::Addresses { bytes: 1 },
+            Op::Memory(op) => {
+                let may_be_local = matches!(op.space, Space::Local | Space::Generic);
+                let local = if may_be_local { op.bytes.min(LOCAL_WORD) } else { op.bytes };
+                Record::Addresses { bytes: op.bytes, local }
+            }
+            Op::Match => Record::Addresses { bytes: 1, local: 1 },
             Op::Barrier => Record::Barrier,
             Op::Mbarrier(_) => Record::Mbarrier,
             Op::Bulk(_) => Record::Bulk,
@@ -243,8 +249,8 @@ impl Codec {
             let mut place = self.record_from(pc as u32);
             while place < behind {
                 match self.records[place as usize] {
-                    Record::Addresses { bytes: size } => {
-                        self.decode_addresses(place, mask, size, bytes, warp)?;
+                    Record::Addresses { bytes: size, local } => {
+                        self.decode_addresses(place, mask, [size, local], bytes, warp)?;
                     }
                     Record::Mbarrier => {
                         let (id, arrivals) = (take_mbarrier(bytes)?, bytes.take_u32()?);
@@ -299,7 +305,7 @@ impl Codec {
         &mut self,
         place: u32,
         executing: LaneMask,
-        size: u8,
+        [size, local]: [u8; 2],
         bytes: &mut Bytes,
         warp: &mut WarpStream,
     ) -> Result<(), Malformed> {
@@ -308,8 +314,7 @@ impl Codec {
         let base = self.bases[place as usize].wrapping_add_signed(bytes.take_signed()?);
         self.bases[place as usize] = base;
         let is_right = |address: u64| {
-            // The words of local memory lie apart, and an access has the address of its first.
-            let aligned = if address < LOCAL_MEMORY { size } else { size.min(LOCAL_WORD) };
+            let aligned = if address < LOCAL_MEMORY { size } else { local };
             if address < ADDRESSES && address.is_multiple_of(aligned.into()) {
                 return Ok(());
             }

@@ -1,6 +1,6 @@
 //! Lines that are to make room first, or last.
 
-use super::{AGE, ROUND, SPARED, TagArray, Way};
+use super::{AGE, SPARED, TagArray, Way};
 use crate::config::machine::Replacement;
 
 impl<K: Copy + Default> TagArray<K> {
@@ -33,9 +33,9 @@ impl<K: Copy + Default> TagArray<K> {
     /// With NRU, the line of a way does not count as used in the present round.
     pub(super) fn leave_round(&mut self, way: Way) {
         if self.replacement == Replacement::Nru {
-            let age = self.age_of(way);
+            let last = self.round_of(way);
             let round = &mut self.rounds[way.index() / self.ways];
-            round.used -= usize::from(age >> self.age_bits >> ROUND == round.number);
+            round.used -= usize::from(last == round.number);
         }
     }
 }

@@ -53,6 +53,33 @@ fn nru_spares_what_was_used_since_every_line_was() {
 }
 
 #[test]
+fn rounds_beyond_the_largest_number_are_counted_anew() {
+    let of = |number: u64| {
+        let mut tags = TagArray::<()>::new(2, 4, SetIndex::Linear, Replacement::Nru);
+        let ways: Vec<_> = (0..8).map(|line| insert(&mut tags, line)).collect();
+        let rise = number - tags.rounds[0].number;
+        for way in [0, 2, 4, 6] {
+            tags.ranks[ways[way].index()] += rise << ROUND << tags.age_bits;
+        }
+        tags.rounds[0].number = number;
+        tags.evict_first(ways[4]);
+        // Every round spares the last one of that before.
+        let victims: Vec<_> = (4..40)
+            .map(|line| {
+                let way = insert(&mut tags, 2 * line);
+                tags.set_dirty(way, line % 3 == 0);
+                way
+            })
+            .collect();
+        assert!(tags.rounds[0].number <= tags.last_round());
+        assert!(tags.ranks.iter().all(|rank| rank & (RESERVED | SPARED) == 0));
+        victims
+    };
+    let last = TagArray::<()>::new(2, 4, SetIndex::Linear, Replacement::Nru).last_round();
+    assert_eq!(of(last - 3), of(2));
+}
+
+#[test]
 fn a_line_to_be_evicted_first_makes_room_before_others_until_it_is_used() {
     for replacement in [Replacement::Lru, Replacement::Fifo, Replacement::Nru] {
         let mut tags = TagArray::<()>::new(1, 4, SetIndex::Linear, replacement);

@@ -134,6 +134,16 @@ impl Banks {
         }
     }
 
+    /// Passes that lanes of `mask` need for changes of `bytes` bytes each where they lie as far apart as they can.
+    pub fn least_lane_passes(&self, mask: LaneMask, bytes: u32) -> u32 {
+        let words = bytes.div_ceil(1 << self.word_bits);
+        let least = |lanes: LaneMask| (lanes.count_ones() * words).div_ceil(1 << self.bank_bits);
+        match self.sharing {
+            BankSharing::HalfWarps => halves(mask).map(least).sum(),
+            BankSharing::Warps { .. } => least(mask),
+        }
+    }
+
     /// The same, of the lanes of `group`.
     fn lane_passes_of(&self, addresses: &LaneAddresses, group: LaneMask, bytes: u32) -> u32 {
         let mut per_bank = [0u32; MOST];
@@ -302,6 +312,22 @@ mod tests {
             }
             let least = banks_of(16, "HalfWarps").least_passes(mask, 4);
             prop_assert_eq!(banks_of(16, "HalfWarps").passes(&LaneAddresses { mask, ..affine(4, 0) }, 4, Load), least);
+        }
+
+        #[test]
+        fn no_change_takes_fewer_passes_than_one_without_conflicts(
+            places in prop::array::uniform32(0u64..100), log in 0u32..4, mask in any::<LaneMask>(),
+        ) {
+            let bytes = 1 << log;
+            let any = LaneAddresses { mask, shape: Shape::Scattered(places.map(|place| place * u64::from(bytes))) };
+            let dense = LaneAddresses { mask, ..affine(bytes.max(4) as i32, 0) };
+            for banks in [banks_of(16, "HalfWarps"), banks(32)] {
+                let least = banks.least_lane_passes(mask, bytes);
+                prop_assert!(banks.lane_passes(&any, bytes) >= least);
+                if mask == !0 {
+                    prop_assert_eq!(banks.lane_passes(&dense, bytes), least);
+                }
+            }
         }
 
         #[test]

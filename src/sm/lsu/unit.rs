@@ -78,8 +78,8 @@ pub struct Lsu {
     pub(super) constants_due: Cycle,
     /// When others have the banks there: first and first free cycles, one span behind the other.
     pub(super) taken: VecDeque<[Cycle; 2]>,
-    /// Accesses on their way to the tags; used when that takes time.
-    pipe: Ring<Access>,
+    /// Accesses on their way to the tags, and whether others of their instruction follow; used when that takes time.
+    pipe: Ring<(Access, bool)>,
 }
 
 impl Lsu {
@@ -353,7 +353,7 @@ impl Lsu {
     /// Serves the access at the end of the pipe to the tags.
     #[inline(never)]
     fn tick_pipe(&mut self, now: Cycle, cache: &mut impl DataCache, returns: &mut Returns) {
-        let Some(access) = self.pipe.front(now).copied() else { return };
+        let Some((access, more)) = self.pipe.front(now).copied() else { return };
         if let Some(refusal) = Self::stands(&self.standing, cache) {
             (self.refused, self.state) = (Some(refusal), stall(refusal));
             return;
@@ -361,7 +361,7 @@ impl Lsu {
         match Self::offer_one(&mut self.standing, self.refusal_blocks, now, access, cache) {
             Ok(outcome) => {
                 self.pipe.pop(now);
-                self.state = LsuReason::Serving;
+                self.state = if more { LsuReason::Coalescing } else { LsuReason::Serving };
                 if outcome == Outcome::Hit {
                     returns.hit(now, &access.waiter, 1);
                 }
@@ -370,7 +370,7 @@ impl Lsu {
                 (self.refused, self.state) = (Some(refusal), stall(refusal));
                 if self.refusal_blocks == RefusalBlocks::Instruction {
                     self.pipe.pop(now);
-                    self.pipe.push(now + 1, access);
+                    self.pipe.push(now + 1, (access, more));
                 }
             }
         }
@@ -390,37 +390,34 @@ impl Lsu {
         }
         let blocks = if IN_ORDER { RefusalBlocks::Unit } else { self.refusal_blocks };
         let tag_latency = if IN_ORDER { 0 } else { self.tag_latency };
+        if blocks == RefusalBlocks::Instruction {
+            self.put_due_first(now);
+        }
         let entry = &mut self.entries[self.order[0]];
         if entry.due > now {
             return;
         }
         let total = match entry.target.kind() {
             // Shared memory waits for the accesses before it, so that one result leaves a cycle.
-            None if self.refused.is_some() => return,
+            None if self.refused.is_some() && blocks == RefusalBlocks::Unit => return,
             None => {
                 if entry.served + 1 == entry.passes {
                     returns.pass(now, &entry.waiter, entry.target);
                 }
                 entry.passes
             }
+            Some(_) if tag_latency > 0 => return self.enter_pipe(now),
             Some(kind) => {
-                if tag_latency > 0 {
-                    let access = entry.next_access(kind);
-                    if self.pipe.try_push(now + tag_latency, access).is_err() {
-                        return;
-                    }
-                } else {
-                    let access = entry.next_access(kind);
-                    match Self::offer(&mut self.standing, blocks, now, access, cache) {
-                        Ok(Outcome::Hit) => returns.hit(now, &entry.waiter, 1),
-                        Ok(_) => {}
-                        Err(refusal) => {
-                            (self.refused, self.state) = (Some(refusal), stall(refusal));
-                            if blocks == RefusalBlocks::Instruction {
-                                self.order[..self.queued].rotate_left(1);
-                            }
-                            return;
+                let access = entry.next_access(kind);
+                match Self::offer(&mut self.standing, blocks, now, access, cache) {
+                    Ok(Outcome::Hit) => returns.hit(now, &entry.waiter, 1),
+                    Ok(_) => {}
+                    Err(refusal) => {
+                        (self.refused, self.state) = (Some(refusal), stall(refusal));
+                        if blocks == RefusalBlocks::Instruction {
+                            self.order[..self.queued].rotate_left(1);
                         }
+                        return;
                     }
                 }
                 entry.accesses.len() as u32
@@ -435,6 +432,40 @@ impl Lsu {
         };
         if !more {
             self.retire(0);
+        }
+    }
+
+    /// The first access of the queue goes to the tags, which says nothing of what the unit does in this cycle.
+    #[inline(never)]
+    fn enter_pipe(&mut self, now: Cycle) {
+        let entry = &mut self.entries[self.order[0]];
+        let Some(kind) = entry.target.kind() else { return };
+        if self.pipe.is_full() {
+            if self.refusal_blocks == RefusalBlocks::Instruction {
+                self.order[..self.queued].rotate_left(1);
+            }
+            return;
+        }
+        let (access, total) = (entry.next_access(kind), entry.accesses.len() as u32);
+        entry.served += 1;
+        let more = entry.served < total;
+        self.pipe.push(now + self.tag_latency, (access, more));
+        if !more {
+            self.retire(0);
+        }
+    }
+
+    /// When the first of the queue is due, in whatever order they wait.
+    fn first_due(&self) -> Cycle {
+        let due = self.order[..self.queued].iter().map(|&place| self.entries[place].due);
+        due.fold(Cycle::NEVER, Cycle::min)
+    }
+
+    /// Where what was refused lets others pass, so does what has just come.
+    fn put_due_first(&mut self, now: Cycle) {
+        let is_due = |&place: &usize| self.entries[place].due <= now;
+        if let Some(first) = self.order[..self.queued].iter().position(is_due) {
+            self.order[..=first].rotate_right(1);
         }
     }
 
@@ -462,8 +493,14 @@ impl Lsu {
             Cycle::NEVER
         } else {
             let head = &self.entries[self.order[0]];
-            let waits_for_pipe = head.target.kind().is_some() && self.is_pipe_full();
-            if waits_for_pipe { Cycle::NEVER } else { head.due }
+            match self.refusal_blocks {
+                // Whatever is due is tried, also to find no room in the pipe.
+                RefusalBlocks::Instruction => self.first_due(),
+                RefusalBlocks::Unit if head.target.kind().is_some() && self.is_pipe_full() => {
+                    Cycle::NEVER
+                }
+                RefusalBlocks::Unit => head.due,
+            }
         };
         pipe.min(queue).max(now + 1)
     }
