@@ -80,7 +80,7 @@ impl Sm {
         self.warps[warp].pending_loads -= 1;
         if self.warps.on_memory >> warp & 1 == 1 {
             self.warps.on_memory &= !(1 << warp);
-            let earliest = now.max(self.barriers.not_before[warp % super::SLOTS]);
+            let earliest = now.max(self.warps[warp].wakes_at.near(now));
             self.wait_for_operands(now, warp, earliest);
             // Not where another register keeps it for longer.
             if (ready > now) & (self.warps[warp].wakes_at.near(now) == ready) {

@@ -67,8 +67,6 @@ pub(super) struct Barriers {
     goes_on: bool,
     /// By warp slot that goes on: when its barrier opens; never while that is not known.
     opens: Box<[Cycle; SLOTS]>,
-    /// By warp slot that has waited at a barrier: when that opened or opens, before which data lets the warp not go on.
-    pub not_before: Box<[Cycle; SLOTS]>,
     /// By warp slot that waits: the result of the reduction.
     results: Box<[Operands; SLOTS]>,
 }
@@ -82,7 +80,6 @@ impl Barriers {
             result: timing.result.cycles(),
             goes_on: timing.behind == BehindBarriers::Arithmetic,
             opens: Box::new([Cycle::NEVER; SLOTS]),
-            not_before: Box::new([Cycle(0); SLOTS]),
             results: Box::new([Operands::NONE; SLOTS]),
         }
     }
@@ -105,7 +102,7 @@ impl Sm {
                 self.warps.past_barrier |= bit;
                 self.barriers.opens[warp] = Cycle::NEVER;
             } else {
-                self.warps.at_barrier |= bit;
+                self.stay_at_barrier(warp, waits, now);
                 self.barriers.results[warp] = if waits { dsts } else { Operands::NONE };
             }
             let registers = match action {
@@ -149,8 +146,14 @@ impl Sm {
             for &reg in std::mem::replace(&mut results[warp], Operands::NONE).as_slice() {
                 self.warps.set_ready_at(warp, reg, opens + *result, Port::Int as Maker);
             }
-            self.leave_barrier(now, warp, opens);
+            self.leave_barrier(now, warp, opens.max(self.warps[warp].wakes_at.near(now)));
         }
+    }
+
+    /// A warp that `waits` does so at a barrier, and does not go on before `next_issue`.
+    fn stay_at_barrier(&mut self, warp: usize, waits: bool, next_issue: Cycle) {
+        self.warps.at_barrier |= u64::from(waits) << warp;
+        self.warps[warp].wakes_at = next_issue.into();
     }
 
     /// A warp that has gone on behind a barrier has come to an instruction that has to wait for it, and can issue at `next_issue`
@@ -159,7 +162,7 @@ impl Sm {
     pub(super) fn wait_behind_barrier(&mut self, now: Cycle, warp: usize, next_issue: Cycle) {
         self.warps.past_barrier &= !(1 << warp);
         match self.barriers.opens[warp] {
-            Cycle::NEVER => self.warps.at_barrier |= 1 << warp,
+            Cycle::NEVER => self.stay_at_barrier(warp, true, next_issue),
             opens if opens > next_issue => self.leave_barrier(now, warp, opens),
             _ => self.go_on(now, warp, next_issue),
         }
@@ -168,7 +171,6 @@ impl Sm {
     /// A warp goes on when its barrier opens.
     pub(super) fn leave_barrier(&mut self, now: Cycle, warp: usize, opens: Cycle) {
         self.note_hold(warp, WaitReason::Barrier, opens);
-        self.barriers.not_before[warp] = opens;
         self.go_on(now, warp, opens);
         let waits = self.warps.on_arithmetic & !self.warps.on_fetch & 1 << warp;
         if waits != 0 && self.warps[warp].wakes_at.near(now) == opens {

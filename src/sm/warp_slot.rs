@@ -12,7 +12,8 @@ pub struct WarpSlot {
     pub(super) pc: u32,
     /// Instructions from there on that follow each other and that the same lanes execute.
     pub(super) left: u32,
-    /// When the warp wakes, if it is in [`on_arithmetic`](super::warps::Warps::on_arithmetic).
+    /// When the warp wakes, if it is in [`on_arithmetic`](super::warps::Warps::on_arithmetic); before which it does not, if it waits for
+    /// a load or at a barrier.
     pub(super) wakes_at: Stamp,
     /// Memory instructions whose data has not all arrived.
     pub pending_loads: u32,

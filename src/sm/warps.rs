@@ -342,6 +342,7 @@ impl Warps {
         self.stirred = true;
         if due >= Ready::NEVER {
             self.on_memory |= bit;
+            self[warp].wakes_at = earliest.into();
             return;
         }
         let due = (self.epoch + u64::from(due)).max(earliest);
