@@ -123,3 +123,26 @@ fn a_slow_l2_is_asked_in_its_first_cycle() {
         r#""noc.latency": 2, "l2.tag_latency": 0, "clocks.core_khz": 3000000, "clocks.l2_khz": 100000"#,
     );
 }
+
+#[test]
+fn lanes_of_an_instruction_may_access_several_spaces() {
+    // Lane 0 reads global memory, the others their own.
+    let body = "cvta.local.u64 %a1, own; mov.u32 %r1, %tid.x; mul.wide.u32 %a2, %r1, 4;\n\
+                st.v4.u32 [%a1], {%r1, %r1, %r1, %r1}; setp.eq.u32 %p0, %r1, 0; selp.b64 %a1, %a0, %a1, %p0;\n\
+                ld.v4.u32 {%r4, %r5, %r6, %r7}, [%a1]; add.u64 %a2, %a0, %a2; st.global.u32 [%a2+512], %r4;\n\
+                @!%p0 atom.add.u64 %a3, [%a1], 1; @%p0 atom.add.u64 %a3, [%a0+256], 1;\n\
+                add.u64 %a2, %a1, 8; selp.b64 %a2, %a0, %a2, %p0; atom.add.u64 %a3, [%a2], %a3;\n";
+    for machine in ["gtx280", "gtx480", "gtx680", "h200"] {
+        check(body, machine, 1, 32, "");
+    }
+}
+
+#[test]
+fn a_kernel_that_only_stores_at_its_end_stands_not_still() {
+    // For three million cycles nothing but acknowledgements of stores arrives.
+    let workload = "Synthetic(ctas: 120, warps: 6, registers: 20, phases: [(accesses: 20, in_flight: 1, address_ops: 0, \
+                    mix: [(pattern: Stride(lane: 393216, access: 12582912, warp: 251658240), \
+                    footprint: 0x100_0000_0000, width: 4, write_fraction: 1)])])";
+    let changes = "\"lsu.queue\": 64, \"sm.count\": 30, \"clocks.dram_khz\": 1748255";
+    check_workload(&TempDir::new().unwrap(), "gtx480", workload, changes);
+}

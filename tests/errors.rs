@@ -305,12 +305,12 @@ fn refreshes_must_leave_time_for_work() {
         let set = format!("dram.timing.refi={refi}");
         gsim(folder.path(), &["run", "run.ron", "--no-plots", "--set", &set])
     };
-    let (code, error) = run(116);
-    let want = "error: --set dram.timing.refi=116: timing.refi (116) leaves no time between refreshes: \
-                with timing.rfc (61), a bank needs 117 clocks (hint: set dram.timing.rfc too)\n";
+    let (code, error) = run(122);
+    let want = "error: --set dram.timing.refi=122: timing.refi (122) leaves no time between refreshes: \
+                with timing.rfc (61), a bank needs 123 clocks (hint: set dram.timing.rfc too)\n";
     assert_eq!((code, error.as_str()), (2, want));
     // The least is enough.
-    assert_eq!(run(117), (0, String::new()));
+    assert_eq!(run(123), (0, String::new()));
 }
 
 #[test]

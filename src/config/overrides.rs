@@ -495,7 +495,7 @@ mod tests {
             (
                 &[("dram.timing.refi", "1")],
                 "dram.timing.refi=1: timing.refi (1) leaves no time between refreshes: \
-                 with timing.rfc (61), a bank needs 117 clocks (hint: set dram.timing.rfc too)",
+                 with timing.rfc (61), a bank needs 123 clocks (hint: set dram.timing.rfc too)",
             ),
             (&[("workload.element", "3")], "workload.element=3: expected a name, found 3"),
             (&[("l1.mshr_mergers", "65")], "l1.mshr_mergers=65: 65 is outside 1..=64"),

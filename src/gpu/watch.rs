@@ -13,7 +13,7 @@ use crate::units::Cycle;
 
 /// Core cycles between two looks at whether anything retires, and two calls of a progress observer.
 const WATCH_INTERVAL: u64 = 1 << 14;
-/// Cycles of the slowest clock without an issued instruction or an answered access that count as a deadlock.
+/// Cycles of the slowest clock without an issued instruction, an answered access or an acknowledged store that count as a deadlock.
 const PATIENCE: u64 = 1 << 20;
 
 /// How far a kernel has come.
@@ -38,7 +38,8 @@ pub struct Watch<'a> {
     last_progress: Cycle,
     /// [core cycles]
     patience: u64,
-    seen: u64,
+    /// Instructions and accesses that had retired when it looked last, and stores that were under way.
+    seen: (u64, u64),
     observe: &'a mut dyn FnMut(Progress),
 }
 
@@ -50,7 +51,7 @@ impl<'a> Watch<'a> {
         let patience = PATIENCE * u64::from(core_khz.get().div_ceil(slowest));
         let start = books.now();
         let next = start + WATCH_INTERVAL;
-        Watch { first, start, next, last_progress: start, patience, seen: 0, observe }
+        Watch { first, start, next, last_progress: start, patience, seen: (0, 0), observe }
     }
 
     /// Looks whether anything has retired, every few thousand cycles.
@@ -71,10 +72,14 @@ impl<'a> Watch<'a> {
         if now < self.next {
             return Ok(());
         }
+        if !launch.has_more() && sides.sm_side.is_idle() {
+            return Ok(());
+        }
         self.next = now + WATCH_INTERVAL;
-        let retired = sides.sm_side.retired();
-        if retired != self.seen {
-            (self.seen, self.last_progress) = (retired, now);
+        // While nothing retires, stores become fewer.
+        let seen = (sides.sm_side.retired(), sides.sm_side.stores_in_flight());
+        if seen != self.seen {
+            (self.seen, self.last_progress) = (seen, now);
         } else if now.since(self.last_progress) > self.patience {
             return Err(self.deadlock(sides, launch, now));
         }

@@ -56,8 +56,9 @@ impl Distances {
 /// The corner of its partition in which each GPC lies: that of its rank among those there.
 fn corners(machine: &Machine) -> Vec<usize> {
     let upper = machine.l2.partitions.upper_gpcs().unwrap_or(0);
+    let there = machine.sm.gpcs.iter().fold(0u64, |all, gpc| all | 1 << gpc.get());
     let gpcs = (0..64).map(|gpc| {
-        let side = if upper >> gpc & 1 == 1 { upper } else { !upper };
+        let side = there & if upper >> gpc & 1 == 1 { upper } else { !upper };
         (side & ((1u64 << gpc) - 1)).count_ones() as usize % 4
     });
     gpcs.collect()
@@ -88,6 +89,23 @@ mod tests {
         }
         let nearest = Distances::new(&machine, 0);
         assert_eq!([0, 1, 4, 5].map(|gpc| nearest.to(sm_of(gpc), false)), [0, 14, 10, 24]);
+    }
+
+    #[test]
+    fn corners_are_given_in_the_order_of_the_gpcs_that_there_are() {
+        let distances = |upper: &str, gpcs: &str| {
+            let h200 = presets::machine("h200", std::path::Path::new("")).unwrap();
+            let set = [
+                ("l2.distance", "Corners(across: 14, along: 10, copies: 20)"),
+                ("l2.partitions", &format!("Two(upper: [{upper}], latency: 69, queue: 128)")),
+                ("sm.gpcs", gpcs),
+            ];
+            let settings = set.map(|(path, value)| (path.to_owned(), Setting::new(value)));
+            let machine = apply_to_machine(&h200, &settings.into_iter().collect()).unwrap();
+            let distances = Distances::new(&machine, 0);
+            [0, 1, 2, 3].map(|tpc| distances.to(tpc * 2, false))
+        };
+        assert_eq!(distances("0, 1", "[0, 1, 2, 3]"), distances("1, 5", "[1, 5, 8, 40]"));
     }
 
     #[test]

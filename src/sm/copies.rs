@@ -170,7 +170,7 @@ mod tests {
         assert!(!waits(&mut groups, 3 * PARTS as u8));
         assert!(waits(&mut groups, left));
         // Those beyond the parts are waited for with an older one.
-        parts.iter().for_each(|part| drop(groups.end(0, *part)));
+        parts.iter().for_each(|part| _ = groups.end(0, *part));
         assert!(!waits(&mut groups, 0));
         groups.execute(0, Copies::Commit);
         assert_eq!(groups.slots[0].commits.len(), 1);

@@ -489,6 +489,11 @@ impl Sm {
         next
     }
 
+    /// Stores that are not acknowledged.
+    pub fn stores_in_flight(&self) -> u64 {
+        self.stores_in_flight
+    }
+
     /// True when no CTA is resident and no store is on its way.
     pub fn is_idle(&self) -> bool {
         self.ctas.resident() == 0 && self.stores_in_flight == 0

@@ -161,11 +161,46 @@ impl DramConfig {
     /// The least clocks from one refresh to the next in which a bank does something for certain: it closes after its
     /// last column command, is refreshed, opens and gets another one.
     fn least_refi(&self) -> u64 {
-        let DramTiming { rcd, rp, ras, rc, cwl, rtp, wr, rfc, .. } = &self.timing;
+        let DramTiming { rcd, rp, ras, rc, rrd, faw, cwl, rtp, wr, rfc, .. } = &self.timing;
         let written = rcd.cycles() + cwl.cycles() + self.burst_clocks() + wr.cycles();
         let open = written.max(rcd.cycles() + rtp.cycles()).max(ras.cycles());
+        // Other banks were opened just before.
+        let others = rrd.cycles().max(faw.cycles());
         // A clock for each of the commands that close and refresh.
-        (open + rp.cycles()).max(rc.cycles()) + rfc.cycles() + rcd.cycles() + 2
+        (open + rp.cycles()).max(rc.cycles()) + others + rfc.cycles() + rcd.cycles() + 2
+    }
+
+    /// The clocks that a request for `bytes` bytes may take, at most: behind a full queue, where each burst opens a row and comes after
+    /// what else the bus and the bank have to heed, and refreshes take a half, or let one burst through each.
+    pub fn most_clocks(&self, bytes: u32) -> u64 {
+        let DramTiming {
+            rcd,
+            rp,
+            ras,
+            rc,
+            rrd,
+            faw,
+            cl,
+            cwl,
+            ccd_s,
+            ccd_l,
+            wtr,
+            rtp,
+            wr,
+            turnaround,
+            refi,
+            ..
+        } = &self.timing;
+        let all = [rcd, rp, ras, rc, rrd, cl, cwl, ccd_s, ccd_l, wtr, rtp, wr];
+        let all: u64 = all.into_iter().map(|clocks| clocks.cycles()).sum();
+        let alone = all + faw.cycles() + turnaround.cycles() + self.burst_clocks();
+        let burst = match refi.cycles() {
+            0 => alone,
+            refi if refi < 2 * self.least_refi() => refi.max(alone),
+            _ => 2 * alone,
+        };
+        let before = self.queue.cycles() + self.interface_latency.cycles() / 2;
+        (before + 1) * u64::from(bytes / self.burst_bytes()).max(1) * burst
     }
 
     /// Command clocks that one burst keeps the data bus.

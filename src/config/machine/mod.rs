@@ -97,9 +97,8 @@ pub enum Calibration {
     Uncalibrated(String),
 }
 
-/// Frequencies of the clock domains. Ratios between them are kept exactly. The fastest is at most 1000 times as fast as the slowest: a
-/// request knows its times by 31 bits of a core cycle, and may take a million of the slowest cycles where each of 1024 requests
-/// before it has a row of its own.
+/// Frequencies of the clock domains. Ratios between them are kept exactly. The fastest is at most 1000 times as fast as the slowest, and
+/// less where the DRAM may keep a request for so long that it does not know its times any more, by 31 bits of a core cycle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clocks {
@@ -186,6 +185,24 @@ impl MachineFields {
             );
         }
         Ok(())
+    }
+
+    /// A request must know when it came.
+    fn check_times(&self) -> Result<(), String> {
+        /// Core cycles, half of those that a request can count.
+        const MOST: u64 = 1 << 30;
+        let Clocks { core_khz, dram_khz, .. } = &self.clocks;
+        let ratio = u64::from(core_khz.get().div_ceil(dram_khz.get()));
+        let cycles = self.dram.most_clocks(self.l2.line.get()).saturating_mul(ratio);
+        if cycles <= MOST {
+            return Ok(());
+        }
+        Err(format!(
+            "a full dram.queue may keep a request for {cycles} core cycles, where {MOST} are the most: clocks.core_khz is {} and \
+             clocks.dram_khz {}",
+            core_khz.get(),
+            dram_khz.get()
+        ))
     }
 
     fn check_hints(&self) -> Result<(), String> {
@@ -301,6 +318,6 @@ impl Check for MachineFields {
                  dram.mapping spans {block} bytes"
             ));
         }
-        Ok(())
+        self.check_times()
     }
 }

@@ -274,6 +274,8 @@ pub struct Entry {
     pub returns: Vec<Variable>,
     /// `.maxntid`: the most threads of a CTA.
     pub max_threads: Option<u64>,
+    /// CTAs of a cluster that `.reqnctapercluster` asks for; 1 where it does not.
+    pub cluster: u64,
     /// `.reqntid`: the threads of a CTA in x, y, z.
     pub required_threads: Option<[u64; 3]>,
     /// The body.

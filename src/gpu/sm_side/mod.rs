@@ -127,6 +127,11 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> SmSide<'_, N, WORDS> {
         self.nodes.iter().map(retired).sum()
     }
 
+    /// Stores that are not acknowledged.
+    pub fn stores_in_flight(&self) -> u64 {
+        self.nodes.iter().map(|node| node.sm.stores_in_flight()).sum()
+    }
+
     /// The first cycle in which nothing is left to do, when all is idle.
     pub fn end(&self, launch: &Launch) -> Cycle {
         let quiet = self.nodes.iter().fold(launch.end, |end, node| end.max(node.busy_to()));

@@ -42,6 +42,10 @@ const MAX_INSTRUCTIONS: usize = 1 << 20;
 
 /// Decodes an entry and the functions that it may call, for machines of an instruction set.
 pub fn lower(entry: &Entry, ast: &Ast, path: &Path, set: InstructionSet) -> Result<Program> {
+    if entry.cluster > 1 {
+        let message = format!("`{}` asks for clusters of {} CTAs", entry.name, entry.cluster);
+        return Err(entry.at.error(path, message).hint("clusters are not modelled"));
+    }
     let (program, meetings) = lower_with(entry, ast, path, set, false)?;
     match meetings {
         // Lanes that have gone ahead may be anywhere from then on.
@@ -430,6 +434,13 @@ impl<'a> Lowerer<'a> {
         let opcode = Opcode::new(instruction);
         let wide = [0, 1].map(|place| self.is_wide(&opcode, instruction, place));
         let rule = select(&opcode, wide).ok_or_else(|| self.unsupported(instruction))?;
+        let is_not = |operand: &&Operand| matches!(operand.value, Value::Not(_));
+        if let Some(operand) = instruction.operands.iter().find(is_not)
+            && opcode.is_logic_of_predicates()
+        {
+            let message = format!("`{}` takes no `!`", instruction.full_name());
+            return Err(self.error(operand.at, message).hint("`not.pred` comes before it"));
+        }
         if names_members(&opcode) {
             self.across.push((self.micros.len(), rule.exec, rule.slots.len() as u8 - 1));
         }

@@ -95,7 +95,8 @@ fn placed(variable: &Variable, address: u64) -> Placed {
 }
 
 impl Layout {
-    /// Places the variables that the bodies declare or name; the first is the entry's.
+    /// Places the variables that the bodies declare or name, and all constants of the module, whose addresses other entries may have
+    /// stored; the first body is the entry's.
     pub fn new(bodies: &[&Entry], ast: &Ast, path: &Path) -> Result<Layout> {
         let mut layout = Layout::default();
         layout.place_params(bodies[0], path)?;
@@ -107,7 +108,9 @@ impl Layout {
             dynamic_align = dynamic_align.max(u64::from(variable.align));
             Some(placed(variable, DYNAMIC))
         };
-        for variable in ast.variables.iter().filter(|known| named.contains(known.name.as_str())) {
+        let is_named = |variable: &Variable| named.contains(variable.name.as_str());
+        let is_placed = |known: &&Variable| known.space == VarSpace::Const || is_named(known);
+        for variable in ast.variables.iter().filter(is_placed) {
             let placed = match variable.space {
                 VarSpace::Shared if variable.bytes.is_none() => dynamic(variable),
                 VarSpace::Shared => {
@@ -164,7 +167,7 @@ impl Layout {
         }
         layout.shared_bytes = shared as u32;
         layout.param_start = (layout.consts.len() as u32).next_multiple_of(256);
-        layout.patches(ast, path)?;
+        layout.patches(ast, path, is_named)?;
         Ok(layout)
     }
 
@@ -208,9 +211,16 @@ impl Layout {
         Ok(Some(placed(variable, self.globals.len() as u64 - 1)))
     }
 
-    /// Collects the addresses in the initial values of the variables that were placed.
-    fn patches(&mut self, ast: &Ast, path: &Path) -> Result<()> {
-        for variable in ast.variables.iter().filter(|known| !known.init.relocations.is_empty()) {
+    /// Collects the addresses in the initial values of the variables that were placed and are named.
+    fn patches(
+        &mut self,
+        ast: &Ast,
+        path: &Path,
+        is_named: impl Fn(&Variable) -> bool,
+    ) -> Result<()> {
+        let with_addresses = |known: &&Variable| !known.init.relocations.is_empty();
+        for variable in ast.variables.iter().filter(with_addresses).filter(|known| is_named(known))
+        {
             let Some(target) = self.of_module(&variable.name) else { continue };
             let (global, first) = match target.space {
                 VarSpace::Global => (Some(target.address as u32), 0),

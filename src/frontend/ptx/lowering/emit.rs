@@ -271,12 +271,9 @@ impl<'a> Emitter<'a> {
             (Some(guard), _) => self.sources(Operands::new(&[guard])).as_slice().first().copied(),
             (None, Some(branch)) => {
                 let guard = self.sources(code.insts[branch].srcs).as_slice().first().copied();
-                if let Some(guard) = guard
-                    && !srcs.is_full()
-                {
-                    srcs.add(guard);
-                }
-                guard
+                // One that reads as much as it can is guarded by what it reads.
+                let guard = guard.filter(|_| !srcs.is_full());
+                guard.inspect(|guard| srcs.add(*guard))
             }
             (None, None) => None,
         };
@@ -315,7 +312,9 @@ impl<'a> Emitter<'a> {
                     // The steps of a sequence hand their results on in the register of the last.
                     let chained = place > 0 && !inst.dsts.as_slice().is_empty();
                     let srcs = if chained { Operands::new(inst.dsts.as_slice()) } else { srcs };
-                    self.insts.push(Inst { op: Op::Arith(*class), srcs, ..single.clone() });
+                    // What waits for a step before it waits for the guard through that.
+                    let guard = guard.filter(|guard| srcs.as_slice().contains(guard));
+                    self.insts.push(Inst { op: Op::Arith(*class), srcs, guard, ..single.clone() });
                 }
                 classes.len() == 1
             }

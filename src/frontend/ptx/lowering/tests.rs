@@ -428,8 +428,10 @@ fn a_predicate_that_goes_through_a_register_stays_one() {
 
 #[test]
 fn an_instruction_reads_its_guard() {
-    // Traces hold to that. A predicated operation of 64 bits is two instructions.
-    let body = "ld.global.u64 %a3, [%a0];\nsetp.gt.u32 %p1, %r0, 7;\n@%p1 bra L;\nxor.b64 %a4, %a3, 5;\n\
+    // Traces hold to that. A predicated operation of 64 bits is two instructions, and so are guarded ones of bit fields.
+    let body = "setp.gt.u32 %p1, %r0, 5;\n@%p1 bfe.u32 %r1, %r0, 1, 3;\n@%p1 shr.u64 %a4, %a0, 3;\n@%p1 popc.b64 %r2, %a4;\n\
+                @%p1 ex2.approx.f32 %f1, %f0;\n\
+                ld.global.u64 %a3, [%a0];\nsetp.gt.u32 %p1, %r0, 7;\n@%p1 bra L;\nxor.b64 %a4, %a3, 5;\n\
                 add.u64 %a4, %a4, %a3;\nst.global.u64 [%a1], %a4;\nL:\nst.global.u64 [%a1+8], %a3;\nret;";
     let module = Module::parse(&source(kernel(body))).unwrap();
     let program = module.program_for("k", InstructionSet::Sass).unwrap();

@@ -31,6 +31,12 @@ macro_rules! single {
                 rule!(FpFma, $t = |a: $t, b: $t, c: $t| saturate(fused(a, b, c)))
             }
             "div" => rule!(FpDiv, $t = |a: $t, b: $t| a / b),
+            // A product with the inverse, which is zero there.
+            "div.approx" => rule!(
+                FpDiv,
+                $t =
+                    |a: $t, b: $t| if has_no_inverse(b.into()) { a * ((b - b) * b) } else { a / b }
+            ),
             "min" => rule!(FpAdd, $t = |a: $t, b: $t| lesser(a, b, a.is_sign_negative())),
             "max" => rule!(FpAdd, $t = |a: $t, b: $t| -lesser(-a, -b, a.is_sign_positive())),
             "min.NaN" => {
@@ -69,6 +75,13 @@ macro_rules! single {
             _ => return None,
         }
     };
+}
+
+/// Whether the inverse of a number of single precision is too small to be one that is not subnormal. Source: PTX ISA, `div.approx.f32`:
+/// for 2^126 < |b| < 2^128 a quotient is 0, and NaN where a is infinite.
+fn has_no_inverse(b: f64) -> bool {
+    let most = f64::from(f32::MIN_POSITIVE).recip();
+    b.is_finite() && b.abs() > most
 }
 
 /// A [`Rule`] of double precision whose NaN is set right.

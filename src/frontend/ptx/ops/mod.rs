@@ -88,7 +88,7 @@ pub struct Opcode {
 impl Opcode {
     /// Takes a name apart.
     ///
-    /// Left out of the key are `.ftz`, which is a flag, and `.approx`, `.full` and, on
+    /// Left out of the key are `.ftz`, which is a flag, and `.approx` (but of a quotient, which has a range of its own), `.full` and, on
     /// single and double precision, `.rn`: gsim computes the correctly rounded value for each.
     pub fn new(instruction: &Instruction) -> Opcode {
         let mut opcode = Opcode { key: instruction.opcode.clone(), types: Vec::new(), ftz: false };
@@ -97,12 +97,18 @@ impl Opcode {
                 opcode.types.push(ty);
             } else if modifier == "ftz" {
                 opcode.ftz = true;
-            } else if !matches!(modifier.as_str(), "approx" | "full") {
+            } else if modifier != "full" && (modifier != "approx" || opcode.key == "div") {
                 opcode.key.push('.');
                 opcode.key.push_str(modifier);
             }
         }
         opcode
+    }
+
+    /// Whether it computes predicates from predicates alone, which have no `!` before them.
+    pub fn is_logic_of_predicates(&self) -> bool {
+        let has_key = matches!(self.key.as_str(), "and" | "or" | "xor" | "not" | "mov");
+        has_key && self.ty() == Some(Type::Pred)
     }
 
     /// The last type.

@@ -230,6 +230,7 @@ impl<'a> Parser<'a, '_> {
             params,
             returns,
             max_threads: None,
+            cluster: 1,
             required_threads: None,
             body: Vec::new(),
             at,
@@ -278,6 +279,7 @@ impl<'a> Parser<'a, '_> {
             match name {
                 "maxntid" => entry.max_threads = Some(product),
                 "reqntid" => entry.required_threads = Some(numbers),
+                "reqnctapercluster" => entry.cluster = product,
                 _ => {}
             }
         }

@@ -244,6 +244,27 @@ fn a_variable_of_the_module_lives_from_launch_to_launch() {
 }
 
 #[test]
+fn a_constant_has_one_address_in_all_kernels() {
+    let head = "(.param .u64 out) { .reg .b64 %a<4>; .reg .u32 %r<3>; ld.param.u64 %a0, [out];";
+    let text = format!(
+        ".version 8.0\n.target sm_75\n.address_size 64
+        .const .u32 first = 11; .const .u32 second = 22; .const .u64 gone = far; .global .u64 far; .global .u64 place = generic(second);
+        .visible .entry a{head} ld.global.u64 %a1, [place]; ld.u32 %r1, [%a1]; st.global.u32 [%a0], %r1; ret; }}
+        .visible .entry b{head} ld.const.u32 %r2, [first]; ld.global.u64 %a1, [place]; ld.u32 %r1, [%a1];
+        st.global.v2.u32 [%a0+4], {{%r1, %r2}}; ret; }}"
+    );
+    let mut memory = DeviceMemory::default();
+    let output = memory.allocate("out", 12);
+    let launch = |entry: &str| Launch { entry: entry.into(), ..one_cta(&text, 1, &[output]) };
+    let module = Module::parse(&launch("a").ptx).unwrap();
+    for entry in ["a", "b"] {
+        drain(&mut module.launch(&launch(entry), &mut memory).unwrap()).unwrap();
+    }
+    let words: Vec<i32> = memory.of(output).chunks_exact(4).map(i32::read).collect();
+    assert_eq!(words, [22, 22, 11]);
+}
+
+#[test]
 fn a_variable_that_is_filled_begins_with_those_bytes_and_not_with_what_the_text_says() {
     let text = ".version 8.0\n.target sm_75\n.address_size 64
         .global .u32 other; .global .align 8 .u64 place = other; .const .align 8 .u64 fixed = 5;

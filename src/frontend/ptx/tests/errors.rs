@@ -1,6 +1,7 @@
 //! What wrong input is told.
 
 use super::*;
+use crate::config::machine::InstructionSet;
 
 fn message(body: &str) -> String {
     run(body, 32, &[]).unwrap_err().to_string()
@@ -33,6 +34,32 @@ fn an_unknown_opcode_is_named_with_its_place() {
     says(
         &message("add.u32 %r1, %clock, 1; ret;"),
         &["`%clock`", "hint: read the clock with `mov`"],
+    );
+}
+
+#[test]
+fn logic_of_predicates_takes_no_negation() {
+    says(
+        &message("  and.pred %p1, %p1, !%p1; ret;"),
+        &[&at(22), "`and.pred` takes no `!`", "hint: `not.pred` comes before it"],
+    );
+    says(&message("mov.pred %p1, !%p1; ret;"), &[&at(15), "`mov.pred` takes no `!`"]);
+    run("vote.sync.all.pred %p1, !%p1, -1; ret;", 32, &[]).unwrap();
+}
+
+#[test]
+fn clusters_of_more_than_a_cta_are_refused() {
+    let entry = |directive: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {directive} {{ ret; }}"
+        );
+        Module::parse(&source(text)).unwrap().program_for("k", InstructionSet::Ptx).map(drop)
+    };
+    assert!(entry(".reqnctapercluster 1").is_ok());
+    let refused = entry(".explicitcluster .reqnctapercluster 2, 2").unwrap_err().to_string();
+    says(
+        &refused,
+        &["t.ptx:4:8: `k` asks for clusters of 4 CTAs", "hint: clusters are not modelled"],
     );
 }
 

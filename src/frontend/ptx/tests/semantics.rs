@@ -25,6 +25,28 @@ fn floats(op: &str, pairs: &[(f32, f32)]) -> Vec<u32> {
 const MIN: u32 = i32::MIN as u32;
 
 #[test]
+fn an_approximate_quotient_is_a_product_with_an_inverse() {
+    let huge = 2f32.powi(126);
+    for op in ["div.approx.f32", "div.approx.ftz.f32"] {
+        let quotients = floats(
+            op,
+            &[
+                (6.0, 2.0),
+                (huge, huge),
+                (huge, 1.5 * huge),
+                (huge, -1.5 * huge),
+                (f32::INFINITY, 1.5 * huge),
+                (1.0, f32::INFINITY),
+            ],
+        );
+        let quotients: Vec<f32> = quotients.into_iter().map(f32::from_bits).collect();
+        assert_eq!(quotients[..4], [3.0, 1.0, 0.0, 0.0]);
+        assert!(quotients[3].is_sign_negative() && quotients[4].is_nan() && quotients[5] == 0.0);
+    }
+    assert_eq!(floats("div.full.f32", &[(huge, 1.5 * huge)]), [(1f32 / 1.5).to_bits()]);
+}
+
+#[test]
 fn integer_arithmetic_wraps() {
     assert_eq!(binary("add.s32", &[(!0, 1), (i32::MAX as u32, 1)]), [0, MIN]);
     assert_eq!(binary("add.sat.s32", &[(i32::MAX as u32, 1)]), [i32::MAX as u32]);
