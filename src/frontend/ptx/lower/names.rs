@@ -24,6 +24,8 @@ struct Scope {
     /// `%r<16>`: kind and number of the registers that start so.
     families: HashMap<String, (Kind, u64)>,
     labels: HashMap<String, u32>,
+    /// Tables of indirect branches, with the instructions of their labels.
+    tables: HashMap<String, Vec<u32>>,
 }
 
 /// Every name of an entry. Registers get their row when they are first used.
@@ -100,6 +102,11 @@ impl Names {
         self.scopes[self.current].labels.insert(name.to_owned(), pc).is_none()
     }
 
+    /// Declares a table of an indirect branch; `false` when the block has it already.
+    pub fn declare_table(&mut self, name: &str, targets: Vec<u32>) -> bool {
+        self.scopes[self.current].tables.insert(name.to_owned(), targets).is_none()
+    }
+
     /// Declares registers.
     pub fn declare_registers(&mut self, decl: &RegDecl) {
         let kind = match decl.ty.bytes() {
@@ -154,6 +161,11 @@ impl Names {
     /// The instruction that a label stands before.
     pub fn label(&self, name: &str) -> Option<u32> {
         self.chain().find_map(|scope| self.scopes[scope].labels.get(name).copied())
+    }
+
+    /// The instructions that the labels of a table stand before.
+    pub fn table(&self, name: &str) -> Option<&[u32]> {
+        self.chain().find_map(|scope| self.scopes[scope].tables.get(name).map(Vec::as_slice))
     }
 
     /// What kind of register a name is: predicate, narrow or wide.
