@@ -1,0 +1,78 @@
+//! What a variable that is declared holds, and where it lies.
+
+use super::*;
+
+/// The first words of 32 bits of a variable in global memory, as a kernel reads them; `module` declares it.
+fn words_of(module: &str, name: &str, count: usize) -> Vec<u32> {
+    let read = |at| format!("ld.global.u32 %r2, [{name}+{at}]; st.global.u32 [%a1+{at}], %r2;\n");
+    let body: String = (0..count).map(|word| read(4 * word)).collect();
+    let text = kernel(&format!("{body}ret;")).replace(".visible", &format!("{module}\n.visible"));
+    let mut memory = DeviceMemory::default();
+    let buffer = memory.allocate("b", 4 * count as u64);
+    let launch = one_cta(text, 1, &[buffer; 2]);
+    let module = Module::parse(&launch.ptx).unwrap();
+    drain(&mut module.launch(&launch, &mut memory).unwrap()).unwrap();
+    let words = memory.of(buffer).as_chunks::<4>().0.iter();
+    words.map(|word| u32::from_le_bytes(*word)).collect()
+}
+
+fn refusal(text: &str) -> String {
+    Module::parse(&source(text)).unwrap_err().to_string()
+}
+
+#[test]
+fn a_list_with_fewer_values_than_elements_ends_with_zeros() {
+    let words = |declaration, count| words_of(declaration, "a", count);
+    assert_eq!(words(".global .u32 a[2][3] = {{1}, {2}};", 6), [1, 0, 0, 2, 0, 0]);
+    assert_eq!(
+        words(".global .u32 a[2][2][2] = {{{1}, {2, 3}}, {{4}}};", 8),
+        [1, 0, 2, 3, 4, 0, 0, 0]
+    );
+    assert_eq!(words(".global .u32 a[2][2] = {{}, {2}};", 4), [0, 0, 2, 0]);
+    let [one, two] = [1f32, 2.0].map(f32::to_bits);
+    let vectors = ".global .v4 .f32 a[2] = {{1.0}, {2.0}};";
+    assert_eq!(words(vectors, 8), [one, 0, 0, 0, two, 0, 0, 0]);
+    // Inner braces may be left out.
+    assert_eq!(words(".global .u32 a[2][3] = {1, 2, 3, 4};", 6), [1, 2, 3, 4, 0, 0]);
+    assert_eq!(words(".global .u32 a = {7};", 1), [7]);
+}
+
+#[test]
+fn a_list_with_more_values_than_elements_is_told_with_its_place() {
+    let more = |column| format!("t.ptx:1:{column}: more initial values than there are elements");
+    assert_eq!(refusal(".global .u32 a[2][3] = {{1}, {2, 3, 4, 5}};"), more(40));
+    assert_eq!(refusal(".global .u32 a[2] = {1, 2, 3};"), more(28));
+    assert_eq!(refusal(".global .u32 a[1][2] = {{1}, {2}};"), more(30));
+    assert_eq!(refusal(".global .v2 .u32 a[] = {{1, 2, 3}};"), more(32));
+    assert_eq!(
+        refusal(".global .u32 a[2][2] = {1, {2}};"),
+        "t.ptx:1:28: this list begins amid another one"
+    );
+    let far = ".global .u8 a[2][1000000000] = {{1}, {2}};";
+    assert_eq!(refusal(far), "t.ptx:1:39: this initial value lies behind 268435456 bytes");
+}
+
+#[test]
+fn an_array_without_a_size_has_that_of_its_initial_value() {
+    let size = |declaration: &str| {
+        let module = Module::parse(&source(declaration)).unwrap();
+        module.variables().next().unwrap().bytes
+    };
+    assert_eq!(size(".global .u32 a[][2] = {{1}, {2}};"), Some(16));
+    assert_eq!(size(".global .u32 a[][2] = {1, 2, 3};"), Some(16));
+    assert_eq!(size(".global .v2 .f32 a[] = {{1.0, 2.0}, {3.0, 4.0}};"), Some(16));
+    assert_eq!(size(".global .u16 a[] = {1, 2, 3};"), Some(6));
+    assert_eq!(size(".extern .shared .v4 .f32 a[];"), None);
+    assert_eq!(
+        refusal(".global .u32 a[2][];"),
+        "t.ptx:1:19: expected a number of elements, found `]`"
+    );
+}
+
+#[test]
+fn all_variables_of_a_declaration_hold_vectors() {
+    let body = ".shared .v4 .f32 a[2], b[2], c; mov.u32 %r1, b; mov.u32 %r2, c;
+        st.global.v2.u32 [%a1], {%r1, %r2}; ret;";
+    let (_, values) = run(body, 1, &[]).unwrap();
+    assert_eq!(values, [64 << 32 | 32]);
+}
