@@ -76,3 +76,30 @@ fn all_variables_of_a_declaration_hold_vectors() {
     let (_, values) = run(body, 1, &[]).unwrap();
     assert_eq!(values, [64 << 32 | 32]);
 }
+
+#[test]
+fn a_module_may_stand_on_one_line() {
+    let body = ".loc 1 2 3 mov.u32 %r1, 5; .loc 1 4 3, function_name $L__info_string0+16, inlined_at 1 7 8
+        add.u32 %r1, %r1, 1; .file 2 \"b.h\" .loc 2 1 1, function_name .debug_str, inlined_at 1 2 3 add.u32 %r1, %r1, 10;
+        st.global.u32 [%a1], %r1; ret;";
+    assert_eq!(run(body, 1, &[]).unwrap().1, [16]);
+    let text = kernel(body)
+        .replace("sm_75", "sm_75, debug .file 1 \"a.cu\", 1700000000, 512")
+        .replace('\n', " ");
+    let mut memory = DeviceMemory::default();
+    let buffer = memory.allocate("b", 8);
+    let launch = one_cta(text, 1, &[buffer; 2]);
+    let module = Module::parse(&launch.ptx).unwrap();
+    drain(&mut module.launch(&launch, &mut memory).unwrap()).unwrap();
+    assert_eq!(memory.of(buffer)[..4], [16, 0, 0, 0]);
+    assert_eq!(refusal(".version x"), "t.ptx:1:10: expected a version such as `8.0`, found `x`");
+    assert_eq!(
+        refusal(".target sm_75,"),
+        "t.ptx:1:15: expected a target such as `sm_75`, found the end of the file"
+    );
+    assert_eq!(refusal(".file 1 2"), "t.ptx:1:9: expected a file, found `2`");
+    assert_eq!(
+        refusal(".loc 1 2 3, x"),
+        "t.ptx:1:13: expected `function_name` or `inlined_at`, found `x`"
+    );
+}
