@@ -123,7 +123,7 @@ impl Parser<'_, '_> {
         if bytes.is_some_and(|bytes| bytes > MAX_VARIABLE_BYTES) {
             return Err(at.error(self.path, format!("`{name}` is larger than 4 GiB")));
         }
-        Ok(Variable { space, name, ty, align, bytes, init, at })
+        Ok(Variable { space, name, ty, align, bytes, init, external, at })
     }
 
     /// An initial value, and for how many elements it is: one number or address, or lists in braces. `sizes` has the elements of a list

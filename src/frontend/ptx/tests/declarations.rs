@@ -103,3 +103,42 @@ fn a_module_may_stand_on_one_line() {
         "t.ptx:1:13: expected `function_name` or `inlined_at`, found `x`"
     );
 }
+
+#[test]
+fn a_variable_that_is_declared_and_not_defined_is_refused_where_it_is_named() {
+    let told = |declaration: &str, body: &str| {
+        let text =
+            kernel(&format!("{body} ret;")).replace(".visible", &format!("{declaration} .visible"));
+        Module::parse(&source(text)).unwrap().parameters("k").map_err(|error| error.to_string())
+    };
+    let refused = |place: &str| {
+        Err(format!(
+            "t.ptx:{place}: `y` is declared and not defined in this module (hint: compile the whole program into one module, without -rdc)"
+        ))
+    };
+    let load = "ld.global.u32 %r1, [y];";
+    assert_eq!(told(".extern .global .u32 y;", load), refused("9:20"));
+    assert_eq!(told(".extern .global .u32 y[];", load), refused("9:20"));
+    assert_eq!(told("", &format!(".extern .global .u32 y; {load}")), refused("9:44"));
+    assert_eq!(told(".extern .const .u32 y;", "ld.const.u32 %r1, [y];"), refused("9:19"));
+    assert_eq!(told(".extern .global .u32 y;", "mov.u64 %a3, y;"), refused("9:14"));
+    let table = ".extern .global .u32 y; .global .u64 t = y;";
+    assert_eq!(told(table, "ld.global.u64 %a3, [t];"), refused("4:42"));
+    // What nothing names may be missing.
+    assert_eq!(told(".extern .global .u32 y;", ""), Ok(2));
+}
+
+#[test]
+fn a_variable_that_is_declared_before_or_behind_its_definition_has_its_value() {
+    let both =
+        [".extern .global .u32 a[];", ".global .u32 other; .visible .global .u32 a[2] = {5, 6};"];
+    for module in [both.join(" "), [both[1], both[0]].concat()] {
+        assert_eq!(words_of(&module, "a", 2), [5, 6]);
+        let mut module = Module::parse(&source(module)).unwrap();
+        let listed: Vec<_> =
+            module.variables().map(|variable| (variable.name, variable.bytes)).collect();
+        assert_eq!(listed, [("other", Some(4)), ("a", Some(8))]);
+        module.fill_variable("a", vec![7; 8]);
+        assert_eq!(module.ast.definition("a").unwrap().init.bytes, [7; 8]);
+    }
+}
