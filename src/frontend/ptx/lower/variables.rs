@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::super::ast::{Ast, Entry, Relocation, Statement, Value, VarSpace, Variable};
 use super::super::exec::{CONST_WINDOW, SHARED_WINDOW, function_address};
+use super::super::lexer::Place;
 use super::super::program::{Constant, FrameSlot, Global, Param, Patch};
 use crate::config::kernel::MAX_SYMBOL_BYTES;
 use crate::error::Result;
@@ -129,7 +130,7 @@ impl Layout {
                     Some(placed(variable, address))
                 }
                 VarSpace::Const => layout.place_const(variable, path)?,
-                VarSpace::Global => layout.place_global(variable, path)?,
+                VarSpace::Global => layout.place_global(variable, None, path)?,
                 VarSpace::Local | VarSpace::Param => None,
             };
             layout.module.push(placed);
@@ -166,7 +167,7 @@ impl Layout {
                         Some(Placed { space: VarSpace::Local, ..placed(variable, address) })
                     }
                     VarSpace::Const => layout.place_const(variable, path)?,
-                    VarSpace::Global => layout.place_global(variable, path)?,
+                    VarSpace::Global => layout.place_global(variable, Some(variable.at), path)?,
                 });
             }
             frame.bytes = next.next_multiple_of(16);
@@ -219,7 +220,13 @@ impl Layout {
         Ok(Some(placed(variable, CONST_WINDOW + address)))
     }
 
-    fn place_global(&mut self, variable: &Variable, path: &Path) -> Result<Option<Placed>> {
+    /// Places a variable in global memory, where `inner` is its place in a body if it is not one of the module.
+    fn place_global(
+        &mut self,
+        variable: &Variable,
+        inner: Option<Place>,
+        path: &Path,
+    ) -> Result<Option<Placed>> {
         let (Some(bytes), true) =
             (variable.bytes, u64::from(variable.align) <= DeviceMemory::ALIGN)
         else {
@@ -234,7 +241,7 @@ impl Layout {
         check(all + bytes, MAX_GLOBAL, "variables in global memory", variable, path)?;
         let mut init = variable.init.bytes.clone();
         init.truncate(bytes as usize);
-        self.globals.push(Global { name: variable.name.clone(), bytes, init });
+        self.globals.push(Global { name: variable.name.clone(), inner, bytes, init });
         // Where it lies is known when the kernel is launched.
         Ok(Some(placed(variable, self.globals.len() as u64 - 1)))
     }

@@ -142,3 +142,20 @@ fn a_variable_that_is_declared_before_or_behind_its_definition_has_its_value() {
         assert_eq!(module.ast.definition("a").unwrap().init.bytes, [7; 8]);
     }
 }
+
+#[test]
+fn variables_of_two_blocks_with_one_name_and_size_are_two() {
+    let body = "{ .global .u32 v = 1; ld.global.u32 %r1, [v]; add.u32 %r1, %r1, 10; st.global.u32 [v], %r1; }
+        { .global .u32 v = 2; ld.global.u32 %r2, [v]; st.global.v2.u32 [%a1], {%r1, %r2}; } ret;";
+    let mut memory = DeviceMemory::default();
+    let buffer = memory.allocate("b", 8);
+    let launch = one_cta(kernel(body), 1, &[buffer; 2]);
+    let module = Module::parse(&launch.ptx).unwrap();
+    // The next launch finds both again.
+    for first in [11, 21] {
+        drain(&mut module.launch(&launch, &mut memory).unwrap()).unwrap();
+        assert_eq!(memory.of(buffer), [first, 0, 0, 0, 2, 0, 0, 0]);
+    }
+    let names: Vec<&str> = memory.buffers().iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["b", "t.ptx:9:16: v", "t.ptx:10:24: v"]);
+}
