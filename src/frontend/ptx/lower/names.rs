@@ -144,17 +144,18 @@ impl Names {
     }
 
     fn find(&self, name: &str) -> Option<(usize, Symbol)> {
-        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let digits = &name[stem.len()..];
-        let number: Option<u64> = digits.parse().ok();
         self.chain().find_map(|scope| {
             let Scope { symbols, families, .. } = &self.scopes[scope];
             if let Some(symbol) = symbols.get(name) {
                 return Some((scope, *symbol));
             }
-            let (kind, count) = families.get(stem)?;
-            let canonical = digits == "0" || !digits.starts_with('0');
-            (number? < *count && canonical).then_some((scope, Symbol::Declared(*kind)))
+            if families.is_empty() {
+                return None;
+            }
+            members(name).find_map(|(family, number)| {
+                let (kind, count) = families.get(family)?;
+                (number < *count).then_some((scope, Symbol::Declared(*kind)))
+            })
         })
     }
 
@@ -283,6 +284,19 @@ impl Names {
     pub fn constants(&self) -> Vec<ConstantRow> {
         self.rows.clone()
     }
+}
+
+/// The families that a name may be one of, and its number there: `a12` may be number 12 of `a`, or number 2 of `a1`.
+fn members(name: &str) -> impl Iterator<Item = (&str, u64)> {
+    /// Digits of the largest number.
+    const MOST_DIGITS: usize = 20;
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let first = stem.max(name.len().saturating_sub(MOST_DIGITS));
+    (first..name.len()).filter_map(move |split| {
+        let (family, digits) = name.split_at(split);
+        let canonical = digits == "0" || !digits.starts_with('0');
+        Some((family, digits.parse().ok()?)).filter(|_| canonical)
+    })
 }
 
 /// The special register of a name.

@@ -159,3 +159,15 @@ fn variables_of_two_blocks_with_one_name_and_size_are_two() {
     let names: Vec<&str> = memory.buffers().iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["b", "t.ptx:9:16: v", "t.ptx:10:24: v"]);
 }
+
+#[test]
+fn the_name_of_a_family_of_registers_may_end_in_digits() {
+    let body = ".reg .u32 a1<3>, a<2>, b<11>, c00<1>; mov.u32 a12, 7; mov.u32 a1, 8; mov.u32 a10, 1; mov.u32 b10, 5; mov.u32 c000, 3;
+        add.u32 %r1, a12, a1; add.u32 %r1, %r1, a10; add.u32 %r1, %r1, b10; add.u32 %r1, %r1, c000; st.global.u32 [%a1], %r1; ret;";
+    assert_eq!(run(body, 1, &[]).unwrap().1, [24]);
+    for name in ["a13", "a2", "a012", "a1100000000000000000002", "b011"] {
+        let text = format!(".reg .u32 a1<3>, a<2>, b<11>; mov.u32 {name}, 7; ret;");
+        let error = run(&text, 1, &[]).unwrap_err().to_string();
+        assert_eq!(error, format!("t.ptx:9:39: `{name}` is not declared as a register"));
+    }
+}
