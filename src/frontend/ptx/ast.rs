@@ -144,6 +144,8 @@ pub struct Variable {
     pub bytes: Option<u64>,
     /// Initial value; empty where none is given.
     pub init: Init,
+    /// `.extern`: it is defined elsewhere, or, in shared memory, begins behind all that has a size.
+    pub external: bool,
     /// Where it is declared.
     pub at: Place,
 }
@@ -293,4 +295,11 @@ pub struct Ast {
     pub entries: Vec<Entry>,
     /// Functions that have a body.
     pub functions: Vec<Entry>,
+}
+
+impl Ast {
+    /// The variable of that name outside kernels that is not only declared.
+    pub fn definition(&self, name: &str) -> Option<&Variable> {
+        self.variables.iter().find(|variable| variable.name == name && !variable.external)
+    }
 }

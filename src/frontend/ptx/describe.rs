@@ -76,7 +76,9 @@ impl Module {
             Statement::Variable(variable) if variable.space == VarSpace::Shared => Some(variable),
             _ => None,
         });
-        self.ast.variables.iter().chain(inner).filter_map(|variable| {
+        let outer =
+            self.ast.variables.iter().filter(move |variable| !self.is_defined_elsewhere(variable));
+        outer.chain(inner).filter_map(|variable| {
             let space = match variable.space {
                 VarSpace::Const => Space::Constant,
                 VarSpace::Global => Space::Global,
@@ -87,9 +89,15 @@ impl Module {
         })
     }
 
+    /// Whether the module declares a variable here, and defines it in another place.
+    fn is_defined_elsewhere(&self, variable: &Variable) -> bool {
+        variable.external && self.ast.definition(&variable.name).is_some()
+    }
+
     /// Lets a variable of the module begin with these bytes, as many as it has, and not with what the text says.
     pub fn fill_variable(&mut self, name: &str, bytes: Vec<u8>) {
-        let named = self.ast.variables.iter_mut().find(|variable| variable.name == name);
+        let mut variables = self.ast.variables.iter_mut();
+        let named = variables.find(|variable| variable.name == name && !variable.external);
         if let Some(variable) = named {
             variable.init = Init { bytes, ..Init::default() };
         }

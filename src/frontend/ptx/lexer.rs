@@ -185,7 +185,8 @@ impl<'a> Lexer<'a, '_> {
             self.take_while(in_name);
         }
         let word = &self.text[start..self.at];
-        let exponent = word.ends_with(['e', 'E']) && !word.starts_with("0x");
+        let hex = word.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("0x"));
+        let exponent = word.ends_with(['e', 'E']) && !hex;
         if exponent && self.peek().is_some_and(|c| c == '+' || c == '-') {
             self.bump();
             self.take_while(in_name);
@@ -245,6 +246,14 @@ mod tests {
             Token::F64(1e-3f64.to_bits()),
         ];
         assert_eq!(words("17 0xFF 010U 0b101 0 0F3f800000 0d3FF0000000000000 2.5 1e-3"), expected);
+    }
+
+    #[test]
+    fn a_sign_behind_a_hexadecimal_number_is_no_exponent() {
+        let sum = [Token::Int(0x1e), Token::Punct('+'), Token::Int(2)];
+        assert_eq!(words("0x1e+2"), sum);
+        assert_eq!(words("0X1E+2"), sum);
+        assert_eq!(words("1E+2"), [Token::F64(100f64.to_bits())]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::ast::Type;
 use super::exec::Registers;
+use super::lexer::Place;
 use super::lowering::Issued;
 use super::ops::matrix::Product;
 pub use super::parts::*;
@@ -169,11 +170,13 @@ pub enum Constant {
     },
 }
 
-/// A variable of the module in global memory.
+/// A variable in global memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Global {
     /// Its name.
     pub name: String,
+    /// Where it is declared, if that is inside a body: other blocks may have its name.
+    pub inner: Option<Place>,
     /// Its size `[bytes]`.
     pub bytes: u64,
     /// Its first bytes; the rest is zero.

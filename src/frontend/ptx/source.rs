@@ -164,9 +164,11 @@ impl Module {
     }
 
     /// The address of a variable. The first launch that uses it makes a buffer of it, which later
-    /// launches of the module find again by its name.
+    /// launches of the module find again by its name, and its place in the text where blocks may have others of that name.
     fn place_global(&self, global: &Global, memory: &mut DeviceMemory) -> Buffer {
-        let name = format!("{}: {}", self.path.display(), global.name);
+        let inner = global.inner.map(|at| format!(":{}:{}", at.line, at.column));
+        let place = inner.unwrap_or_default();
+        let name = format!("{}{place}: {}", self.path.display(), global.name);
         let mut known = memory.buffers().iter();
         if let Some((_, buffer)) =
             known.find(|(known, buffer)| *known == name && buffer.bytes == global.bytes)

@@ -43,9 +43,13 @@ impl Lowerer<'_> {
                 else {
                     return Err(self.error(instruction.at, "`brx.idx` needs an index and a table"));
                 };
-                let labels = self.targets.get(&name.name).cloned().ok_or_else(|| {
-                    self.error(*at, format!("there is no `.branchtargets` named `{}`", name.name))
-                })?;
+                let labels =
+                    self.names.table(&name.name).map(<[u32]>::to_vec).ok_or_else(|| {
+                        self.error(
+                            *at,
+                            format!("there is no `.branchtargets` named `{}`", name.name),
+                        )
+                    })?;
                 let table = self.tables.len() as u32;
                 self.tables.push(labels);
                 let mut decoded = Decoded::new(Step::Indexed(table), control);

@@ -17,7 +17,6 @@ mod operands;
 mod variables;
 mod warpgroup;
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use names::Names;
@@ -80,7 +79,6 @@ fn lower_with<'a>(
         functions: Vec::new(),
         frame_bytes: 0,
         first_pc: 0,
-        targets: HashMap::new(),
         insts: Vec::new(),
         lines: Vec::new(),
         nounroll: false,
@@ -164,8 +162,6 @@ struct Lowerer<'a> {
     frame_bytes: u32,
     /// First instruction of the body.
     first_pc: usize,
-    /// Tables of indirect branches of the body, by name, with the labels' instructions.
-    targets: HashMap<String, Vec<u32>>,
     insts: Vec<Inst>,
     lines: Vec<Line<'a>>,
     /// Whether the text asks that the loop around the next instruction is not unrolled.
@@ -198,7 +194,6 @@ impl<'a> Lowerer<'a> {
     fn body(&mut self, number: usize, body: &'a Entry) -> Result<()> {
         self.current = number;
         self.first_pc = self.insts.len();
-        self.targets.clear();
         let rows = (self.names.narrow_rows, self.names.wide_rows, self.names.pred_rows);
         let first_table = self.tables.len();
         let frame = std::mem::take(&mut self.layout.frames[number]);
@@ -340,7 +335,7 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Finds each label's instruction before branches need it; instructions count from the body's first.
+    /// Finds each label's instruction, and those of tables, before branches need them; instructions count from the body's first.
     fn labels(&mut self, body: &Entry) -> Result<()> {
         let mark = self.names.mark();
         let mut pc = 0;
@@ -367,7 +362,9 @@ impl<'a> Lowerer<'a> {
                         })
                     };
                     let targets = labels.iter().map(find).collect::<Result<_>>()?;
-                    self.targets.insert(name.clone(), targets);
+                    if !self.names.declare_table(name, targets) {
+                        return Err(self.error(*at, format!("table `{name}` stands here again")));
+                    }
                 }
                 _ => {}
             }

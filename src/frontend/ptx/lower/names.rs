@@ -24,6 +24,8 @@ struct Scope {
     /// `%r<16>`: kind and number of the registers that start so.
     families: HashMap<String, (Kind, u64)>,
     labels: HashMap<String, u32>,
+    /// Tables of indirect branches, with the instructions of their labels.
+    tables: HashMap<String, Vec<u32>>,
 }
 
 /// Every name of an entry. Registers get their row when they are first used.
@@ -100,6 +102,11 @@ impl Names {
         self.scopes[self.current].labels.insert(name.to_owned(), pc).is_none()
     }
 
+    /// Declares a table of an indirect branch; `false` when the block has it already.
+    pub fn declare_table(&mut self, name: &str, targets: Vec<u32>) -> bool {
+        self.scopes[self.current].tables.insert(name.to_owned(), targets).is_none()
+    }
+
     /// Declares registers.
     pub fn declare_registers(&mut self, decl: &RegDecl) {
         let kind = match decl.ty.bytes() {
@@ -137,23 +144,29 @@ impl Names {
     }
 
     fn find(&self, name: &str) -> Option<(usize, Symbol)> {
-        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let digits = &name[stem.len()..];
-        let number: Option<u64> = digits.parse().ok();
         self.chain().find_map(|scope| {
             let Scope { symbols, families, .. } = &self.scopes[scope];
             if let Some(symbol) = symbols.get(name) {
                 return Some((scope, *symbol));
             }
-            let (kind, count) = families.get(stem)?;
-            let canonical = digits == "0" || !digits.starts_with('0');
-            (number? < *count && canonical).then_some((scope, Symbol::Declared(*kind)))
+            if families.is_empty() {
+                return None;
+            }
+            members(name).find_map(|(family, number)| {
+                let (kind, count) = families.get(family)?;
+                (number < *count).then_some((scope, Symbol::Declared(*kind)))
+            })
         })
     }
 
     /// The instruction that a label stands before.
     pub fn label(&self, name: &str) -> Option<u32> {
         self.chain().find_map(|scope| self.scopes[scope].labels.get(name).copied())
+    }
+
+    /// The instructions that the labels of a table stand before.
+    pub fn table(&self, name: &str) -> Option<&[u32]> {
+        self.chain().find_map(|scope| self.scopes[scope].tables.get(name).map(Vec::as_slice))
     }
 
     /// What kind of register a name is: predicate, narrow or wide.
@@ -271,6 +284,19 @@ impl Names {
     pub fn constants(&self) -> Vec<ConstantRow> {
         self.rows.clone()
     }
+}
+
+/// The families that a name may be one of, and its number there: `a12` may be number 12 of `a`, or number 2 of `a1`.
+fn members(name: &str) -> impl Iterator<Item = (&str, u64)> {
+    /// Digits of the largest number.
+    const MOST_DIGITS: usize = 20;
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let first = stem.max(name.len().saturating_sub(MOST_DIGITS));
+    (first..name.len()).filter_map(move |split| {
+        let (family, digits) = name.split_at(split);
+        let canonical = digits == "0" || !digits.starts_with('0');
+        Some((family, digits.parse().ok()?)).filter(|_| canonical)
+    })
 }
 
 /// The special register of a name.

@@ -143,9 +143,11 @@ impl Lowerer<'_> {
             Some(part) => format!("{}.{part}", name.name),
             None => name.name.clone(),
         };
-        let error = self.error(at, format!("`{full}` is not known here"));
-        Err(match self.layout.refusal(&name.name) {
-            Some(hint) => error.hint(hint),
+        let refusal = self.layout.refusal(&name.name);
+        let what = refusal.map_or("is not known here", |known| known.what);
+        let error = self.error(at, format!("`{full}` {what}"));
+        Err(match refusal {
+            Some(known) => error.hint(known.hint),
             None if names::clock(&name.name).is_some() => error.hint("read the clock with `mov`"),
             None => error,
         })

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::super::ast::{Ast, Entry, Relocation, Statement, Value, VarSpace, Variable};
 use super::super::exec::{CONST_WINDOW, SHARED_WINDOW, function_address};
+use super::super::lexer::Place;
 use super::super::program::{Constant, FrameSlot, Global, Param, Patch};
 use crate::config::kernel::MAX_SYMBOL_BYTES;
 use crate::error::Result;
@@ -80,7 +81,17 @@ pub struct Layout {
     pub globals: Vec<Global>,
     /// Addresses in initial values.
     pub patches: Vec<Patch>,
-    refused: Vec<(String, &'static str)>,
+    refused: Vec<Refusal>,
+}
+
+/// Why a variable cannot be used.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    name: String,
+    /// What is said of the name.
+    pub what: &'static str,
+    /// What to do instead.
+    pub hint: &'static str,
 }
 
 fn place(next: &mut u64, variable: &Variable) -> u64 {
@@ -112,6 +123,9 @@ impl Layout {
         let is_placed = |known: &&Variable| known.space == VarSpace::Const || is_named(known);
         for variable in ast.variables.iter().filter(is_placed) {
             let placed = match variable.space {
+                VarSpace::Const | VarSpace::Global if variable.external => {
+                    layout.find_definition(variable, ast)
+                }
                 VarSpace::Shared if variable.bytes.is_none() => dynamic(variable),
                 VarSpace::Shared => {
                     let address = place(&mut shared, variable);
@@ -119,7 +133,7 @@ impl Layout {
                     Some(placed(variable, address))
                 }
                 VarSpace::Const => layout.place_const(variable, path)?,
-                VarSpace::Global => layout.place_global(variable, path)?,
+                VarSpace::Global => layout.place_global(variable, None, path)?,
                 VarSpace::Local | VarSpace::Param => None,
             };
             layout.module.push(placed);
@@ -141,6 +155,9 @@ impl Layout {
             for statement in &body.body {
                 let Statement::Variable(variable) = statement else { continue };
                 frame.body.push(match variable.space {
+                    VarSpace::Const | VarSpace::Global if variable.external => {
+                        layout.find_definition(variable, ast)
+                    }
                     VarSpace::Shared if variable.bytes.is_none() => dynamic(variable),
                     VarSpace::Shared => {
                         let address = place(&mut shared, variable);
@@ -153,7 +170,7 @@ impl Layout {
                         Some(Placed { space: VarSpace::Local, ..placed(variable, address) })
                     }
                     VarSpace::Const => layout.place_const(variable, path)?,
-                    VarSpace::Global => layout.place_global(variable, path)?,
+                    VarSpace::Global => layout.place_global(variable, Some(variable.at), path)?,
                 });
             }
             frame.bytes = next.next_multiple_of(16);
@@ -183,6 +200,18 @@ impl Layout {
         Ok(())
     }
 
+    /// Refuses a variable that is declared and nowhere defined; one that is defined has its place there.
+    fn find_definition(&mut self, variable: &Variable, ast: &Ast) -> Option<Placed> {
+        if ast.definition(&variable.name).is_none() {
+            self.refused.push(Refusal {
+                name: variable.name.clone(),
+                what: "is declared and not defined in this module",
+                hint: "compile the whole program into one module, without -rdc",
+            });
+        }
+        None
+    }
+
     fn place_const(&mut self, variable: &Variable, path: &Path) -> Result<Option<Placed>> {
         let mut end = self.consts.len() as u64;
         let address = place(&mut end, variable);
@@ -194,19 +223,28 @@ impl Layout {
         Ok(Some(placed(variable, CONST_WINDOW + address)))
     }
 
-    fn place_global(&mut self, variable: &Variable, path: &Path) -> Result<Option<Placed>> {
+    /// Places a variable in global memory, where `inner` is its place in a body if it is not one of the module.
+    fn place_global(
+        &mut self,
+        variable: &Variable,
+        inner: Option<Place>,
+        path: &Path,
+    ) -> Result<Option<Placed>> {
         let (Some(bytes), true) =
             (variable.bytes, u64::from(variable.align) <= DeviceMemory::ALIGN)
         else {
-            let hint = "only variables with a size are supported in global memory: pass a buffer";
-            self.refused.push((variable.name.clone(), hint));
+            self.refused.push(Refusal {
+                name: variable.name.clone(),
+                what: "is not known here",
+                hint: "only variables with a size are supported in global memory: pass a buffer",
+            });
             return Ok(None);
         };
         let all: u64 = self.globals.iter().map(|global| global.bytes).sum();
         check(all + bytes, MAX_GLOBAL, "variables in global memory", variable, path)?;
         let mut init = variable.init.bytes.clone();
         init.truncate(bytes as usize);
-        self.globals.push(Global { name: variable.name.clone(), bytes, init });
+        self.globals.push(Global { name: variable.name.clone(), inner, bytes, init });
         // Where it lies is known when the kernel is launched.
         Ok(Some(placed(variable, self.globals.len() as u64 - 1)))
     }
@@ -233,8 +271,11 @@ impl Layout {
                     continue;
                 }
                 let value = self.address(relocation, ast).ok_or_else(|| {
-                    let message = format!("`{}` is no variable or function", relocation.name);
-                    relocation.at.error(path, message)
+                    let refusal = self.refusal(&relocation.name);
+                    let what = refusal.map_or("is no variable or function", |known| known.what);
+                    let message = format!("`{}` {what}", relocation.name);
+                    let hint = refusal.map(|known| known.hint.to_owned());
+                    relocation.at.error(path, message).hinted(hint)
                 })?;
                 let Relocation { start, bytes, shift, .. } = *relocation;
                 self.patches.push(Patch { global, start: first + start, bytes, shift, value });
@@ -268,8 +309,8 @@ impl Layout {
     }
 
     /// Why a variable cannot be used, if it is there.
-    pub fn refusal(&self, name: &str) -> Option<&'static str> {
-        self.refused.iter().find(|(refused, _)| refused == name).map(|(_, hint)| *hint)
+    pub fn refusal(&self, name: &str) -> Option<&Refusal> {
+        self.refused.iter().find(|refusal| refusal.name == name)
     }
 }
 
@@ -290,8 +331,9 @@ fn named<'a>(bodies: &[&'a Entry], ast: &'a Ast) -> HashSet<&'a str> {
         });
     }
     let mut open: Vec<&str> = names.iter().copied().collect();
+    let defined = ast.variables.iter().filter(|variable| !variable.external);
     let by_name: HashMap<&str, &Variable> =
-        ast.variables.iter().map(|variable| (variable.name.as_str(), variable)).collect();
+        defined.map(|variable| (variable.name.as_str(), variable)).collect();
     while let Some(name) = open.pop() {
         let Some(variable) = by_name.get(name) else { continue };
         for relocation in &variable.init.relocations {

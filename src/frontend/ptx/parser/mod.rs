@@ -79,13 +79,6 @@ impl<'a> Parser<'a, '_> {
         Ok(value)
     }
 
-    /// Skips the rest of the line that the word before the next one is on.
-    fn skip_line(&mut self, line: u32) {
-        while self.peek() != Token::End && self.place().line == line {
-            self.bump();
-        }
-    }
-
     /// Skips a block in braces, the first of which is next.
     fn skip_block(&mut self) -> Result<()> {
         let start = self.place();
@@ -107,7 +100,7 @@ impl<'a> Parser<'a, '_> {
         let mut ast = Ast::default();
         let mut external = false;
         loop {
-            let (at, line) = (self.place(), self.place().line);
+            let at = self.place();
             let name = match self.peek() {
                 Token::End => return Ok(ast),
                 Token::Punct(';') => {
@@ -127,7 +120,7 @@ impl<'a> Parser<'a, '_> {
                     external = true;
                     continue;
                 }
-                "version" | "target" | "file" | "loc" => self.skip_line(line),
+                "version" | "target" | "file" | "loc" => self.skip_origin(name)?,
                 "address_size" => {
                     self.bump();
                     if self.unsigned("32 or 64")? != 64 {
@@ -163,6 +156,64 @@ impl<'a> Parser<'a, '_> {
             }
             external = false;
         }
+    }
+
+    /// Skips a directive of that name that says what the text is written for or comes from.
+    fn skip_origin(&mut self, name: &str) -> Result<()> {
+        self.bump();
+        match name {
+            "version" => match self.peek() {
+                Token::Int(_) | Token::F64(_) => {
+                    self.bump();
+                }
+                _ => return Err(self.expected("a version such as `8.0`")),
+            },
+            "target" => {
+                self.ident("a target such as `sm_75`")?;
+                while self.eat_char(',') {
+                    self.ident("a target such as `sm_75`")?;
+                }
+            }
+            "file" => {
+                self.unsigned("the number of a file")?;
+                let Token::Text(_) = self.peek() else { return Err(self.expected("a file")) };
+                self.bump();
+                // When it was changed, and how large it is.
+                while self.eat_char(',') {
+                    self.unsigned("a time or size")?;
+                }
+            }
+            _ => self.skip_line_of_source()?,
+        }
+        Ok(())
+    }
+
+    /// Skips what follows `.loc`: file, line and column, the function's name as a place in debug text, and where it was inlined.
+    fn skip_line_of_source(&mut self) -> Result<()> {
+        let numbers = ["the number of a file", "a line", "a column"];
+        for what in numbers {
+            self.unsigned(what)?;
+        }
+        while self.eat_char(',') {
+            match self.peek() {
+                Token::Ident("function_name") => {
+                    self.bump();
+                    let (Token::Ident(_) | Token::Dotted(_)) = self.peek() else {
+                        return Err(self.expected("a label"));
+                    };
+                    self.bump();
+                    self.offset(true)?;
+                }
+                Token::Ident("inlined_at") => {
+                    self.bump();
+                    for what in numbers {
+                        self.unsigned(what)?;
+                    }
+                }
+                _ => return Err(self.expected("`function_name` or `inlined_at`")),
+            }
+        }
+        Ok(())
     }
 
     fn skip_past(&mut self, c: char) -> Result<()> {
@@ -308,7 +359,7 @@ impl<'a> Parser<'a, '_> {
                 Token::Punct(';') => {
                     self.bump();
                 }
-                Token::Dotted("loc" | "file") => self.skip_line(at.line),
+                Token::Dotted(name @ ("loc" | "file")) => self.skip_origin(name)?,
                 Token::Dotted("branchtargets") => {
                     self.bump();
                     let Some(Statement::Label(name, at)) = body.pop() else {

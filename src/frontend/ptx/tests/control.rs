@@ -131,6 +131,20 @@ fn an_indirect_branch_takes_the_way_of_each_lane() {
 }
 
 #[test]
+fn tables_of_two_blocks_may_have_one_name() {
+    let body = "and.b32 %r1, %r0, 1;
+        { ts: .branchtargets A, B; brx.idx %r1, ts; A: mov.u32 %r2, 1; bra J; B: mov.u32 %r2, 2; J: }
+        { ts: .branchtargets A, B; { brx.idx %r1, ts; } A: mov.u32 %r3, 3; bra J; B: mov.u32 %r3, 4; J: }
+        mad.lo.u32 %r2, %r2, 10, %r3; st.global.u32 [%a1], %r2; ret;";
+    assert_eq!(run(body, 2, &[]).unwrap().1, [13, 24]);
+    let error = run("A: t: .branchtargets A; t: .branchtargets A; ret;", 1, &[]).unwrap_err();
+    assert_eq!(error.to_string(), "t.ptx:9:25: table `t` stands here again");
+    // A block's table is not known outside of it.
+    let error = run("A: { t: .branchtargets A; } brx.idx 0, t; ret;", 1, &[]).unwrap_err();
+    assert_eq!(error.to_string(), "t.ptx:9:40: there is no `.branchtargets` named `t`");
+}
+
+#[test]
 fn lanes_of_a_warp_arrive_at_a_barrier_one_after_the_other() {
     let body = "setp.lt.u32 %p1, %r0, 10; setp.lt.u32 %p2, %r0, 3; @%p1 bra A; bar.sync 0; bra END;
         A: @%p2 exit; bar.sync 0; END: ret;";

@@ -5,6 +5,7 @@ mod bulk;
 mod compiled;
 mod control;
 mod copies;
+mod declarations;
 mod device;
 mod errors;
 mod features;
