@@ -330,6 +330,23 @@ fn a_chart_carries_its_labels_and_survives_odd_values() {
 }
 
 #[test]
+fn a_letter_that_no_picture_can_have_is_replaced() {
+    let titled = |title: &str| Chart { title: title.to_owned(), ..Chart::default() }.picture();
+    let odd = titled("a\u{1b}b\0\u{ffff}");
+    assert!(odd.svg().contains("a\u{fffd}b\u{fffd}\u{fffd}"), "{}", odd.svg());
+    assert_eq!(odd.png().unwrap(), titled("a\u{fffd}b\u{fffd}\u{fffd}").png().unwrap());
+}
+
+#[test]
+fn a_letter_that_the_font_lacks_is_a_question_mark_in_pixels_alone() {
+    let titled = |title: &str| Chart { title: title.to_owned(), ..Chart::default() }.picture();
+    let odd = titled("α = 10⁶ µs");
+    assert!(odd.svg().contains("α = 10⁶ µs"));
+    assert_eq!(odd.png().unwrap(), titled("? = 10? µs").png().unwrap());
+    assert_ne!(odd.png().unwrap(), titled(" = 10 µs").png().unwrap());
+}
+
+#[test]
 fn a_chart_without_room_is_still_a_picture() {
     let series = (0..200).map(|n| BarSeries::new(format!("series {n} with a long name"), [1.0]));
     let bars = Chart {
