@@ -54,11 +54,14 @@ impl Nvrtc {
     /// Loads NVRTC from `path`, else from the path in [`PATH_VARIABLE`], else by asking the system's
     /// loader (`LD_LIBRARY_PATH`, `ldconfig`) for version 13, 12 or 11.
     ///
-    /// A path that is given must work: there is no silent change to another version.
+    /// A path that is given must work: there is no silent change to another version. A name without a folder is a file of the
+    /// current folder, where there is one, else one that the loader finds.
     pub fn load(path: Option<&Path>) -> Result<Self> {
         let from_variable =
             std::env::var_os(PATH_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
         match path.map(Path::to_owned).or(from_variable) {
+            // The loader would look for a bare name in its own path alone.
+            Some(path) if path.is_file() => Nvrtc::open(&Path::new(".").join(path)),
             Some(path) => Nvrtc::open(&path),
             None => LIBRARY_NAMES
                 .iter()
@@ -75,7 +78,7 @@ impl Nvrtc {
     fn open(path: &Path) -> Result<Self> {
         let builtins = open_builtins(path);
         let failed = |error: libloading::Error| {
-            Error::run(format!("NVRTC cannot be loaded from {}: {error}", path.display()))
+            Error::input(format!("NVRTC cannot be loaded from {}: {error}", path.display()))
                 .hint("give the path of a libnvrtc.so, as of pip install nvidia-cuda-nvrtc")
         };
         // SAFETY: NVRTC's initialisers have no precondition; a library of that name that is something
@@ -252,6 +255,6 @@ mod tests {
     fn a_path_that_is_given_must_work() {
         let error = Nvrtc::load(Some(Path::new("/nowhere/libnvrtc.so"))).err().unwrap();
         assert!(error.message.starts_with("NVRTC cannot be loaded from /nowhere/libnvrtc.so: "));
-        assert_eq!(error.exit_code(), 1);
+        assert_eq!(error.exit_code(), 2);
     }
 }

@@ -324,7 +324,7 @@ fn without_nvrtc_the_compiler_is_asked_for() {
         .output()
         .unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(error.starts_with("error: NVRTC cannot be loaded from /nowhere/libnvrtc.so.13: "));
     assert!(error.contains("pip install nvidia-cuda-nvrtc"));
     assert_eq!(error.lines().count(), 1);

@@ -568,7 +568,8 @@ fn loops_are_bounded_and_their_rounds_are_checked() {
         &format!("[Loop(times: 4, index: \"i\", body: [{launch}])]"),
         "workload.launches.0.body.0.args.1: there is no element 120 in `b`, which has 100",
     );
-    check("[Loop(times: 0, body: [])]", "the list is empty");
+    check("[]", "the list is empty");
+    check("[Loop(times: 0, body: [])]", "no launch is left: loops without rounds, or empty bodies");
     let untimed = "[Untimed(body: [Launch(entry: \"spin\", grid: 1, block: 1)])]";
     check(untimed, "all of them stand in `Untimed`");
     check(
@@ -698,7 +699,7 @@ fn cuda_without_nvrtc_says_what_to_do() {
     let folder = replaced("\"k.ptx\"", "\"k.cu\"");
     fs::write(folder.path().join("k.cu"), "extern \"C\" __global__ void scale() {}").unwrap();
     let (code, error) = gsim(folder.path(), &["--nvrtc", "/nowhere/libnvrtc.so.13"]);
-    assert_eq!(code, 1);
+    assert_eq!(code, 2);
     let start = "error: run.ron:5:17: workload.source: NVRTC cannot be loaded from /nowhere/libnvrtc.so.13: ";
     assert!(error.starts_with(start), "{error}");
     assert!(
@@ -706,6 +707,26 @@ fn cuda_without_nvrtc_says_what_to_do() {
         "{error}"
     );
     assert_eq!(error.lines().count(), 1);
+}
+
+#[test]
+fn an_nvrtc_in_the_current_folder_needs_no_folder_in_its_path() {
+    let folder = replaced("\"k.ptx\"", "\"k.cu\"");
+    fs::write(folder.path().join("k.cu"), "extern \"C\" __global__ void scale() {}").unwrap();
+    fs::write(folder.path().join("libnvrtc.so.13"), "short").unwrap();
+    let (code, error) = gsim(folder.path(), &["--nvrtc", "libnvrtc.so.13"]);
+    assert_eq!(code, 2);
+    // The loader found it.
+    let start = "error: run.ron:5:17: workload.source: NVRTC cannot be loaded from ./libnvrtc.so.13: \
+                 ./libnvrtc.so.13: ";
+    assert!(error.starts_with(start) && !error.contains("No such file"), "{error}");
+}
+
+#[test]
+fn a_mark_in_front_of_utf_8_is_no_part_of_ptx() {
+    let folder = folder_with(str::to_owned);
+    fs::write(folder.path().join("k.ptx"), format!("\u{feff}{PTX}")).unwrap();
+    assert_eq!(gsim(folder.path(), &[]), (0, String::new()));
 }
 
 #[test]

@@ -200,7 +200,7 @@ impl SetArgs {
 /// `--quiet`.
 #[derive(Debug, clap::Args)]
 struct Verbosity {
-    /// Print nothing but errors.
+    /// Print nothing but errors, and notes on what makes the numbers of a run doubtful.
     #[arg(long, short)]
     quiet: bool,
 }

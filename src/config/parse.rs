@@ -31,11 +31,15 @@ pub fn read<T: DeserializeOwned>(file: &Path) -> Result<T> {
 
 /// The text of a RON file, as [`read_text`], without the mark that some editors put in front of UTF-8.
 pub fn read_ron(file: &Path) -> Result<String> {
-    let mut text = read_text(file)?;
+    read_text(file).map(without_mark)
+}
+
+/// A text without the mark that some editors put in front of UTF-8.
+pub fn without_mark(mut text: String) -> String {
     if text.starts_with('\u{feff}') {
         text.remove(0);
     }
-    Ok(text)
+    text
 }
 
 /// The text of a file; an error names the file and why it cannot be read.

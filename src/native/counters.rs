@@ -289,7 +289,7 @@ impl CounterReport {
 
     /// Reads a stored one: the file itself, or the folder that holds it.
     pub fn read(path: &Path) -> Result<Self> {
-        stored::read(&stored::file_in(path, COUNTERS_FILE), "counters", SCHEMA)
+        stored::read(&stored::file_in(path, COUNTERS_FILE), "counters", SCHEMA, "launches")
     }
 }
 

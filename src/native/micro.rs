@@ -59,7 +59,7 @@ impl MicroReport {
 
     /// Reads a stored one.
     pub fn read(path: &Path) -> Result<Self> {
-        stored::read(path, "answers of micro-benchmarks", SCHEMA)
+        stored::read(path, "answers of micro-benchmarks", SCHEMA, "answers")
     }
 
     /// The answer of a benchmark at a point of its axes.

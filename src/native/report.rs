@@ -151,7 +151,7 @@ impl NativeReport {
 
     /// Reads a stored report: the file itself, or the folder that holds it.
     pub fn read(path: &Path) -> Result<Self> {
-        stored::read(&stored::file_in(path, NATIVE_FILE), "a native run", SCHEMA)
+        stored::read(&stored::file_in(path, NATIVE_FILE), "a native run", SCHEMA, "launches")
     }
 
     /// Microseconds of all launches, the median of each, caches cold, without what empty launches in their places cost.

@@ -197,7 +197,7 @@ impl Report {
     /// Fails on another schema version, on a name that is none and on a ledger that does not sum.
     pub fn read(path: &Path) -> Result<Self> {
         let file = stored::file_in(path, super::REPORT_FILE);
-        let report: Report = stored::read(&file, "a report", SCHEMA)?;
+        let report: Report = stored::read(&file, "a report", SCHEMA, "components")?;
         check_name(&report.name).map_err(|why| Error::input(why).in_file(&file))?;
         let cycles = report.kernels.iter().map(|kernel| u128::from(kernel.totals.cycles)).sum();
         if u128::from(report.totals.cycles) != cycles {

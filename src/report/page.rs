@@ -31,8 +31,19 @@ summary{cursor:pointer}
 pre{background:#f3f5f8;padding:1rem;border-radius:6px;overflow:auto;font-size:13px}
 ";
 
+/// Text as it stands between tags.
 pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    allowed(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// The same with U+FFFD for each character that XML 1.0 has no place for, not even escaped: most control characters, U+FFFE and
+/// U+FFFF.
+pub fn allowed(text: &str) -> String {
+    let is_allowed = |letter: char| {
+        let is_control = letter < ' ' && !matches!(letter, '\t' | '\n' | '\r');
+        !is_control && !matches!(letter, '\u{fffe}' | '\u{ffff}')
+    };
+    text.replace(|letter| !is_allowed(letter), "\u{fffd}")
 }
 
 impl Report {
@@ -333,5 +344,14 @@ mod tests {
         assert!(page.contains("<code>ld.global.s8 \t%r7, [%rd1+-1];</code>"));
         assert!(page.contains(" title=\"my.cu:12\""));
         assert_eq!(page, sample::report_with_lines().to_html());
+    }
+
+    #[test]
+    fn what_xml_has_no_place_for_is_replaced() {
+        assert_eq!(
+            super::escape("a<b>&\t\u{1b}\0\u{ffff}\u{7f}µ"),
+            "a&lt;b&gt;&amp;\t\u{fffd}\u{fffd}\u{fffd}\u{7f}µ"
+        );
+        assert_eq!(super::allowed("<a>\n\u{fffe}日"), "<a>\n\u{fffd}日");
     }
 }

@@ -1,9 +1,10 @@
 //! Results that gsim wrote as JSON, read back.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::config::files::folder_of;
 use crate::config::parse::read_text;
@@ -21,11 +22,11 @@ pub fn file_in(path: &Path, name: &str) -> PathBuf {
     if path.is_dir() { path.join(name) } else { path.to_owned() }
 }
 
-/// Reads `file`, which holds `what`: a report, counters.
+/// Reads `file`, which holds `what`: a report, counters. Every version of its layout has `field`.
 ///
 /// # Errors
 /// When it cannot be read, has a layout other than version `schema`, or is something else; with the place, where there is one.
-pub fn read<T: DeserializeOwned>(file: &Path, what: &str, schema: u32) -> Result<T> {
+pub fn read<T: DeserializeOwned>(file: &Path, what: &str, schema: u32, field: &str) -> Result<T> {
     let text = read_text(file).map_err(|error| match folders_with(file) {
         _ if file.exists() => error,
         _ if file.with_file_name("runs.csv").exists() => {
@@ -43,11 +44,16 @@ pub fn read<T: DeserializeOwned>(file: &Path, what: &str, schema: u32) -> Result
         Error::input(format!("not {what}: {why}")).at(file, line, column.max(1))
     };
     let header: Header = serde_json::from_str(&text).map_err(wrong)?;
+    let hint = "another gsim wrote it, or it is another file of gsim";
     if header.schema != schema {
+        let fields: HashMap<String, IgnoredAny> = serde_json::from_str(&text).map_err(wrong)?;
+        if !fields.contains_key(field) {
+            let message = format!("not {what}: missing field `{field}`");
+            return Err(Error::input(message).in_file(file).hint(hint));
+        }
         let message = format!("{what} of schema {}, but this gsim reads {schema}", header.schema);
         return Err(Error::input(message).in_file(file).hint("make it again with this gsim"));
     }
-    let hint = "another gsim wrote it, or it is another file of gsim";
     serde_json::from_str(&text).map_err(|why| wrong(why).hint(hint))
 }
 
@@ -76,7 +82,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("stored.json");
         std::fs::write(&file, text).unwrap();
-        read(&file_in(folder.path(), "stored.json"), "a value", 3).inspect_err(|error| {
+        read(&file_in(folder.path(), "stored.json"), "a value", 3, "value").inspect_err(|error| {
             assert_eq!(error.location.as_ref().unwrap().file, file);
         })
     }
@@ -91,7 +97,7 @@ mod tests {
             std::fs::write(folder.path().join(name).join("stored.json"), "{}").unwrap();
         }
         let read = |folder: &Path| {
-            read::<Stored>(&file_in(folder, "stored.json"), "a value", 3).unwrap_err().hint
+            read::<Stored>(&file_in(folder, "stored.json"), "a value", 3, "value").unwrap_err().hint
         };
         assert_eq!(read(folder.path()).unwrap(), "one of its folders: a, b");
         assert_eq!(read(&folder.path().join("empty")), None);
@@ -113,8 +119,9 @@ mod tests {
         let text = "not a value: invalid type: string \"3\", expected an object with its `schema`";
         check("\"3\"", Some((1, 3)), text, false);
         let other = "a value of schema 99, but this gsim reads 3";
-        check(r#"{"schema": 99}"#, None, other, true);
+        check(r#"{"schema": 99, "value": "1"}"#, None, other, true);
         let lacking = "not a value: missing field `value`";
+        check(r#"{"schema": 99}"#, None, lacking, true);
         check(r#"{"schema": 3}"#, Some((1, 13)), lacking, true);
     }
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::config::written::{cannot_write, replaced, said};
 use crate::error::{Error, Result};
-use crate::partial::Partial;
+use crate::partial::{Partial, create_file, uninterrupted};
 use crate::stats::{Ledger, Reason, ratio};
 
 use super::plot;
@@ -61,14 +61,16 @@ impl Report {
         };
         let new = Partial::new("new.partial-", here).map_err(cannot)?;
         self.write_beside(new.path(), Pictures::All)?;
-        for entry in fs::read_dir(new.path()).map_err(cannot)? {
-            let entry = entry.map_err(cannot)?;
-            let place = here.join(entry.file_name());
-            fs::rename(entry.path(), &place).map_err(|why| {
-                Error::run(format!("cannot be replaced: {}", said(&why))).in_file(&place)
-            })?;
-        }
-        Ok(())
+        uninterrupted(|| {
+            for entry in fs::read_dir(new.path()).map_err(cannot)? {
+                let entry = entry.map_err(cannot)?;
+                let place = here.join(entry.file_name());
+                fs::rename(entry.path(), &place).map_err(|why| {
+                    Error::run(format!("cannot be replaced: {}", said(&why))).in_file(&place)
+                })?;
+            }
+            Ok(())
+        })
     }
 
     /// All that a result folder has beside the report.
@@ -124,7 +126,7 @@ fn push_rows<R: Reason, const N: usize>(
 
 /// Writes one file and sees it onto the disk.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let written = fs::File::create(path).and_then(|mut file| {
+    let written = create_file(path).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });
@@ -186,25 +188,24 @@ pub fn write_folder(
         .and_then(|()| Partial::new(&format!("{name}.partial-"), root))
         .map_err(|why| Error::run(format!("cannot hold results: {}", why.kind())).in_file(root))?;
     let [new, aside] = ["new", "replaced"].map(|name| partial.path().join(name));
-    fs::create_dir(&new)
+    uninterrupted(|| fs::create_dir(&new))
         .map_err(|why| Error::run(format!("cannot be made: {}", said(&why))).in_file(&new))?;
     fill(&new)?;
-    // It is about to hold the old result.
-    partial.leave();
-    let done = put_in_place(&new, &folder, &aside);
-    if let Err(why) = done {
-        if !aside.exists() {
-            return Err(why);
+    uninterrupted(|| {
+        if let Err(why) = put_in_place(&new, &folder, &aside) {
+            if !aside.exists() {
+                return Err(why);
+            }
+            // The old result can neither be replaced nor go back.
+            let _ = partial.keep();
+            return Err(why.hint(format!("the old result is in {}", aside.display())));
         }
-        // The old result can neither be replaced nor go back.
-        let _ = partial.keep();
-        return Err(why.hint(format!("the old result is in {}", aside.display())));
-    }
-    // What was replaced goes with the temporary folder.
-    let place = partial.path().to_owned();
-    partial
-        .close()
-        .map_err(|why| Error::run(format!("cannot be removed: {}", why.kind())).in_file(&place))?;
+        // What was replaced goes with the temporary folder.
+        let place = partial.path().to_owned();
+        partial
+            .close()
+            .map_err(|why| Error::run(format!("cannot be removed: {}", why.kind())).in_file(&place))
+    })?;
     Ok(folder)
 }
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::table::Table;
 use crate::config::written::said;
 use crate::error::{Error, Result};
+use crate::partial::uninterrupted;
 use crate::report::{Pictures, Report};
 
 /// The folder that holds them, in the study's.
@@ -37,23 +38,37 @@ pub(super) fn write(table: &Table, folder: &Path) -> Result<()> {
         let name = format!("{:0digits$}-{}", row + 1, words(labels));
         let mut report = Report::deserialize(report)
             .map_err(|why| Error::internal(format!("a report in memory: {why}")))?;
+        // Labels may have no letter that goes into a name.
+        let name = name.trim_end_matches('-').to_owned();
         let place = folder.join(&name);
         report.name = name;
-        fs::create_dir_all(&place)
+        uninterrupted(|| fs::create_dir_all(&place))
             .map_err(|why| Error::run(format!("cannot be made: {}", said(&why))).in_file(&place))?;
         report.write(&place, Pictures::None)?;
     }
     Ok(())
 }
 
-/// Labels as a part of a folder's name, for every file system and shell: letters, digits, dots, underscores and dashes.
+/// Labels as a part of a folder's name, for every file system and shell: letters, digits, dots, underscores and dashes. A sign at
+/// the end of a label is a word.
 fn words<'t>(labels: impl Iterator<Item = &'t str>) -> String {
     let mut words = String::new();
     for label in labels {
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._".contains(letter);
-        for word in label.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty()) {
+        let sign = match label.chars().next_back() {
+            Some('+') => "plus",
+            Some('-') => "minus",
+            _ => "",
+        };
+        let parts = label.split(|letter| !is_plain(letter)).chain([sign]);
+        for word in parts.filter(|word| !word.is_empty()) {
             let dash = if words.is_empty() { "" } else { "-" };
-            if words.len() + dash.len() + word.len() > LONGEST {
+            let room = LONGEST - words.len();
+            if dash.len() + word.len() > room {
+                // Of a word that is longer than a name, there is the beginning.
+                if words.is_empty() {
+                    words += &word[..room];
+                }
                 return words;
             }
             words += dash;
@@ -76,5 +91,8 @@ mod tests {
         assert_eq!(words(&["µ", "a|b"]), "a-b");
         let long = "a".repeat(50);
         assert_eq!(words(&[&long, &long]), long);
+        assert_eq!(words(&[&"a".repeat(81)]), "a".repeat(80));
+        assert_eq!(words(&["Int", "MSHR+"]), "Int-MSHR-plus");
+        assert_eq!(words(&["Int", "MSHR-"]), "Int-MSHR-minus");
     }
 }

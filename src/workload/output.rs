@@ -1,6 +1,5 @@
 //! Buffers that become files.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use super::npy::Header;
 use crate::config::kernel::Scalar;
 use crate::config::written::cannot_write;
 use crate::error::Result;
+use crate::partial::{create_file, uninterrupted};
 
 /// A buffer that is written to a NumPy file after the last launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,10 +38,11 @@ impl Outputs {
         if self.files.is_empty() {
             return Ok(());
         }
-        std::fs::create_dir_all(folder).map_err(|cause| cannot_write(folder, &cause))?;
+        uninterrupted(|| std::fs::create_dir_all(folder))
+            .map_err(|cause| cannot_write(folder, &cause))?;
         for output in &self.files {
             let path = folder.join(&output.file);
-            let written = File::create(&path).and_then(|mut file| {
+            let written = create_file(&path).and_then(|mut file| {
                 file.write_all(&Header::write(output.element, &output.shape))?;
                 file.write_all(self.memory.of(output.buffer))?;
                 file.sync_all()

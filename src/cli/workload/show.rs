@@ -7,7 +7,7 @@ use comfy_table::{Table, presets::NOTHING};
 
 use super::list::parameters;
 use crate::config::names::suggest;
-use crate::config::parse::read_text;
+use crate::config::parse::{read_text, without_mark};
 use crate::config::{RunFile, WorkloadSpec};
 use crate::error::{Error, Result};
 use crate::frontend::ptx::{Description as Entry, Module, ModuleVariable};
@@ -80,7 +80,7 @@ fn run_file(path: &Path, nvrtc: Option<&Path>) -> Result<String> {
 fn source(path: &Path, options: (&[String], &Path), nvrtc: Option<&Path>) -> Result<String> {
     let text = read_text(path)?;
     let is_cu = path.extension().is_some_and(|extension| extension == "cu");
-    let text = if is_cu { compile(path, &text, options, nvrtc)?.0 } else { text };
+    let text = if is_cu { compile(path, &text, options, nvrtc)?.0 } else { without_mark(text) };
     let module = Module::parse(&PtxSource { path: path.to_owned(), text })?;
     Ok(format!("{}\n\n{}", path.display(), entries(&module)?))
 }

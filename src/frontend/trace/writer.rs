@@ -13,7 +13,7 @@ use crate::config::unreadable::cannot_read;
 use crate::config::written::{cannot_write, existing_folder_of, replaced};
 use crate::error::{Error, Result};
 use crate::isa::{Cta, Kernel};
-use crate::partial::Partial;
+use crate::partial::{Partial, create_file, uninterrupted};
 
 /// A trace under way. It is whole after [`TraceWriter::finish`].
 pub struct TraceWriter<W: Write> {
@@ -109,7 +109,7 @@ impl TraceFile {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let partial = Partial::new(&format!("{name}.partial-"), existing_folder_of(path)?)
             .map_err(|cause| cannot_write(path, &cause.kind().into()))?;
-        let file = File::create(partial.path().join("trace")).map_err(cannot)?;
+        let file = create_file(&partial.path().join("trace")).map_err(cannot)?;
         let writer = TraceWriter::new(BufWriter::new(file), header, level).map_err(cannot)?;
         Ok(TraceFile { writer, path: path.to_owned(), partial })
     }
@@ -140,10 +140,12 @@ impl TraceFile {
             let file = file.into_inner()?;
             file.sync_all()?;
             let bytes = file.metadata()?.len();
-            fs::rename(partial.path().join("trace"), &path)?;
-            // It is empty, and the trace is there.
-            let _ = partial.close();
-            Ok((end, bytes))
+            uninterrupted(|| {
+                fs::rename(partial.path().join("trace"), &path)?;
+                // It is empty, and the trace is there.
+                let _ = partial.close();
+                Ok((end, bytes))
+            })
         });
         finished.map_err(|cause| cannot_write(&path, &cause))
     }

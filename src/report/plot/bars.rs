@@ -178,6 +178,22 @@ fn plate(canvas: &Canvas, (x, lower): (f64, f64), (width, height): (f64, f64)) {
     canvas.rect(area.inside(-1.0, -1.0, -1.0, -2.0), Colour::WHITE);
 }
 
+/// A part of a stack.
+struct Layer {
+    fill: Colour,
+    /// Where it begins and ends along y.
+    ends: (f64, f64),
+    /// Its share of the stack.
+    label: String,
+}
+
+impl Layer {
+    /// Whether its label has room between its ends, at these places in the picture.
+    fn is_high_enough((top, bottom): (f64, f64)) -> bool {
+        bottom - top >= VALUE + 5.0
+    }
+}
+
 impl StackedBars {
     pub(super) fn legend(&self) -> Vec<Entry> {
         let mut entries: Vec<_> = entries(&self.parts).collect();
@@ -189,6 +205,22 @@ impl StackedBars {
     /// `None` where no part has a value.
     fn sum(&self, category: usize) -> Option<f64> {
         self.parts.iter().filter_map(|part| part.value(category)).reduce(|sum, value| sum + value)
+    }
+
+    /// The parts of a stack from below; none where it has no sum.
+    fn layers(&self, category: usize, colours: &[Colour]) -> Vec<Layer> {
+        let Some(sum) = self.sum(category) else { return Vec::new() };
+        let scale = if self.normalise && sum > 0.0 { 1.0 / sum } else { 1.0 };
+        let mut below = 0.0;
+        let parts = self.parts.iter().zip(colours);
+        let valued = parts.filter_map(|(part, &fill)| Some((part.value(category)?, fill)));
+        let layer = |(value, fill)| {
+            let ends = (scale * below, scale * (below + value));
+            below += value;
+            let share = if sum > 0.0 { value / sum } else { 0.0 };
+            Layer { fill, ends, label: format!("{:.0} %", 100.0 * share) }
+        };
+        valued.map(layer).collect()
     }
 
     pub(super) fn draw(&self, canvas: &Canvas, area: Area) {
@@ -211,15 +243,19 @@ impl StackedBars {
         let width = (0.66 * slot).min(1.3 * WIDEST);
         let half = 0.5 * width / slot;
         let colours = colours(&self.parts);
-        for (category, sum) in sums.iter().enumerate() {
+        let stacks = || (0..sums.len()).map(|category| self.layers(category, &colours));
+        // Either all shares that are high enough are written, or none: small ones are narrower, and alone they would mislead.
+        let shares_fit = stacks().enumerate().all(|(category, layers)| {
+            let at = |end: f64| frame.at((category as f64 + 0.5, end)).1;
+            layers.iter().all(|layer| {
+                !Layer::is_high_enough((at(layer.ends.1), at(layer.ends.0)))
+                    || text(VALUE).width(&layer.label) < width - 6.0
+            })
+        });
+        for (category, (sum, layers)) in sums.iter().zip(stacks()).enumerate() {
             let &Some(sum) = sum else { continue };
             let middle = category as f64 + 0.5;
-            let scale = if self.normalise && sum > 0.0 { 1.0 / sum } else { 1.0 };
-            let mut below = 0.0;
-            for (part, &fill) in self.parts.iter().zip(&colours) {
-                let Some(value) = part.value(category) else { continue };
-                let ends = (scale * below, scale * (below + value));
-                below += value;
+            for Layer { fill, ends, label } in layers {
                 let (_, bottom) = frame.at((middle, ends.0));
                 let (x, top) = frame.at((middle, ends.1));
                 let corners = [(middle - half, ends.0), (middle + half, ends.1)];
@@ -229,10 +265,8 @@ impl StackedBars {
                     column.set_margin(0, units(1.0) as u32, 0, 0);
                 }
                 frame.draw([column]);
-                let share = if sum > 0.0 { value / sum } else { 0.0 };
-                let label = format!("{:.0} %", 100.0 * share);
-                let style = text(VALUE).anchor(Anchor::Middle).colour(fill.text_on());
-                if bottom - top >= VALUE + 5.0 && style.width(&label) < width - 6.0 {
+                if shares_fit && Layer::is_high_enough((top, bottom)) {
+                    let style = text(VALUE).anchor(Anchor::Middle).colour(fill.text_on());
                     canvas.text(&label, (x, (top + bottom - 1.0) / 2.0 + 0.36 * VALUE), style);
                 }
             }

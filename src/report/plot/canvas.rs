@@ -11,7 +11,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontTransform, RGBColor};
 
 use crate::report::colour::Colour;
-use crate::report::page::escape;
+use crate::report::page::{allowed, escape};
 
 use super::font::{self, Weight};
 use super::picture::Picture;
@@ -195,7 +195,8 @@ pub fn picture(
     Picture::new(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {across} {down}\" role=\"img\">\n<title>{}</title>\n{shapes}",
-        escape(description)
+        escape(description),
+        shapes = allowed(shapes)
     ))
 }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
 use resvg::usvg::fontdb::Database;
+use ttf_parser::Face;
 
 /// DejaVu Sans, as subset for gsim; its licence stands beside the file.
 static REGULAR: &[u8] = include_bytes!("../../../assets/fonts/DejaVuSans-subset.ttf");
@@ -37,9 +38,17 @@ static DATABASE: LazyLock<Arc<Database>> = LazyLock::new(|| {
     Arc::new(database)
 });
 
+static FACE: LazyLock<Face> =
+    LazyLock::new(|| Face::parse(REGULAR, 0).expect("the embedded font is sound"));
+
 /// The fonts for turning SVG into pixels.
 pub fn database() -> Arc<Database> {
     Arc::clone(&DATABASE)
+}
+
+/// Whether the font has `letter`; it has the same letters in both weights.
+pub fn has(letter: char) -> bool {
+    FACE.glyph_index(letter).is_some()
 }
 
 /// Weight of a text.
@@ -112,15 +121,24 @@ mod tests {
     #[test]
     fn the_font_has_every_letter_that_pictures_use_and_widths_are_exact() {
         for (weight, bytes) in [(Weight::Regular, REGULAR), (Weight::Bold, BOLD)] {
-            let face = ttf_parser::Face::parse(bytes, 0).unwrap();
+            let face = Face::parse(bytes, 0).unwrap();
             assert_eq!(f64::from(face.units_per_em()), EM);
             for letter in "AZaz09 .,:;%()+-–—×µ→←↑↓≤≥≈·…äéß<>/|#".chars()
             {
                 let Some(glyph) = face.glyph_index(letter) else { panic!("no {letter}") };
+                assert!(has(letter));
                 let advance = f64::from(face.glyph_hor_advance(glyph).unwrap());
                 // Twice, so that kerning of a letter with itself would show.
                 assert_eq!(width(&format!("{letter}{letter}"), EM, weight), 2.0 * advance);
             }
+        }
+    }
+
+    #[test]
+    fn both_weights_have_the_same_letters() {
+        let bold = Face::parse(BOLD, 0).unwrap();
+        for letter in '\0'..='\u{ffff}' {
+            assert_eq!(has(letter), bold.glyph_index(letter).is_some(), "{letter:?}");
         }
     }
 

@@ -12,7 +12,11 @@ use super::font;
 /// Pixels of the PNG for one pixel of the drawing: sharp on a screen of twice the usual density.
 const SCALE: f32 = 2.0;
 
-/// A finished picture. The PNG is made of the SVG: what the one shows, the other shows.
+/// What stands in a PNG for a letter that the font does not have.
+const UNKNOWN: &str = "?";
+
+/// A finished picture. The PNG is made of the SVG: what the one shows, the other shows. Only letters that gsim's font does not
+/// have are question marks in the PNG, where a reader of the SVG may have a font for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     svg: String,
@@ -34,7 +38,10 @@ impl Picture {
             Error::internal(format!("a picture cannot be turned into pixels: {why}"))
         };
         let options = usvg::Options { fontdb: font::database(), ..usvg::Options::default() };
-        let tree = usvg::Tree::from_str(&self.svg, &options).map_err(|why| failed(&why))?;
+        // Shapes and tags are of letters that the font has.
+        let lacks = |letter: char| !letter.is_ascii_control() && !font::has(letter);
+        let svg = self.svg.replace(lacks, UNKNOWN);
+        let tree = usvg::Tree::from_str(&svg, &options).map_err(|why| failed(&why))?;
         let size = tree.size().to_int_size().scale_by(SCALE).ok_or_else(|| failed(&"no size"))?;
         let mut pixels = tiny_skia::Pixmap::new(size.width(), size.height())
             .ok_or_else(|| failed(&"no memory"))?;

@@ -330,6 +330,44 @@ fn a_chart_carries_its_labels_and_survives_odd_values() {
 }
 
 #[test]
+fn the_shares_of_a_stack_are_all_written_or_none() {
+    let shares = |count: usize| {
+        let part = |name: &str, value| BarSeries::new(name, vec![value; count]);
+        let stack = StackedBars {
+            categories: (0..count).map(|n| n.to_string()).collect(),
+            parts: vec![part("nomerger", 9.0), part("coalescing", 91.0)],
+            ..StackedBars::default()
+        };
+        let picture = Chart { body: Body::StackedBars(stack), ..Chart::default() }.picture();
+        let written = |share: &str| picture.svg().lines().filter(|line| *line == share).count();
+        (written("9 %"), written("91 %"))
+    };
+    assert_eq!(shares(3), (3, 3));
+    assert_eq!(shares(60), (0, 0));
+    for count in 4..60 {
+        let (small, large) = shares(count);
+        assert!(small == large && (small == 0 || small == count), "{count}: {small}, {large}");
+    }
+}
+
+#[test]
+fn a_letter_that_no_picture_can_have_is_replaced() {
+    let titled = |title: &str| Chart { title: title.to_owned(), ..Chart::default() }.picture();
+    let odd = titled("a\u{1b}b\0\u{ffff}");
+    assert!(odd.svg().contains("a\u{fffd}b\u{fffd}\u{fffd}"), "{}", odd.svg());
+    assert_eq!(odd.png().unwrap(), titled("a\u{fffd}b\u{fffd}\u{fffd}").png().unwrap());
+}
+
+#[test]
+fn a_letter_that_the_font_lacks_is_a_question_mark_in_pixels_alone() {
+    let titled = |title: &str| Chart { title: title.to_owned(), ..Chart::default() }.picture();
+    let odd = titled("α = 10⁶ µs");
+    assert!(odd.svg().contains("α = 10⁶ µs"));
+    assert_eq!(odd.png().unwrap(), titled("? = 10? µs").png().unwrap());
+    assert_ne!(odd.png().unwrap(), titled(" = 10 µs").png().unwrap());
+}
+
+#[test]
 fn a_chart_without_room_is_still_a_picture() {
     let series = (0..200).map(|n| BarSeries::new(format!("series {n} with a long name"), [1.0]));
     let bars = Chart {

@@ -37,7 +37,8 @@ pub fn compare(
     let size = element.bytes() as usize;
     let pairs = have.chunks_exact(size).zip(want.chunks_exact(size)).enumerate();
     let (mut wrong, mut first) = (0u64, None);
-    let (mut absolute, mut relative) = (0f64, 0f64);
+    // A NaN on one side has no distance; `max` leaves it out.
+    let (mut absolute, mut relative) = (f64::NAN, f64::NAN);
     for (index, (have, want)) in pairs {
         if have == want {
             continue;
@@ -48,16 +49,21 @@ pub fn compare(
         }
         wrong += 1;
         first.get_or_insert((index as u64, have, want));
-        // A NaN on one side has no distance; `max` leaves it out.
         let distance = have.distance(want);
         absolute = absolute.max(distance);
         relative = relative.max(distance / want.real().abs());
     }
     let Some((index, have, want)) = first else { return Ok(()) };
     let count = want_count(shape);
+    let errors = [(absolute, "absolute"), (relative, "relative")];
+    let errors = errors.into_iter().filter(|(error, _)| !error.is_nan());
+    let errors: Vec<_> = errors.map(|(error, kind)| format!("{error:.3e} {kind}")).collect();
+    let largest = match errors.as_slice() {
+        [] => String::new(),
+        errors => format!("; the largest error is {}", errors.join(", ")),
+    };
     Err(format!(
-        "wrong result: {wrong} of {count} elements differ from {file}, the first at {}: {have}, expected {want}; the \
-         largest error is {absolute:.3e} absolute, {relative:.3e} relative",
+        "wrong result: {wrong} of {count} elements differ from {file}, the first at {}: {have}, expected {want}{largest}",
         place(index, shape)
     ))
 }
@@ -108,6 +114,21 @@ mod tests {
         assert!(outcome(&[inf], &[1.0], 1e30, 1e30).is_err());
         assert!(outcome(&[1.0], &[inf], 1e30, 1e30).is_err());
         assert!(outcome(&[-inf], &[inf], 1e30, 1e30).is_err());
+    }
+
+    #[test]
+    fn an_error_that_is_no_number_is_left_out() {
+        let told = |have: f32, want: f32| {
+            let told = outcome(&[have], &[want], 0.0, 0.0).unwrap_err();
+            told.split_once("; ").map(|(_, errors)| errors.to_owned())
+        };
+        assert_eq!(told(1.0, f32::NAN), None);
+        assert_eq!(told(f32::NAN, 1.0), None);
+        assert_eq!(told(1.0, f32::INFINITY).unwrap(), "the largest error is inf absolute");
+        let both = "the largest error is 1.000e0 absolute, 5.000e-1 relative";
+        assert_eq!(told(1.0, 2.0).unwrap(), both);
+        let two = outcome(&[1.0, 1.0], &[f32::NAN, 2.0], 0.0, 0.0).unwrap_err();
+        assert!(two.ends_with(both), "{two}");
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use symbol::Symbol;
 use super::{Buffer, DeviceMemory, Output, Own, PtxSource, Verdict, Workload, ptx_header};
 use crate::config::files::{folder_of, sha256};
 use crate::config::kernel::{Amount, BufferSpec, Expect, Fill, MAX_BYTES, Scalar, Scope};
-use crate::config::parse::read_text;
+use crate::config::parse::{read_text, without_mark};
 use crate::config::{KernelSpec, Origin};
 use crate::error::{Error, Result};
 use crate::nvrtc::Nvrtc;
@@ -132,7 +132,7 @@ fn ptx(
     let text = read_text(&path).map_err(at_source)?;
     digests.insert(format!("{}: sha256", spec.source), sha256(&text));
     if !spec.source.ends_with(".cu") {
-        return Ok(Arc::new(PtxSource { path, text }));
+        return Ok(Arc::new(PtxSource { path, text: without_mark(text) }));
     }
     let (ptx, compiler) = {
         let options = (&spec.options[..], around.origin.folder());

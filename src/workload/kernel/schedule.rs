@@ -44,8 +44,11 @@ pub fn expand(
     };
     expander.steps(&spec.launches, "launches")?;
     let Expander { launches, places, names, .. } = expander;
-    if launches.is_empty() {
+    if spec.launches.is_empty() {
         return Err("launches: the list is empty".to_owned());
+    }
+    if launches.is_empty() {
+        return Err("launches: no launch is left: loops without rounds, or empty bodies".to_owned());
     }
     if launches.timed() == 0 {
         return Err("launches: all of them stand in `Untimed`".to_owned());
@@ -329,7 +332,7 @@ mod tests {
         let only = error(&format!("[Untimed(body: [{STEP}])]"));
         assert!(only.contains("launches: all of them stand in `Untimed`"), "{only}");
         let none = error(&format!("[Loop(times: 0, body: [{STEP}]), Concurrent(body: [])]"));
-        assert!(none.contains("launches: the list is empty"), "{none}");
+        assert!(none.contains("launches: no launch is left"), "{none}");
         // No launch in the first round of the outer loop.
         let inner =
             format!(r#"Loop(times: 3, index: "i", body: [Loop(times: "i", body: [{STEP}])])"#);
