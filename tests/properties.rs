@@ -314,7 +314,7 @@ fn memory() -> impl Strategy<Value = Changes> {
     // Seldom, or so often that they meet most accesses; up to all but the clocks in which a row is opened, read and closed.
     let interval = prop_oneof![1 => Just(3604u32), 2 => 150u32..400];
     let length = (interval, 0u32..=100)
-        .prop_map(|(interval, share)| (interval, (interval - 60) * share / 100));
+        .prop_map(|(interval, share)| (interval, (interval - 66) * share / 100));
     let refresh = (prop_oneof![Just("AllBanks"), Just("PerBank")], length);
     let rows = prop_oneof![Just("Open"), Just("Closed")];
     let khz = || prop_oneof![2 => Just(700_000u32), 1 => 200_000u32..2_000_000];

@@ -251,7 +251,7 @@ fn a_constant_has_one_address_in_all_kernels() {
         .const .u32 first = 11; .const .u32 second = 22; .const .u64 gone = far; .global .u64 far; .global .u64 place = generic(second);
         .visible .entry a{head} ld.global.u64 %a1, [place]; ld.u32 %r1, [%a1]; st.global.u32 [%a0], %r1; ret; }}
         .visible .entry b{head} ld.const.u32 %r2, [first]; ld.global.u64 %a1, [place]; ld.u32 %r1, [%a1];
-        st.global.v2.u32 [%a0+4], {{%r1, %r2}}; ret; }}"
+        st.global.u32 [%a0+4], %r1; st.global.u32 [%a0+8], %r2; ret; }}"
     );
     let mut memory = DeviceMemory::default();
     let output = memory.allocate("out", 12);
