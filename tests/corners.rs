@@ -146,3 +146,18 @@ fn a_kernel_that_only_stores_at_its_end_stands_not_still() {
     let changes = "\"lsu.queue\": 64, \"sm.count\": 30, \"clocks.dram_khz\": 1748255";
     check_workload(&TempDir::new().unwrap(), "gtx480", workload, changes);
 }
+
+#[test]
+fn a_branch_holds_its_warp_also_where_that_waits_for_a_load() {
+    let cycles = |latency: u32| {
+        let body = "setp.eq.u32 %p0, %r3, 77; ld.global.u32 %r1, [%a0]; @%p0 bra B;\n\
+                    add.u32 %r1, %r1, 1; st.global.u32 [%a0], %r1; ret;\nB:\n";
+        let changes = format!(r#""sm.arithmetic.control.latency": {latency}"#);
+        let report = check(body, "gtx480", 1, 32, &changes);
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        report["totals"]["cycles"].as_u64().unwrap()
+    };
+    // The data is there after some 300 cycles.
+    assert_eq!(cycles(10), cycles(4));
+    assert_eq!(cycles(700) - cycles(500), 200);
+}
