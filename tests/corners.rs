@@ -161,3 +161,53 @@ fn a_branch_holds_its_warp_also_where_that_waits_for_a_load() {
     assert_eq!(cycles(10), cycles(4));
     assert_eq!(cycles(700) - cycles(500), 200);
 }
+
+/// A kernel that streams through memory, and one of an atomic after the other to one line.
+const STREAM_AND_ATOMICS: &str = "
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry stream(.param .u64 p, .param .u32 count) {
+    .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %a<3>;
+    ld.param.u64 %a0, [p]; ld.param.u32 %r0, [count];
+    mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 31; shl.b32 %r2, %r2, 2;
+    shr.u32 %r1, %r1, 5; mul.lo.s32 %r1, %r1, %r0; shl.b32 %r1, %r1, 11; add.s32 %r2, %r2, %r1;
+    cvt.u64.u32 %a1, %r2; add.s64 %a1, %a0, %a1; mov.u32 %r3, 0; mov.u32 %r4, 0;
+L:  ld.global.cg.u32 %r5, [%a1]; ld.global.cg.u32 %r6, [%a1+512]; ld.global.cg.u32 %r7, [%a1+1024];
+    ld.global.cg.u32 %r8, [%a1+1536]; add.s32 %r4, %r4, %r5; add.s32 %r4, %r4, %r6; add.s32 %r4, %r4, %r7;
+    add.s32 %r4, %r4, %r8; add.s64 %a1, %a1, 2048; add.s32 %r3, %r3, 1; setp.lt.s32 %p1, %r3, %r0; @%p1 bra L;
+    st.global.u32 [%a0], %r4; ret;
+}
+.visible .entry atomics(.param .u64 p, .param .u32 count) {
+    .reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %a<3>;
+    ld.param.u64 %a0, [p]; ld.param.u32 %r0, [count]; mov.u32 %r1, %tid.x; mul.wide.u32 %a1, %r1, 4;
+    add.s64 %a1, %a0, %a1; add.s64 %a1, %a1, 256; mov.u32 %r2, 0; mov.u32 %r3, 0;
+L:  atom.global.add.u32 %r4, [%a1], %r3; add.s32 %r3, %r4, 1; add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r0;
+    @%p1 bra L; ret;
+}
+";
+
+#[test]
+fn a_full_way_to_the_sms_starves_neither_partition() {
+    // The atomics are at home where the stream is; or come back to where it goes.
+    for (sms, gpcs) in [(2, "[0, 1]"), (3, "[1, 1, 0]")] {
+        let folder = TempDir::new().unwrap();
+        fs::write(folder.path().join("k.ptx"), STREAM_AND_ATOMICS).unwrap();
+        let workload = "Kernel(source: \"k.ptx\", parameters: {\"count\": 40, \"n\": 20}, buffers: {\"in\": (type: U32, \
+             elements: \"32*count*512+1024\"), \"out\": (type: U32, elements: 4096)}, launches: [Concurrent(body: [\
+             Launch(entry: \"stream\", grid: 1, block: 1024, args: [Buffer(\"in\"), I32(\"count\")]), \
+             Launch(entry: \"atomics\", grid: 1, block: 32, args: [Buffer(\"out\"), I32(\"n\")])])])";
+        let changes = format!(
+            r#""sm.count": {sms}, "sm.tpc_sms": 1, "sm.gpcs": {gpcs}, "l2.slices": 2, "dram.channels": 2,
+               "l2.mode": Cache, "l2.partitions": Two(upper: [1], latency: 4, queue: 8), "l2.slice_hash": RoundRobin,
+               "l2.interleave": 256, "lsu.queue": 16, "l2.mshr_entries": 512, "l2.sets": 256, "l2.size": 262144,
+               "l2.miss_queue": 64, "dram.queue": 128, "noc.flit_bytes": 8"#
+        );
+        let report = check_workload(&folder, "gtx480", workload, &changes);
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let kernels = &report["kernels"][0]["concurrent"];
+        let [stream, atomics] = [0, 1].map(|kernel| kernels[kernel]["end"].as_u64().unwrap());
+        // Alone, the atomics take 3,500 cycles.
+        assert!(stream > 100_000 && atomics < 5_000, "{sms} SMs: {stream} {atomics}");
+    }
+}

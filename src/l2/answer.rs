@@ -9,10 +9,12 @@ use crate::units::Cycle;
 impl Slice {
     /// Releases the oldest request whose data has arrived, if there is room for its reply.
     #[inline]
-    pub(super) fn release(&mut self, now: Cycle) {
-        if self.releasing.next_visible() <= now && !self.replies.is_full(now) {
+    pub(super) fn release(&mut self, now: Cycle) -> bool {
+        let releases = self.releasing.next_visible() <= now && !self.replies.is_full(now);
+        if releases {
             self.release_oldest(now);
         }
+        releases
     }
 
     #[inline(never)]

@@ -61,6 +61,10 @@ pub struct Far {
     pub(super) to_home: Ring<DramRequest>,
     /// By MSHR entry, as many as were ever needed.
     at_home: Vec<AtHome>,
+    /// What has to do with the neighbour goes before what has not, as there was no place left for its reply.
+    pub(super) is_owed_a_place: bool,
+    /// Of this, an atomic's result went last, and no look-up.
+    has_returned: bool,
     /// A line that has just changed without the neighbour's knowledge.
     changed: Option<LineAddr>,
 }
@@ -86,6 +90,8 @@ impl Far {
             returning: Ring::new(entries.max(1)),
             to_home: Ring::new(fetches),
             at_home: Vec::new(),
+            is_owed_a_place: false,
+            has_returned: false,
             changed: None,
         }
     }
@@ -152,21 +158,43 @@ impl Slice {
         if self.tags.can_spare(line) { Ok(()) } else { Err(Refusal::NoCacheLine) }
     }
 
-    /// Looks up the oldest request of the other slice.
-    pub(super) fn tick_far(&mut self, now: Cycle, core: Cycle) {
-        if !self.far.is_paired || self.far.stalled.is_some() {
-            return;
+    /// Whether a result that is back, or a request of the other slice, waits for a place for its reply.
+    pub(super) fn waits_for_place(&self, now: Cycle) -> bool {
+        self.replies.is_full(now)
+            && (self.far.next_return() <= now || self.far.stalled == Some(Refusal::ReplyQueue))
+    }
+
+    /// Lets a result go on, and looks up a request of the other slice, in turn; true when either went.
+    pub(super) fn serve_owed(&mut self, now: Cycle, core: Cycle) -> bool {
+        let look_up_first = self.far.has_returned;
+        let looked_up = look_up_first && self.tick_far(now, core);
+        let returned = self.pass_back(now);
+        let looked_up = looked_up | (!look_up_first && self.tick_far(now, core));
+        if returned != looked_up {
+            self.far.has_returned = returned;
         }
-        let Some(&request) = self.far.asked.front(now) else { return };
+        returned | looked_up
+    }
+
+    /// Looks up the oldest request of the other slice; true when it went.
+    pub(super) fn tick_far(&mut self, now: Cycle, core: Cycle) -> bool {
+        if !self.far.is_paired || self.far.stalled.is_some() {
+            return false;
+        }
+        let Some(&request) = self.far.asked.front(now) else { return false };
         if !self.port.is_open(now, Side::Far, self.wants_port(now)) {
-            return;
+            return false;
         }
         match self.look_up_far(now, core, request) {
             Ok(()) => {
                 self.port.take(now, Side::Far, &request, false);
                 self.far.asked.pop(now);
+                true
             }
-            Err(refusal) => (self.far.stalled, self.far.stalled_from) = (Some(refusal), now),
+            Err(refusal) => {
+                (self.far.stalled, self.far.stalled_from) = (Some(refusal), now);
+                false
+            }
         }
     }
 
@@ -262,15 +290,16 @@ impl Slice {
         self.far.returning.push(at, Reply { held: 0, ..reply });
     }
 
-    /// The oldest result that is back goes on to its SM.
-    pub(super) fn pass_back(&mut self, now: Cycle) {
+    /// The oldest result that is back goes on to its SM; true when there is one, and a place for it.
+    pub(super) fn pass_back(&mut self, now: Cycle) -> bool {
         if self.far.next_return() > now || self.replies.is_full(now) {
-            return;
+            return false;
         }
         let reply = self.far.returning.take();
         self.replies.push(now + self.data_latency, &reply);
         self.far.away -= 1;
         self.go_on(now);
+        true
     }
 
     /// The copy of a line that its home slice has changed goes; its number is that of the home slice, or of the copy.

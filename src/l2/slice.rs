@@ -225,12 +225,19 @@ impl Slice {
             return u32::from(self.tick_plain(now, core, false));
         }
         let taken = self.coalesce(now);
-        self.release(now);
-        self.pass_back(now);
+        let far_first = self.far.is_owed_a_place;
+        let mut far_went = far_first && self.serve_owed(now, core);
+        let released = self.release(now);
+        far_went |= !far_first && self.pass_back(now);
         let far_wants = self.far.next_lookup() <= now;
         let is_open = self.port.is_open(now, Side::Near, far_wants);
         let is_taken = is_open && self.wants_port(now) && self.look_up_oldest(now, core);
-        self.tick_far(now, core);
+        far_went |= !far_first && self.tick_far(now, core);
+        self.far.is_owed_a_place &= !far_went;
+        // Who goes first had the last place for a reply: the next one is not its.
+        if (released | is_taken) & !far_went & self.waits_for_place(now) {
+            self.far.is_owed_a_place = true;
+        }
         taken + u32::from(is_taken)
     }
 
