@@ -31,45 +31,43 @@ const MOST: usize = 8;
 struct Units {
     /// From this cycle on one of them takes an instruction.
     takes_from: Cycle,
-    /// An instruction waits in front of each.
-    has_queue: bool,
+    /// How far ahead they take instructions that wait in front of them.
+    ahead: u64,
     count: usize,
-    /// When each takes its next instruction, to wait where it has to; never, where there is none.
-    takes: [Cycle; MOST],
-    /// When each has begun all that it has taken, and can begin another one.
+    /// When each takes its next instruction, those in front of it included; never, where there is none.
     free: [Cycle; MOST],
 }
 
 impl Units {
-    fn new(count: usize, has_queue: bool) -> Self {
-        let takes = std::array::from_fn(|unit| if unit < count { Cycle(0) } else { Cycle::NEVER });
-        Units { takes_from: Cycle(0), has_queue, count, takes, free: [Cycle(0); MOST] }
+    fn new(count: usize, ahead: u64) -> Self {
+        let free = std::array::from_fn(|unit| if unit < count { Cycle(0) } else { Cycle::NEVER });
+        Units { takes_from: Cycle(0), ahead, count, free }
     }
 
-    /// The first one that takes an instruction at `now`, as one does, and when the next of the others does: `now` where
-    /// several do.
+    /// The first one that takes an instruction by `until`, as one does, and when the next of the others does: `until` where
+    /// several do by then.
     #[inline(always)]
-    fn first_of(&self, now: Cycle) -> (usize, Cycle) {
+    fn first_of(&self, until: Cycle) -> (usize, Cycle) {
         // Nobody can tell beforehand which ones do.
         match self.count {
             1 => (0, Cycle::NEVER),
             2 => {
-                let place = usize::from(self.takes[0] > now);
-                (place, self.takes[1 - place])
+                let place = usize::from(self.free[0] > until);
+                (place, self.free[1 - place])
             }
-            _ => self.first_of_many(now),
+            _ => self.first_of_many(until),
         }
     }
 
     #[inline(never)]
-    fn first_of_many(&self, now: Cycle) -> (usize, Cycle) {
+    fn first_of_many(&self, until: Cycle) -> (usize, Cycle) {
         let takers =
-            (0..MOST).fold(0, |takers, unit| takers | u32::from(self.takes[unit] <= now) << unit);
+            (0..MOST).fold(0, |takers, unit| takers | u32::from(self.free[unit] <= until) << unit);
         let place = takers.trailing_zeros() as usize;
         if takers.count_ones() > 1 {
-            return (place, now);
+            return (place, until);
         }
-        let others = (0..MOST).filter(|unit| *unit != place).map(|unit| self.takes[unit]);
+        let others = (0..MOST).filter(|unit| *unit != place).map(|unit| self.free[unit]);
         (place, others.fold(Cycle::NEVER, Cycle::min))
     }
 }
@@ -118,9 +116,10 @@ impl Throughput {
 impl Pipelines {
     /// Pipelines that are all free.
     pub fn new(config: &Arithmetic, schedulers: usize) -> Self {
+        let mut ahead = [0; Port::ARITHMETIC.len()];
+        ahead[Port::Sfu as usize] = u64::from(config.sfu_queue.get() * config.sfu.interval.get());
         let units = units(config);
-        let has_queue = |port| port == Port::Sfu as usize && config.sfu_queue.get() > 0;
-        let ports = std::array::from_fn(|port| Units::new(units[port], has_queue(port)));
+        let ports = std::array::from_fn(|port| Units::new(units[port], ahead[port]));
         let set = Set { free_from: Cycle(0), ports };
         let sets = sets(config, schedulers);
         Pipelines { free_from: Cycle(0), sets: vec![set; sets].into() }
@@ -158,16 +157,16 @@ impl Pipelines {
         let set = self.set(scheduler);
         let set = &mut self.sets[set];
         let units = &mut set.ports[port as usize];
-        let (place, others) = units.first_of(now);
-        debug_assert!(units.takes[place] <= now, "an eligible warp has a pipeline");
-        let start = now.max(units.free[place]);
-        let free = start + interval;
-        units.free[place] = free;
-        let takes = if units.has_queue { start } else { free };
-        units.takes[place] = takes;
-        if others > now {
+        let until = now + units.ahead;
+        let (place, others) = units.first_of(until);
+        let first = &mut units.free[place];
+        debug_assert!(*first <= until, "an eligible warp has a pipeline");
+        let start = now.max(*first);
+        *first = start + interval;
+        if others > until {
             // It was the last one that takes an instruction at `now`.
-            units.takes_from = others.min(takes);
+            let next = others.min(*first);
+            units.takes_from = Cycle(next.0.saturating_sub(units.ahead));
             set.free_from = set.free_from.max(units.takes_from);
             self.free_from = self.free_from.max(set.free_from);
         }
@@ -194,37 +193,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_instruction_waits_in_front_of_a_pipeline_however_long_it_takes() {
-        let units = Units::new(1, true);
-        let ports = std::array::from_fn(|_| units.clone());
-        let set = Set { free_from: Cycle(0), ports };
-        let mut pipelines = Pipelines { free_from: Cycle(0), sets: vec![set].into() };
-        // By when each comes: when it starts, and when the next one is taken.
-        for (at, interval, start, next) in
-            [(0, 4, 0, 0), (1, 40, 4, 4), (4, 4, 44, 44), (50, 4, 50, 50)]
-        {
-            assert!(pipelines.is_free(0, Port::Sfu, Cycle(at)));
-            assert_eq!(pipelines.take(Cycle(at), 0, Port::Sfu, interval), Cycle(start));
-            let is_free = |at: u64| pipelines.is_free(0, Port::Sfu, Cycle(at));
-            assert_eq!([is_free(next.max(1) - 1), is_free(next)], [next == 0, true]);
-        }
-    }
-
-    #[test]
     fn the_first_unit_that_takes_an_instruction_gets_it() {
         for count in 1..=MOST {
             for number in 0..1000u64 {
-                let mut units = Units::new(count, false);
-                let now = Cycle(3);
-                for (unit, takes) in units.takes[..count].iter_mut().enumerate() {
-                    *takes = Cycle(((number * 7919) >> unit) % 8);
+                let mut units = Units::new(count, 0);
+                let until = Cycle(3);
+                for (unit, free) in units.free[..count].iter_mut().enumerate() {
+                    *free = Cycle(((number * 7919) >> unit) % 8);
                 }
-                let takes = |unit: &usize| units.takes[*unit] <= now;
+                let takes = |unit: &usize| units.free[*unit] <= until;
                 let Some(first) = (0..count).find(takes) else { continue };
-                let others = (0..count).filter(|unit| *unit != first).map(|unit| units.takes[unit]);
+                let others = (0..count).filter(|unit| *unit != first).map(|unit| units.free[unit]);
                 let next = others.fold(Cycle::NEVER, Cycle::min);
-                let (place, other) = units.first_of(now);
-                assert_eq!((place, other.max(now)), (first, next.max(now)), "{:?}", units.takes);
+                let (place, other) = units.first_of(until);
+                assert_eq!((place, other.max(until)), (first, next.max(until)), "{:?}", units.free);
             }
         }
     }
