@@ -48,7 +48,7 @@ pub struct Crossbar<P: Packet, const WORDS: usize = MOST_WORDS> {
     pub(super) places: Places<P>,
     dues: Calendar<WORDS>,
     /// Outputs of one cycle, each behind the cycle from which on it waits, in one number.
-    turns: Vec<u64>,
+    turns: Box<[u64]>,
     /// Outputs whose pipe holds a packet.
     landing: Ports<WORDS>,
     /// What outputs share, where they do.
@@ -111,7 +111,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
             times: Times::new(inputs),
             places: Places::new(inputs * room),
             dues: Calendar::default(),
-            turns: Vec::with_capacity(outputs),
+            turns: vec![0; outputs].into(),
             landing: Ports::default(),
             groups: None,
             may_share: false,
@@ -231,38 +231,30 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
                 self.begin_epoch(now);
             }
             let due = self.dues.take_next();
-            match due.iter().next() {
-                Some(output) if due.only_has(output) => self.serve(now, output, enters, sent),
-                _ => self.serve_in_turn(now, due, enters, sent),
+            for place in 0..self.put_in_turn(&due) {
+                let output = self.turns[place] as usize % Ports::<MOST_WORDS>::MOST;
+                self.serve(now, output, enters, sent);
             }
             last = Some(now);
         }
         last
     }
 
-    /// Cycle `now` of several outputs. Those that have waited longest come first, as they may want the same input: an order by
-    /// the clock alone may keep step with the packets, and let some wait for ever.
-    #[inline]
-    fn serve_in_turn(
-        &mut self,
-        now: Cycle,
-        due: Ports<WORDS>,
-        enters: &mut impl FnMut(Entering<'_, P>) -> Cycle,
-        sent: &mut impl FnMut(Sent<'_, P>) -> Landing,
-    ) {
-        let mut turns = std::mem::take(&mut self.turns);
-        turns.clear();
-        turns.extend(
-            due.iter().map(|port| self.outputs[port].ready_from.0 << PORT_BITS | port as u64),
-        );
-        turns.sort_unstable();
-        for turn in &turns {
-            self.serve(now, (turn & ((1 << PORT_BITS) - 1)) as usize, enters, sent);
+    /// Puts the outputs of one cycle into `turns`, and gives how many they are. Those that have waited longest come first, as they
+    /// may want the same input: an order by the clock alone may keep step with the packets, and let some wait for ever.
+    #[inline(always)]
+    fn put_in_turn(&mut self, due: &Ports<WORDS>) -> usize {
+        let mut count = 0;
+        for (turn, port) in self.turns.iter_mut().zip(due.iter()) {
+            *turn = self.outputs[port].ready_from.0 << PORT_BITS | port as u64;
+            count += 1;
         }
-        self.turns = turns;
+        if count > 1 {
+            self.turns[..count].sort_unstable();
+        }
+        count
     }
 
-    /// Tells all times again.
     #[cold]
     #[inline(never)]
     fn begin_epoch(&mut self, now: Cycle) {

@@ -5,8 +5,6 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
 use crate::config::written::{cannot_write, replaced, said};
 use crate::error::{Error, Result};
 use crate::partial::{Partial, create_file, uninterrupted};
@@ -162,13 +160,12 @@ pub fn check_folder(root: &Path, name: &str, marker: &str, instead: &str) -> Res
     if !above.is_dir() {
         return Err(cannot(&"it is no folder"));
     }
-    // The error itself has the folder's random name.
-    tempfile::tempdir_in(&above).and_then(TempDir::close).map_err(|why| cannot(&why.kind()))
+    tempfile::tempfile_in(&above).map(drop).map_err(|why| cannot(&why.kind()))
 }
 
 /// Lets `fill` write a folder that then appears as `ROOT/NAME` at once.
 ///
-/// `fill` gets a folder in `ROOT/NAME.partial-..`, which is put in its place when all went well and removed otherwise. A
+/// `fill` gets a folder `ROOT/NAME.partial-..`, which is put in its place when all went well and removed otherwise. A
 /// folder `ROOT/NAME` that holds a file called `marker`, or nothing, is replaced: moved aside, and moved
 /// back when the new one cannot take its place. Any other folder of that name is an error.
 pub fn write_folder(
@@ -183,30 +180,38 @@ pub fn write_folder(
     }
     let folder = root.join(name);
     check_replaceable(&folder, marker, "choose another --out")?;
-    // Nobody else may look into the outer one; the inner one has the rights of any new folder.
-    let partial = fs::create_dir_all(root)
-        .and_then(|()| Partial::new(&format!("{name}.partial-"), root))
-        .map_err(|why| Error::run(format!("cannot hold results: {}", why.kind())).in_file(root))?;
-    let [new, aside] = ["new", "replaced"].map(|name| partial.path().join(name));
-    uninterrupted(|| fs::create_dir(&new))
-        .map_err(|why| Error::run(format!("cannot be made: {}", said(&why))).in_file(&new))?;
-    fill(&new)?;
+    let cannot =
+        |why: io::Error| Error::run(format!("cannot hold results: {}", why.kind())).in_file(root);
+    let partial = || Partial::new(&format!("{name}.partial-"), root).map_err(cannot);
+    fs::create_dir_all(root).map_err(cannot)?;
+    let new = partial()?;
+    fill(new.path())?;
+    if !folder.exists() {
+        return uninterrupted(|| {
+            put_in_place(new.path(), &folder)?;
+            new.keep();
+            Ok(folder)
+        });
+    }
+    let aside = partial()?;
     uninterrupted(|| {
-        if let Err(why) = put_in_place(&new, &folder, &aside) {
-            if !aside.exists() {
+        let old = aside.path().join("replaced");
+        fs::rename(&folder, &old).map_err(|why| cannot_take(&folder, &why))?;
+        if let Err(why) = put_in_place(new.path(), &folder) {
+            if fs::rename(&old, &folder).is_ok() {
                 return Err(why);
             }
             // The old result can neither be replaced nor go back.
-            let _ = partial.keep();
-            return Err(why.hint(format!("the old result is in {}", aside.display())));
+            aside.keep();
+            return Err(why.hint(format!("the old result is in {}", old.display())));
         }
-        // What was replaced goes with the temporary folder.
-        let place = partial.path().to_owned();
-        partial
-            .close()
-            .map_err(|why| Error::run(format!("cannot be removed: {}", why.kind())).in_file(&place))
-    })?;
-    Ok(folder)
+        new.keep();
+        let place = aside.path().to_owned();
+        aside.close().map_err(|why| {
+            Error::run(format!("cannot be removed: {}", why.kind())).in_file(&place)
+        })?;
+        Ok(folder)
+    })
 }
 
 fn check_replaceable(folder: &Path, marker: &str, instead: &str) -> Result<()> {
@@ -224,19 +229,14 @@ fn check_replaceable(folder: &Path, marker: &str, instead: &str) -> Result<()> {
         .hint(format!("move it away, or {instead}")))
 }
 
-/// Renames `new` to `folder`; what stood there is `aside` then.
-fn put_in_place(new: &Path, folder: &Path, aside: &Path) -> Result<()> {
-    let cannot = |why: io::Error| {
-        Error::run(format!("cannot be put in place: {}", said(&why))).in_file(folder)
-    };
-    if !folder.exists() {
-        return fs::rename(new, folder).map_err(cannot);
-    }
-    fs::rename(folder, aside).map_err(cannot)?;
-    fs::rename(new, folder).map_err(|why| {
-        let back = fs::rename(aside, folder);
-        cannot(back.err().unwrap_or(why))
-    })
+/// Renames `new` to `folder`, where nothing stands.
+fn put_in_place(new: &Path, folder: &Path) -> Result<()> {
+    fs::rename(new, folder).map_err(|why| cannot_take(folder, &why))
+}
+
+/// A new result cannot take the place of `folder`.
+fn cannot_take(folder: &Path, why: &io::Error) -> Error {
+    Error::run(format!("cannot be put in place: {}", said(why))).in_file(folder)
 }
 
 #[cfg(test)]

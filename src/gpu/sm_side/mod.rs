@@ -289,6 +289,7 @@ impl<N: DerefMut<Target = Node>, const WORDS: usize> SmSide<'_, N, WORDS> {
             self.requests.note_clock(sm, node.requests_known_to(more_ctas));
             if !more_ctas && node.is_done() {
                 self.active.awake.set(sm, false);
+                self.active.stopped.set(sm, false);
             }
         }
     }
