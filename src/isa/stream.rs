@@ -15,6 +15,7 @@ use super::{
     BarrierKind, BarrierUse, BulkUse, LOCAL_MEMORY, LaneMask, MbarrierUse, WARP, bulk, lanes,
     way_and_place,
 };
+use crate::prefetch::prefetch_at;
 
 /// Consecutive instructions executed by the same lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +153,9 @@ impl Default for LaneAddresses {
     }
 }
 
+/// Bytes of a line of the processor's caches.
+const LINE: usize = 64;
+
 /// Kinds of address records. Each starts with the low and high half of a base, below which is the kind. All but [`DENSE`] go on
 /// with the mask.
 ///
@@ -186,6 +190,15 @@ impl WarpStream {
         self.words.clone_from(&other.words);
         self.instructions = other.instructions;
         self.last = other.last;
+    }
+
+    /// Asks for the beginning: all of it, if it is short.
+    #[inline]
+    pub fn prefetch(&self) {
+        for line in 0..2 {
+            prefetch_at(&self.runs, line * LINE / size_of::<Packed>());
+            prefetch_at(&self.words, line * LINE / size_of::<u32>());
+        }
     }
 
     /// Instructions executed.

@@ -287,6 +287,8 @@ impl Sm {
         let further = u64::from(warps.count_ones() - 1);
         self.next_cta_launch = now + self.cta_launch_interval + further * self.warp_launch_interval;
         let mut issues = next_issue.max(now + 1);
+        // Another thread may just have written them.
+        Bits(warps).for_each(|warp| self.ctas.stream(warp).prefetch());
         for warp in Bits(warps) {
             self.warps.start(warp, self.ctas.stream(warp), &self.program, now, issues);
             self.warpgroups.begin(warp);

@@ -55,6 +55,14 @@ enum Item {
     Cta(Cta),
 }
 
+impl Done {
+    /// What was taken stays the next one.
+    fn leave<T>(&mut self, item: Item) -> Option<T> {
+        self.ready.push_front(item);
+        None
+    }
+}
+
 impl Source<'_> {
     /// Executes a CTA, into `storage` where there is any, or begins the next launch when the one under way has no more; none when that was
     /// the last. What is left in `storage` is for another one.
@@ -136,19 +144,19 @@ impl<'a> Ahead<'a> {
         self.ready.store(ready, Ordering::Relaxed);
     }
 
-    /// Takes what comes next if it is wanted; none when it is something else, or all is over. Calls `wait` as long as another thread
-    /// is at it.
-    fn take(
+    /// Lets `take` have what comes next, and gives what it makes of it: none when it leaves that, or all is over. Calls `wait` as long as
+    /// another thread is at it.
+    fn take<T>(
         &self,
-        is_wanted: impl Fn(&Item) -> bool,
+        mut take: impl FnMut(&mut Done) -> Option<T>,
         mut wait: impl FnMut(),
-    ) -> Result<Option<Item>> {
+    ) -> Result<Option<T>> {
         loop {
             let mut done = self.lock();
-            if let Some(next) = done.ready.front() {
-                let item = if is_wanted(next) { done.ready.pop_front() } else { None };
+            if !done.ready.is_empty() {
+                let taken = take(&mut done);
                 self.note_ready(&done);
-                return Ok(item);
+                return Ok(taken);
             }
             if let Some(end) = &done.end {
                 return end.clone().map(|()| None);
@@ -165,10 +173,11 @@ impl<'a> Ahead<'a> {
     /// # Errors
     /// When it cannot be had.
     pub fn begin(&self, wait: impl FnMut()) -> Result<Option<Arc<Kernel>>> {
-        match self.take(|item| matches!(item, Item::Launch(_)), wait)? {
-            Some(Item::Launch(kernel)) => Ok(Some(kernel)),
-            _ => Ok(None),
-        }
+        let take = |done: &mut Done| match done.ready.pop_front()? {
+            Item::Launch(kernel) => Some(kernel),
+            cta @ Item::Cta(_) => done.leave(cta),
+        };
+        self.take(take, wait)
     }
 
     /// Takes the next CTA in exchange for one that is not needed any more; false when the launch has none left. Calls `wait` as long as
@@ -177,12 +186,14 @@ impl<'a> Ahead<'a> {
     /// # Errors
     /// When it cannot be had.
     pub fn next(&self, cta: &mut Cta, wait: impl FnMut()) -> Result<bool> {
-        let Some(Item::Cta(ready)) = self.take(|item| matches!(item, Item::Cta(_)), wait)? else {
-            return Ok(false);
+        let take = |done: &mut Done| match done.ready.pop_front()? {
+            Item::Cta(ready) => {
+                done.spare.push(std::mem::replace(cta, ready));
+                Some(())
+            }
+            launch @ Item::Launch(_) => done.leave(launch),
         };
-        let spare = std::mem::replace(cta, ready);
-        self.lock().spare.push(spare);
-        Ok(true)
+        Ok(self.take(take, wait)?.is_some())
     }
 
     fn lock(&self) -> MutexGuard<'_, Done> {

@@ -15,6 +15,8 @@ use super::NO_PANIC;
 const PATIENCE: u32 = 1 << 10;
 /// Looks for work before a helper sleeps, where it may: some milliseconds, as it takes others time to rouse it.
 const LONG_PATIENCE: u32 = 1 << 15;
+/// Short tasks of a round that a helper leaves to the leader, where it is alone with it.
+const LEFT: usize = 2;
 /// A helper that sleeps looks by itself after so long.
 const NAP: Duration = Duration::from_millis(10);
 
@@ -109,14 +111,34 @@ impl Tasks {
 
     /// Takes, one after the other, those of time `time` that nobody has taken.
     fn take(&self, time: u64, thread: usize) -> impl Iterator<Item = usize> {
-        self.orders[thread].iter().copied().filter(move |&number| {
-            let taken = &self.tasks[number].0;
-            // For who is late, the exchange fails with every task.
-            taken.load(Ordering::Relaxed) < time
-                && taken
-                    .compare_exchange(time - 1, time, Ordering::Acquire, Ordering::Relaxed)
-                    .is_ok()
+        self.orders[thread].iter().copied().filter(move |&number| self.try_take(time, number))
+    }
+
+    /// As [`Tasks::take`], but for the last ones of a leader that goes the other way: it need not wait then for a helper that has just
+    /// taken one, and the helper has other things to do.
+    fn take_beside_leader(&self, time: u64, thread: usize) -> impl Iterator<Item = usize> {
+        let order = &self.orders[thread];
+        let left = move |place: usize| {
+            order.get(place + LEFT).is_some_and(|&number| !self.is_taken(time, number))
+        };
+        let mut places = 0..order.len();
+        std::iter::from_fn(move || {
+            places.by_ref().find(|&place| !self.is_taken(time, order[place]))
         })
+        .take_while(move |&place| left(place))
+        .map(|place| order[place])
+        .filter(move |&number| self.try_take(time, number))
+    }
+
+    fn is_taken(&self, time: u64, number: usize) -> bool {
+        self.tasks[number].0.load(Ordering::Relaxed) >= time
+    }
+
+    /// Takes one, if nobody has taken it. For who is late, the exchange fails with every task.
+    fn try_take(&self, time: u64, number: usize) -> bool {
+        let taken = &self.tasks[number].0;
+        !self.is_taken(time, number)
+            && taken.compare_exchange(time - 1, time, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// One that was taken is done; true when it is the last one this time.
@@ -155,7 +177,12 @@ impl TaskPool {
             } else if rounds != round {
                 // The leader waits for the last of these at once.
                 round = rounds;
-                self.short.take(round, thread).for_each(|task| self.do_short(task, work));
+                if self.short.orders.len() > 2 {
+                    self.short.take(round, thread).for_each(|task| self.do_short(task, work));
+                } else {
+                    let tasks = self.short.take_beside_leader(round, thread);
+                    tasks.for_each(|task| self.do_short(task, work));
+                }
             } else if phases != phase {
                 phase = phases;
                 self.long.take(phase, thread).for_each(|task| self.do_long(task, work));
