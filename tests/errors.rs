@@ -167,6 +167,11 @@ fn an_override_of_the_file_is_pointed_at() {
         "\"l1.ways\": 4, \"machine.l1.ways\": 4,",
         "run.ron:7:42: l1.ways: this field is set twice",
     );
+    check_with(
+        "\"l1.mshr_mergers\": 16,",
+        "\"l1.ways\": 4, \"l1.ways\": 4,",
+        "run.ron:7:42: set: l1.ways is stated twice",
+    );
 }
 
 #[test]

@@ -196,8 +196,8 @@ fn scatter((what, gpu): (&str, &str), mut rows: Vec<&Row>, zeros: usize) -> Char
             "Dashed: equal, and 10 % more and less. Names: the runs furthest from equal.{}",
             match zeros {
                 0 => String::new(),
-                1 => " 1 more run has a zero.".to_owned(),
-                zeros => format!(" {zeros} more runs have a zero."),
+                1 => " 1 more has a zero.".to_owned(),
+                zeros => format!(" {zeros} more have a zero."),
             }
         ),
         body: Body::Lines(Lines {

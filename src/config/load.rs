@@ -129,9 +129,7 @@ impl RunFile {
     /// Takes a run from the text of the file at `path`.
     pub fn from_text(path: &Path, text: String) -> Result<Self> {
         let config = parse::from_text(path, &text)?;
-        let run = RunFile { path: path.to_owned(), text, config };
-        run.refuse_repeated_settings()?;
-        Ok(run)
+        Ok(RunFile { path: path.to_owned(), text, config })
     }
 
     /// Looks the machine up and applies the overrides of the file and then those of the command line.
@@ -242,23 +240,6 @@ impl RunFile {
         let (line, column) = line_column(&self.text, offset);
         let message = format!("{name}: {}", describe(&error));
         Error { message, ..error }.at(&self.path, line, column)
-    }
-
-    /// A map keeps the last of equal keys only; the text still has both.
-    fn refuse_repeated_settings(&self) -> Result<()> {
-        if self.config.set.is_empty() {
-            return Ok(());
-        }
-        let root = Node::parse(&self.text);
-        let Some(set) = root.find(&["set"]) else { return Ok(()) };
-        for (index, entry) in set.entries.iter().enumerate() {
-            if set.entries[..index].iter().any(|other| other.key == entry.key) {
-                let (line, column) = line_column(&self.text, entry.key_start);
-                return Err(Error::input(format!("{}: this field is set twice", entry.key))
-                    .at(&self.path, line, column));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ use super::names::plain;
 use super::overrides::{Setting, Settings};
 use super::parse;
 use super::run::check_name;
+use super::study::mistakes;
 use super::study::{Axis, check_axes, combinations};
 use super::workload::WorkloadSpec;
 use super::{Check, Checked};
@@ -151,6 +152,7 @@ pub struct MicroFile {
     pub path: PathBuf,
     /// What it says.
     pub config: MicroConfig,
+    text: String,
 }
 
 /// One combination of a benchmark's axes.
@@ -169,46 +171,143 @@ pub struct MicroPoint {
 impl MicroFile {
     /// Reads a micro-benchmark file.
     pub fn read(path: &Path) -> Result<Self> {
-        Ok(MicroFile { path: path.to_owned(), config: parse::read(path)? })
+        let text = parse::read_ron(path)?;
+        let config = parse::from_text(path, &text)?;
+        Ok(MicroFile { path: path.to_owned(), config, text })
     }
 
     /// Every question, all runs checked. `sets` win over what the file says.
     pub fn points(&self, sets: &[(String, Setting)]) -> Result<Vec<MicroPoint>> {
         let mut points = Vec::new();
         for (place, benchmark) in self.config.benchmarks.iter().enumerate() {
-            let refuse = |why: String| {
-                Error::input(format!("benchmark {:?}: {why}", benchmark.name)).in_file(&self.path)
-            };
             let folder = self.path.parent().unwrap_or(Path::new(""));
-            let file = RunFile::read(&folder.join(&benchmark.run))?;
+            let file = RunFile::read(&folder.join(&benchmark.run)).map_err(|error| match &error
+                .location
+            {
+                Some(at) if at.position.is_some() => error,
+                _ => self.point(place, &["run".to_owned()], error),
+            })?;
             let machine = ("machine".to_owned(), Setting::new(&self.config.machine));
             let set = std::iter::once(machine).chain(benchmark.set.clone());
             for (labels, set) in combinations(&benchmark.axes, set.collect()) {
                 let (parameter, less, more) = &benchmark.over;
                 let path = format!("workload.parameters.{parameter}");
-                let run = |value: &Setting| -> Result<ResolvedRun> {
+                let run = |number: usize, value: &Setting| -> Result<ResolvedRun> {
                     let mut all = set.clone();
                     all.push((path.clone(), value.clone()));
                     all.extend(sets.iter().cloned());
                     file.resolve_for("", folder, &all).map_err(|error| {
-                        if error.location.is_some() { error } else { refuse(error.to_string()) }
+                        let of_over = ["over".to_owned(), number.to_string()];
+                        self.place(place, (&path, &of_over), (&all, sets), error)
                     })
                 };
+                let refuse =
+                    |why: String| self.point(place, &["work".to_owned()], Error::input(why));
                 let work = |run: &ResolvedRun| -> Result<f64> {
                     let WorkloadSpec::Kernel(spec) = &run.config.workload else {
-                        return Err(refuse("the run's workload is no Kernel".to_owned()));
+                        let why = Error::input("the run's workload is no Kernel");
+                        return Err(self.point(place, &["run".to_owned()], why));
                     };
                     let amount = spec.scope().and_then(|scope| benchmark.work.whole(&scope));
-                    amount.map(|amount| amount as f64).map_err(|why| refuse(format!("work: {why}")))
+                    amount.map(|amount| amount as f64).map_err(refuse)
                 };
-                let runs = [run(less)?, run(more)?];
+                let runs = [run(1, less)?, run(2, more)?];
                 let work = work(&runs[1])? - work(&runs[0])?;
                 if work == 0.0 {
-                    return Err(refuse("work: both runs do the same".to_owned()));
+                    return Err(refuse("both runs do the same".to_owned()));
                 }
                 points.push(MicroPoint { benchmark: place, labels, runs, work });
             }
         }
         Ok(points)
+    }
+
+    /// Points an error at a field of a benchmark.
+    fn point(&self, benchmark: usize, field: &[String], error: Error) -> Error {
+        let mut whole = vec!["benchmarks".to_owned(), benchmark.to_string()];
+        whole.extend_from_slice(field);
+        mistakes::point(&self.path, &self.text, &whole, error)
+    }
+
+    /// Points an error of a run of a benchmark at the override that it is about: `over` is the path that its work varies, with the
+    /// field of its value, and `sets` are those of the command line among `all`.
+    fn place(
+        &self,
+        benchmark: usize,
+        (over, of_over): (&str, &[String]),
+        (all, sets): (&[(String, Setting)], &[(String, Setting)]),
+        error: Error,
+    ) -> Error {
+        // A mistake in another file has its own place.
+        if error.location.is_some() {
+            return error;
+        }
+        let Some((path, value)) = mistakes::meant(all, &error) else {
+            return self.point(benchmark, &[], error);
+        };
+        if sets.iter().any(|(other, _)| other == path) {
+            return mistakes::of_command_line(error);
+        }
+        let Benchmark { axes, set, .. } = &self.config.benchmarks[benchmark];
+        match mistakes::field_of_axis(axes, path, value) {
+            Some(field) => self.point(benchmark, &field, error),
+            None if path == over => self.point(benchmark, of_over, error),
+            None if set.contains_key(path) => {
+                self.point(benchmark, &["set".to_owned(), path.clone()], error)
+            }
+            None => {
+                // The field says what was set.
+                let what = error.message.trim_start_matches(&format!("{path}={value}: "));
+                let error = Error { message: what.to_owned(), ..error };
+                mistakes::point(&self.path, &self.text, &["machine"], error)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with a file whose only benchmark has these fields.
+    fn wrong(machine: &str, fields: &str, sets: &[(&str, &str)]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.ron");
+        let chase = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/micro/chase.ron");
+        let fields = fields.replace("chase", chase.to_str().unwrap());
+        let text = format!(
+            "Micro(\n    name: \"m\",\n    machine: {machine:?},\n    benchmarks: [(\n        {fields}\n    )],\n)\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        let sets = sets.iter().map(|(path, value)| (path.to_string(), Setting::new(value)));
+        let file = MicroFile::read(&path).unwrap();
+        let error = file.points(&sets.collect::<Vec<_>>()).unwrap_err().to_string();
+        error.replace(&format!("{}{}", folder.path().display(), std::path::MAIN_SEPARATOR), "")
+    }
+
+    #[test]
+    fn a_mistake_is_pointed_at_where_it_stands() {
+        const REST: &str = r#"work: "hops", asks: CyclesPer("load")"#;
+        let over = r#"name: "a", run: "chase", over: ("hops", 8192, 24576), "#;
+        let cases = [
+            ("h20", String::new(), "m.ron:3:14: machine: no preset"),
+            ("h200", r#"set: {"l1.way": 3}, "#.to_owned(), "m.ron:5:"),
+            ("h200", r#"axes: [Field(path: "l1.way", values: [3])], "#.to_owned(), "m.ron:5:"),
+        ];
+        for (machine, more, expected) in cases {
+            let message = wrong(machine, &format!("{over}{more}{REST}"), &[]);
+            assert!(message.starts_with(expected), "{message}");
+        }
+        let of = |fields: &str| wrong("h200", &format!("{fields}{REST}"), &[]);
+        let message = of(r#"name: "a", run: "chase", over: ("hop", 8192, 24576), "#);
+        assert!(message.starts_with("m.ron:5:"), "{message}");
+        assert!(
+            message.contains("benchmarks.0.over.1: workload.parameters.hop=8192: no field hop"),
+            "{message}"
+        );
+        let message = of(r#"name: "a", run: "none.ron", over: ("hops", 8192, 24576), "#);
+        assert!(message.starts_with("m.ron:5:25: benchmarks.0.run: "), "{message}");
+        let message = wrong("h200", &format!("{over}{REST}"), &[("l1.way", "3")]);
+        assert!(message.starts_with("--set l1.way=3: no field way"), "{message}");
     }
 }

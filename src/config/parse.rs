@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Segment, Track};
 
-use super::document::{Node, line_column};
+use super::document::{Entry, Node, line_column};
 use super::files::open;
 use super::names::suggest;
 use super::unreadable::cannot_read;
@@ -99,7 +99,7 @@ pub(super) fn diagnose<T: DeserializeOwned>(text: &str) -> std::result::Result<T
     let mut track = Track::new();
     match T::deserialize(serde_path_to_error::Deserializer::new(&mut parser, &mut track)) {
         Ok(value) => match parser.end() {
-            Ok(()) => Ok(value),
+            Ok(()) => repeated(text).map_or(Ok(value), Err),
             Err(code) => Err(explain(text, Vec::new(), parser.span_error(code))),
         },
         Err(code) => {
@@ -112,6 +112,32 @@ pub(super) fn diagnose<T: DeserializeOwned>(text: &str) -> std::result::Result<T
             Err(explain(text, path.collect(), parser.span_error(code)))
         }
     }
+}
+
+/// A key that a map of this text has twice: of such, the parser keeps the last, and the text still has both.
+fn repeated(text: &str) -> Option<Problem> {
+    fn within(node: &Node, path: &mut Vec<String>) -> Option<usize> {
+        for (number, entry) in node.entries.iter().enumerate() {
+            path.push(entry.key.clone());
+            let is_same = |other: &Entry| other.named && other.key == entry.key;
+            if entry.named && node.entries[..number].iter().any(is_same) {
+                return Some(entry.key_start);
+            }
+            if let Some(place) = within(&entry.value, path) {
+                return Some(place);
+            }
+            path.pop();
+        }
+        None
+    }
+    if !text.contains('{') {
+        return None;
+    }
+    let mut path = Vec::new();
+    let place = within(&Node::parse(text), &mut path)?;
+    let key = path.pop()?;
+    let message = format!("{key} is stated twice");
+    Some(Problem { path, position: line_column(text, place), message, hint: None })
 }
 
 /// Finds the place of an error, and says it in gsim's words.

@@ -150,17 +150,22 @@ pub fn check_folder(root: &Path, name: &str, marker: &str, instead: &str) -> Res
         true => Path::new(".").to_owned(),
         false => folder.to_owned(),
     };
-    let above = root.ancestors().map(here).find(|folder| fs::symlink_metadata(folder).is_ok());
-    let Some(above) = above else { return Ok(()) };
-    let cannot = |why: &dyn std::fmt::Display| {
+    let cannot = |folder: &Path, why: &dyn std::fmt::Display| {
         Error::input(format!("cannot hold results: {why}"))
-            .in_file(&above)
+            .in_file(folder)
             .hint("--out names a folder")
     };
-    if !above.is_dir() {
-        return Err(cannot(&"it is no folder"));
+    if let Err(why) = fs::symlink_metadata(root)
+        && why.kind() == io::ErrorKind::InvalidFilename
+    {
+        return Err(cannot(root, &why.kind()));
     }
-    tempfile::tempfile_in(&above).map(drop).map_err(|why| cannot(&why.kind()))
+    let above = root.ancestors().map(here).find(|folder| fs::symlink_metadata(folder).is_ok());
+    let Some(above) = above else { return Ok(()) };
+    if !above.is_dir() {
+        return Err(cannot(&above, &"it is no folder"));
+    }
+    tempfile::tempfile_in(&above).map(drop).map_err(|why| cannot(&above, &why.kind()))
 }
 
 /// Lets `fill` write a folder that then appears as `ROOT/NAME` at once.

@@ -20,43 +20,56 @@ impl StudyFile {
         if error.location.is_some() {
             return error;
         }
-        // The message begins with the override, without `machine.` in front.
-        let is_meant = |(path, value): &&(String, Setting)| {
-            let plain = path.strip_prefix("machine.").unwrap_or(path);
-            [path.as_str(), plain]
-                .iter()
-                .any(|path| error.message.starts_with(&format!("{path}={value}: ")))
-        };
-        let Some((path, value)) = set.iter().rfind(is_meant) else {
+        let Some((path, value)) = meant(set, &error) else {
             return error.in_file(&self.path);
         };
         if self.sets.iter().any(|(other, _)| other == path) {
-            let message = format!("--set {}", error.message);
-            return Error { message, ..error };
+            return of_command_line(error);
         }
-        let field = self.config.axes.iter().enumerate().find_map(|(axis, one)| {
-            let (list, point) = match one {
-                Axis::Field { path: varied, values, .. } => {
-                    ("values", values.iter().position(|other| varied == path && other == value))
-                }
-                Axis::Together { points, .. } => {
-                    ("points", points.iter().position(|point| point.set.get(path) == Some(value)))
-                }
-            };
-            let mut field = vec!["axes".to_owned(), axis.to_string(), list.to_owned()];
-            field.push(point?.to_string());
-            if list == "points" {
-                field.extend(["set".to_owned(), path.clone()]);
-            }
-            Some(field)
-        });
-        let field = field.unwrap_or_else(|| vec!["set".to_owned(), path.clone()]);
+        let of_axis = field_of_axis(&self.config.axes, path, value);
+        let field = of_axis.unwrap_or_else(|| vec!["set".to_owned(), path.clone()]);
         self.point(&field, error)
     }
 }
 
-/// Points an error at a field of a study file, or at what holds it where the text does not have it.
-pub(super) fn point(path: &Path, text: &str, field: &[impl AsRef<str>], error: Error) -> Error {
+/// The override among those of a run that its error is about: the message begins with it, without `machine.` in front.
+pub fn meant<'s>(set: &'s [(String, Setting)], error: &Error) -> Option<&'s (String, Setting)> {
+    set.iter().rfind(|(path, value)| {
+        let plain = path.strip_prefix("machine.").unwrap_or(path);
+        [path.as_str(), plain]
+            .iter()
+            .any(|path| error.message.starts_with(&format!("{path}={value}: ")))
+    })
+}
+
+/// The error of an override of the command line.
+pub fn of_command_line(error: Error) -> Error {
+    let message = format!("--set {}", error.message);
+    Error { message, ..error }
+}
+
+/// Where one of these axes, which are the field `axes` of something, sets `path` to `value`.
+pub fn field_of_axis(axes: &[Axis], path: &str, value: &Setting) -> Option<Vec<String>> {
+    axes.iter().enumerate().find_map(|(axis, one)| {
+        let (list, point) = match one {
+            Axis::Field { path: varied, values, .. } => {
+                ("values", values.iter().position(|other| varied == path && other == value))
+            }
+            Axis::Together { points, .. } => {
+                ("points", points.iter().position(|point| point.set.get(path) == Some(value)))
+            }
+        };
+        let mut field = vec!["axes".to_owned(), axis.to_string(), list.to_owned()];
+        field.push(point?.to_string());
+        if list == "points" {
+            field.extend(["set".to_owned(), path.to_owned()]);
+        }
+        Some(field)
+    })
+}
+
+/// Points an error at a field of a file, or at what holds it where the text does not have it.
+pub fn point(path: &Path, text: &str, field: &[impl AsRef<str>], error: Error) -> Error {
     let root = Node::parse(text);
     let lengths = (0..=field.len()).rev();
     let start = lengths.filter_map(|length| root.find(&field[..length])).next();

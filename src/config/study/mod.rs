@@ -1,7 +1,7 @@
 //! A study file: one run, and the axes along which it is varied.
 
 mod file;
-mod mistakes;
+pub(super) mod mistakes;
 #[cfg(test)]
 mod tests;
 
