@@ -1,5 +1,6 @@
 //! From a figure's description and the table of runs to a chart.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::lines;
@@ -13,17 +14,27 @@ use crate::report::plot::{Axis, BarSeries, Body, Chart, Format, GroupedBars, Lin
 /// The chart of a figure of a study with `axes`.
 pub fn chart(figure: &Figure, axes: &[study::Axis], table: &Table) -> Result<Chart> {
     let mut panels = Vec::new();
+    let by_zero = Cell::new(false);
     for (number, panel) in figure.panels.iter().enumerate() {
-        panels.push(panel_chart(panel, axes, table).at(number).at("panels")?);
+        panels.push(panel_chart(panel, axes, table, &by_zero).at(number).at("panels")?);
     }
     let chart = match panels.len() {
         1 => panels.remove(0),
         _ => Chart { body: Body::Panels(panels), ..Chart::default() },
     };
-    Ok(Chart { title: figure.title.clone(), note: figure.note.clone(), ..chart })
+    let by_zero = by_zero.get().then_some("no value where it would be divided by zero");
+    let notes = [Some(figure.note.as_str()).filter(|note| !note.is_empty()), by_zero];
+    let note = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    Ok(Chart { title: figure.title.clone(), note, ..chart })
 }
 
-fn panel_chart(panel: &Panel, axes: &[study::Axis], table: &Table) -> Result<Chart> {
+/// Says in `by_zero` whether a value is left out, as it would be divided by zero.
+fn panel_chart(
+    panel: &Panel,
+    axes: &[study::Axis],
+    table: &Table,
+    by_zero: &Cell<bool>,
+) -> Result<Chart> {
     let mut categories = table.labels(&panel.across).at("across")?.to_vec();
     if let Bars::Axis { name, .. } = &panel.bars
         && *name == panel.across
@@ -57,7 +68,12 @@ fn panel_chart(panel: &Panel, axes: &[study::Axis], table: &Table) -> Result<Cha
         categories.iter().map(of).collect::<crate::error::Result<Vec<_>>>()
     };
     let series = |name: &str, metric: &str, at: &Place| -> Result<BarSeries> {
-        let values = along(at, &|place| value(panel, table, place, metric)).at("bars")?;
+        let finite = |value: &f64| {
+            by_zero.set(by_zero.get() || !value.is_finite());
+            value.is_finite()
+        };
+        let of = |place: &Place| Ok(value(panel, table, place, metric)?.filter(finite));
+        let values = along(at, &of).at("bars")?;
         Ok(BarSeries { name: name.to_owned(), values, ..BarSeries::default() })
     };
     let y = Axis { format: format(panel.format), ..Axis::new(&panel.y) }.from_zero();
@@ -228,7 +244,10 @@ mod tests {
     fn outcome(cycles: u64) -> Outcome {
         match cycles {
             MISFIT => Outcome::Misfit("no room".to_owned()),
-            _ => Outcome::Report(json!({"totals": {"cycles": cycles}})),
+            _ => {
+                let hits = cycles.saturating_sub(10);
+                Outcome::Report(json!({"totals": {"cycles": cycles, "hits": hits}}))
+            }
         }
     }
 
@@ -275,6 +294,17 @@ mod tests {
         let (one, half) = (Some(1.0), Some(0.5));
         assert_eq!(values([10, 5, 20, MISFIT]), [[one, one], [half, None]]);
         assert_eq!(values([10, 5, MISFIT, 30]), [[one, None], [half, None]]);
+    }
+
+    #[test]
+    fn a_value_that_would_be_divided_by_zero_is_missing_and_the_figure_says_so() {
+        let hits = AXIS.replace("cycles", "hits");
+        let chart = draw_of([10, 15, 20, 30], &hits, "").unwrap();
+        assert_eq!(chart.note, "no value where it would be divided by zero");
+        let Body::GroupedBars(bars) = chart.body else { panic!("grouped bars") };
+        let values: Vec<_> = bars.series.into_iter().map(|series| series.values).collect();
+        assert_eq!(values, [[None, Some(1.0)], [None, Some(2.0)]]);
+        assert_eq!(draw_of([20, 15, 20, 30], &hits, "").unwrap().note, "");
     }
 
     #[test]
