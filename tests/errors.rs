@@ -170,7 +170,7 @@ fn an_override_of_the_file_is_pointed_at() {
     check_with(
         "\"l1.mshr_mergers\": 16,",
         "\"l1.ways\": 4, \"l1.ways\": 4,",
-        "run.ron:7:42: set: l1.ways is stated twice",
+        "run.ron:7:23: set: l1.ways is stated twice",
     );
 }
 
