@@ -15,8 +15,9 @@ use super::NO_PANIC;
 const PATIENCE: u32 = 1 << 10;
 /// Looks for work before a helper sleeps, where it may: some milliseconds, as it takes others time to rouse it.
 const LONG_PATIENCE: u32 = 1 << 15;
-/// Short tasks of a round that a helper leaves to the leader, where it is alone with it.
-const LEFT: usize = 2;
+/// Short tasks of a round that a helper leaves to the leader, where it is alone with it: it has other things to do, and an SM that
+/// goes from thread to thread takes its data along.
+const LEFT: usize = 4;
 /// A helper that sleeps looks by itself after so long.
 const NAP: Duration = Duration::from_millis(10);
 
@@ -114,8 +115,8 @@ impl Tasks {
         self.orders[thread].iter().copied().filter(move |&number| self.try_take(time, number))
     }
 
-    /// As [`Tasks::take`], but for the last ones of a leader that goes the other way: it need not wait then for a helper that has just
-    /// taken one, and the helper has other things to do.
+    /// As [`Tasks::take`], but for the last ones of a leader that goes the other way, which need not wait then for a helper that has
+    /// just taken one.
     fn take_beside_leader(&self, time: u64, thread: usize) -> impl Iterator<Item = usize> {
         let order = &self.orders[thread];
         let left = move |place: usize| {
@@ -364,6 +365,21 @@ mod tests {
                     }
                 }
             });
+        }
+    }
+
+    #[test]
+    fn a_helper_that_is_alone_with_the_leader_leaves_the_last_tasks() {
+        let forwards = (0..SHORT).collect::<Box<[usize]>>();
+        let backwards = (0..SHORT).rev().collect::<Box<[usize]>>();
+        for before in 0..=SHORT {
+            let tasks = Tasks::new([forwards.clone(), backwards.clone()]);
+            tasks.hand_out();
+            assert_eq!(tasks.take(1, 0).take(before).count(), before);
+            let taken: Vec<_> = tasks.take_beside_leader(1, 1).collect();
+            let expected: Vec<_> = (before + LEFT..SHORT).rev().collect();
+            assert_eq!(taken, expected);
+            assert_eq!(tasks.take(1, 0).count(), SHORT - before - taken.len());
         }
     }
 
