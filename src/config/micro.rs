@@ -257,8 +257,9 @@ impl MicroFile {
             }
             None => {
                 // The field says what was set.
-                let what = error.message.trim_start_matches(&format!("{path}={value}: "));
-                let error = Error { message: what.to_owned(), ..error };
+                let what = error.message.strip_prefix(&format!("{path}={value}: "));
+                let message = what.unwrap_or(&error.message).to_owned();
+                let error = Error { message, ..error };
                 mistakes::point(&self.path, &self.text, &["machine"], error)
             }
         }

@@ -255,6 +255,7 @@ impl<P: Packet, const WORDS: usize> Crossbar<P, WORDS> {
         count
     }
 
+    /// Tells all times again.
     #[cold]
     #[inline(never)]
     fn begin_epoch(&mut self, now: Cycle) {
