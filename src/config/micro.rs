@@ -168,6 +168,9 @@ pub struct MicroPoint {
     pub work: f64,
 }
 
+/// Overrides, by path.
+type Sets = [(String, Setting)];
+
 impl MicroFile {
     /// Reads a micro-benchmark file.
     pub fn read(path: &Path) -> Result<Self> {
@@ -177,7 +180,7 @@ impl MicroFile {
     }
 
     /// Every question, all runs checked. `sets` win over what the file says.
-    pub fn points(&self, sets: &[(String, Setting)]) -> Result<Vec<MicroPoint>> {
+    pub fn points(&self, sets: &Sets) -> Result<Vec<MicroPoint>> {
         let mut points = Vec::new();
         for (place, benchmark) in self.config.benchmarks.iter().enumerate() {
             let folder = self.path.parent().unwrap_or(Path::new(""));
@@ -235,7 +238,7 @@ impl MicroFile {
         &self,
         benchmark: usize,
         (over, of_over): (&str, &[String]),
-        (all, sets): (&[(String, Setting)], &[(String, Setting)]),
+        (all, sets): (&Sets, &Sets),
         error: Error,
     ) -> Error {
         // A mistake in another file has its own place.
