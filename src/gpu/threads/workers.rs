@@ -34,6 +34,10 @@ impl Enough {
     pub const ANYTHING: Enough = Enough { acts: 0, partitions: 0 };
 }
 
+/// Steps of the SM side for which the leader begins with a part of the memory's step, after it has waited: who has not is the one
+/// that others wait for.
+const RECENTLY: u32 = 16;
+
 /// What the threads share.
 pub struct Workers<'a, const WORDS: usize> {
     nodes: &'a [Mutex<Node>],
@@ -177,26 +181,29 @@ impl<'a, const WORDS: usize> Workers<'a, WORDS> {
         all: &mut LockedSmSide<'a, WORDS>,
         active: &mut ActiveNodes<WORDS>,
     ) -> Result<u32> {
-        let (mut steps, mut waits) = (0, 0);
+        let (mut steps, mut waits, mut has_waited, mut recently) = (0, 0, false, 0);
         let mut last = Outcome { end: clock, clock, acts: [usize::MAX; 2], is_over: false };
         while steps < most && !last.is_over {
             let may_go_on = last.clock == last.end && last.end < known.replies;
             if may_go_on || self.memory.to_sm_side.is_new() {
-                last = self.step_sm_side(&mut known, last.acts, launch, all, active)?;
+                recently = if has_waited { RECENTLY } else { u32::saturating_sub(recently, 1) };
+                let news = (&mut known, recently > 0);
+                last = self.step_sm_side(news, last.acts, launch, all, active)?;
                 steps += 1;
-                waits = 0;
+                (waits, has_waited) = (0, false);
             } else {
                 self.wait(&mut waits);
+                has_waited |= waits > 0;
             }
         }
         Ok(steps)
     }
 
     /// A part of the way that the SM side may go with the news of the memory: the nodes, together, and the request network in
-    /// turn. Tells the memory. The last step had so many `acts`.
+    /// turn. Tells the memory. The last step had so many `acts`; this thread has waited in one of the last ones, or not.
     fn step_sm_side(
         &self,
-        known: &mut Known,
+        (known, has_waited): (&mut Known, bool),
         mut acts: [usize; 2],
         launch: &mut Launch,
         all: &mut LockedSmSide<'a, WORDS>,
@@ -212,8 +219,8 @@ impl<'a, const WORDS: usize> Workers<'a, WORDS> {
         let places = sm_side.requests.clock();
         let may_go = known.replies.since(places);
         let memory_may_go = self.delays.needs_from(places).since(known.clock);
-        if is_behind(memory_may_go, may_go) {
-            // Before others have taken it: at the end of this step nothing might be left to take.
+        if has_waited && is_behind(memory_may_go, may_go) {
+            // Before others have taken it: at the end of this step nothing might be left to take, and this thread would wait again.
             self.push_memory();
         }
         let end = known.replies.min(places + step(may_go, memory_may_go));
