@@ -119,16 +119,12 @@ impl Tasks {
     /// just taken one.
     fn take_beside_leader(&self, time: u64, thread: usize) -> impl Iterator<Item = usize> {
         let order = &self.orders[thread];
-        let left = move |place: usize| {
-            order.get(place + LEFT).is_some_and(|&number| !self.is_taken(time, number))
-        };
-        let mut places = 0..order.len();
-        std::iter::from_fn(move || {
-            places.by_ref().find(|&place| !self.is_taken(time, order[place]))
-        })
-        .take_while(move |&place| left(place))
-        .map(|place| order[place])
-        .filter(move |&number| self.try_take(time, number))
+        let is_left = move |place: usize| !self.is_taken(time, order[place]);
+        (0..order.len().saturating_sub(LEFT))
+            .filter(move |&place| is_left(place))
+            .take_while(move |&place| is_left(place + LEFT))
+            .map(|place| order[place])
+            .filter(move |&number| self.try_take(time, number))
     }
 
     fn is_taken(&self, time: u64, number: usize) -> bool {
