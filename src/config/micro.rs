@@ -184,11 +184,9 @@ impl MicroFile {
         let mut points = Vec::new();
         for (place, benchmark) in self.config.benchmarks.iter().enumerate() {
             let folder = self.path.parent().unwrap_or(Path::new(""));
-            let file = RunFile::read(&folder.join(&benchmark.run)).map_err(|error| match &error
-                .location
-            {
-                Some(at) if at.position.is_some() => error,
-                _ => self.point(place, &["run".to_owned()], error),
+            let file = RunFile::read(&folder.join(&benchmark.run)).map_err(|error| {
+                let field = field_of(place, &["run".to_owned()]);
+                mistakes::point_at_name(&self.path, &self.text, &field, error)
             })?;
             let machine = ("machine".to_owned(), Setting::new(&self.config.machine));
             let set = std::iter::once(machine).chain(benchmark.set.clone());
@@ -227,9 +225,7 @@ impl MicroFile {
 
     /// Points an error at a field of a benchmark.
     fn point(&self, benchmark: usize, field: &[String], error: Error) -> Error {
-        let mut whole = vec!["benchmarks".to_owned(), benchmark.to_string()];
-        whole.extend_from_slice(field);
-        mistakes::point(&self.path, &self.text, &whole, error)
+        mistakes::point(&self.path, &self.text, &field_of(benchmark, field), error)
     }
 
     /// Points an error of a run of a benchmark at the override that it is about: `over` is the path that its work varies, with the
@@ -267,6 +263,11 @@ impl MicroFile {
             }
         }
     }
+}
+
+/// A field of a benchmark, from the top.
+fn field_of(benchmark: usize, field: &[String]) -> Vec<String> {
+    [&["benchmarks".to_owned(), benchmark.to_string()], field].concat()
 }
 
 #[cfg(test)]

@@ -22,10 +22,16 @@ pub fn chart(figure: &Figure, axes: &[study::Axis], table: &Table) -> Result<Cha
         1 => panels.remove(0),
         _ => Chart { body: Body::Panels(panels), ..Chart::default() },
     };
-    let by_zero = by_zero.get().then_some("no value where it would be divided by zero");
-    let notes = [Some(figure.note.as_str()).filter(|note| !note.is_empty()), by_zero];
-    let note = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let by_zero = by_zero.get().then(|| "no value where it would be divided by zero".to_owned());
+    let note = joined(&figure.note, [by_zero]);
     Ok(Chart { title: figure.title.clone(), note, ..chart })
+}
+
+/// A figure's note, and what else there is to say.
+pub fn joined<const N: usize>(note: &str, more: [Option<String>; N]) -> String {
+    let note = Some(note.to_owned()).filter(|note| !note.is_empty());
+    let parts = note.into_iter().chain(more.into_iter().flatten());
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// Says in `by_zero` whether a value is left out, as it would be divided by zero.

@@ -159,7 +159,7 @@ fn shown<'s>(study: &'s StudyFile, table: &Table) -> Result<Shown<'s>> {
             .at(number)
             .at("figures")
             .map_err(in_study)?;
-        chart.note = note(chart.note, study, table);
+        chart.note = note(&chart.note, study, table);
         charts.push((figure.file.as_str(), chart));
     }
     let page = page::markdown(study, table).map_err(in_study)?;
@@ -168,12 +168,11 @@ fn shown<'s>(study: &'s StudyFile, table: &Table) -> Result<Shown<'s>> {
 }
 
 /// A figure's note, with what its file cannot know: what the command line set, and that runs are missing.
-fn note(note: String, study: &StudyFile, table: &Table) -> String {
+fn note(note: &str, study: &StudyFile, table: &Table) -> String {
     let set = (!study.sets.is_empty()).then(|| format!("with {}", study.settings()));
     let misfits = "no value where the run does not fit its machine";
     let misfits = table.has_misfits().then(|| misfits.to_owned());
-    let parts = [Some(note).filter(|note| !note.is_empty()), set, misfits];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    figures::joined(note, [set, misfits])
 }
 
 /// Writes the result folder `ROOT/NAME`: `README.md`, `runs.csv`, the figures, and each run's report where it is kept.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::mistakes::point;
+use super::mistakes::point_at_name;
 use super::{Axis, StudyConfig, combinations};
 use crate::config::load::{ResolvedRun, RunFile};
 use crate::config::names::plain;
@@ -55,11 +55,7 @@ impl StudyFile {
     ) -> Result<Self> {
         let config: StudyConfig = parse::from_text(path, &text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        // A mistake in the other file has its own place; that there is none has one here.
-        let place = |field: &str, error: Error| match &error.location {
-            Some(place) if place.position.is_some() => error,
-            _ => point(path, &text, &[field], error),
-        };
+        let place = |field: &str, error: Error| point_at_name(path, &text, &[field], error);
         let run = read(&folder.join(&config.run)).map_err(|error| place("run", error))?;
         let findings = match &config.findings {
             Some(file) => {

@@ -68,6 +68,14 @@ pub fn field_of_axis(axes: &[Axis], path: &str, value: &Setting) -> Option<Vec<S
     })
 }
 
+/// As [`point`], at a field that names another file: a mistake in that has its own place, and that there is none has one here.
+pub fn point_at_name(path: &Path, text: &str, field: &[impl AsRef<str>], error: Error) -> Error {
+    match &error.location {
+        Some(place) if place.position.is_some() => error,
+        _ => point(path, text, field, error),
+    }
+}
+
 /// Points an error at a field of a file, or at what holds it where the text does not have it.
 pub fn point(path: &Path, text: &str, field: &[impl AsRef<str>], error: Error) -> Error {
     let root = Node::parse(text);
